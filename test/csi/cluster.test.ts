@@ -45,7 +45,7 @@ it("a pod that came before its driver gets its inline volume when the driver com
     mounts: hostMounts,
     ownership: { apply: async () => {} },
     events,
-    onDriver: () => manager.poke((plugin) => plugin === csi.plugin.name),
+    onDriver: () => manager.resync((plugin) => plugin === csi.plugin.name),
   });
   const blockMaps = new BlockMaps({ mounts: hostMounts });
   const operations = new VolumeOperations({ events, blockMaps, cleanSubPaths: async () => {} });

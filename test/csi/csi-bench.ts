@@ -11,7 +11,7 @@ import { kubeSecrets } from "../../src/kubelet/pods/volumes/csi/kube-secrets.ts"
 import { CsiRegistration } from "../../src/kubelet/pods/volumes/csi/registration.ts";
 import { kubeVolumeApi } from "../../src/kubelet/pods/volumes/persistent/volume-api.ts";
 import { VolumeExpander } from "../../src/kubelet/pods/volumes/persistent/volume-expander.ts";
-import type { SetUp, VolumePlugin, VolumeSpec } from "../../src/kubelet/pods/volumes/volume-plugin.ts";
+import type { SetUpRequest, VolumePlugin, VolumeSpec } from "../../src/kubelet/pods/volumes/volume-plugin.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
@@ -135,7 +135,7 @@ export class CsiBench {
     return driver;
   }
 
-  request(plugin: VolumePlugin, spec: VolumeSpec, more: Partial<SetUp> = {}): SetUp {
+  request(plugin: VolumePlugin, spec: VolumeSpec, more: Partial<SetUpRequest> = {}): SetUpRequest {
     const pod = more.pod ?? fakePod({ metadata: { uid: "pod-1" as PodUid } });
     const podUid = pod.metadata.uid;
     const dir = join(this.rootDir, "pods", podUid, "volumes/kubernetes.io~csi", spec.name);

@@ -4,7 +4,7 @@ import { readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { isFinished } from "../../src/kubelet/pods/volumes/csi/csi-failure.ts";
-import { blockPlaces } from "../../src/kubelet/pods/volumes/csi/names.ts";
+import { blockPaths } from "../../src/kubelet/pods/volumes/csi/names.ts";
 import { hostMounts } from "../../src/lib/host/mounts.ts";
 import { fakePod } from "../../src/lib/model/fake-pod.ts";
 import type { PodUid } from "../../src/lib/model/pod.ts";
@@ -106,7 +106,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       const request = b.request(plugin, spec);
       await plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
       await plugin.setUp(request);
-      assert.equal(plugin.followsNow?.(spec), false);
+      assert.equal(plugin.requiresRemountNow?.(spec), false);
       const claimPath = "/api/v1/namespaces/default/persistentvolumeclaims/claim";
       b.api.put(claimPath, {
         metadata: { name: "claim", namespace: "default", uid: "claim-uid" },
@@ -119,7 +119,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
         },
       });
       const grown = persistentSpec("a.example.com", "pv-1", { capacity: { storage: "4Mi" } });
-      assert.equal(plugin.followsNow?.(grown), true);
+      assert.equal(plugin.requiresRemountNow?.(grown), true);
       await plugin.setUp({ ...request, spec: grown });
       const { blocks, bsize } = await statfs(plugin.mountPath!(request.dir));
       assert.equal(blocks * bsize, 4 * 1024 * 1024);
@@ -268,7 +268,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       };
       const request = b.request(plugin, spec);
       assert.equal(plugin.device?.applies?.(spec), false);
-      assert.equal(plugin.followsNow?.(spec), true);
+      assert.equal(plugin.requiresRemountNow?.(spec), true);
       await plugin.setUp(request);
       await plugin.setUp(request);
       const calls = await driver.calls("NodePublishVolume");
@@ -305,7 +305,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       for (const place of places) {
         const pod = fakePod({ metadata: { uid: place.podUid } });
         const path = await plugin.block!.map(pod, block, place, never);
-        assert.equal(path, blockPlaces(b.rootDir, "pv-1", place.podUid).publish);
+        assert.equal(path, blockPaths(b.rootDir, "pv-1", place.podUid).publish);
         assert.equal((await stat(path)).isCharacterDevice(), true);
       }
       const found = await plugin.reconstruct?.(places[0]!);

@@ -144,8 +144,8 @@ it("all requests to the API for CSI volumes are allowed for a node, and the API 
   // It records in the claim that the volume has grown.
   const events = { normal: () => {}, warning: () => {} };
   const expander = new VolumeExpander({ api, events, ...common });
-  assert.equal(expander.mayBeWanted(resolved.spec), true);
-  await expander.expandIfWanted(pod, resolved.spec, async () => {}, signal);
+  assert.equal(expander.mayBeNeeded(resolved.spec), true);
+  await expander.expandIfNeeded(pod, resolved.spec, async () => {}, signal);
   const { status } = await find<{ status: typeof claimStatus }>(`${claims}/c`);
   assert.deepEqual(status.capacity, { storage: "2Gi" });
   assert.deepEqual(status.conditions ?? [], []);

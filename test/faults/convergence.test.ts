@@ -104,7 +104,7 @@ class World {
     this.agent?.add(pod);
   }
 
-  unwant(manifest: number): void {
+  dropDesired(manifest: number): void {
     const former = this.manifests.get(manifest);
     if (!former) return;
     this.manifests.delete(manifest);
@@ -283,7 +283,7 @@ async function carryOut(world: World, s: Step): Promise<void> {
     case "want":
       return world.want(s.manifest, s.version);
     case "unwant":
-      return world.unwant(s.manifest);
+      return world.dropDesired(s.manifest);
     case "fault":
       world.faults = s.percent;
       return;

@@ -12,7 +12,7 @@ import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
 import { AttachedVolumes, type AttachedVolumesOptions } from "../pods/volumes/attached-volumes.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
-import { podsFollowing } from "../pods/volumes/content/following.ts";
+import { podsReferencing } from "../pods/volumes/content/content-references.ts";
 import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
 import { ClusterTrustBundles } from "../pods/volumes/content/trust-bundles/cluster-trust-bundles.ts";
 import { type CsiVolumes, csiVolumes } from "../pods/volumes/csi/csi-volumes.ts";
@@ -83,7 +83,7 @@ export function podVolumes(
         transport: api,
         tokens,
         mounts: hostMounts,
-        answers: (path) => guard.run(path, () => statfs(path)),
+        checkMount: (path) => guard.run(path, () => statfs(path)),
         ownership,
         volumeHealth: gates.enabled("CSIVolumeHealth"),
         events,
@@ -128,7 +128,7 @@ export function podVolumes(
       : undefined;
   const volumes = createVolumes({
     ...parts,
-    onInUse: () => post({ kind: "volumes-in-use" }),
+    onInUseChange: () => post({ kind: "volumes-in-use" }),
     ...(attached && { verifyAttached: (unique, signal) => attached.verify(unique, signal) }),
     rootDir,
     ...common,
@@ -162,11 +162,11 @@ export function podVolumes(
     ...volumes,
     reactors: {
       volumes: {
-        "runtime-synced": () => volumes.manager.poke(),
+        "runtime-synced": () => volumes.manager.resync(),
         // What failed for want of it need not wait for its next retry.
-        "volumes-attached": () => volumes.manager.poke((plugin) => attachedPlugins.includes(plugin)),
-        "csi-driver-changed": () => volumes.manager.poke((plugin) => plugin === csiPluginName),
-        "volume-content-changed": ({ ref }) => volumes.manager.changed(podsFollowing(desired.all(), ref)),
+        "volumes-attached": () => volumes.manager.resync((plugin) => attachedPlugins.includes(plugin)),
+        "csi-driver-changed": () => volumes.manager.resync((plugin) => plugin === csiPluginName),
+        "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),
       },
       // Drivers are registered with the API server, too.
       plugins: { "api-back": () => registry.retry() },

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
-import { AttachedVolumes, type AttachingNode } from "./attached-volumes.ts";
+import { AttachedVolumes, type NodeAttachments } from "./attached-volumes.ts";
 
 const never = new AbortController().signal;
 const volume = "kubernetes.io/csi/d^h";
 
-function nodeWith(...attached: string[]): AttachingNode {
+function nodeWith(...attached: string[]): NodeAttachments {
   return { status: { volumesAttached: attached.map((name) => ({ name })) } };
 }
 

@@ -2,15 +2,15 @@ import { type Clock, msFromNow, msUntil } from "../../../lib/base/clock.ts";
 import { abortError, KubeletError } from "../../../lib/base/errors.ts";
 
 /** The node object in the API, as far as it matters here. */
-export interface AttachingNode {
+export interface NodeAttachments {
   readonly status: { readonly volumesAttached?: readonly { readonly name: string }[] };
 }
 
 export interface AttachedVolumesOptions {
   /** The node as it was last seen in the API. */
-  readonly seen: () => AttachingNode | undefined;
+  readonly seen: () => NodeAttachments | undefined;
   /** The same, asked for. */
-  readonly get: (signal: AbortSignal) => Promise<AttachingNode>;
+  readonly get: (signal: AbortSignal) => Promise<NodeAttachments>;
   readonly clock: Clock;
   /** Something was attached: what has failed for want of it need not wait for its next try. */
   readonly onAttached: () => void;
@@ -64,7 +64,7 @@ export class AttachedVolumes {
     }
   }
 
-  #missing(unique: string, node: AttachingNode | undefined): string | undefined {
+  #missing(unique: string, node: NodeAttachments | undefined): string | undefined {
     if (!this.#reported.has(unique)) return notReported;
     return node && isAttached(unique, node) ? undefined : notAttached;
   }
@@ -87,6 +87,6 @@ export class AttachedVolumes {
   }
 }
 
-function isAttached(unique: string, { status }: AttachingNode): boolean {
+function isAttached(unique: string, { status }: NodeAttachments): boolean {
   return status.volumesAttached?.some(({ name }) => name === unique) ?? false;
 }

@@ -27,12 +27,12 @@ export interface PersistentSource {
 }
 
 /** Where a volume is for one pod: `<root>/pods/<uid>/volumes/<plugin with ~>/<name>`. */
-export interface PodVolumePlace {
+export interface PodVolumeTarget {
   readonly podUid: PodUid;
   readonly dir: string;
 }
 
-export interface SetUp extends PodVolumePlace {
+export interface SetUpRequest extends PodVolumeTarget {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
   /** The group that files are to belong to, and whether all are looked at or only the root. */
@@ -54,26 +54,26 @@ export interface VolumePlugin {
   /** The same for all pods that share what is behind it: nothing is done twice at a time for one of these. */
   uniqueName(pod: Pod, spec: VolumeSpec): string;
   /** Mounts or writes the volume at `dir`. An error's message is told to users as it is. */
-  setUp(request: SetUp): Promise<void>;
-  tearDown(place: PodVolumePlace, signal: AbortSignal): Promise<void>;
+  setUp(request: SetUpRequest): Promise<void>;
+  tearDown(target: PodVolumeTarget, signal: AbortSignal): Promise<void>;
   /**
    * True if it is known that a former agent had set it up to the end, and that it is still so: then nobody is asked whether it may
    * be used, and the node's mount behind it counts as there. Default: that is not known.
    */
-  isKept?(pod: Pod, spec: VolumeSpec, place: PodVolumePlace): Promise<boolean>;
+  isStillSetUp?(pod: Pod, spec: VolumeSpec, target: PodVolumeTarget): Promise<boolean>;
   /**
    * True if setUp is to be called again for a volume that is there already: its content follows something (a Secret, the pod's
    * labels, a token that ages). Then setUp must leave alone what is right.
    */
-  readonly follows?: boolean;
+  readonly requiresRemount?: boolean;
   /** The same for one volume: by what is known of it now (a CSI driver that wants to be asked again, a volume that has grown). */
-  followsNow?(spec: VolumeSpec): boolean;
+  requiresRemountNow?(spec: VolumeSpec): boolean;
   /** For those that have one mount for the node, which pods share. */
-  readonly device?: DevicePlugin;
+  readonly device?: DeviceMounter;
   /** For `volumeDevices`. */
-  readonly block?: BlockPlugin;
+  readonly block?: BlockVolumeMapper;
   /** False for what containers reach without a mount of ours (hostPath). */
-  readonly hasFolder?: boolean;
+  readonly hasDir?: boolean;
   /** The path that containers get, if it is not `dir` (hostPath). */
   hostPath?(spec: VolumeSpec): string;
   /** Where below `dir` the volume is (CSI: "<dir>/mount"); default: `dir` itself. */
@@ -82,12 +82,12 @@ export interface VolumePlugin {
   relabels?(spec: VolumeSpec): boolean;
   /** What it takes and has, if a look at `dir` would not tell. */
   stats?(
-    place: PodVolumePlace,
+    target: PodVolumeTarget,
     spec: VolumeSpec | undefined,
     signal: AbortSignal,
   ): Promise<VolumeUsage | undefined>;
   /** How the plugin makes of what it finds on disk after a restart what it needs to tear it down; default: nothing is needed. */
-  reconstruct?(place: PodVolumePlace): Promise<VolumeSpec | undefined>;
+  reconstruct?(target: PodVolumeTarget): Promise<VolumeSpec | undefined>;
 }
 
 /** Bytes and files; what is not known is left out. */
@@ -103,7 +103,7 @@ export interface VolumeUsage {
   readonly message?: string;
 }
 
-export interface DevicePlugin {
+export interface DeviceMounter {
   /** False for volumes of this plugin that have no mount for the node (inline ones); true unless told otherwise. */
   applies?(spec: VolumeSpec): boolean;
   /** True if a controller attaches it to the node, which is told of it in `volumesInUse`; true unless told otherwise. */
@@ -134,14 +134,16 @@ export interface DevicePlugin {
    * The node's mounts that are on disk when the agent starts: one may be left over from an agent that ended after the last pod's
    * volume was gone. Default: only those are known that a pod's volume leads to.
    */
-  found?(): Promise<readonly { readonly unique: string; readonly dir: string; readonly spec: VolumeSpec }[]>;
+  reconstructDevices?(): Promise<
+    readonly { readonly unique: string; readonly dir: string; readonly spec: VolumeSpec }[]
+  >;
 }
 
 /** `place.dir` is `<root>/pods/<uid>/volumeDevices/<plugin with ~>/<name>` here; the link there is the manager's to make. */
-export interface BlockPlugin {
+export interface BlockVolumeMapper {
   /** Makes the device available and returns its path on the host. */
-  map(pod: Pod, spec: VolumeSpec, place: PodVolumePlace, signal: AbortSignal): Promise<string>;
-  unmap(place: PodVolumePlace, signal: AbortSignal): Promise<void>;
+  map(pod: Pod, spec: VolumeSpec, target: PodVolumeTarget, signal: AbortSignal): Promise<string>;
+  unmap(target: PodVolumeTarget, signal: AbortSignal): Promise<void>;
   /**
    * The folder in which the manager binds the device under the UID of each pod that uses it, and takes it away again before
    * unmap(). Without it only the pod's own link is made.

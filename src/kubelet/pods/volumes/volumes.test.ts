@@ -23,8 +23,8 @@ import { hostMounts } from "../../../lib/host/mounts.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Container, Pod, PodUid, Volume, VolumeMount } from "../../../lib/model/pod.ts";
 import { contentPlugins } from "./content/content-plugins.ts";
+import { podsReferencing } from "./content/content-references.ts";
 import { FakeObjects, FakeTokens } from "./content/fake-content.ts";
-import { podsFollowing } from "./content/following.ts";
 import { mayMount, startVolumes, type TestVolumes, testRoot } from "./fake-parts.ts";
 
 const signal = () => AbortSignal.timeout(20_000);
@@ -45,8 +45,8 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
   let rootDir = "";
   let remove = async () => {};
   let volumes: TestVolumes;
-  const place = (plugin: string, name: string) => join(rootDir, "pods", uid, "volumes", plugin, name);
-  const there = (path: string) =>
+  const dirOf = (plugin: string, name: string) => join(rootDir, "pods", uid, "volumes", plugin, name);
+  const exists = (path: string) =>
     access(path).then(
       () => true,
       () => false,
@@ -65,16 +65,16 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
     test("on disk: a folder that all may use, with a sign that it is whole; both go with the pod", async () => {
       const pod = podWith([{ name: "data", emptyDir: {} }]);
       await volumes.manager.waitFor(pod, signal());
-      const dir = place("kubernetes.io~empty-dir", "data");
+      const dir = dirOf("kubernetes.io~empty-dir", "data");
       assert.equal((await stat(dir)).mode & 0o7777, 0o777);
       const ready = join(rootDir, "pods", uid, "plugins/kubernetes.io~empty-dir/data/ready");
-      assert.equal(await there(ready), true);
+      assert.equal(await exists(ready), true);
       await writeFile(join(dir, "file"), "x");
       const [data] = await volumes.stats(uid);
       assert.ok(data!.usedBytes! >= 4096 && data!.inodesUsed === 2, JSON.stringify(data));
       await volumes.manager.release(uid, signal());
       for (const path of [dir, ready, join(rootDir, "pods", uid, "volumes/kubernetes.io~empty-dir")])
-        assert.equal(await there(path), false, path);
+        assert.equal(await exists(path), false, path);
     });
 
     test("with an fsGroup the folder belongs to it and hands it on", async () => {
@@ -82,7 +82,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
         podWith([{ name: "data", emptyDir: {} }], { securityContext: { fsGroup: 4321 } }),
         signal(),
       );
-      const found = await stat(place("kubernetes.io~empty-dir", "data"));
+      const found = await stat(dirOf("kubernetes.io~empty-dir", "data"));
       assert.deepEqual([found.gid, found.mode & 0o7777], [4321, 0o2777]);
     });
 
@@ -101,23 +101,23 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
         if (limit)
           pod.spec.containers[0]!.resources = { limits: { memory: limit }, requests: { memory: limit } };
         await volumes.manager.waitFor(pod, signal());
-        const dir = place("kubernetes.io~empty-dir", "data");
+        const dir = dirOf("kubernetes.io~empty-dir", "data");
         const { blocks, bsize } = await statfs(dir);
         assert.equal(blocks * bsize, size);
         await volumes.manager.release(uid, signal());
-        assert.equal(await there(dir), false);
+        assert.equal(await exists(dir), false);
       });
 
     test("in huge pages: with the page size that a container asks for", { skip: !hasHugePages }, async () => {
       const pod = podWith([{ name: "data", emptyDir: { medium: "HugePages" } }]);
       pod.spec.containers[0]!.resources = { requests: { "hugepages-2Mi": "4Mi" } };
       await volumes.manager.waitFor(pod, signal());
-      const dir = place("kubernetes.io~empty-dir", "data");
+      const dir = dirOf("kubernetes.io~empty-dir", "data");
       const mounted = await hostMounts.at(dir);
       assert.equal(mounted?.fsType, "hugetlbfs");
       assert.ok(mounted?.options.includes("pagesize=2M"), mounted?.options.join());
       await volumes.manager.release(uid, signal());
-      assert.equal(await there(dir), false);
+      assert.equal(await exists(dir), false);
     });
 
     test("in huge pages that no container asks for: a clear event, and nothing is mounted", async () => {
@@ -191,7 +191,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
       assert.equal(mount?.hostPath, dir);
       await volumes.manager.release(uid, signal());
-      assert.equal(await there(dir), true);
+      assert.equal(await exists(dir), true);
     });
   });
 
@@ -212,7 +212,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.waitFor(pod, signal());
       const got = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map([["POD", "p1"]]), signal());
       const part = (index: number) => join(rootDir, "pods", uid, "volume-subpaths/data/c0", String(index));
-      const dir = place("kubernetes.io~empty-dir", "data");
+      const dir = dirOf("kubernetes.io~empty-dir", "data");
       assert.deepEqual(
         got.map((m) => [m.hostPath, m.containerPath, m.readonly, m.recursiveReadOnly, m.propagation]),
         [
@@ -229,14 +229,14 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map([["POD", "p1"]]), signal());
       assert.equal((await hostMounts.at(part(0)))?.id, before?.id);
       await volumes.manager.release(uid, signal());
-      assert.equal(await there(join(rootDir, "pods", uid, "volume-subpaths")), false);
+      assert.equal(await exists(join(rootDir, "pods", uid, "volume-subpaths")), false);
     });
 
     test("a subPath may be a file, and what is there now counts when it was replaced", async () => {
       const mounts = [{ name: "data", mountPath: "/f", subPath: "file" }];
       const pod = podWith([{ name: "data", emptyDir: {} }], {}, mounts);
       await volumes.manager.waitFor(pod, signal());
-      const dir = place("kubernetes.io~empty-dir", "data");
+      const dir = dirOf("kubernetes.io~empty-dir", "data");
       const read = async () => {
         const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
         return readFile(mount!.hostPath!, "utf8");
@@ -267,7 +267,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       test(`refused: ${JSON.stringify(part)}`, async () => {
         const pod = podWith([{ name: "data", emptyDir: {} }]);
         await volumes.manager.waitFor(pod, signal());
-        const dir = place("kubernetes.io~empty-dir", "data");
+        const dir = dirOf("kubernetes.io~empty-dir", "data");
         await symlink("/etc", join(dir, "out"));
         await symlink("../../..", join(dir, "up"));
         const container: Container = {
@@ -323,13 +323,13 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       await volumes.stop();
       volumes = await startVolumes(rootDir, { resolveClaim: resolve(path) });
       await volumes.manager.waitFor(podWith([claim], { securityContext: { fsGroup: 4321 } }), signal());
-      const dir = place("kubernetes.io~local-volume", "pv1");
+      const dir = dirOf("kubernetes.io~local-volume", "pv1");
       assert.equal(await readFile(join(dir, "file"), "utf8"), "x");
       const file = await stat(join(path, "file"));
       assert.deepEqual([file.gid, file.mode & 0o777], [4321, 0o660]);
       assert.deepEqual(volumes.manager.inUse(), []);
       await volumes.manager.release(uid, signal());
-      assert.equal(await there(dir), false);
+      assert.equal(await exists(dir), false);
       assert.equal(await readFile(join(path, "file"), "utf8"), "x");
     });
 
@@ -339,7 +339,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       await volumes.stop();
       volumes = await startVolumes(rootDir, { resolveClaim: resolve(path, {}, true) });
       await volumes.manager.waitFor(podWith([claim]), signal());
-      await assert.rejects(writeFile(join(place("kubernetes.io~local-volume", "pv1"), "f"), ""), {
+      await assert.rejects(writeFile(join(dirOf("kubernetes.io~local-volume", "pv1"), "f"), ""), {
         code: "EROFS",
       });
     });
@@ -387,7 +387,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
     test("an empty disk is formatted, mounted once for the node and bound into the pod's folder; its data stays", async () => {
       const resolveClaim = async (_pod: Pod, volume: Volume) => ({ spec: spec(volume, "Filesystem") });
       volumes = await startVolumes(rootDir, { resolveClaim, ready: () => true, phaseOf: () => "syncing" });
-      const dir = place("kubernetes.io~local-volume", "pv1");
+      const dir = dirOf("kubernetes.io~local-volume", "pv1");
       const global = join(rootDir, "plugins/kubernetes.io/local-volume/mounts/pv1");
       for (const turn of [1, 2]) {
         await volumes.manager.waitFor(podWith([claim]), signal());
@@ -420,7 +420,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
         /^SuccessfulMountVolume: MapVolume.MapPodDevice succeeded for volume "pv1" globalMapPath "/,
       );
       await volumes.manager.release(uid, signal());
-      for (const path of [link, global]) assert.equal(await there(path), false, path);
+      for (const path of [link, global]) assert.equal(await exists(path), false, path);
     });
   });
 
@@ -448,9 +448,9 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
         'FailedMount: MountVolume.SetUp failed for volume "data" : secret "s" not found',
       );
       objects.secret("s", { password: "one" });
-      volumes.manager.changed(podsFollowing([pod], { kind: "Secret", namespace: "default", name: "s" }));
+      volumes.manager.changed(podsReferencing([pod], { kind: "Secret", namespace: "default", name: "s" }));
       await wait;
-      const dir = place("kubernetes.io~secret", "data");
+      const dir = dirOf("kubernetes.io~secret", "data");
       const mounted = await hostMounts.at(dir);
       assert.equal(mounted?.fsType, "tmpfs");
       assert.equal(await readFile(join(dir, "password"), "utf8"), "one");
@@ -465,7 +465,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       assert.equal((await hostMounts.at(dir))?.id, mounted?.id);
       await volumes.manager.release(uid, signal());
       assert.equal(await hostMounts.isMountPoint(dir), false);
-      assert.equal(await there(dir), false);
+      assert.equal(await exists(dir), false);
     });
   });
 
@@ -485,7 +485,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       const mounts = () => hostMounts.list().filter((m) => m.path.startsWith(rootDir));
       await volumes.manager.waitFor(pod, signal());
       await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
-      await writeFile(join(place("kubernetes.io~empty-dir", "disk"), "file"), "kept");
+      await writeFile(join(dirOf("kubernetes.io~empty-dir", "disk"), "file"), "kept");
       const before = mounts();
       assert.equal(before.length, 2);
       await volumes.stop();
@@ -493,21 +493,21 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.waitFor(pod, signal());
       await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
       assert.deepEqual(mounts(), before);
-      assert.equal(await readFile(join(place("kubernetes.io~empty-dir", "disk"), "file"), "utf8"), "kept");
+      assert.equal(await readFile(join(dirOf("kubernetes.io~empty-dir", "disk"), "file"), "utf8"), "kept");
       await volumes.manager.release(uid, signal());
       assert.deepEqual(mounts(), []);
-      assert.equal(await there(join(rootDir, "pods", uid, "volume-subpaths")), false);
+      assert.equal(await exists(join(rootDir, "pods", uid, "volume-subpaths")), false);
     });
 
     test("what a pod left that nobody wants any more is cleaned up; unknown folders are left alone", async () => {
       await volumes.manager.waitFor(podWith([{ name: "mem", emptyDir: { medium: "Memory" } }]), signal());
       await volumes.stop();
-      const unknown = place("example.com~other", "v");
+      const unknown = dirOf("example.com~other", "v");
       await mkdir(unknown, { recursive: true });
       await writeFile(join(unknown, "precious"), "x");
       volumes = await startVolumes(rootDir, { ready: () => true, phaseOf: () => undefined });
       await new Promise<void>((done) => volumes.manager.onChange(() => done()));
-      assert.equal(await there(place("kubernetes.io~empty-dir", "mem")), false);
+      assert.equal(await exists(dirOf("kubernetes.io~empty-dir", "mem")), false);
       assert.equal(await readFile(join(unknown, "precious"), "utf8"), "x");
     });
   });
@@ -582,7 +582,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
 
     test("a volume that cannot be removed is not forgotten, and goes later", async () => {
       await volumes.manager.waitFor(podWith([{ name: "data", emptyDir: {} }]), signal());
-      const inside = join(place("kubernetes.io~empty-dir", "data"), "held");
+      const inside = join(dirOf("kubernetes.io~empty-dir", "data"), "held");
       await mkdir(inside);
       await hostMounts.mountTmpfs(inside); // as a container with a bidirectional mount could leave it
       const gone = volumes.manager.release(uid, signal());

@@ -28,7 +28,7 @@ import { SubPaths } from "./mounts/sub-paths.ts";
 import type { VolumePlugin } from "./volume-plugin.ts";
 
 export interface VolumesOptions
-  extends Pick<VolumeManagerOptions, "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUse">,
+  extends Pick<VolumeManagerOptions, "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUseChange">,
     Pick<OperationsOptions, "verifyAttached" | "refusedByAffinity">,
     Pick<ContainerMountsOptions, "selinux" | "recursiveReadOnly" | "imageSource"> {
   readonly clock: Clock;
@@ -111,7 +111,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
     measured: measurementMetric(metrics),
     ...(o.onAbnormal && { onAbnormal: o.onAbnormal }),
   });
-  manager.onChange((uid, change) => change !== "updated" && stats.forget(uid));
+  manager.onChange((uid, change) => change !== "updated" && stats.delete(uid));
   return {
     manager,
     mountsFor: (pod, container, env, signal) =>

@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
 import { systemClock } from "../../../../lib/base/clock.ts";
 import { writeAtomically } from "./atomic-writer.ts";
-import { versionFiles } from "./fake-restless-writer.ts";
-import { filesOf, ownFolder, payloadOf, rootOf } from "./fake-volume-folder.ts";
+import { versionFiles } from "./fake-continuous-writer.ts";
+import { filesOf, payloadOf, rootOf, tempDir } from "./fake-volume-dir.ts";
 import type { ReaderReport, ReaderTask } from "./fake-volume-reader.ts";
 
 const clock = systemClock;
@@ -15,7 +15,7 @@ const names = ["a", "b", "c/d", "e"];
 
 describe("atomic writer beside others", () => {
   it("a reader in a tight loop sees no mix of old and new files in 1,000 updates", async (t) => {
-    const dir = ownFolder(t);
+    const dir = tempDir(t);
     const write = (version: number) =>
       writeAtomically(dir, payloadOf(versionFiles(version, names)), { clock });
     await write(1);
@@ -36,8 +36,8 @@ describe("atomic writer beside others", () => {
   });
 
   it("killed with SIGKILL while it writes: one whole version, and the next write leaves nothing behind", async (t) => {
-    const dir = ownFolder(t);
-    const program = join(import.meta.dirname, "fake-restless-writer.ts");
+    const dir = tempDir(t);
+    const program = join(import.meta.dirname, "fake-continuous-writer.ts");
     let newest = 0;
     for (let kill = 0; kill < 5; kill++) {
       const child = spawn(process.execPath, [program, dir, String(newest + 1), ...names], {

@@ -8,13 +8,13 @@ import { systemClock } from "../../../../lib/base/clock.ts";
 import { FakeClock } from "../../../../lib/base/fake-clock.ts";
 import { type FileCalls, writeAtomically } from "./atomic-writer.ts";
 import { CrashingCalls } from "./fake-file-calls.ts";
-import { filesOf, modeOf, ownFolder, payloadOf, rootOf } from "./fake-volume-folder.ts";
+import { filesOf, modeOf, payloadOf, rootOf, tempDir } from "./fake-volume-dir.ts";
 
 const clock = systemClock;
 
 describe("atomic writer", () => {
   it("puts files into a folder with a time in its name, and shows them by links", async (t) => {
-    const dir = ownFolder(t);
+    const dir = tempDir(t);
     const at = new FakeClock(Date.UTC(2026, 0, 31, 9, 5, 0));
     assert.equal(
       await writeAtomically(dir, payloadOf({ a: "1", "b/c": "2", "b/d/e": "3" }), { clock: at }),
@@ -26,7 +26,7 @@ describe("atomic writer", () => {
   });
 
   it("touches nothing when all is as it should be", async (t) => {
-    const dir = ownFolder(t);
+    const dir = tempDir(t);
     const payload = payloadOf({ a: "1", "b/c": "2" });
     await writeAtomically(dir, payload, { clock });
     const before = readlinkSync(join(dir, "..data"));
@@ -39,7 +39,7 @@ describe("atomic writer", () => {
   });
 
   it("says where it could not write", async (t) => {
-    const dir = ownFolder(t);
+    const dir = tempDir(t);
     const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
     const files = { ...fs, writeFile: () => Promise.reject(full) } as FileCalls;
     await assert.rejects(writeAtomically(dir, payloadOf({ a: "1" }), { clock, files }), {
@@ -62,7 +62,7 @@ describe("atomic writer", () => {
   ];
   for (const [what, before, after, links] of updates)
     it(`writes ${what}, and nothing of the former files is left`, async (t) => {
-      const dir = ownFolder(t);
+      const dir = tempDir(t);
       await writeAtomically(dir, payloadOf(before), { clock });
       assert.equal(await writeAtomically(dir, payloadOf(after), { clock }), true);
       assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", ...links]);
@@ -70,7 +70,7 @@ describe("atomic writer", () => {
     });
 
   it("leaves folders alone that others are mounted on", async (t) => {
-    const dir = ownFolder(t);
+    const dir = tempDir(t);
     mkdirSync(join(dir, "inner"));
     mkdirSync(join(dir, "a"));
     await writeAtomically(dir, payloadOf({ a: "1", b: "2" }), { clock });
@@ -79,7 +79,7 @@ describe("atomic writer", () => {
   });
 
   it("writes anew when the data was damaged", async (t) => {
-    const dir = ownFolder(t);
+    const dir = tempDir(t);
     await writeAtomically(dir, payloadOf({ a: "1", b: "2" }), { clock });
     writeFileSync(join(dir, "..data", "a"), "");
     assert.equal(await writeAtomically(dir, payloadOf({ a: "1", b: "2" }), { clock }), true);
@@ -88,7 +88,7 @@ describe("atomic writer", () => {
 
   for (const target of ["/etc", "../elsewhere", "..2026_01_01_00_00_00.1", "."])
     it(`does not believe a ..data that leads to ${target}`, async (t) => {
-      const dir = ownFolder(t);
+      const dir = tempDir(t);
       symlinkSync(target, join(dir, "..data"));
       assert.equal(await writeAtomically(dir, payloadOf({ a: "1" }), { clock }), true);
       assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", "a -> ..data/a"]);
@@ -100,7 +100,7 @@ describe("atomic writer", () => {
     it("are those that are asked for, whatever the umask", async (t) => {
       const former = process.umask(0o077);
       t.after(() => process.umask(former));
-      const dir = ownFolder(t);
+      const dir = tempDir(t);
       const payload = new Map([
         ["a", { data: Buffer.from("1"), mode: 0o400 }],
         ["b/c", { data: Buffer.from("1"), mode: 0o777 }],
@@ -112,7 +112,7 @@ describe("atomic writer", () => {
     });
 
     it("let the fsGroup read all, and give it what is made later", { skip: !isRoot }, async (t) => {
-      const dir = ownFolder(t);
+      const dir = tempDir(t);
       const payload = new Map([["b/c", { data: Buffer.from("1"), mode: 0o600, user: 1234 }]]);
       await writeAtomically(dir, payload, { clock, fsGroup: 4321 });
       const data = join(dir, readlinkSync(join(dir, "..data")));
@@ -134,7 +134,7 @@ describe("atomic writer", () => {
     const faults = ["mkdir", "writeFile", "chmod", "symlink", "rename"] as const;
     for (const name of faults)
       it(`a failed ${name} leaves the files as they were, and nothing else`, async (t) => {
-        const dir = ownFolder(t);
+        const dir = tempDir(t);
         await writeAtomically(dir, payloadOf({ a: "1" }), { clock });
         const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
         const files: FileCalls = { ...fs, [name]: () => Promise.reject(full) };
@@ -158,7 +158,7 @@ describe("atomic writer", () => {
       fc.array(fc.tuple(someFiles, fc.nat(30)), { minLength: 1, maxLength: 4 }),
       someFiles,
       async (first, writes, last) => {
-        const dir = ownFolder(t);
+        const dir = tempDir(t);
         await writeAtomically(dir, payloadOf(first), { clock });
         for (const [wanted, crashAt] of writes) {
           const former = filesOf(dir);

@@ -5,19 +5,19 @@ import type { TmpfsOptions } from "../../../../lib/host/mounts.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../../../lib/model/resources.ts";
 import { memoryVolumeSize } from "../empty-dir/memory-size.ts";
-import type { PodVolumePlace, SetUp, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
+import type { PodVolumeTarget, SetUpRequest, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import { type FileCalls, writeAtomically } from "./atomic-writer.ts";
+import {
+  type ContentMedium,
+  type ContentMounts,
+  createContentDir,
+  createMountPoints,
+  existingMedium,
+  removeContentDir,
+} from "./content-dir.ts";
 import { memoryFiles } from "./memory-files.ts";
 import { nestedMountPoints } from "./nested-mounts.ts";
 import type { ContentFile } from "./payload.ts";
-import {
-  type ContentMounts,
-  foundPlace,
-  makeMountPoints,
-  makePlace,
-  type PlaceKind,
-  removePlace,
-} from "./volume-place.ts";
 
 export interface ContentHost {
   readonly mounts: ContentMounts;
@@ -32,18 +32,18 @@ export interface ContentHost {
 }
 
 /** One type of volume whose files are written by us. */
-export interface ContentType extends PlaceKind {
+export interface ContentType extends ContentMedium {
   readonly name: string;
   handles(spec: VolumeSpec): boolean;
-  files(request: SetUp): Promise<Map<string, ContentFile>>;
-  onTornDown?(place: PodVolumePlace): void;
+  files(request: SetUpRequest): Promise<Map<string, ContentFile>>;
+  onTornDown?(target: PodVolumeTarget): void;
 }
 
 /** Files that follow something, kept as it says: each setUp writes if anything is different, and else touches nothing. */
 export function contentPlugin(type: ContentType, host: ContentHost): VolumePlugin {
   return {
     name: type.name,
-    follows: true,
+    requiresRemount: true,
     handles: (spec) => type.handles(spec),
     uniqueName: (pod, spec) => `${type.name}/${pod.metadata.uid}-${spec.name}`,
     async setUp(request) {
@@ -52,9 +52,9 @@ export function contentPlugin(type: ContentType, host: ContentHost): VolumePlugi
       request.signal.throwIfAborted();
       await put(type, host, request, files);
     },
-    async tearDown(place) {
-      await removePlace(host.mounts, place.dir);
-      type.onTornDown?.(place);
+    async tearDown(target) {
+      await removeContentDir(host.mounts, target.dir);
+      type.onTornDown?.(target);
     },
   };
 }
@@ -62,20 +62,20 @@ export function contentPlugin(type: ContentType, host: ContentHost): VolumePlugi
 async function put(
   type: ContentType,
   host: ContentHost,
-  { dir, pod, spec, fsGroup }: SetUp,
+  { dir, pod, spec, fsGroup }: SetUpRequest,
   files: Map<string, ContentFile>,
 ): Promise<void> {
   const { mounts, clock, logger } = host;
-  const found = await foundPlace(mounts, dir, type);
+  const found = await existingMedium(mounts, dir, type);
   const isNew = found === undefined;
   try {
-    if (isNew) await makePlace(mounts, dir, type.medium, () => tmpfsOf(pod, host));
-    await makeMountPoints(dir, nestedMountPoints(pod, spec.name));
+    if (isNew) await createContentDir(mounts, dir, type.medium, () => tmpfsOf(pod, host));
+    await createMountPoints(dir, nestedMountPoints(pod, spec.name));
     const calls = host.files ?? ((found ?? type.medium) === "memory" ? memoryFiles : undefined);
     await writeAtomically(dir, files, { clock, fsGroup, ...(calls && { files: calls }) });
   } catch (error) {
     // What a pod has already stays as it was.
-    if (isNew) await removePlace(mounts, dir).catch((e: unknown) => notRemoved(logger, dir, e));
+    if (isNew) await removeContentDir(mounts, dir).catch((e: unknown) => notRemoved(logger, dir, e));
     throw error;
   }
 }

@@ -7,7 +7,7 @@ import { hostMounts } from "../../../../lib/host/mounts.ts";
 import type { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { Volume } from "../../../../lib/model/pod.ts";
 import { FakeContentNode, podWith } from "./fake-content.ts";
-import { filesOf, modeOf, ownFolder } from "./fake-volume-folder.ts";
+import { filesOf, modeOf, tempDir } from "./fake-volume-dir.ts";
 
 const isRoot = process.getuid?.() === 0;
 const secret: Volume = { name: "v", secret: { secretName: "s", defaultMode: 0o644 } };
@@ -19,7 +19,7 @@ const projected = (...sources: NonNullable<NonNullable<Volume["projected"]>["sou
 
 describe("content of volumes", () => {
   const node = (t: { after(fn: () => void): void }, more = {}) => {
-    const made = new FakeContentNode(ownFolder(t), more);
+    const made = new FakeContentNode(tempDir(t), more);
     made.objects.secret("s", { user: "me", password: "old" });
     made.objects.configMap("c", { data: { a: "text" }, binaryData: { b: "AAE=" } });
     return made;

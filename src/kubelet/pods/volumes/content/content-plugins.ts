@@ -1,5 +1,5 @@
 import type { Pod } from "../../../../lib/model/pod.ts";
-import type { SetUp, VolumePlugin } from "../volume-plugin.ts";
+import type { SetUpRequest, VolumePlugin } from "../volume-plugin.ts";
 import { type ContentHost, contentPlugin } from "./content-plugin.ts";
 import { downwardFiles } from "./downward-files.ts";
 import { type ContentObjects, configMapFiles, secretFiles } from "./object-files.ts";
@@ -89,7 +89,7 @@ function projected(o: ContentOptions): VolumePlugin {
   );
 }
 
-function projectionOf({ pod, spec, fsGroup, signal }: SetUp) {
+function projectionOf({ pod, spec, fsGroup, signal }: SetUpRequest) {
   const { sources = [], defaultMode = readable } = spec.volume.projected ?? {};
   return { pod: pod as Pod, sources, mode: defaultMode, user: commonUser(pod), fsGroup, signal };
 }

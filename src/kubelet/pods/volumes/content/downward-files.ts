@@ -7,7 +7,7 @@ import type { ContentFile } from "./payload.ts";
 
 export type DownwardItem = NonNullable<NonNullable<Volume["downwardAPI"]>["items"]>[number];
 
-export interface DownwardFacts {
+export interface DownwardContext {
   readonly pod: Pod;
   /** What the node has to give: the limit of a container that has none. */
   readonly allocatable: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface DownwardFacts {
 /** What the pod is told of itself in files. */
 export function downwardFiles(
   items: readonly DownwardItem[] | undefined,
-  facts: DownwardFacts,
+  facts: DownwardContext,
   mode: number,
 ): Map<string, ContentFile> {
   const files = new Map<string, ContentFile>();
@@ -32,7 +32,7 @@ export function downwardFiles(
   return files;
 }
 
-function textOf({ fieldRef, resourceFieldRef }: DownwardItem, facts: DownwardFacts): string {
+function textOf({ fieldRef, resourceFieldRef }: DownwardItem, facts: DownwardContext): string {
   if (fieldRef) return fieldText(fieldRef.fieldPath, facts.pod);
   return resourceFieldRef ? resourceText(resourceFieldRef, facts) : "";
 }
@@ -69,7 +69,7 @@ function entryText(fieldPath: string, path: string, key: string, metadata: Pod["
 
 type ResourceRef = NonNullable<DownwardItem["resourceFieldRef"]>;
 
-function resourceText(ref: ResourceRef, { pod, allocatable }: DownwardFacts): string {
+function resourceText(ref: ResourceRef, { pod, allocatable }: DownwardContext): string {
   const { containerName = "" } = ref;
   const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find(
     ({ name }) => name === containerName,

@@ -5,11 +5,11 @@ import { silentLogger } from "../../../../lib/base/logger.ts";
 import { wallTime } from "../../../../lib/base/time.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { Pod, Volume } from "../../../../lib/model/pod.ts";
-import type { SetUp, VolumePlugin } from "../volume-plugin.ts";
+import type { SetUpRequest, VolumePlugin } from "../volume-plugin.ts";
+import type { ContentMounts } from "./content-dir.ts";
 import { type ContentOptions, contentPlugins } from "./content-plugins.ts";
 import type { ConfigMapContent, ContentObjects, SecretContent } from "./object-files.ts";
 import type { Token } from "./tokens/token-request.ts";
-import type { ContentMounts } from "./volume-place.ts";
 
 /** For tests: objects by "Kind namespace/name". */
 export class FakeObjects {
@@ -59,7 +59,7 @@ export class FakeTokens {
   text = "token";
   async get({ metadata }: Pod, request: unknown): Promise<Token> {
     this.asked.push([metadata.uid, request]);
-    return { token: this.text, expirationTimestamp: "", expiresAt: wallTime(0), lifeMs: undefined };
+    return { token: this.text, expirationTimestamp: "", expiresAt: wallTime(0), lifetimeMs: undefined };
   }
   forget(uid: string): void {
     this.forgotten.push(uid);
@@ -97,7 +97,7 @@ export class FakeContentNode {
   }
 
   /** What a manager would ask for. */
-  request(volume: Volume, more: Partial<SetUp> = {}): SetUp {
+  request(volume: Volume, more: Partial<SetUpRequest> = {}): SetUpRequest {
     const pod = more.pod ?? podWith(volume);
     const podUid = pod.metadata.uid;
     const folder = join(this.root, "pods", podUid, "volumes", this.pluginFor(volume).name.replace("/", "~"));

@@ -3,17 +3,17 @@ import { basename } from "node:path";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import { exists, listDir } from "../../../../lib/host/entries.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
-import type { PodVolumePlace, VolumeSpec } from "../volume-plugin.ts";
+import type { PodVolumeTarget, VolumeSpec } from "../volume-plugin.ts";
 import type { CsiClient, DriverCapabilities } from "./csi-client.ts";
+import type { CsiDeps } from "./csi-deps.ts";
 import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
-import type { CsiNeeds } from "./csi-needs.ts";
 import { removeDir } from "./mount-dir.ts";
-import { attachmentName, type BlockPlaces, blockPlaces } from "./names.ts";
+import { attachmentName, type BlockPaths, blockPaths } from "./names.ts";
 import { clientFor } from "./publish.ts";
 import { publishContent } from "./publish-content.ts";
 import {
   accessModeOf,
-  folderName,
+  dirNameOf,
   type PersistentCsiSource,
   persistentSourceOf,
   type Texts,
@@ -26,11 +26,11 @@ const shape = { kind: "block" } as const;
 const published = "published\n";
 
 /** True if the device is known to be at the pod's path, by this agent or a former one. */
-export async function isMapped({ mounts }: Pick<CsiNeeds, "mounts">, places: BlockPlaces): Promise<boolean> {
-  const noted = await readFile(places.user, "utf8").catch(() => "");
+export async function isMapped({ mounts }: Pick<CsiDeps, "mounts">, paths: BlockPaths): Promise<boolean> {
+  const noted = await readFile(paths.user, "utf8").catch(() => "");
   if (noted !== published) return false;
-  if (await mounts.isMountPoint(places.publish)) return true;
-  return stat(places.publish).then(
+  if (await mounts.isMountPoint(paths.publish)) return true;
+  return stat(paths.publish).then(
     (found) => found.isBlockDevice(),
     () => false,
   );
@@ -38,42 +38,42 @@ export async function isMapped({ mounts }: Pick<CsiNeeds, "mounts">, places: Blo
 
 /** Has the driver put the device at the pod's own path, which is returned. */
 export async function mapDevice(
-  needs: CsiNeeds,
+  deps: CsiDeps,
   pod: Pod,
   spec: VolumeSpec,
-  place: PodVolumePlace,
+  target: PodVolumeTarget,
   signal: AbortSignal,
 ): Promise<string> {
   const source = persistentSourceOf(spec);
   if (!source) throw final(csiText("blockMapper.SetUpDevice failed to get CSI persistent source"));
-  const client = clientFor(needs, source.driver, "blockMapper.SetUpDevice failed to get CSI client");
-  const places = blockPlaces(needs.rootDir, folderName(spec), place.podUid);
-  const publishContext = await needs.attachments.publishContext(source, signal).catch((error) => {
+  const client = clientFor(deps, source.driver, "blockMapper.SetUpDevice failed to get CSI client");
+  const paths = blockPaths(deps.rootDir, dirNameOf(spec), target.podUid);
+  const publishContext = await deps.attachments.publishContext(source, signal).catch((error) => {
     signal.throwIfAborted();
-    const what = `blockMapper.SetupDevice failed to get volume attachment [id=${needs.attachments.nameOf(source)}]`;
+    const what = `blockMapper.SetupDevice failed to get volume attachment [id=${deps.attachments.nameOf(source)}]`;
     throw transient(csiText(`${what}: ${messageOf(error)}`), error);
   });
   const capabilities = await capabilitiesOf(client, signal);
-  await saveVolumeData(places.data, {
-    specVolID: folderName(spec),
+  await saveVolumeData(paths.data, {
+    specVolID: dirNameOf(spec),
     volumeHandle: source.handle,
     driverName: source.driver,
-    nodeName: needs.nodeName,
-    attachmentID: attachmentName(source.handle, source.driver, needs.nodeName),
+    nodeName: deps.nodeName,
+    attachmentID: attachmentName(source.handle, source.driver, deps.nodeName),
   });
   // Noted before the driver is asked: the volume stays staged as long as a pod is noted here.
-  await mkdir(places.users, { recursive: true, mode: 0o750 });
-  await writeFile(places.user, "", { flag: "a" });
+  await mkdir(paths.users, { recursive: true, mode: 0o750 });
+  await writeFile(paths.user, "", { flag: "a" });
   try {
-    const volume = { source, client, capabilities, publishContext, places };
-    await stageDevice(needs, volume, signal);
-    await publishDevice(needs, volume, pod, signal);
-    await writeFile(places.user, published);
-    return places.publish;
+    const volume = { source, client, capabilities, publishContext, paths };
+    await stageDevice(deps, volume, signal);
+    await publishDevice(deps, volume, pod, signal);
+    await writeFile(paths.user, published);
+    return paths.publish;
   } catch (error) {
     if (isFinished(error)) {
-      await rm(places.user, { force: true });
-      if ((await usersOf(places)) === 0 && !(await exists(places.staging))) await forget(places);
+      await rm(paths.user, { force: true });
+      if ((await usersOf(paths)) === 0 && !(await exists(paths.staging))) await forget(paths);
     }
     throw error;
   }
@@ -84,15 +84,15 @@ interface BlockVolume {
   readonly client: CsiClient;
   readonly capabilities: DriverCapabilities;
   readonly publishContext: Texts;
-  readonly places: BlockPlaces;
+  readonly paths: BlockPaths;
 }
 
-async function stageDevice(needs: CsiNeeds, volume: BlockVolume, signal: AbortSignal): Promise<void> {
-  const { source, client, capabilities, publishContext, places } = volume;
+async function stageDevice(deps: CsiDeps, volume: BlockVolume, signal: AbortSignal): Promise<void> {
+  const { source, client, capabilities, publishContext, paths } = volume;
   if (!capabilities.stages) return;
-  const secrets = await stageSecrets(needs, source, signal);
-  const wasThere = await exists(places.staging);
-  await mkdir(places.staging, { recursive: true, mode: 0o750 });
+  const secrets = await stageSecrets(deps, source, signal);
+  const wasThere = await exists(paths.staging);
+  await mkdir(paths.staging, { recursive: true, mode: 0o750 });
   const call = {
     handle: source.handle,
     accessMode: accessModeOf(source),
@@ -103,27 +103,27 @@ async function stageDevice(needs: CsiNeeds, volume: BlockVolume, signal: AbortSi
   };
   try {
     await client.stage(
-      { ...call, stagingPath: places.staging, volumeContext: source.attributes ?? {} },
+      { ...call, stagingPath: paths.staging, volumeContext: source.attributes ?? {} },
       signal,
     );
   } catch (error) {
-    if (isFinished(error) && !wasThere) await removeDir(places.staging).catch(() => {});
+    if (isFinished(error) && !wasThere) await removeDir(paths.staging).catch(() => {});
     throw error;
   }
 }
 
 async function publishDevice(
-  needs: CsiNeeds,
+  deps: CsiDeps,
   volume: BlockVolume,
   pod: Pod,
   signal: AbortSignal,
 ): Promise<void> {
-  const { source, client, capabilities, publishContext, places } = volume;
-  const driver = await needs.objects.get(source.driver, signal);
+  const { source, client, capabilities, publishContext, paths } = volume;
+  const driver = await deps.objects.get(source.driver, signal);
   // Devices are published without tokens.
   const wish = driver && { ...driver, tokenRequests: [] };
-  const { volumeContext, secrets } = await publishContent(needs, pod, source, wish, signal);
-  await mkdir(places.publishDir, { recursive: true, mode: 0o750 });
+  const { volumeContext, secrets } = await publishContent(deps, pod, source, wish, signal);
+  await mkdir(paths.publishDir, { recursive: true, mode: 0o750 });
   const { handle, readOnly } = source;
   const accessMode = accessModeOf(source);
   await client.publish(
@@ -136,8 +136,8 @@ async function publishDevice(
       publishContext,
       volumeContext,
       readOnly,
-      stagingPath: places.staging,
-      targetPath: places.publish,
+      stagingPath: paths.staging,
+      targetPath: paths.publish,
     },
     signal,
   );
@@ -145,39 +145,39 @@ async function publishDevice(
 
 /** Takes the device from the pod, and from the node if this was the last pod that had it. */
 export async function unmapDevice(
-  needs: CsiNeeds,
-  place: PodVolumePlace,
+  deps: CsiDeps,
+  target: PodVolumeTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  const places = blockPlaces(needs.rootDir, basename(place.dir), place.podUid);
-  const data = await loadVolumeData(places.data);
-  if (!data) return forget(places);
-  const client = clientFor(needs, data.driverName, "blockMapper.UnmapPodDevice failed to get CSI client");
-  if (await isMapped(needs, places)) await writeFile(places.user, "").catch(() => {});
+  const paths = blockPaths(deps.rootDir, basename(target.dir), target.podUid);
+  const data = await loadVolumeData(paths.data);
+  if (!data) return forget(paths);
+  const client = clientFor(deps, data.driverName, "blockMapper.UnmapPodDevice failed to get CSI client");
+  if (await isMapped(deps, paths)) await writeFile(paths.user, "").catch(() => {});
   await ask("blockMapper.unpublishVolumeForBlock failed", () =>
-    client.unpublish(data.volumeHandle, places.publish, signal),
+    client.unpublish(data.volumeHandle, paths.publish, signal),
   );
-  await rm(places.user, { force: true });
-  if ((await usersOf(places)) > 0) return;
+  await rm(paths.user, { force: true });
+  if ((await usersOf(paths)) > 0) return;
   const { stages } = await capabilitiesOf(client, signal);
-  if (stages && (await exists(places.staging))) {
+  if (stages && (await exists(paths.staging))) {
     await ask("blockMapper.unstageVolumeForBlock failed", () =>
-      client.unstage(data.volumeHandle, places.staging, signal),
+      client.unstage(data.volumeHandle, paths.staging, signal),
     );
   }
-  await forget(places);
+  await forget(paths);
 }
 
 /** All that is left are folders of ours. What a driver left in them stays, and keeps them. */
-async function forget(places: BlockPlaces): Promise<void> {
-  await removeDir(places.publishDir);
-  await removeDir(places.staging);
-  await removeVolumeData(places.data);
-  for (const dir of [places.users, places.global, places.data, places.volume]) await removeDir(dir);
+async function forget(paths: BlockPaths): Promise<void> {
+  await removeDir(paths.publishDir);
+  await removeDir(paths.staging);
+  await removeVolumeData(paths.data);
+  for (const dir of [paths.users, paths.global, paths.data, paths.volume]) await removeDir(dir);
 }
 
 /** Of both folders: what another kubelet left is only in the one where devices are bound. */
-async function usersOf({ users, global }: BlockPlaces): Promise<number> {
+async function usersOf({ users, global }: BlockPaths): Promise<number> {
   return new Set([...(await listDir(users)), ...(await listDir(global))]).size;
 }
 

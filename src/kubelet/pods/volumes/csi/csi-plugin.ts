@@ -1,18 +1,24 @@
 import { basename } from "node:path";
 import type { VolumeExpander } from "../persistent/volume-expander.ts";
-import type { BlockPlugin, DevicePlugin, SetUp, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
+import type {
+  BlockVolumeMapper,
+  DeviceMounter,
+  SetUpRequest,
+  VolumePlugin,
+  VolumeSpec,
+} from "../volume-plugin.ts";
 import { isMapped, mapDevice, unmapDevice } from "./block.ts";
+import type { CsiDeps } from "./csi-deps.ts";
 import { csiText, final } from "./csi-failure.ts";
-import type { CsiNeeds } from "./csi-needs.ts";
 import { expandVolume } from "./expand.ts";
-import { blockPlaces, csiPluginName, globalMountDir, mountPathIn } from "./names.ts";
+import { blockPaths, csiPluginName, globalMountDir, mountPathIn } from "./names.ts";
 import { isPublished, publishVolume, unpublishVolume } from "./publish.ts";
-import { dataAt, isBlockPlace, reconstructVolume, stagedVolumes } from "./reconstruct.ts";
-import { csiSourceOf, folderName, type PersistentCsiSource, persistentSourceOf } from "./source.ts";
+import { dataAt, isBlockTarget, reconstructVolume, stagedVolumes } from "./reconstruct.ts";
+import { csiSourceOf, dirNameOf, type PersistentCsiSource, persistentSourceOf } from "./source.ts";
 import { stageVolume, unstageVolume } from "./stage.ts";
 import { volumeUsage } from "./usage.ts";
 
-export interface CsiPluginOptions extends CsiNeeds {
+export interface CsiPluginOptions extends CsiDeps {
   /** Undefined without a cluster: nobody asks for volumes to grow. */
   readonly expander: VolumeExpander | undefined;
 }
@@ -37,20 +43,20 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     return driver !== undefined && objects.known(driver)?.requiresRepublish === true;
   };
   const grow = async (
-    request: Pick<SetUp, "pod" | "spec" | "signal">,
+    request: Pick<SetUpRequest, "pod" | "spec" | "signal">,
     volumePath: string,
     stagingPath: string,
   ): Promise<void> => {
     const { pod, spec, signal } = request;
     if (!expander || !spec.persistent) return;
-    if (expander.mayBeWanted(spec)) {
+    if (expander.mayBeNeeded(spec)) {
       const work = (size: string) => expandVolume(options, { spec, volumePath, stagingPath, size }, signal);
-      await expander.expandIfWanted(pod, spec, work, signal);
+      await expander.expandIfNeeded(pod, spec, work, signal);
     }
     expander.used(spec);
   };
 
-  const device: DevicePlugin = {
+  const device: DeviceMounter = {
     applies: (spec) => persistentSourceOf(spec) !== undefined,
     attachable: (spec) => objects.known(sourceOf(spec).driver)?.attachRequired !== false,
     waitForAttach: (_pod, spec, signal, verified) => attachments.wait(sourceOf(spec), signal, verified),
@@ -62,23 +68,23 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
       await stageVolume(options, spec, dir, fsGroup, signal);
     },
     unmountDevice: (dir, signal) => unstageVolume(options, dir, signal),
-    async found() {
+    async reconstructDevices() {
       const staged = await stagedVolumes(rootDir);
       return staged.map(({ dir, spec }) => ({ dir, spec, unique: uniqueNameOf(sourceOf(spec)) }));
     },
   };
 
-  const block: BlockPlugin = {
-    async map(pod, spec, place, signal) {
-      const places = blockPlaces(rootDir, folderName(spec), place.podUid);
-      const { staging } = places;
-      const isThere = await isMapped(options, places);
-      const path = isThere ? places.publish : await mapDevice(options, pod, spec, place, signal);
+  const block: BlockVolumeMapper = {
+    async map(pod, spec, target, signal) {
+      const paths = blockPaths(rootDir, dirNameOf(spec), target.podUid);
+      const { staging } = paths;
+      const isThere = await isMapped(options, paths);
+      const path = isThere ? paths.publish : await mapDevice(options, pod, spec, target, signal);
       await grow({ pod, spec, signal }, path, staging);
       return path;
     },
-    unmap: (place, signal) => unmapDevice(options, place, signal),
-    globalMapDir: (name) => blockPlaces(rootDir, name, "").global,
+    unmap: (target, signal) => unmapDevice(options, target, signal),
+    globalMapDir: (name) => blockPaths(rootDir, name, "").global,
   };
 
   return {
@@ -96,28 +102,28 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
       published.add(dir);
       if (spec.persistent) await grow(request, mountPathIn(dir), deviceDir(spec));
     },
-    async tearDown(place, signal) {
-      published.delete(place.dir);
-      await unpublishVolume(options, place, signal);
+    async tearDown(target, signal) {
+      published.delete(target.dir);
+      await unpublishVolume(options, target, signal);
     },
-    async isKept(pod, spec, place) {
-      const { podUid, dir } = place;
-      if (isBlockPlace(place)) return isMapped(options, blockPlaces(rootDir, folderName(spec), podUid));
+    async isStillSetUp(pod, spec, target) {
+      const { podUid, dir } = target;
+      if (isBlockTarget(target)) return isMapped(options, blockPaths(rootDir, dirNameOf(spec), podUid));
       return isPublished(options, { pod, spec, dir });
     },
-    followsNow: (spec) => republishes(spec) || (expander?.mayBeWanted(spec) ?? false),
+    requiresRemountNow: (spec) => republishes(spec) || (expander?.mayBeNeeded(spec) ?? false),
     mountPath: mountPathIn,
     device,
     block,
-    async stats(place, _spec, signal) {
-      const data = await dataAt(rootDir, place);
+    async stats(target, _spec, signal) {
+      const data = await dataAt(rootDir, target);
       if (!data || !drivers.get(data.driverName)) return undefined;
-      const path = isBlockPlace(place)
-        ? blockPlaces(rootDir, basename(place.dir), place.podUid).publish
-        : mountPathIn(place.dir);
+      const path = isBlockTarget(target)
+        ? blockPaths(rootDir, basename(target.dir), target.podUid).publish
+        : mountPathIn(target.dir);
       return volumeUsage(options, data, path, signal);
     },
-    reconstruct: (place) => reconstructVolume(rootDir, place),
+    reconstruct: (target) => reconstructVolume(rootDir, target),
   };
 }
 

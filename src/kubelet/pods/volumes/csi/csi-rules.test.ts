@@ -6,8 +6,8 @@ import { VolumeCapability_AccessMode_Mode as Mode } from "../../../../lib/gen/cs
 import { accessModeFor } from "./access-mode.ts";
 import { callFailure, isFinished, transient } from "./csi-failure.ts";
 import { highestVersion, showVersion } from "./csi-version.ts";
-import { fsGroupPolicyOf, givesToGroup, refusedMode } from "./driver-rules.ts";
-import { attachmentName, blockPlaces, globalMountDir, inlineHandle } from "./names.ts";
+import { appliesFsGroup, fsGroupPolicyOf, refusedMode } from "./driver-rules.ts";
+import { attachmentName, blockPaths, globalMountDir, inlineHandle } from "./names.ts";
 import type { CsiSource } from "./source.ts";
 
 // printf vol1 | sha256sum
@@ -25,7 +25,7 @@ describe("names of CSI volumes", () => {
       globalMountDir("/var/lib/kubelet", "d.example.com", "vol1"),
       `/var/lib/kubelet/plugins/kubernetes.io/csi/d.example.com/${vol1}/globalmount`,
     );
-    const { staging, publish, data, global } = blockPlaces("/r", "pv-1", "uid-1");
+    const { staging, publish, data, global } = blockPaths("/r", "pv-1", "uid-1");
     const base = "/r/plugins/kubernetes.io/csi/volumeDevices";
     assert.deepEqual(
       [staging, publish, data, global],
@@ -152,7 +152,7 @@ describe("files are given to the group", () => {
     ["of an inline volume", inline, 1, "ReadWriteOnceWithFSType", true],
   ];
   for (const [rule, source, fsGroup, policy, wanted] of cases)
-    it(rule, () => assert.equal(givesToGroup(source, fsGroup, policy), wanted));
+    it(rule, () => assert.equal(appliesFsGroup(source, fsGroup, policy), wanted));
 
   it("by the rule for one node if the driver has no object; an object without a rule is wrong", () => {
     assert.equal(fsGroupPolicyOf(undefined), "ReadWriteOnceWithFSType");

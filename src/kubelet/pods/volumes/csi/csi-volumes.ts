@@ -9,9 +9,9 @@ import { VolumeExpander } from "../persistent/volume-expander.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 import { AllocatableUpdates } from "./allocatable-updates.ts";
 import { Attachments } from "./attachments.ts";
+import type { CsiDeps } from "./csi-deps.ts";
 import { CsiDriverObjects } from "./csi-drivers.ts";
 import { createCsiMetrics } from "./csi-metrics.ts";
-import type { CsiNeeds } from "./csi-needs.ts";
 import { CsiNode } from "./csi-node.ts";
 import { csiPlugin } from "./csi-plugin.ts";
 import { DriverStore } from "./driver-store.ts";
@@ -20,8 +20,8 @@ import { CsiRegistration } from "./registration.ts";
 
 export interface CsiVolumesOptions
   extends Pick<
-    CsiNeeds,
-    "rootDir" | "nodeName" | "tokens" | "mounts" | "answers" | "ownership" | "volumeHealth" | "logger"
+    CsiDeps,
+    "rootDir" | "nodeName" | "tokens" | "mounts" | "checkMount" | "ownership" | "volumeHealth" | "logger"
   > {
   readonly transport: Pick<KubeTransport, "request" | "stream" | "onBack">;
   readonly events: PodEvents;

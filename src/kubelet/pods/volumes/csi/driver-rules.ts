@@ -21,7 +21,7 @@ export function fsGroupPolicyOf(driver: CsiDriverSpec | undefined): FsGroupPolic
 }
 
 /** Whether the files are to be given to the pod's group by us. */
-export function givesToGroup(
+export function appliesFsGroup(
   source: CsiSource,
   fsGroup: number | undefined,
   policy: FsGroupPolicy,

@@ -3,8 +3,8 @@ import { wholeUnits } from "../../../../lib/model/quantity.ts";
 import { ExpansionError } from "../persistent/volume-expander.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import type { Shape } from "./csi-client.ts";
+import type { CsiDeps } from "./csi-deps.ts";
 import { codeOf, isFinished } from "./csi-failure.ts";
-import type { CsiNeeds } from "./csi-needs.ts";
 import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type Texts } from "./source.ts";
 
 export interface ExpandRequest {
@@ -20,14 +20,14 @@ const infeasible = new Set(["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"]);
 
 /** Has the driver grow the file system or the device on this node. Throws an ExpansionError. */
 export async function expandVolume(
-  needs: CsiNeeds,
+  deps: CsiDeps,
   request: ExpandRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const { spec, volumePath, stagingPath, size } = request;
   const source = persistentSourceOf(spec);
   if (!source) throw new ExpansionError("failed", "Expander.NodeExpand failed to get CSI persistent source");
-  const { client, capabilities, secrets } = await prepared(needs, source, signal);
+  const { client, capabilities, secrets } = await prepared(deps, source, signal);
   if (!capabilities.expands) {
     const message = `NodeExpand is not supported by the CSI driver ${source.driver}`;
     throw new ExpansionError("not-supported", message);
@@ -49,11 +49,11 @@ export async function expandVolume(
 }
 
 /** A driver that is away, or a secret that is, says nothing of the size: what was begun before may still go on. */
-async function prepared(needs: CsiNeeds, source: PersistentCsiSource, signal: AbortSignal) {
+async function prepared(deps: CsiDeps, source: PersistentCsiSource, signal: AbortSignal) {
   try {
-    const client = needs.drivers.client(source.driver);
+    const client = deps.drivers.client(source.driver);
     const capabilities = await client.capabilities(signal);
-    const secrets: Texts = source.expandSecret ? await needs.secrets.get(source.expandSecret, signal) : {};
+    const secrets: Texts = source.expandSecret ? await deps.secrets.get(source.expandSecret, signal) : {};
     return { client, capabilities, secrets };
   } catch (error) {
     if (isAbort(error)) throw error;

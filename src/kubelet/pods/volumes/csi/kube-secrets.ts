@@ -1,7 +1,7 @@
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
+import type { Secrets } from "./csi-deps.ts";
 import { csiText } from "./csi-failure.ts";
-import type { Secrets } from "./csi-needs.ts";
 
 /** Secrets that volumes name, each fetched when it is needed and not kept. */
 export function kubeSecrets(transport: Pick<KubeTransport, "request">): Secrets {

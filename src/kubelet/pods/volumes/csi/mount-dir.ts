@@ -1,8 +1,8 @@
 import { rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import type { MountPoints } from "./csi-deps.ts";
 import { csiText } from "./csi-failure.ts";
-import type { MountPoints } from "./csi-needs.ts";
 import { removeVolumeData } from "./volume-data.ts";
 
 /**

@@ -18,7 +18,7 @@ export function globalMountDir(rootDir: string, driver: string, volumeHandle: st
   return join(rootDir, "plugins", csiPluginName, driver, sha256(volumeHandle), "globalmount");
 }
 
-export interface BlockPlaces {
+export interface BlockPaths {
   readonly staging: string;
   readonly publishDir: string;
   readonly publish: string;
@@ -32,7 +32,7 @@ export interface BlockPlaces {
   readonly user: string;
 }
 
-export function blockPlaces(rootDir: string, volumeName: string, podUid: string): BlockPlaces {
+export function blockPaths(rootDir: string, volumeName: string, podUid: string): BlockPaths {
   const name = volumeName.replaceAll("/", "~");
   const base = join(rootDir, "plugins", csiPluginName, "volumeDevices");
   const publishDir = join(base, "publish", volumeName);

@@ -16,7 +16,7 @@ const source: CsiSource = {
   readOnly: false,
   publishSecret: { namespace: "default", name: "s" },
 };
-const needs = {
+const deps = {
   secrets: { get: async () => ({ key: "value" }) },
   tokens: {
     get: async (_: unknown, { audiences }: { audiences: readonly string[] }) => ({
@@ -61,20 +61,20 @@ describe("what a driver is told of the pod", () => {
   ];
   for (const [rule, driver, volumeContext, secrets] of cases)
     it(rule, async () =>
-      assert.deepEqual(await publishContent(needs, pod, source, driver, never), { volumeContext, secrets }),
+      assert.deepEqual(await publishContent(deps, pod, source, driver, never), { volumeContext, secrets }),
     );
 
   it("and what is missing may come: the volume is tried again", async () => {
     const fails = async () => {
       throw new Error("not there");
     };
-    const without = publishContent({ ...needs, secrets: { get: fails } }, pod, source, undefined, never);
+    const without = publishContent({ ...deps, secrets: { get: fails } }, pod, source, undefined, never);
     await assert.rejects(without, (error: Error) => {
       assert.equal(error.message, "fetching NodePublishSecretRef default/s failed: not there");
       return !isFinished(error);
     });
     const wants = { tokenRequests: [{}] };
-    const tokenless = publishContent({ ...needs, tokens: { get: fails } }, pod, source, wants, never);
+    const tokenless = publishContent({ ...deps, tokens: { get: fails } }, pod, source, wants, never);
     await assert.rejects(tokenless, (error: Error) => /not there$/.test(error.message) && !isFinished(error));
   });
 });

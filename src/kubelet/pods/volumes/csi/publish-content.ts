@@ -1,8 +1,8 @@
 import { messageOf } from "../../../../lib/base/errors.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
+import type { CsiDeps, PodToken } from "./csi-deps.ts";
 import type { CsiDriverSpec } from "./csi-drivers.ts";
 import { csiText, transient } from "./csi-failure.ts";
-import type { CsiNeeds, PodToken } from "./csi-needs.ts";
 import type { CsiSource, Texts } from "./source.ts";
 
 /** What is told to the driver with NodePublishVolume, beside the volume's own attributes. */
@@ -13,13 +13,13 @@ export interface PublishContent {
 
 /** The attributes of the volume, the pod's name if the driver wants it, its tokens, and the secret that the volume names. */
 export async function publishContent(
-  needs: Pick<CsiNeeds, "secrets" | "tokens">,
+  deps: Pick<CsiDeps, "secrets" | "tokens">,
   pod: Pod,
   source: CsiSource,
   driver: CsiDriverSpec | undefined,
   signal: AbortSignal,
 ): Promise<PublishContent> {
-  const tokens = await tokenAttributes(needs, pod, driver, signal);
+  const tokens = await tokenAttributes(deps, pod, driver, signal);
   const inSecrets = driver?.serviceAccountTokenInSecrets === true;
   return {
     volumeContext: {
@@ -27,7 +27,7 @@ export async function publishContent(
       ...(driver?.podInfoOnMount && podAttributes(pod, source.mode === "Ephemeral")),
       ...(!inSecrets && tokens),
     },
-    secrets: { ...(await secretValues(needs, source, signal)), ...(inSecrets && tokens) },
+    secrets: { ...(await secretValues(deps, source, signal)), ...(inSecrets && tokens) },
   };
 }
 
@@ -43,7 +43,7 @@ function podAttributes(pod: Pod, isEphemeral: boolean): Texts {
 }
 
 async function secretValues(
-  { secrets }: Pick<CsiNeeds, "secrets">,
+  { secrets }: Pick<CsiDeps, "secrets">,
   { publishSecret }: CsiSource,
   signal: AbortSignal,
 ): Promise<Texts> {
@@ -57,7 +57,7 @@ async function secretValues(
 }
 
 async function tokenAttributes(
-  { tokens }: Pick<CsiNeeds, "tokens">,
+  { tokens }: Pick<CsiDeps, "tokens">,
   pod: Pod,
   driver: CsiDriverSpec | undefined,
   signal: AbortSignal,

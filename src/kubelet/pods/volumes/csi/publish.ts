@@ -1,22 +1,22 @@
 import { messageOf } from "../../../../lib/base/errors.ts";
-import type { PodVolumePlace, SetUp } from "../volume-plugin.ts";
+import type { PodVolumeTarget, SetUpRequest } from "../volume-plugin.ts";
+import { clearCompleted, isCompleted, markCompleted } from "./completion.ts";
+import type { CsiDeps } from "./csi-deps.ts";
 import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
-import type { CsiNeeds } from "./csi-needs.ts";
-import { fsGroupPolicyOf, givesToGroup, refusedMode } from "./driver-rules.ts";
-import { isKept, noteCompleted, noteUndoing } from "./kept.ts";
+import { appliesFsGroup, fsGroupPolicyOf, refusedMode } from "./driver-rules.ts";
 import { removeDir, removeMountDir } from "./mount-dir.ts";
 import { attachmentName, globalMountDir, mountPathIn } from "./names.ts";
 import { publishContent } from "./publish-content.ts";
-import { accessModeOf, type CsiSource, csiSourceOf, folderName, handleOf, type Texts } from "./source.ts";
+import { accessModeOf, type CsiSource, csiSourceOf, dirNameOf, handleOf, type Texts } from "./source.ts";
 import { loadVolumeData, saveVolumeData } from "./volume-data.ts";
 
 /** Has the driver publish the volume to a pod. May be called again: for drivers that want to be, and after any failure. */
-export async function publishVolume(needs: CsiNeeds, request: SetUp): Promise<void> {
+export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promise<void> {
   const { pod, spec, dir, fsGroup, signal } = request;
   const source = csiSourceOf(spec, pod.metadata.namespace);
   if (!source) throw final("volume source not found in volume.Spec");
-  const client = clientFor(needs, source.driver, "mounter.SetUpAt failed to get CSI client");
-  const driver = await needs.objects.get(source.driver, signal);
+  const client = clientFor(deps, source.driver, "mounter.SetUpAt failed to get CSI client");
+  const driver = await deps.objects.get(source.driver, signal);
   const refused = refusedMode(source.driver, driver, source.mode);
   if (refused) throw transient(csiText(`mounter.SetupAt failed to check volume lifecycle mode: ${refused}`));
   const policy = fsGroupPolicyOf(driver);
@@ -30,17 +30,17 @@ export async function publishVolume(needs: CsiNeeds, request: SetUp): Promise<vo
     throw transient(csiText(`${what}: ${messageOf(error)}`), error);
   });
   const handle = handleOf(source, pod, spec);
-  const publishContext = await contextOf(needs, source, signal);
-  const { volumeContext, secrets } = await publishContent(needs, pod, source, driver, signal);
+  const publishContext = await contextOf(deps, source, signal);
+  const { volumeContext, secrets } = await publishContent(deps, pod, source, driver, signal);
 
   const targetPath = mountPathIn(dir);
   await saveVolumeData(dir, {
-    specVolID: folderName(spec),
+    specVolID: dirNameOf(spec),
     volumeHandle: handle,
     driverName: source.driver,
-    nodeName: needs.nodeName,
+    nodeName: deps.nodeName,
     volumeLifecycleMode: source.mode,
-    attachmentID: attachmentName(handle, source.driver, needs.nodeName),
+    attachmentID: attachmentName(handle, source.driver, deps.nodeName),
   });
   try {
     await client.publish(
@@ -55,7 +55,7 @@ export async function publishVolume(needs: CsiNeeds, request: SetUp): Promise<vo
         },
         capabilities,
         secrets,
-        stagingPath: stagingPathFor(needs, source, capabilities.stages),
+        stagingPath: stagingPathFor(deps, source, capabilities.stages),
         targetPath,
         readOnly: source.readOnly,
         publishContext,
@@ -66,8 +66,8 @@ export async function publishVolume(needs: CsiNeeds, request: SetUp): Promise<vo
   } catch (error) {
     // A pod may be looking at what an earlier call has mounted: that stays.
     if (isFinished(error))
-      await removeMountDir(needs.mounts, targetPath).catch((reason: unknown) =>
-        needs.logger.warn("Failed to remove volume directory", {
+      await removeMountDir(deps.mounts, targetPath).catch((reason: unknown) =>
+        deps.logger.warn("Failed to remove volume directory", {
           path: targetPath,
           err: messageOf(reason),
         }),
@@ -75,43 +75,43 @@ export async function publishVolume(needs: CsiNeeds, request: SetUp): Promise<vo
     throw error;
   }
   try {
-    if (!capabilities.mountGroup && givesToGroup(source, fsGroup, policy))
-      await needs.ownership.apply(targetPath, { ...request, fsGroup });
+    if (!capabilities.mountGroup && appliesFsGroup(source, fsGroup, policy))
+      await deps.ownership.apply(targetPath, { ...request, fsGroup });
   } catch (error) {
     // It is mounted, and has to be unmounted, but no pod can use it so.
     throw new CsiFailure("uncertain", `applyFSGroup failed for vol ${handle}: ${messageOf(error)}`, {
       cause: error,
     });
   }
-  await noteCompleted(dir);
+  await markCompleted(dir);
 }
 
 /** True if a former agent has seen the volume published, and nothing happened to it since. */
 export async function isPublished(
-  needs: CsiNeeds,
-  request: Pick<SetUp, "pod" | "spec" | "dir">,
+  deps: CsiDeps,
+  request: Pick<SetUpRequest, "pod" | "spec" | "dir">,
 ): Promise<boolean> {
   const { pod, spec, dir } = request;
   const source = csiSourceOf(spec, pod.metadata.namespace);
-  return source !== undefined && isKept(needs, dir, mountPathIn(dir), handleOf(source, pod, spec));
+  return source !== undefined && isCompleted(deps, dir, mountPathIn(dir), handleOf(source, pod, spec));
 }
 
 export async function unpublishVolume(
-  needs: CsiNeeds,
-  place: PodVolumePlace,
+  deps: CsiDeps,
+  target: PodVolumeTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  const targetPath = mountPathIn(place.dir);
-  const data = await loadVolumeData(place.dir);
+  const targetPath = mountPathIn(target.dir);
+  const data = await loadVolumeData(target.dir);
   if (!data) {
     // It is noted before the driver is asked: without a note there is nothing to undo.
-    if (await needs.mounts.isMountPoint(targetPath))
+    if (await deps.mounts.isMountPoint(targetPath))
       throw transient(csiText(`unmounter failed to load volume data file [${targetPath}]: no such file`));
     await removeDir(targetPath);
-    return removeDir(place.dir);
+    return removeDir(target.dir);
   }
-  const client = clientFor(needs, data.driverName, "Unmounter.TearDownAt failed to get CSI client");
-  await noteUndoing(place.dir, data);
+  const client = clientFor(deps, data.driverName, "Unmounter.TearDownAt failed to get CSI client");
+  await clearCompleted(target.dir, data);
   try {
     await client.unpublish(data.volumeHandle, targetPath, signal);
   } catch (error) {
@@ -120,11 +120,11 @@ export async function unpublishVolume(
     });
   }
   // Drivers are to remove the path themselves; not all do.
-  if (await removeMountDir(needs.mounts, targetPath)) return;
+  if (await removeMountDir(deps.mounts, targetPath)) return;
   throw transient(csiText(`Unmounter.TearDownAt failed: [${targetPath}] is still mounted`));
 }
 
-export function clientFor({ drivers }: CsiNeeds, driver: string, what: string) {
+export function clientFor({ drivers }: CsiDeps, driver: string, what: string) {
   try {
     return drivers.client(driver);
   } catch (error) {
@@ -132,12 +132,12 @@ export function clientFor({ drivers }: CsiNeeds, driver: string, what: string) {
   }
 }
 
-function stagingPathFor(needs: CsiNeeds, source: CsiSource, stages: boolean): string | undefined {
+function stagingPathFor(deps: CsiDeps, source: CsiSource, stages: boolean): string | undefined {
   if (source.mode === "Ephemeral" || !stages) return undefined;
-  return globalMountDir(needs.rootDir, source.driver, source.handle);
+  return globalMountDir(deps.rootDir, source.driver, source.handle);
 }
 
-async function contextOf({ attachments }: CsiNeeds, source: CsiSource, signal: AbortSignal): Promise<Texts> {
+async function contextOf({ attachments }: CsiDeps, source: CsiSource, signal: AbortSignal): Promise<Texts> {
   if (source.mode === "Ephemeral") return {};
   try {
     return await attachments.publishContext(source, signal);

@@ -1,32 +1,32 @@
 import { basename, join } from "node:path";
 import { listDir } from "../../../../lib/host/entries.ts";
-import type { PodVolumePlace, VolumeSpec } from "../volume-plugin.ts";
-import { blockPlaces, csiPluginName, globalMountDir } from "./names.ts";
+import type { PodVolumeTarget, VolumeSpec } from "../volume-plugin.ts";
+import { blockPaths, csiPluginName, globalMountDir } from "./names.ts";
 import { loadVolumeData, type VolumeData } from "./volume-data.ts";
 
 /** True for the place of a device: `<root>/pods/<uid>/volumeDevices/…`. */
-export function isBlockPlace({ podUid, dir }: PodVolumePlace): boolean {
+export function isBlockTarget({ podUid, dir }: PodVolumeTarget): boolean {
   return dir.includes(`/pods/${podUid}/volumeDevices/`);
 }
 
 /** What is noted of the volume at this place. */
-export function dataAt(rootDir: string, place: PodVolumePlace): Promise<VolumeData | undefined> {
-  if (!isBlockPlace(place)) return loadVolumeData(place.dir);
-  return loadVolumeData(blockPlaces(rootDir, basename(place.dir), place.podUid).data);
+export function dataAt(rootDir: string, target: PodVolumeTarget): Promise<VolumeData | undefined> {
+  if (!isBlockTarget(target)) return loadVolumeData(target.dir);
+  return loadVolumeData(blockPaths(rootDir, basename(target.dir), target.podUid).data);
 }
 
 /** As much of the volume as is needed to find its device and to undo it. */
 export async function reconstructVolume(
   rootDir: string,
-  place: PodVolumePlace,
+  target: PodVolumeTarget,
 ): Promise<VolumeSpec | undefined> {
-  const data = await dataAt(rootDir, place);
+  const data = await dataAt(rootDir, target);
   if (!data) return undefined;
   const { driverName: driver, volumeHandle } = data;
-  const name = data.specVolID ?? basename(place.dir);
+  const name = data.specVolID ?? basename(target.dir);
   if (data.volumeLifecycleMode === "Ephemeral")
     return { name, volume: { name, csi: { driver } }, readOnly: false };
-  return persistentSpec(name, driver, volumeHandle, isBlockPlace(place) ? "Block" : "Filesystem");
+  return persistentSpec(name, driver, volumeHandle, isBlockTarget(target) ? "Block" : "Filesystem");
 }
 
 export interface StagedVolume {

@@ -73,7 +73,7 @@ export function handleOf(source: CsiSource, pod: Pod, spec: VolumeSpec): string 
 }
 
 /** The name of the volume's folder. */
-export function folderName(spec: VolumeSpec): string {
+export function dirNameOf(spec: VolumeSpec): string {
   return spec.persistent?.volumeName ?? spec.name;
 }
 

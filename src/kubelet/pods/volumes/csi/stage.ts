@@ -3,9 +3,9 @@ import { dirname } from "node:path";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import { refuseWhileMounted } from "../tools/mount-references.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
+import { clearCompleted, isCompleted, markCompleted } from "./completion.ts";
+import type { CsiDeps } from "./csi-deps.ts";
 import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
-import type { CsiNeeds } from "./csi-needs.ts";
-import { isKept, noteCompleted, noteUndoing } from "./kept.ts";
 import { removeDir, removeMountDir } from "./mount-dir.ts";
 import { clientFor } from "./publish.ts";
 import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type Texts } from "./source.ts";
@@ -13,7 +13,7 @@ import { loadVolumeData, saveVolumeData } from "./volume-data.ts";
 
 /** Has the driver make the volume available to the node, if it does that at all. */
 export async function stageVolume(
-  needs: CsiNeeds,
+  deps: CsiDeps,
   spec: VolumeSpec,
   stagingPath: string,
   fsGroup: number | undefined,
@@ -21,21 +21,21 @@ export async function stageVolume(
 ): Promise<void> {
   const source = persistentSourceOf(spec);
   if (!source) throw final(csiText("attacher.MountDevice failed to get CSIPersistentVolumeSource"));
-  if (await isKept(needs, dirname(stagingPath), stagingPath, source.handle)) return;
-  const client = clientFor(needs, source.driver, "attacher.MountDevice failed to create newCsiDriverClient");
+  if (await isCompleted(deps, dirname(stagingPath), stagingPath, source.handle)) return;
+  const client = clientFor(deps, source.driver, "attacher.MountDevice failed to create newCsiDriverClient");
   const capabilities = await client.capabilities(signal).catch((error) => {
     signal.throwIfAborted();
     throw transient(messageOf(error), error);
   });
   if (!capabilities.stages) return;
-  const publishContext = await needs.attachments.publishContext(source, signal).catch((error) => {
+  const publishContext = await deps.attachments.publishContext(source, signal).catch((error) => {
     signal.throwIfAborted();
     throw transient(messageOf(error), error);
   });
-  const secrets = await stageSecrets(needs, source, signal);
+  const secrets = await stageSecrets(deps, source, signal);
   try {
     // What is mounted there may not answer, and need not be asked.
-    if (!(await needs.mounts.isMountPoint(stagingPath)))
+    if (!(await deps.mounts.isMountPoint(stagingPath)))
       await mkdir(stagingPath, { recursive: true, mode: 0o750 });
   } catch (error) {
     throw final(
@@ -66,27 +66,23 @@ export async function stageVolume(
     );
   } catch (error) {
     if (isFinished(error))
-      await removeMountDir(needs.mounts, stagingPath).catch((reason: unknown) =>
-        needs.logger.warn("Failed to remove volume directory", {
+      await removeMountDir(deps.mounts, stagingPath).catch((reason: unknown) =>
+        deps.logger.warn("Failed to remove volume directory", {
           path: stagingPath,
           err: messageOf(reason),
         }),
       );
     throw error;
   }
-  await noteCompleted(dirname(stagingPath));
+  await markCompleted(dirname(stagingPath));
 }
 
-export async function unstageVolume(
-  needs: CsiNeeds,
-  stagingPath: string,
-  signal: AbortSignal,
-): Promise<void> {
+export async function unstageVolume(deps: CsiDeps, stagingPath: string, signal: AbortSignal): Promise<void> {
   const dataDir = dirname(stagingPath);
-  refuseWhileMounted(needs.mounts.list(), stagingPath, needs.rootDir);
+  refuseWhileMounted(deps.mounts.list(), stagingPath, deps.rootDir);
   const data = await loadVolumeData(dataDir);
   if (!data) {
-    if (await needs.mounts.isMountPoint(stagingPath))
+    if (await deps.mounts.isMountPoint(stagingPath))
       throw transient(
         csiText(`attacher.UnmountDevice failed: nothing is known of what is mounted at [${stagingPath}]`),
       );
@@ -94,7 +90,7 @@ export async function unstageVolume(
     return removeDir(dataDir);
   }
   const client = clientFor(
-    needs,
+    deps,
     data.driverName,
     "attacher.UnmountDevice failed to create newCsiDriverClient",
   );
@@ -104,7 +100,7 @@ export async function unstageVolume(
     throw transient(csiText(`${what}: ${messageOf(error)}`), error);
   });
   if (stages) {
-    await noteUndoing(dataDir, data);
+    await clearCompleted(dataDir, data);
     try {
       await client.unstage(data.volumeHandle, stagingPath, signal);
     } catch (error) {
@@ -113,12 +109,12 @@ export async function unstageVolume(
       });
     }
   }
-  if (await removeMountDir(needs.mounts, stagingPath)) return;
+  if (await removeMountDir(deps.mounts, stagingPath)) return;
   throw transient(csiText(`failed to clean up global mount ${dataDir}: it is still mounted`));
 }
 
 export async function stageSecrets(
-  { secrets }: Pick<CsiNeeds, "secrets">,
+  { secrets }: Pick<CsiDeps, "secrets">,
   { stageSecret }: PersistentCsiSource,
   signal: AbortSignal,
 ): Promise<Texts> {

@@ -5,7 +5,7 @@ import {
   NodeGetVolumeStatsResponseSchema,
   VolumeUsage_Unit as Unit,
 } from "../../../../lib/gen/csi/v1/csi_pb.js";
-import type { CsiNeeds } from "./csi-needs.ts";
+import type { CsiDeps } from "./csi-deps.ts";
 import { volumeUsage } from "./usage.ts";
 import type { VolumeData } from "./volume-data.ts";
 
@@ -16,9 +16,9 @@ function measure(volumeHealth: boolean, condition: boolean, response: Response) 
     capabilities: async () => ({ stats: true, condition }),
     stats: async () => create(NodeGetVolumeStatsResponseSchema, response),
   };
-  const needs = { drivers: { client: () => client }, volumeHealth } as unknown as CsiNeeds;
+  const deps = { drivers: { client: () => client }, volumeHealth } as unknown as CsiDeps;
   const data = { driverName: "d", volumeHandle: "v" } as VolumeData;
-  return volumeUsage(needs, data, "/mnt", AbortSignal.timeout(1000));
+  return volumeUsage(deps, data, "/mnt", AbortSignal.timeout(1000));
 }
 
 const usage = [{ unit: Unit.BYTES, available: 1n, total: 3n, used: 2n }];

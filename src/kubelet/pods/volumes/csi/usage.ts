@@ -1,20 +1,20 @@
 import { VolumeUsage_Unit as Unit } from "../../../../lib/gen/csi/v1/csi_pb.js";
 import type { VolumeUsage } from "../volume-plugin.ts";
-import type { CsiNeeds } from "./csi-needs.ts";
+import type { CsiDeps } from "./csi-deps.ts";
 import type { VolumeData } from "./volume-data.ts";
 
 /** Asks the driver how full the volume is; undefined if it cannot tell. */
 export async function volumeUsage(
-  needs: CsiNeeds,
+  deps: CsiDeps,
   data: VolumeData,
   volumePath: string,
   signal: AbortSignal,
 ): Promise<VolumeUsage | undefined> {
-  const client = needs.drivers.client(data.driverName);
+  const client = deps.drivers.client(data.driverName);
   const capabilities = await client.capabilities(signal);
   if (!capabilities.stats) return undefined;
   const answer = await client.stats(data.volumeHandle, volumePath, signal);
-  const reportsHealth = needs.volumeHealth && capabilities.condition;
+  const reportsHealth = deps.volumeHealth && capabilities.condition;
   if (!reportsHealth && answer.usage.length === 0) return undefined;
   let usage: VolumeUsage = {};
   for (const { unit, available, total, used } of answer.usage) {

@@ -7,7 +7,7 @@ import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { removeTree } from "../../../../lib/host/remove-tree.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { OwnershipRequest } from "../mounts/ownership.ts";
-import type { PodVolumePlace, SetUp, VolumePlugin } from "../volume-plugin.ts";
+import type { PodVolumeTarget, SetUpRequest, VolumePlugin } from "../volume-plugin.ts";
 import { isHugePages, pageSizeFor, pageSizeOfMedium, pageSizeOfOptions } from "./huge-pages.ts";
 import { memoryVolumeSize } from "./memory-size.ts";
 
@@ -53,13 +53,13 @@ export function emptyDirPlugin(o: EmptyDirOptions): VolumePlugin {
       await removeTree(dir);
     },
 
-    reconstruct: async ({ dir }: PodVolumePlace) => {
+    reconstruct: async ({ dir }: PodVolumeTarget) => {
       const name = basename(dir);
       return { name, volume: { name, emptyDir: {} }, readOnly: false };
     },
   };
 
-  async function mountMemory({ dir, pod, spec }: SetUp, mounted: string | undefined): Promise<void> {
+  async function mountMemory({ dir, pod, spec }: SetUpRequest, mounted: string | undefined): Promise<void> {
     if (mounted === "tmpfs") return;
     const size = memoryVolumeSize(
       pod,
@@ -71,7 +71,7 @@ export function emptyDirPlugin(o: EmptyDirOptions): VolumePlugin {
   }
 
   async function mountHugePages(
-    { dir, pod }: SetUp,
+    { dir, pod }: SetUpRequest,
     medium: string,
     mounted: { fsType: string; options: readonly string[] } | undefined,
   ): Promise<void> {

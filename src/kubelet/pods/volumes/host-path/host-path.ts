@@ -21,7 +21,7 @@ export function hostPathPlugin({ guard }: HostPathOptions): VolumePlugin {
     name: "kubernetes.io/host-path",
     handles: (spec) => sourceOf(spec) !== undefined,
     uniqueName: (pod, spec) => `kubernetes.io/host-path/${pod.metadata.uid}-${spec.name}`,
-    hasFolder: false,
+    hasDir: false,
     hostPath: (spec) => sourceOf(spec)?.path ?? "",
     async setUp({ spec }) {
       const { path, type = "" } = sourceOf(spec)!;

@@ -9,7 +9,7 @@ export function imagePlugin(): VolumePlugin {
     name: "kubernetes.io/image",
     handles: ({ volume, persistent }) => !persistent && imageOf(volume) !== undefined,
     uniqueName: (pod, spec) => `kubernetes.io/image/${pod.metadata.uid}-${spec.name}`,
-    hasFolder: false,
+    hasDir: false,
     hostPath: () => "",
     async setUp() {},
     async tearDown() {},

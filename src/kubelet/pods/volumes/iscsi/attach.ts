@@ -12,7 +12,7 @@ const enoughPaths = 2;
 const deviceSeconds = 30;
 const multipathSeconds = 10;
 
-export interface AttachNeeds {
+export interface AttachDeps {
   readonly commands: Commands;
   readonly devices: ScsiDevices;
   readonly clock: Clock;
@@ -20,12 +20,12 @@ export interface AttachNeeds {
 
 /** Logs in to the target on all of its portals and waits for the disk. Returns its device, or the multipath device of all paths. */
 export async function attachDisk(
-  needs: AttachNeeds,
+  deps: AttachDeps,
   disk: IscsiDisk,
   chap: Chap,
   signal: AbortSignal,
 ): Promise<string> {
-  const { commands, devices, clock } = needs;
+  const { commands, devices, clock } = deps;
   const iscsiadm = new Iscsiadm(commands, signal);
   const transport = await iscsiadm.transportOf(disk.InitIface);
   if (disk.InitiatorName) await iscsiadm.cloneIface(disk);
@@ -35,7 +35,7 @@ export async function attachDisk(
     for (const portal of disk.Portals) {
       if (paths.has(portal)) continue;
       try {
-        paths.set(portal, await attachPath(needs, iscsiadm, disk, portal, chap, transport, signal));
+        paths.set(portal, await attachPath(deps, iscsiadm, disk, portal, chap, transport, signal));
       } catch (error) {
         signal.throwIfAborted();
         last = error;
@@ -61,7 +61,7 @@ export async function attachDisk(
 }
 
 async function attachPath(
-  { devices, clock }: AttachNeeds,
+  { devices, clock }: AttachDeps,
   iscsiadm: Iscsiadm,
   disk: IscsiDisk,
   portal: string,
@@ -100,7 +100,7 @@ async function until<T>(
 
 /** Takes the disk out of the kernel, and ends the session if no other disk of the target is in use. */
 export async function detachDisk(
-  { commands, devices }: AttachNeeds,
+  { commands, devices }: AttachDeps,
   disk: IscsiDisk,
   isTargetBusy: boolean,
   signal: AbortSignal,

@@ -9,7 +9,7 @@ import type { MountPoint } from "../../../../lib/host/mount-table.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
 import { FakeCommands } from "../tools/fake-commands.ts";
-import type { SetUp, VolumeSpec } from "../volume-plugin.ts";
+import type { SetUpRequest, VolumeSpec } from "../volume-plugin.ts";
 import { diskFromDir } from "./iscsi-disk.ts";
 import { iscsiPlugin } from "./iscsi-plugin.ts";
 import { type ScsiDevices, scsiDevices } from "./scsi-devices.ts";
@@ -120,7 +120,7 @@ describe("an iscsi volume", () => {
     await plugin.device!.mountDevice(pod, spec, dir, undefined, never);
     const device = `/dev/disk/by-path/ip-192.0.2.1:3260-iscsi-${iqn}-lun-3`;
     const podDir = join(root, "pods/p1/volumes/kubernetes.io~iscsi/pv");
-    const request: SetUp = {
+    const request: SetUpRequest = {
       pod,
       podUid: pod.metadata.uid,
       dir: podDir,
@@ -143,7 +143,7 @@ describe("an iscsi volume", () => {
     assert.equal(found && plugin.device!.deviceDir(found), dir);
     assert.equal(found && plugin.uniqueName(pod, found), plugin.uniqueName(pod, spec));
     assert.deepEqual(
-      (await plugin.device!.found!()).map((device) => device.dir),
+      (await plugin.device!.reconstructDevices!()).map((device) => device.dir),
       [dir],
     );
     await assert.rejects(plugin.device!.unmountDevice(dir, never), /is still mounted by other references/);
@@ -225,13 +225,16 @@ describe("an iscsi volume", () => {
     hosts.set("192.0.2.1:3260", 7).set("192.0.2.2:3260", 8);
     const { plugin } = bench({}, { multipathOf: async () => "/dev/dm-4" });
     const block = volume({ portals: ["192.0.2.2"] }, "Block");
-    const place = { podUid: "p1" as PodUid, dir: join(root, "pods/p1/volumeDevices/kubernetes.io~iscsi/pv") };
-    assert.equal(await plugin.block!.map(pod, block, place, never), "/dev/dm-4");
+    const target = {
+      podUid: "p1" as PodUid,
+      dir: join(root, "pods/p1/volumeDevices/kubernetes.io~iscsi/pv"),
+    };
+    assert.equal(await plugin.block!.map(pod, block, target, never), "/dev/dm-4");
     const base = join(root, "plugins/kubernetes.io/iscsi/volumeDevices/iface-default");
     assert.equal(existsSync(join(base, `192.0.2.1:3260-${iqn}-lun-3`, "p1")), true);
-    await plugin.block!.unmap(place, never);
+    await plugin.block!.unmap(target, never);
     assert.equal(existsSync(join(base, `192.0.2.1:3260-${iqn}-lun-3`)), false);
-    await plugin.block!.unmap(place, never);
+    await plugin.block!.unmap(target, never);
   });
 
   it("of which nothing but the folder is left can be told by its name", () => {

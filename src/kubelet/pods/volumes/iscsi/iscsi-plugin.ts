@@ -8,15 +8,15 @@ import type { Pod } from "../../../../lib/model/pod.ts";
 import { formatAndMount, type RunProgram } from "../local/format-and-mount.ts";
 import { refuseWhileMounted } from "../tools/mount-references.ts";
 import type {
-  BlockPlugin,
-  DevicePlugin,
-  PodVolumePlace,
-  SetUp,
+  BlockVolumeMapper,
+  DeviceMounter,
+  PodVolumeTarget,
+  SetUpRequest,
   VolumePlugin,
   VolumeSpec,
 } from "../volume-plugin.ts";
-import { type AttachNeeds, attachDisk, detachDisk } from "./attach.ts";
-import { diskDirs, disksInUse, loadDisk, removeDiskDir, saveDisk } from "./disk-notes.ts";
+import { type AttachDeps, attachDisk, detachDisk } from "./attach.ts";
+import { diskDirs, disksInUse, loadDisk, removeDiskDir, saveDisk } from "./disk-file.ts";
 import {
   diskDir,
   diskOf,
@@ -28,9 +28,9 @@ import {
   uniqueDiskName,
 } from "./iscsi-disk.ts";
 import type { Chap } from "./iscsiadm.ts";
-import { KeyedTurns } from "./keyed-turns.ts";
+import { KeyedMutex } from "./keyed-mutex.ts";
 
-export interface IscsiOptions extends AttachNeeds {
+export interface IscsiOptions extends AttachDeps {
   readonly rootDir: string;
   readonly mounts: Pick<Mounts, "mount" | "bind" | "unmount" | "isMountPoint" | "list">;
   readonly run: RunProgram;
@@ -43,7 +43,7 @@ export interface IscsiOptions extends AttachNeeds {
   readonly ownership: {
     apply(
       path: string,
-      request: Pick<SetUp, "pod" | "fsGroupChangePolicy" | "signal"> & { readonly fsGroup: number },
+      request: Pick<SetUpRequest, "pod" | "fsGroupChangePolicy" | "signal"> & { readonly fsGroup: number },
     ): Promise<void>;
   };
   readonly logger: Logger;
@@ -53,7 +53,7 @@ export interface IscsiOptions extends AttachNeeds {
 export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   const { rootDir, mounts, run, secrets, ownership, logger } = options;
   /** Volumes of one target log in and out one after the other. */
-  const turns = new KeyedTurns();
+  const turns = new KeyedMutex();
   /** The device of each disk that was attached, by its folder. */
   const devices = new Map<string, string>();
   const modeOf = (spec: VolumeSpec) => spec.persistent?.mode ?? "Filesystem";
@@ -87,7 +87,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     });
   };
 
-  const device: DevicePlugin = {
+  const device: DeviceMounter = {
     async waitForAttach(pod, spec, signal, verified) {
       await verified?.();
       if (modeOf(spec) === "Filesystem") await attach(pod, spec, signal);
@@ -109,7 +109,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
       await mounts.unmount(dir);
       await detach(dir, signal);
     },
-    async found() {
+    async reconstructDevices() {
       const dirs = await diskDirs(rootDir);
       return dirs.flatMap((dir) => {
         const spec = specFromDir(dir, basename(dir));
@@ -118,16 +118,16 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     },
   };
 
-  const block: BlockPlugin = {
-    async map(pod, spec, place, signal) {
+  const block: BlockVolumeMapper = {
+    async map(pod, spec, target, signal) {
       const path = await attach(pod, spec, signal);
-      await writeFile(join(diskDir(rootDir, diskOf(spec), "Block"), place.podUid), "");
+      await writeFile(join(diskDir(rootDir, diskOf(spec), "Block"), target.podUid), "");
       return path;
     },
-    async unmap(place, signal) {
-      const dir = await blockDirOf(rootDir, place);
+    async unmap(target, signal) {
+      const dir = await blockDirOf(rootDir, target);
       if (!dir) return;
-      await rm(join(dir, place.podUid), { force: true });
+      await rm(join(dir, target.podUid), { force: true });
       const users = (await readdir(dir)).filter((name) => !name.startsWith("iscsi.json"));
       if (users.length === 0) await detach(dir, signal);
     },
@@ -204,7 +204,7 @@ async function chapOf(
 }
 
 /** The disk that the pod has a device of, by the note of its name. */
-async function blockDirOf(rootDir: string, { podUid, dir }: PodVolumePlace): Promise<string | undefined> {
+async function blockDirOf(rootDir: string, { podUid, dir }: PodVolumeTarget): Promise<string | undefined> {
   const base = pluginDir(rootDir, "Block");
   const list = (path: string) => readdir(path).catch(() => [] as string[]);
   for (const iface of await list(base))

@@ -2,14 +2,18 @@ import { execFile } from "node:child_process";
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 
-export interface Ran {
+export interface ProgramResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** Runs a program of the system. Rejects only if it could not be run. */
-export type RunProgram = (file: string, args: readonly string[], signal: AbortSignal) => Promise<Ran>;
+export type RunProgram = (
+  file: string,
+  args: readonly string[],
+  signal: AbortSignal,
+) => Promise<ProgramResult>;
 
 export const runProgram: RunProgram = (file, args, signal) =>
   new Promise((resolve, reject) => {

@@ -8,7 +8,7 @@ import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { removeEntry } from "../../../../lib/host/remove-tree.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
 import type { OwnershipRequest } from "../mounts/ownership.ts";
-import type { DevicePlugin, SetUp, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
+import type { DeviceMounter, SetUpRequest, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import { formatAndMount, type RunProgram, runProgram } from "./format-and-mount.ts";
 
 export interface LocalVolumeOptions {
@@ -85,7 +85,7 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
     },
   };
 
-  function own({ pod, dir, fsGroup, fsGroupChangePolicy, signal }: SetUp): Promise<void> {
+  function own({ pod, dir, fsGroup, fsGroupChangePolicy, signal }: SetUpRequest): Promise<void> {
     return o.applyFsGroup({ pod, dir, fsGroup, policy: fsGroupChangePolicy, readOnly: false, signal });
   }
 
@@ -105,7 +105,7 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
       .map((m) => m.path);
   }
 
-  async function warnOfOtherGroup({ pod, spec, fsGroup }: SetUp, source: string): Promise<void> {
+  async function warnOfOtherGroup({ pod, spec, fsGroup }: SetUpRequest, source: string): Promise<void> {
     if (fsGroup === undefined) return;
     const { gid } = await stat(source);
     if (gid === fsGroup) return;
@@ -128,11 +128,11 @@ function sourceOf({ persistent }: VolumeSpec): LocalSource | undefined {
   return persistent?.spec.local;
 }
 
-function localDevice(o: LocalVolumeOptions, devicesDir: string): DevicePlugin {
+function localDevice(o: LocalVolumeOptions, devicesDir: string): DeviceMounter {
   return {
     attachable: () => false,
     async waitForAttach() {},
-    async found() {
+    async reconstructDevices() {
       const names = await readdir(devicesDir).catch(() => []);
       return names.map((name) => ({
         unique: `${pluginName}/${name}`,

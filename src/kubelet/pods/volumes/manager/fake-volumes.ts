@@ -66,7 +66,7 @@ export class FakeVolumeHost {
       ...(kind === "shared" && {
         device: {
           waitForAttach: async () => {},
-          found: async () =>
+          reconstructDevices: async () =>
             [...this.devices].map((dir) => {
               const claimName = dir.split("/pv-").at(-1)!;
               const spec = claimSpec({ name: "", persistentVolumeClaim: { claimName } });

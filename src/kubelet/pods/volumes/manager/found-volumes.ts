@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { listDir } from "../../../../lib/host/entries.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
-import { kindFolders, unescapePlugin, type VolumeKind } from "./layout.ts";
+import { kindDirs, unescapePlugin, type VolumeKind } from "./layout.ts";
 
 export interface FoundVolume {
   readonly podUid: PodUid;
@@ -21,7 +21,7 @@ export async function findVolumes(rootDir: string): Promise<FoundVolume[]> {
 async function findPodVolumes(pods: string, podUid: PodUid): Promise<FoundVolume[]> {
   const found: FoundVolume[] = [];
   for (const kind of ["mount", "block"] as const) {
-    const folder = join(pods, podUid, kindFolders[kind]);
+    const folder = join(pods, podUid, kindDirs[kind]);
     for (const escaped of await listDir(folder))
       for (const name of await listDir(join(folder, escaped)))
         found.push({

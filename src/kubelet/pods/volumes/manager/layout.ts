@@ -4,7 +4,7 @@ import type { PodUid } from "../../../../lib/model/pod.ts";
 export type VolumeKind = "mount" | "block";
 
 /** Folder names of both kinds in a pod's folder. */
-export const kindFolders: Record<VolumeKind, string> = { mount: "volumes", block: "volumeDevices" };
+export const kindDirs: Record<VolumeKind, string> = { mount: "volumes", block: "volumeDevices" };
 
 /** "kubernetes.io/secret" as a folder: "kubernetes.io~secret". */
 function escapePlugin(plugin: string): string {
@@ -27,5 +27,5 @@ export function volumeDir(
   plugin: string,
   name: string,
 ): string {
-  return join(podDirOf(rootDir, uid), kindFolders[kind], escapePlugin(plugin), name);
+  return join(podDirOf(rootDir, uid), kindDirs[kind], escapePlugin(plugin), name);
 }

@@ -2,10 +2,10 @@ import { dirname } from "node:path";
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
-import type { SetUp } from "../volume-plugin.ts";
+import type { SetUpRequest } from "../volume-plugin.ts";
 import type { BlockMaps } from "./block-maps.ts";
 import { inStep } from "./step-error.ts";
-import type { DeviceRecord, VolumeRecord, Wanted } from "./volume-state.ts";
+import type { DesiredVolume, DeviceRecord, VolumeRecord } from "./volume-state.ts";
 
 export interface OperationsOptions {
   readonly events: PodEvents;
@@ -40,26 +40,27 @@ export class VolumeOperations {
 
   async mount(
     record: VolumeRecord,
-    wanted: Wanted,
+    desired: DesiredVolume,
     changes: DeviceChanges,
     signal: AbortSignal,
   ): Promise<void> {
     const { plugin, kind } = record;
-    const { pod, spec } = wanted;
+    const { pod, spec } = desired;
     const verb = kind === "block" ? "MapVolume" : "MountVolume";
     const last = kind === "block" ? "MapVolume.SetUpDevice failed" : "MountVolume.SetUp failed";
-    await inStep(`${verb}.NodeAffinity check failed`, async () => this.#checkAffinity(wanted));
-    await inStep(last, async () => checkOnePodOnly(record, wanted, changes));
+    await inStep(`${verb}.NodeAffinity check failed`, async () => this.#checkAffinity(desired));
+    await inStep(last, async () => checkOnePodOnly(record, desired, changes));
     const device = plugin.device?.applies?.(spec) === false ? undefined : plugin.device;
     const { podUid, dir, unique } = record;
-    const isKept = record.actual === "uncertain" && (await plugin.isKept?.(pod, spec, { podUid, dir }));
-    if (device && !isKept && device.attachable?.(spec) !== false) {
+    const isStillSetUp =
+      record.actual === "uncertain" && (await plugin.isStillSetUp?.(pod, spec, { podUid, dir }));
+    if (device && !isStillSetUp && device.attachable?.(spec) !== false) {
       // What this agent has mounted already is attached.
       const verified = async () =>
         record.actual === "mounted" ? undefined : this.#o.verifyAttached?.(unique, signal);
       await inStep(`${verb}.WaitForAttach failed`, () => device.waitForAttach(pod, spec, signal, verified));
     }
-    if (kind === "block") return this.#map(record, wanted, signal);
+    if (kind === "block") return this.#map(record, desired, signal);
     const group = fsGroupOf(pod);
     const deviceDir = device?.deviceDir(spec);
     if (device && deviceDir !== undefined && changes.device(record.unique)?.state !== "mounted") {
@@ -73,13 +74,13 @@ export class VolumeOperations {
         failure: undefined,
       };
       changes.setDevice(entry); // before: a call that is cut short may have done it
-      if (!isKept)
+      if (!isStillSetUp)
         await inStep("MountVolume.MountDevice failed", () =>
           device.mountDevice(pod, spec, deviceDir, group.fsGroup, signal),
         );
       entry.state = "mounted";
     }
-    const request: SetUp = { podUid, dir, pod, spec, ...group, deviceDir, signal };
+    const request: SetUpRequest = { podUid, dir, pod, spec, ...group, deviceDir, signal };
     await inStep(last, async () => {
       if (record.actual !== "mounted") await this.#o.makeFolder?.(dirname(dirname(dir)));
       await plugin.setUp(request);
@@ -88,13 +89,13 @@ export class VolumeOperations {
 
   async unmount(record: VolumeRecord, signal: AbortSignal): Promise<void> {
     const { plugin, kind, podUid, dir, name } = record;
-    const place = { podUid, dir };
+    const target = { podUid, dir };
     if (kind === "block") {
       await inStep("UnmapVolume.UnmapBlockVolume failed", () => this.#o.blockMaps.unmap(record));
-      await inStep("UnmapVolume.UnmapPodDevice failed", async () => plugin.block?.unmap(place, signal));
+      await inStep("UnmapVolume.UnmapPodDevice failed", async () => plugin.block?.unmap(target, signal));
     } else {
       await inStep("error cleaning subPath mounts", () => this.#o.cleanSubPaths(podUid, name));
-      await inStep("UnmountVolume.TearDown failed", () => plugin.tearDown(place, signal));
+      await inStep("UnmountVolume.TearDown failed", () => plugin.tearDown(target, signal));
     }
     await this.#o.removeIfEmpty?.(dirname(dir));
   }
@@ -103,7 +104,7 @@ export class VolumeOperations {
     await inStep("UnmountDevice failed", async () => device.plugin.device?.unmountDevice(device.dir, signal));
   }
 
-  async #map(record: VolumeRecord, { pod, spec }: Wanted, signal: AbortSignal): Promise<void> {
+  async #map(record: VolumeRecord, { pod, spec }: DesiredVolume, signal: AbortSignal): Promise<void> {
     const { plugin, podUid, dir } = record;
     const { block } = plugin;
     if (!block)
@@ -130,14 +131,14 @@ export class VolumeOperations {
         );
   }
 
-  #checkAffinity({ spec }: Wanted): void {
+  #checkAffinity({ spec }: DesiredVolume): void {
     const affinity = spec.persistent?.spec.nodeAffinity;
     const refusal = affinity === undefined ? undefined : this.#o.refusedByAffinity?.(affinity);
     if (refusal !== undefined) throw new KubeletError("Volume", refusal);
   }
 }
 
-function checkOnePodOnly(record: VolumeRecord, { spec }: Wanted, changes: DeviceChanges): void {
+function checkOnePodOnly(record: VolumeRecord, { spec }: DesiredVolume, changes: DeviceChanges): void {
   const modes: string[] = spec.persistent?.spec.accessModes ?? [];
   if (modes.length !== 1 || modes[0] !== "ReadWriteOncePod" || !changes.usedElsewhere(record)) return;
   throw new KubeletError(
@@ -146,10 +147,10 @@ function checkOnePodOnly(record: VolumeRecord, { spec }: Wanted, changes: Device
   );
 }
 
-function fsGroupOf(pod: Pod): Pick<SetUp, "fsGroup" | "fsGroupChangePolicy"> {
+function fsGroupOf(pod: Pod): Pick<SetUpRequest, "fsGroup" | "fsGroupChangePolicy"> {
   const { fsGroup, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
   return {
     fsGroup: fsGroup ?? undefined,
-    fsGroupChangePolicy: fsGroupChangePolicy as SetUp["fsGroupChangePolicy"],
+    fsGroupChangePolicy: fsGroupChangePolicy as SetUpRequest["fsGroupChangePolicy"],
   };
 }

@@ -39,12 +39,12 @@ export interface ReconcilerHooks {
   after(): void;
   /** A safety net, each minute: all that matters wakes the reconciler by itself. */
   tick(): void;
-  forgotten(record: VolumeRecord): void;
+  removed(record: VolumeRecord): void;
   changed(uid: PodUid, change: VolumeChange): void;
 }
 
 /** What became of an operation. Updated: it was there before, and its content may be another now. */
-export type VolumeChange = "came" | "updated" | "went" | "failed";
+export type VolumeChange = "mounted" | "updated" | "unmounted" | "failed";
 
 interface Running {
   readonly operation: Operation;
@@ -87,10 +87,10 @@ export class Reconciler {
   }
 
   /** Nobody wants it any more. A mount that is under way is cut short. */
-  unwant(record: VolumeRecord): void {
+  dropDesired(record: VolumeRecord): void {
     record.held = false;
-    if (!record.wanted && !record.failure) return;
-    record.wanted = undefined;
+    if (!record.desired && !record.failure) return;
+    record.desired = undefined;
     record.failure = undefined;
     const running = this.#busy.get(record.key);
     if (running?.operation.kind === "mount") running.abort.abort();
@@ -113,22 +113,22 @@ export class Reconciler {
       this.#hooks.tick();
     }
     for (const record of this.records.values())
-      if (isGone(record) && !this.#busy.has(record.key)) this.#forget(record);
+      if (isGone(record) && !this.#busy.has(record.key)) this.#remove(record);
     const retryAt = this.#hooks.before(now);
     const plan = planVolumes(this.records.values(), this.devices.values(), new Set(this.#busy.keys()), now);
-    for (const operation of plan.start) this.#begin(operation);
+    for (const operation of plan.start) this.#start(operation);
     this.#cancelTimer();
     const next = earliest(plan.wakeAt, retryAt, this.#tickAt);
     this.#cancelTimer = this.#o.clock.after(msBetween(now, next), () => this.wake());
     this.#hooks.after();
   }
 
-  #forget(record: VolumeRecord): void {
+  #remove(record: VolumeRecord): void {
     this.records.delete(record.key);
-    this.#hooks.forgotten(record);
+    this.#hooks.removed(record);
   }
 
-  #begin(operation: Operation): void {
+  #start(operation: Operation): void {
     const abort = new AbortController();
     const keys = [operation.unique, ...("record" in operation ? [operation.record.key] : [])];
     const ended = this.#run(operation, abort.signal).then((change) => {
@@ -140,46 +140,46 @@ export class Reconciler {
   }
 
   async #run(operation: Operation, signal: AbortSignal): Promise<VolumeChange> {
-    const began = this.#o.clock.monotonic();
+    const startedAt = this.#o.clock.monotonic();
     const { operations } = this.#o;
     switch (operation.kind) {
       case "mount": {
         const { record } = operation;
-        const wanted = record.wanted!;
-        const asked = record.asked;
+        const desired = record.desired!;
+        const generation = record.generation;
         const first = record.actual !== "mounted";
-        const error = await caught(operations.mount(record, wanted, this.#changes, signal));
-        this.#measure(record, record.kind === "block" ? "map_volume" : "volume_mount", began, error);
+        const error = await caught(operations.mount(record, desired, this.#changes, signal));
+        this.#measure(record, record.kind === "block" ? "map_volume" : "volume_mount", startedAt, error);
         if (!error) {
           record.actual = "mounted";
-          record.done = asked;
+          record.setUpGeneration = generation;
           record.failure = undefined;
-          if (first) this.#metrics.mounted(metricName(record), msSince(this.#o.clock, wanted.since) / 1000);
+          if (first) this.#metrics.mounted(metricName(record), msSince(this.#o.clock, desired.since) / 1000);
         } else {
           if (first) record.actual = "uncertain";
-          if (record.wanted && !signal.aborted) this.#mountFailed(record, wanted.pod, error);
+          if (record.desired && !signal.aborted) this.#mountFailed(record, desired.pod, error);
         }
-        return error ? "failed" : first ? "came" : "updated";
+        return error ? "failed" : first ? "mounted" : "updated";
       }
       case "unmount": {
         const { record } = operation;
         const error = await caught(operations.unmount(record, signal));
-        this.#measure(record, record.kind === "block" ? "unmap_volume" : "volume_unmount", began, error);
+        this.#measure(record, record.kind === "block" ? "unmap_volume" : "volume_unmount", startedAt, error);
         if (!record.spec) this.#metrics.forceCleaned(!error);
         record.actual = error ? "uncertain" : "none";
         record.failure = error && !signal.aborted ? this.#failure(record, error) : undefined;
-        return error ? "failed" : "went";
+        return error ? "failed" : "unmounted";
       }
       case "unmount-device": {
         const { device } = operation;
         const error = await caught(operations.unmountDevice(device, signal));
-        this.#measure(device, "unmount_device", began, error);
+        this.#measure(device, "unmount_device", startedAt, error);
         if (!error) this.devices.delete(device.unique);
         else {
           device.state = "uncertain";
           device.failure = this.#failure(device, error);
         }
-        return error ? "failed" : "went";
+        return error ? "failed" : "unmounted";
       }
       default:
         return operation satisfies never;
@@ -204,9 +204,9 @@ export class Reconciler {
     return failure;
   }
 
-  #measure(what: VolumeRecord | DeviceRecord, name: string, began: MonotonicTime, error: unknown): void {
+  #measure(what: VolumeRecord | DeviceRecord, name: string, startedAt: MonotonicTime, error: unknown): void {
     const migrated = what.spec?.migrated ?? false;
-    const seconds = msSince(this.#o.clock, began) / 1000;
+    const seconds = msSince(this.#o.clock, startedAt) / 1000;
     this.#metrics.operation({ plugin: metricName(what), migrated, name, ok: !error }, seconds);
   }
 
@@ -236,37 +236,37 @@ export class Reconciler {
           return;
         }
         const record = this.record(podUid, kind, plugin, name);
-        if (record.wanted || record.actual !== "none") return;
+        if (record.desired || record.actual !== "none") return;
         record.actual = "uncertain";
         record.held = true;
         const spec = await caughtValue(async () => plugin.reconstruct?.({ podUid, dir: record.dir }));
-        if (!spec || record.wanted) return;
+        if (!spec || record.desired) return;
         record.spec = spec;
         const pod = { metadata: { uid: podUid } } as Pod;
         record.unique = plugin.uniqueName(pod, spec);
         const device = plugin.device?.applies?.(spec) === false ? undefined : plugin.device;
         if (device && kind === "mount")
-          this.#found({ plugin, unique: record.unique, dir: device.deviceDir(spec), spec, held: false });
+          this.#addDevice({ plugin, unique: record.unique, dir: device.deviceDir(spec), spec, held: false });
       }),
     );
     for (const plugin of plugins)
-      for (const device of (await caughtValue(async () => plugin.device?.found?.())) ?? [])
-        this.#found({ ...device, plugin, held: true });
+      for (const device of (await caughtValue(async () => plugin.device?.reconstructDevices?.())) ?? [])
+        this.#addDevice({ ...device, plugin, held: true });
   }
 
-  #found(device: Omit<DeviceRecord, "state" | "failure">): void {
+  #addDevice(device: Omit<DeviceRecord, "state" | "failure">): void {
     if (this.devices.has(device.unique)) return;
     this.devices.set(device.unique, { ...device, state: "uncertain", failure: undefined });
   }
 
   /** All pods are known now: mounts of the node that none of them has can go. */
-  letGoOfDevices(): void {
+  releaseDevices(): void {
     for (const device of this.devices.values()) {
       // A volume that nobody could make sense of may be a user of it.
-      const unclear = [...this.records.values()].some(
+      const mayBeUsed = [...this.records.values()].some(
         (r) => r.plugin === device.plugin && !r.spec && !isGone(r),
       );
-      if (!unclear) device.held = false;
+      if (!mayBeUsed) device.held = false;
     }
   }
 
@@ -293,11 +293,11 @@ export class Reconciler {
       kind,
       dir: volumeDir(this.#o.rootDir, uid, kind, plugin.name, name),
       unique: key,
-      wanted: undefined,
+      desired: undefined,
       actual: "none",
       held: false,
-      asked: 0,
-      done: 0,
+      generation: 0,
+      setUpGeneration: 0,
       failure: undefined,
       spec: undefined,
     };
@@ -308,7 +308,7 @@ export class Reconciler {
   *#counts(): Generator<{ plugin: string; state: "desired_state_of_world" | "actual_state_of_world" }> {
     for (const record of this.records.values()) {
       const plugin = metricName(record);
-      if (record.wanted) yield { plugin, state: "desired_state_of_world" };
+      if (record.desired) yield { plugin, state: "desired_state_of_world" };
       if (record.actual === "mounted") yield { plugin, state: "actual_state_of_world" };
     }
   }

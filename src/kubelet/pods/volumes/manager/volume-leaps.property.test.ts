@@ -9,7 +9,7 @@ unmovedByLeaps(
     const seen: string[] = [];
     const stop = new AbortController();
     const manager = host.manager({
-      plugins: [host.plugin("own", { follows: true }), host.plugin("shared")],
+      plugins: [host.plugin("own", { requiresRemount: true }), host.plugin("shared")],
       phaseOf: () => "syncing",
     });
     await manager.start(stop.signal);

@@ -55,7 +55,7 @@ test("whatever happens: never two calls at once for one volume; in the end what 
         const begin = async () => {
           stop = new AbortController();
           manager = host.manager({
-            plugins: [host.plugin("own", { follows: true }), host.plugin("shared")],
+            plugins: [host.plugin("own", { requiresRemount: true }), host.plugin("shared")],
             ready: () => true,
             phaseOf: (uid) => (alive.has(uid) ? "syncing" : undefined),
           });
@@ -100,13 +100,13 @@ test("whatever happens: never two calls at once for one volume; in the end what 
         }
         for (const unique of uniques) mend(host, unique);
         await clock.advance(600_000);
-        const wanted = [...alive].flatMap((name) => [
+        const desired = [...alive].flatMap((name) => [
           ...shapes[podNames.indexOf(name)]!.own.map((v) => `/root/pods/${name}/volumes/fake~own/${v}`),
           ...shapes[podNames.indexOf(name)]!.claims.map(
             (v) => `/root/pods/${name}/volumes/fake~shared/pv-${v}`,
           ),
         ]);
-        assert.deepEqual([...host.mounted.keys()].sort(byText), wanted.sort(byText));
+        assert.deepEqual([...host.mounted.keys()].sort(byText), desired.sort(byText));
         for (const name of alive) assert.deepEqual(manager!.waiting(name as PodUid), []);
         const releases = Promise.all([...alive].map((name) => manager.release(name as PodUid, never)));
         await clock.advance(10_000);

@@ -249,7 +249,7 @@ describe("volumes that pods share", () => {
 });
 
 describe("volumes that follow something", () => {
-  const following = (host: FakeVolumeHost) => ({ plugins: [host.plugin("own", { follows: true })] });
+  const following = (host: FakeVolumeHost) => ({ plugins: [host.plugin("own", { requiresRemount: true })] });
 
   test("are set up again when it changed, when the pod changed, and once a minute with a sync; not with each sync", async () => {
     const { clock, host, manager } = await started(following);
@@ -341,10 +341,10 @@ test("a claim that has grown is seen, however often its pod is synced", async ()
 describe("volumes that a controller attaches", () => {
   test("are said to be in use before anybody asks whether they are attached, and mounted only then", async () => {
     const said: string[] = [];
-    const asked: string[] = [];
+    const generation: string[] = [];
     const answer = Promise.withResolvers<void>();
     const { clock, host, manager } = await started((host) => ({
-      onInUse: () => said.push(manager.inUse()?.join() ?? "?"),
+      onInUseChange: () => said.push(manager.inUse()?.join() ?? "?"),
       plugins: [
         host.plugin("shared", {
           device: {
@@ -355,14 +355,14 @@ describe("volumes that a controller attaches", () => {
       ],
       operations: host.operations({
         verifyAttached: (unique) => {
-          asked.push(`${unique} after ${said.join()}`);
+          generation.push(`${unique} after ${said.join()}`);
           return answer.promise;
         },
       }),
     }));
     manager.register(podWithVolumes("a", [], ["c"]));
     await clock.advance(5_000);
-    assert.deepEqual(asked, ["fake/shared/pv-c after fake/shared/pv-c"]);
+    assert.deepEqual(generation, ["fake/shared/pv-c after fake/shared/pv-c"]);
     assert.deepEqual(host.calls, []);
     answer.resolve();
     await clock.advance(1_000);
@@ -419,26 +419,26 @@ describe("after a restart", () => {
   test("what a plugin knows to be whole is neither asked for nor mounted for the node again", async () => {
     const clock = new FakeClock();
     const host = new FakeVolumeHost(clock);
-    const whole = (isKept: boolean) => ({
-      plugins: [host.plugin("shared", { isKept: async () => isKept })],
+    const whole = (isStillSetUp: boolean) => ({
+      plugins: [host.plugin("shared", { isStillSetUp: async () => isStillSetUp })],
     });
     const pod = podWithVolumes("a", [], ["c"]);
     const first = host.manager(whole(false));
     await first.start(never);
     first.register(pod);
     await clock.advance(1_000);
-    for (const [isKept, calls] of [
+    for (const [isStillSetUp, calls] of [
       [true, ["setUp fake/shared/pv-c"]],
       [false, ["mountDevice fake/shared/pv-c", "setUp fake/shared/pv-c"]],
     ] as const) {
       host.kill();
       host.calls.length = 0;
-      const next = host.manager(whole(isKept));
+      const next = host.manager(whole(isStillSetUp));
       await next.start(never);
       next.register(pod);
       await clock.advance(1_000);
       assert.deepEqual(host.calls, calls);
-      assert.equal(next.mounted(uid, "claim-c")?.folder, "pv-c");
+      assert.equal(next.mounted(uid, "claim-c")?.dirName, "pv-c");
     }
     assert.deepEqual(host.broken, []);
   });
@@ -467,7 +467,7 @@ describe("after a restart", () => {
     assert.equal(manager.hasVolumes(uid), true);
     assert.deepEqual(manager.inUse(), ["fake/shared/pv-c"]);
     ready = true;
-    manager.poke();
+    manager.resync();
     await clock.advance(100);
     assert.equal(host.mounted.size, 0);
     assert.equal(host.devices.size, 0);

@@ -4,17 +4,17 @@ import { abortError, KubeletError } from "../../../../lib/base/errors.ts";
 import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
+import {
+  type DesiredPod,
+  DesiredPods,
+  type ResolveClaim,
+  type ResolvedVolume,
+  type VolumeUse,
+} from "./desired-pods.ts";
 import { usedVolumes } from "./pod-volumes.ts";
 import { Reconciler, type ReconcilerOptions, type VolumeChange } from "./reconciler.ts";
 import { isGone, type VolumeRecord } from "./volume-state.ts";
-import { type UnmountedWords, unmountedMessage, waitingLines } from "./volume-waits.ts";
-import {
-  type ResolveClaim,
-  type ResolvedVolume,
-  type Use,
-  type WantedPod,
-  WantedPods,
-} from "./wanted-pods.ts";
+import { type UnmountedMessageOptions, unmountedMessage, waitingLines } from "./volume-waits.ts";
 
 export interface VolumeManagerOptions extends ReconcilerOptions {
   /** Without it no pod with a claim can start. */
@@ -26,7 +26,7 @@ export interface VolumeManagerOptions extends ReconcilerOptions {
   readonly phaseOf?: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
   readonly ready?: () => boolean;
   /** `inUse` is another than before. */
-  readonly onInUse?: () => void;
+  readonly onInUseChange?: () => void;
 }
 
 /** What containers get of a volume that is there. */
@@ -37,7 +37,7 @@ export interface MountedVolume {
   readonly path: string;
   /** Its place in the pod's folder, and the name of that place. */
   readonly dir: string;
-  readonly folder: string;
+  readonly dirName: string;
   readonly spec: VolumeSpec;
   readonly plugin: VolumePlugin;
   readonly gid: string | undefined;
@@ -49,15 +49,15 @@ export const attachmentLimitExceeded = "VolumeAttachmentLimitExceeded";
 /** Somewhat more than two minutes, so that it is told apart from other timeouts. */
 const waitLimitMs = 123_000;
 /** Volumes that follow something are looked at again this often even if nobody says that it changed. */
-const followMs = 60_000;
+const remountIntervalMs = 60_000;
 
 /** Has the volumes of pods mounted before their containers start, and taken away after they have ended. */
 export class VolumeManager implements Component {
   readonly name = "volume-manager";
   readonly #o: VolumeManagerOptions;
-  readonly #pods: WantedPods;
+  readonly #pods: DesiredPods;
   readonly #reconciler: Reconciler;
-  readonly #followedAt = new Map<string, { pod: Pod; at: MonotonicTime }>();
+  readonly #remountedAt = new Map<string, { pod: Pod; at: MonotonicTime }>();
   readonly #waiters = new Set<() => void>();
   readonly #listeners = new Set<(uid: PodUid, change: VolumeChange) => void>();
   readonly #started = Promise.withResolvers<void>();
@@ -68,20 +68,20 @@ export class VolumeManager implements Component {
 
   constructor(options: VolumeManagerOptions) {
     this.#o = options;
-    this.#pods = new WantedPods({
+    this.#pods = new DesiredPods({
       clock: options.clock,
       resolveClaim: options.resolveClaim,
-      take: (entry, use, found) => this.#take(entry, use, found),
+      addVolume: (entry, use, found) => this.#addVolume(entry, use, found),
       onChange: () => this.#reconciler.wake(),
     });
     this.#reconciler = new Reconciler(options, {
       before: (now) => this.#pods.retry(now),
       after: () => {
-        this.#tellInUse();
-        for (const look of [...this.#waiters]) look();
+        this.#reportInUse();
+        for (const check of [...this.#waiters]) check();
       },
-      tick: () => this.#lookAtPods(),
-      forgotten: ({ key }) => this.#followedAt.delete(key),
+      tick: () => this.#dropGonePods(),
+      removed: ({ key }) => this.#remountedAt.delete(key),
       changed: (uid, change) => {
         for (const listener of this.#listeners) listener(uid, change);
       },
@@ -100,7 +100,7 @@ export class VolumeManager implements Component {
 
   /** The pod wants its volumes. Called again with each sync: volumes that follow something are then looked at. */
   register(pod: Pod): void {
-    this.#pods.want(pod);
+    this.#pods.add(pod);
     this.#reconciler.wake();
   }
 
@@ -112,18 +112,18 @@ export class VolumeManager implements Component {
     const { uid } = pod.metadata;
     if (usedVolumes(pod).length === 0) return;
     await this.#started.promise;
-    const began = this.#o.clock.monotonic();
+    const startedAt = this.#o.clock.monotonic();
     this.register(pod);
     const missing = () =>
       [...(this.#pods.get(uid)?.uses.values() ?? [])].filter((use) => !this.#isReady(use));
-    const message = (words?: UnmountedWords) =>
+    const message = (words?: UnmountedMessageOptions) =>
       unmountedMessage(missing(), this.#recordOf, this.#reconciler.devices, words);
-    const look = (ended: boolean) => {
+    const check = (ended: boolean) => {
       if (!this.#pods.get(uid)) throw abortError("the pod's volumes are no longer wanted");
       const uses = missing();
       if (uses.length === 0) return true;
       const unusable = uses.some(
-        (use) => !use.resolved && !use.resolving && use.failure && use.failure.retryAt > began,
+        (use) => !use.resolved && !use.resolving && use.failure && use.failure.retryAt > startedAt,
       );
       if (unusable) {
         const said = `Unable to attach or mount volumes: ${message({ allLists: true })}`;
@@ -133,7 +133,7 @@ export class VolumeManager implements Component {
       return false;
     };
     try {
-      await this.#until(signal, look, () => message({ otherwise: "aborted" }));
+      await this.#until(signal, check, () => message({ defaultCause: "aborted" }));
     } catch (error) {
       if (signal.aborted || !(await this.#isExhausted(missing(), signal))) throw error;
       const text = `Node has reached its volume attachment limit, rejecting pod. ${message()}`;
@@ -142,10 +142,10 @@ export class VolumeManager implements Component {
   }
 
   /** True if one of these is not attached because the node takes no more. */
-  async #isExhausted(uses: readonly Use[], signal: AbortSignal): Promise<boolean> {
+  async #isExhausted(uses: readonly VolumeUse[], signal: AbortSignal): Promise<boolean> {
     for (const use of uses) {
       const record = this.#recordOf(use);
-      const spec = record?.wanted?.spec;
+      const spec = record?.desired?.spec;
       if (!record || !spec || this.#reconciler.devices.has(record.unique)) continue;
       const { device } = record.plugin;
       if (device?.applies?.(spec) !== false && (await device?.isExhausted?.(spec, signal))) return true;
@@ -180,19 +180,19 @@ export class VolumeManager implements Component {
   changed(uids: Iterable<PodUid>): void {
     for (const uid of uids)
       for (const record of this.#reconciler.recordsOf(uid)) {
-        if (!record.wanted || !follows(record)) continue;
-        record.asked++;
+        if (!record.desired || !requiresRemount(record)) continue;
+        record.generation++;
         if (record.failure) record.failure = { ...record.failure, retryAt: this.#o.clock.monotonic() };
       }
     this.#reconciler.wake();
   }
 
   /** Something has happened that may let volumes come or go: a driver has come, a pod has gone. */
-  poke(retry?: (plugin: string) => boolean): void {
+  resync(retry?: (plugin: string) => boolean): void {
     for (const record of this.#reconciler.records.values())
       if (record.failure && retry?.(record.plugin.name))
         record.failure = { ...record.failure, retryAt: this.#o.clock.monotonic() };
-    this.#lookAtPods();
+    this.#dropGonePods();
     this.#reconciler.wake();
   }
 
@@ -200,11 +200,11 @@ export class VolumeManager implements Component {
   mounted(uid: PodUid, name: string): MountedVolume | undefined {
     const use = this.#pods.get(uid)?.uses.get(name);
     const record = use && this.#recordOf(use);
-    if (!use?.resolved || !record?.wanted || record.actual !== "mounted") return undefined;
+    if (!use?.resolved || !record?.desired || record.actual !== "mounted") return undefined;
     const { plugin, kind, dir } = record;
-    const { spec } = record.wanted;
+    const { spec } = record.desired;
     const path = kind === "block" ? dir : (plugin.hostPath?.(spec) ?? plugin.mountPath?.(dir) ?? dir);
-    return { name, kind, path, dir, folder: record.name, spec, plugin, gid: use.resolved.gid };
+    return { name, kind, path, dir, dirName: record.name, spec, plugin, gid: use.resolved.gid };
   }
 
   /** All volumes of a pod that are there. */
@@ -245,11 +245,11 @@ export class VolumeManager implements Component {
     return [...names].sort(byText);
   }
 
-  #tellInUse(): void {
+  #reportInUse(): void {
     const names = this.inUse()?.join("\n") ?? "";
     if (names === this.#inUse) return;
     this.#inUse = names;
-    this.#o.onInUse?.();
+    this.#o.onInUseChange?.();
   }
 
   /** Calls back whenever a volume of a pod came, was updated, went, or failed to. */
@@ -258,7 +258,7 @@ export class VolumeManager implements Component {
     return () => this.#listeners.delete(listener);
   }
 
-  #take({ pod, since }: WantedPod, use: Use, { spec }: ResolvedVolume): string {
+  #addVolume({ pod, since }: DesiredPod, use: VolumeUse, { spec }: ResolvedVolume): string {
     const plugin = this.#o.plugins.find((candidate) => candidate.handles(spec));
     if (!plugin)
       throw new KubeletError(
@@ -267,32 +267,32 @@ export class VolumeManager implements Component {
       );
     const record = this.#reconciler.record(pod.metadata.uid, use.kind, plugin, spec.name);
     record.unique = plugin.uniqueName(pod, spec);
-    if (!record.wanted) record.failure = undefined;
-    const before = record.wanted?.spec ?? spec;
-    if (record.asked === 0 || capacityOf(before) !== capacityOf(spec)) record.asked++;
-    record.wanted = { pod, spec, since };
+    if (!record.desired) record.failure = undefined;
+    const before = record.desired?.spec ?? spec;
+    if (record.generation === 0 || capacityOf(before) !== capacityOf(spec)) record.generation++;
+    record.desired = { pod, spec, since };
     record.spec = spec;
     record.held = false;
-    if (follows(record)) this.#follow(record, pod);
+    if (requiresRemount(record)) this.#requestRemount(record, pod);
     return record.key;
   }
 
-  #follow(record: VolumeRecord, pod: Pod): void {
+  #requestRemount(record: VolumeRecord, pod: Pod): void {
     const now = this.#o.clock.monotonic();
-    const last = this.#followedAt.get(record.key);
-    if (last && tellsTheSame(last.pod, pod) && msBetween(last.at, now) < followMs) return;
-    this.#followedAt.set(record.key, { pod, at: now });
-    if (last) record.asked++;
+    const last = this.#remountedAt.get(record.key);
+    if (last && hasSameContent(last.pod, pod) && msBetween(last.at, now) < remountIntervalMs) return;
+    this.#remountedAt.set(record.key, { pod, at: now });
+    if (last) record.generation++;
   }
 
   #drop(uid: PodUid): void {
     this.#pods.drop(uid);
-    for (const record of this.#reconciler.recordsOf(uid)) this.#reconciler.unwant(record);
+    for (const record of this.#reconciler.recordsOf(uid)) this.#reconciler.dropDesired(record);
     this.#reconciler.wake();
   }
 
   /** Lets go of pods that went without a word, and of what was found on disk of them. */
-  #lookAtPods(): void {
+  #dropGonePods(): void {
     const { phaseOf, ready = () => false } = this.#o;
     if (!phaseOf || !ready()) return;
     const uids = new Set([...this.#reconciler.records.values()].map((record) => record.podUid));
@@ -303,47 +303,47 @@ export class VolumeManager implements Component {
       if (this.#pods.get(uid) || this.#reconciler.recordsOf(uid).some((record) => record.held))
         this.#drop(uid);
     }
-    this.#reconciler.letGoOfDevices();
+    this.#reconciler.releaseDevices();
   }
 
-  #recordOf = ({ resolved }: Use): VolumeRecord | undefined =>
+  #recordOf = ({ resolved }: VolumeUse): VolumeRecord | undefined =>
     resolved && this.#reconciler.records.get(resolved.key);
 
-  #isReady(use: Use): boolean {
+  #isReady(use: VolumeUse): boolean {
     return this.#recordOf(use)?.actual === "mounted";
   }
 
   /** Asks after each change, until the answer is true or something is thrown; `ended` says that time is up. */
   #until(
     signal: AbortSignal,
-    ask: (ended: boolean) => boolean,
-    whyNotYet: () => string = () => "aborted",
+    condition: (ended: boolean) => boolean,
+    abortMessage: () => string = () => "aborted",
   ): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (how: () => void) => {
         cancel();
         signal.removeEventListener("abort", onAbort);
-        this.#waiters.delete(lookAgain);
+        this.#waiters.delete(recheck);
         how();
       };
-      const look = (ended: boolean) => {
+      const check = (ended: boolean) => {
         try {
-          if (ask(ended)) settle(resolve);
+          if (condition(ended)) settle(resolve);
         } catch (error) {
           settle(() => reject(error));
         }
       };
       const onAbort = () => {
         const error = abortError(signal.reason);
-        error.message = whyNotYet();
+        error.message = abortMessage();
         settle(() => reject(error));
       };
-      const lookAgain = () => look(false);
-      const cancel = this.#o.clock.after(waitLimitMs, () => look(true));
+      const recheck = () => check(false);
+      const cancel = this.#o.clock.after(waitLimitMs, () => check(true));
       if (signal.aborted) return onAbort();
       signal.addEventListener("abort", onAbort, { once: true });
-      this.#waiters.add(lookAgain);
-      lookAgain();
+      this.#waiters.add(recheck);
+      recheck();
     });
   }
 }
@@ -352,12 +352,15 @@ function capacityOf(spec: VolumeSpec): string | undefined {
   return spec.persistent?.spec.capacity?.storage;
 }
 
-function follows({ plugin, wanted }: VolumeRecord): boolean {
-  return plugin.follows === true || (wanted !== undefined && plugin.followsNow?.(wanted.spec) === true);
+function requiresRemount({ plugin, desired }: VolumeRecord): boolean {
+  return (
+    plugin.requiresRemount === true ||
+    (desired !== undefined && plugin.requiresRemountNow?.(desired.spec) === true)
+  );
 }
 
 /** What of a pod can be in a volume. Its status cannot, and changes several times while it starts. */
-function tellsTheSame(a: Pod, b: Pod): boolean {
+function hasSameContent(a: Pod, b: Pod): boolean {
   if (a === b) return true;
   const told = ({ metadata: { labels, annotations }, spec }: Pod) => ({ labels, annotations, spec });
   return isDeepStrictEqual(told(a), told(b));

@@ -10,7 +10,7 @@ import { type DeviceRecord, failed, type VolumeRecord } from "./volume-state.ts"
 const plugin = new FakeVolumeHost(new FakeClock()).plugin("own");
 const pod = podWithVolumes("a", ["x"]);
 const spec = { name: "x", volume: pod.spec.volumes![0]!, readOnly: false };
-const wanted = { pod, spec, since: monotonicTime(0) };
+const desired = { pod, spec, since: monotonicTime(0) };
 
 function record(over: Partial<VolumeRecord> = {}): VolumeRecord {
   return {
@@ -21,11 +21,11 @@ function record(over: Partial<VolumeRecord> = {}): VolumeRecord {
     kind: "mount",
     dir: "/x",
     unique: "u",
-    wanted: undefined,
+    desired: undefined,
     actual: "none",
     held: false,
-    asked: 1,
-    done: 1,
+    generation: 1,
+    setUpGeneration: 1,
     failure: undefined,
     spec: undefined,
     ...over,
@@ -46,31 +46,37 @@ const table: [
   plan: string[],
 ][] = [
   ["nothing for nothing", [record()], [], [], []],
-  ["what is wanted and not there is mounted", [record({ wanted })], [], [], ["mount"]],
-  ["what may or may not be there is mounted", [record({ wanted, actual: "uncertain" })], [], [], ["mount"]],
-  ["what is there is left alone", [record({ wanted, actual: "mounted" })], [], [], []],
-  ["unless it is to be set up again", [record({ wanted, actual: "mounted", asked: 2 })], [], [], ["mount"]],
+  ["what is wanted and not there is mounted", [record({ desired })], [], [], ["mount"]],
+  ["what may or may not be there is mounted", [record({ desired, actual: "uncertain" })], [], [], ["mount"]],
+  ["what is there is left alone", [record({ desired, actual: "mounted" })], [], [], []],
+  [
+    "unless it is to be set up again",
+    [record({ desired, actual: "mounted", generation: 2 })],
+    [],
+    [],
+    ["mount"],
+  ],
   ["what nobody wants goes", [record({ actual: "mounted" })], [], [], ["unmount"]],
   ["also if it may not be there", [record({ actual: "uncertain" })], [], [], ["unmount"]],
   ["but not while its pod may live", [record({ actual: "uncertain", held: true })], [], [], []],
-  ["nothing while it is busy", [record({ wanted })], [], ["u"], []],
-  ["nothing while it is busy under another name", [record({ wanted })], [], ["k"], []],
-  ["nothing before its time", [record({ wanted, failure })], [], [], []],
+  ["nothing while it is busy", [record({ desired })], [], ["u"], []],
+  ["nothing while it is busy under another name", [record({ desired })], [], ["k"], []],
+  ["nothing before its time", [record({ desired, failure })], [], [], []],
   ["a device without users goes", [], [device()], [], ["unmount-device"]],
-  ["a device with a user stays", [record({ wanted, actual: "mounted" })], [device()], [], []],
+  ["a device with a user stays", [record({ desired, actual: "mounted" })], [device()], [], []],
   ["a device goes after its last user", [record({ actual: "mounted" })], [device()], [], ["unmount"]],
   ["a device that pods may use stays", [], [device({ held: true })], [], []],
   ["a device is not touched while it is busy", [], [device()], ["u"], []],
   [
     "one thing at a time for a unique name, and what goes goes first",
-    [record({ key: "1", wanted }), record({ key: "2", actual: "mounted" })],
+    [record({ key: "1", desired }), record({ key: "2", actual: "mounted" })],
     [],
     [],
     ["unmount"],
   ],
   [
     "different unique names at once",
-    [record({ key: "1", wanted }), record({ key: "2", unique: "v", wanted })],
+    [record({ key: "1", desired }), record({ key: "2", unique: "v", desired })],
     [],
     [],
     ["mount", "mount"],
@@ -89,8 +95,8 @@ for (const [rule, records, devices, busy, expected] of table)
 test("the plan says when the first of those that wait is due", () => {
   const later = { ...failure, retryAt: monotonicTime(9_000) };
   const records = [
-    record({ key: "1", wanted, failure: later }),
-    record({ key: "2", unique: "v", wanted, failure }),
+    record({ key: "1", desired, failure: later }),
+    record({ key: "2", unique: "v", desired, failure }),
   ];
   assert.equal(planVolumes(records, [], new Set(), monotonicTime(1_000)).wakeAt, 1_500);
   assert.equal(planVolumes(records, [], new Set(), monotonicTime(1_500)).start.length, 1);

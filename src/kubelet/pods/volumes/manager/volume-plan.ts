@@ -22,7 +22,7 @@ export function planVolumes(
   const taken = new Set(busy);
   const start: Operation[] = [];
   let wakeAt = endOfTime;
-  const offer = (operation: Operation, retryAt: MonotonicTime | undefined) => {
+  const schedule = (operation: Operation, retryAt: MonotonicTime | undefined) => {
     if (retryAt !== undefined && retryAt > now) {
       wakeAt = earliest(wakeAt, retryAt);
       return;
@@ -33,24 +33,29 @@ export function planVolumes(
     start.push(operation);
   };
   for (const record of all)
-    if (mustGo(record)) offer({ kind: "unmount", unique: record.unique, record }, record.failure?.retryAt);
+    if (needsUnmount(record))
+      schedule({ kind: "unmount", unique: record.unique, record }, record.failure?.retryAt);
   const used = new Set(all.filter(usesDevice).map((record) => record.unique));
   for (const device of devices)
     if (!device.held && !used.has(device.unique))
-      offer({ kind: "unmount-device", unique: device.unique, device }, device.failure?.retryAt);
+      schedule({ kind: "unmount-device", unique: device.unique, device }, device.failure?.retryAt);
   for (const record of all)
-    if (mustCome(record)) offer({ kind: "mount", unique: record.unique, record }, record.failure?.retryAt);
+    if (needsMount(record))
+      schedule({ kind: "mount", unique: record.unique, record }, record.failure?.retryAt);
   return { start, wakeAt };
 }
 
-function mustGo(record: VolumeRecord): boolean {
-  return record.wanted === undefined && record.actual !== "none" && !record.held;
+function needsUnmount(record: VolumeRecord): boolean {
+  return record.desired === undefined && record.actual !== "none" && !record.held;
 }
 
-function mustCome(record: VolumeRecord): boolean {
-  return record.wanted !== undefined && (record.actual !== "mounted" || record.done < record.asked);
+function needsMount(record: VolumeRecord): boolean {
+  return (
+    record.desired !== undefined &&
+    (record.actual !== "mounted" || record.setUpGeneration < record.generation)
+  );
 }
 
 function usesDevice(record: VolumeRecord): boolean {
-  return record.wanted !== undefined || record.actual !== "none";
+  return record.desired !== undefined || record.actual !== "none";
 }

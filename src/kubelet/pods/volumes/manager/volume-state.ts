@@ -3,7 +3,7 @@ import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import type { VolumeKind } from "./layout.ts";
 
-export interface Wanted {
+export interface DesiredVolume {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
   /** When the pod first asked for it. */
@@ -29,14 +29,14 @@ export interface VolumeRecord {
   readonly dir: string;
   /** Nothing is done twice at a time for one of these. */
   unique: string;
-  wanted: Wanted | undefined;
+  desired: DesiredVolume | undefined;
   /** Uncertain: an attempt failed, or it was found on disk. Both set-up and tear-down cope with whatever is there. */
   actual: "none" | "uncertain" | "mounted";
   /** Found on disk by an agent that does not know yet whether its pod still lives: left alone. */
   held: boolean;
   /** Grows with each reason to set it up once more; `done` is the one that was last served. */
-  asked: number;
-  done: number;
+  generation: number;
+  setUpGeneration: number;
   failure: Failure | undefined;
   /** The last spec that is known of it. */
   spec: VolumeSpec | undefined;
@@ -65,7 +65,7 @@ export function volumeKey(uid: PodUid, kind: VolumeKind, plugin: string, name: s
 
 /** There is nothing to do for it any more, and nothing of it is left. */
 export function isGone(record: VolumeRecord): boolean {
-  return record.wanted === undefined && record.actual === "none";
+  return record.desired === undefined && record.actual === "none";
 }
 
 const firstDelayMs = 500;

@@ -32,9 +32,9 @@ it("a volume that does not answer holds up no other, is asked once, and counts w
     maxAgeMs: 10_000,
   });
   const told = async () => {
-    const asked = stats.stats(uid);
+    const generation = stats.stats(uid);
     await clock.advance(1_000);
-    return Object.fromEntries((await asked).map(({ name, usedBytes }) => [name, usedBytes]));
+    return Object.fromEntries((await generation).map(({ name, usedBytes }) => [name, usedBytes]));
   };
   assert.deepEqual(await told(), { quick: 1 });
   await clock.advance(10_000);
@@ -46,9 +46,9 @@ it("a volume that does not answer holds up no other, is asked once, and counts w
   assert.equal(answers.length, 2);
   answers[1]!({ usedBytes: 8 });
   await clock.advance(10_000);
-  const asked = told();
+  const generation = told();
   answers[2]!({ usedBytes: 9 });
-  assert.equal((await asked).stuck, 9, "one that answers in time is told as it is now");
+  assert.equal((await generation).stuck, 9, "one that answers in time is told as it is now");
 });
 
 it("pods that are gone are not remembered, whoever still asks for them", async () => {
@@ -72,7 +72,7 @@ it("pods that are gone are not remembered, whoever still asks for them", async (
   assert.equal((await stats.stats(uid)).length, 1);
   assert.equal(stats.size, 1);
   volumes = [];
-  stats.forget(uid);
+  stats.delete(uid);
   assert.deepEqual(await stats.stats(uid), []);
   assert.equal(stats.size, 0);
 });

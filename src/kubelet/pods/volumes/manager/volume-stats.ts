@@ -34,7 +34,7 @@ interface Cached {
 }
 
 /** A volume that does not answer by then is told as it was last known to be; its answer counts when it comes. */
-const patienceMs = 1_000;
+const responseTimeoutMs = 1_000;
 
 /**
  * What volumes take and have, looked at no more often than needed and without a child process. One that hangs holds up neither the
@@ -68,7 +68,7 @@ export class VolumeStats {
     return Math.max(this.#cache.size, this.#known.size);
   }
 
-  forget(uid: PodUid): void {
+  delete(uid: PodUid): void {
     this.#cache.delete(uid);
     this.#known.delete(uid);
   }
@@ -90,16 +90,16 @@ export class VolumeStats {
             else known.delete(name);
             if (usage?.healthy === false) this.#o.onAbnormal?.(uid, name, usage.message ?? "");
           });
-        await this.#patiently(measuring);
+        await this.#withTimeout(measuring);
         return known.get(name);
       }),
     );
     return all.filter((stat) => stat !== undefined);
   }
 
-  async #patiently(work: Promise<void>): Promise<void> {
+  async #withTimeout(work: Promise<void>): Promise<void> {
     const late = Promise.withResolvers<void>();
-    const cancel = this.#o.clock.after(patienceMs, late.resolve);
+    const cancel = this.#o.clock.after(responseTimeoutMs, late.resolve);
     await Promise.race([work, late.promise]);
     cancel();
   }
@@ -116,7 +116,7 @@ export class VolumeStats {
     if (kind === "block")
       return this.#timed("block", async () => ({ capacityBytes: await deviceBytes(path) }));
     // hostPath and images: what is there belongs to the node.
-    if (plugin.hasFolder === false) return undefined;
+    if (plugin.hasDir === false) return undefined;
     if (await mounts.at(path))
       return this.#timed("statfs", () => guard.run(path, () => filesystemSpace(path)));
     return this.#timed("du", async () => {
@@ -126,11 +126,11 @@ export class VolumeStats {
   }
 
   async #timed<T>(source: string, work: () => Promise<T>): Promise<T> {
-    const began = this.#o.clock.monotonic();
+    const startedAt = this.#o.clock.monotonic();
     try {
       return await work();
     } finally {
-      this.#o.measured?.(source, msSince(this.#o.clock, began) / 1000);
+      this.#o.measured?.(source, msSince(this.#o.clock, startedAt) / 1000);
     }
   }
 }

@@ -1,27 +1,27 @@
+import type { VolumeUse } from "./desired-pods.ts";
 import { waitMessage } from "./step-error.ts";
 import type { DeviceRecord, VolumeRecord } from "./volume-state.ts";
-import type { Use } from "./wanted-pods.ts";
 
-type RecordOf = (use: Use) => VolumeRecord | undefined;
+type RecordOf = (use: VolumeUse) => VolumeRecord | undefined;
 
-export interface UnmountedWords {
+export interface UnmountedMessageOptions {
   /** What is said if no cause is known. */
-  readonly otherwise?: string;
+  readonly defaultCause?: string;
   /** Names the empty lists too: in events they are looked for so. */
   readonly allLists?: boolean;
 }
 
 /** `unmounted volumes=[data]: MountVolume.SetUp failed for volume "data": secret "s" not found` */
 export function unmountedMessage(
-  missing: readonly Use[],
+  missing: readonly VolumeUse[],
   recordOf: RecordOf,
   devices: ReadonlyMap<string, DeviceRecord>,
-  { otherwise = "timed out waiting for the condition", allLists = false }: UnmountedWords = {},
+  { defaultCause = "timed out waiting for the condition", allLists = false }: UnmountedMessageOptions = {},
 ): string {
   const unprocessed = missing.filter((use) => !use.resolved);
   const unattached = missing.filter((use) => {
     const record = recordOf(use);
-    const spec = record?.wanted?.spec;
+    const spec = record?.desired?.spec;
     const device = record?.plugin.device;
     if (!record || !spec || !device || device.applies?.(spec) === false) return false;
     return device.attachable?.(spec) !== false && !devices.has(record.unique);
@@ -37,11 +37,11 @@ export function unmountedMessage(
     const { failure } = record;
     return failure ? waitMessage(failure.step, record.name, failure.cause) : [];
   });
-  return `${lists.join(", ")}: ${[...new Set(causes)].join("; ") || otherwise}`;
+  return `${lists.join(", ")}: ${[...new Set(causes)].join("; ") || defaultCause}`;
 }
 
 /** One line a volume: `waiting for volume data: secret "s" not found`. */
-export function waitingLines(missing: readonly Use[], recordOf: RecordOf): string[] {
+export function waitingLines(missing: readonly VolumeUse[], recordOf: RecordOf): string[] {
   return missing
     .map((use) => {
       const cause = recordOf(use)?.failure?.cause ?? use.failure?.cause;
@@ -50,7 +50,7 @@ export function waitingLines(missing: readonly Use[], recordOf: RecordOf): strin
     .sort();
 }
 
-function namesOf(uses: readonly Use[]): string {
+function namesOf(uses: readonly VolumeUse[]): string {
   return `[${uses
     .map((use) => use.name)
     .sort()

@@ -3,7 +3,7 @@ import { KubeletError } from "../../../../lib/base/errors.ts";
 type Texts = Readonly<Record<string, string>>;
 
 /** What is known of a volume besides its source. */
-export interface Surroundings {
+export interface TranslationContext {
   readonly isInline: boolean;
   /** Of the PersistentVolume, or of the pod's volume. */
   readonly name: string;
@@ -19,7 +19,7 @@ interface SecretRef {
 }
 
 /** As in a PersistentVolume. */
-export interface CsiWords {
+export interface CsiVolumeSource {
   readonly driver: string;
   readonly volumeHandle: string;
   readonly fsType?: string;
@@ -34,10 +34,10 @@ export interface InTreeType {
   /** "kubernetes.io/aws-ebs" */
   readonly plugin: string;
   // biome-ignore lint/suspicious/noExplicitAny: each type has fields of its own, as the API has them.
-  words(source: any, about: Surroundings): CsiWords;
+  translate(source: any, context: TranslationContext): CsiVolumeSource;
   /** What an inline volume is called, the same for all pods that have this disk; unless told otherwise, after driver and handle. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
-  inlineName?(source: any, words: CsiWords): string;
+  inlineName?(source: any, translate: CsiVolumeSource): string;
   /** Of inline volumes; ReadWriteOnce unless told otherwise. */
   inlineMode?(source: { readonly readOnly?: boolean }): string;
   /** What a PersistentVolume's modes come to, if the driver is stricter than the type was. */
@@ -63,7 +63,7 @@ const readOnlyMany = ({ readOnly }: { readonly readOnly?: boolean }) =>
 export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
   awsElasticBlockStore: {
     plugin: "kubernetes.io/aws-ebs",
-    words: ({ volumeID, fsType, readOnly, partition = 0 }) => ({
+    translate: ({ volumeID, fsType, readOnly, partition = 0 }) => ({
       ...{ driver: drivers.aws, volumeHandle: ebsVolume(volumeID), fsType, readOnly },
       volumeAttributes: { partition: String(partition) },
     }),
@@ -71,7 +71,7 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
   },
   gcePersistentDisk: {
     plugin: "kubernetes.io/gce-pd",
-    words: ({ pdName, fsType, readOnly, partition }, { isInline, labels }) => ({
+    translate: ({ pdName, fsType, readOnly, partition }, { isInline, labels }) => ({
       ...{ driver: drivers.gce, volumeHandle: gceDisk(pdName, isInline ? {} : labels), fsType, readOnly },
       volumeAttributes: { partition: partition ? String(partition) : "" },
     }),
@@ -86,7 +86,7 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
   },
   azureDisk: {
     plugin: "kubernetes.io/azure-disk",
-    words({ diskURI, kind, cachingMode, fsType, readOnly }, { isInline }) {
+    translate({ diskURI, kind, cachingMode, fsType, readOnly }, { isInline }) {
       if (kind && String(kind).toLowerCase() !== "managed")
         throw new KubeletError("Volume", `kind(${kind}) is not supported in csi migration`);
       const isCached = isInline ? Boolean(cachingMode) : cachingMode !== undefined;
@@ -101,7 +101,10 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
   },
   azureFile: {
     plugin: "kubernetes.io/azure-file",
-    words({ secretName, secretNamespace, shareName, readOnly }, { isInline, name, namespace, annotations }) {
+    translate(
+      { secretName, secretNamespace, shareName, readOnly },
+      { isInline, name, namespace, annotations },
+    ) {
       const account = /azure-storage-account-(.+)-secret/.exec(secretName)?.[1] ?? secretName;
       const resources = isInline ? "" : (annotations["kubernetes.io/azure-file-resource-group"] ?? "");
       const owner = (isInline ? undefined : secretNamespace) ?? namespace;
@@ -122,14 +125,14 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
   },
   cinder: {
     plugin: "kubernetes.io/cinder",
-    words: ({ volumeID, fsType, readOnly }) => ({
+    translate: ({ volumeID, fsType, readOnly }) => ({
       ...{ driver: drivers.cinder, volumeHandle: volumeID, fsType, readOnly, volumeAttributes: {} },
     }),
     zoneLabel: "topology.cinder.csi.openstack.org/zone",
   },
   vsphereVolume: {
     plugin: "kubernetes.io/vsphere-volume",
-    words: ({ volumePath, fsType, storagePolicyName }) => ({
+    translate: ({ volumePath, fsType, storagePolicyName }) => ({
       ...{ driver: drivers.vsphere, volumeHandle: volumePath, fsType },
       volumeAttributes: { ...(storagePolicyName && { storagepolicyname: String(storagePolicyName) }) },
     }),
@@ -138,7 +141,7 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
   },
   portworxVolume: {
     plugin: "kubernetes.io/portworx-volume",
-    words({ volumeID, fsType }, { annotations }) {
+    translate({ volumeID, fsType }, { annotations }) {
       const name = annotations["openstorage.io/auth-secret-name"];
       const namespace = annotations["openstorage.io/auth-secret-namespace"];
       const secret = name !== undefined && namespace !== undefined ? { name, namespace } : undefined;

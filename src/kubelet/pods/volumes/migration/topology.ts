@@ -18,8 +18,8 @@ export interface DriverLabels {
   readonly region: string | undefined;
 }
 
-const today = { zone: "topology.kubernetes.io/zone", region: "topology.kubernetes.io/region" };
-const former = {
+const gaLabels = { zone: "topology.kubernetes.io/zone", region: "topology.kubernetes.io/region" };
+const betaLabels = {
   zone: "failure-domain.beta.kubernetes.io/zone",
   region: "failure-domain.beta.kubernetes.io/region",
 };
@@ -36,26 +36,26 @@ export function withDriverLabels(
   const used = labelsUsed(affinity, labels);
   // A driver with regions is told one zone; the others may be given several, as disks that are in two places are.
   const split = (text: string) => (driver.region ? [text] : text.split("__"));
-  let result = inWordsOf(affinity, used.zone, driver.zone, labels, split);
-  if (driver.region) result = inWordsOf(result, used.region, driver.region, labels, split);
-  else if (used === former) result = renamed(result, former.region, today.region);
+  let result = withDriverKey(affinity, used.zone, driver.zone, labels, split);
+  if (driver.region) result = withDriverKey(result, used.region, driver.region, labels, split);
+  else if (used === betaLabels) result = renamed(result, betaLabels.region, gaLabels.region);
   return result;
 }
 
-function labelsUsed(affinity: VolumeAffinity | undefined, labels: Texts): typeof today {
-  for (const set of [today, former]) if (names(affinity, set.zone)) return set;
-  for (const set of [today, former]) if (set.zone in labels) return set;
-  return today;
+function labelsUsed(affinity: VolumeAffinity | undefined, labels: Texts): typeof gaLabels {
+  for (const set of [gaLabels, betaLabels]) if (hasKey(affinity, set.zone)) return set;
+  for (const set of [gaLabels, betaLabels]) if (set.zone in labels) return set;
+  return gaLabels;
 }
 
-function inWordsOf(
+function withDriverKey(
   affinity: VolumeAffinity | undefined,
   key: string,
   driverKey: string,
   labels: Texts,
   split: (text: string) => string[],
 ): VolumeAffinity | undefined {
-  if (names(affinity, key)) return renamed(affinity, key, driverKey);
+  if (hasKey(affinity, key)) return renamed(affinity, key, driverKey);
   const told = new Set(split(labels[key] ?? "").map((value) => value.trim()));
   const values = [...told].filter(Boolean).sort((a, b) => (a < b ? -1 : 1));
   if (values.length === 0) return affinity;
@@ -68,7 +68,7 @@ function inWordsOf(
   return { ...affinity, required: { ...affinity?.required, nodeSelectorTerms: narrowed } };
 }
 
-function names(affinity: VolumeAffinity | undefined, key: string): boolean {
+function hasKey(affinity: VolumeAffinity | undefined, key: string): boolean {
   const terms = affinity?.required?.nodeSelectorTerms ?? [];
   return terms.some(({ matchExpressions = [] }) =>
     matchExpressions.some((requirement) => requirement.key === key && (requirement.values ?? []).length > 0),

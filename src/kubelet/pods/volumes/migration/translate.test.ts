@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import { migratedPlugins, toCsi } from "./translate.ts";
 
-const today = "topology.kubernetes.io";
-const former = "failure-domain.beta.kubernetes.io";
+const gaLabels = "topology.kubernetes.io";
+const betaLabels = "failure-domain.beta.kubernetes.io";
 
 function inline(source: object): VolumeSpec {
   return { name: "v", volume: { name: "v", ...source }, readOnly: false };
@@ -26,14 +26,14 @@ function bound(source: object, more: object = {}, meta: object = {}): VolumeSpec
 }
 
 const csiOf = (spec: VolumeSpec) => toCsi(spec, "ns").persistent?.spec.csi;
-const compact = (words: object) => JSON.parse(JSON.stringify(words));
+const compact = (translate: object) => JSON.parse(JSON.stringify(translate));
 
 describe("a volume of a type of former days is one of a CSI driver", () => {
   const uri = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d";
   const secret = { name: "azure-storage-account-acc-secret", namespace: "ns" };
   const auth = { "openstorage.io/auth-secret-name": "a", "openstorage.io/auth-secret-namespace": "b" };
   const px = { name: "a", namespace: "b" };
-  const words: [string, VolumeSpec, object][] = [
+  const translate: [string, VolumeSpec, object][] = [
     [
       "a disk of EC2, whatever its name begins with",
       bound({ awsElasticBlockStore: { volumeID: "aws://z1/vol-1", fsType: "ext4", partition: 2 } }),
@@ -51,7 +51,7 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
     ],
     [
       "a disk of GCE in a zone",
-      bound({ gcePersistentDisk: { pdName: "d" } }, {}, { labels: { [`${today}/zone`]: "us-a1-b" } }),
+      bound({ gcePersistentDisk: { pdName: "d" } }, {}, { labels: { [`${gaLabels}/zone`]: "us-a1-b" } }),
       {
         driver: "pd.csi.storage.gke.io",
         volumeHandle: "projects/UNSPECIFIED/zones/us-a1-b/disks/d",
@@ -63,7 +63,7 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       bound(
         { gcePersistentDisk: { pdName: "d" } },
         {},
-        { labels: { [`${former}/zone`]: "us-a1-b__us-a1-c" } },
+        { labels: { [`${betaLabels}/zone`]: "us-a1-b__us-a1-c" } },
       ),
       {
         driver: "pd.csi.storage.gke.io",
@@ -140,7 +140,7 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
   ];
-  for (const [what, spec, csi] of words)
+  for (const [what, spec, csi] of translate)
     it(what, () => {
       assert.deepEqual(compact(csiOf(spec)), csi);
       const translated = toCsi(spec, "ns");
@@ -198,27 +198,29 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
   const places: [string, VolumeSpec, object | undefined][] = [
     [
       "a zone of today",
-      bound(aws, { nodeAffinity: affinity(zones(`${today}/zone`, "z")) }),
+      bound(aws, { nodeAffinity: affinity(zones(`${gaLabels}/zone`, "z")) }),
       affinity(zones(ebs, "z")),
     ],
     [
       "a zone and a region of former days",
-      bound(aws, { nodeAffinity: affinity(zones(`${former}/zone`, "z"), zones(`${former}/region`, "r")) }),
-      affinity(zones(ebs, "z"), zones(`${today}/region`, "r")),
+      bound(aws, {
+        nodeAffinity: affinity(zones(`${betaLabels}/zone`, "z"), zones(`${betaLabels}/region`, "r")),
+      }),
+      affinity(zones(ebs, "z"), zones(`${gaLabels}/region`, "r")),
     ],
     [
       "zones by label only",
-      bound(aws, {}, { labels: { [`${today}/zone`]: "b__a" } }),
+      bound(aws, {}, { labels: { [`${gaLabels}/zone`]: "b__a" } }),
       affinity(zones(ebs, "a", "b")),
     ],
     [
       "a label besides other rules",
-      bound(aws, { nodeAffinity: affinity(zones("rack", "1")) }, { labels: { [`${today}/zone`]: "z" } }),
+      bound(aws, { nodeAffinity: affinity(zones("rack", "1")) }, { labels: { [`${gaLabels}/zone`]: "z" } }),
       affinity(zones("rack", "1"), zones(ebs, "z")),
     ],
     [
       "zone and region, for a driver that knows both",
-      bound(vsphere, {}, { labels: { [`${today}/zone`]: "z", [`${today}/region`]: "r" } }),
+      bound(vsphere, {}, { labels: { [`${gaLabels}/zone`]: "z", [`${gaLabels}/region`]: "r" } }),
       affinity(zones("topology.csi.vmware.com/zone", "z"), zones("topology.csi.vmware.com/region", "r")),
     ],
     ["nothing", bound(aws), undefined],

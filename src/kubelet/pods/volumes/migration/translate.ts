@@ -29,7 +29,13 @@ export function toCsi(spec: VolumeSpec, podNamespace: string): VolumeSpec {
 function migratedVolume(source: PersistentSource, field: string, type: InTreeType): PersistentSource {
   const { [field]: inTree, ...rest } = source.spec;
   const { labels = {}, annotations = {}, volumeName: name, claim } = source;
-  const csi = type.words(inTree, { isInline: false, name, namespace: claim.namespace, labels, annotations });
+  const csi = type.translate(inTree, {
+    isInline: false,
+    name,
+    namespace: claim.namespace,
+    labels,
+    annotations,
+  });
   const { zoneLabel, regionLabel } = type;
   const nodeAffinity = zoneLabel
     ? withDriverLabels(rest.nodeAffinity, labels, { zone: zoneLabel, region: regionLabel })
@@ -47,8 +53,8 @@ function migratedVolume(source: PersistentSource, field: string, type: InTreeTyp
 
 function migratedInline(spec: VolumeSpec, field: string, type: InTreeType, namespace: string): VolumeSpec {
   const inTree = (spec.volume as unknown as Record<string, { readonly readOnly?: boolean }>)[field]!;
-  const about = { isInline: true, name: spec.volume.name, namespace, labels: {}, annotations: {} };
-  const csi = type.words(inTree, about);
+  const context = { isInline: true, name: spec.volume.name, namespace, labels: {}, annotations: {} };
+  const csi = type.translate(inTree, context);
   const fullName = type.inlineName?.(inTree, csi) ?? `${csi.driver}-${csi.volumeHandle}`;
   const name = fullName.replaceAll("/", "~"); // it is that of a folder
   return {

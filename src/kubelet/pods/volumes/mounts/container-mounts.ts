@@ -138,7 +138,7 @@ async function hostPathOf(
   if (subPath === "" || join(subPath) === ".") return volume.path;
   const request = {
     podUid: pod.metadata.uid,
-    volume: volume.folder,
+    volume: volume.dirName,
     volumePath: volume.path,
     container: container.name,
     index,
@@ -170,7 +170,7 @@ async function pulled(
 /** Only what was made for pods here: the label of what comes from elsewhere is somebody else's matter. */
 function isRelabelled({ plugin, spec }: MountedVolume): boolean {
   if (plugin.relabels) return plugin.relabels(spec);
-  return plugin.hasFolder !== false && !spec.persistent;
+  return plugin.hasDir !== false && !spec.persistent;
 }
 
 function propagationOf({ mountPropagation }: VolumeMount): MountPropagation {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { silentLogger } from "../../../../lib/base/logger.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import { FakeCommands } from "../tools/fake-commands.ts";
-import type { SetUp, VolumeSpec } from "../volume-plugin.ts";
+import type { SetUpRequest, VolumeSpec } from "../volume-plugin.ts";
 import { nfsPlugin } from "./nfs-plugin.ts";
 
 const inline = (nfs: object, readOnly = false): VolumeSpec => ({
@@ -20,7 +20,7 @@ describe("an nfs volume", () => {
   let dir: string;
   let mounted: Set<string>;
   const pod = fakePod();
-  const setUp = (spec: VolumeSpec): SetUp => ({
+  const setUp = (spec: VolumeSpec): SetUpRequest => ({
     pod,
     podUid: pod.metadata.uid,
     dir,

@@ -82,7 +82,7 @@ function bench(given: Claim) {
   });
   const sizes: string[] = [];
   const run = (failure?: Error, of = spec("2Gi", "1Gi")) =>
-    expander.expandIfWanted(
+    expander.expandIfNeeded(
       fakePod({ spec: { nodeName: "n1" } }),
       of,
       async (size) => {
@@ -156,7 +156,7 @@ describe("growing a volume", () => {
   it("that is not possible in use does not keep the pod from running, and is not tried again", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     await b.run(new ExpansionError("in-use", "not now"));
-    assert.equal(b.expander.mayBeWanted(spec("2Gi", "1Gi")), false);
+    assert.equal(b.expander.mayBeNeeded(spec("2Gi", "1Gi")), false);
     await b.run();
     assert.equal(b.sizes.length, 1);
   });
@@ -177,9 +177,9 @@ describe("growing a volume", () => {
   it("is followed once by each node that has the volume", async () => {
     const b = bench(claim(told, { accessModes: ["ReadWriteMany"] }));
     b.expander.used(spec("1Gi", "1Gi"));
-    assert.equal(b.expander.mayBeWanted(spec("2Gi", "2Gi")), true);
+    assert.equal(b.expander.mayBeNeeded(spec("2Gi", "2Gi")), true);
     await b.run(undefined, spec("2Gi", "2Gi"));
-    assert.equal(b.expander.mayBeWanted(spec("2Gi", "2Gi")), false);
+    assert.equal(b.expander.mayBeNeeded(spec("2Gi", "2Gi")), false);
     assert.deepEqual(b.sizes, ["2Gi"]);
   });
 

@@ -43,7 +43,7 @@ export class VolumeExpander {
   }
 
   /** True if the objects that were last seen ask for it; the answer may be old. */
-  mayBeWanted({ persistent, readOnly }: VolumeSpec): boolean {
+  mayBeNeeded({ persistent, readOnly }: VolumeSpec): boolean {
     const size = persistent?.spec.capacity?.storage;
     if (!persistent || readOnly || size === undefined || persistent.claimCapacity === undefined) return false;
     if (this.#notInUse.has(persistent.volumeName)) return false;
@@ -63,7 +63,7 @@ export class VolumeExpander {
   }
 
   /** Throws if the volume should have grown and could not. */
-  async expandIfWanted(pod: Pod, spec: VolumeSpec, grow: Grow, signal: AbortSignal): Promise<void> {
+  async expandIfNeeded(pod: Pod, spec: VolumeSpec, grow: Grow, signal: AbortSignal): Promise<void> {
     const { persistent } = spec;
     if (!persistent || this.#notInUse.has(persistent.volumeName)) return;
     const { namespace, name } = persistent.claim;

@@ -10,8 +10,8 @@ import {
   readToken,
   renewAfterMs,
   type Token,
-  type TokenAnswer,
   type TokenRequest,
+  type TokenResponse,
   tokenBody,
   tokenKey,
   tokenPath,
@@ -134,7 +134,7 @@ export class ServiceAccountTokens {
     if (!api)
       throw new KubeletError("Standalone", "cannot use TokenManager when kubelet is in standalone mode");
     const ask = () =>
-      api.request<TokenAnswer>({
+      api.request<TokenResponse>({
         method: "POST",
         path: tokenPath(request),
         body: tokenBody(request),
@@ -179,11 +179,11 @@ export class ServiceAccountTokens {
     return renew !== undefined && (clock.wall() >= renew.at || clock.monotonic() >= renew.by);
   }
 
-  #renewal({ expiresAt, lifeMs }: Token): Kept["renew"] {
-    if (lifeMs === undefined) return undefined;
+  #renewal({ expiresAt, lifetimeMs }: Token): Kept["renew"] {
+    if (lifetimeMs === undefined) return undefined;
     const { clock, random = Math.random } = this.#o;
-    const afterMs = renewAfterMs(lifeMs, random);
-    return { at: plusMs(expiresAt, afterMs - lifeMs), by: msFromNow(clock, afterMs) };
+    const afterMs = renewAfterMs(lifetimeMs, random);
+    return { at: plusMs(expiresAt, afterMs - lifetimeMs), by: msFromNow(clock, afterMs) };
   }
 
   #sweep(): void {

@@ -20,7 +20,7 @@ export interface Token {
   readonly expirationTimestamp: string;
   readonly expiresAt: WallTime;
   /** How long its life is in all; undefined if the API did not say. */
-  readonly lifeMs: number | undefined;
+  readonly lifetimeMs: number | undefined;
 }
 
 /** One text for one token. It holds nothing that is secret. */
@@ -55,25 +55,25 @@ export function tokenBody({ audiences, expirationSeconds, serviceAccountUid, pod
   };
 }
 
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly spec?: { readonly expirationSeconds?: unknown };
   readonly status?: { readonly token?: unknown; readonly expirationTimestamp?: unknown };
 }
 
-export function readToken({ spec, status }: TokenAnswer): Token {
+export function readToken({ spec, status }: TokenResponse): Token {
   const { token, expirationTimestamp } = status ?? {};
   const expiresAt = wallTime(typeof expirationTimestamp === "string" ? expirationTimestamp : Number.NaN);
   if (typeof token !== "string" || token === "" || Number.isNaN(epochMs(expiresAt)))
     throw new KubeletError("BadToken", "the API server's answer holds no token");
   const seconds = spec?.expirationSeconds;
-  const lifeMs = typeof seconds === "number" ? seconds * 1000 : undefined;
-  return { token, expirationTimestamp: String(expirationTimestamp), expiresAt, lifeMs };
+  const lifetimeMs = typeof seconds === "number" ? seconds * 1000 : undefined;
+  return { token, expirationTimestamp: String(expirationTimestamp), expiresAt, lifetimeMs };
 }
 
 const oldestMs = 24 * 3600 * 1000;
 const jitterMs = 10_000;
 
 /** When to ask for the next one: after 80 % of its life or a day, and not all of a node's at the same moment. */
-export function renewAfterMs(lifeMs: number, random: () => number): number {
-  return Math.min(oldestMs, lifeMs * 0.8) - random() * jitterMs;
+export function renewAfterMs(lifetimeMs: number, random: () => number): number {
+  return Math.min(oldestMs, lifetimeMs * 0.8) - random() * jitterMs;
 }

@@ -1,23 +1,25 @@
 import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
 
 /** Something that files of volumes are made of, and that changes by itself. */
-export type FollowedRef =
+export type ContentRef =
   | { readonly kind: "ConfigMap" | "Secret"; readonly namespace: string; readonly name: string }
   /** Whichever it is: volumes may choose them by labels. */
   | { readonly kind: "ClusterTrustBundle" };
 
 /** Names of the pod's volumes that are to be set up again when this has changed. */
-export function volumesFollowing({ metadata, spec }: Pod, ref: FollowedRef): string[] {
+export function volumesReferencing({ metadata, spec }: Pod, ref: ContentRef): string[] {
   if (ref.kind !== "ClusterTrustBundle" && ref.namespace !== metadata.namespace) return [];
-  return (spec.volumes ?? []).filter((volume) => follows(volume, ref)).map(({ name }) => name);
+  return (spec.volumes ?? []).filter((volume) => refersTo(volume, ref)).map(({ name }) => name);
 }
 
 /** Those of these pods that have such a volume. */
-export function podsFollowing(pods: Iterable<Pod>, ref: FollowedRef): PodUid[] {
-  return [...pods].filter((pod) => volumesFollowing(pod, ref).length > 0).map(({ metadata }) => metadata.uid);
+export function podsReferencing(pods: Iterable<Pod>, ref: ContentRef): PodUid[] {
+  return [...pods]
+    .filter((pod) => volumesReferencing(pod, ref).length > 0)
+    .map(({ metadata }) => metadata.uid);
 }
 
-function follows({ secret, configMap, projected }: Volume, ref: FollowedRef): boolean {
+function refersTo({ secret, configMap, projected }: Volume, ref: ContentRef): boolean {
   const sources = projected?.sources ?? [];
   switch (ref.kind) {
     case "Secret":

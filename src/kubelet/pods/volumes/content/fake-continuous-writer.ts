@@ -1,6 +1,6 @@
 import { systemClock } from "../../../../lib/base/clock.ts";
 import { writeAtomically } from "./atomic-writer.ts";
-import { payloadOf } from "./fake-volume-folder.ts";
+import { payloadOf } from "./fake-volume-dir.ts";
 
 /** Every line of a file is its version, the last one "end": half a file does not look like a whole one. */
 export function versionText(version: number, lines = 200): string {
@@ -12,7 +12,7 @@ export function versionFiles(version: number, names: readonly string[]): Record<
 }
 
 /** For tests, as a program: writes one version after the other until it is killed. */
-async function writeOn(dir: string, from: number, names: readonly string[]): Promise<void> {
+async function writeForever(dir: string, from: number, names: readonly string[]): Promise<void> {
   for (let version = from; ; version++) {
     await writeAtomically(dir, payloadOf(versionFiles(version, names)), { clock: systemClock });
     if (version === from) process.stdout.write("writing\n");
@@ -20,4 +20,4 @@ async function writeOn(dir: string, from: number, names: readonly string[]): Pro
 }
 
 const [, , dir, from, ...names] = process.argv;
-if (import.meta.main && dir) await writeOn(dir, Number(from), names);
+if (import.meta.main && dir) await writeForever(dir, Number(from), names);

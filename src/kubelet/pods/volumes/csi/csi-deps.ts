@@ -1,7 +1,7 @@
 import type { Logger } from "../../../../lib/base/logger.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
-import type { SetUp } from "../volume-plugin.ts";
+import type { SetUpRequest } from "../volume-plugin.ts";
 import type { Attachments } from "./attachments.ts";
 import type { CsiDrivers } from "./csi-drivers.ts";
 import type { DriverStore } from "./driver-store.ts";
@@ -31,14 +31,16 @@ export interface PodTokens {
 export interface Ownership {
   apply(
     path: string,
-    request: Pick<SetUp, "pod" | "fsGroup" | "fsGroupChangePolicy" | "signal"> & { readonly fsGroup: number },
+    request: Pick<SetUpRequest, "pod" | "fsGroup" | "fsGroupChangePolicy" | "signal"> & {
+      readonly fsGroup: number;
+    },
   ): Promise<void>;
 }
 
 export type MountPoints = Pick<Mounts, "isMountPoint" | "list">;
 
 /** What all that is done with CSI volumes needs. */
-export interface CsiNeeds {
+export interface CsiDeps {
   readonly rootDir: string;
   readonly nodeName: string;
   /** Those that are registered here. */
@@ -50,7 +52,7 @@ export interface CsiNeeds {
   readonly tokens: PodTokens | undefined;
   readonly mounts: MountPoints;
   /** Rejects if the file system at a path is dead or does not answer; a plain question to it unless told otherwise. */
-  readonly answers?: (path: string) => Promise<unknown>;
+  readonly checkMount?: (path: string) => Promise<unknown>;
   readonly ownership: Ownership;
   /** The CSIVolumeHealth gate: whether drivers are asked if their volumes are well. */
   readonly volumeHealth?: boolean;

@@ -17,7 +17,7 @@ export interface ResolvedVolume {
 export type ResolveClaim = (pod: Pod, volume: Volume, signal: AbortSignal) => Promise<ResolvedVolume>;
 
 /** A name that containers of the pod use, and what it led to. */
-export interface Use extends UsedVolume {
+export interface VolumeUse extends UsedVolume {
   resolved: (ResolvedVolume & { readonly key: string }) | undefined;
   resolvedAt: MonotonicTime | undefined;
   resolving: boolean;
@@ -25,18 +25,18 @@ export interface Use extends UsedVolume {
   failure: Failure | undefined;
 }
 
-export interface WantedPod {
+export interface DesiredPod {
   pod: Pod;
   readonly since: MonotonicTime;
-  readonly uses: Map<string, Use>;
+  readonly uses: Map<string, VolumeUse>;
   readonly abort: AbortController;
 }
 
-export interface WantedPodsOptions {
+export interface DesiredPodsOptions {
   readonly clock: Clock;
   readonly resolveClaim: ResolveClaim | undefined;
   /** Returns the key under which it is kept. What it throws is a failure to process the volume. */
-  readonly take: (entry: WantedPod, use: Use, found: ResolvedVolume) => string;
+  readonly addVolume: (entry: DesiredPod, use: VolumeUse, found: ResolvedVolume) => string;
   readonly onChange: (uid: PodUid) => void;
 }
 
@@ -44,26 +44,26 @@ export interface WantedPodsOptions {
  * A claim may have grown: it is looked up with each sync of its pod, which comes each minute or so. A pod that is synced again and
  * again, as while its containers start, does not ask each time.
  */
-const lookAgainMs = 5_000;
+const resolveIntervalMs = 5_000;
 
 /** The pods that want volumes, and what their volumes turn out to be. */
-export class WantedPods {
-  readonly #o: WantedPodsOptions;
-  readonly #pods = new Map<PodUid, WantedPod>();
+export class DesiredPods {
+  readonly #o: DesiredPodsOptions;
+  readonly #pods = new Map<PodUid, DesiredPod>();
 
-  constructor(options: WantedPodsOptions) {
+  constructor(options: DesiredPodsOptions) {
     this.#o = options;
   }
 
-  get(uid: PodUid): WantedPod | undefined {
+  get(uid: PodUid): DesiredPod | undefined {
     return this.#pods.get(uid);
   }
 
-  all(): Iterable<WantedPod> {
+  all(): Iterable<DesiredPod> {
     return this.#pods.values();
   }
 
-  want(pod: Pod): WantedPod {
+  add(pod: Pod): DesiredPod {
     const { uid } = pod.metadata;
     const now = this.#o.clock.monotonic();
     const entry = this.#pods.get(uid) ?? { pod, since: now, uses: new Map(), abort: new AbortController() };
@@ -78,9 +78,9 @@ export class WantedPods {
         failure: undefined,
       };
       entry.uses.set(used.name, use);
-      const isNew = use.resolvedAt !== undefined && msBetween(use.resolvedAt, now) < lookAgainMs;
+      const isNew = use.resolvedAt !== undefined && msBetween(use.resolvedAt, now) < resolveIntervalMs;
       if (!use.resolved || (isClaim(use.volume!) && !isNew)) this.#resolve(entry, use);
-      else this.#take(entry, use, use.resolved);
+      else this.#addVolume(entry, use, use.resolved);
     }
     return entry;
   }
@@ -102,10 +102,10 @@ export class WantedPods {
     return next;
   }
 
-  #resolve(entry: WantedPod, use: Use): void {
+  #resolve(entry: DesiredPod, use: VolumeUse): void {
     const { volume } = use;
     if (!volume) return this.#fail(use, new KubeletError("Volume", `volume "${use.name}" is not in the pod`));
-    if (!isClaim(volume)) return this.#take(entry, use, { spec: inlineSpec(volume) });
+    if (!isClaim(volume)) return this.#addVolume(entry, use, { spec: inlineSpec(volume) });
     const { resolveClaim, onChange } = this.#o;
     if (!resolveClaim)
       return this.#fail(use, new KubeletError("Volume", "claims need an API server to look them up"));
@@ -116,7 +116,7 @@ export class WantedPods {
       .then(
         (found) => {
           use.resolvedAt = this.#o.clock.monotonic();
-          if (this.#pods.get(uid) === entry) this.#take(entry, use, found);
+          if (this.#pods.get(uid) === entry) this.#addVolume(entry, use, found);
         },
         (error) => {
           if (this.#pods.get(uid) === entry) this.#fail(use, error);
@@ -128,23 +128,23 @@ export class WantedPods {
       });
   }
 
-  #take(entry: WantedPod, use: Use, found: ResolvedVolume): void {
+  #addVolume(entry: DesiredPod, use: VolumeUse, found: ResolvedVolume): void {
     try {
       checkMode(use, found.spec);
       const translated = { ...found, spec: toCsi(found.spec, entry.pod.metadata.namespace) };
-      use.resolved = { ...translated, key: this.#o.take(entry, use, translated) };
+      use.resolved = { ...translated, key: this.#o.addVolume(entry, use, translated) };
       use.failure = undefined;
     } catch (error) {
       this.#fail(use, error);
     }
   }
 
-  #fail(use: Use, error: unknown): void {
+  #fail(use: VolumeUse, error: unknown): void {
     use.failure = failed(use.failure, "", messageOf(error), this.#o.clock.monotonic());
   }
 }
 
-function checkMode({ name, kind }: Use, { persistent }: VolumeSpec): void {
+function checkMode({ name, kind }: VolumeUse, { persistent }: VolumeSpec): void {
   const mode = persistent?.mode ?? "Filesystem";
   if (kind === "mount" && mode !== "Filesystem")
     throw new KubeletError(

@@ -14,17 +14,17 @@ export type Medium = "memory" | "disk";
 
 const placeMode = 0o777;
 
-export interface PlaceKind {
+export interface ContentMedium {
   readonly medium: Medium;
   /** Content of an earlier version may be on disk, and containers that run have that folder: it stays in use. */
   readonly keepsDisk?: boolean;
 }
 
 /** Where the folder that the files go to is, if it was made to its end; in memory it is a mount of its own. */
-export async function foundPlace(
+export async function existingMedium(
   mounts: ContentMounts,
   dir: string,
-  { medium, keepsDisk }: PlaceKind,
+  { medium, keepsDisk }: ContentMedium,
 ): Promise<Medium | undefined> {
   if (!(await entryExists(dir))) return undefined;
   const isMounted = medium === "memory" && ((await isOtherDevice(dir)) || (await mounts.isMountPoint(dir)));
@@ -34,7 +34,7 @@ export async function foundPlace(
   return isOnDisk && (await entryExists(join(markFolder(dir), "ready"))) ? "disk" : undefined;
 }
 
-export async function makePlace(
+export async function createContentDir(
   mounts: ContentMounts,
   dir: string,
   medium: Medium,
@@ -53,7 +53,7 @@ async function isOtherDevice(dir: string): Promise<boolean> {
 }
 
 /** Takes the folder, the mount on it and its mark away, whatever there is of them. */
-export async function removePlace(mounts: ContentMounts, dir: string): Promise<void> {
+export async function removeContentDir(mounts: ContentMounts, dir: string): Promise<void> {
   // The mark first: a volume that is half removed must not be taken for a whole one.
   await rm(markFolder(dir), { recursive: true, force: true });
   if (await mounts.isMountPoint(dir)) await mounts.unmount(dir);
@@ -73,7 +73,7 @@ async function markReady(dir: string): Promise<void> {
 }
 
 /** Folders in the volume that other volumes are mounted on. */
-export async function makeMountPoints(dir: string, paths: readonly string[]): Promise<void> {
+export async function createMountPoints(dir: string, paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     try {
       await makeDirs(join(dir, path), 0o755);

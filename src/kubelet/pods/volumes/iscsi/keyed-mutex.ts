@@ -1,5 +1,5 @@
 /** One piece of work at a time for each key; for different keys side by side. */
-export class KeyedTurns {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
   run<T>(key: string, work: () => Promise<T>): Promise<T> {

@@ -12,7 +12,7 @@ import { join, relative } from "node:path";
 import type { ContentFile, Payload } from "./payload.ts";
 
 /** For tests: a folder of its own, that goes with the test. */
-export function ownFolder(t: { after(fn: () => void): void }, parent = tmpdir()): string {
+export function tempDir(t: { after(fn: () => void): void }, parent = tmpdir()): string {
   const dir = mkdtempSync(join(parent, "content-"));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   return dir;

@@ -1,19 +1,19 @@
 import { statfs } from "node:fs/promises";
-import type { MountPoints } from "./csi-needs.ts";
+import type { MountPoints } from "./csi-deps.ts";
 import { loadVolumeData, saveVolumeData, type VolumeData } from "./volume-data.ts";
 
-export interface KeptNeeds {
+export interface CompletionDeps {
   readonly mounts: MountPoints;
   /** Rejects if the file system there is dead (its server is gone, for one). */
-  readonly answers?: ((path: string) => Promise<unknown>) | undefined;
+  readonly checkMount?: ((path: string) => Promise<unknown>) | undefined;
 }
 
 /**
  * True if the driver is known to have finished what is noted in `dataDir`, and it is still mounted and well: then it need not be
  * asked again, not even by an agent that began anew.
  */
-export async function isKept(
-  { mounts, answers = (path) => statfs(path) }: KeptNeeds,
+export async function isCompleted(
+  { mounts, checkMount = (path) => statfs(path) }: CompletionDeps,
   dataDir: string,
   mountPath: string,
   handle: string,
@@ -21,21 +21,21 @@ export async function isKept(
   const data = await loadVolumeData(dataDir).catch(() => undefined);
   if (data?.completed !== "true" || data.volumeHandle !== handle) return false;
   if (!(await mounts.isMountPoint(mountPath))) return false;
-  return answers(mountPath).then(
+  return checkMount(mountPath).then(
     () => true,
     () => false,
   );
 }
 
 /** Notes that the driver is done. Without the note it is asked once more, which is no reason to fail. */
-export async function noteCompleted(dataDir: string): Promise<void> {
+export async function markCompleted(dataDir: string): Promise<void> {
   const data = await loadVolumeData(dataDir).catch(() => undefined);
   if (data && data.completed !== "true")
     await saveVolumeData(dataDir, { ...data, completed: "true" }).catch(() => {});
 }
 
 /** Before the driver is asked to undo it: from then on what is mounted says nothing. A disk that is full does not keep it mounted. */
-export async function noteUndoing(dataDir: string, data: VolumeData): Promise<void> {
+export async function clearCompleted(dataDir: string, data: VolumeData): Promise<void> {
   const { completed, ...rest } = data;
   if (completed !== undefined) await saveVolumeData(dataDir, rest).catch(() => {});
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
-import { type FollowedRef, podsFollowing, volumesFollowing } from "./following.ts";
+import { type ContentRef, podsReferencing, volumesReferencing } from "./content-references.ts";
 
 const pod = fakePod({
   spec: {
@@ -20,7 +20,7 @@ const pod = fakePod({
 });
 
 describe("volumes that follow", () => {
-  const cases: [string, FollowedRef, string[]][] = [
+  const cases: [string, ContentRef, string[]][] = [
     ["a secret", { kind: "Secret", namespace: "default", name: "x" }, ["secret", "both"]],
     ["a config map", { kind: "ConfigMap", namespace: "default", name: "x" }, ["config", "both"]],
     ["an object of another namespace", { kind: "Secret", namespace: "other", name: "x" }, []],
@@ -29,8 +29,8 @@ describe("volumes that follow", () => {
   ];
   for (const [what, ref, volumes] of cases)
     it(what, () => {
-      assert.deepEqual(volumesFollowing(pod, ref), volumes);
+      assert.deepEqual(volumesReferencing(pod, ref), volumes);
       const other = fakePod({ metadata: { uid: "other" as PodUid } });
-      assert.deepEqual(podsFollowing([other, pod], ref), volumes.length > 0 ? [pod.metadata.uid] : []);
+      assert.deepEqual(podsReferencing([other, pod], ref), volumes.length > 0 ? [pod.metadata.uid] : []);
     });
 });
