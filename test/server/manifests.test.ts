@@ -116,7 +116,7 @@ describe("pods by HTTPS", () => {
     assert.equal(done.status, 1);
     assert.match(
       done.stderr,
-      /everybody who reaches the port could run any pod here\. Set --anonymous-auth=false/,
+      /anyone who can reach the port could run any pod on this node\. Set --anonymous-auth=false/,
     );
   });
 });

@@ -29,7 +29,7 @@ import { watchRuntimeSupport } from "./runtime-support.ts";
 import { systemCgroups } from "./system-cgroups.ts";
 import { configuredTracing, type Tracing } from "./tracing.ts";
 
-/** What all parts of the agent stand on: the runtime, the state that they share, and where they tell things. */
+/** What all components of the agent depend on: the runtime, the shared state, events and metrics. */
 export interface AgentCore {
   readonly options: AgentOptions;
   readonly config: KubeletConfiguration;
@@ -38,35 +38,35 @@ export interface AgentCore {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly loop: SyncLoop;
-  /** How a part has others know: the event table says who reacts. */
+  /** How a component notifies others: the event table lists the reactors of each event. */
   readonly post: Post;
-  /** Undefined if nobody wants traces. */
+  /** Undefined if tracing is not configured. */
   readonly tracing: Tracing | undefined;
   readonly cri: CriClient;
   readonly connection: RuntimeConnection;
   readonly features: RuntimeFeatures;
   readonly events: PodEvents;
   readonly nodeEvents: NodeEvents;
-  /** Undefined for a node that is part of no cluster. */
+  /** Undefined for a node without a cluster. */
   readonly view: ClusterView | undefined;
-  /** The config maps and secrets that pods refer to: of the cluster, or of a folder; undefined if there is neither. */
+  /** The ConfigMaps and Secrets that pods refer to: of the cluster, or of a directory; undefined if there is neither. */
   readonly objects: ReferencedObjects | undefined;
-  /** To be started before the first pod is worked on. */
+  /** To be started before the first pod is synced. */
   readonly components: readonly Component[];
   readonly desired: DesiredPods;
   readonly observed: ObservedPods;
   readonly results: ProbeResults;
   readonly replaced: ReplacedContainers;
   readonly starting: StartingContainers;
-  /** What runs, as users see it. */
+  /** Running pods as users see them: a container whose postStart hook runs does not count yet. */
   readonly running: { get(uid: PodUid): ObservedPod | undefined; knows(uid: PodUid): boolean };
   readonly restartGates: { containerRules: boolean; restartAll: boolean };
   readonly startupLatency: PodStartupLatency;
-  /** The node's addresses: those in the API once it is registered there. */
+  /** The node's addresses: those in the API once the node is registered. */
   readonly hostIps: () => readonly string[];
   /** Labels and taints of the node. */
   readonly labelsAndTaints: ClusterView["labelsAndTaints"];
-  /** What only a cluster knows of pods; empty without one. */
+  /** Lookups that only a cluster can answer; empty without one. */
   readonly clusterLookups: Partial<Pick<ClusterView, "runtimeClass" | "serviceEnv">>;
 }
 
@@ -98,7 +98,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
   const results = new ProbeResults();
   results.onChange((result) => post({ kind: "probe-result", uid: result.uid, result }));
   const view = options.cluster && new ClusterView(options, options.cluster, node);
-  const surroundings = view ? inCluster(view, logger, node) : alone(local, logger, node);
+  const clusterDependent = view ? withCluster(view, logger, node) : withoutCluster(local, logger, node);
   return {
     options,
     config,
@@ -112,7 +112,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     cri,
     connection,
     features: new RuntimeFeatures(() => connection.state),
-    ...surroundings,
+    ...clusterDependent,
     view,
     components: [...systemCgroups(options, node), ...(local ? [local] : [])],
     desired: new DesiredPods(),
@@ -132,13 +132,12 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
   };
 }
 
-type Surroundings = Pick<
+type ClusterDependent = Pick<
   AgentCore,
   "events" | "nodeEvents" | "objects" | "hostIps" | "labelsAndTaints" | "clusterLookups"
 >;
 
-/** What a node of a cluster knows from its API server. */
-function inCluster(view: ClusterView, logger: Logger, node: Node): Surroundings {
+function withCluster(view: ClusterView, logger: Logger, node: Node): ClusterDependent {
   return {
     events: bothEvents(loggedEvents(logger), view.recorder),
     nodeEvents: bothNodeEvents(loggedNodeEvents(logger, node.name), view.recorder.node),
@@ -155,8 +154,11 @@ function inCluster(view: ClusterView, logger: Logger, node: Node): Surroundings 
   };
 }
 
-/** The same of a node that is part of no cluster. */
-function alone(objects: ReferencedObjects | undefined, logger: Logger, node: Node): Surroundings {
+function withoutCluster(
+  objects: ReferencedObjects | undefined,
+  logger: Logger,
+  node: Node,
+): ClusterDependent {
   return {
     events: loggedEvents(logger),
     nodeEvents: loggedNodeEvents(logger, node.name),
@@ -167,7 +169,7 @@ function alone(objects: ReferencedObjects | undefined, logger: Logger, node: Nod
   };
 }
 
-/** How long those init containers ran that are meant to end. */
+/** The total runtime of the init containers, without sidecars. */
 function initRuntime({ metadata, spec }: Pod, observed: ObservedPods): number {
   const names = new Set(
     (spec.initContainers ?? []).filter((c) => c.restartPolicy !== "Always").map((c) => c.name),

@@ -21,58 +21,58 @@ export interface GateState {
 export interface AgentOptions {
   config: KubeletConfiguration;
   rootDir: string;
-  /** Where the links to container logs go. */
+  /** The directory of the links to container logs. */
   containerLogsDir?: string;
   hostnameOverride?: string;
   nodeIp?: string;
-  /** What flags say of the node as part of a cluster. */
+  /** Flags about the node as part of a cluster. */
   nodeFlags?: Partial<
     Pick<
       KubeletFlags,
       "nodeLabels" | "cloudProvider" | "experimentalAllocatableIgnoreEviction" | "runtimeCgroups"
     >
   >;
-  /** The cluster to be a node of; without it the agent runs its own pods only. */
+  /** The cluster to join; without it the agent runs static and applied pods only. */
   cluster?: ClusterOptions;
-  /** True if the cluster is this machine alone, with an API of its own. */
+  /** True if the cluster is this machine only, with the embedded API. */
   isSingleNode?: boolean;
-  /** Where the certificate of the agent's own server is kept; absent: it has none. */
+  /** The directory of the serving certificate; without it the agent has none. */
   certDir?: string;
-  /** The agent's own API, at the configured address and port; it needs a certificate. */
+  /** The kubelet API, at the configured address and port; it needs a certificate. */
   server?: {
     version: string;
-    /** Of the command line, with their values. */
+    /** Command line flags with their values. */
     flags?: Readonly<Record<string, string>>;
-    /** Whether pods may be put there. */
+    /** Whether manifests can be applied there. */
     manifests?: boolean;
   };
-  /** Where manifests are kept that were put by HTTP or by `kubelet apply`; `<root-dir>/applied` unless told. */
+  /** The directory of manifests applied over HTTP or by `kubelet apply`; `<root-dir>/applied` unless set. */
   appliedDir?: string;
-  /** A folder of config maps and secrets, for a node that is part of no cluster. */
+  /** A directory of ConfigMaps and Secrets, for a node without a cluster. */
   localObjects?: string;
-  /** How much is logged from now on. */
+  /** Changes the log verbosity at runtime. */
   setVerbosity?: (level: number) => void;
-  /** Programs that know credentials of registries. */
+  /** Credential provider plugins for image registries. */
   credentialProviders?: LoadedProviders;
-  /** Instead of those that the configuration names and of applied manifests. The cluster's pods come besides. */
+  /** Replace the configured sources and applied manifests. The pods of the cluster are added to them. */
   sources?: (nodeName: string) => PodSource[];
-  /** True if the cgroup root is ours to make. */
+  /** True if the agent creates the cgroup root. */
   createsCgroupRoot?: boolean;
-  /** Which dead containers to keep; the last one of each name unless told. */
+  /** Which dead containers to keep; unless set, the last one of each name. */
   deadContainers?: ContainerGcPolicy;
-  /** How many sandboxes and containers are made at once; 0 for as many as suit the CPUs. */
+  /** How many sandboxes and containers are started in parallel; 0 derives it from the number of CPUs. */
   maxParallelStarts?: number;
-  /** Instead of the configured port for /healthz; 0 for any that is free. */
+  /** Overrides the configured port for /healthz; 0 for any free port. */
   healthPort?: number;
-  /** False if others may run pods in the same runtime: what is not ours is then left alone. */
+  /** False if other processes run pods in the same runtime: unknown pods are then left alone. */
   terminatesOrphans?: boolean;
-  /** True if an API server may want pods that we do not hear of: those that came from one are then left alone. */
+  /** True if an API server may have pods for this node that the agent cannot see: pods from the API are then left alone. */
   keepsApiPods?: boolean;
-  /** Of an agent of which something was made before; else they are made. */
+  /** Passed in if components were created before the agent; otherwise created. */
   metrics?: Metrics;
-  /** The same; else what the configuration says. */
+  /** The same; otherwise as configured. */
   tracing?: Tracing | undefined;
-  /** Ends a start that is not complete, which then fails. Whoever has an agent stops it. */
+  /** Aborts a start that is not complete, which then fails. A started agent is stopped by `Agent.stop`. */
   stopping?: AbortSignal;
   clock: Clock;
   logger: Logger;
@@ -84,16 +84,16 @@ export interface Agent {
   readonly nodeName: string;
   readonly board: PodBoard;
   readonly metrics: Metrics;
-  /** Those of the probes are read apart from the others. */
+  /** Probe metrics are served separately. */
   readonly probeMetrics: Metrics;
   readonly healthPort: number | undefined;
-  /** Of the agent's own API, if it has one. */
+  /** The port of the kubelet API, if it is served. */
   readonly serverPort: number | undefined;
-  /** For the agent's own server, if it has one. */
+  /** The certificate of the kubelet API, if it is served. */
   readonly servingCertificate: ServingCertificate | undefined;
   problems(): SourceProblem[];
-  /** Ends all pods and removes what they left. Resolves when they are gone, or when it has taken too long. */
+  /** Terminates all pods and cleans up after them. Resolves when they are gone, or after `withinMs`. */
   terminatePods(options: { graceSeconds: number; withinMs: number }): Promise<void>;
-  /** Ends the agent. Pods run on. */
+  /** Stops the agent. Pods keep running. */
   stop(): Promise<void>;
 }

@@ -24,7 +24,7 @@ export type { Agent, AgentOptions } from "./agent-options.ts";
 
 const stopWithinMs = 10_000;
 
-/** Constructs the parts of the agent, subscribes them to the events of the event table, and starts them. */
+/** Constructs the components of the agent, subscribes them to the events of the event table, and starts them. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const o = { ...options, metrics: options.metrics ?? createMetrics() };
   const { clock, logger } = o;
@@ -82,7 +82,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const startAll = async () => {
     await lifecycle.start(new RootDirLock({ rootDir: o.rootDir, clock, logger }));
     await pods.cgroups.start();
-    // It concerns pods with users of their own only: these report what is wrong.
+    // Only pods with a user namespace are affected, and they report the error.
     await pods.userNamespaces.start().catch((error) => {
       logger.error("Failed to initialize user namespaces", { err: messageOf(error) });
     });
@@ -94,7 +94,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const sockets = [podResources(core, pods.activePods), ...nodePods.components];
     const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
     const cleanUp = [...collectors, ...(o.terminatesOrphans === false ? [] : [housekeeping])];
-    // Whatever sends requests to the API server needs the credentials.
+    // All components that send requests to the API server need the credentials.
     for (const group of [first, cluster.credentials, [connection], before, serve, sockets, pipeline, cleanUp])
       for (const component of group) await lifecycle.start(component);
   };

@@ -10,13 +10,13 @@ import { ManifestStore } from "../server/manifests/manifest-store.ts";
 import type { Route } from "../server/route.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-export interface Applied {
+export interface AppliedManifests {
   readonly source: PodSource;
   readonly routes: readonly Route[];
 }
 
-/** Pods that are put by HTTP: where they are kept, the source that they are, and the routes to them. */
-export function appliedManifests(core: AgentCore): Applied {
+/** Pods applied over HTTP: their store, their pod source, and the routes. */
+export function appliedManifests(core: AgentCore): AppliedManifests {
   const { options: o, node, logger, desired } = core;
   const dir = o.appliedDir ?? join(o.rootDir, "applied");
   const store = new ManifestStore({
@@ -37,13 +37,13 @@ export function appliedManifests(core: AgentCore): Applied {
   return { source: new AppliedSource(store, dir), routes: manifestRoutes({ store }) };
 }
 
-/** Who may put pods is root on this node. That everybody is, nobody means. */
+/** A client that can apply pods is root on this node, so anonymous clients must not be allowed to. */
 export function checkManifestsHandler(config: KubeletConfiguration): void {
   if (!(config.authentication.anonymous.enabled ?? false) || config.authorization.mode !== "AlwaysAllow")
     return;
   throw new KubeletError(
     "Config",
-    "--enable-manifests-handler: everybody who reaches the port could run any pod here. " +
+    "--enable-manifests-handler: anyone who can reach the port could run any pod on this node. " +
       "Set --anonymous-auth=false (authentication.anonymous.enabled) or --authorization-mode=Webhook",
   );
 }

@@ -6,7 +6,7 @@ import type { KubeTransport } from "../../lib/clients/kube/transport-interface.t
 import { CertificateGate } from "./certificate-gate.ts";
 import { certifiedTransport } from "./certified-transport.ts";
 
-/** A transport that records what is sent, and a certificate that comes when the test says so. */
+/** A transport that records requests, and a certificate that becomes available when the test calls `arrive`. */
 function setUp(certificate?: string) {
   const sent: string[] = [];
   const logs: string[] = [];
@@ -58,7 +58,7 @@ test("with a certificate, nothing waits", async () => {
   assert.equal(gate.waiting, undefined);
 });
 
-test("without one, requests and watches are sent when it comes", async () => {
+test("without a certificate, requests and watches wait until one is available", async () => {
   const { transport, sent, arrive, listeners } = setUp();
   const answers = [transport.request(a), transport.stream(b)];
   await turn();
@@ -69,7 +69,7 @@ test("without one, requests and watches are sent when it comes", async () => {
   assert.equal(listeners.size, 0);
 });
 
-test("a certificate that is there without notice is found within a second", async () => {
+test("a certificate that becomes available without an event is found within a second", async () => {
   const { transport, sent, arrive, clock } = setUp();
   const answer = transport.request(a);
   await clock.advance(500);
@@ -108,7 +108,7 @@ test("a wait is logged in time, and never negative, when the clock is set back",
   await refused;
 });
 
-test("a wait has a deadline; whoever failed by it is woken when the certificate comes", async () => {
+test("a wait has a deadline; listeners are notified when the certificate becomes available", async () => {
   const { transport, sent, arrive, clock } = setUp();
   const refused = assert.rejects(transport.request(a), {
     name: "TransportError",
@@ -116,28 +116,28 @@ test("a wait has a deadline; whoever failed by it is woken when the certificate 
   });
   await clock.advance(60_000);
   await refused;
-  let woken = 0;
-  const stop = transport.onBack?.(() => woken++);
+  let notified = 0;
+  const stop = transport.onBack?.(() => notified++);
   await clock.advance(600_000);
-  assert.equal(woken, 0);
+  assert.equal(notified, 0);
   arrive();
-  assert.equal(woken, 1);
+  assert.equal(notified, 1);
   stop?.();
   assert.deepEqual(sent, []);
 });
 
 test("an aborted request is not sent", async () => {
   const { transport, sent, arrive } = setUp();
-  const over = new AbortController();
-  const answer = transport.request({ ...a, signal: over.signal });
-  over.abort();
+  const abort = new AbortController();
+  const answer = transport.request({ ...a, signal: abort.signal });
+  abort.abort();
   await assert.rejects(answer, { name: "AbortError" });
   arrive();
   await turn();
   assert.deepEqual(sent, []);
 });
 
-test("closing ends all waits, and closes what is behind it", async () => {
+test("closing ends all waits and closes the transport", async () => {
   const { transport, sent, isClosed, clock } = setUp();
   const answers = [transport.request(a), transport.stream(b)];
   transport.close();

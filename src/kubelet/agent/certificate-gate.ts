@@ -34,7 +34,7 @@ export class CertificateGate {
   readonly #o: CertificateGateOptions;
   readonly #waiting = new Set<(failure?: Error) => void>();
   readonly #onOpen = new Set<() => void>();
-  /** How long nothing could be sent; undefined while that is not so. Counted, because the clock may be set meanwhile. */
+  /** How long nothing could be sent; undefined while requests pass. Counted, because the clock may be set meanwhile. */
   #waitedMs: number | undefined;
   #logged = false;
   #stop = () => {};
@@ -59,7 +59,7 @@ export class CertificateGate {
         else resolve();
       };
       const onAbort = () => end(abortError(signal?.reason));
-      const cancel = clock.after(waitAtMostMs, () => end(this.#late()));
+      const cancel = clock.after(waitAtMostMs, () => end(this.#timeoutError()));
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#waiting.add(end);
       this.#watch();
@@ -81,26 +81,26 @@ export class CertificateGate {
     return () => this.#onOpen.delete(listener);
   }
 
-  /** From now on nothing waits: the agent stops. */
+  /** Ends all waits: the agent stops. */
   close(): void {
     this.#closed = true;
     this.#end();
     for (const end of [...this.#waiting]) end(abortError());
   }
 
-  /** Follows the holder until it has a certificate, also when nothing waits any more: others listen for that. */
+  /** Watches the holder until it has a certificate, also when no request waits any more: `onOpen` listeners remain. */
   #watch(): void {
     if (this.#waitedMs !== undefined) return;
     const { holder, clock } = this.#o;
     this.#waitedMs = 0;
     let cancel = () => {};
-    const look = () => {
+    const check = () => {
       this.#waitedMs = (this.#waitedMs ?? 0) + checkEveryMs;
       if (holder.current() !== undefined) return this.#open();
       this.#log();
-      cancel = clock.after(checkEveryMs, look);
+      cancel = clock.after(checkEveryMs, check);
     };
-    cancel = clock.after(checkEveryMs, look);
+    cancel = clock.after(checkEveryMs, check);
     const stopListening = holder.onChange(() => {
       if (holder.current() !== undefined) this.#open();
     });
@@ -135,7 +135,7 @@ export class CertificateGate {
     });
   }
 
-  #late(): TransportError {
+  #timeoutError(): TransportError {
     const reason = this.#o.holder.reason;
     const seconds = waitAtMostMs / 1000;
     return markReported(

@@ -12,7 +12,7 @@ export function certifiedTransport(transport: KubeTransport, gate: CertificateGa
       await gate.pass(call.signal);
       return transport.stream(call);
     },
-    /** A request whose wait at the gate ended too early is worth another try when the gate opens. */
+    /** Also called when the gate opens, so that requests that timed out at the gate are retried. */
     onBack: (listener) => {
       const ends = [gate.onOpen(listener), transport.onBack?.(listener) ?? (() => {})];
       return () => {

@@ -16,30 +16,29 @@ import { CertificateGate, type CertificateHolder } from "./certificate-gate.ts";
 import { certifiedTransport } from "./certified-transport.ts";
 import type { ClusterOptions } from "./cluster-view.ts";
 
-/** How the agent speaks to any API server. */
+/** Options of all connections to an API server. */
 export interface ConnectionOptions {
   kubeletVersion: string;
   clock: Clock;
   logger: Logger;
-  /** Requests are counted there. */
   metrics?: Metrics;
-  /** Told of each answer, also of those that are tried again; status 0: nobody answered. */
+  /** Called with each response, also of attempts that are retried; status 0: no response. */
   onAnswer?: TransportOptions["onAnswer"];
   tracer?: TransportOptions["tracer"];
   outages?: TransportOptions["outages"];
 }
 
 export interface ClusterAccessOptions extends ConnectionOptions {
-  /** Where the API server is and who we are to it. */
+  /** The address of the API server and the credentials. */
   access: KubeAccess;
   config: Pick<KubeletConfiguration, "kubeAPIQPS" | "kubeAPIBurst">;
-  /** What keeps the credentials good: started before anybody speaks to the API. */
+  /** Keep the credentials valid: started before anything that sends requests. */
   components?: readonly Component[];
-  /** If given, requests wait until it has a certificate. */
+  /** If set, requests wait until it has a certificate. */
   certificate?: CertificateHolder | undefined;
 }
 
-/** A way to the API server. Nothing is sent yet: the server may be away. */
+/** Transports to the API server. Nothing is sent yet: the server may be unavailable. */
 export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close(): void } {
   const { access, config, kubeletVersion, certificate, clock, logger, components = [] } = o;
   const transport = connection(access, o, { qps: config.kubeAPIQPS ?? 50, burst: config.kubeAPIBurst });

@@ -12,15 +12,15 @@ export interface ClusterCredentialsOptions extends ConnectionOptions {
   flags: Pick<KubeletFlags, "kubeconfig" | "bootstrapKubeconfig" | "certDir" | "hostnameOverride">;
   config: Pick<KubeletConfiguration, "rotateCertificates" | "kubeAPIQPS" | "kubeAPIBurst">;
   metrics: Metrics;
-  /** There has been no certificate for long, and the API server gives none. A new start may find other credentials. */
+  /** There has been no valid certificate for long, and the API server issues none. A restart may find other credentials. */
   onCertificateUnavailable: (reason: string) => void;
   /** Ends the wait for a first certificate. */
   signal: AbortSignal;
 }
 
 /**
- * The way to the API server of the kubeconfig, as the node itself: by a certificate that it has, asks for with the bootstrap
- * kubeconfig, and has replaced in time. Without rotation a first certificate is waited for; with it nothing is.
+ * Access to the API server of the kubeconfig with the node's own client certificate, which is requested with the bootstrap
+ * kubeconfig and rotated in time. Without rotation this waits for a first certificate; with rotation it does not wait.
  */
 export async function clusterAccessAsNode(
   options: ClusterCredentialsOptions,

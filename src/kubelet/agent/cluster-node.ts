@@ -20,13 +20,13 @@ import { noDevices, readMachineSize } from "./machine-size.ts";
 export interface ClusterNode {
   readonly components: readonly Component[];
   readonly reactor: Reactor<"nodeStatus">;
-  /** Tells users that the agent was started. */
+  /** Records the node events of a start. */
   recordStartEvents(): void;
 }
 
-/** Images change seldom, and to list them is work for the runtime. */
+/** Images change rarely, and listing them is expensive for the runtime. */
 const imagesEveryMs = 30_000;
-/** No call of the runtime holds up a heartbeat for longer. */
+/** No call of the runtime delays a heartbeat for longer. */
 const runtimeMs = 10_000;
 const resolveWithinMs = 1000;
 
@@ -60,7 +60,7 @@ export function clusterNode(
     startup: startupMetrics({ metrics, clock, ...node }),
     resetExtendedResources: () => false,
     events: nodeEvents,
-    // Where a cluster hands out the pods' addresses, the runtime makes its network of them.
+    // Where the cluster allocates pod CIDRs, the runtime configures its network with them.
     onPodCidrs: (cidrs, signal) => cri.updateRuntimeConfig(cidrs.join(","), { signal, timeoutMs: runtimeMs }),
   });
   const lease = new LeaseManager({
@@ -79,7 +79,7 @@ export function clusterNode(
       "runtime-state": () => status.poke(),
       "volumes-in-use": () => status.poke(),
       "csi-node-ready": () => status.poke(),
-      // Status and heartbeats are what this agent wrote itself.
+      // Status and heartbeats are written by this agent.
       "node-changed": ({ spec }) => {
         if (spec) status.poke();
       },
@@ -119,7 +119,7 @@ function statusFacts(
     })),
     supplementalGroupsPolicy: features.supplementalGroupsPolicy(),
     declaredFeatures: declaredFeatures((gate) => options.gates.enabled(gate)),
-    // Nobody watches for pressure yet.
+    // Pressure is not observed yet.
     conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: notReady() },
     volumesInUse: volumesInUse(),
   });
@@ -128,13 +128,13 @@ function statusFacts(
 function addressFacts({ node, clock }: AgentCore): () => Promise<AddressFacts> {
   const { nodeIps, settings } = node.configuration;
   let ofName: readonly string[] = [];
-  /** A resolver that hangs must not hold up the heartbeat: what it said last counts, and its answer counts when it comes. */
+  /** A resolver that hangs must not delay the heartbeat: its last result is used until a new one arrives. */
   const resolve = async () => {
-    const asked = addressesOfName(node.name).then((found) => {
+    const lookup = addressesOfName(node.name).then((found) => {
       ofName = found;
     });
     const waited = new AbortController();
-    await Promise.race([asked, sleep(clock, resolveWithinMs, waited.signal).catch(() => {})]);
+    await Promise.race([lookup, sleep(clock, resolveWithinMs, waited.signal).catch(() => {})]);
     waited.abort();
     return ofName;
   };
@@ -152,7 +152,7 @@ function addressFacts({ node, clock }: AgentCore): () => Promise<AddressFacts> {
   };
 }
 
-/** The images of the node, as listed not long ago. Undefined until the runtime was asked with success. */
+/** The images of the node, listed at most every 30 seconds. Undefined until the runtime has listed them once. */
 function recentImages({
   cri,
   connection,
@@ -162,7 +162,7 @@ function recentImages({
   let last: { at: MonotonicTime; images: ImageFacts[] } | undefined;
   return async () => {
     const isRecent = last !== undefined && msSince(clock, last.at) < imagesEveryMs;
-    // A runtime that is away would hold up the heartbeat.
+    // A runtime that is unavailable would delay the heartbeat.
     if (connection.state.kind !== "up" || isRecent) return last?.images;
     try {
       const listed = await cri.listImages({ timeoutMs: runtimeMs });

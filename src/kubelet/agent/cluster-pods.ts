@@ -11,11 +11,11 @@ import { isMirror, isSamePod } from "../state/desired-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
 
-/** The pods of this node in the API: their statuses, and mirrors of the static ones. */
+/** The pods of this node in the API: their statuses, and mirror pods. */
 export interface ClusterPods {
   readonly components: readonly Component[];
   readonly reactors: Pick<Reactors, "statusWriter" | "mirrors">;
-  /** Of the pod, or of its mirror; not of one that has ended since and begun again. */
+  /** The status of the pod or of its mirror; not of a previous instance of the pod. */
   statusInApi(pod: Pod): PodStatus | undefined;
   /** True if the API has the newest status of the pod. */
   isWritten(uid: PodUid): boolean;
@@ -42,7 +42,7 @@ export function clusterPods(
     api: transport,
     clock,
     logger,
-    // One that still waits for its former version to end would take the mirror away from it.
+    // A pod that still waits for the termination of its previous version would replace the mirror of that version.
     staticPods: () => desired.staticPods().filter((pod) => workers.get(pod.metadata.uid)?.begun),
     mirrors: () => pods.list().filter(isMirror),
     node: () => {

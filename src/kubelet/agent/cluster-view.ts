@@ -16,17 +16,17 @@ import { EventRecorder } from "../pods/events/event-recorder.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Node } from "./node.ts";
 
-/** The cluster that the node is to be part of. */
+/** The cluster that the node joins. */
 export interface ClusterOptions {
-  /** At the rate that the configuration allows (kubeAPIQPS, kubeAPIBurst). */
+  /** Limited to the configured rate (kubeAPIQPS, kubeAPIBurst). */
   readonly transport: KubeTransport;
-  /** The same without a limit, for heartbeats and for events, which have a rate of their own. */
+  /** The same without a limit, for heartbeats and for events, which have their own rate limit. */
   readonly unlimited?: KubeTransport;
-  /** What this node says it is, "v1.36.4". */
+  /** The version that the node reports, "v1.36.4". */
   readonly kubeletVersion: string;
-  /** What keeps the credentials good: started before anybody speaks to the API. */
+  /** Keep the credentials valid: started before anything that sends requests. */
   readonly components?: readonly Component[];
-  /** Where the client certificate is rotated: what requests wait for, undefined if they do not. */
+  /** Present if the client certificate is rotated: why requests wait for it, undefined while they do not. */
   readonly certificate?: () => string | undefined;
 }
 
@@ -35,23 +35,23 @@ export interface RuntimeClass {
   readonly overhead?: Readonly<Record<string, string>>;
 }
 
-/** The node as it was watched, with what only a deletion brings. */
+/** The node as it was last watched. */
 type WatchedNode = NodeObject & { metadata: { deletionTimestamp?: string } };
 
-/** What of the node in the API is another than before. */
+/** What changed in the Node object. */
 export interface NodeChange {
   readonly spec: boolean;
   readonly addresses: boolean;
 }
 
-/** What the agent knows of its cluster: copies of objects, kept up to date. The API being away makes them old, not wrong. */
+/** The agent's view of its cluster: caches of API objects. While the API server is unavailable they are stale. */
 export class ClusterView {
   readonly settings: NodeSettings;
   readonly source: ApiSource;
-  /** The config maps and secrets that pods here refer to. */
+  /** The ConfigMaps and Secrets that pods of this node refer to. */
   readonly objects: PodObjects;
   readonly recorder: EventRecorder;
-  /** To be started before anything that asks; `source` is started with the other sources. */
+  /** To be started before their users; `source` is started with the other sources. */
   readonly components: readonly Component[];
   readonly #nodes: ListWatch<WatchedNode>;
   readonly #services: ListWatch<ServiceAddress>;
@@ -109,7 +109,7 @@ export class ClusterView {
     this.components = [this.recorder, this.objects, this.#nodes, this.#services, this.#runtimeClasses];
   }
 
-  /** Called when the node or a pod in the API is another than before, and when all of something was listed. */
+  /** Called when the node or a pod changes in the API, and when services or runtime classes were listed. */
   listen(o: {
     onNode: (changed: NodeChange) => void;
     onPod: (pod: Pod) => void;
@@ -128,7 +128,7 @@ export class ClusterView {
     this.#onNode({ spec: now.spec !== before.spec, addresses: now.addresses !== before.addresses });
   }
 
-  /** The node in the API, if it is known to be there. */
+  /** The Node object, once it was observed in the API. */
   node(): WatchedNode | undefined {
     return this.#nodes.store.get("", this.#name);
   }
@@ -139,7 +139,7 @@ export class ClusterView {
     return { labels: metadata.labels ?? {}, taints: spec.taints ?? [] };
   }
 
-  /** The node's addresses as the cluster knows them, one of each family; none before it is registered. */
+  /** The node's addresses in the API, one of each family; none before it is registered. */
   hostIps(): string[] {
     const all = this.node()?.status.addresses ?? [];
     const ips = ["InternalIP", "ExternalIP"].flatMap((type) => all.filter((a) => a.type === type));
@@ -149,7 +149,7 @@ export class ClusterView {
     return other ? [first, other] : [first];
   }
 
-  /** The handler of a RuntimeClass; throws as long as it is not known which there are. */
+  /** The handler of a RuntimeClass; throws until runtime classes have been listed. */
   runtimeClass(name: string): RuntimeClass | undefined {
     const found = this.#runtimeClasses.store.get("", name);
     if (found || this.#runtimeClasses.hasSynced) return found;
@@ -157,7 +157,7 @@ export class ClusterView {
   }
 
   serviceEnv(pod: Pod): Record<string, string> {
-    // A static pod may be what an API server needs to run. Any other shows that there is one, which will tell soon.
+    // The API server itself may be a static pod. Any other pod came from an API server, so services will be listed soon.
     if (!isStatic(pod) && !this.#services.hasSynced)
       throw containerConfigError("services have not yet been read at least once, cannot construct envvars");
     return serviceVariables(this.#services.store.list(), {
@@ -167,7 +167,7 @@ export class ClusterView {
   }
 }
 
-/** A large cluster tells its nodes how long they may use what they have read. */
+/** In large clusters the node controller sets the TTL of cached objects by annotation. */
 function objectTtl(node: NodeObject | undefined): number | undefined {
   const seconds = Number(node?.metadata.annotations?.["node.alpha.kubernetes.io/ttl"] ?? Number.NaN);
   return Number.isInteger(seconds) ? seconds * 1000 : undefined;

@@ -11,22 +11,22 @@ import { clusterPods } from "./cluster-pods.ts";
 /** What a cluster adds to the agent. */
 export interface Cluster {
   readonly isPresent: boolean;
-  /** What keeps the credentials good: started before anything that sends requests. */
+  /** Keep the credentials valid: started before anything that sends requests. */
   readonly credentials: readonly Component[];
-  /** To be started in this order, before the first pod is worked on. None of them waits for the API. */
+  /** To be started in this order, before the first pod is synced. None of them waits for the API server. */
   readonly components: readonly Component[];
-  /** The pods that the cluster wants here. */
+  /** The pods that the API assigns to this node. */
   readonly sources: readonly PodSource[];
   readonly reactors: Partial<Pick<Reactors, "statusWriter" | "mirrors" | "nodeStatus">>;
-  /** The status that the API has of the pod, or of its mirror; not of one that has ended since and begun again. */
+  /** The status that the API has of the pod or of its mirror; not of a previous instance of the pod. */
   statusInApi(pod: Pod): PodStatus | undefined;
-  /** True if the API has the newest status of the pod; where there is no API, nothing is missing. */
+  /** True if the API has the newest status of the pod; always true without an API. */
   isWritten(uid: PodUid): boolean;
-  /** Has users know that the agent was started. */
+  /** Records the node events of a start. */
   recordStartEvents(): void;
 }
 
-/** A node that is part of no cluster. */
+/** A standalone node. */
 const noCluster: Cluster = {
   isPresent: false,
   credentials: [],
@@ -44,12 +44,12 @@ export interface ClusterDependencies {
   readonly areSourcesReady: () => boolean;
   /** Why pods cannot run here. */
   readonly notReady: () => string[];
-  /** Whether `notReady` is known to be true; for a moment after the start it is not. */
+  /** Whether `notReady` is reliable; shortly after the start it is not. */
   readonly isSettled: () => boolean;
   readonly volumesInUse: () => string[] | undefined;
 }
 
-/** Makes the agent a node of its cluster, if it has one. */
+/** Makes the agent a node of its cluster, if one is configured. */
 export function joinCluster(core: AgentCore, needs: ClusterDependencies): Cluster {
   const { view, post } = core;
   const { cluster } = core.options;

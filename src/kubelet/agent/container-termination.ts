@@ -1,7 +1,7 @@
 import type { ContainerStatus, Pod, PodStatus } from "../../lib/model/pod.ts";
 import { isSidecar } from "../../lib/model/restart-policy.ts";
 
-/** A container that was killed because a probe failed, and the answer that decided. */
+/** A container that was killed because a probe failed, with the result of that probe. */
 export interface ProbeKill {
   readonly kind: string;
   readonly container: string;
@@ -13,14 +13,14 @@ export interface ProbeKill {
 
 export type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
 
-/** How a container ended the last time. */
+/** The last termination of a container. */
 export interface ContainerTermination {
   readonly container: string;
   readonly restarts: number;
   readonly end: Terminated;
 }
 
-/** Enough of a message for one line; all of it is in the status. */
+/** Enough of a message for one line; the status has all of it. */
 const longestMessage = 300;
 
 export function statusesOf(status: PodStatus | undefined): ContainerStatus[] {
@@ -58,7 +58,7 @@ export function terminationText({ exitCode, reason, message }: Terminated): stri
   return `ended with exit code ${exitCode} (${reason ?? "unknown"})${text}`;
 }
 
-/** Why a container ended: a probe that had it killed and the memory limit that it met are named. */
+/** Why a container terminated, with the failed probe or the memory limit that caused it. */
 export function terminationCause(
   { container, end, restarts }: ContainerTermination,
   pod: Pod | undefined,

@@ -8,21 +8,21 @@ interface ServiceAccount {
 
 const requestMs = 10_000;
 
-/** What credential programs are told of a pod's service account, with tokens from where volumes have theirs. */
+/** Service accounts and their tokens for credential provider plugins, from the same cache as token volumes. */
 export function credentialTokens(
   api: Pick<KubeTransport, "request">,
   tokens: Pick<ServiceAccountTokens, "token">,
 ): TokenSource {
   return {
     async serviceAccount(namespace, name) {
-      const [where, who] = [namespace, name].map(encodeURIComponent);
-      const path = `/api/v1/namespaces/${where}/serviceaccounts/${who}`;
-      // Asked anew for each pull: an annotation that was taken away counts from then on.
+      const [encodedNamespace, encodedName] = [namespace, name].map(encodeURIComponent);
+      const path = `/api/v1/namespaces/${encodedNamespace}/serviceaccounts/${encodedName}`;
+      // Requested for each pull, so that a removed annotation takes effect at once.
       const { metadata } = await api.request<ServiceAccount>({ method: "GET", path, timeoutMs: requestMs });
       return { uid: metadata.uid, annotations: metadata.annotations };
     },
-    async token({ audience, ...question }) {
-      return (await tokens.token({ ...question, audiences: [audience] })).token;
+    async token({ audience, ...request }) {
+      return (await tokens.token({ ...request, audiences: [audience] })).token;
     },
   };
 }

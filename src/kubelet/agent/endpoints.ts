@@ -12,21 +12,21 @@ import type { PodVolumes } from "./pod-volumes.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
 
 export interface AgentEndpoints {
-  /** Open before anything else: whoever looks after the agent can ask how far it is. */
+  /** Started before anything else, so that the health of a starting agent can be checked. */
   readonly first: readonly Component[];
-  /** The node's own API. To be started in this order. */
+  /** The kubelet API. To be started in this order. */
   readonly serving: readonly Component[];
   readonly healthPort: () => number | undefined;
   readonly serverPort: () => number | undefined;
 }
 
-/** All that others can ask the agent at: /healthz, the socket for root, and the node's own API if it is wanted. */
+/** The endpoints of the agent: /healthz, the local socket for root, and the kubelet API if it is configured. */
 export async function agentEndpoints(
   core: AgentCore,
   parts: Pick<LocalApiOptions, "board"> & {
     readonly loop: { health(): Health };
     readonly pleg: { health(): Health };
-    /** All that have been started. */
+    /** All started components. */
     readonly components: () => readonly Component[];
     readonly explain: LocalApiOptions["explain"];
     readonly statuses: StatusManager;
@@ -34,25 +34,25 @@ export async function agentEndpoints(
     readonly listeners: PodListeners;
     readonly probeMetrics: Metrics;
     readonly certificate: ServingCertificate | undefined;
-    /** Routes by which pods are put here: at the socket always, at the port if the options say so. */
+    /** Routes for applied manifests: always on the socket, on the port if the options allow it. */
     readonly manifests: readonly Route[];
   },
 ): Promise<AgentEndpoints> {
   const { options: o, config, logger, connection } = core;
-  const { loop, pleg, components, board, certificate, manifests, ...shown } = parts;
+  const { loop, pleg, components, board, certificate, manifests, ...served } = parts;
   const { certificate: missingCertificate } = o.cluster ?? {};
   const checks = () => [
     { name: "ping", health: () => healthy },
-    // Lines are handed to the kernel as they are made: there is nothing that could fall behind.
+    // Lines are written synchronously: there is no queue that could fall behind.
     { name: "log", health: () => healthy },
     { name: "syncloop", health: () => loop.health() },
     { name: "pleg", health: () => pleg.health() },
-    // Before the first answer there is nothing to say of it.
+    // Before the first response its health is unknown.
     {
       name: "runtime",
       health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
     },
-    // A restart does not bring a certificate sooner, so this never fails.
+    // A restart does not get a certificate sooner, so this never fails.
     ...(missingCertificate
       ? [{ name: "client-certificate", health: () => ({ ...healthy, note: missingCertificate() }) }]
       : []),
@@ -78,7 +78,7 @@ export async function agentEndpoints(
     o.server &&
     certificate &&
     (await kubeletServer(core, {
-      ...shown,
+      ...served,
       version: o.server.version,
       certificate,
       checks,

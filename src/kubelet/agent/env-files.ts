@@ -9,7 +9,7 @@ import { pathInVolume, readEnvFile } from "../pods/env-files/read.ts";
 
 type VolumeDir = (pod: Pod, volume: string) => string | undefined;
 
-/** Reads the files that a container's variables come from, so that the request can be built without waiting. */
+/** Reads the files that a container's environment variables come from, so that the request can be built synchronously. */
 export async function readFileKeys(
   pod: Pod,
   container: Container,
@@ -25,7 +25,7 @@ export async function readFileKeys(
       const value = valueInEnvFile(await readEnvFile(volume, path), ref.key);
       found.set(keyOf(ref), () => ({ path, value }));
     } catch (error) {
-      // Told when it is that variable's turn: an earlier one may have more to complain about.
+      // Thrown when that variable is resolved: the error of an earlier variable comes first.
       found.set(keyOf(ref), () => {
         throw containerConfigError(`couldn't parse env file: ${messageOf(error)}`, error);
       });
@@ -38,7 +38,7 @@ function keyOf({ volumeName, path, key }: FileKeyRef): string {
   return JSON.stringify([volumeName, path, key]);
 }
 
-/** Where an emptyDir is on the node. */
+/** The path of an emptyDir on the node. */
 export function emptyDirPath(rootDir: string): VolumeDir {
   return (pod, name) =>
     pod.spec.volumes?.some((volume) => volume.name === name && volume.emptyDir)

@@ -40,7 +40,7 @@ const table: [name: string, facts: PodFacts, details: string[], lastError: strin
     "503",
   ],
   [
-    "a probe that was not asked yet",
+    "a probe that has no result yet",
     facts("startup", { probeFailures: [probeFailure] }),
     [
       "startup probe of a has not failed yet, nor passed",
@@ -68,14 +68,14 @@ const table: [name: string, facts: PodFacts, details: string[], lastError: strin
     [
       "a still runs, in its preStop hook; 12 s of its grace period are left",
       "b still runs; its grace period is over",
-      "c still runs; the runtime did not stop it, and is asked again",
+      "c still runs; the runtime did not stop it, retrying",
       "side still runs; it is stopped after the others",
     ],
     undefined,
   ],
   ["several volumes", facts("volumes", { volumes: ["x", "y"] }), ["y"], undefined],
   [
-    "other containers that wait too",
+    "other waiting containers",
     facts("image", {
       waiting: new Map([
         ["a", { reason: "ErrImagePull", message: "m" }],
@@ -99,20 +99,20 @@ for (const [name, given, details, lastError] of table)
     assert.deepEqual(pod.details, details);
     assert.equal(pod.lastError?.text, lastError);
     assert.equal(pod.waitsFor?.since, "2026-01-01T00:00:51.000Z");
-    assert.equal(pod.history[0]?.ms, 5000, "what goes on has lasted until now");
+    assert.equal(pod.history[0]?.ms, 5000, "the current step has lasted until now");
   });
 
-test("the API that does not take the last status is what an ended pod waits for", () => {
+test("a terminated pod waits for the API to accept its last status", () => {
   const pod = explainPod(facts("other", { blockedOn: undefined, unwrittenSince: now - 1000 }));
   assert.deepEqual([pod.waitsFor?.step, pod.waitsFor?.since], ["status", "2026-01-01T00:00:59.000Z"]);
 });
 
-test("nothing in the way is nothing", () => {
+test("a pod that is not blocked waits for nothing", () => {
   assert.equal(explainPod(facts("other", { blockedOn: undefined })).waitsFor, null);
 });
 
 const id = { namespace: "ns", name: "web-node-a", uid: "u1" };
-for (const [wanted, meant] of [
+for (const [reference, matches] of [
   ["u1", true],
   ["web-node-a", true],
   ["web", true],
@@ -125,4 +125,5 @@ for (const [wanted, meant] of [
   ["ns/", false],
   ["/web", false],
 ] as const)
-  test(`"${wanted}" means the pod: ${meant}`, () => assert.equal(matchesPod(wanted, id, "node-a"), meant));
+  test(`"${reference}" refers to the pod: ${matches}`, () =>
+    assert.equal(matchesPod(reference, id, "node-a"), matches));

@@ -5,11 +5,11 @@ import type { PodHistory } from "../state/pod-sync-status.ts";
 import { lastTermination, type ProbeKill, statusesOf, terminationText } from "./container-termination.ts";
 import { causeOf } from "./pod-cause.ts";
 
-/** What is known of a pod that bears on why it is not ready. */
+/** The facts that explain why a pod is not ready. */
 export interface PodFacts {
   readonly id: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly source: string;
-  /** Undefined for what only the runtime has. */
+  /** Undefined for an orphan. */
   readonly pod: Pod | undefined;
   readonly phase: "syncing" | "terminating" | "terminated";
   readonly blockedOn: { readonly text: string; readonly since: number } | undefined;
@@ -17,9 +17,9 @@ export interface PodFacts {
   readonly status: PodStatus | undefined;
   readonly isReady: boolean;
   readonly verdict: PodVerdict | undefined;
-  /** Nobody had asked for its end. */
+  /** Its termination was not requested. */
   readonly endedByItself: boolean;
-  /** By container, why it does not run. */
+  /** Waiting reason and message by container. */
   readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message: string }>;
   readonly probeFailures: readonly {
     readonly kind: string;
@@ -28,21 +28,21 @@ export interface PodFacts {
     readonly at: number;
     readonly times: number;
   }[];
-  /** Containers that were killed for a failed probe, the oldest first. */
+  /** Containers that were killed for a failed probe, oldest first. */
   readonly kills: readonly ProbeKill[];
-  /** Containers that still run, with what is done to end them. */
+  /** Containers that still run, with the progress of their stop. */
   readonly running: readonly {
     readonly name: string;
     readonly stop?: { readonly endsAt: number; readonly inHook: boolean };
   }[];
-  /** A line for each volume that is not there. */
+  /** A line for each volume that is not mounted. */
   readonly volumes: readonly string[];
-  /** Since when the API is to take the last status of a pod that has ended and let it go; undefined if that is done, or nobody's. */
+  /** Since when the last status of a terminated API pod, or its deletion, is not written; undefined if it is, or for other sources. */
   readonly unwrittenSince: number | undefined;
   readonly now: number;
 }
 
-/** Why a pod is where it is. docs/EXPLAIN.md says what each field means. */
+/** Why a pod is in its state. docs/EXPLAIN.md describes each field. */
 export interface PodExplanation {
   namespace: string;
   name: string;
@@ -53,7 +53,7 @@ export interface PodExplanation {
   seenAt: string;
   cause: string | null;
   failedAt: string | null;
-  /** Set once nothing of the pod is left. */
+  /** Set once the pod is removed. */
   goneAt?: string;
   waitsFor: { step: StepKind; text: string; container?: string; since: string; until?: string } | null;
   details: string[];
@@ -149,13 +149,15 @@ function probeLines({ probeFailures, now }: PodFacts, wait: { step: string; cont
     ({ kind, container, text, at, times }) =>
       `${kind} probe of ${container} failed ${times === 1 ? "once" : `${times} times in a row`}, last ${seconds(now - at)} ago: ${text}`,
   );
-  const asked = probeFailures.some(
+  const hasFailed = probeFailures.some(
     ({ kind, container }) => kind === wait.step && container === wait.container,
   );
-  return asked ? lines : [`${wait.step} probe of ${wait.container} has not failed yet, nor passed`, ...lines];
+  return hasFailed
+    ? lines
+    : [`${wait.step} probe of ${wait.container} has not failed yet, nor passed`, ...lines];
 }
 
-/** When a pod failed that nobody had asked to end; null for any other. */
+/** When a pod failed without a request to terminate it; null for any other. */
 function failedAtOf({ status, verdict, endedByItself, history }: PodFacts): string | null {
   if (status?.phase !== "Failed" || !(verdict || endedByItself)) return null;
   const ends = statusesOf(status).map(({ state }) => Date.parse(String(state?.terminated?.finishedAt)));
@@ -175,7 +177,7 @@ function stopLines({ running, now }: PodFacts): string[] {
     if (!stop) return `${name} still runs; it is stopped after the others`;
     const left = stop.endsAt - now;
     const grace = !Number.isFinite(left)
-      ? "the runtime did not stop it, and is asked again"
+      ? "the runtime did not stop it, retrying"
       : left > 0
         ? `${seconds(left)} of its grace period are left`
         : "its grace period is over";
@@ -218,7 +220,7 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Tenths up to ten, then whole ones. */
+/** With one decimal below ten seconds. */
 function seconds(ms: number): string {
   const s = Math.max(0, ms) / 1000;
   return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;

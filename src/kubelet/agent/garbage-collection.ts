@@ -33,26 +33,26 @@ export interface GarbageCollectors {
   containers: ContainerGc;
   images: ImageGc;
   logs: LogRotation;
-  /** All of them, to be started when the runtime is known to be looked at. */
+  /** All of them, to be started after PLEG. */
   components: Component[];
 }
 
-/** What becomes of a pod that the runtime has, for those who clean up after it. */
+/** Whether the garbage collectors may clean up after a pod in the runtime. */
 export function standingOf(pod: {
   worker: { readonly phase: string } | undefined;
-  isWanted: boolean;
-  /** False for what may be wanted by somebody that we do not hear, or have not heard yet. */
+  isDesired: boolean;
+  /** False if a source that is not synced yet, or another kubelet, may have the pod. */
   mayEnd: boolean;
 }): PodStanding {
   if (pod.worker) return pod.worker.phase === "terminated" ? "ended" : "live";
-  if (pod.isWanted) return "live";
+  if (pod.isDesired) return "live";
   return pod.mayEnd ? "gone" : "foreign";
 }
 
-/** As the reference's flags are by default. */
+/** The defaults of upstream's flags. */
 const defaultDeadContainers: ContainerGcPolicy = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
-/** What keeps the node's disk from filling up with what has been. */
+/** Container GC, image GC and log rotation. */
 export function garbageCollectors(parts: GarbageCollectionOptions): GarbageCollectors {
   const { config, cri, observed, clock, logger, events, metrics, tracer } = parts;
   const containers = new ContainerGc({
@@ -84,7 +84,7 @@ export function garbageCollectors(parts: GarbageCollectionOptions): GarbageColle
   });
   const logs = new LogRotation({
     runtime: cri,
-    // Another kubelet's containers are its own to look after.
+    // The containers of another kubelet are left to it.
     running: () =>
       [...observed.all()]
         .filter((pod) => parts.standing(pod.uid) !== "foreign")

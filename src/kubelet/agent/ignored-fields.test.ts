@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aPod } from "../../../test/builders/pods.ts";
 import { ignoredFields } from "./ignored-fields.ts";
 
-test("fields that change nothing yet are named with their path, and only those that are set", () => {
+test("ignored fields are listed with their path if they are set", () => {
   const pod = aPod({ volumes: [], runtimeClassName: "fast", activeDeadlineSeconds: 5 });
   assert.deepEqual(ignoredFields(pod, false), ["spec.runtimeClassName"]);
   assert.deepEqual(ignoredFields(pod, true), []);

@@ -1,12 +1,9 @@
 import type { Logger } from "../../lib/base/logger.ts";
 import { type Pod, podRef } from "../../lib/model/pod.ts";
 
-/**
- * Fields of a pod that are accepted and change nothing yet. A name leaves this list together with the code that acts
- * on it.
- */
+/** Fields of a pod that are accepted but have no effect yet. A field is removed from this list when it is implemented. */
 const ignoredEverywhere: (keyof Pod["spec"])[] = [];
-/** Without an API server there are no objects that these could mean. */
+/** Without an API server the objects that these refer to do not exist. */
 const ignoredWithoutApi: (keyof Pod["spec"])[] = ["runtimeClassName"];
 
 export function ignoredFields(pod: Pod, hasApi: boolean): string[] {
@@ -14,7 +11,7 @@ export function ignoredFields(pod: Pod, hasApi: boolean): string[] {
   return fields.filter((field) => isSet(pod.spec[field])).map((field) => `spec.${field}`);
 }
 
-/** One line a pod, when it arrives. */
+/** Logs one line per pod that is added. */
 export function warnAboutIgnoredFields(pod: Pod, hasApi: boolean, logger: Logger): void {
   const ignored = ignoredFields(pod, hasApi);
   if (ignored.length > 0)

@@ -21,11 +21,11 @@ export interface ImageParts {
   gates: { enabled(name: string): boolean };
   rootDir: string;
   images: Pick<ImageService, "imageStatus" | "pullImage" | "listImages">;
-  /** Programs that know credentials; without them there are none. */
+  /** Credential provider plugins, if configured. */
   providers: LoadedProviders | undefined;
-  /** Tokens of service accounts, for those programs that want them. */
+  /** Service account tokens for plugins that use them. */
   tokens?: TokenSource;
-  /** Pull secrets of pods; without it there are none. */
+  /** Reads the pull secrets of pods; absent without a source of Secrets. */
   secret?: (namespace: string, name: string, signal: AbortSignal) => Promise<PullSecret | undefined>;
   runtimeHandler: (pod: Pod) => string;
   events: PodEvents;
@@ -34,7 +34,7 @@ export interface ImageParts {
   metrics: Metrics;
 }
 
-/** The image manager, as the configuration wants it, and what has to be started before it is asked. */
+/** The image manager, as configured, and the components to be started before it is used. */
 export function imageManager(parts: ImageParts): { manager: ImageManager; components: Component[] } {
   const { config, gates, rootDir, images, clock, logger, events, metrics } = parts;
   const credentials = new PullCredentials({

@@ -38,7 +38,7 @@ export interface ServerParts {
   readonly probeMetrics: Metrics;
   readonly slis: HealthSlis;
   readonly checks: () => readonly { readonly name: string; health(): Health }[];
-  /** Routes by which pods are put here; none unless they are wanted. */
+  /** Routes for applied manifests; empty unless enabled. */
   readonly manifests: readonly Route[];
 }
 
@@ -48,7 +48,7 @@ export interface KubeletServer {
   readonly port: () => number;
 }
 
-/** The agent's own API: HTTPS for those who may ask, and the read-only port if it is configured. */
+/** The kubelet API: HTTPS for authorized clients, and the read-only port if it is configured. */
 export async function kubeletServer(core: AgentCore, parts: ServerParts): Promise<KubeletServer> {
   const { config, node, clock, logger, metrics, options } = core;
   const { x509, webhook, anonymous } = config.authentication;
@@ -92,7 +92,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
           ...common,
           name: "kubelet-read-only-api",
           port: config.readOnlyPort,
-          // Whoever reaches it may read; counts that others rely on are not begun anew for them.
+          // Any client can read here, but not reset metrics that others rely on.
           routes: [...open.filter(({ method }) => method !== "DELETE"), ...disabledRoutes()],
           gate: openGate,
           ...(tracer && { tracing: { tracer, trustsCallers: false } }),

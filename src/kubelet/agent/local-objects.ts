@@ -3,7 +3,7 @@ import { KubeletError } from "../../lib/base/errors.ts";
 import { LocalObjects } from "../pods/api-objects/local/local-objects.ts";
 import type { AgentOptions } from "./agent-options.ts";
 
-/** Config maps and secrets from a folder, where there is no API that has them. */
+/** ConfigMaps and Secrets from a directory, for a node without an API server. */
 export function localObjects({
   localObjects: dir,
   cluster,
@@ -15,7 +15,7 @@ export function localObjects({
   return new LocalObjects({ dir: resolve(dir), clock, logger });
 }
 
-/** The same object in two places would be two truths. */
+/** Two sources could disagree about the same object. */
 export function conflictingObjectSources(): KubeletError {
   return new KubeletError(
     "Config",

@@ -2,16 +2,16 @@ import type { Logger } from "../../lib/base/logger.ts";
 import { type Pod, podRef } from "../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
 
-/** Events of pods go to the log, whether or not there is an API to send them to. */
+/** Logs the events of pods, whether or not they are also sent to an API server. */
 export function loggedEvents(logger: Logger): PodEvents {
-  const say = (type: string) => (pod: Pod, reason: string, message: string, container?: string) =>
+  const log = (type: string) => (pod: Pod, reason: string, message: string, container?: string) =>
     logger.debug(type === "Warning" ? 0 : 2, message, {
       event: type,
       reason,
       pod: podRef(pod),
       ...(container && { container }),
     });
-  return { normal: say("Normal"), warning: say("Warning") };
+  return { normal: log("Normal"), warning: log("Warning") };
 }
 
 export function loggedNodeEvents(logger: Logger, node: string): NodeEvents {
@@ -21,7 +21,7 @@ export function loggedNodeEvents(logger: Logger, node: string): NodeEvents {
   };
 }
 
-/** Told to both, in this order. */
+/** Records each event with both, in this order. */
 export function bothEvents(first: PodEvents, second: PodEvents): PodEvents {
   return {
     normal(...event) {

@@ -5,7 +5,7 @@ import { readHugepagePools } from "../../lib/host/hugepages.ts";
 import { readMachineFacts } from "../../lib/host/node-facts.ts";
 import type { DeviceResources, MachineSize } from "../node/capacity.ts";
 
-/** What the machine has for pods and all else. */
+/** The machine's CPUs, memory, huge pages and storage. */
 export async function readMachineSize(o: { rootDir: string; localStorage: boolean }): Promise<MachineSize> {
   const { cpus, memoryBytes } = await readMachineFacts();
   return {
@@ -16,7 +16,7 @@ export async function readMachineSize(o: { rootDir: string; localStorage: boolea
   };
 }
 
-/** Of the filesystem that the folder is on, or will be. */
+/** The size of the filesystem that holds the directory, or will hold it. */
 async function sizeAround(dir: string): Promise<bigint> {
   try {
     return await filesystemBytes(dir);

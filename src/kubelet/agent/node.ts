@@ -20,18 +20,18 @@ import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgro
 import type { AgentOptions } from "./agent-options.ts";
 import { noDevices, readMachineSize } from "./machine-size.ts";
 
-/** What the agent knows of the machine that it runs on. */
+/** The machine that the agent runs on. */
 export interface Node {
   name: string;
   cpus: number;
   facts: NodeFacts;
   settings: RuntimeSettings;
   cgroups: PodCgroups;
-  /** What files and flags say of the node as part of a cluster. */
+  /** Configuration and flags about the node as part of a cluster. */
   configuration: NodeConfiguration;
   identity: SystemIdentity;
   layout: CgroupLayout;
-  /** When the machine and when the agent was started. */
+  /** The start of the machine and of the agent. */
   bootedAt: WallTime;
   startedAt: WallTime;
 }
@@ -107,7 +107,7 @@ function configurationOf({ config, gates, nodeFlags, nodeIp }: AgentOptions): No
   return nodeConfiguration(config, flags, gates, countRanges(config.reservedSystemCPUs ?? ""));
 }
 
-/** What all pods together may take: eviction begins before they have taken all of it. */
+/** The limit of all pods together, without the eviction thresholds: eviction starts before it is reached. */
 function unreserved(size: CapacityInput): Record<string, string> {
   const reservations = { ...size.reservations, ignoreEviction: true };
   const { cpu = "0", memory = "0" } = planCapacity({ ...size, reservations }, {}).allocatable;

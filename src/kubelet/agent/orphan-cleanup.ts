@@ -10,10 +10,10 @@ import type { AgentCore } from "./agent-core.ts";
 import { garbageCollectors, standingOf } from "./garbage-collection.ts";
 import { isFromApi } from "./other-pods.ts";
 
-/** How long the volumes of a pod that nobody wants may take to go before its folder is looked at again later. */
+/** The timeout for unmounting the volumes of an orphaned pod; the next housekeeping retries. */
 const orphanWithinMs = 30_000;
 
-/** What nobody wants any more is taken away: orphans by housekeeping, dead containers, images and old logs by collectors. */
+/** Housekeeping removes orphaned pods; collectors remove dead containers, unused images and old logs. */
 export function orphanCleanup(
   core: AgentCore,
   parts: {
@@ -23,7 +23,7 @@ export function orphanCleanup(
     readonly volumes: VolumeManager;
     readonly records: { keepOnly(isKnown: (uid: PodUid) => boolean): void };
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
-    /** Whether the runtime was looked at, and all sources were heard. */
+    /** Whether the runtime was listed and all sources have delivered their pods. */
     readonly isSynced: () => boolean;
     readonly refresh: (uid: PodUid) => Promise<void>;
   },
@@ -61,7 +61,7 @@ export function orphanCleanup(
     standing: (uid) =>
       standingOf({
         worker: workers.get(uid),
-        isWanted: desired.get(uid) !== undefined,
+        isDesired: desired.get(uid) !== undefined,
         mayEnd: o.terminatesOrphans !== false && isSynced() && mayEnd(uid),
       }),
     dropLogs: (pod, container) => files.dropLogs(pod, container),

@@ -13,19 +13,19 @@ const observedAs = (uid: string, name: string, source: string): ObservedPod => (
   containers: [],
 });
 
-test("a former version has the name and source of a static pod, another UID, and nobody who wants it", () => {
+test("a former version has the name and source of a static pod, another UID, and is in no source", () => {
   const observed = new ObservedPods();
   for (const pod of [
     observedAs(testUid, "p", "file"),
     observedAs("old", "p", "file"),
-    observedAs("wanted", "p", "file"),
+    observedAs("desired", "p", "file"),
     observedAs("api", "p", "api"),
     observedAs("http", "p", "http"),
     observedAs("other", "q", "file"),
   ])
     observed.set(pod);
   observed.couldNotInspect(observedAs("unclear", "p", "file"));
-  const desired = { get: (uid: PodUid) => (uid === "wanted" ? aPod() : undefined) };
+  const desired = { get: (uid: PodUid) => (uid === "desired" ? aPod() : undefined) };
   const found = (pod = aPod()) => formerVersions(pod, observed, desired).map((p) => p.uid);
   assert.deepEqual(found(), ["old", "unclear"]);
   assert.deepEqual(
@@ -35,7 +35,7 @@ test("a former version has the name and source of a static pod, another UID, and
   );
 });
 
-test("a pod is from the API if its sandbox says so", () => {
+test("the source annotation of a sandbox marks a pod as from the API", () => {
   assert.equal(isFromApi(observedAs("a", "p", "api")), true);
   assert.equal(isFromApi(observedAs("a", "p", "file")), false);
   assert.equal(isFromApi(undefined), false);

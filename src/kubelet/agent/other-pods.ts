@@ -8,14 +8,14 @@ import {
 } from "../../lib/model/pod.ts";
 import type { ObservedPod, ObservedPods, UninspectedPod } from "../state/observed-pods.ts";
 
-/** What the runtime still has of a static pod as it was before an edit that this agent did not see. */
+/** Pods in the runtime that are versions of a static pod from before an edit that this agent did not observe. */
 export function formerVersions(
   pod: Pod,
   observed: ObservedPods,
   desired: { get(uid: PodUid): Pod | undefined },
 ): UninspectedPod[] {
   const source = sourceOf(pod);
-  // One that the runtime would not show is there all the same.
+  // A pod that could not be inspected still exists.
   return [...observed.all(), ...observed.uninspected()].filter(
     (other) =>
       other.uid !== pod.metadata.uid &&
@@ -26,7 +26,7 @@ export function formerVersions(
   );
 }
 
-/** True if an API server asked for this pod. */
+/** True if the pod came from an API server. */
 export function isFromApi(pod: ObservedPod | undefined): boolean {
   return pod?.sandboxes.some((sandbox) => sandbox.annotations[annotationSource] === "api") ?? false;
 }

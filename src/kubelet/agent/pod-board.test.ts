@@ -41,13 +41,13 @@ function setUp() {
 }
 const uid = (text: string) => text as PodUid;
 
-test("a row says what a pod is, how it is, and what it waits for", async () => {
+test("a row shows the pod, its status and what it is blocked on", async () => {
   const { workers, statuses, board } = setUp();
   const pod = aPod({ containers: [aContainer("a"), aContainer("b")] }, { uid: uid("u1"), name: "web" });
   workers.release();
   workers.update(pod);
   await settle();
-  assert.equal(board.rows()[0]?.phase, "Unknown", "nobody has made a status yet");
+  assert.equal(board.rows()[0]?.phase, "Unknown", "it has no status yet");
   statuses.refresh(pod, { waiting: new Map(), workerPhase: "syncing" });
   const [row] = board.rows();
   const { status, ...rest } = row!;
@@ -69,7 +69,7 @@ test("a row says what a pod is, how it is, and what it waits for", async () => {
   assert.equal(board.rows()[0]?.phase, "Terminating");
 });
 
-test("rows are sorted; what nobody wants has no source", async () => {
+test("rows are sorted; an orphan has no source", async () => {
   const { workers, board } = setUp();
   workers.release();
   workers.update(aPod({}, { uid: uid("u2"), name: "b" }));
@@ -81,20 +81,20 @@ test("rows are sorted; what nobody wants has no source", async () => {
   );
 });
 
-test("many changes in one go are told once, to those who still listen", async () => {
+test("many changes at once notify a listener once, until it unsubscribes", async () => {
   const { board } = setUp();
-  let told = 0;
-  const leave = board.onChange(() => told++);
+  let notified = 0;
+  const unsubscribe = board.onChange(() => notified++);
   for (let i = 0; i < 10; i++) board.changed(uid("u1"));
   await settle();
-  assert.equal(told, 1);
+  assert.equal(notified, 1);
   board.changed(uid("u1"));
   await settle();
-  assert.equal(told, 2);
-  leave();
+  assert.equal(notified, 2);
+  unsubscribe();
   board.changed(uid("u1"));
   await settle();
-  assert.equal(told, 2);
+  assert.equal(notified, 2);
 });
 
 const ran = (name: string, more: Partial<ContainerStatus> = {}): ContainerStatus => ({

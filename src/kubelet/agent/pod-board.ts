@@ -4,19 +4,19 @@ import { summarizeContainers } from "../../lib/model/container-summary.ts";
 import { type Pod, type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 
-/** One pod as people want to see it. */
+/** One pod as shown to users. */
 export interface PodRow {
   namespace: string;
   name: string;
   uid: string;
   source: string;
   phase: string;
-  /** Containers that are ready, of how many: sidecars count, as in `kubectl get pods`. */
+  /** Ready and total containers, sidecars included, as in `kubectl get pods`. */
   ready: string;
   restarts: number;
   ip: string;
   startTime: string;
-  /** What the pod waits for, in one line; empty if nothing. */
+  /** What the pod waits for, in one line; empty if it is not blocked. */
   blockedOn: string;
   blockedSince: string;
   status: PodStatus | undefined;
@@ -29,16 +29,16 @@ export interface PodBoardOptions {
   runtimeHealth: () => Health;
 }
 
-/** On its way out: being stopped, or stopped and being removed. */
-function isEnding(worker: { phase: string; removed: boolean }): boolean {
+/** Being stopped, or stopped and being removed. */
+function isTerminating(worker: { phase: string; removed: boolean }): boolean {
   return worker.phase === "terminating" || (worker.phase === "terminated" && worker.removed);
 }
 
-/** What the node runs, for the terminal and the local API. */
+/** The pods of the node, for the terminal and the local API. */
 export class PodBoard {
   readonly #o: PodBoardOptions;
   #listeners = new Set<() => void>();
-  #announced = false;
+  #isScheduled = false;
 
   constructor(options: PodBoardOptions) {
     this.#o = options;
@@ -57,7 +57,7 @@ export class PodBoard {
         name: worker.id.name,
         uid: worker.id.uid,
         source: pod ? sourceOf(pod) : "none",
-        phase: isEnding(worker) ? "Terminating" : (status?.phase ?? "Unknown"),
+        phase: isTerminating(worker) ? "Terminating" : (status?.phase ?? "Unknown"),
         ready: `${ready}/${total}`,
         restarts,
         ip: status?.podIP ?? "",
@@ -83,7 +83,7 @@ export class PodBoard {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Waits until a condition on the pods holds, or until it has taken too long. */
+  /** Waits until a condition on the pods holds, for at most `withinMs`. */
   until(holds: () => boolean, withinMs: number): Promise<void> {
     if (holds()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -97,12 +97,12 @@ export class PodBoard {
     });
   }
 
-  /** Many changes in one go are told once. */
+  /** Many changes at once notify listeners once. */
   changed(_uid: PodUid): void {
-    if (this.#announced || this.#listeners.size === 0) return;
-    this.#announced = true;
+    if (this.#isScheduled || this.#listeners.size === 0) return;
+    this.#isScheduled = true;
     setImmediate(() => {
-      this.#announced = false;
+      this.#isScheduled = false;
       for (const listener of [...this.#listeners]) listener();
     });
   }

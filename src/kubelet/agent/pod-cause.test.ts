@@ -17,7 +17,7 @@ const pod = aPod({
 
 type Past = { kind: StepKind; text?: string; container?: string; error?: string; atS?: number };
 
-/** A pod that waits for the last step, if that has no end. */
+/** A pod that waits in the last of these steps. */
 function facts(steps: readonly Past[], more: Partial<PodFacts> = {}): PodFacts {
   const history = new StepHistory(now - 3_000_000);
   for (const { kind, text = kind, container, error, atS = 5 } of steps) {
@@ -72,24 +72,24 @@ const probeFailure = { kind: "readiness", container: "a", text: "503", at: now, 
 const hook = { kind: "hook", container: "a", error: "no registry", atS: 15 } as const;
 
 const table: [rule: string, facts: PodFacts, cause: string | null][] = [
-  ["a verdict, with what decided it", facts([], { verdict }), "NodeAffinity: Pod was rejected: m: disk=ssd"],
+  ["a verdict with its detail", facts([], { verdict }), "NodeAffinity: Pod was rejected: m: disk=ssd"],
   [
-    "a verdict counts before what its containers did",
+    "a verdict takes precedence over the exit codes of containers",
     facts([], { verdict, ...failed(container("a", { state: { terminated: end(137) } })) }),
     "NodeAffinity: Pod was rejected: m: disk=ssd",
   ],
   [
-    "an eviction that an agent before this one decided",
+    "an eviction by a previous agent process",
     facts([], { ...failed(), status: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
     "Evicted: low on memory",
   ],
   [
-    "a deadline, and how long it was",
+    "a deadline with its duration",
     facts([], { verdict: { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } }),
     "DeadlineExceeded: too long: activeDeadlineSeconds is 30",
   ],
   [
-    "of containers that failed, the first one",
+    "the first container that failed",
     facts(
       [],
       failed(
@@ -105,27 +105,27 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     null,
   ],
   [
-    "a back-off: how the container ended",
+    "the exit code of a container in back-off",
     facts([{ kind: "backoff", container: "a" }], { status: ran("a", end(3, { message: "locked" }), 4) }),
     "container a ended with exit code 3 (Error): locked; restarted 4 times",
   ],
   [
-    "a memory limit is named",
+    "the memory limit of an OOM-killed container",
     facts([{ kind: "backoff", container: "a" }], { status: ran("a", end(137, { reason: "OOMKilled" })) }),
     "container a ended with exit code 137 (OOMKilled), its memory limit is 24Mi; restarted once",
   ],
   [
-    "a container without a limit met that of the pod or of the node",
+    "an OOM-killed container without a limit",
     facts([{ kind: "backoff", container: "b" }], { status: ran("b", end(137, { reason: "OOMKilled" })) }),
     "container b ended with exit code 137 (OOMKilled), the node or the pod ran out of memory; restarted once",
   ],
   [
-    "a probe that had it killed, and its answer",
+    "a probe whose failure killed the container",
     facts([{ kind: "backoff", container: "a" }], { status: ran("a", end(137)), kills: [kill] }),
     "container a was killed because its liveness probe failed 3 times in a row: no heartbeat; restarted once",
   ],
   [
-    "not a probe that had another container killed",
+    "not a probe whose failure killed another container",
     facts([{ kind: "backoff", container: "a" }], {
       status: ran("a", end(3)),
       kills: [{ ...kill, id: "id0" }],
@@ -133,12 +133,12 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "container a ended with exit code 3 (Error); restarted once",
   ],
   [
-    "a hook that had it killed, however it ended",
+    "a hook whose failure killed the container, whatever its exit code",
     facts([hook, { kind: "backoff", container: "a" }], { status: ran("a", end(0)) }),
     "container a was killed because its postStart hook failed: no registry",
   ],
   [
-    "not a hook of a container before it",
+    "not a hook of an earlier container",
     facts(
       [
         { ...hook, atS: 60 },
@@ -159,24 +159,24 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "sidecar proxy ended with exit code 5 (Error); restarted once",
   ],
   [
-    "a probe that fails, and its answer",
+    "a failing probe with its result",
     facts([{ kind: "readiness", container: "a" }], { probeFailures: [probeFailure] }),
     "readiness probe of container a failed 2 times in a row: 503",
   ],
   [
-    "a probe that has no answer yet",
+    "a probe without a result",
     facts([{ kind: "readiness", text: "waiting for the probe", container: "b" }], {
       probeFailures: [probeFailure],
     }),
     "waiting for the probe",
   ],
   [
-    "a probe that has no answer yet, of a container that was killed before",
+    "a probe without a result, of a container that was killed before",
     facts([{ kind: "startup", container: "a" }], { status: ran("a", end(137)), kills: [kill] }),
     "container a was killed because its liveness probe failed 3 times in a row: no heartbeat; restarted once",
   ],
   [
-    "the error of a step, also while it is tried again",
+    "the error of a step, also while it is retried",
     facts([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "image", text: "pulling image x", container: "a" },
@@ -184,7 +184,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "container a: connection refused",
   ],
   [
-    "not an error of a step that has passed since",
+    "not an error of a step that has succeeded since",
     facts([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "image", text: "pulling image x", container: "a", atS: 8 },
@@ -193,7 +193,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "waiting for the postStart hook of a",
   ],
   [
-    "an image that is looked for again",
+    "an image whose pull is retried",
     facts([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "image", text: "looking for image x", container: "a", atS: 8 },
@@ -202,7 +202,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "container a: connection refused",
   ],
   [
-    "not an error of a pass that has got further",
+    "not an error of an earlier sync that this one has passed",
     facts([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "container", container: "a", atS: 8 },
@@ -211,7 +211,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "pulling image x",
   ],
   [
-    "the error of a later step, while the pass is repeated",
+    "the error of a later step, while the sync is retried",
     facts([
       { kind: "sandbox", error: "no runtime for x", atS: 9 },
       { kind: "turn", text: "waiting for its turn" },
@@ -219,12 +219,12 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "no runtime for x",
   ],
   [
-    "a hook that fails",
+    "a failing hook",
     facts([hook, { kind: "image", container: "a" }]),
     "container a: postStart hook failed: no registry",
   ],
   [
-    "a sidecar that has failed, while the others are started",
+    "a failed sidecar, while the other containers are started",
     facts([{ kind: "container", container: "a" }], {
       status: {
         phase: "Pending",
@@ -234,7 +234,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "sidecar proxy ended with exit code 5 (Error)",
   ],
   [
-    "of hooks that failed, the one of the container that ended",
+    "the failed hook of the terminated container, not that of its successor",
     facts([hook, { ...hook, text: "again", error: "later", atS: 3 }, { kind: "backoff", container: "a" }], {
       status: ran("a", end(0)),
     }),
@@ -249,7 +249,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "pulling image x",
   ],
   [
-    "a volume that says itself why it is not there",
+    "a volume whose wait names the reason",
     facts([
       { kind: "volumes", error: "unmounted volumes=[data]: not found", atS: 9 },
       { kind: "volumes", text: "waiting for volume data: not found" },
@@ -257,7 +257,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "waiting for volume data: not found",
   ],
   [
-    "a volume that does not",
+    "a volume whose wait does not",
     facts([
       { kind: "volumes", error: "unmounted volumes=[data]: not found", atS: 9 },
       { kind: "volumes", text: "waiting for volume data" },
@@ -265,29 +265,29 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
     "unmounted volumes=[data]: not found",
   ],
   [
-    "containers that do not end",
+    "containers that do not stop",
     facts([{ kind: "stop", text: "stopping containers" }], { running: [{ name: "a" }, { name: "b" }] }),
     "stopping containers: a, b",
   ],
   [
-    "a container that has ended for good beside one that runs",
+    "a terminated container that is not restarted",
     facts([], {
       status: { phase: "Running", containerStatuses: [container("a", { state: { terminated: end(7) } })] },
     }),
     "container a ended with exit code 7 (Error)",
   ],
   [
-    "a pod that is ready and does not stay so",
+    "a ready pod that keeps restarting",
     facts([], { isReady: true, status: ran("a", end(3), 2) }),
     "container a ended with exit code 3 (Error); restarted 2 times",
   ],
   [
-    "what was long ago is over",
+    "a failure long ago does not count",
     facts([], { isReady: true, status: ran("a", end(3, { finishedAt: ago(700) })) }),
     null,
   ],
-  ["a restart after a good end", facts([], { isReady: true, status: ran("a", end(0)) }), null],
-  ["a pod that is ready", facts([], { isReady: true }), null],
+  ["a restart after exit code 0", facts([], { isReady: true, status: ran("a", end(0)) }), null],
+  ["a ready pod", facts([], { isReady: true }), null],
   [
     "the condition, if nothing else is known",
     facts([], {
@@ -300,14 +300,14 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
 for (const [rule, given, cause] of table)
   test(`the cause: ${rule}`, () => assert.equal(explainPod(given).cause, cause));
 
-test("when a pod failed: the end of its last container, else its start", () => {
+test("a pod failed when its last container terminated, or else when it was started", () => {
   const ends = [
     container("a", { state: { terminated: end(1) } }),
     container("b", { state: { terminated: end(1, { finishedAt: ago(3) }) } }),
   ];
   assert.equal(explainPod(facts([], failed(...ends))).failedAt, "2026-01-01T00:59:57.000Z");
-  const refused = facts([], { verdict, status: { phase: "Failed", startTime: ago(60) } });
-  assert.equal(explainPod(refused).failedAt, "2026-01-01T00:59:00.000Z");
+  const rejected = facts([], { verdict, status: { phase: "Failed", startTime: ago(60) } });
+  assert.equal(explainPod(rejected).failedAt, "2026-01-01T00:59:00.000Z");
   assert.equal(explainPod(facts([], { ...failed(...ends), endedByItself: false })).failedAt, null);
   assert.equal(explainPod(facts([])).failedAt, null);
 });

@@ -12,44 +12,44 @@ import type { PodExplanation, PodFacts } from "./explain-pod.ts";
 
 type Wait = NonNullable<PodExplanation["waitsFor"]>;
 
-/** For so long after a container has failed, its pod is explained also while it is ready. As long as a back-off is kept. */
+/** A ready pod is explained for this long after a container failed: as long as the back-off is kept. */
 const unstableMs = 600_000;
 
 /** Why a pod is not ready, has failed or does not stay up, in one line; null if there is nothing to explain. */
 export function causeOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): string | null {
   const { isReady, status } = facts;
-  const judged = verdictCause(facts);
-  if (judged !== undefined) return judged;
+  const verdict = verdictCause(facts);
+  if (verdict !== undefined) return verdict;
   if (status?.phase === "Failed" && facts.endedByItself) return failedCause(facts);
   const blocked = isReady || !wait ? undefined : waitCause(facts, wait);
   if (blocked !== undefined) return blocked;
-  // What failed before is still the cause while it is tried again.
+  // A failure remains the cause while it is retried.
   return unstableCause(facts) ?? (isReady ? null : (wait?.text ?? unreadyCause(facts) ?? null));
 }
 
-/** Refused, evicted, out of time: the first verdict counts, whatever the containers did. */
+/** Rejected, evicted or past its deadline: the first verdict takes precedence over the containers. */
 function verdictCause({ verdict, status, pod }: PodFacts): string | undefined {
-  const judged = verdict ?? (status?.phase === "Failed" ? status : undefined);
-  if (!judged?.reason) return undefined;
+  const source = verdict ?? (status?.phase === "Failed" ? status : undefined);
+  if (!source?.reason) return undefined;
   const { activeDeadlineSeconds } = pod?.spec ?? {};
   const detail =
-    judged.reason === "DeadlineExceeded" && activeDeadlineSeconds != null
+    source.reason === "DeadlineExceeded" && activeDeadlineSeconds != null
       ? `activeDeadlineSeconds is ${activeDeadlineSeconds}`
       : verdict?.detail;
-  return [judged.reason, judged.message, detail].filter(Boolean).join(": ");
+  return [source.reason, source.message, detail].filter(Boolean).join(": ");
 }
 
 function failedCause(facts: PodFacts): string | null {
   const { status } = facts;
   const ends = statusesOf(status).flatMap((s) => (s.state?.terminated ? (terminationOf(s) ?? []) : []));
-  // The first to fail is what the others were ended for.
+  // The others were terminated because of the first failure.
   const [first] = ends
     .filter(({ end }) => end.exitCode !== 0)
     .sort((a, b) => Date.parse(String(a.end.finishedAt)) - Date.parse(String(b.end.finishedAt)));
   return first ? endedBecause(facts, first) : (status?.message ?? null);
 }
 
-/** Undefined if nothing went wrong with what is waited for. */
+/** Undefined if the step has not failed. */
 function waitCause(facts: PodFacts, wait: Wait): string | undefined {
   switch (wait.step) {
     case "backoff": {
@@ -75,16 +75,16 @@ function probeCause({ pod, probeFailures }: PodFacts, wait: Wait): string | unde
   return `${wait.step} probe of ${titleOf(pod, found.container)} failed${often}: ${found.text.trim()}`;
 }
 
-/** The order in which a pod gets through its steps. A pass that is repeated begins with the first one again. */
+/** The steps of a pod in order. A retried sync starts with the first one again. */
 const order: readonly StepKind[] = [
   ...(["admission", "network", "volumes", "turn", "sandbox", "image", "container", "hook", "init"] as const),
   ...(["backoff", "startup", "readiness", "gate", "stop", "unmount", "remove", "status", "other"] as const),
 ];
 
-/** What went wrong the last time, as long as the pod has not got beyond that: a retry does not make the reason go away. */
+/** The last error, until the pod has passed the step that failed: a retry keeps the reason. */
 function stepCause({ pod, history }: PodFacts, wait: Wait): string | undefined {
   const { container, step, text } = wait;
-  // Volumes and gates have the reason in the text.
+  // The text of volumes and gates includes the reason.
   if (step === "gate" || (step === "volumes" && text.includes(": "))) return text;
   const { records } = history;
   const at = records.findLastIndex(
@@ -101,7 +101,7 @@ function stepCause({ pod, history }: PodFacts, wait: Wait): string | undefined {
   return failed.container === undefined ? what : `${titleOf(pod, failed.container)}: ${what}`;
 }
 
-/** Nothing is to be done for the pod, and yet it is not ready. */
+/** The cause if the pod is not blocked but not ready either. */
 function unreadyCause(facts: PodFacts): string | undefined {
   const { status, phase } = facts;
   if (phase !== "syncing" || status === undefined) return undefined;
@@ -115,13 +115,13 @@ function endedBecause({ pod, kills, history }: PodFacts, ended: ContainerTermina
   return hookCause(history.records, ended, pod) ?? terminationCause(ended, pod, kills);
 }
 
-/** A container whose postStart hook fails is killed: its own exit code says nothing. */
+/** A container whose postStart hook fails is killed: its exit code is meaningless. */
 function hookCause(
   records: readonly StepRecord[],
   { container, end }: ContainerTermination,
   pod: PodFacts["pod"],
 ) {
-  // Times of the status have no fractions of a second.
+  // Timestamps in the status have whole seconds.
   const [from, to] = [Date.parse(String(end.startedAt)), Date.parse(String(end.finishedAt)) + 1000];
   const hook = records.findLast(
     (r) =>
@@ -135,7 +135,7 @@ function conditionText(status: PodStatus, type: string): string | undefined {
   return condition?.status === "False" ? condition.message || condition.reason : undefined;
 }
 
-/** The newest failure of a container, also if it was restarted since. */
+/** The newest failure of a container, even if it was restarted since. */
 function unstableCause(facts: PodFacts): string | undefined {
   const { status, now, phase } = facts;
   if (phase !== "syncing") return undefined;
@@ -147,7 +147,7 @@ function unstableCause(facts: PodFacts): string | undefined {
   return newest && endedBecause(facts, newest);
 }
 
-/** One that was killed may still have ended well. */
+/** A container that was killed may still exit with code 0. */
 function isFailure({ kills, history, pod }: PodFacts, ended: ContainerTermination): boolean {
   const { exitCode, containerID } = ended.end;
   return (

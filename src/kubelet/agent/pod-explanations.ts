@@ -31,38 +31,38 @@ export interface Explanations {
   readonly pods: PodExplanation[];
 }
 
-/** Of each pod, so many containers that a probe had killed. Only the newest of a name are looked up. */
-const mostKills = 16;
+/** Killed containers to keep per pod. Only the newest of each name is looked up. */
+const maxKills = 16;
 
 /**
- * Why pods are not ready, made on request. Besides each worker's own history it keeps the answers of probes that had a container
- * killed, and the explanations of pods that failed and are gone.
+ * Why pods are not ready, computed on request. In addition to the history of each worker it keeps the results of probes whose
+ * failure killed a container, and the explanations of failed pods that were removed.
  */
 export class PodExplanations {
   readonly #o: PodExplanationsOptions;
-  readonly #ended = new FailedPods();
+  readonly #failed = new FailedPods();
   readonly #kills = new Map<PodUid, ProbeKill[]>();
 
   constructor(options: PodExplanationsOptions) {
     this.#o = options;
   }
 
-  /** When a liveness or startup probe has failed for good, its container is killed, and the next one knows nothing of the answer. */
-  probed({ uid, kind, id, outcome }: ProbeResultChange): void {
+  /** A container is killed when its liveness or startup probe fails; its successor does not have that result. */
+  probeResultChanged({ uid, kind, id, outcome }: ProbeResultChange): void {
     if (outcome !== "failure" || kind === "readiness") return;
     const container = this.#o.observed.get(uid)?.containers.find((c) => c.id === id)?.name;
     const failure = this.#probeFailures(uid).find(
       (t) => t.kind === kind && (container === undefined || t.container === container),
     );
     if (!failure) return;
-    this.#kills.set(uid, [...(this.#kills.get(uid) ?? []), { ...failure, id }].slice(-mostKills));
+    this.#kills.set(uid, [...(this.#kills.get(uid) ?? []), { ...failure, id }].slice(-maxKills));
   }
 
-  /** Nothing of the pod is left: if it failed, it is explained for a while longer. To be called before its status is forgotten. */
+  /** The pod was removed: if it failed, its explanation is kept for a while. To be called before its status is dropped. */
   gone(worker: PodSyncStatus): void {
     const explanation = explainPod(this.#facts(worker));
     this.#kills.delete(worker.id.uid);
-    if (explanation.failedAt !== null) this.#ended.remember(explanation, this.#o.clock.wall());
+    if (explanation.failedAt !== null) this.#failed.add(explanation, this.#o.clock.wall());
   }
 
   /** Undefined if there is no such pod. */
@@ -70,23 +70,23 @@ export class PodExplanations {
     const { clock, nodeName } = this.#o;
     const workers = [...this.#o.workers.all()];
     const known = workers.map((worker) => ({ worker, ...worker.id }));
-    const ended = this.#ended.all(clock.wall()).map((explanation) => ({ explanation, ...explanation }));
-    const meant = [...known, ...ended].filter(
+    const failed = this.#failed.all(clock.wall()).map((explanation) => ({ explanation, ...explanation }));
+    const matching = [...known, ...failed].filter(
       (pod) => !("pod" in wanted) || matchesPod(wanted.pod, pod, nodeName),
     );
-    if ("pod" in wanted && meant.length === 0) return undefined;
-    const pods = meant.flatMap((pod) => {
+    if ("pod" in wanted && matching.length === 0) return undefined;
+    const pods = matching.flatMap((pod) => {
       const explained = "worker" in pod ? explainPod(this.#facts(pod.worker)) : pod.explanation;
       const listed =
         "pod" in wanted || wanted.all || !("worker" in pod) || this.#isListed(pod.worker, explained);
       return listed ? [explained] : [];
     });
-    // A pod that is there comes before those of its name that are gone.
+    // An existing pod comes before removed pods of its name.
     pods.sort((a, b) => compare(fullName(a), fullName(b)) || compare(a.goneAt ?? "", b.goneAt ?? ""));
     return { node: nodeName, at: dateOf(clock.wall()).toISOString(), pods };
   }
 
-  /** Not ready, on its way out, not staying up, or failed a short while ago. A pod that has completed is none of that. */
+  /** Not ready, terminating, restarting, or failed recently. Completed pods are not listed. */
   #isListed(worker: PodSyncStatus, { cause, failedAt }: PodExplanation): boolean {
     if (failedAt !== null && epochMs(this.#o.clock.wall()) - Date.parse(failedAt) < listedMs) return true;
     const status = this.#o.statuses.get(worker.id.uid);
@@ -149,14 +149,14 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** A static pod is known by the name in its manifest, and by that with the node's name behind it. */
+/** A static pod matches the name in its manifest, and that name with the node name appended. */
 export function matchesPod(
-  wanted: string,
+  reference: string,
   id: { readonly namespace: string; readonly name: string; readonly uid: string },
   nodeName: string,
 ): boolean {
-  if (wanted === id.uid) return true;
-  const [first = "", second] = wanted.split("/", 2);
+  if (reference === id.uid) return true;
+  const [first = "", second] = reference.split("/", 2);
   const [namespace, name] = second === undefined ? [undefined, first] : [first, second];
   if (namespace !== undefined && namespace !== id.namespace) return false;
   return id.name === name || id.name === `${name}-${nodeName}`;

@@ -1,6 +1,6 @@
 import type { PodUid } from "../../lib/model/pod.ts";
 
-/** Who wants to hear when something is new of one pod. */
+/** Listeners for changes of single pods. */
 export class PodListeners {
   readonly #listeners = new Map<PodUid, Set<() => void>>();
 
@@ -13,7 +13,7 @@ export class PodListeners {
     };
   }
 
-  tell(uid: PodUid): void {
+  notify(uid: PodUid): void {
     for (const listener of [...(this.#listeners.get(uid) ?? [])]) listener();
   }
 }

@@ -24,7 +24,7 @@ import { tracedWork } from "./traced-work.ts";
 
 export type PodParts = ReturnType<typeof podParts>;
 
-/** All that runs pods and reports on them. */
+/** Everything that runs pods and reports on them. */
 export function podParts(
   core: AgentCore,
   parts: { initialSync: InitialSync; cluster: () => Pick<Cluster, "statusInApi" | "isWritten"> },

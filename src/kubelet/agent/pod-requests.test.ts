@@ -21,7 +21,7 @@ async function setUp(
   const dir = await mkdtemp(join(tmpdir(), "cri-requests-"));
   t.after(() => rm(dir, { recursive: true }));
   await writeFile(join(dir, "resolv.conf"), resolvConf);
-  const said: string[] = [];
+  const events: string[] = [];
   const requests = podRequests({
     node: fakeNode,
     settings: { ...fakeSettings, rootDir: dir },
@@ -29,15 +29,15 @@ async function setUp(
     clusterDomain: "cluster.local",
     resolvConf: join(dir, "resolv.conf"),
     cgroupParentOf: (pod) => `/kubepods/pod${pod.metadata.uid}`,
-    events: { normal() {}, warning: (_pod, reason) => void said.push(reason) },
+    events: { normal() {}, warning: (_pod, reason) => void events.push(reason) },
     ...more,
   });
-  return { dir, requests, said };
+  return { dir, requests, events };
 }
 const never = new AbortController().signal;
 const image = { ref: "sha256:1", user: { uid: 0n } };
 
-test("a sandbox gets the resolver that its policy asks for, and the pod's cgroup", async (t) => {
+test("a sandbox gets the DNS configuration of its policy, and the pod's cgroup", async (t) => {
   const { requests } = await setUp(t);
   const own = await requests.sandbox(aPod({ dnsPolicy: "Default" }), 3);
   assert.deepEqual(own.dnsConfig?.servers, ["192.0.2.53"]);
@@ -48,7 +48,7 @@ test("a sandbox gets the resolver that its policy asks for, and the pod's cgroup
   assert.ok(cluster.dnsConfig?.searches?.includes("default.svc.cluster.local"));
 });
 
-test("a volume whose image does not come is reported as any image, with the time of the next pull", async (t) => {
+test("the failed pull of an image volume is reported as that of a container image, with the time of the next pull", async (t) => {
   const failure = new KubeletError("ImagePullBackOff", 'Back-off pulling image "i"', {
     retryAt: monotonicTime(5),
   });
@@ -85,47 +85,47 @@ const missing: [rule: string, pod: Pod, reported: boolean][] = [
   ["a manifest without a policy", fromManifest({}), false],
   ["a manifest with the policy", fromManifest({ dnsPolicy: "ClusterFirst" }), true],
   [
-    "a manifest with another name for it",
+    "a manifest with ClusterFirstWithHostNet",
     fromManifest({ dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true }),
     true,
   ],
   ["a manifest with another policy", fromManifest({ dnsPolicy: "Default" }), false],
-  ["a pod of the API, by default or chosen", ofApi({}), false],
+  ["a pod of the API whose policy may be the default", ofApi({}), false],
   ["a pod that was created with it", ofApi(managed("Update")), false],
   ["a pod that was applied without a policy", ofApi(applied({ containers: [] })), false],
   ["a pod that was applied with the policy", ofApi(applied({ dnsPolicy: "ClusterFirst" })), true],
-  ["a pod that was applied by the server", ofApi(managed("Apply")), true],
+  ["a pod that was applied server-side", ofApi(managed("Apply")), true],
   [
-    "an annotation that is none",
+    "an annotation that is not JSON",
     ofApi({ annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{" } }),
     false,
   ],
 ];
 for (const [rule, pod, reported] of missing)
-  test(`one machine misses cluster DNS ${reported ? "for" : "not for"} ${rule}`, async (t) => {
-    const { requests, said } = await setUp(t, undefined, {
+  test(`a single node ${reported ? "reports" : "does not report"} missing cluster DNS for ${rule}`, async (t) => {
+    const { requests, events } = await setUp(t, undefined, {
       clusterDns: [],
       reportsMissingDns: hasExplicitDnsPolicy,
     });
     await requests.sandbox({ ...pod, metadata: { ...pod.metadata } }, 0);
-    assert.deepEqual(said, reported ? ["MissingClusterDNS"] : []);
+    assert.deepEqual(events, reported ? ["MissingClusterDNS"] : []);
   });
 
-test("a node of a cluster misses cluster DNS for each pod with that policy", async (t) => {
-  const { requests, said } = await setUp(t, undefined, { clusterDns: [] });
+test("a node of a cluster reports missing cluster DNS for each pod with that policy", async (t) => {
+  const { requests, events } = await setUp(t, undefined, { clusterDns: [] });
   await requests.sandbox(ofApi({}), 0);
-  assert.deepEqual(said, ["MissingClusterDNS"]);
+  assert.deepEqual(events, ["MissingClusterDNS"]);
 });
 
-test("what is wrong with the resolver is told once a pod", async (t) => {
+test("a problem with resolv.conf is reported once per pod", async (t) => {
   const servers = [1, 2, 3, 4].map((n) => `nameserver 192.0.2.${n}\n`).join("");
-  const { requests, said } = await setUp(t, servers);
+  const { requests, events } = await setUp(t, servers);
   const pod = aPod({ dnsPolicy: "Default" });
   for (let i = 0; i < 3; i++) await requests.sandbox(pod, 0);
-  assert.deepEqual(said, ["DNSConfigForming"]);
+  assert.deepEqual(events, ["DNSConfigForming"]);
 });
 
-test("a container gets a hosts file with the pod's address, and a file for its last words", async (t) => {
+test("a container gets a hosts file with the pod's address, and a termination message file", async (t) => {
   const { dir, requests } = await setUp(t);
   const container = aContainer("a", { terminationMessagePath: "/dev/termination-log" });
   const pod = aPod({ containers: [container] });
@@ -160,7 +160,7 @@ test("a pod on the node's network has the node's addresses", async (t) => {
   assert.deepEqual(valuesOf(config), { IP: fakeNode.hostIps[0] });
 });
 
-test("a name that is too long matters only to a pod that gets it", async (t) => {
+test("an FQDN that is too long is an error only for a pod that has it as host name", async (t) => {
   const { requests } = await setUp(t);
   const long = { subdomain: "s".repeat(60), setHostnameAsFQDN: true, dnsPolicy: "Default" };
   const error = { code: "ConfigPodSandboxError", message: /^failed to construct FQDN from pod hostname/ };
@@ -168,7 +168,7 @@ test("a name that is too long matters only to a pod that gets it", async (t) => 
   assert.equal((await requests.sandbox(aPod({ ...long, hostNetwork: true }), 0)).hostname, "");
 });
 
-test("hostnameOverride counts unless it is turned off", async (t) => {
+test("hostnameOverride is used unless its feature gate is off", async (t) => {
   const pod = aPod({ hostnameOverride: "other.example.test", dnsPolicy: "Default" });
   const on = await setUp(t);
   assert.equal((await on.requests.sandbox(pod, 0)).hostname, "other.example.test");
@@ -176,7 +176,7 @@ test("hostnameOverride counts unless it is turned off", async (t) => {
   assert.equal((await off.requests.sandbox(pod, 0)).hostname, "p");
 });
 
-test("a RuntimeClass names the handler; nobody to ask means the default one", async (t) => {
+test("a RuntimeClass names the handler; without an API the default handler is used", async (t) => {
   const pod = aPod({ runtimeClassName: "sandboxed", dnsPolicy: "Default" });
   const alone = await setUp(t);
   assert.equal(alone.requests.runtimeHandler(pod), "");
@@ -191,7 +191,7 @@ test("a RuntimeClass names the handler; nobody to ask means the default one", as
   });
 });
 
-test("a pod with users of its own gets IDs, in its sandbox and on what its containers mount", async (t) => {
+test("a pod with a user namespace gets ID mappings, in its sandbox and on the mounts of its containers", async (t) => {
   const ids = [{ hostId: 131_072, containerId: 0, length: 65_536 }];
   const { requests } = await setUp(t, defaults, {
     runtimeHandlers: () => [{ name: "", userNamespaces: true }],
@@ -206,7 +206,7 @@ test("a pod with users of its own gets IDs, in its sandbox and on what its conta
   assert.deepEqual(config.mounts?.[0]?.uidMappings, ids);
 });
 
-test("a runtime that cannot give a pod users of its own is named", async (t) => {
+test("a runtime without user namespaces is an error for a pod that needs one", async (t) => {
   const { requests } = await setUp(t);
   await assert.rejects(requests.sandbox(aPod({ hostUsers: false, dnsPolicy: "Default" }), 0), {
     code: "ConfigPodSandboxError",
@@ -228,7 +228,7 @@ test("an ephemeral container sees the processes of the container that it names",
   });
 });
 
-test("variables come from files in an emptyDir, and from nowhere else", async (t) => {
+test("environment variables come from files in an emptyDir only", async (t) => {
   const { dir, requests } = await setUp(t);
   const volume = join(dir, "pods", testUid, "volumes", "kubernetes.io~empty-dir", "v");
   await mkdir(volume, { recursive: true });
@@ -258,7 +258,7 @@ test("variables come from files in an emptyDir, and from nowhere else", async (t
   await assert.rejects(start("A", "passwd", "host"), { code, message: noVolume });
 });
 
-test("work on a request ends with its signal, and that is no error of the configuration", async (t) => {
+test("an aborted request is not a configuration error", async (t) => {
   const aborted = abortError("the pod is being terminated");
   const { requests } = await setUp(t, undefined, {
     volumes: {
@@ -272,7 +272,7 @@ test("work on a request ends with its signal, and that is no error of the config
   await assert.rejects(requests.container(pod, container, { ...made, signal }), aborted);
 });
 
-test("a config map that nobody can look up keeps a container from being made", async (t) => {
+test("without an API a ConfigMap reference keeps a container from being created", async (t) => {
   const { requests } = await setUp(t);
   const container = aContainer("a", { envFrom: [{ configMapRef: { name: "cm" } }] });
   await assert.rejects(requests.container(aPod({ containers: [container] }), container, made), {

@@ -12,10 +12,10 @@ import { emptyDirPath, readFileKeys } from "./env-files.ts";
 export interface PodRequestsOptions
   extends Omit<CriRequestsOptions, "names" | "userNamespace" | "fileKeys">,
     PodNamesOptions {
-  /** Without it no pod can have users of its own. */
+  /** Without it no pod can have a user namespace. */
   userNamespaces?: { mappingsFor(uid: PodUid): Promise<{ first: number; length: number }> };
   runtimeHandlers?: () => readonly HandlerFeatures[];
-  /** Where a volume is on the node, if it is mounted; emptyDirs are known without it. */
+  /** The path of a mounted volume on the node; emptyDirs are found without it. */
   volumeDir?: (pod: Pod, volume: string) => string | undefined;
 }
 

@@ -4,7 +4,7 @@ import { fullNameOf, type Pod } from "../../lib/model/pod.ts";
 import { PodResourcesServer } from "../server/pod-resources/pod-resources-server.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-/** Tells agents of this node what its containers were given. Nobody gives CPUs, memory or devices yet. */
+/** The PodResources API. CPUs, memory and devices are not allocated to containers yet. */
 export function podResources(core: AgentCore, activePods: () => readonly Pod[]): Component {
   const { options, desired, clock, logger, metrics } = core;
   const onlyActive = options.gates.enabled("KubeletPodResourcesListUseActivePods");

@@ -33,22 +33,22 @@ import {
 import type { AgentCore } from "./agent-core.ts";
 
 const nodeWithinMs = 10_000;
-/** Types that a controller attaches. */
+/** Plugins whose volumes a controller attaches. */
 const csiPluginName = "kubernetes.io/csi";
 const attachedPlugins = [csiPluginName, "kubernetes.io/iscsi"];
 
 export interface PodVolumes extends Volumes {
   /** `attachedVolumes` only where a controller attaches volumes to this node. */
   readonly reactors: Pick<Reactors, "volumes" | "plugins"> & Partial<Pick<Reactors, "attachedVolumes">>;
-  /** To be started in this order, before the first pod is worked on. */
+  /** To be started in this order, before the first pod is synced. */
   readonly components: readonly Component[];
-  /** Why the node is not ready as far as volumes go. */
+  /** Volume-related reasons why the node is not ready. */
   notReady(): string[];
-  /** Whether that is known: before, a status would call a node not ready that is. */
+  /** Whether `notReady` is reliable: before, a ready node would be reported as not ready. */
   isSettled(): boolean;
 }
 
-/** The volumes of pods, of all types that this node can have. */
+/** The volumes of pods, of all types that this node supports. */
 export function podVolumes(
   core: AgentCore,
   {
@@ -163,12 +163,12 @@ export function podVolumes(
     reactors: {
       volumes: {
         "runtime-synced": () => volumes.manager.resync(),
-        // What failed for want of it need not wait for its next retry.
+        // Mounts that failed because of it are retried at once.
         "volumes-attached": () => volumes.manager.resync((plugin) => attachedPlugins.includes(plugin)),
         "csi-driver-changed": () => volumes.manager.resync((plugin) => plugin === csiPluginName),
         "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),
       },
-      // Drivers are registered with the API server, too.
+      // Drivers are also registered with the API server.
       plugins: { "api-back": () => registry.retry() },
       ...(attached && {
         attachedVolumes: {
@@ -192,7 +192,7 @@ export function podVolumes(
   };
 }
 
-/** Why a PersistentVolume with this nodeAffinity is not for this node. */
+/** Why a PersistentVolume with this nodeAffinity cannot be used on this node. */
 function refusedBy(affinity: unknown, node: Parameters<typeof matchesTerms>[1]): string | undefined {
   const { required } = (affinity ?? {}) as { required?: { nodeSelectorTerms?: readonly NodeTerm[] } };
   if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
@@ -211,7 +211,7 @@ function nodeGetter(api: KubeTransport, name: string): AttachedVolumesOptions["g
   return (signal) => api.request({ method: "GET", path, signal, timeoutMs: nodeWithinMs });
 }
 
-/** What containers mount has to reach the node and other containers (mountPropagation). */
+/** Mounts of containers must propagate to the node and to other containers (mountPropagation). */
 function sharedMounts(rootDir: string): Component {
   const ended = Promise.withResolvers<void>();
   return {
@@ -225,12 +225,12 @@ function sharedMounts(rootDir: string): Component {
   };
 }
 
-/** A node that is part of no cluster has no objects. */
-const alone = (what: string) =>
+/** A node without a cluster has no objects. */
+const noApi = (what: string) =>
   Promise.reject(new KubeletError("NoApi", `${what}: this node is part of no cluster, there are none here`));
 const noObjects = {
-  get: (kind: string, namespace: string, name: string) => alone(`${kind} ${namespace}/${name}`),
+  get: (kind: string, namespace: string, name: string) => noApi(`${kind} ${namespace}/${name}`),
 };
 const noSecrets = {
-  get: (namespace: string, name: string) => alone(`Secret ${namespace}/${name}`),
+  get: (namespace: string, name: string) => noApi(`Secret ${namespace}/${name}`),
 } as unknown as ReturnType<typeof kubeSecrets>;

@@ -12,7 +12,7 @@ import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/man
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-/** The work on pods, by the parts that this agent has. */
+/** The pod workers' work, bound to the components of this agent. */
 export function podWork(
   core: AgentCore,
   parts: {
@@ -60,5 +60,5 @@ export function podWork(
   });
 }
 
-/** A node with neither a cluster nor a folder of objects. */
+/** For a node with neither a cluster nor a directory of objects. */
 const noObjects = { register() {}, unregister() {} };

@@ -28,7 +28,7 @@ export function podsApi(
     const status = statusOf(pod);
     return status ? { ...pod, status } : pod;
   };
-  // Whoever was removed is still reported until it has ended.
+  // A removed pod is reported until it has terminated.
   const known = (uid: PodUid) => desired.get(uid) ?? parts.workers.get(uid)?.pod;
   const feed = new PodFeed({
     pods: () => desired.all().map(withStatus),

@@ -3,7 +3,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 
-/** The pods' cgroups, with the CPU shares of the QoS tiers kept in step with the pods that there are. */
+/** The pods' cgroups, with the CPU shares of the QoS cgroups updated when pods are added or removed. */
 export function withQosShares(cgroups: PodCgroups, pods: () => readonly Pod[], logger: Logger): PodCgroups {
   let busy = false;
   let again = false;

@@ -9,7 +9,7 @@ import { warnAboutIgnoredFields } from "./ignored-fields.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodParts } from "./pod-parts.ts";
 
-/** Those of a cluster, and of what configuration and feature gates turn on. */
+/** Present only with a cluster, or if enabled by configuration or feature gates. */
 type Optional =
   | "statusWriter"
   | "mirrors"
@@ -20,7 +20,7 @@ type Optional =
 
 export type AgentReactors = Omit<Reactors, Optional> & Partial<Pick<Reactors, Optional>>;
 
-/** What each part does on each event. The order is that of the event table, not the one here. */
+/** What each component does on each event. The event table defines the order. */
 export function podReactors(
   core: AgentCore,
   pods: PodParts,
@@ -56,8 +56,8 @@ export function podReactors(
       "runtime-synced": () => housekeeping.runSoon(),
     },
     logFollowers: {
-      "runtime-observed": ({ uid }) => listeners.tell(uid),
-      "worker-gone": ({ uid }) => listeners.tell(uid),
+      "runtime-observed": ({ uid }) => listeners.notify(uid),
+      "worker-gone": ({ uid }) => listeners.notify(uid),
     },
     probes: {
       "runtime-observed": ({ uid }) => probes.observed(uid),
@@ -97,7 +97,7 @@ export function podReactors(
     workers: {
       "pods-changed": ({ change }) =>
         applyToWorkers(change, {
-          update: (pod, news) => workers.update(allocation.updated(pod), news),
+          update: (pod, kind) => workers.update(allocation.updated(pod), kind),
           terminate: (uid, options) => workers.terminate(uid, options),
         }),
       "runtime-observed": ({ uid }) => workers.poke(uid),
@@ -130,7 +130,7 @@ export function podReactors(
       "worker-gone": ({ uid }) => allocation.gone(uid),
     },
     explanations: {
-      "probe-result": ({ result }) => explanations.probed(result),
+      "probe-result": ({ result }) => explanations.probeResultChanged(result),
       "worker-gone": ({ worker }) => explanations.gone(worker),
     },
     podEvents: {

@@ -10,7 +10,7 @@ import { type FileLock, lockFile } from "../../lib/host/file-lock.ts";
 const freeWithinMs = 12_000;
 const retryMs = 100;
 
-/** Keeps a second agent from the same root directory. Started before anything that reads or writes there, stopped after it. */
+/** Keeps a second agent from using the same root directory. Started before its users and stopped after them. */
 export class RootDirLock implements Component {
   readonly name = "root-dir-lock";
   readonly #o: { rootDir: string; clock: Clock; logger: Logger; waitMs?: number };
@@ -25,7 +25,7 @@ export class RootDirLock implements Component {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const lock = await this.#take(signal);
+    const lock = await this.#acquire(signal);
     const release = () => {
       lock.release();
       this.#ended.resolve();
@@ -33,7 +33,7 @@ export class RootDirLock implements Component {
     whenAborted(signal, release);
   }
 
-  async #take(signal: AbortSignal): Promise<FileLock> {
+  async #acquire(signal: AbortSignal): Promise<FileLock> {
     const { rootDir, clock, logger, waitMs = freeWithinMs } = this.#o;
     // Counted: the clock may be set meanwhile.
     for (let left = waitMs / retryMs; ; left--) {

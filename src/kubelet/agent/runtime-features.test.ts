@@ -7,7 +7,7 @@ import { RuntimeFeatures } from "./runtime-features.ts";
 
 const runtime = { name: "r", version: "1", apiVersion: "v1" };
 
-test("what the runtime can do is not known before it answers, and not forgotten while it is away", () => {
+test("features are unknown before the first response, and kept while the runtime is unavailable", () => {
   let state: RuntimeState = { kind: "unknown" };
   const features = new RuntimeFeatures(() => state);
   assert.equal(features.supplementalGroupsPolicy(), undefined);
@@ -34,7 +34,7 @@ test("what the runtime can do is not known before it answers, and not forgotten 
   );
 });
 
-test("an old runtime that does not tell can do neither", () => {
+test("an old runtime that reports no features has none", () => {
   const state: RuntimeState = { kind: "up", runtime, status: create(StatusResponseSchema) };
   const features = new RuntimeFeatures(() => state);
   assert.equal(features.supplementalGroupsPolicy(), false);

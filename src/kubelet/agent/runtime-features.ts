@@ -1,14 +1,14 @@
 import type { RuntimeState } from "../../lib/clients/cri/runtime-state.ts";
 import type { StatusResponse } from "../../lib/gen/runtime/v1/api_pb.js";
 
-/** One way in which the runtime runs containers. */
+/** A runtime handler, as a RuntimeClass names it. */
 export interface RuntimeHandler {
   readonly name: string;
   readonly userNamespaces: boolean;
   readonly recursiveReadOnlyMounts: boolean;
 }
 
-/** What the runtime can do, as it last said; a runtime that is away for a moment can still do it. */
+/** The features that the runtime last reported, kept while it is unavailable. */
 export class RuntimeFeatures {
   readonly #state: () => RuntimeState;
   #last: StatusResponse | undefined;
@@ -31,7 +31,7 @@ export class RuntimeFeatures {
     );
   }
 
-  /** Undefined until the runtime has answered once. */
+  /** Undefined until the first response of the runtime. */
   supplementalGroupsPolicy(): boolean | undefined {
     const status = this.#status();
     return status && (status.features?.supplementalGroupsPolicy ?? false);

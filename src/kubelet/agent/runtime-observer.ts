@@ -9,7 +9,7 @@ import type { AgentCore } from "./agent-core.ts";
 const relistMs = 1000;
 const relistWithEventsMs = 10_000;
 
-/** What finds out what the runtime has: by lists, and by the runtime's own events where it has them. */
+/** Observes the runtime by relists, and by container events where the runtime supports them. */
 export function runtimeObserver({ cri, observed, clock, logger, metrics, post }: AgentCore) {
   const eventStream: EventStream = new EventStream({
     runtime: cri,

@@ -25,20 +25,20 @@ export interface RuntimeParts {
   requests: CriRequests;
   files: PodFiles;
   volumes: PodVolumes;
-  /** To be started before the first pod is worked on. */
+  /** To be started before the first pod is synced. */
   components: readonly Component[];
 }
 
-/** The pod runtime, with images, hooks, requests and files, as the configuration wants it. */
+/** The pod runtime, with images, hooks, requests and files, as configured. */
 export function podRuntime(
   core: AgentCore,
   parts: {
     cgroups: PodCgroups;
     userNamespaces: UserNamespaces;
     refresh: (uid: PodUid) => Promise<void>;
-    /** How far a pod's life has come; undefined if nobody wants or runs it. */
+    /** The phase of a pod's worker; undefined for a pod that is neither desired nor running. */
     phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
-    /** Whether what nobody wants may be taken away. */
+    /** Whether orphans may be removed. */
     isSynced: () => boolean;
   },
 ): RuntimeParts {
@@ -63,9 +63,9 @@ export function podRuntime(
     ready: parts.isSynced,
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
     imageSource: async (pod, { reference = "", pullPolicy }, signal) => {
-      const wanted = { image: reference, imagePullPolicy: pullPolicy };
+      const spec = { image: reference, imagePullPolicy: pullPolicy };
       const sandbox = await requests.sandbox(pod, 0);
-      const { ref } = await images.manager.ensure(pod, wanted, sandbox, { signal, onPull: () => {} });
+      const { ref } = await images.manager.ensure(pod, spec, sandbox, { signal, onPull: () => {} });
       return {
         image: ref,
         userSpecifiedImage: reference,
@@ -84,7 +84,7 @@ export function podRuntime(
     settings: node.settings,
     clusterDns: config.clusterDNS,
     clusterDomain: config.clusterDomain,
-    // One machine has no cluster DNS to miss, unless a pod relies on one.
+    // A single node has no cluster DNS; it is missing only if a pod relies on it.
     reportsMissingDns: (pod) => (o.cluster !== undefined && !o.isSingleNode) || hasExplicitDnsPolicy(pod),
     resolvConf: config.resolvConf ?? "",
     cgroupParentOf: (pod) => cgroups.parentFor(pod),

@@ -42,7 +42,7 @@ describe("a runtime that loses support", () => {
     return { becomes, calls: () => calls };
   }
 
-  it("is reported with the version that drops it, until another one takes its place", async () => {
+  it("is reported with the version that drops it, until it is upgraded", async () => {
     const { becomes } = watched();
     const old = new CriError("UNIMPLEMENTED", "RuntimeConfig", "unknown method RuntimeConfig");
     assert.deepEqual(await becomes("up", old), [["1.37.0", 1]]);

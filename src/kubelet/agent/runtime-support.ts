@@ -5,7 +5,7 @@ import type { RuntimeConnection } from "../../lib/clients/cri/connection.ts";
 import type { CriClient } from "../../lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../lib/clients/cri/cri-error.ts";
 
-/** The kubelet from which on runtimes without RuntimeConfig are not supported. */
+/** The first kubelet version that does not support runtimes without RuntimeConfig. */
 const unsupportedFrom = "1.37.0";
 
 export interface RuntimeSupportOptions {
@@ -15,7 +15,7 @@ export interface RuntimeSupportOptions {
   readonly logger: Logger;
 }
 
-/** Reports a runtime that a later kubelet will not work with; whenever the runtime comes up, for it may be another version. */
+/** Reports a runtime that a later kubelet will not support. Checked whenever the runtime comes up: it may be another version. */
 export function watchRuntimeSupport({ cri, connection, metrics, logger }: RuntimeSupportOptions): void {
   const losing = metrics.gauge({
     name: "kubelet_cri_losing_support",

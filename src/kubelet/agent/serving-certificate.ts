@@ -10,17 +10,17 @@ import { selfSignedFiles } from "../certs/self-signed.ts";
 import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-/** What the agent's own server shows to those who connect to it. */
+/** The certificate that the kubelet API presents to its clients. */
 export interface ServingCertificate extends Component {
-  /** Undefined as long as there is none; with serverTLSBootstrap the cluster has to sign it first. */
+  /** Undefined until there is one; with serverTLSBootstrap the cluster has to sign it first. */
   current(): CertificatePair | undefined;
-  /** Told of each one that replaces another. Gives back what ends it. */
+  /** Called with each new certificate. Returns a function that unsubscribes. */
   onChange(listener: (pair: CertificatePair) => void): () => void;
-  /** The node may have other names and addresses than before. */
+  /** The names or addresses of the node may have changed. */
   poke?(): void;
 }
 
-/** Another address of the node takes another certificate, where the cluster signs it. */
+/** When the node's addresses change, a certificate that the cluster signs is requested again. */
 export function servingReactors(
   serving: ServingCertificate | undefined,
 ): Partial<Pick<Reactors, "servingCertificate">> {
@@ -40,7 +40,7 @@ export function servingCertificate(core: AgentCore, certDir: string): ServingCer
     : selfSignedCertificate(core, certDir);
 }
 
-/** Undefined without a cluster: there is nobody to ask. */
+/** Undefined without a cluster that could sign it. */
 function requestedCertificate(core: AgentCore, certDir: string): CertificateManager | undefined {
   const { options, config, view, node, clock, logger, metrics } = core;
   if (!options.cluster || !view) return undefined;
@@ -51,7 +51,7 @@ function requestedCertificate(core: AgentCore, certDir: string): CertificateMana
     certFile: config.tlsCertFile,
     keyFile: config.tlsPrivateKeyFile,
     api: kubeCertificateApi({ transport, clock, logger }),
-    // Those in the API, not those that will soon be there: whoever approves looks at them.
+    // The addresses in the API, not those to be reported next: the approver compares the request with them.
     addresses: () => view.node()?.status.addresses ?? [],
     allowDnsOnly: options.gates.enabled("AllowDNSOnlyNodeCSR"),
     random: Math.random,
@@ -65,7 +65,7 @@ function certificateOfFiles(core: AgentCore, certFile: string, keyFile: string) 
   return servingCertificateFiles({ certFile, keyFile, reload, clock, logger });
 }
 
-/** As they are shown to others: those that the agent signs itself are files, too. */
+/** The paths that /configz reports: a self-signed certificate is in files, too. */
 export function effectiveTlsFiles(
   { tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap }: KubeletConfiguration,
   certDir: string | undefined,

@@ -11,11 +11,11 @@ import type { Cluster } from "./cluster.ts";
 
 export interface PodSources {
   readonly sources: readonly PodSource[];
-  /** Routes by which pods are put here. */
+  /** Routes for applied manifests. */
   readonly routes: readonly Route[];
 }
 
-/** All sources of pods that this agent has. */
+/** All pod sources of this agent. */
 export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): PodSources {
   const { options: o, config, node, clock, logger } = core;
   if (o.sources) return { sources: [...o.sources(node.name), ...cluster.sources], routes: [] };
@@ -24,7 +24,7 @@ export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): 
   return { sources: [...configured, applied.source, ...cluster.sources], routes: applied.routes };
 }
 
-/** The pod sources that the configuration names. */
+/** The configured pod sources. */
 function configuredSources(
   config: KubeletConfiguration,
   nodeName: string,

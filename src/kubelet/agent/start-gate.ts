@@ -3,12 +3,12 @@ import { ConcurrencyGate } from "../../lib/base/gate.ts";
 import { exponentialBuckets, type Metrics } from "../../lib/base/metrics.ts";
 import type { StartKind } from "../pipeline/pod-runtime/pod-runtime.ts";
 
-/** A start that takes longer hangs on a network or a disk; it must not keep others from starting. */
-const longestTurnMs = 10_000;
+/** A start that takes longer hangs on a network or a disk; it must not block others. */
+const maxSlotMs = 10_000;
 
 /**
- * Where heavy runtime calls wait for their turn. A burst of pods does not hold up the restart of what ran before it, and a pod
- * that has begun is finished before another begins: else none of a burst would run before all have a sandbox.
+ * Limits concurrent runtime calls that are expensive. A burst of new pods does not delay restarts, and a started pod is completed
+ * before another starts: otherwise no pod of a burst would run before all have a sandbox.
  */
 export function startGate(o: { clock: Clock; metrics: Metrics; cpus: number; width?: number }) {
   const waits = o.metrics.histogram({
@@ -17,25 +17,28 @@ export function startGate(o: { clock: Clock; metrics: Metrics; cpus: number; wid
     labels: ["kind"],
     buckets: exponentialBuckets(0.001, 4, 8),
   });
-  const queue = o.metrics.gauge({
+  const waitingStarts = o.metrics.gauge({
     name: "kubelet_ts_starts_waiting",
     help: "Starts that wait for their turn",
   });
-  const turns = o.metrics.gauge({ name: "kubelet_ts_starts_running", help: "Starts that have their turn" });
+  const runningStarts = o.metrics.gauge({
+    name: "kubelet_ts_starts_running",
+    help: "Starts that have their turn",
+  });
   return new ConcurrencyGate<StartKind>(o.width || startWidth(o.cpus), {
     clock: o.clock,
-    longestMs: longestTurnMs,
+    longestMs: maxSlotMs,
     kinds: ["restart", "container", "sandbox"],
     reserved: ["restart"],
     onAdmitted: (waitMs, kind) => waits.observe({ kind: kind ?? "sandbox" }, waitMs / 1000),
     onChange: ({ waiting, running }) => {
-      queue.set(waiting);
-      turns.set(running);
+      waitingStarts.set(waiting);
+      runningStarts.set(running);
     },
   });
 }
 
-/** A start waits for disks and network as much as it computes; beyond some, they only get into each other's way. */
+/** A start waits for disk and network as much as it computes; too many in parallel slow each other down. */
 function startWidth(cpus: number): number {
   return Math.min(32, Math.max(4, cpus * 4));
 }

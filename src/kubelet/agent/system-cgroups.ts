@@ -7,7 +7,7 @@ import { pathOf, SystemCgroups } from "../resources/system-cgroups/system-cgroup
 import type { AgentOptions } from "./agent-options.ts";
 import type { Node } from "./node.ts";
 
-/** Keeps the agent and other processes in the cgroups that the configuration names; none if it names none. */
+/** Keeps the agent and system processes in the configured cgroups; empty if none are configured. */
 export function systemCgroups({ config, clock, logger }: AgentOptions, { layout }: Node): Component[] {
   const { kubeletCgroups: kubelet, systemCgroups: system } = config;
   if (kubelet === "" && system === "") return [];
@@ -22,7 +22,7 @@ export interface SystemCgroupPaths {
   readonly misc?: string;
 }
 
-/** Where system containers are accounted now: the agent without a cgroup of its own is wherever it was put. */
+/** The current cgroups of system containers; without kubeletCgroups the agent is in the cgroup that it was started in. */
 export async function systemCgroupPaths(
   { config, nodeFlags }: AgentOptions,
   { layout }: Node,

@@ -3,7 +3,7 @@ import type { PodStartupLatency } from "../pipeline/status-manager/pod-startup-l
 
 type Images = PodRuntimeOptions["images"];
 
-/** The same images; how long pods wait for pulls is noted. */
+/** The same images, with the time that pods wait for pulls recorded. */
 export function timedPulls(images: Images, times: PodStartupLatency): Images {
   return {
     forget: (uid) => images.forget(uid),

@@ -23,12 +23,12 @@ function work(): PodSyncer {
   };
 }
 
-test("without a tracer the work is the work itself: nothing is paid for traces", () => {
+test("without a tracer the work is not wrapped, so that tracing costs nothing", () => {
   const plain = work();
   assert.equal(tracedWork(plain, undefined), plain);
 });
 
-test("each kind of pass has the name that it has elsewhere, and its failure is thrown on", async () => {
+test("spans have upstream's names, and a failure is rethrown", async () => {
   const spans: FinishedSpan[] = [];
   const tracer = new RecordingTracer({ sampler: () => true, onEnd: (span) => spans.push(span) });
   const traced = tracedWork(work(), tracer);

@@ -2,7 +2,7 @@ import type { Tracer } from "../../lib/base/tracing/tracer.ts";
 import { type Pod, type PodUid, podRef } from "../../lib/model/pod.ts";
 import type { PodSyncer } from "../pipeline/pod-workers/pod-syncer.ts";
 
-/** The work on pods with a span around each pass, by the names that the reference's have. Without a tracer it is as it was. */
+/** Wraps each sync of a pod in a span with upstream's name. Without a tracer the work is not wrapped. */
 export function tracedWork(work: PodSyncer, tracer: Tracer | undefined): PodSyncer {
   if (!tracer) return work;
   return {

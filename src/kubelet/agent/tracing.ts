@@ -13,9 +13,9 @@ export interface Tracing {
   readonly component: Component;
 }
 
-const usualEndpoint = "localhost:4317";
+const defaultEndpoint = "localhost:4317";
 
-/** Undefined if the configuration has no `tracing`: then nobody makes a span, and nothing is paid for it. */
+/** Undefined if the configuration has no `tracing`: then no spans are created, and tracing costs nothing. */
 export function configuredTracing(o: {
   config: Pick<KubeletConfiguration, "tracing">;
   nodeName: string;
@@ -31,7 +31,7 @@ export function configuredTracing(o: {
     "host.name": o.nodeName,
     "k8s.node.name": o.nodeName,
   };
-  const collector = otlpCollector(tracing.endpoint || usualEndpoint, resource, o.clock);
+  const collector = otlpCollector(tracing.endpoint || defaultEndpoint, resource, o.clock);
   const exporter = new SpanExporter({ collector, clock: o.clock, logger: o.logger });
   const tracer = new RecordingTracer({
     sampler: ratioSampler(tracing.samplingRatePerMillion ?? 0),
