@@ -46,7 +46,6 @@ export const allowed = [
 export const pending = [
   "src/apiserver/openapi",
   "src/apiserver/protobuf",
-  "src/kubelet/agent",
   "src/kubelet/pipeline",
   "src/kubelet/pods/admission",
   "src/kubelet/pods/env-files",

@@ -87,7 +87,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       logger.error("Failed to initialize user namespaces", { err: messageOf(error) });
     });
     await pods.allocation.start();
-    await pods.memory.start();
+    await pods.probeCheckpoint.start();
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
     const before = [...core.components, ...pods.components, ...cluster.components];
     const serve = [...(serving ? [serving] : []), ...endpoints.serving];
@@ -134,7 +134,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       o.serviceManager?.stopping();
       stopWatchdog();
       await lifecycle.stop(stopWithinMs);
-      await pods.memory.flushed();
+      await pods.probeCheckpoint.flushed();
       await pods.allocation.flushed();
       cri.close();
     },

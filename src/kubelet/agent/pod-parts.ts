@@ -16,11 +16,11 @@ import { PodBoard } from "./pod-board.ts";
 import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { PodExplanations } from "./pod-explanations.ts";
 import { podProbes } from "./pod-probes.ts";
-import { podWork } from "./pod-work.ts";
+import { podSyncer } from "./pod-syncer.ts";
 import { withQosShares } from "./qos-shares.ts";
 import { runtimeObserver } from "./runtime-observer.ts";
 import { podRuntime } from "./runtime-parts.ts";
-import { tracedWork } from "./traced-work.ts";
+import { tracedSyncer } from "./traced-syncer.ts";
 
 export type PodParts = ReturnType<typeof podParts>;
 
@@ -61,7 +61,7 @@ export function podParts(
     clock,
     logger,
     observed: core.running,
-    probes: probing.known,
+    probes: probing.outcomes,
     replaced: core.replaced,
     gates: {
       restart: core.restartGates,
@@ -80,13 +80,13 @@ export function podParts(
     onChange: (uid) => post({ kind: "status-changed", uid }),
     metrics: createStatusMetrics(metrics),
   });
-  const work = podWork(core, {
+  const syncer = podSyncer(core, {
     ...{ runtime, probes, userNamespaces, statuses, activePods },
     volumes: volumes.manager,
     admitted: (pod) => allocation.admitted(pod),
   });
   const workers: PodWorkers = new PodWorkers({
-    work: tracedWork(work, core.tracing?.tracer),
+    work: tracedSyncer(syncer, core.tracing?.tracer),
     clock,
     logger,
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),

@@ -10,10 +10,10 @@ import type { AgentCore } from "./agent-core.ts";
 
 export interface PodProbes {
   readonly probes: ProbeManager;
-  readonly memory: ProbeCheckpoint;
-  /** The result of a probe; of a container that was not probed yet, what is known from before. */
+  readonly probeCheckpoint: ProbeCheckpoint;
   readonly metrics: Metrics;
-  readonly known: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
+  /** The result of a probe; until a container is probed, the outcome from before the restart. */
+  readonly outcomes: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
 }
 
 export function podProbes(
@@ -21,12 +21,16 @@ export function podProbes(
   parts: { statusInApi: (pod: Pod) => PodStatus | undefined },
 ): PodProbes {
   const { clock, logger, results, running, cri, events, hostIps, options } = core;
-  // These series are many, and are served apart from the others.
+  // These are many series, served separately.
   const metrics = createMetrics();
-  const memory = new ProbeCheckpoint({ path: join(options.rootDir, "probe-results.json"), results, logger });
-  // What is on disk is older if another kubelet was here since.
+  const checkpoint = new ProbeCheckpoint({
+    path: join(options.rootDir, "probe-results.json"),
+    results,
+    logger,
+  });
+  // The checkpoint is stale if another kubelet ran on this node since.
   const previousOutcome = (kind: ProbeKind, pod: Pod, id: ContainerId) =>
-    outcomeInStatus(parts.statusInApi(pod), kind, id) ?? memory.get(kind, id);
+    outcomeInStatus(parts.statusInApi(pod), kind, id) ?? checkpoint.get(kind, id);
   const probes = new ProbeManager({
     ...{ clock, logger, results, events, hostIps, previousOutcome },
     metrics,
@@ -36,8 +40,8 @@ export function podProbes(
   });
   return {
     probes,
-    memory,
+    probeCheckpoint: checkpoint,
     metrics,
-    known: { get: (kind, id, pod) => results.get(kind, id) ?? previousOutcome(kind, pod, id) },
+    outcomes: { get: (kind, id, pod) => results.get(kind, id) ?? previousOutcome(kind, pod, id) },
   };
 }

@@ -33,7 +33,17 @@ export function podReactors(
 ): Omit<AgentReactors, Optional> {
   const { desired, observed, logger, events } = core;
   const { initialSync, housekeeping, listeners } = parts;
-  const { workers, statuses, workerStatuses, probes, memory, allocation, explanations, board, pleg } = pods;
+  const {
+    workers,
+    statuses,
+    workerStatuses,
+    probes,
+    probeCheckpoint,
+    allocation,
+    explanations,
+    board,
+    pleg,
+  } = pods;
   const { volumes, plugins } = pods.volumes.reactors;
   return {
     volumes,
@@ -68,10 +78,10 @@ export function podReactors(
         if (isFirst) probes.restore(uid);
       },
     },
-    probeMemory: {
+    probeCheckpoint: {
       "runtime-synced": () => {
         const ids = new Set([...observed.all()].flatMap((pod) => pod.containers.map((c) => c.id)));
-        memory.keepOnly((id) => ids.has(id));
+        probeCheckpoint.keepOnly((id) => ids.has(id));
       },
     },
     status: {

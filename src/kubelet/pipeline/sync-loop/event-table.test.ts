@@ -13,7 +13,7 @@ const expected: Record<EventKind, string> = {
   "pods-changed": "ignoredFields desiredPods workers podsApi initialSync",
   "source-synced": "housekeeping",
   "runtime-observed": "logFollowers probes status board workers",
-  "runtime-synced": "initialSync probeMemory status volumes housekeeping workers",
+  "runtime-synced": "initialSync probeCheckpoint status volumes housekeeping workers",
   "runtime-state": "initialSync nodeStatus pleg workers",
   "orphan-found": "workers",
   "container-started": "allocation",

@@ -12,7 +12,7 @@ export const eventTable = {
   // Probes come before the status: what was known of a container before this agent counts from the first status on.
   "runtime-observed": ["logFollowers", "probes", "status", "board", "workers"],
   // The statuses come before the workers: a worker decides by the status whether its pod has ended.
-  "runtime-synced": ["initialSync", "probeMemory", "status", "volumes", "housekeeping", "workers"],
+  "runtime-synced": ["initialSync", "probeCheckpoint", "status", "volumes", "housekeeping", "workers"],
   "runtime-state": ["initialSync", "nodeStatus", "pleg", "workers"],
   "orphan-found": ["workers"],
   "container-started": ["allocation"],

@@ -4,14 +4,14 @@ import { aPod } from "../../../test/builders/pods.ts";
 import { type FinishedSpan, RecordingTracer } from "../../lib/base/tracing/tracer.ts";
 import type { SyncReport } from "../../lib/model/pod-sync.ts";
 import type { PodSyncer } from "../pipeline/pod-workers/pod-syncer.ts";
-import { tracedWork } from "./traced-work.ts";
+import { tracedSyncer } from "./traced-syncer.ts";
 
 const report: SyncReport = { blockedOn() {}, waiting() {} };
 const { signal } = new AbortController();
 const pod = aPod();
 const { uid } = pod.metadata;
 
-function work(): PodSyncer {
+function syncer(): PodSyncer {
   return {
     sync: async () => {
       throw new Error("no network");
@@ -23,15 +23,15 @@ function work(): PodSyncer {
   };
 }
 
-test("without a tracer the work is not wrapped, so that tracing costs nothing", () => {
-  const plain = work();
-  assert.equal(tracedWork(plain, undefined), plain);
+test("without a tracer the syncer is not wrapped, so that tracing costs nothing", () => {
+  const plain = syncer();
+  assert.equal(tracedSyncer(plain, undefined), plain);
 });
 
 test("spans have upstream's names, and a failure is rethrown", async () => {
   const spans: FinishedSpan[] = [];
   const tracer = new RecordingTracer({ sampler: () => true, onEnd: (span) => spans.push(span) });
-  const traced = tracedWork(work(), tracer);
+  const traced = tracedSyncer(syncer(), tracer);
   await assert.rejects(traced.sync(pod, report, signal, "update"), /no network/);
   await traced.stop(uid, pod, { signal, report });
   await traced.stop(uid, undefined, { signal, report });

@@ -12,8 +12,8 @@ import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/man
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-/** The pod workers' work, bound to the components of this agent. */
-export function podWork(
+/** The pod syncer with the components of this agent. */
+export function podSyncer(
   core: AgentCore,
   parts: {
     readonly runtime: PodRuntime;
