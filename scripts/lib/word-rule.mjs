@@ -51,7 +51,6 @@ export const pending = [
   "src/kubelet/pods/env-files",
   "src/kubelet/pods/events",
   "src/kubelet/pods/garbage",
-  "src/kubelet/pods/images",
   "src/kubelet/pods/lifecycle",
   "src/kubelet/pods/logs",
   "src/kubelet/pods/mirror",

@@ -11,7 +11,7 @@ const entries: [rule: string, entry: unknown, username: string, password: string
   ["a password may have colons", { auth: packed("u:p:q") }, "u", "p:q"],
   ["an empty auth is none", { username: "u", password: "p", auth: "" }, "u", "p"],
   ["other fields do not matter", { username: "u", password: "p", x: 1 }, "u", "p"],
-  ["nothing at all", {}, "", ""],
+  ["an empty entry", {}, "", ""],
 ];
 for (const [rule, entry, username, password] of entries)
   test(`an entry: ${rule}`, () => {
@@ -20,7 +20,7 @@ for (const [rule, entry, username, password] of entries)
     assert.deepEqual(parseDockerCfg(JSON.stringify({ "r.io": entry })), expected);
   });
 
-test("the address of an entry is kept, with either way to say the rest", () => {
+test("the email of an entry is kept, with either form of the credential", () => {
   for (const entry of [{ username: "u", password: "p" }, { auth: packed("u:p") }])
     assert.deepEqual(parseDockerCfg(JSON.stringify({ "r.io": { ...entry, email: "e" } })), [
       ["r.io", { username: "u", password: "p", email: "e" }],
@@ -32,17 +32,17 @@ test("a file without auths has no credentials", () => {
 });
 
 const broken: [rule: string, text: string, why: RegExp][] = [
-  ["no JSON", '{"secret', /it is not JSON$/],
-  ["no object", "[]", /not an object/],
-  ["auths is no object", '{"auths":[1]}', /auths is not an object/],
-  ["an entry is no object", '{"auths":{"r.io":"x"}}', /r\.io is not an object/],
-  ["a name is no string", '{"auths":{"r.io":{"username":1}}}', /username of r\.io is not a string/],
+  ["not JSON", '{"secret', /it is not JSON$/],
+  ["not an object", "[]", /not an object/],
+  ["auths is not an object", '{"auths":[1]}', /auths is not an object/],
+  ["an entry is not an object", '{"auths":{"r.io":"x"}}', /r\.io is not an object/],
+  ["a name is not a string", '{"auths":{"r.io":{"username":1}}}', /username of r\.io is not a string/],
   ["auth is not base64", '{"auths":{"r.io":{"auth":"?!"}}}', /not base64$/],
   ["auth is padded wrongly", '{"auths":{"r.io":{"auth":"dTpw="}}}', /not base64$/],
   ["auth has no colon", `{"auths":{"r.io":{"auth":"${packed("up")}"}}}`, /base64\(username:password\)/],
 ];
 for (const [rule, text, why] of broken)
-  test(`refused: ${rule}; what is in it is not told`, () => {
+  test(`rejected: ${rule}; the error does not quote the file`, () => {
     assert.throws(
       () => parseDockerConfigJson(text),
       (error: Error) => {

@@ -3,19 +3,19 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 export interface Credential {
   username: string;
   password: string;
-  /** Not said to registries; part of what tells one credential from another. */
+  /** Not sent to registries, but part of the credential's hash. */
   email?: string;
 }
 
-/** Registry (a host, perhaps with a path) and what to say there, in the order of the file. */
+/** Credentials by registry (a host, perhaps with a path), in the order of the file. */
 export type DockerConfig = readonly (readonly [registry: string, credential: Credential])[];
 
-/** The newer form: `{"auths": {registry: entry}}`. */
+/** The newer format: `{"auths": {registry: entry}}`. */
 export function parseDockerConfigJson(text: string): DockerConfig {
   return entriesOf(objectOf(parse(text), "the document").auths, "auths");
 }
 
-/** The older form: `{registry: entry}`. */
+/** The older format: `{registry: entry}`. */
 export function parseDockerCfg(text: string): DockerConfig {
   return entriesOf(parse(text), "the document");
 }
@@ -24,7 +24,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message would quote the file, and with it passwords.
+    // The parser's message would quote the file, and with it passwords.
     throw invalid("it is not JSON");
   }
 }

@@ -28,7 +28,7 @@ function setUp(o: { present: boolean; mustPull?: boolean; parallel?: number }) {
     images: {
       imageStatus: async () => (isPresent ? create(ImageSchema, { id: "id-x" }) : undefined),
       pullImage: async (_image, auth, _sandbox, options) => {
-        calls.push(`pull as ${auth?.username ?? "nobody"} ${Object.keys(auth ?? {})}`);
+        calls.push(`pull as ${auth?.username ?? "anonymous"} ${Object.keys(auth ?? {})}`);
         await registry.pull(auth?.username ?? "", options?.signal);
         isPresent = true;
         return "ref-x";
@@ -48,14 +48,14 @@ function setUp(o: { present: boolean; mustPull?: boolean; parallel?: number }) {
     },
     records: {
       mustPull: async ({ image, imageRef }, credentials) => {
-        calls.push(`may ${image} ${imageRef}`);
+        calls.push(`check ${image} ${imageRef}`);
         await credentials();
         return o.mustPull ?? false;
       },
-      begin: async (image) => void calls.push(`begin ${image}`),
-      pulled: async ({ image, imageRef }, credential) =>
+      recordPullIntent: async (image) => void calls.push(`intent ${image}`),
+      recordImagePulled: async ({ image, imageRef }, credential) =>
         void calls.push(`pulled ${image} ${imageRef} as ${credential?.username}`),
-      ended: async (image, how) => void calls.push(`${how} ${image}`),
+      recordPullEnded: async (image, how) => void calls.push(`${how} ${image}`),
     },
     metrics,
   });
@@ -74,50 +74,50 @@ function setUp(o: { present: boolean; mustPull?: boolean; parallel?: number }) {
           return error.code;
         },
       );
-  const counted = () => metricValues(metrics, "kubelet_image_manager_ensure_image_requests_total");
-  return { calls, events, ensure, counted, registry, stop };
+  const counts = () => metricValues(metrics, "kubelet_image_manager_ensure_image_requests_total");
+  return { calls, events, ensure, counts, registry, stop };
 }
 
-const pulls = ["begin x", "pull as node username,password", "pulled x id-x as node"];
+const pulls = ["intent x", "pull as node username,password", "pulled x id-x as node"];
 const table: [
   policy: string,
   present: boolean,
   mustPull: boolean,
   outcome: string,
   calls: string[],
-  counted: string,
+  labels: string,
 ][] = [
-  ["IfNotPresent", true, false, "id-x", ["may x id-x", "credentials"], "true,pull_required=false"],
-  ["IfNotPresent", true, true, "ref-x", ["may x id-x", "credentials", ...pulls], "true,pull_required=true"],
+  ["IfNotPresent", true, false, "id-x", ["check x id-x", "credentials"], "true,pull_required=false"],
+  ["IfNotPresent", true, true, "ref-x", ["check x id-x", "credentials", ...pulls], "true,pull_required=true"],
   ["IfNotPresent", false, true, "ref-x", ["credentials", ...pulls], "false,pull_required=true"],
-  ["Never", true, false, "id-x", ["may x id-x", "credentials"], "true,pull_required=false"],
-  ["Never", true, true, "ErrImageNeverPull", ["may x id-x", "credentials"], "true,pull_required=true"],
+  ["Never", true, false, "id-x", ["check x id-x", "credentials"], "true,pull_required=false"],
+  ["Never", true, true, "ErrImageNeverPull", ["check x id-x", "credentials"], "true,pull_required=true"],
   ["Never", false, true, "ErrImageNeverPull", [], "false,pull_required=unknown"],
   ["Always", true, false, "ref-x", ["credentials", ...pulls], "unknown,pull_required=true"],
 ];
-for (const [policy, present, mustPull, outcome, expected, counts] of table)
+for (const [policy, present, mustPull, outcome, expected, labels] of table)
   test(`${policy}, ${present ? "present" : "absent"}, ${mustPull ? "not " : ""}for this pod: ${outcome}; credentials are looked up once`, async () => {
-    const { calls, ensure, counted } = setUp({ present, mustPull });
+    const { calls, ensure, counts } = setUp({ present, mustPull });
     assert.equal(await ensure(policy), outcome);
     assert.deepEqual(calls, expected);
-    assert.deepEqual(await counted(), {
-      [`pull_policy=${policy.toLowerCase()},present_locally=${counts}`]: 1,
+    assert.deepEqual(await counts(), {
+      [`pull_policy=${policy.toLowerCase()},present_locally=${labels}`]: 1,
     });
   });
 
-test("who may not use an image is told the same as if it were not here", async () => {
-  const said = async (present: boolean) => {
+test("a pod that may not use an image gets the same event as if it were not present", async () => {
+  const eventsIf = async (present: boolean) => {
     const { events, ensure } = setUp({ present, mustPull: true });
     await ensure("Never");
     return events;
   };
-  assert.deepEqual(await said(true), [
+  assert.deepEqual(await eventsIf(true), [
     'ErrImageNeverPull! Container image "x" is not present with pull policy of Never',
   ]);
-  assert.deepEqual(await said(true), await said(false));
+  assert.deepEqual(await eventsIf(true), await eventsIf(false));
 });
 
-test("who may use an image is told so", async () => {
+test("the event of a pod that may use an image reports so", async () => {
   const { events, ensure } = setUp({ present: true });
   await ensure("IfNotPresent");
   assert.deepEqual(events, [
@@ -125,7 +125,7 @@ test("who may use an image is told so", async () => {
   ]);
 });
 
-test("the credential that was let in is recorded", async () => {
+test("the credential that the registry accepted is recorded", async () => {
   const { calls, ensure, registry } = setUp({ present: false });
   registry.pull = async (user) => {
     if (user === "node") throw new Error("401");
@@ -136,14 +136,14 @@ test("the credential that was let in is recorded", async () => {
 
 const ends: [rule: string, error: Error, how: string][] = [
   ["the registry refuses", new CriError("UNKNOWN", "PullImage", "401"), "failed x"],
-  ["the runtime is gone", new CriError("UNAVAILABLE", "PullImage", "connection reset"), "unknown x"],
-  ["the runtime does not answer", new CriError("DEADLINE_EXCEEDED", "PullImage", "too late"), "unknown x"],
-  ["the pod is gone", abortError(), "unknown x"],
+  ["the runtime is unavailable", new CriError("UNAVAILABLE", "PullImage", "connection reset"), "unknown x"],
+  ["the runtime does not respond", new CriError("DEADLINE_EXCEEDED", "PullImage", "too late"), "unknown x"],
+  ["the pod was deleted", abortError(), "unknown x"],
 ];
 for (const [rule, error, how] of ends)
   test(`a pull that ends because ${rule} is recorded as ${how}`, async () => {
     const { calls, ensure, registry } = setUp({ present: false });
-    // The second credential does not make the first forgotten.
+    // The error of the second credential does not hide that of the first.
     registry.pull = async (user) => {
       throw user === "node" ? error : new CriError("UNKNOWN", "PullImage", "401");
     };
@@ -151,7 +151,7 @@ for (const [rule, error, how] of ends)
     assert.equal(calls.at(-1), how);
   });
 
-test("a pull that was still waiting for its turn was not begun; nor one that is held back", async () => {
+test("a pull that is still queued or in back-off has no intent recorded", async () => {
   const { calls, ensure, registry, stop } = setUp({ present: false, parallel: 1 });
   const end = Promise.withResolvers<void>();
   registry.pull = () => end.promise;
@@ -164,6 +164,6 @@ test("a pull that was still waiting for its turn was not begun; nor one that is 
   assert.equal(await first, "ErrImagePull");
   assert.deepEqual(
     calls.filter((call) => !call.startsWith("pull as") && call !== "credentials"),
-    ["begin x", "failed x"],
+    ["intent x", "failed x"],
   );
 });

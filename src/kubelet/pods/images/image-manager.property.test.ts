@@ -4,7 +4,7 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 import { ImageManager } from "./image-manager.ts";
 
 unmovedByLeaps(
-  "the pulls of an image that fail, and when a pod may try again",
+  "failing pulls of an image and their back-off",
   500_000,
   async (clock) => {
     const seen: string[] = [];

@@ -20,7 +20,7 @@ function setUp(options: Partial<ImageManagerOptions> = {}, present: string[] = [
   const specs: ImageSpecInit[] = [];
   const auths: string[] = [];
   const waits = new Map<string, string>();
-  const said: string[] = [];
+  const events: string[] = [];
   const registry = { pull: async (_image: string, _signal?: AbortSignal): Promise<void> => {} };
   const images = new ImageManager({
     images: {
@@ -43,8 +43,8 @@ function setUp(options: Partial<ImageManagerOptions> = {}, present: string[] = [
     pullsPerSecond: 0,
     pullBurst: 1,
     events: {
-      normal: (_pod, reason, message, container) => said.push(`${reason}(${container}): ${message}`),
-      warning: (_pod, reason, message, container) => said.push(`${reason}(${container})! ${message}`),
+      normal: (_pod, reason, message, container) => events.push(`${reason}(${container}): ${message}`),
+      warning: (_pod, reason, message, container) => events.push(`${reason}(${container})! ${message}`),
     },
     ...options,
   });
@@ -56,7 +56,7 @@ function setUp(options: Partial<ImageManagerOptions> = {}, present: string[] = [
       {},
       { signal: stop.signal, onPull: (wait) => waits.set(image, wait) },
     );
-  return { clock, images, store, calls, specs, auths, waits, said, registry, ensure, stop };
+  return { clock, images, store, calls, specs, auths, waits, events, registry, ensure, stop };
 }
 
 const code = (expected: string) => (error: unknown) =>
@@ -84,7 +84,7 @@ for (const [policy, present, outcome, pulls] of policyTable)
     assert.equal(calls.length, pulls);
   });
 
-test("the user that the image names comes along, also after a pull", async () => {
+test("the user of the image is returned, also after a pull", async () => {
   const { ensure } = setUp();
   assert.equal((await ensure("x:1")).user.uid, 7n);
   assert.equal((await ensure("x:1")).user.uid, 7n);
@@ -96,12 +96,12 @@ test("an image without a tag means latest", async () => {
   assert.deepEqual(calls, ["x:latest"]);
 });
 
-test("events tell what happened, and which container it is about", async () => {
-  const { ensure, said, registry, clock } = setUp();
+test("events name what happened and the container", async () => {
+  const { ensure, events, registry, clock } = setUp();
   registry.pull = async () => void (await clock.advance(1500));
   await ensure("x:1");
   await ensure("x:1");
-  assert.deepEqual(said.splice(0), [
+  assert.deepEqual(events.splice(0), [
     'Pulling(a): Pulling image "x:1"',
     'Pulled(a): Successfully pulled image "x:1" in 1.5s (1.5s including waiting). Image size: 1234 bytes.',
     'Pulled(a): Container image "x:1" already present on machine',
@@ -110,7 +110,7 @@ test("events tell what happened, and which container it is about", async () => {
   await assert.rejects(ensure("y:1"), code("ErrImagePull"));
   await assert.rejects(ensure("y:1"), code("ImagePullBackOff"));
   await assert.rejects(ensure("z:1", "Never"), code("ErrImageNeverPull"));
-  assert.deepEqual(said, [
+  assert.deepEqual(events, [
     'Pulling(a): Pulling image "y:1"',
     'Failed(a)! Failed to pull image "y:1": no route to registry',
     'BackOff(a): Back-off pulling image "y:1"',
@@ -118,24 +118,24 @@ test("events tell what happened, and which container it is about", async () => {
   ]);
 });
 
-test("events name the image as the pod does, the runtime gets the tag that is meant", async () => {
-  const { ensure, said, calls } = setUp();
+test("events name the image as in the pod, the runtime gets it with the default tag", async () => {
+  const { ensure, events, calls } = setUp();
   await ensure("x");
   assert.deepEqual(calls, ["x:latest"]);
-  assert.equal(said[0], 'Pulling(a): Pulling image "x"');
+  assert.equal(events[0], 'Pulling(a): Pulling image "x"');
 });
 
-test("the time of a pull is told without and with the wait before it", async () => {
-  const { ensure, said, registry, clock } = setUp({ parallelPulls: 1 });
+test("the duration of a pull is reported without and with waiting", async () => {
+  const { ensure, events, registry, clock } = setUp({ parallelPulls: 1 });
   registry.pull = async () => void (await clock.advance(700));
   await Promise.all([ensure("a:1"), ensure("b:1")]);
   assert.deepEqual(
-    said.filter((line) => line.startsWith("Pulled")).map((line) => /in (.*)\. Image/.exec(line)?.[1]),
+    events.filter((line) => line.startsWith("Pulled")).map((line) => /in (.*)\. Image/.exec(line)?.[1]),
     ["700ms (700ms including waiting)", "700ms (1.4s including waiting)"],
   );
 });
 
-const failureTable: [said: unknown, reason: string, message: string][] = [
+const failureTable: [error: unknown, reason: string, message: string][] = [
   [new Error("boom"), "ErrImagePull", "boom"],
   [
     new CriError("UNKNOWN", "PullImage", "RegistryUnavailable: 503 from the proxy"),
@@ -153,11 +153,11 @@ const failureTable: [said: unknown, reason: string, message: string][] = [
     "rpc error: code = NotFound desc = no such tag",
   ],
 ];
-for (const [said, reason, message] of failureTable)
-  test(`a pull that fails with "${(said as Error).message}": ${reason}, also during the back-off`, async () => {
+for (const [error, reason, message] of failureTable)
+  test(`a pull that fails with "${(error as Error).message}": ${reason}, also during the back-off`, async () => {
     const { ensure, registry } = setUp();
     registry.pull = async () => {
-      throw said;
+      throw error;
     };
     await assert.rejects(
       ensure("x:1"),
@@ -169,7 +169,7 @@ for (const [said, reason, message] of failureTable)
     });
   });
 
-test("the runtime is told the pod's annotations, and the handler where images are kept by it", async () => {
+test("the runtime gets the pod's annotations, and the handler if it stores images by handler", async () => {
   for (const [runtimeHandler, expected] of [
     [undefined, undefined],
     [() => "kata", "kata"],
@@ -208,17 +208,17 @@ const credentialTable: [
   outcome: string,
   tried: string[],
 ][] = [
-  ["none: pulled without", [], "", "ref of x:1", [""]],
-  ["the first fits: no other is tried", ["a", "b"], "a", "ref of x:1", ["a"]],
+  ["none: pulled anonymously", [], "", "ref of x:1", [""]],
+  ["the first is accepted: no other is tried", ["a", "b"], "a", "ref of x:1", ["a"]],
   ["the next is tried when one is refused", ["a", "b"], "b", "ref of x:1", ["a", "b"]],
-  ["none fits: what the registry said to each", ["a", "b"], "c", "[a refused, b refused]", ["a", "b"]],
+  ["none is accepted: the error for each", ["a", "b"], "c", "[a refused, b refused]", ["a", "b"]],
 ];
 for (const [rule, users, right, outcome, tried] of credentialTable)
   test(`credentials: ${rule}`, async () => {
-    const asked: string[] = [];
+    const lookups: string[] = [];
     const { ensure, registry, auths } = setUp({
       credentials: async (pod, image) => {
-        asked.push(`${pod.metadata.name} ${image}`);
+        lookups.push(`${pod.metadata.name} ${image}`);
         return users.map((username) => ({ username, password: "" }));
       },
     });
@@ -232,31 +232,31 @@ for (const [rule, users, right, outcome, tried] of credentialTable)
     );
     assert.equal(result, outcome);
     assert.deepEqual(auths, tried);
-    assert.deepEqual(asked, ["p x:1"]);
+    assert.deepEqual(lookups, ["p x:1"]);
   });
 
-test("credentials are not looked up for an image that is there, nor during the back-off", async () => {
-  let asked = 0;
+test("credentials are not looked up for an image that is present, nor during the back-off", async () => {
+  let lookups = 0;
   const credentials = async () => {
-    asked++;
+    lookups++;
     return [];
   };
   const { ensure, registry } = setUp({ credentials }, ["x:1"]);
   await ensure("x:1");
-  assert.equal(asked, 0);
+  assert.equal(lookups, 0);
   registry.pull = fails;
   await assert.rejects(ensure("y:1"), code("ErrImagePull"));
   await assert.rejects(ensure("y:1"), code("ImagePullBackOff"));
-  assert.equal(asked, 1);
+  assert.equal(lookups, 1);
 });
 
-test("two pods that want the same image at once pull it twice: each with its own credentials", async () => {
+test("two pods that need the same image at once pull it twice, each with its own credentials", async () => {
   const { ensure, calls } = setUp();
   await Promise.all([ensure("x:1"), ensure("x:1", "IfNotPresent", aPod({}, { uid: "other" as PodUid }))]);
   assert.deepEqual(calls, ["x:1", "x:1"]);
 });
 
-test("each wish for an image is counted, by what came of it; pulls by size", async () => {
+test("requests for images are counted by outcome, pulls by size", async () => {
   const metrics = createMetrics();
   const { ensure } = setUp({ metrics });
   await ensure("x:1");
@@ -277,7 +277,7 @@ test("each wish for an image is counted, by what came of it; pulls by size", asy
   assert.match(text, /^kubelet_image_pull_duration_seconds_count\{image_size_in_bytes="0-10MB"\} 2$/m);
 });
 
-test("a pull says what it waits for: others, the rate, the registry", async () => {
+test("a pull reports what it waits for: others, the rate, the registry", async () => {
   const { ensure, registry, clock, waits } = setUp({ parallelPulls: 1, pullsPerSecond: 1, pullBurst: 1 });
   const end = Promise.withResolvers<void>();
   registry.pull = () => end.promise;
@@ -293,30 +293,30 @@ test("a pull says what it waits for: others, the rate, the registry", async () =
   await Promise.all(all);
 });
 
-test("the image of a volume is the pod's matter, and no container's", async () => {
-  const { images, said, stop } = setUp();
+test("events for the image of a volume name no container", async () => {
+  const { images, events, stop } = setUp();
   const options = { signal: stop.signal, onPull() {} };
   await images.ensure(aPod(), { image: "i:1", imagePullPolicy: "Always" }, {}, options);
-  assert.ok(said.length > 0 && said.every((line) => line.includes("(undefined)")), said.join("\n"));
+  assert.ok(events.length > 0 && events.every((line) => line.includes("(undefined)")), events.join("\n"));
 });
 
-test("no name: InvalidImageName, and the runtime is not asked", async () => {
-  const { ensure, said } = setUp();
+test("invalid name: InvalidImageName, without a call to the runtime", async () => {
+  const { ensure, events } = setUp();
   await assert.rejects(ensure("No Name"), code("InvalidImageName"));
   assert.equal(
-    said[0],
+    events[0],
     'InspectFailed(a)! Failed to apply default image tag "No Name": couldn\'t parse image name "No Name": invalid reference format: repository name (library/No Name) must be lowercase',
   );
 });
 
-test("a runtime that cannot be asked: ImageInspectError", async () => {
+test("imageStatus fails: ImageInspectError", async () => {
   const { ensure } = setUp({
     images: { imageStatus: fails, pullImage: async () => "" },
   });
   await assert.rejects(ensure("x:1"), code("ImageInspectError"));
 });
 
-test("after a failed pull the next waits, 10 s doubling to 5 min; the last error is told again", async () => {
+test("after a failed pull the next waits, 10 s doubling to 5 min; the last error is reported again", async () => {
   const { ensure, registry, clock, calls } = setUp();
   registry.pull = fails;
   for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
@@ -334,7 +334,7 @@ test("after a failed pull the next waits, 10 s doubling to 5 min; the last error
   await ensure("x:1");
 });
 
-test("each pod waits for itself; one that is gone has no past", async () => {
+test("each pod has its own back-off, which is dropped with the pod", async () => {
   const { ensure, registry, images } = setUp();
   const other = aPod({}, { uid: "other" as PodUid });
   registry.pull = fails;
@@ -345,7 +345,7 @@ test("each pod waits for itself; one that is gone has no past", async () => {
   await assert.rejects(ensure("x:1", "IfNotPresent", other), code("ImagePullBackOff"));
 });
 
-test("a pull that is aborted is no failure of the image", async () => {
+test("an aborted pull does not count as failed", async () => {
   const { ensure, registry, stop } = setUp();
   registry.pull = (_image, signal) =>
     new Promise((_, reject) => signal?.addEventListener("abort", () => reject(abortError())));
@@ -356,7 +356,7 @@ test("a pull that is aborted is no failure of the image", async () => {
   registry.pull = async () => {};
 });
 
-test("no more pulls at once than allowed, the next when one ends", async () => {
+test("no more pulls in parallel than allowed, the next when one ends", async () => {
   const { ensure, registry, calls } = setUp();
   const ends: (() => void)[] = [];
   registry.pull = () => new Promise((resolve) => ends.push(resolve));

@@ -10,7 +10,7 @@ import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
 import { type EnsureOutcome, type ImageMetrics, imageMetrics } from "./image-metrics.ts";
 import { withDefaultTag } from "./image-name.ts";
-import { pullEnd, pullFailure } from "./pull-error.ts";
+import { pullFailure, pullOutcome } from "./pull-error.ts";
 import { type Pulled, Puller, type PullWait } from "./puller.ts";
 import type { PullRecords } from "./records/pull-records.ts";
 import type { TrackedCredential } from "./tracked-credential.ts";
@@ -18,47 +18,47 @@ import type { TrackedCredential } from "./tracked-credential.ts";
 export interface ImageManagerOptions {
   images: Pick<ImageService, "imageStatus" | "pullImage">;
   clock: Clock;
-  /** How many pulls may be under way at once. */
+  /** maxParallelImagePulls. */
   parallelPulls: number;
   pullsPerSecond: number;
   pullBurst: number;
   events: PodEvents;
-  /** What to say to the registry, in the order to try; without this, nothing. */
+  /** Credentials in the order to try; without this, pulls are anonymous. */
   credentials?: (pod: Pod, image: string, signal: AbortSignal) => Promise<readonly TrackedCredential[]>;
-  /** Which images were pulled with what. Without it (KubeletEnsureSecretPulledImages is off) every pod may use any of them. */
-  records?: Pick<PullRecords, "begin" | "pulled" | "ended" | "mustPull">;
-  /** The runtime handler to pull for, where the runtime keeps images by it. */
+  /** Which images were pulled with which credentials. Without it (KubeletEnsureSecretPulledImages is off) every pod may use all. */
+  records?: Pick<PullRecords, "recordPullIntent" | "recordImagePulled" | "recordPullEnded" | "mustPull">;
+  /** The runtime handler to pull for, if the runtime stores images by handler. */
   runtimeHandler?: (pod: Pod) => string;
   metrics?: Metrics;
 }
 
 export interface EnsureOptions {
   signal: AbortSignal;
-  /** Called each time a pull begins to wait for something, with what that is in words. */
+  /** Called each time a pull starts to wait for something, with a description of it. */
   onPull: (waitsFor: string) => void;
 }
 
-/** What an image is for: a container, or a volume of the pod, which has no name here. */
-export type ImageUser = Pick<Container, "image" | "imagePullPolicy"> & { name?: string };
+/** What needs an image: a container, or a volume of the pod, which has no name here. */
+export type ImageConsumer = Pick<Container, "image" | "imagePullPolicy"> & { name?: string };
 
-/** One request for an image: what for, in words (`asked`) and to the runtime (`spec`). */
-interface Wish extends EnsureOptions {
+/** One request for an image: as the pod names it (`requestedImage`) and for the runtime (`spec`). */
+interface ImageRequest extends EnsureOptions {
   pod: Pod;
-  container: ImageUser;
-  asked: string;
+  container: ImageConsumer;
+  requestedImage: string;
   spec: ImageSpecInit & { image: string };
   sandbox: PodSandboxConfigInit;
-  /** What to say to the registry; looked up when first asked for. */
+  /** Looked up at the first call. */
   credentials: () => Promise<readonly TrackedCredential[]>;
 }
 
-/** Makes sure that the image of a container is there before the container is created, as its pull policy says. */
+/** Ensures that the image of a container is present before the container is created, according to its pull policy. */
 export class ImageManager {
   readonly #o: ImageManagerOptions;
   readonly #puller: Puller;
   readonly #metrics: ImageMetrics;
   readonly #backoff = new Backoff({ initialMs: 10_000, maxMs: 300_000, resetMs: 600_000 });
-  /** What the last pull of an image for a pod failed with, told again while the back-off lasts. */
+  /** The last pull error by pod and image, reported again during the back-off. */
   #lastErrors = new Map<string, string>();
 
   constructor(options: ImageManagerOptions) {
@@ -67,10 +67,10 @@ export class ImageManager {
     this.#metrics = imageMetrics(options.metrics ?? createMetrics());
   }
 
-  /** Resolves with what to run. Fails with a KubeletError whose code is the reason users know. */
+  /** Resolves with the image to run. Fails with a KubeletError whose code is the reason in the container status. */
   async ensure(
     pod: Pod,
-    container: ImageUser,
+    container: ImageConsumer,
     sandbox: PodSandboxConfigInit,
     options: EnsureOptions,
   ): Promise<EnsuredImage> {
@@ -89,16 +89,16 @@ export class ImageManager {
 
   async #ensure(
     pod: Pod,
-    container: ImageUser,
+    container: ImageConsumer,
     sandbox: PodSandboxConfigInit,
     options: EnsureOptions,
     outcome: EnsureOutcome,
   ): Promise<EnsuredImage> {
     const { events, records } = this.#o;
-    const asked = container.image ?? "";
-    const named = withDefaultTag(asked);
+    const requestedImage = container.image ?? "";
+    const named = withDefaultTag(requestedImage);
     if ("problem" in named) {
-      const quoted = JSON.stringify(asked);
+      const quoted = JSON.stringify(requestedImage);
       const message = `Failed to apply default image tag ${quoted}: couldn't parse image name ${quoted}: ${named.problem}`;
       events.warning(pod, "InspectFailed", message, container.name);
       throw new KubeletError("InvalidImageName", message);
@@ -110,30 +110,30 @@ export class ImageManager {
       runtimeHandler: this.#o.runtimeHandler?.(pod),
     };
     const credentials = once(async () => (await this.#o.credentials?.(pod, image, options.signal)) ?? []);
-    const wish: Wish = { pod, container, asked, spec, sandbox, credentials, ...options };
+    const request: ImageRequest = { pod, container, requestedImage, spec, sandbox, credentials, ...options };
     if (container.imagePullPolicy !== "Always") {
-      const found = await this.#find(wish);
+      const found = await this.#find(request);
       outcome.present = found !== undefined;
-      if (found && !(await records?.mustPull({ image: asked, imageRef: found.id }, credentials))) {
+      if (found && !(await records?.mustPull({ image: requestedImage, imageRef: found.id }, credentials))) {
         outcome.pullRequired = false;
         const access = records ? " and can be accessed by the pod" : "";
-        const message = `Container image "${asked}" already present on machine${access}`;
+        const message = `Container image "${requestedImage}" already present on machine${access}`;
         events.normal(pod, "Pulled", message, container.name);
         return { ref: found.id, user: userOf(found) };
       }
       if (found) outcome.pullRequired = true;
       if (container.imagePullPolicy === "Never") {
-        // Who may not use an image is not told that it is here.
-        const message = `Container image "${asked}" is not present with pull policy of Never`;
+        // A pod that may not use an image must not learn that it is present.
+        const message = `Container image "${requestedImage}" is not present with pull policy of Never`;
         events.warning(pod, "ErrImageNeverPull", message, container.name);
         throw new KubeletError("ErrImageNeverPull", message);
       }
     }
     outcome.pullRequired = true;
-    return this.#pull(wish);
+    return this.#pull(request);
   }
 
-  async #find({ pod, container, spec, signal }: Wish): Promise<Image | undefined> {
+  async #find({ pod, container, spec, signal }: ImageRequest): Promise<Image | undefined> {
     try {
       const found = await this.#o.images.imageStatus(spec, { signal });
       return found?.id ? found : undefined;
@@ -145,70 +145,89 @@ export class ImageManager {
     }
   }
 
-  async #pull(wish: Wish): Promise<EnsuredImage> {
+  async #pull(request: ImageRequest): Promise<EnsuredImage> {
     const { clock, events } = this.#o;
-    const { pod, container, asked } = wish;
-    const key = `${pod.metadata.uid}_${asked}`;
-    this.#holdBack(wish, key);
-    const credentials = await wish.credentials();
+    const { pod, container, requestedImage } = request;
+    const key = `${pod.metadata.uid}_${requestedImage}`;
+    this.#checkBackoff(request, key);
+    const credentials = await request.credentials();
     const startedAt = clock.monotonic();
-    const { ref, credential, tookMs } = await this.#pullNow(wish, key, credentials);
+    const { ref, credential, tookMs } = await this.#pullNow(request, key, credentials);
     const withWaitMs = msSince(clock, startedAt);
     let image: Image | undefined;
     try {
-      image = await this.#find(wish);
+      image = await this.#find(request);
     } finally {
-      await this.#o.records?.pulled({ image: asked, imageRef: image?.id ?? ref }, credential);
+      await this.#o.records?.recordImagePulled(
+        { image: requestedImage, imageRef: image?.id ?? ref },
+        credential,
+      );
     }
     const size = Number(image?.size ?? 0);
     const took = `${formatDuration(Math.trunc(tookMs))} (${formatDuration(Math.trunc(withWaitMs))} including waiting)`;
     events.normal(
       pod,
       "Pulled",
-      `Successfully pulled image "${asked}" in ${took}. Image size: ${size} bytes.`,
+      `Successfully pulled image "${requestedImage}" in ${took}. Image size: ${size} bytes.`,
       container.name,
     );
     this.#metrics.pulled(size, withWaitMs / 1000);
     return { ref, user: image ? userOf(image) : {} };
   }
 
-  async #pullNow(wish: Wish, key: string, credentials: readonly TrackedCredential[]): Promise<Pulled> {
-    const { pod, container, asked, spec, sandbox, signal } = wish;
-    this.#o.events.normal(pod, "Pulling", `Pulling image "${asked}"`, container.name);
-    const onPull = (wait: PullWait) => wish.onPull(waitText(asked, wait));
-    let begun = false;
-    const begin = async () => {
-      await this.#o.records?.begin(asked);
-      begun = true;
+  async #pullNow(
+    request: ImageRequest,
+    key: string,
+    credentials: readonly TrackedCredential[],
+  ): Promise<Pulled> {
+    const { pod, container, requestedImage, spec, sandbox, signal } = request;
+    this.#o.events.normal(pod, "Pulling", `Pulling image "${requestedImage}"`, container.name);
+    const onPull = (wait: PullWait) => request.onPull(waitText(requestedImage, wait));
+    let intentRecorded = false;
+    const beforePull = async () => {
+      await this.#o.records?.recordPullIntent(requestedImage);
+      intentRecorded = true;
     };
     try {
-      const pulled = await this.#puller.pull({ image: spec, sandbox, credentials, signal, onPull, begin });
+      const pulled = await this.#puller.pull({
+        image: spec,
+        sandbox,
+        credentials,
+        signal,
+        onPull,
+        beforePull,
+      });
       this.#backoff.succeeded(key);
       this.#lastErrors.delete(key);
       return pulled;
     } catch (error) {
-      if (begun) await this.#o.records?.ended(asked, pullEnd(error));
-      throw isAbort(error) ? error : this.#failed(wish, key, error);
+      if (intentRecorded) await this.#o.records?.recordPullEnded(requestedImage, pullOutcome(error));
+      throw isAbort(error) ? error : this.#failed(request, key, error);
     }
   }
 
   /** Throws while the back-off after a failure lasts. */
-  #holdBack({ pod, container, asked }: Wish, key: string): void {
+  #checkBackoff({ pod, container, requestedImage }: ImageRequest, key: string): void {
     const readyAt = this.#backoff.readyAt(key);
     if (readyAt === undefined || readyAt <= this.#o.clock.monotonic()) return;
-    const message = `Back-off pulling image "${asked}"`;
+    const message = `Back-off pulling image "${requestedImage}"`;
     this.#o.events.normal(pod, "BackOff", message, container.name);
     const last = this.#lastErrors.get(key);
     throw new KubeletError("ImagePullBackOff", last ? `${message}: ${last}` : message, { retryAt: readyAt });
   }
 
-  #failed({ pod, container, asked }: Wish, key: string, error: unknown): KubeletError {
-    const said = messageOf(error);
-    const { reason, message } = pullFailure(asked, said);
+  #failed({ pod, container, requestedImage }: ImageRequest, key: string, error: unknown): KubeletError {
+    const text = messageOf(error);
+    const { reason, message } = pullFailure(requestedImage, text);
     this.#lastErrors.set(key, `${reason}: ${message}`);
     this.#backoff.failed(key, this.#o.clock.monotonic());
-    this.#o.events.warning(pod, "Failed", `Failed to pull image "${asked}": ${said}`, container.name);
-    // Without a time to retry: the next look, soon, finds the back-off and says so until it is over.
+    this.#o.events.warning(
+      pod,
+      "Failed",
+      `Failed to pull image "${requestedImage}": ${text}`,
+      container.name,
+    );
+    // Without retryAt: the next sync, soon, reports the back-off until it ends.
     return new KubeletError(reason, message, { cause: error });
   }
 }

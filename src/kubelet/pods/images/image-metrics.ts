@@ -3,7 +3,7 @@ import type { Metrics } from "../../../lib/base/metrics.ts";
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
 
-/** Pull times are told apart by the size of the image: "1GB-5GB" is more than 1 GiB. */
+/** Pull durations are labeled by the size of the image: "1GB-5GB" is more than 1 GiB. */
 const sizes: readonly [above: number, label: string][] = [
   [100 * GiB, "GT100GB"],
   [60 * GiB, "60GB-100GB"],
@@ -25,7 +25,7 @@ export function sizeLabel(bytes: number): string {
 
 export interface EnsureOutcome {
   policy: string;
-  /** Undefined if that was not found out. */
+  /** Undefined if not checked. */
   present?: boolean;
   pullRequired?: boolean;
 }
@@ -38,12 +38,12 @@ export interface ImageMetrics {
 export function imageMetrics(metrics: Metrics): ImageMetrics {
   const ensured = metrics.counter({
     name: "kubelet_image_manager_ensure_image_requests_total",
-    help: "How often an image was asked for before a container was made.",
+    help: "Number of ensure-image requests processed by the kubelet.",
     labels: ["pull_policy", "present_locally", "pull_required"],
   });
   const pulled = metrics.histogram({
     name: "kubelet_image_pull_duration_seconds",
-    help: "Time that pulls of images took, with the wait for their turn, in seconds.",
+    help: "Duration in seconds to pull an image, including waiting.",
     labels: ["image_size_in_bytes"],
     buckets: [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600],
   });

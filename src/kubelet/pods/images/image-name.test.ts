@@ -56,7 +56,7 @@ const table: [text: string, withTag: string | { problem: string }][] = [
   [`r.test/${"a".repeat(256)}`, { problem: "repository name must not be more than 255 characters" }],
 ];
 for (const [text, expected] of table)
-  test(`image name: ${JSON.stringify(text).slice(0, 60)} is ${typeof expected === "string" ? "one" : "none"}`, () =>
+  test(`image name: ${JSON.stringify(text).slice(0, 60)} is ${typeof expected === "string" ? "valid" : "invalid"}`, () =>
     assert.deepEqual(withDefaultTag(text), typeof expected === "string" ? { image: expected } : expected));
 
 test("an image name has a repository, a tag and a digest", () =>
@@ -65,11 +65,11 @@ test("an image name has a repository, a tag and a digest", () =>
     { name: "localhost:5000/a/b", tag: "v1", digest },
   ));
 
-test("a long bad name is refused quickly", () => {
+test("a long invalid name is rejected quickly", () => {
   const before = performance.now();
   assert.deepEqual(withDefaultTag(`${"a-".repeat(5000)}!`), { problem: invalid });
   assert.deepEqual(withDefaultTag(`${"a.".repeat(5000)}/!`), { problem: invalid });
-  assert.ok(performance.now() - before < 10_000); // backtracking would take for ever
+  assert.ok(performance.now() - before < 10_000); // backtracking would take forever
 });
 
 const repositories: [image: string, repository: string | undefined][] = [

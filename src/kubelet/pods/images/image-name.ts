@@ -1,6 +1,6 @@
 /**
- * Image references: [domain/]path[:tag][@digest]. The runtime resolves them; here they are only checked and given
- * the tag that is meant when there is none.
+ * Image references: [domain/]path[:tag][@digest]. The runtime resolves them; here they are only validated and get the
+ * default tag.
  */
 const domainPart = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
 const domain = `(?:${domainPart}(?:\\.${domainPart})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
@@ -11,8 +11,8 @@ const digest = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{
 const reference = new RegExp(
   `^(?<name>(?:(?<domain>${domain})/)?(?<path>${component}(?:/${component})*))(?::(?<tag>${tag}))?(?:@(?<digest>${digest}))?$`,
 );
-const longestPath = 255;
-/** By algorithm, how many hexadecimal digits a digest has. */
+const maxPathLength = 255;
+/** Number of hexadecimal digits of a digest, by algorithm. */
 const digestDigits = new Map([
   ["sha256", 64],
   ["sha384", 96],
@@ -25,9 +25,9 @@ export interface ImageName {
   digest?: string;
 }
 
-/** The parts of an image reference, or why it is none, in the words of the reference kubelet. */
+/** The parts of an image reference, or why it is invalid, with the messages of the reference kubelet. */
 export function parseImageName(text: string): ImageName | { problem: string } {
-  // A bare 64-digit name would be taken for an image ID.
+  // A bare 64-digit name would be read as an image ID.
   if (/^[a-f0-9]{64}$/.test(text))
     return {
       problem: `invalid repository name (${text}), cannot specify 64-byte hexadecimal strings`,
@@ -38,15 +38,15 @@ export function parseImageName(text: string): ImageName | { problem: string } {
     return { problem: `invalid reference format: repository name (${repository}) must be lowercase` };
   const full = reference.exec(`${registry}/${rest}`)?.groups;
   if (!full) return { problem: invalidFormat(`${registry}/${rest}`) };
-  if ((full.path ?? "").length > longestPath)
-    return { problem: `repository name must not be more than ${longestPath} characters` };
+  if ((full.path ?? "").length > maxPathLength)
+    return { problem: `repository name must not be more than ${maxPathLength} characters` };
   const problem = full.digest === undefined ? undefined : digestProblem(full.digest);
   if (problem) return { problem };
   const name = reference.exec(text)?.groups?.name ?? text;
   return { name, tag: full.tag, digest: full.digest };
 }
 
-/** What is no reference as it is may be one in lower case: its registry is then what is wrong. */
+/** An invalid reference that is valid in lower case has upper case in its repository name. */
 function invalidFormat(text: string): string {
   return reference.test(text.toLowerCase())
     ? "repository name must be lowercase"
@@ -64,7 +64,7 @@ function digestProblem(text: string): string | undefined {
   return /^[a-f0-9]+$/.test(encoded) ? undefined : "invalid checksum digest format";
 }
 
-/** The reference with the tag "latest" where neither tag nor digest is given. */
+/** The reference with the tag "latest" if it has neither tag nor digest. */
 export function withDefaultTag(text: string): { image: string } | { problem: string } {
   const parsed = parseImageName(text);
   if ("problem" in parsed) return parsed;
@@ -79,7 +79,7 @@ export function repositoryOf(text: string): string | undefined {
   return `${registry}/${rest}`;
 }
 
-/** The registry that is meant, and the rest with all that is left out for it. */
+/** The registry and the full path in it, with the defaults of Docker Hub. */
 function splitRegistry(text: string): { registry: string; rest: string } {
   const slash = text.indexOf("/");
   const first = text.slice(0, Math.max(slash, 0));

@@ -18,7 +18,7 @@ const keys: [location: string, key: string][] = [
 for (const [location, key] of keys)
   test(`credentials for ${location} are those of ${key}`, () => assert.equal(registryKey(location), key));
 
-const matches: [pattern: string, repository: string, fits: boolean][] = [
+const matches: [pattern: string, repository: string, matches: boolean][] = [
   ["r.io", "r.io/app", true],
   ["r.io", "other.io/app", false],
   ["r.io/team", "r.io/team/app", true],
@@ -41,26 +41,31 @@ const matches: [pattern: string, repository: string, fits: boolean][] = [
   ["[::1]:5000", "[::1]:5000/app", true],
   ["rXio", "r.io/app", false],
 ];
-for (const [pattern, repository, fits] of matches)
-  test(`${pattern} ${fits ? "fits" : "does not fit"} ${repository}`, () =>
-    assert.equal(registryMatches(pattern, repository), fits));
+for (const [pattern, repository, expected] of matches)
+  test(`${pattern} ${expected ? "matches" : "does not match"} ${repository}`, () =>
+    assert.equal(registryMatches(pattern, repository), expected));
 
 function keyring(...configs: Record<string, string>[]): Keyring {
   const ring = new Keyring();
   for (const config of configs)
-    ring.add(Object.entries(config).map(([place, username]) => [place, { username, password: "" }]));
+    ring.add(Object.entries(config).map(([registry, username]) => [registry, { username, password: "" }]));
   return ring;
 }
 const lookups: [rule: string, ring: Keyring, repository: string, users: string[]][] = [
-  ["nothing known", keyring(), "r.io/app", []],
+  ["no credentials", keyring(), "r.io/app", []],
   ["longer paths first", keyring({ "r.io": "host", "r.io/team": "team" }), "r.io/team/app", ["team", "host"]],
-  ["all of one place, as added", keyring({ "r.io": "a" }, { "https://r.io/v2/": "b" }), "r.io/x", ["a", "b"]],
+  [
+    "all of one registry, as added",
+    keyring({ "r.io": "a" }, { "https://r.io/v2/": "b" }),
+    "r.io/x",
+    ["a", "b"],
+  ],
   ["the default registry", keyring({ "https://index.docker.io/v1/": "hub" }), "docker.io/library/x", ["hub"]],
   ["named docker.io", keyring({ "docker.io": "own", "index.docker.io": "hub" }), "docker.io/x/y", ["own"]],
   ["not for others", keyring({ "https://index.docker.io/v1/": "hub" }), "r.io/x", []],
 ];
 for (const [rule, ring, repository, users] of lookups)
-  test(`what to try for ${repository}: ${rule}`, () =>
+  test(`credentials to try for ${repository}: ${rule}`, () =>
     assert.deepEqual(
       ring.lookup(repository).map((c) => c.username),
       users,

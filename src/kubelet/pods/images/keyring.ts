@@ -8,7 +8,7 @@ const defaultRegistry = "index.docker.io";
 export class Keyring {
   #credentials = new Map<string, TrackedCredential[]>();
 
-  /** Without a source: of the node, for every pod. */
+  /** Credentials without a source belong to the node and are for every pod. */
   add(config: DockerConfig, source?: CredentialSource): void {
     for (const [registry, entry] of config) {
       const credential = source ? { ...entry, source } : entry;
@@ -19,7 +19,7 @@ export class Keyring {
     }
   }
 
-  /** Those that fit a repository ("quay.io/team/app"), in the order to try them: of longer paths first. */
+  /** The credentials that match a repository ("quay.io/team/app"), in the order to try them: longer paths first. */
   lookup(repository: string): TrackedCredential[] {
     const keys = [...this.#credentials.keys()].sort((a, b) => (a < b ? 1 : -1));
     const found = keys

@@ -7,7 +7,7 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { NodeDockerConfig, searchPath } from "./node-docker-config.ts";
 
-test("newer files come first, wherever they are", () => {
+test("files of the newer format come first", () => {
   const paths = searchPath({ rootDir: "/root-dir", workingDir: "/cwd", homeDir: "/home/x" }).map(
     (f) => f.path,
   );
@@ -42,7 +42,7 @@ function setUp(t: { after: (work: () => void) => void }) {
   return { clock, warned, write, users, at };
 }
 
-test("the first file that can be read is used, alone; a broken one is named and skipped", async (t) => {
+test("only the first valid file is used; an invalid one is logged and skipped", async (t) => {
   const { users, write, warned, at } = setUp(t);
   write("root/config.json", []);
   write("home/.docker/config.json", { auths: { "r.io": { username: "home" } } });
@@ -51,7 +51,7 @@ test("the first file that can be read is used, alone; a broken one is named and 
   assert.deepEqual(warned, [at("root/config.json")]);
 });
 
-test("the older form is used where there is no newer", async (t) => {
+test("the older format is used if there is no newer file", async (t) => {
   const { users, write } = setUp(t);
   write("cwd/.dockercfg", { "r.io": { username: "older" } });
   assert.deepEqual(await users(), ["older"]);

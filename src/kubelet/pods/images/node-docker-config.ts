@@ -16,7 +16,7 @@ export interface NodeDockerConfigOptions {
   logger: Logger;
 }
 
-/** The node's own registry credentials, good for every pod: the first file that can be read. */
+/** The node's registry credentials, for every pod: from the first file that can be read. */
 export class NodeDockerConfig {
   readonly #o: NodeDockerConfigOptions;
   #cached: { config: DockerConfig; until: MonotonicTime } | undefined;
@@ -48,7 +48,7 @@ export class NodeDockerConfig {
   }
 }
 
-/** Newer files first, wherever they are. */
+/** Files of the newer format first, in all directories. */
 export function searchPath(o: { rootDir: string; workingDir: string; homeDir: string }) {
   const newer = [o.rootDir, o.workingDir, join(o.homeDir, ".docker"), "/.docker"];
   const older = [o.rootDir, o.workingDir, o.homeDir, "/"];

@@ -21,7 +21,7 @@ const secrets: Record<string, PullSecret> = {
 };
 
 function setUp(node: DockerConfig = []) {
-  const said: string[] = [];
+  const events: string[] = [];
   const credentials = new PullCredentials({
     secret: async (namespace, name) => {
       assert.equal(namespace, "default");
@@ -29,7 +29,7 @@ function setUp(node: DockerConfig = []) {
       return secrets[name];
     },
     node: { read: async () => node },
-    events: { normal: () => {}, warning: (_pod, reason, message) => said.push(`${reason}: ${message}`) },
+    events: { normal: () => {}, warning: (_pod, reason, message) => events.push(`${reason}: ${message}`) },
   });
   const users = async (image: string, ...names: string[]) => {
     const pod = aPod({ imagePullSecrets: names.map((name) => ({ name })) });
@@ -37,7 +37,7 @@ function setUp(node: DockerConfig = []) {
       (auth) => `${auth.username} ${auth.password}`,
     );
   };
-  return { users, said };
+  return { users, events };
 }
 
 const node: DockerConfig = [
@@ -46,27 +46,27 @@ const node: DockerConfig = [
 ];
 
 const table: [rule: string, image: string, secrets: string[], users: string[]][] = [
-  ["no secrets: the node's own", "r.io/app:1", [], ["node n"]],
-  ["the pod's come before the node's", "r.io/app:1", ["newer"], ["newer newer's", "node n"]],
+  ["no secrets: those of the node", "r.io/app:1", [], ["node n"]],
+  ["those of the pod before those of the node", "r.io/app:1", ["newer"], ["newer newer's", "node n"]],
   [
-    "both forms, longer paths first",
+    "both formats, longer paths first",
     "r.io/team/app",
     ["newer", "older"],
     ["older older's", "newer newer's", "node n"],
   ],
-  ["other types and empty ones give nothing", "r.io/app:1", ["opaque", "empty"], ["node n"]],
-  ["an image without a registry is of the default one", "app", ["newer"], ["hub h"]],
-  ["nothing fits", "other.io/app:1", ["newer"], []],
-  ["a name that is empty is no secret", "r.io/app:1", [""], ["node n"]],
+  ["other types and empty secrets are ignored", "r.io/app:1", ["opaque", "empty"], ["node n"]],
+  ["an image without a registry is in the default one", "app", ["newer"], ["hub h"]],
+  ["nothing matches", "other.io/app:1", ["newer"], []],
+  ["an empty name is ignored", "r.io/app:1", [""], ["node n"]],
 ];
 for (const [rule, image, names, expected] of table)
   test(`${image} with secrets [${names}]: ${rule}`, async () => {
-    const { users, said } = setUp(node);
+    const { users, events } = setUp(node);
     assert.deepEqual(await users(image, ...names), expected);
-    assert.deepEqual(said, []);
+    assert.deepEqual(events, []);
   });
 
-test("each credential says where it comes from; those of programs come last", async () => {
+test("each credential has its source; those of plugins come last", async () => {
   const credentials = new PullCredentials({
     secret: async () => ({ ...secrets.newer, metadata: { uid: "u1" } }),
     node: { read: async () => node },
@@ -93,15 +93,15 @@ test("each credential says where it comes from; those of programs come last", as
   );
 });
 
-test("secrets that cannot be had are named in an event, and the others are used", async () => {
-  const { users, said } = setUp();
+test("secrets that cannot be retrieved are named in an event, and the others are used", async () => {
+  const { users, events } = setUp();
   assert.deepEqual(await users("r.io/app", "none", "newer", "locked"), ["newer newer's"]);
-  assert.deepEqual(said, [
+  assert.deepEqual(events, [
     "FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (none, locked); attempting to pull the image may not succeed.",
   ]);
 });
 
-test("a secret that cannot be read fails the pull, and is named", async () => {
+test("an invalid secret fails the pull, and is named in the error", async () => {
   const { users } = setUp();
   await assert.rejects(users("r.io/app", "broken"), (error) => {
     assert.ok(error instanceof KubeletError && error.code === "ErrImagePull");

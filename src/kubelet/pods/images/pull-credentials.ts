@@ -6,7 +6,7 @@ import { repositoryOf } from "./image-name.ts";
 import { Keyring } from "./keyring.ts";
 import type { CredentialSource, TrackedCredential } from "./tracked-credential.ts";
 
-/** What pulling needs of a secret; values are base64, as the API sends them. */
+/** The fields of a pull secret; values are base64, as the API sends them. */
 export interface PullSecret {
   metadata?: { readonly uid?: string };
   type?: string;
@@ -14,20 +14,20 @@ export interface PullSecret {
 }
 
 export interface PullCredentialsOptions {
-  /** Undefined if there is no such secret, or no way to ask for it. */
+  /** Undefined if there is no such secret, or no source of secrets. */
   secret: (namespace: string, name: string, signal: AbortSignal) => Promise<PullSecret | undefined>;
   node: { read(): Promise<DockerConfig> };
-  /** The node's credential programs, if it has any. */
+  /** The node's credential provider plugins, if it has any. */
   providers?: { lookup(pod: Pod, repository: string, signal?: AbortSignal): Promise<TrackedCredential[]> };
   events: PodEvents;
 }
 
-const forms = [
+const formats = [
   { type: "kubernetes.io/dockerconfigjson", key: ".dockerconfigjson", parse: parseDockerConfigJson },
   { type: "kubernetes.io/dockercfg", key: ".dockercfg", parse: parseDockerCfg },
 ];
 
-/** What to say to a registry when a pod pulls: what the pod's secrets give, then the node's own, then what programs give. */
+/** The credentials for a pull of a pod: of the pod's secrets, then of the node, then of credential provider plugins. */
 export class PullCredentials {
   readonly #o: PullCredentialsOptions;
 
@@ -35,15 +35,15 @@ export class PullCredentials {
     this.#o = options;
   }
 
-  /** The credentials to try, in this order. None means: pull without. */
+  /** The credentials to try, in this order. None means: pull anonymously. */
   async credentials(pod: Pod, image: string, signal: AbortSignal): Promise<TrackedCredential[]> {
     const repository = repositoryOf(image);
     if (!repository) return [];
     const ofPod = await this.#ofSecrets(pod, signal);
     const ofNode = new Keyring();
     ofNode.add(await this.#o.node.read());
-    const ofPrograms = (await this.#o.providers?.lookup(pod, repository, signal)) ?? [];
-    return [...ofPod.lookup(repository), ...ofNode.lookup(repository), ...ofPrograms];
+    const ofPlugins = (await this.#o.providers?.lookup(pod, repository, signal)) ?? [];
+    return [...ofPod.lookup(repository), ...ofNode.lookup(repository), ...ofPlugins];
   }
 
   async #ofSecrets(pod: Pod, signal: AbortSignal): Promise<Keyring> {
@@ -73,9 +73,9 @@ export class PullCredentials {
   }
 }
 
-/** Secrets of other types are not ours to read. */
+/** Secrets of other types are ignored. */
 function configOf(secret: PullSecret, name: string): DockerConfig[] {
-  for (const { type, key, parse } of forms) {
+  for (const { type, key, parse } of formats) {
     const data = secret.data?.[key];
     if (secret.type !== type || !data) continue;
     try {

@@ -6,13 +6,13 @@ import type { ImageService, ImageSpecInit, PodSandboxConfigInit } from "../../..
 import { pullErrorText } from "./pull-error.ts";
 import type { TrackedCredential } from "./tracked-credential.ts";
 
-/** What a pull waits for: others before it, the allowed rate, or the registry. */
+/** What a pull waits for: other pulls, the rate limit, or the registry. */
 export type PullWait = "queue" | "rate" | "pull";
 
 export interface PullerOptions {
   images: Pick<ImageService, "pullImage">;
   clock: Clock;
-  /** How many pulls may be under way at once; 1 is one after the other, in the order they came. */
+  /** Maximum of parallel pulls; 1 is one after the other, in the order of the requests. */
   parallelPulls: number;
   pullsPerSecond: number;
   pullBurst: number;
@@ -21,23 +21,23 @@ export interface PullerOptions {
 export interface PullRequest {
   image: ImageSpecInit;
   sandbox: PodSandboxConfigInit;
-  /** Tried in this order; without any, the runtime pulls without. */
+  /** Tried in this order; without any, the runtime pulls anonymously. */
   credentials: readonly TrackedCredential[];
   signal: AbortSignal;
   onPull: (waitsFor: PullWait) => void;
-  /** Called before the runtime is asked. */
-  begin?: () => Promise<void>;
+  /** Called before the runtime is called. */
+  beforePull?: () => Promise<void>;
 }
 
 export interface Pulled {
   ref: string;
-  /** The one that was let in, if there were any. */
+  /** The one that was accepted, if there were any. */
   credential: TrackedCredential | undefined;
-  /** How long the registry and the runtime took, without the wait before. */
+  /** Without waiting. */
   tookMs: number;
 }
 
-/** Passes pulls on to the runtime, no more at once and no faster than allowed. */
+/** Calls the runtime to pull, within the limits of parallel pulls and pull rate. */
 export class Puller {
   readonly #o: PullerOptions;
   readonly #gate: ConcurrencyGate;
@@ -57,7 +57,7 @@ export class Puller {
         onPull("rate");
         await this.#rate.take(signal);
         onPull("pull");
-        await request.begin?.();
+        await request.beforePull?.();
         const startedAt = this.#o.clock.monotonic();
         const pulled = await this.#try(request);
         return { ...pulled, tookMs: msSince(this.#o.clock, startedAt) };

@@ -1,14 +1,14 @@
 /**
- * True if credentials for `pattern` (a host, perhaps with a port and the begin of a path) are meant for `target`. Each
- * part of the host may have wildcards, which do not reach over a dot; port and path have none.
+ * True if credentials for `pattern` (a host, perhaps with a port and a path prefix) apply to `target`. Each label of the
+ * host may have wildcards, which do not match a dot; port and path have none.
  */
 export function registryMatches(pattern: string, target: string): boolean {
-  const [want, have] = [locationOf(pattern), locationOf(target)];
+  const [expected, actual] = [locationOf(pattern), locationOf(target)];
   return (
-    want.port === have.port &&
-    want.parts.length === have.parts.length &&
-    have.path.startsWith(want.path) &&
-    want.parts.every((part, i) => globMatches(part, have.parts[i]!))
+    expected.port === actual.port &&
+    expected.parts.length === actual.parts.length &&
+    actual.path.startsWith(expected.path) &&
+    expected.parts.every((part, i) => globMatches(part, actual.parts[i]!))
   );
 }
 
@@ -21,10 +21,10 @@ export function registryKey(location: string): string {
 
 function locationOf(text: string) {
   const slash = text.indexOf("/");
-  const place = slash < 0 ? text : text.slice(0, slash);
+  const authority = slash < 0 ? text : text.slice(0, slash);
   const path = slash < 0 ? "" : text.slice(slash);
-  const [, host = place, port = ""] = /^(\[[^\]]*\]|[^:]*):([^:]*)$/.exec(place) ?? [];
-  // The brackets of an IPv6 address are no set of characters.
+  const [, host = authority, port = ""] = /^(\[[^\]]*\]|[^:]*):([^:]*)$/.exec(authority) ?? [];
+  // The brackets of an IPv6 address are not a character class.
   const bare = /^\[(.*:.*)\]$/.exec(host)?.[1] ?? host;
   return { parts: bare.split("."), port, path };
 }
@@ -34,7 +34,7 @@ function globMatches(pattern: string, text: string): boolean {
   return source !== undefined && new RegExp(`^${source}$`, "s").test(text);
 }
 
-/** Undefined if the pattern is broken: such a one matches nothing. */
+/** Undefined if the pattern is malformed and matches nothing. */
 function regexOf(pattern: string): string | undefined {
   const token = /\*|\?|\[(\^?)((?:\\.|[^\\\]])+)\]|\\(.)|([^*?[\\])/gsy;
   let source = "";

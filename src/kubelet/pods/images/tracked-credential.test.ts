@@ -7,14 +7,14 @@ import { credentialHash } from "./tracked-credential.ts";
 const table: [rule: string, credential: Credential, text: string][] = [
   ["name and password", { username: "u", password: "p" }, '{"username":"u","password":"p"}'],
   [
-    "with an address",
+    "with an email",
     { username: "u", password: "p", email: "e" },
     '{"username":"u","password":"p","email":"e"}',
   ],
-  ["what is empty is left out", { username: "", password: "p", email: "" }, '{"password":"p"}'],
+  ["empty fields are omitted", { username: "", password: "p", email: "" }, '{"password":"p"}'],
   ["nothing", { username: "", password: "" }, "{}"],
   [
-    "what is special in HTML is escaped",
+    "HTML characters are escaped",
     { username: "a&b", password: "<\u2028>é\n" },
     '{"username":"a\\u0026b","password":"\\u003c\\u2028\\u003eé\\n"}',
   ],

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Credential } from "./docker-config.ts";
 
-/** Which API object a credential comes from. */
+/** The API object that a credential comes from. */
 export interface CredentialSource {
   readonly kind: "secret" | "serviceAccount";
   readonly uid: string;
@@ -9,12 +9,12 @@ export interface CredentialSource {
   readonly name: string;
 }
 
-/** A credential of a pod's own, or, without a source, one that every pod of the node may use. */
+/** A credential of a pod or, without a source, one that every pod of the node may use. */
 export interface TrackedCredential extends Credential {
   readonly source?: CredentialSource;
 }
 
-/** Recognizes a credential without keeping it. The same as other kubelets write: records outlive the program. */
+/** Identifies a credential in records. Equal to upstream's, so that records stay valid when kubelets are swapped. */
 export function credentialHash({ username, password, email }: Credential): string {
   const fields = {
     username: username || undefined,
@@ -24,7 +24,7 @@ export function credentialHash({ username, password, email }: Credential): strin
   return createHash("sha256").update(goJson(fields)).digest("hex");
 }
 
-/** JSON as Go's encoder writes it: with what HTML would take for a tag escaped. */
+/** JSON as Go's encoder writes it, with HTML characters escaped. */
 function goJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,

@@ -5,6 +5,7 @@ import type { Pod } from "../../../../lib/model/pod.ts";
 import type { DockerConfig } from "../docker-config.ts";
 import { registryMatches } from "../registry-match.ts";
 import type { CredentialSource } from "../tracked-credential.ts";
+import { execPlugin, type PluginRun } from "./exec-plugin.ts";
 import type { ProviderConfig, TokenAttributes } from "./load-providers.ts";
 import { ProviderCache } from "./provider-cache.ts";
 import {
@@ -14,7 +15,6 @@ import {
   type ProviderResponse,
 } from "./provider-exchange.ts";
 import type { ProviderMetrics } from "./provider-metrics.ts";
-import { type ProgramRun, runProgram } from "./run-program.ts";
 import type { TokenSource } from "./token-source.ts";
 
 export interface CredentialProviderOptions {
@@ -23,16 +23,16 @@ export interface CredentialProviderOptions {
   tokens: TokenSource | undefined;
   metrics: ProviderMetrics;
   environment: () => Readonly<Record<string, string | undefined>>;
-  run?: (run: ProgramRun) => Promise<string>;
+  run?: (run: PluginRun) => Promise<string>;
 }
 
-export interface Provided {
+export interface ProvidedCredentials {
   readonly auth: DockerConfig;
-  /** The service account that the program was told of, if it was. */
+  /** The service account that was passed to the plugin, if any. */
   readonly source?: CredentialSource;
 }
 
-/** In whose name a program is asked. */
+/** The service account that a plugin is executed for. */
 interface Account {
   readonly source: CredentialSource;
   readonly token: string;
@@ -40,13 +40,13 @@ interface Account {
 }
 
 const timeoutMs = 60_000;
-const nothing: Provided = { auth: [] };
+const noCredentials: ProvidedCredentials = { auth: [] };
 
-/** One program that knows credentials for some images. */
+/** One credential provider plugin. */
 export class CredentialProvider {
   readonly #o: CredentialProviderOptions;
   readonly #cache: ProviderCache;
-  /** Runs that are under way, by what they were asked. */
+  /** Executions in progress, by request. */
   readonly #running = new Map<string, Promise<ProviderResponse>>();
 
   constructor(options: CredentialProviderOptions) {
@@ -58,109 +58,115 @@ export class CredentialProvider {
     return this.#o.config.name;
   }
 
-  /** What it knows for a repository ("quay.io/team/app"). Fails if the program, or the way to ask it, does. */
-  async provide(pod: Pod, repository: string): Promise<Provided> {
+  /** The credentials for a repository ("quay.io/team/app"). Fails if the plugin or the service account token does. */
+  async provide(pod: Pod, repository: string): Promise<ProvidedCredentials> {
     const { matchImages, tokens } = this.#o.config;
-    if (!matchImages.some((pattern) => registryMatches(pattern, repository))) return nothing;
+    if (!matchImages.some((pattern) => registryMatches(pattern, repository))) return noCredentials;
     const account = tokens ? await this.#account(pod, tokens) : "none";
-    if (account === "unfit") return nothing;
+    if (account === "ineligible") return noCredentials;
     if (account === "none") return { auth: await this.#auth({ image: repository }, "") };
     const { token, annotations, source } = account;
-    const asked = { image: repository, token, annotations };
-    return { auth: await this.#auth(asked, holderOf(account, tokens)), source };
+    const request = { image: repository, token, annotations };
+    return { auth: await this.#auth(request, cacheHolderOf(account, tokens)), source };
   }
 
-  /** "none": asked without one; "unfit": not asked for this pod. */
-  async #account(pod: Pod, wanted: TokenAttributes): Promise<Account | "none" | "unfit"> {
+  /** "none": executed without one; "ineligible": not executed for this pod. */
+  async #account(pod: Pod, attributes: TokenAttributes): Promise<Account | "none" | "ineligible"> {
     const { namespace, name: podName, uid: podUid } = pod.metadata;
     const name = pod.spec.serviceAccountName ?? "";
-    if (name === "") return wanted.requireServiceAccount ? "unfit" : "none";
+    if (name === "") return attributes.requireServiceAccount ? "ineligible" : "none";
     const { tokens } = this.#o;
     if (!tokens)
       throw new KubeletError("CredentialProvider", "failed to get service account: no API server is known");
-    const facts = await tokens.serviceAccount(namespace, name).catch((error) => {
+    const account = await tokens.serviceAccount(namespace, name).catch((error) => {
       throw new KubeletError("CredentialProvider", `failed to get service account: ${messageOf(error)}`, {
         cause: error,
       });
     });
-    // By such an annotation a workload may say that it wants this at all.
-    if (wanted.requiredAnnotations.some((key) => facts.annotations?.[key] === undefined)) return "unfit";
-    const keys = [...wanted.requiredAnnotations, ...wanted.optionalAnnotations];
+    // Workloads opt in by such an annotation.
+    if (attributes.requiredAnnotations.some((key) => account.annotations?.[key] === undefined))
+      return "ineligible";
+    const keys = [...attributes.requiredAnnotations, ...attributes.optionalAnnotations];
     const annotations: Record<string, string> = {};
     for (const key of keys.toSorted((a, b) => (a < b ? -1 : 1))) {
-      const value = facts.annotations?.[key];
+      const value = account.annotations?.[key];
       if (value !== undefined) annotations[key] = value;
     }
-    const question = {
+    const request = {
       namespace,
       serviceAccount: name,
-      serviceAccountUid: facts.uid,
-      audience: wanted.audience,
+      serviceAccountUid: account.uid,
+      audience: attributes.audience,
       pod: { uid: podUid, name: podName, namespace },
     };
-    const token = await tokens.token(question).catch((error) => {
+    const token = await tokens.token(request).catch((error) => {
       throw new KubeletError(
         "CredentialProvider",
         `failed to get service account token: ${messageOf(error)}`,
         { cause: error },
       );
     });
-    return { source: { kind: "serviceAccount", uid: facts.uid, namespace, name }, token, annotations };
+    return { source: { kind: "serviceAccount", uid: account.uid, namespace, name }, token, annotations };
   }
 
-  async #auth(asked: ProviderRequest, holder: string): Promise<DockerConfig> {
-    const kept = this.#cache.get(asked.image, holder);
-    if (kept) return kept;
+  async #auth(request: ProviderRequest, holder: string): Promise<DockerConfig> {
+    const cached = this.#cache.get(request.image, holder);
+    if (cached) return cached;
     const { config } = this.#o;
-    const { cacheKeyType, cacheMs, auth } = await this.#once(asked);
+    const { cacheKeyType, cacheMs, auth } = await this.#once(request);
     if (
-      asked.token &&
+      request.token &&
       config.tokens?.cacheType !== "Token" &&
-      auth.some(([, { password }]) => password === asked.token)
+      auth.some(([, { password }]) => password === request.token)
     )
       throw new KubeletError(
         "CredentialProvider",
         "credential provider plugin returned the service account token as the password which is not allowed when service account cache type is not set to 'Token'",
       );
     const forMs = cacheMs ?? config.defaultCacheMs;
-    if (forMs !== 0) this.#cache.put(cacheKeyType, asked.image, holder, auth, forMs);
+    if (forMs !== 0) this.#cache.set(cacheKeyType, request.image, holder, auth, forMs);
     return auth;
   }
 
-  /** Those who ask the same at the same time share one run. */
-  #once(asked: ProviderRequest): Promise<ProviderResponse> {
-    const key = JSON.stringify([asked.image, asked.token, asked.annotations]);
+  /** Equal requests at the same time share one execution. */
+  #once(request: ProviderRequest): Promise<ProviderResponse> {
+    const key = JSON.stringify([request.image, request.token, request.annotations]);
     const running = this.#running.get(key);
     if (running) return running;
-    const run = this.#run(asked).finally(() => this.#running.delete(key));
+    const run = this.#run(request).finally(() => this.#running.delete(key));
     this.#running.set(key, run);
     return run;
   }
 
-  async #run(asked: ProviderRequest): Promise<ProviderResponse> {
-    const { config, clock, metrics, environment, run = runProgram } = this.#o;
+  async #run(request: ProviderRequest): Promise<ProviderResponse> {
+    const { config, clock, metrics, environment, run = execPlugin } = this.#o;
     const { name, path, args, apiVersion } = config;
     const env = { ...environment() };
     for (const variable of config.env) env[variable.name] = variable.value;
     const startedAt = clock.monotonic();
-    const note = (failed: boolean) => metrics.ran(name, msSince(clock, startedAt) / 1000, failed);
+    const record = (failed: boolean) => metrics.ran(name, msSince(clock, startedAt) / 1000, failed);
     let output: string;
     try {
-      output = await run({ path, args, env, input: encodeRequest(apiVersion, asked), clock, timeoutMs });
+      output = await run({ path, args, env, input: encodeRequest(apiVersion, request), clock, timeoutMs });
     } catch (error) {
-      note(true);
-      const said = asked.token ? messageOf(error).replaceAll(asked.token, "[token]") : messageOf(error);
-      const what = `error execing credential provider plugin ${name} for image ${asked.image}`;
-      throw new KubeletError("CredentialProvider", `${what}: ${said}`);
+      record(true);
+      const message = request.token
+        ? messageOf(error).replaceAll(request.token, "[token]")
+        : messageOf(error);
+      const what = `error execing credential provider plugin ${name} for image ${request.image}`;
+      throw new KubeletError("CredentialProvider", `${what}: ${message}`);
     }
-    note(false);
+    record(false);
     return decodeResponse(apiVersion, output);
   }
 }
 
-/** For whom an answer is good: a service account as it is now, or one token of it. */
-function holderOf({ source, token, annotations }: Account, wanted: TokenAttributes | undefined): string {
+/** Whom a response is cached for: a service account with its annotations, or one of its tokens. */
+function cacheHolderOf(
+  { source, token, annotations }: Account,
+  attributes: TokenAttributes | undefined,
+): string {
   const { namespace, name, uid } = source;
-  const hash = wanted?.cacheType === "Token" ? createHash("sha256").update(token).digest("hex") : "";
+  const hash = attributes?.cacheType === "Token" ? createHash("sha256").update(token).digest("hex") : "";
   return JSON.stringify([namespace, name, uid, annotations, hash]);
 }

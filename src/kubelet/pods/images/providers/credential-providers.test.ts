@@ -7,9 +7,9 @@ import { metricValues } from "../../../../lib/base/fixtures.ts";
 import { type Logger, silentLogger } from "../../../../lib/base/logger.ts";
 import { createMetrics } from "../../../../lib/base/metrics.ts";
 import { CredentialProviders } from "./credential-providers.ts";
+import type { PluginRun } from "./exec-plugin.ts";
 import type { ProviderConfig, TokenAttributes } from "./load-providers.ts";
-import type { ProgramRun } from "./run-program.ts";
-import type { TokenQuestion, TokenSource } from "./token-source.ts";
+import type { TokenRequest, TokenSource } from "./token-source.ts";
 
 const apiVersion = "credentialprovider.kubelet.k8s.io/v1";
 const config = (more: Partial<ProviderConfig> = {}): ProviderConfig => ({
@@ -23,7 +23,7 @@ const config = (more: Partial<ProviderConfig> = {}): ProviderConfig => ({
   tokens: undefined,
   ...more,
 });
-const answer = (more: object = {}) =>
+const response = (more: object = {}) =>
   JSON.stringify({
     kind: "CredentialProviderResponse",
     apiVersion,
@@ -34,13 +34,13 @@ const answer = (more: object = {}) =>
 
 function setUp(
   configs: ProviderConfig[],
-  more: { tokens?: TokenSource; answer?: (run: ProgramRun) => string | Promise<string>; env?: object } = {},
+  more: { tokens?: TokenSource; response?: (run: PluginRun) => string | Promise<string>; env?: object } = {},
 ) {
   const clock = new FakeClock();
-  const runs: ProgramRun[] = [];
+  const runs: PluginRun[] = [];
   const lines: string[] = [];
-  const note = (...words: unknown[]) => void lines.push(JSON.stringify(words));
-  const logger: Logger = { ...silentLogger, error: note, warn: note, info: note, debug: note };
+  const log = (...args: unknown[]) => void lines.push(JSON.stringify(args));
+  const logger: Logger = { ...silentLogger, error: log, warn: log, info: log, debug: log };
   const metrics = createMetrics();
   const providers = new CredentialProviders({
     loaded: { providers: configs, hash: "sha256:1" },
@@ -51,7 +51,7 @@ function setUp(
     environment: () => ({ PATH: "/bin", ...more.env }),
     run: async (run) => {
       runs.push(run);
-      return (more.answer ?? (() => answer()))(run);
+      return (more.response ?? (() => response()))(run);
     },
   });
   const users = async (image: string, pod = aPod()) =>
@@ -59,7 +59,7 @@ function setUp(
   return { clock, runs, lines, metrics, providers, users };
 }
 
-const matches: [pattern: string, image: string, fits: boolean][] = [
+const matches: [pattern: string, image: string, matches: boolean][] = [
   ["r.io", "r.io/app", true],
   ["*.r.io", "eu.r.io/app", true],
   ["*.r.io", "r.io/app", false],
@@ -67,14 +67,14 @@ const matches: [pattern: string, image: string, fits: boolean][] = [
   ["r.io:5000/team", "r.io/team/app", false],
   ["r.io/team", "r.io/other/app", false],
 ];
-for (const [pattern, image, fits] of matches)
-  test(`a program for ${pattern} is ${fits ? "" : "not "}asked about ${image}`, async () => {
+for (const [pattern, image, expected] of matches)
+  test(`a plugin for ${pattern} is ${expected ? "" : "not "}executed for ${image}`, async () => {
     const { runs, users } = setUp([config({ matchImages: ["other.io", pattern] })]);
     await users(image);
-    assert.equal(runs.length, fits ? 1 : 0);
+    assert.equal(runs.length, expected ? 1 : 0);
   });
 
-test("a program is told the image, with its arguments, and with its variables over the node's", async () => {
+test("a plugin gets the image, its arguments, and its variables in addition to the node's", async () => {
   const env = [{ name: "PATH", value: "/opt" }, { name: "A", value: "b" }]; // biome-ignore format: one line
   const { runs, users } = setUp([config({ args: ["-x"], env })], { env: { HOME: "/root" } });
   assert.deepEqual(await users("r.io/app"), ["u"]);
@@ -103,16 +103,16 @@ const cacheTable: [
   ["Global: for all", { cacheKeyType: "Global" }, 60_000, "r2.io/app", 0, 1],
   ["as long as configured", {}, 60_000, "r.io/app", 60_000, 1],
   ["not longer than configured", {}, 60_000, "r.io/app", 60_001, 2],
-  ["as long as the answer says", { cacheDuration: "2m" }, 60_000, "r.io/app", 120_000, 1],
-  ["not longer than the answer says", { cacheDuration: "1s" }, 60_000, "r.io/app", 1001, 2],
-  ["not at all if the answer says so", { cacheDuration: "0s" }, 60_000, "r.io/app", 0, 2],
+  ["as long as the response specifies", { cacheDuration: "2m" }, 60_000, "r.io/app", 120_000, 1],
+  ["not longer than the response specifies", { cacheDuration: "1s" }, 60_000, "r.io/app", 1001, 2],
+  ["not at all if the response specifies so", { cacheDuration: "0s" }, 60_000, "r.io/app", 0, 2],
   ["not at all if configured so", {}, 0, "r.io/app", 0, 2],
 ];
 for (const [rule, more, defaultCacheMs, second, afterMs, expected] of cacheTable)
-  test(`an answer is kept: ${rule}`, async () => {
+  test(`a response is cached: ${rule}`, async () => {
     const matchImages = ["r.io", "r2.io"];
     const { runs, users, clock } = setUp([config({ defaultCacheMs, matchImages })], {
-      answer: () => answer(more),
+      response: () => response(more),
     });
     await users("r.io/app");
     await clock.advance(afterMs);
@@ -120,25 +120,25 @@ for (const [rule, more, defaultCacheMs, second, afterMs, expected] of cacheTable
     assert.equal(runs.length, expected);
   });
 
-test("those who ask the same at the same time share one run; who gives up does not end it", async () => {
+test("equal requests at the same time share one execution, which an aborted request does not stop", async () => {
   const ends: (() => void)[] = [];
   const { runs, users, providers } = setUp([config()], {
-    answer: () => new Promise((resolve) => ends.push(() => resolve(answer()))),
+    response: () => new Promise((resolve) => ends.push(() => resolve(response()))),
   });
   const stop = new AbortController();
-  const gaveUp = assert.rejects(providers.lookup(aPod(), "r.io/app", stop.signal), isAbort);
+  const aborted = assert.rejects(providers.lookup(aPod(), "r.io/app", stop.signal), isAbort);
   const same = [users("r.io/app"), users("r.io/app")];
   const other = users("r.io/other");
   await settle();
   stop.abort();
-  await gaveUp;
+  await aborted;
   assert.equal(runs.length, 2);
   for (const end of ends) end();
   assert.deepEqual(await Promise.all([...same, other]), [["u"], ["u"], ["u"]]);
   assert.equal(runs.length, 2);
 });
 
-test("longer paths first, then programs in their order; one that fails keeps no other from giving", async () => {
+test("longer paths first, then plugins in their order; one that fails does not affect the others", async () => {
   const auths: Record<string, object> = {
     "/bin/a": { "r.io": { username: "a", password: "" } },
     "/bin/b": { "r.io/team": { username: "b", password: "" }, "r.io": { username: "b2", password: "" } },
@@ -148,9 +148,9 @@ test("longer paths first, then programs in their order; one that fails keeps no 
   const { users, lines, metrics } = setUp(
     names.map((name) => config({ name, path: `/bin/${name}` })),
     {
-      answer: ({ path }) => {
+      response: ({ path }) => {
         if (path === "/bin/broken") throw new Error("exit status 1: no luck");
-        return answer({ auth: auths[path] });
+        return response({ auth: auths[path] });
       },
     },
   );
@@ -170,41 +170,45 @@ test("longer paths first, then programs in their order; one that fails keeps no 
   });
 });
 
-const badAnswers: [rule: string, text: string, why: RegExp][] = [
-  ["no JSON", "hunter2", /error reading GVK from response/],
-  ["no object", '["hunter2"]', /error reading GVK from response/],
+const badResponses: [rule: string, text: string, why: RegExp][] = [
+  ["not JSON", "hunter2", /error reading GVK from response/],
+  ["not an object", '["hunter2"]', /error reading GVK from response/],
   [
     "another version",
-    answer({ apiVersion: "credentialprovider.kubelet.k8s.io/v1beta1" }),
+    response({ apiVersion: "credentialprovider.kubelet.k8s.io/v1beta1" }),
     /actual apiVersion:credentialprovider.kubelet.k8s.io\/v1beta1/,
   ],
   [
     "another kind",
-    answer({ kind: "hunter2" }),
+    response({ kind: "hunter2" }),
     /error decoding credential provider plugin response from stdout/,
   ],
-  ["an unknown field", answer({ hunter2: 1 }), /error decoding/],
-  ["no cacheKeyType", answer({ cacheKeyType: undefined }), /did not return a valid cacheKeyType: /],
+  ["an unknown field", response({ hunter2: 1 }), /error decoding/],
+  ["no cacheKeyType", response({ cacheKeyType: undefined }), /did not return a valid cacheKeyType: /],
   [
     "an unknown cacheKeyType",
-    answer({ cacheKeyType: "hunter2 hunter2" }),
+    response({ cacheKeyType: "hunter2 hunter2" }),
     /did not return a valid cacheKeyType: "/,
   ],
-  ["no duration", answer({ cacheDuration: "hunter2" }), /error decoding/],
-  ["auth is no map", answer({ auth: ["hunter2"] }), /error decoding/],
-  ["an entry with more", answer({ auth: { "r.io": { auth: "hunter2" } } }), /error decoding/],
-  ["a password that is no text", answer({ auth: { "r.io": { password: ["hunter2"] } } }), /error decoding/],
+  ["not a duration", response({ cacheDuration: "hunter2" }), /error decoding/],
+  ["auth is not a map", response({ auth: ["hunter2"] }), /error decoding/],
+  ["an unknown field of an entry", response({ auth: { "r.io": { auth: "hunter2" } } }), /error decoding/],
+  [
+    "a password that is not a string",
+    response({ auth: { "r.io": { password: ["hunter2"] } } }),
+    /error decoding/,
+  ],
 ];
-for (const [rule, text, why] of badAnswers)
-  test(`an answer that is no answer gives nothing, and is not quoted: ${rule}`, async () => {
-    const { users, lines } = setUp([config()], { answer: () => text });
+for (const [rule, text, why] of badResponses)
+  test(`an invalid response is ignored and not quoted in the log: ${rule}`, async () => {
+    const { users, lines } = setUp([config()], { response: () => text });
     assert.deepEqual(await users("r.io/app"), []);
     assert.equal(lines.length, 1);
     assert.match(lines[0]!, why);
     assert.doesNotMatch(lines[0]!, /hunter2/);
   });
 
-const wanted: TokenAttributes = {
+const tokenAttributes: TokenAttributes = {
   audience: "registry",
   cacheType: "ServiceAccount",
   requireServiceAccount: true,
@@ -212,27 +216,27 @@ const wanted: TokenAttributes = {
   optionalAnnotations: ["r.io/zone"],
 };
 function tokenSource(annotations: Record<string, string> = { "r.io/role": "puller", other: "x" }) {
-  const questions: TokenQuestion[] = [];
+  const requests: TokenRequest[] = [];
   const source: TokenSource = {
     serviceAccount: async (namespace, name) => {
       if (name === "none") throw new Error(`serviceaccounts "${name}" not found`);
       return { uid: `uid of ${namespace}/${name}`, annotations };
     },
-    token: async (question) => {
-      questions.push(question);
-      return `token ${questions.length}`;
+    token: async (request) => {
+      requests.push(request);
+      return `token ${requests.length}`;
     },
   };
-  return { source, questions };
+  return { source, requests };
 }
 const robot = aPod({ serviceAccountName: "robot" });
 
-test("a program that wants it is told a token of the pod's service account, and its annotations", async () => {
-  const { source, questions } = tokenSource();
-  const { providers, runs } = setUp([config({ tokens: wanted })], { tokens: source });
+test("a plugin with tokenAttributes gets a token of the pod's service account, and its annotations", async () => {
+  const { source, requests } = tokenSource();
+  const { providers, runs } = setUp([config({ tokens: tokenAttributes })], { tokens: source });
   const [found] = await providers.lookup(robot, "r.io/app");
   const { uid, name, namespace } = robot.metadata;
-  assert.deepEqual(questions, [
+  assert.deepEqual(requests, [
     {
       namespace: "default",
       serviceAccount: "robot",
@@ -262,14 +266,16 @@ const tokenCache: [
   second: typeof robot,
   runs: number,
 ][] = [
-  ["ServiceAccount: another pod of it shares the answer", "ServiceAccount", robot, 1],
+  ["ServiceAccount: another pod of it shares the response", "ServiceAccount", robot, 1],
   ["ServiceAccount: another account does not", "ServiceAccount", aPod({ serviceAccountName: "other" }), 2],
   ["Token: another token does not", "Token", robot, 2],
 ];
 for (const [rule, cacheType, second, expected] of tokenCache)
-  test(`an answer for a token is kept by ${rule}`, async () => {
+  test(`a response for a token is cached by ${rule}`, async () => {
     const { source } = tokenSource();
-    const { users, runs } = setUp([config({ tokens: { ...wanted, cacheType } })], { tokens: source });
+    const { users, runs } = setUp([config({ tokens: { ...tokenAttributes, cacheType } })], {
+      tokens: source,
+    });
     await users("r.io/app", robot);
     await users("r.io/app", second);
     assert.equal(runs.length, expected);
@@ -280,21 +286,21 @@ const accountTable: [
   more: Partial<TokenAttributes>,
   pod: typeof robot,
   annotations: object,
-  asked: boolean,
+  expectRun: boolean,
   log: RegExp | undefined,
 ][] = [
-  ["no account, and one is required: not asked", {}, aPod(), {}, false, undefined],
+  ["no account, and one is required: not executed", {}, aPod(), {}, false, undefined],
   [
-    "no account, none required: asked without a token",
+    "no account, none required: executed without a token",
     { requireServiceAccount: false },
     aPod(),
     {},
     true,
     undefined,
   ],
-  ["a required annotation is missing: not asked", {}, robot, {}, false, undefined],
+  ["a required annotation is missing: not executed", {}, robot, {}, false, undefined],
   [
-    "no such account: not asked",
+    "no such account: not executed",
     {},
     aPod({ serviceAccountName: "none" }),
     {},
@@ -302,36 +308,38 @@ const accountTable: [
     /failed to get service account: serviceaccounts/,
   ],
 ];
-for (const [rule, more, pod, annotations, asked, log] of accountTable)
-  test(`a program with tokens: ${rule}`, async () => {
+for (const [rule, more, pod, annotations, expectRun, log] of accountTable)
+  test(`a plugin with tokenAttributes: ${rule}`, async () => {
     const { source } = tokenSource(annotations as Record<string, string>);
-    const { users, runs, lines } = setUp([config({ tokens: { ...wanted, ...more } })], { tokens: source });
+    const { users, runs, lines } = setUp([config({ tokens: { ...tokenAttributes, ...more } })], {
+      tokens: source,
+    });
     await users("r.io/app", pod);
-    assert.equal(runs.length, asked ? 1 : 0);
+    assert.equal(runs.length, expectRun ? 1 : 0);
     assert.doesNotMatch(runs[0]?.input ?? "", /serviceAccountToken/);
     assert.equal(lines.length, log ? 1 : 0);
     if (log) assert.match(lines[0]!, log);
   });
 
-test("a token is no password, unless answers are kept by token; and it is never logged", async () => {
-  const echo = ({ input }: ProgramRun) =>
-    answer({ auth: { "r.io": { username: "u", password: JSON.parse(input).serviceAccountToken } } });
+test("a token is rejected as password, unless responses are cached by token; it is never logged", async () => {
+  const echo = ({ input }: PluginRun) =>
+    response({ auth: { "r.io": { username: "u", password: JSON.parse(input).serviceAccountToken } } });
   for (const [cacheType, expected] of [
     ["ServiceAccount", []],
     ["Token", ["u"]],
   ] as const) {
     const { source } = tokenSource();
-    const { users, lines } = setUp([config({ tokens: { ...wanted, cacheType } })], {
+    const { users, lines } = setUp([config({ tokens: { ...tokenAttributes, cacheType } })], {
       tokens: source,
-      answer: echo,
+      response: echo,
     });
     assert.deepEqual(await users("r.io/app", robot), expected);
     assert.doesNotMatch(lines.join(), /token 1/);
   }
   const { source } = tokenSource();
-  const { users, lines } = setUp([config({ tokens: wanted })], {
+  const { users, lines } = setUp([config({ tokens: tokenAttributes })], {
     tokens: source,
-    answer: ({ input }) => {
+    response: ({ input }) => {
       throw new Error(`exit status 1: refused ${JSON.parse(input).serviceAccountToken}`);
     },
   });

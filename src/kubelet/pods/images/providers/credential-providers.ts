@@ -7,23 +7,23 @@ import { type Pod, podRef } from "../../../../lib/model/pod.ts";
 import { Keyring } from "../keyring.ts";
 import type { TrackedCredential } from "../tracked-credential.ts";
 import { CredentialProvider } from "./credential-provider.ts";
+import type { PluginRun } from "./exec-plugin.ts";
 import type { LoadedProviders } from "./load-providers.ts";
 import { providerMetrics } from "./provider-metrics.ts";
-import type { ProgramRun } from "./run-program.ts";
 import type { TokenSource } from "./token-source.ts";
 
 export interface CredentialProvidersOptions {
   loaded: LoadedProviders;
   clock: Clock;
   logger: Logger;
-  /** Without it, programs that want tokens of service accounts are of no use. */
+  /** Without it, plugins that need service account tokens fail. */
   tokens?: TokenSource;
   metrics?: Metrics;
   environment?: () => Readonly<Record<string, string | undefined>>;
-  run?: (run: ProgramRun) => Promise<string>;
+  run?: (run: PluginRun) => Promise<string>;
 }
 
-/** The node's credential programs. One that fails gives nothing, and keeps no other from giving. */
+/** The node's credential provider plugins. One that fails is logged and does not affect the others. */
 export class CredentialProviders {
   readonly #logger: Logger;
   readonly #providers: readonly CredentialProvider[];
@@ -37,12 +37,12 @@ export class CredentialProviders {
     );
   }
 
-  /** What to try for a repository: of longer paths first, then of programs as they are configured. */
+  /** The credentials to try for a repository: longer paths first, then in the order of the configuration. */
   async lookup(pod: Pod, repository: string, signal?: AbortSignal): Promise<TrackedCredential[]> {
     const keyring = new Keyring();
-    const asked = this.#providers.map((provider) => this.#provide(provider, pod, repository));
-    // A run is not ended for one pod: others may wait for it, and its answer is kept.
-    for (const { auth, source } of await orAbort(Promise.all(asked), signal)) keyring.add(auth, source);
+    const provided = this.#providers.map((provider) => this.#provide(provider, pod, repository));
+    // An execution is not aborted for one pod: others may wait for it, and its response is cached.
+    for (const { auth, source } of await orAbort(Promise.all(provided), signal)) keyring.add(auth, source);
     return keyring.lookup(repository);
   }
 

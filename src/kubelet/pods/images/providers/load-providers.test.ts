@@ -39,7 +39,7 @@ async function load(text: string, allowTokens = true) {
 }
 
 for (const version of ["v1", "v1beta1", "v1alpha1"])
-  test(`${version}: everything that a provider may say`, async () => {
+  test(`${version}: all fields of a provider`, async () => {
     const more = { args: ["-x"], env: [{ name: "A", value: "b" }] };
     const { providers } = await load(config([{ ...good, ...more }], version));
     assert.deepEqual(providers, [
@@ -55,7 +55,7 @@ for (const version of ["v1", "v1beta1", "v1alpha1"])
     ]);
   });
 
-test("v1: what a provider may want of service accounts", async () => {
+test("v1: tokenAttributes of a provider", async () => {
   const keys = {
     requiredServiceAccountAnnotationKeys: ["a.io/x"],
     optionalServiceAccountAnnotationKeys: ["Y"],
@@ -94,7 +94,7 @@ const broken: [rule: string, text: string, messages: string[]][] = [
     ["providers[0].tokenAttributes: is not a known field"],
   ],
   [
-    "nothing of what is required",
+    "all required fields missing",
     config([{}]),
     [
       "providers[0].name: is required",
@@ -104,24 +104,24 @@ const broken: [rule: string, text: string, messages: string[]][] = [
     ],
   ],
   ["a path for a name", config([{ ...good, name: "../x" }]), ["providers[0].name: must not contain '/'"]],
-  ["a blank in a name", config([{ ...good, name: "a b" }]), ["providers[0].name: must not contain spaces"]],
-  ["the folder itself", config([{ ...good, name: ".." }]), ["providers[0].name: must not be '..'"]],
+  ["a space in a name", config([{ ...good, name: "a b" }]), ["providers[0].name: must not contain spaces"]],
+  ["a directory for a name", config([{ ...good, name: ".." }]), ["providers[0].name: must not be '..'"]],
   ["the same name twice", config([good, good]), ['providers[1].name: "one" is given more than once']],
   ["another API", config([{ ...good, apiVersion: "v1" }]), ['providers[0].apiVersion: "v1" is not one of']],
   [
-    "no duration",
+    "not a duration",
     config([{ ...good, defaultCacheDuration: "1 day" }]),
     ["providers[0].defaultCacheDuration:"],
   ],
   ["a negative duration", config([{ ...good, defaultCacheDuration: "-1s" }]), ["must not be negative"]],
-  ["a port that is none", config([{ ...good, matchImages: ["r.io:x"] }]), ["providers[0].matchImages[0]:"]],
+  ["an invalid port", config([{ ...good, matchImages: ["r.io:x"] }]), ["providers[0].matchImages[0]:"]],
   [
-    "a blank in a host",
+    "a space in a host",
     config([{ ...good, matchImages: ["r.io", "r .io"] }]),
     ["providers[0].matchImages[1]:"],
   ],
   [
-    "token attributes without what they need",
+    "token attributes without required fields",
     config([{ ...good, tokenAttributes: {} }]),
     [
       "providers[0].tokenAttributes.serviceAccountTokenAudience: is required",
@@ -130,7 +130,7 @@ const broken: [rule: string, text: string, messages: string[]][] = [
     ],
   ],
   [
-    "token attributes that contradict themselves",
+    "contradictory token attributes",
     config([
       {
         ...good,
@@ -153,24 +153,25 @@ const broken: [rule: string, text: string, messages: string[]][] = [
       'cacheType: "Pod" is not one of ServiceAccount, Token',
     ],
   ],
-  ["a program that is not there", config([{ ...good, name: "none" }]), ["/bin/none did not exist"]],
+  ["a missing plugin", config([{ ...good, name: "none" }]), ["/bin/none did not exist"]],
   [
-    "a program that may not be run",
+    "a plugin that is not executable",
     config([{ ...good, name: "plain" }]),
     ["/bin/plain: it is not a program"],
   ],
 ];
 for (const [rule, text, messages] of broken)
-  test(`refused: ${rule}`, async () => {
+  test(`rejected: ${rule}`, async () => {
     await assert.rejects(load(text), (error) => {
       assert.ok(error instanceof KubeletError && error.code === "CredentialProviders");
-      const said = error.message.replaceAll(/c\d+\.yaml/g, "c.yaml");
-      for (const message of messages) assert.ok(said.includes(message), `${said}\ndoes not say ${message}`);
+      const text = error.message.replaceAll(/c\d+\.yaml/g, "c.yaml");
+      for (const message of messages)
+        assert.ok(text.includes(message), `${text}\ndoes not contain ${message}`);
       return true;
     });
   });
 
-test("refused: tokens where they are switched off", async () => {
+test("rejected: tokens while the feature gate is disabled", async () => {
   await assert.rejects(
     load(config([{ ...good, tokenAttributes: tokens }]), false),
     /providers\[0\]\.tokenAttributes: needs the feature gate KubeletServiceAccountTokenForCredentialProviders/,
@@ -193,13 +194,13 @@ test("problems name file, line and field", async () => {
   );
 });
 
-test("a folder: its files in order, hashed each with its length; a name only once", async () => {
-  const configPath = join(dir, "folder");
+test("a directory: its files in order, hashed each with its length; a name only once", async () => {
+  const configPath = join(dir, "configs");
   await mkdir(join(configPath, "z.json"), { recursive: true });
   const [one, two] = [config([good]), config([{ ...good, name: "two" }])];
   await writeFile(join(configPath, "b.json"), one);
   await writeFile(join(configPath, "a.yml"), two);
-  await writeFile(join(configPath, "README"), "not ours");
+  await writeFile(join(configPath, "README"), "ignored");
   const flags = { configPath, binDir: join(dir, "bin") };
   const { providers, hash } = await loadProviders(flags, { tokens: true });
   assert.deepEqual(
@@ -220,7 +221,7 @@ test("a folder: its files in order, hashed each with its length; a name only onc
   );
 });
 
-test("paths that are not there are named", async () => {
+test("missing paths are named in the error", async () => {
   const none = join(dir, "none");
   const bin = join(dir, "bin");
   const tried = (configPath: string, binDir: string) =>

@@ -10,9 +10,9 @@ export type RequestVersion = (typeof requestVersions)[number];
 
 export interface TokenAttributes {
   readonly audience: string;
-  /** Whether what a program gives for a token is good for all pods of the service account, or for that token only. */
+  /** Whether a response is cached for all pods of the service account, or for one token only. */
   readonly cacheType: "ServiceAccount" | "Token";
-  /** Without: the program is also asked for pods that have no service account. */
+  /** If false, the plugin is also executed for pods without a service account. */
   readonly requireServiceAccount: boolean;
   readonly requiredAnnotations: readonly string[];
   readonly optionalAnnotations: readonly string[];
@@ -20,7 +20,7 @@ export interface TokenAttributes {
 
 export interface ProviderConfig {
   readonly name: string;
-  /** The program. */
+  /** The plugin binary. */
   readonly path: string;
   readonly matchImages: readonly string[];
   readonly defaultCacheMs: number;
@@ -31,19 +31,19 @@ export interface ProviderConfig {
 }
 
 export interface LoadedProviders {
-  /** In the order of the files, and in them. */
+  /** In the order of the files and their entries. */
   readonly providers: readonly ProviderConfig[];
-  /** Tells one configuration from another. */
+  /** Identifies the configuration. */
   readonly hash: string;
 }
 
 export interface ProviderFlags {
-  /** A file, or a folder of .json, .yaml and .yml files. */
+  /** A file, or a directory of .json, .yaml and .yml files. */
   readonly configPath: string;
   readonly binDir: string;
 }
 
-/** Reads the configuration of credential programs. Fails with all that is wrong with it, a line each. */
+/** Reads the configuration of credential provider plugins. Fails with all problems of it, one per line. */
 export async function loadProviders(flags: ProviderFlags, rules: ProviderRules): Promise<LoadedProviders> {
   await checkBinDir(flags.binDir);
   const problems: string[] = [];
@@ -58,11 +58,11 @@ export async function loadProviders(flags: ProviderFlags, rules: ProviderRules):
     const decoded = decodeProviders(bytes.toString("utf8"), file);
     problems.push(...decoded.problems);
     for (const [index, provider] of decoded.providers.entries()) {
-      const note = (path: Path, message: string) =>
+      const report = (path: Path, message: string) =>
         problems.push(decoded.show({ path: ["providers", index, ...path], message }));
-      validateProvider(provider, rules, note);
+      validateProvider(provider, rules, report);
       if (seen.has(provider.name ?? ""))
-        note(["name"], `${JSON.stringify(provider.name)} is given more than once`);
+        report(["name"], `${JSON.stringify(provider.name)} is given more than once`);
       seen.add(provider.name ?? "");
       providers.push(toConfig(provider, flags.binDir));
     }
@@ -70,7 +70,7 @@ export async function loadProviders(flags: ProviderFlags, rules: ProviderRules):
   if (providers.length === 0 && problems.length === 0)
     problems.push(`${flags.configPath}: providers: needs at least one item`);
   if (problems.length > 0) throw new KubeletError("CredentialProviders", problems.join("\n"));
-  for (const { path } of providers) await checkProgram(path);
+  for (const { path } of providers) await checkPlugin(path);
   return { providers, hash: `sha256:${hash.digest("hex")}` };
 }
 
@@ -96,8 +96,8 @@ function toConfig(raw: RawProvider, binDir: string): ProviderConfig {
 
 async function configFiles(path: string): Promise<string[]> {
   if (path === "") fail("no path is given (--image-credential-provider-config)");
-  const about = await stat(path).catch((error) => fail(`cannot be read: ${messageOf(error)}`, path));
-  if (!about.isDirectory()) return [path];
+  const info = await stat(path).catch((error) => fail(`cannot be read: ${messageOf(error)}`, path));
+  if (!info.isDirectory()) return [path];
   const entries = await readdir(path, { withFileTypes: true }).catch((error) =>
     fail(`cannot be read: ${messageOf(error)}`, path),
   );
@@ -117,18 +117,18 @@ async function checkBinDir(path: string): Promise<void> {
   });
 }
 
-async function checkProgram(path: string): Promise<void> {
-  const about = await stat(path).catch((error) => {
+async function checkPlugin(path: string): Promise<void> {
+  const info = await stat(path).catch((error) => {
     if (errnoOf(error) === "ENOENT") fail(`plugin binary executable ${path} did not exist`);
     return fail(`error inspecting binary executable ${path}: ${messageOf(error)}`);
   });
-  const runs =
-    about.isFile() &&
+  const isExecutable =
+    info.isFile() &&
     (await access(path, constants.X_OK).then(
       () => true,
       () => false,
     ));
-  if (!runs) fail(`error inspecting binary executable ${path}: it is not a program that may be run`);
+  if (!isExecutable) fail(`error inspecting binary executable ${path}: it is not a program that may be run`);
 }
 
 function fail(why: string, path?: string): never {

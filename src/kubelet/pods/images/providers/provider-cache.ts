@@ -3,17 +3,17 @@ import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import type { DockerConfig } from "../docker-config.ts";
 import type { CacheKeyType } from "./provider-exchange.ts";
 
-interface Kept {
+interface CacheEntry {
   readonly auth: DockerConfig;
   readonly until: MonotonicTime;
 }
 
 const purgeMs = 15 * 60_000;
 
-/** What a program gave, for as long as it is good: for one image, for a registry, or for all. */
+/** Responses of a plugin until they expire: for one image, for a registry, or for all. */
 export class ProviderCache {
   readonly #clock: Clock;
-  readonly #kept = new Map<string, Kept>();
+  readonly #entries = new Map<string, CacheEntry>();
   #purgedAt: MonotonicTime;
 
   constructor(clock: Clock) {
@@ -22,27 +22,27 @@ export class ProviderCache {
   }
 
   get size(): number {
-    return this.#kept.size;
+    return this.#entries.size;
   }
 
-  /** `account`: for whom, where that matters. */
+  /** `account`: whom the response is cached for, if the plugin gets tokens. */
   get(image: string, account: string): DockerConfig | undefined {
     const now = this.#clock.monotonic();
     if (msBetween(this.#purgedAt, now) > purgeMs) this.#purge(now);
     for (const type of ["Image", "Registry", "Global"] as const) {
-      const kept = this.#kept.get(keyOf(type, image, account));
-      if (kept && now <= kept.until) return kept.auth;
+      const entry = this.#entries.get(keyOf(type, image, account));
+      if (entry && now <= entry.until) return entry.auth;
     }
     return undefined;
   }
 
-  put(type: CacheKeyType, image: string, account: string, auth: DockerConfig, forMs: number): void {
-    this.#kept.set(keyOf(type, image, account), { auth, until: msFromNow(this.#clock, forMs) });
+  set(type: CacheKeyType, image: string, account: string, auth: DockerConfig, forMs: number): void {
+    this.#entries.set(keyOf(type, image, account), { auth, until: msFromNow(this.#clock, forMs) });
   }
 
   #purge(now: MonotonicTime): void {
     this.#purgedAt = now;
-    for (const [key, { until }] of this.#kept) if (now > until) this.#kept.delete(key);
+    for (const [key, { until }] of this.#entries) if (now > until) this.#entries.delete(key);
   }
 }
 

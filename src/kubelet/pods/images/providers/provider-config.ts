@@ -34,7 +34,7 @@ const commonFields = {
 } as const;
 const fieldsWithTokens = { ...commonFields, tokenAttributes: nullable(tokenAttributes) } as const;
 
-/** What each version of the file may say of a provider. */
+/** The fields of a provider, by version of the file. */
 const versions: Record<string, typeof commonFields | typeof fieldsWithTokens> = {
   [`${group}/v1`]: fieldsWithTokens,
   [`${group}/v1beta1`]: commonFields,
@@ -50,13 +50,13 @@ export type RawProvider = Partially<Omit<ValueOf<{ kind: "object"; fields: typeo
 
 export interface DecodedProviders {
   readonly providers: readonly RawProvider[];
-  /** Each with the file and line that it is about. */
+  /** Each with file and line. */
   readonly problems: readonly string[];
   /** "file:line: field: message" for a problem with the provider at this index. */
   readonly show: (problem: Problem) => string;
 }
 
-/** Reads one file strictly: an unknown field or a value of the wrong type is a problem, and all of them are found. */
+/** Decodes one file strictly: unknown fields and values of the wrong type are problems, and all of them are reported. */
 export function decodeProviders(text: string, file: string): DecodedProviders {
   const document = parseDocument(text, file);
   const show = (problem: Problem) =>
@@ -74,8 +74,8 @@ function decodeDocument({ value }: ConfigDocument, problems: Problem[]): RawProv
     problems.push({ path: [], message: "must be an object" });
     return [];
   }
-  const { apiVersion, kind: saidKind, ...rest } = value;
-  if (saidKind !== kind) problems.push({ path: ["kind"], message: `must be ${JSON.stringify(kind)}` });
+  const { apiVersion, kind: actualKind, ...rest } = value;
+  if (actualKind !== kind) problems.push({ path: ["kind"], message: `must be ${JSON.stringify(kind)}` });
   const fields = typeof apiVersion === "string" ? versions[apiVersion] : undefined;
   if (!fields) {
     const choices = Object.keys(versions).join(", ");

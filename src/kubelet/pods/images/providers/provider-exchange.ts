@@ -5,7 +5,7 @@ import type { RequestVersion } from "./load-providers.ts";
 
 export interface ProviderRequest {
   readonly image: string;
-  /** With the token of the pod's service account, where the program wants one. */
+  /** A token of the pod's service account, if the plugin is configured for one. */
   readonly token?: string;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -14,7 +14,7 @@ export type CacheKeyType = "Image" | "Registry" | "Global";
 
 export interface ProviderResponse {
   readonly cacheKeyType: CacheKeyType;
-  /** Undefined: as the configuration says. */
+  /** Undefined: as configured. */
   readonly cacheMs: number | undefined;
   readonly auth: DockerConfig;
 }
@@ -34,16 +34,16 @@ export function encodeRequest(
   return `${JSON.stringify(request)}\n`;
 }
 
-/** No message quotes the answer: it holds credentials. */
+/** No message quotes the response: it contains credentials. */
 export function decodeResponse(apiVersion: RequestVersion, text: string): ProviderResponse {
-  const answer = parse(text);
-  if (answer.apiVersion !== apiVersion)
+  const response = parse(text);
+  if (response.apiVersion !== apiVersion)
     throw new Error(
-      `apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}, actual apiVersion:${shown(answer.apiVersion)}`,
+      `apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}, actual apiVersion:${shown(response.apiVersion)}`,
     );
-  const { kind, cacheKeyType, cacheDuration, auth } = answer;
+  const { kind, cacheKeyType, cacheDuration, auth } = response;
   if (kind !== "CredentialProviderResponse") throw bad("kind");
-  onlyFields(answer, ["kind", "apiVersion", "cacheKeyType", "cacheDuration", "auth"]);
+  onlyFields(response, ["kind", "apiVersion", "cacheKeyType", "cacheDuration", "auth"]);
   if (cacheKeyType !== "Image" && cacheKeyType !== "Registry" && cacheKeyType !== "Global")
     throw new Error(`credential provider plugin did not return a valid cacheKeyType: ${shown(cacheKeyType)}`);
   return { cacheKeyType, cacheMs: cacheMs(cacheDuration), auth: authOf(auth) };
@@ -51,8 +51,8 @@ export function decodeResponse(apiVersion: RequestVersion, text: string): Provid
 
 function parse(text: string): Record<string, unknown> {
   try {
-    const answer: unknown = JSON.parse(text);
-    if (isObject(answer)) return answer;
+    const response: unknown = JSON.parse(text);
+    if (isObject(response)) return response;
   } catch {
     // The parser would quote the text.
   }
@@ -92,7 +92,7 @@ function bad(what: string): Error {
   return new Error(`error decoding credential provider plugin response from stdout: ${what}`);
 }
 
-/** Nobody puts a credential there, but a program that does must not have it logged. */
+/** A plugin that puts a credential into such a field must not have it logged. */
 function shown(value: unknown): string {
   return typeof value === "string" && /^[\w./-]{0,64}$/.test(value) ? value : "";
 }

@@ -4,23 +4,23 @@ export interface ProviderMetrics {
   ran(plugin: string, seconds: number, failed: boolean): void;
 }
 
-/** Made when there are credential programs: a node without them does not speak of them. */
+/** Registered only on nodes with credential provider plugins. */
 export function providerMetrics(metrics: Metrics, configHash: string): ProviderMetrics {
   const errors = metrics.counter({
     name: "kubelet_credential_provider_plugin_errors_total",
-    help: "Runs of credential programs that failed.",
+    help: "Number of errors from credential provider plugin.",
     labels: ["plugin_name"],
   });
   const duration = metrics.histogram({
     name: "kubelet_credential_provider_plugin_duration",
-    help: "Time that runs of credential programs took, in seconds.",
+    help: "Duration of execution in seconds for credential provider plugin.",
     labels: ["plugin_name"],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
   metrics
     .gauge({
       name: "kubelet_credential_provider_config_info",
-      help: "The configuration of credential programs that is in use, by its hash.",
+      help: "Information about the last applied credential provider configuration with hash as label.",
       labels: ["hash"],
     })
     .set({ hash: configHash }, 1);

@@ -1,11 +1,11 @@
 import type { PodId } from "../../../../lib/model/pod.ts";
 
-export interface ServiceAccountFacts {
+export interface ServiceAccountInfo {
   readonly uid: string;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface TokenQuestion {
+export interface TokenRequest {
   readonly namespace: string;
   readonly serviceAccount: string;
   readonly serviceAccountUid: string;
@@ -14,8 +14,8 @@ export interface TokenQuestion {
   readonly pod: PodId;
 }
 
-/** Where tokens of service accounts come from. */
+/** Provides service account tokens. */
 export interface TokenSource {
-  serviceAccount(namespace: string, name: string): Promise<ServiceAccountFacts>;
-  token(question: TokenQuestion): Promise<string>;
+  serviceAccount(namespace: string, name: string): Promise<ServiceAccountInfo>;
+  token(request: TokenRequest): Promise<string>;
 }

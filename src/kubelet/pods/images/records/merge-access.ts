@@ -1,7 +1,7 @@
 import type { WallTime } from "../../../../lib/base/time.ts";
 import type { PullAccess, PullAccount, PulledRecord, PullSecretRecord } from "./pull-record.ts";
 
-/** The record with one more way to use the image; the same record if that is no news. */
+/** The record with additional access to the image; the same record if nothing changes. */
 export function withAccess(
   record: PulledRecord,
   name: string,
@@ -9,20 +9,20 @@ export function withAccess(
   now: WallTime,
 ): PulledRecord {
   const before = record.access.get(name);
-  const after = merged(before, more);
+  const after = mergeAccess(before, more);
   if (!after || after === before) return record;
   return { ...record, updatedAt: now, access: new Map([...record.access, [name, after]]) };
 }
 
-function merged(before: PullAccess | undefined, more: PullAccess): PullAccess | undefined {
+function mergeAccess(before: PullAccess | undefined, more: PullAccess): PullAccess | undefined {
   const { kubernetesSecrets: newSecrets = [], kubernetesServiceAccounts: newAccounts = [] } = more;
   if (!more.nodePodsAccessible && newSecrets.length === 0 && newAccounts.length === 0) return before;
   if (!before) return more;
   if (before.nodePodsAccessible) return before;
   if (more.nodePodsAccessible) return { nodePodsAccessible: true };
   const { kubernetesSecrets: oldSecrets = [], kubernetesServiceAccounts: oldAccounts = [] } = before;
-  const secrets = united(oldSecrets, newSecrets, sameSecret);
-  const accounts = united(oldAccounts, newAccounts, () => true);
+  const secrets = mergeAccounts(oldSecrets, newSecrets, sameSecret);
+  const accounts = mergeAccounts(oldAccounts, newAccounts, () => true);
   if (secrets === oldSecrets && accounts === oldAccounts) return before;
   return {
     ...(secrets.length > 0 && { kubernetesSecrets: secrets }),
@@ -32,8 +32,8 @@ function merged(before: PullAccess | undefined, more: PullAccess): PullAccess | 
 
 const sameSecret = (a: PullSecretRecord, b: PullSecretRecord) => a.credentialHash === b.credentialHash;
 
-/** Each account once, the newer version of it, in order; the first list itself if there is nothing new. */
-function united<A extends PullAccount>(
+/** Each account once, in its newer version, sorted; the first list itself if nothing changes. */
+function mergeAccounts<A extends PullAccount>(
   before: readonly A[],
   more: readonly A[],
   isSame: (a: A, b: A) => boolean,

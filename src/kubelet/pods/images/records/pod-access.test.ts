@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { wallTime } from "../../../../lib/base/time.ts";
 import { credentialHash, type TrackedCredential } from "../tracked-credential.ts";
 import { withAccess } from "./merge-access.ts";
-import { type AccessVerdict, accessBy, checkAccess, podCredentials } from "./pod-access.ts";
+import { type AccessVerdict, accessFrom, checkAccess, podCredentials } from "./pod-access.ts";
 import type { PullAccess, PulledRecord, PullSecretRecord } from "./pull-record.ts";
 import { verificationPolicy } from "./verification-policy.ts";
 
@@ -24,26 +24,26 @@ const checks: [
   verdict: AccessVerdict,
 ][] = [
   ["every pod may", { nodePodsAccessible: true }, [], "", { allowed: true }],
-  ["nobody is known to", {}, [secret("a", "1")], "robot", { allowed: false }],
-  ["nothing to show", { kubernetesSecrets: [secret("a", "1")] }, [], "", { allowed: false }],
+  ["no access recorded", {}, [secret("a", "1")], "robot", { allowed: false }],
+  ["a pod without credentials", { kubernetesSecrets: [secret("a", "1")] }, [], "", { allowed: false }],
   ["the same secret", { kubernetesSecrets: [secret("a", "1")] }, [secret("a", "1")], "", { allowed: true }],
   [
-    "the same secret with a new credential, which is good from now on",
+    "the same secret with a new credential, which is recorded",
     { kubernetesSecrets: [secret("a", "1")] },
     [secret("a", "2")],
     "",
-    { allowed: true, learned: secret("a", "2") },
+    { allowed: true, newSecret: secret("a", "2") },
   ],
   [
-    "the same credential in another secret, which is good from now on",
+    "the same credential in another secret, which is recorded",
     { kubernetesSecrets: [secret("a", "1")] },
     [secret("b", "1")],
     "",
-    { allowed: true, learned: secret("b", "1") },
+    { allowed: true, newSecret: secret("b", "1") },
   ],
   ["another secret", { kubernetesSecrets: [secret("a", "1")] }, [secret("b", "2")], "", { allowed: false }],
   [
-    "a secret of the same name, but not the same",
+    "a secret of the same name with another UID",
     { kubernetesSecrets: [secret("a", "1")] },
     [secret("a", "2", "other")],
     "",
@@ -64,14 +64,14 @@ const checks: [
     { allowed: true },
   ],
   [
-    "nothing is learned past 100 secrets: the same credential",
+    "nothing is recorded past 100 secrets: the same credential",
     { kubernetesSecrets: many },
     [secret("x", "h7")],
     "",
     { allowed: true },
   ],
   [
-    "nothing is learned past 100 secrets: the same secret",
+    "nothing is recorded past 100 secrets: the same secret",
     { kubernetesSecrets: many },
     [secret("s7", "new")],
     "",
@@ -92,7 +92,7 @@ const checks: [
     { allowed: false },
   ],
   [
-    "an account of the same name, but not the same",
+    "an account of the same name with another UID",
     { kubernetesServiceAccounts: [account("robot", "old")] },
     [],
     "robot",
@@ -100,7 +100,7 @@ const checks: [
   ],
 ];
 for (const [rule, access, secrets, robot, verdict] of checks)
-  test(`may the pod use the image: ${rule}`, () => {
+  test(`access of a pod to an image: ${rule}`, () => {
     const serviceAccount = robot ? account(robot) : undefined;
     assert.deepEqual(checkAccess(access, { secrets, serviceAccount }), verdict);
   });
@@ -112,7 +112,7 @@ const tracked = (kind: "secret" | "serviceAccount" | undefined, name: string): T
 });
 const hash = credentialHash({ username: "u", password: "p" });
 
-test("what a pod can show is what is its own, and one service account", () => {
+test("the credentials of a pod are those of its secrets and one service account", () => {
   const all = [
     tracked("secret", "a"),
     tracked(undefined, ""),
@@ -124,12 +124,13 @@ test("what a pod can show is what is its own, and one service account", () => {
 
 const origins: [rule: string, credential: TrackedCredential | undefined, access: PullAccess][] = [
   ["without a credential", undefined, { nodePodsAccessible: true }],
-  ["with the node's own", tracked(undefined, ""), { nodePodsAccessible: true }],
+  ["with the node's credential", tracked(undefined, ""), { nodePodsAccessible: true }],
   ["with a secret", tracked("secret", "a"), { kubernetesSecrets: [secret("a", hash)] }],
   ["with a service account", tracked("serviceAccount", "r"), { kubernetesServiceAccounts: [account("r")] }],
 ];
 for (const [rule, credential, access] of origins)
-  test(`who may use an image that was pulled ${rule}`, () => assert.deepEqual(accessBy(credential), access));
+  test(`who may use an image that was pulled ${rule}`, () =>
+    assert.deepEqual(accessFrom(credential), access));
 
 const merges: [rule: string, before: PullAccess | undefined, more: PullAccess, after: PullAccess | "same"][] =
   [
@@ -179,7 +180,7 @@ const merges: [rule: string, before: PullAccess | undefined, more: PullAccess, a
     ],
   ];
 for (const [rule, before, more, after] of merges)
-  test(`one more way to use an image: ${rule}`, () => {
+  test(`additional access to an image: ${rule}`, () => {
     const record: PulledRecord = {
       updatedAt: wallTime(1),
       imageRef: "r",
@@ -210,7 +211,7 @@ for (const [policy, allowlist, image, ours, verify] of policies)
   test(`${policy} [${allowlist}]: ${image}, ${ours ? "pulled by us" : "preloaded"}: ${verify ? "verified" : "not verified"}`, () =>
     assert.equal(verificationPolicy(policy, allowlist)(image, ours), verify));
 
-test("a policy that nobody knows is refused", () => {
+test("an unknown policy is rejected", () => {
   assert.throws(
     () => verificationPolicy("Sometimes", []),
     /unknown image pull credential verification policy: Sometimes/,

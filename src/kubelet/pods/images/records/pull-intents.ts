@@ -2,18 +2,18 @@ import { parseImageName, repositoryOf } from "../image-name.ts";
 import type { PullIntent } from "./pull-record.ts";
 import { type ReadRecords, type RecordFiles, recordFileName } from "./record-files.ts";
 
-/** How a pull has come to its end. "unknown": nobody can tell whether the image came. */
-export type PullEnd = "pulled" | "failed" | "unknown";
+/** How a pull ended. "unknown": the image may have been pulled. */
+export type PullOutcome = "pulled" | "failed" | "unknown";
 
 interface Entry {
   readonly canonical: string;
-  /** Pulls that are under way. */
+  /** Pulls in progress. */
   pulls: number;
-  /** What became of an earlier pull is not known. */
+  /** The outcome of an earlier pull is not known. */
   unsettled: boolean;
 }
 
-/** Which pulls were begun, so that an image that comes of one is never taken for one that was always there. */
+/** Which pulls were started, so that a pulled image never counts as preloaded. */
 export class PullIntents {
   readonly #files: RecordFiles<PullIntent>;
   readonly #entries = new Map<string, Entry>();
@@ -27,18 +27,18 @@ export class PullIntents {
     return this.#entries.size + this.#broken.size;
   }
 
-  /** What a former life left behind. */
+  /** Intents of the previous run. */
   load({ values, broken }: ReadRecords<PullIntent>): void {
     this.#broken = broken;
     for (const { image } of values) this.#entries.set(image, entryOf(image, true));
   }
 
-  /** Images whose pulls a former life did not see the end of. */
+  /** Images whose pulls have an unknown outcome. */
   get unsettled(): string[] {
     return [...this.#entries].filter(([, entry]) => entry.unsettled).map(([image]) => image);
   }
 
-  async begin(image: string): Promise<void> {
+  async add(image: string): Promise<void> {
     const known = this.#entries.get(image);
     if (known) {
       known.pulls++;
@@ -50,18 +50,18 @@ export class PullIntents {
     this.#entries.set(image, entry);
   }
 
-  async end(image: string, how: PullEnd): Promise<void> {
+  async end(image: string, outcome: PullOutcome): Promise<void> {
     const entry = this.#entries.get(image);
     if (!entry) return;
     entry.pulls = Math.max(0, entry.pulls - 1);
-    if (how === "pulled") entry.unsettled = false;
-    if (how === "unknown") entry.unsettled = true;
+    if (outcome === "pulled") entry.unsettled = false;
+    if (outcome === "unknown") entry.unsettled = true;
     if (entry.pulls > 0 || entry.unsettled) return;
     this.#entries.delete(image);
     await this.#files.remove(image);
   }
 
-  /** True if a pull of this image, by this or another way to write its name, was begun. Throws if that cannot be known. */
+  /** True if a pull of this image, by this or an equivalent name, was started. Throws if the intent is not readable. */
   has(image: string): boolean {
     if (this.#entries.has(image)) return true;
     if (this.#broken.has(recordFileName(image))) throw new Error("its record cannot be read");
@@ -75,7 +75,7 @@ function entryOf(image: string, unsettled: boolean): Entry {
   return { canonical: canonicalImage(image), pulls: 0, unsettled };
 }
 
-/** The same for all ways to write the same image: "busybox" is "docker.io/library/busybox:latest". */
+/** Equal for equivalent image names: "busybox" is "docker.io/library/busybox:latest". */
 export function canonicalImage(image: string): string {
   const parsed = parseImageName(image);
   const repository = repositoryOf(image);

@@ -8,7 +8,7 @@ const alpha = "kubelet.config.k8s.io/v1alpha1";
 const secret = { uid: "u", namespace: "ns", name: "s", credentialHash: "h" };
 const account = { uid: "u", namespace: "ns", name: "robot" };
 
-test("an intent is written as other kubelets write it", () => {
+test("an intent is written as upstream writes it", () => {
   const text = `{"kind":"ImagePullIntent","apiVersion":"${beta}","image":"r.io/app:1"}\n`;
   assert.equal(encodeIntent({ image: "r.io/app:1" }), text);
   assert.deepEqual(decodeIntent(text), { value: { image: "r.io/app:1" }, isCurrent: true });
@@ -17,7 +17,7 @@ test("an intent is written as other kubelets write it", () => {
 const updatedAt = Date.UTC(2026, 1, 3, 4, 5, 6);
 const head = `{"kind":"ImagePulledRecord","apiVersion":"${beta}","lastUpdatedTime":"2026-02-03T04:05:06Z","imageRef":"sha256:1"`;
 const records: [rule: string, access: [string, PullAccess][], rest: string][] = [
-  ["who may use it is not known", [], "}"],
+  ["unknown access", [], "}"],
   [
     "every pod",
     [["r.io/a", { nodePodsAccessible: true }]],
@@ -38,13 +38,13 @@ const records: [rule: string, access: [string, PullAccess][], rest: string][] = 
   ],
 ];
 for (const [rule, access, rest] of records)
-  test(`a record is written as other kubelets write it: ${rule}`, () => {
+  test(`a record is written as upstream writes it: ${rule}`, () => {
     const record = { updatedAt, imageRef: "sha256:1", access: new Map(access) };
     assert.equal(encodeRecord({ ...record, updatedAt: wallTime(updatedAt + 999) }), `${head}${rest}\n`);
     assert.deepEqual(decodeRecord(head + rest), { value: record, isCurrent: true });
   });
 
-test("the version before is read, and has to be written anew", () => {
+test("the previous version is read, and has to be written again", () => {
   assert.equal(
     decodeIntent(`{"kind":"ImagePullIntent","apiVersion":"${alpha}","image":"x"}`).isCurrent,
     false,
@@ -53,7 +53,7 @@ test("the version before is read, and has to be written anew", () => {
 });
 
 const broken: [rule: string, text: string, why: RegExp][] = [
-  ["cut off", head, /JSON/],
+  ["truncated", head, /JSON/],
   ["empty", "", /JSON/],
   [
     "another kind",
@@ -68,7 +68,7 @@ const broken: [rule: string, text: string, why: RegExp][] = [
     /x is not/,
   ],
   ["a wrong type", `${head},"credentialMapping":{"a":{"nodePodsAccessible":"yes"}}}`, /nodePodsAccessible/],
-  ["no time", `${head}}`.replace("2026-", "tomorrow"), /lastUpdatedTime/],
+  ["an invalid time", `${head}}`.replace("2026-", "tomorrow"), /lastUpdatedTime/],
 ];
 for (const [rule, text, why] of broken)
-  test(`no record: ${rule}`, () => assert.throws(() => decodeRecord(text), why));
+  test(`an invalid record: ${rule}`, () => assert.throws(() => decodeRecord(text), why));

@@ -1,7 +1,7 @@
 import { isObject } from "../../../../lib/base/json-value.ts";
 import { dateOf, epochMs, type WallTime, wallTime } from "../../../../lib/base/time.ts";
 
-/** Where a credential came from that an image was pulled with. */
+/** The API object of a credential that an image was pulled with. */
 export interface PullAccount {
   readonly uid: string;
   readonly namespace: string;
@@ -12,25 +12,25 @@ export interface PullSecretRecord extends PullAccount {
   readonly credentialHash: string;
 }
 
-/** Who may use an image by the name that it was pulled by. */
+/** Who may use an image by the name that it was pulled with. */
 export interface PullAccess {
   readonly kubernetesSecrets?: readonly PullSecretRecord[];
   readonly kubernetesServiceAccounts?: readonly PullAccount[];
-  /** Every pod: the node's own credentials were enough, or none were needed. */
+  /** Every pod: it was pulled with the node's credentials or anonymously. */
   readonly nodePodsAccessible?: boolean;
 }
 
-/** That a pull of this image was begun. */
+/** A pull of this image was started. */
 export interface PullIntent {
   readonly image: string;
 }
 
-/** That an image was pulled by this agent, by which names, and with what. */
+/** An image was pulled by a kubelet, by these names and with these credentials. */
 export interface PulledRecord {
   /** Milliseconds since the epoch. */
   readonly updatedAt: WallTime;
   readonly imageRef: string;
-  /** By the name in the pod, without tag and digest. A name that is not here has to be pulled again to be used. */
+  /** By the name in the pod, without tag and digest. An image has to be pulled again to be used by another name. */
   readonly access: ReadonlyMap<string, PullAccess>;
 }
 
@@ -40,7 +40,7 @@ const versions = [currentVersion, `${group}/v1alpha1`];
 
 export interface Decoded<T> {
   readonly value: T;
-  /** False if it has to be written again in the version of today. */
+  /** False if it has to be written again in the current version. */
   readonly isCurrent: boolean;
 }
 
@@ -69,7 +69,7 @@ export function decodeRecord(text: string): Decoded<PulledRecord> {
   const fields = ["lastUpdatedTime", "imageRef", "credentialMapping"];
   const { value, isCurrent } = decode(text, "ImagePulledRecord", fields);
   const { lastUpdatedTime, imageRef, credentialMapping = {} } = value;
-  // A record that does not say when it was written is an old one.
+  // A record without a time is an old one.
   const updatedAt = wallTime(
     lastUpdatedTime === null ? 0 : textOf(lastUpdatedTime, "lastUpdatedTime") || "1970-01-01",
   );
@@ -82,8 +82,8 @@ export function decodeRecord(text: string): Decoded<PulledRecord> {
 
 function decode(text: string, kind: string, fields: readonly string[]): Decoded<Record<string, unknown>> {
   const document = objectOf(JSON.parse(text), "the document");
-  const { kind: saidKind, apiVersion, ...value } = document;
-  if (saidKind !== kind) throw new Error(`kind is not ${kind}`);
+  const { kind: actualKind, apiVersion, ...value } = document;
+  if (actualKind !== kind) throw new Error(`kind is not ${kind}`);
   if (typeof apiVersion !== "string" || !versions.includes(apiVersion))
     throw new Error(`apiVersion is not one of ${versions.join(", ")}`);
   onlyFields(value, fields);

@@ -35,12 +35,12 @@ interface Image {
   tags?: string[];
 }
 
-/** Each call of `begin` is another life of the agent, on the same disk. */
+/** Each call of `startAgent` is a restart of the agent on the same disk. */
 function setUp(policy = "NeverVerifyPreloadedImages") {
   const rootDir = join(base, String(++dirs));
   const clock = new FakeClock();
   const runtime = { images: [] as Image[], fails: false };
-  const begin = async () => {
+  const startAgent = async () => {
     const metrics = createMetrics();
     const stop = new AbortController();
     const records = new PullRecords({
@@ -61,18 +61,18 @@ function setUp(policy = "NeverVerifyPreloadedImages") {
     const mustPull = (image: string, imageRef: string, ...credentials: TrackedCredential[]) =>
       records.mustPull({ image, imageRef }, async () => credentials);
     const pull = async (image: string, imageRef: string, credential?: TrackedCredential) => {
-      await records.begin(image);
-      await records.pulled({ image, imageRef }, credential);
+      await records.recordPullIntent(image);
+      await records.recordImagePulled({ image, imageRef }, credential);
     };
     return { records, metrics, stop, mustPull, pull };
   };
-  const files = async (folder: "pulling" | "pulled") => readdir(join(rootDir, "image_manager", folder));
-  return { rootDir, clock, runtime, begin, files };
+  const files = async (dir: "pulling" | "pulled") => readdir(join(rootDir, "image_manager", dir));
+  return { rootDir, clock, runtime, startAgent, files };
 }
 
-test("an image that was always there is for all; one that was pulled is for those who can show how", async () => {
-  const { begin } = setUp();
-  const { mustPull, pull } = await begin();
+test("a preloaded image is for all pods; a pulled one for those with the credentials", async () => {
+  const { startAgent } = setUp();
+  const { mustPull, pull } = await startAgent();
   assert.equal(await mustPull("r.io/a:1", "id-a"), false);
   await pull("r.io/a:1", "id-a", secret("s"));
   assert.equal(await mustPull("r.io/a:1", "id-a"), true);
@@ -83,85 +83,85 @@ test("an image that was always there is for all; one that was pulled is for thos
   assert.equal(await mustPull("r.io/a:1", "id-a"), false);
 });
 
-test("what a pod can show is asked for only if it matters", async () => {
-  const { begin } = setUp();
-  const { records, pull } = await begin();
-  const never = () => assert.fail("asked");
+test("credentials of a pod are looked up only if access depends on them", async () => {
+  const { startAgent } = setUp();
+  const { records, pull } = await startAgent();
+  const never = () => assert.fail("credentials were looked up");
   assert.equal(await records.mustPull({ image: "r.io/a", imageRef: "id-a" }, never), false);
   await pull("r.io/a", "id-a");
   assert.equal(await records.mustPull({ image: "r.io/a", imageRef: "id-a" }, never), false);
   assert.equal(await records.mustPull({ image: "r.io/b", imageRef: "id-a" }, never), true);
   await pull("r.io/c", "id-c", secret("s"));
-  const refused = async () => Promise.reject(new Error("no API"));
-  await assert.rejects(records.mustPull({ image: "r.io/c", imageRef: "id-c" }, refused), /no API/);
+  const fails = async () => Promise.reject(new Error("no API"));
+  await assert.rejects(records.mustPull({ image: "r.io/c", imageRef: "id-c" }, fails), /no API/);
 });
 
-test("a secret that is known keeps its right when its credential is renewed, and the credential has it in any secret", async () => {
-  const { begin } = setUp();
-  const first = await begin();
+test("a recorded secret keeps access when its credential is renewed, and the credential has access in any secret", async () => {
+  const { startAgent } = setUp();
+  const first = await startAgent();
   await first.pull("r.io/a", "id-a", secret("s", "old"));
   assert.equal(await first.mustPull("r.io/a", "id-a", secret("s", "new")), false);
-  const { mustPull } = await begin();
+  const { mustPull } = await startAgent();
   assert.equal(await mustPull("r.io/a", "id-a", secret("t", "new")), false);
   assert.equal(await mustPull("r.io/a", "id-a", secret("v", "old")), true);
 });
 
-test("all is known in the next life", async () => {
-  const { begin, files } = setUp();
-  const first = await begin();
+test("records survive a restart", async () => {
+  const { startAgent, files } = setUp();
+  const first = await startAgent();
   await first.pull("r.io/a:1", "id-a", secret("s"));
   await first.pull("r.io/b:1", "id-b");
   assert.deepEqual(await files("pulling"), []);
-  const { mustPull } = await begin();
+  const { mustPull } = await startAgent();
   assert.equal(await mustPull("r.io/a:1", "id-a"), true);
   assert.equal(await mustPull("r.io/a:1", "id-a", secret("s")), false);
   assert.equal(await mustPull("r.io/b:1", "id-b"), false);
 });
 
-test("files are named by the hash of what they are about, and only root may read them", async () => {
-  const { begin, rootDir } = setUp();
-  const { records } = await begin();
-  await records.begin("busybox");
-  const folder = join(rootDir, "image_manager", "pulling");
+test("files are named by the hash of their image, and only root may read them", async () => {
+  const { startAgent, rootDir } = setUp();
+  const { records } = await startAgent();
+  await records.recordPullIntent("busybox");
+  const dir = join(rootDir, "image_manager", "pulling");
   const name = "sha256-9d75f0d7c398df565d7ac04c6819b62d6d8f9560f5eb4672596ecd8f7e96ae91";
-  assert.deepEqual(await readdir(folder), [name]);
-  const path = join(folder, name);
+  assert.deepEqual(await readdir(dir), [name]);
+  const path = join(dir, name);
   assert.equal((await stat(path)).mode & 0o777, 0o600);
-  assert.equal((await stat(folder)).mode & 0o777, 0o700);
+  assert.equal((await stat(dir)).mode & 0o777, 0o700);
   assert.equal(JSON.parse(await readFile(path, "utf8")).image, "busybox");
 });
 
 const endTable: [rule: string, how: ("failed" | "unknown")[], left: number, must: boolean][] = [
-  ["failed: as if it had not been begun", ["failed"], 0, false],
-  ["unknown: the image may have come of it", ["unknown"], 1, true],
-  ["one of two failed: the other goes on", ["failed"], 1, true],
-  ["unknown, then failed: the first is still not known", ["unknown", "failed"], 1, true],
+  ["failed: as if it had not been started", ["failed"], 0, false],
+  ["unknown: the image may have been pulled", ["unknown"], 1, true],
+  ["one of two failed: the other continues", ["failed"], 1, true],
+  ["unknown, then failed: the first is still unknown", ["unknown", "failed"], 1, true],
 ];
 for (const [rule, how, left, must] of endTable)
   test(`a pull that did not succeed, ${rule}`, async () => {
-    const { begin, files } = setUp();
-    const { records, mustPull } = await begin();
+    const { startAgent, files } = setUp();
+    const { records, mustPull } = await startAgent();
     const two = rule.startsWith("one of two");
     for (const end of two ? ["", ...how] : how) {
-      await records.begin("r.io/a");
-      if (end !== "") await records.ended("r.io/a", end as "failed");
+      await records.recordPullIntent("r.io/a");
+      if (end !== "") await records.recordPullEnded("r.io/a", end as "failed");
     }
     assert.equal((await files("pulling")).length, left);
     assert.equal(await mustPull("r.io/a", "id-a", secret("s")), must);
     assert.equal(await mustPull("r.io/a:latest", "id-a", secret("s")), must, "the same by another name");
   });
 
-const lives: [rule: string, present: Image[], runtimeFails: boolean, left: number][] = [
-  ["the image has come", [{ id: "id-a", tags: ["docker.io/library/a:latest"] }], false, 0],
-  ["the image is not here yet", [], false, 1],
-  ["nobody can tell", [{ id: "id-a", tags: ["docker.io/library/a:latest"] }], true, 1],
+const restarts: [rule: string, present: Image[], runtimeFails: boolean, left: number][] = [
+  ["the image is present", [{ id: "id-a", tags: ["docker.io/library/a:latest"] }], false, 0],
+  ["the image is absent", [], false, 1],
+  ["the runtime is unavailable", [{ id: "id-a", tags: ["docker.io/library/a:latest"] }], true, 1],
 ];
-for (const [rule, present, fails, left] of lives)
-  test(`killed during a pull, ${rule}: nobody gets the image unseen, until somebody has pulled it`, async () => {
-    const { begin, files, runtime } = setUp();
-    await (await begin()).records.begin("a");
+for (const [rule, present, fails, left] of restarts)
+  test(`killed during a pull, ${rule}: every pod must pull the image, until one has pulled it`, async () => {
+    const { startAgent, files, runtime } = setUp();
+    await (await startAgent()).records.recordPullIntent("a");
     Object.assign(runtime, { images: present, fails });
-    const { mustPull, pull } = await begin();
+    const { mustPull, pull } = await startAgent();
     assert.equal((await files("pulling")).length, left);
     for (const name of ["a", "a:latest", "docker.io/library/a"])
       assert.equal(await mustPull(name, "id-a", secret("s")), true, name);
@@ -170,25 +170,25 @@ for (const [rule, present, fails, left] of lives)
     assert.deepEqual(await files("pulling"), []);
   });
 
-test("killed while a file is written: the draft is nothing, and goes", async () => {
-  const { begin, files, rootDir } = setUp();
-  const first = await begin();
+test("killed while a file is written: the temporary file is ignored and removed", async () => {
+  const { startAgent, files, rootDir } = setUp();
+  const first = await startAgent();
   await first.pull("r.io/a", "id-a", secret("s"));
-  const draft = join(rootDir, "image_manager", "pulled", `${recordFileName("id-a")}.tmp`);
-  await writeFile(draft, '{"kind":"ImageP');
-  const { mustPull } = await begin();
+  const tempFile = join(rootDir, "image_manager", "pulled", `${recordFileName("id-a")}.tmp`);
+  await writeFile(tempFile, '{"kind":"ImageP');
+  const { mustPull } = await startAgent();
   assert.equal(await mustPull("r.io/a", "id-a", secret("s")), false);
   assert.deepEqual(await files("pulled"), [recordFileName("id-a")]);
 });
 
-test("a record that cannot be read gives nobody a right, until the image is pulled again", async () => {
-  const { begin, rootDir } = setUp();
-  for (const folder of ["pulled", "pulling"]) {
-    await mkdir(join(rootDir, "image_manager", folder), { recursive: true });
-    const subject = folder === "pulled" ? "id-a" : "r.io/b";
-    await writeFile(join(rootDir, "image_manager", folder, recordFileName(subject)), "{");
+test("a corrupt record gives no pod access, until the image is pulled again", async () => {
+  const { startAgent, rootDir } = setUp();
+  for (const dir of ["pulled", "pulling"]) {
+    await mkdir(join(rootDir, "image_manager", dir), { recursive: true });
+    const subject = dir === "pulled" ? "id-a" : "r.io/b";
+    await writeFile(join(rootDir, "image_manager", dir, recordFileName(subject)), "{");
   }
-  const { mustPull, pull } = await begin();
+  const { mustPull, pull } = await startAgent();
   assert.equal(await mustPull("r.io/a", "id-a", secret("s")), true);
   assert.equal(await mustPull("r.io/b", "id-b", secret("s")), true);
   assert.equal(await mustPull("r.io/c", "id-c"), false);
@@ -196,8 +196,8 @@ test("a record that cannot be read gives nobody a right, until the image is pull
   assert.equal(await mustPull("r.io/a", "id-a", secret("s")), false);
 });
 
-test("records of an older version are read and written anew", async () => {
-  const { begin, rootDir } = setUp();
+test("records of an older version are read and written again", async () => {
+  const { startAgent, rootDir } = setUp();
   const path = join(rootDir, "image_manager", "pulled", recordFileName("id-a"));
   await mkdir(join(rootDir, "image_manager", "pulled"), { recursive: true });
   const apiVersion = "kubelet.config.k8s.io/v1alpha1";
@@ -210,15 +210,15 @@ test("records of an older version are read and written anew", async () => {
     credentialMapping,
   };
   await writeFile(path, JSON.stringify(record));
-  const { mustPull } = await begin();
+  const { mustPull } = await startAgent();
   assert.equal(await mustPull("r.io/a", "id-a"), false);
   const now = JSON.parse(await readFile(path, "utf8"));
   assert.deepEqual(now, { ...record, apiVersion: "kubelet.config.k8s.io/v1beta1" });
 });
 
-test("records go with their images, but not those that came after the images were listed", async () => {
-  const { begin, files, clock } = setUp();
-  const { records, pull } = await begin();
+test("records are removed with their images, but not those of pulls after the images were listed", async () => {
+  const { startAgent, files, clock } = setUp();
+  const { records, pull } = await startAgent();
   await pull("r.io/a", "id-a");
   await pull("r.io/b", "id-b");
   await clock.advance(1000);
@@ -228,9 +228,9 @@ test("records go with their images, but not those that came after the images wer
   assert.deepEqual(new Set(await files("pulled")), new Set(["id-a", "id-c"].map(recordFileName)));
 });
 
-test("images that are gone are looked for every 5 minutes", async () => {
-  const { begin, files, clock, runtime } = setUp();
-  const { pull, stop, records } = await begin();
+test("records of removed images are garbage collected every 5 minutes", async () => {
+  const { startAgent, files, clock, runtime } = setUp();
+  const { pull, stop, records } = await startAgent();
   runtime.images = [{ id: "id-a" }];
   await pull("r.io/a", "id-a");
   await pull("r.io/b", "id-b");
@@ -244,8 +244,8 @@ test("images that are gone are looked for every 5 minutes", async () => {
 });
 
 test("checks and records are counted", async () => {
-  const { begin } = setUp();
-  const { mustPull, pull, metrics, records } = await begin();
+  const { startAgent } = setUp();
+  const { mustPull, pull, metrics, records } = await startAgent();
   await mustPull("r.io/a", "id-a");
   await pull("r.io/a", "id-a", secret("s"));
   await mustPull("r.io/a", "id-a", secret("s"));
@@ -253,7 +253,7 @@ test("checks and records are counted", async () => {
   await assert.rejects(
     records.mustPull({ image: "r.io/a", imageRef: "id-a" }, () => Promise.reject(new Error())),
   );
-  await records.begin("r.io/b");
+  await records.recordPullIntent("r.io/b");
   const name = "kubelet_imagemanager_image_mustpull_checks_total";
   assert.deepEqual(await metricValues(metrics, name), {
     "result=credentialPolicyAllowed": 1,
@@ -271,36 +271,36 @@ test("checks and records are counted", async () => {
     assert.deepEqual(await metricValues(metrics, `kubelet_imagemanager_${gauge}`), { "": value });
 });
 
-test("a disk that cannot be written to: no pull without a note of it", async () => {
-  const { begin, rootDir } = setUp();
-  const { records } = await begin();
+test("a disk that cannot be written to: no pull without a recorded intent", async () => {
+  const { startAgent, rootDir } = setUp();
+  const { records } = await startAgent();
   await rm(join(rootDir, "image_manager"), { recursive: true });
   await writeFile(join(rootDir, "image_manager"), "");
   await assert.rejects(
-    records.begin("r.io/a"),
+    records.recordPullIntent("r.io/a"),
     /^KubeletError: Failed to record image pull intent for container image "r.io\/a": ENOTDIR/,
   );
-  await assert.rejects(begin(), /records of image pulls in .* cannot be used: ENOTDIR/);
+  await assert.rejects(startAgent(), /records of image pulls in .* cannot be used: ENOTDIR/);
 });
 
-test("a pull that could not be recorded stays begun, so that its image does not pass for one that was always here", async () => {
-  const { begin, rootDir, files } = setUp();
-  const { mustPull, pull } = await begin();
-  const folder = join(rootDir, "image_manager", "pulled");
-  await rm(folder, { recursive: true });
-  await writeFile(folder, "");
+test("the intent of a pull that could not be recorded stays, so that its image does not count as preloaded", async () => {
+  const { startAgent, rootDir, files } = setUp();
+  const { mustPull, pull } = await startAgent();
+  const dir = join(rootDir, "image_manager", "pulled");
+  await rm(dir, { recursive: true });
+  await writeFile(dir, "");
   await pull("r.io/a", "id-a", secret("s"));
   assert.deepEqual(await files("pulling"), [recordFileName("r.io/a")]);
   assert.equal(await mustPull("r.io/a", "id-a", secret("s")), true);
-  await rm(folder);
-  assert.equal(await (await begin()).mustPull("r.io/a", "id-a", secret("s")), true);
+  await rm(dir);
+  assert.equal(await (await startAgent()).mustPull("r.io/a", "id-a", secret("s")), true);
 });
 
-test("kill -9 at any moment: every image that came is known to be ours, and no file is broken", async () => {
+test("kill -9 at any moment: no pulled image counts as preloaded, and no file is corrupt", async () => {
   const { below } = seededRandom(7);
   const writer = fileURLToPath(new URL("./record-writer-for-tests.ts", import.meta.url));
   for (let round = 0; round < 6; round++) {
-    const { rootDir, begin, files } = setUp();
+    const { rootDir, startAgent, files } = setUp();
     const child = spawn(process.execPath, [writer, rootDir], { stdio: ["ignore", "pipe", "inherit"] });
     let output = "";
     const enough = 5 + below(60);
@@ -309,19 +309,15 @@ test("kill -9 at any moment: every image that came is known to be ours, and no f
       if (output.split("\n").length > enough) child.kill("SIGKILL");
     });
     await new Promise((resolve) => child.once("close", resolve));
-    const came = output.split("\n").slice(0, -1);
-    assert.ok(came.length >= enough);
-    const { mustPull, metrics } = await begin();
-    for (const n of came) {
-      assert.equal(
-        await mustPull(`r.io/i${n}`, `id-${n}`),
-        true,
-        `image ${n} passes for one that was always here`,
-      );
+    const pulled = output.split("\n").slice(0, -1);
+    assert.ok(pulled.length >= enough);
+    const { mustPull, metrics } = await startAgent();
+    for (const n of pulled) {
+      assert.equal(await mustPull(`r.io/i${n}`, `id-${n}`), true, `image ${n} counts as preloaded`);
       const again = await mustPull(`r.io/i${n}`, `id-${n}`, secret("s"));
-      const begun = (await files("pulling")).includes(recordFileName(`r.io/i${n}`));
-      // Both if it was killed between the two: the record of a pull in progress is removed last.
-      assert.ok(!again || begun, `image ${n} was recorded, or its pull is known to have begun`);
+      const hasIntent = (await files("pulling")).includes(recordFileName(`r.io/i${n}`));
+      // Both if it was killed between the two: the intent is removed last.
+      assert.ok(!again || hasIntent, `image ${n} has a record or an intent`);
     }
     assert.equal(
       (await metricValues(metrics, "kubelet_imagemanager_image_mustpull_checks_total"))["result=error"],

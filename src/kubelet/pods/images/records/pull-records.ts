@@ -10,8 +10,8 @@ import type { WallTime } from "../../../../lib/base/time.ts";
 import type { ImageService } from "../../../../lib/clients/cri/cri.ts";
 import type { TrackedCredential } from "../tracked-credential.ts";
 import { withAccess } from "./merge-access.ts";
-import { accessBy, checkAccess, dependsOnPod, podCredentials } from "./pod-access.ts";
-import { canonicalImage, type PullEnd, PullIntents } from "./pull-intents.ts";
+import { accessFrom, checkAccess, dependsOnPod, podCredentials } from "./pod-access.ts";
+import { canonicalImage, PullIntents, type PullOutcome } from "./pull-intents.ts";
 import {
   decodeIntent,
   decodeRecord,
@@ -23,7 +23,7 @@ import {
 } from "./pull-record.ts";
 import { RecordFiles, recordFileName } from "./record-files.ts";
 import { type CheckResult, type RecordCounts, type RecordMetrics, recordMetrics } from "./record-metrics.ts";
-import { nameOnly, type VerificationPolicy } from "./verification-policy.ts";
+import { trimTagAndDigest, type VerificationPolicy } from "./verification-policy.ts";
 
 export interface PullRecordsOptions {
   rootDir: string;
@@ -32,20 +32,20 @@ export interface PullRecordsOptions {
   clock: Clock;
   logger: Logger;
   metrics?: Metrics;
-  /** How many records are thought to be many, for the metrics. */
+  /** Expected maximum of records, for the metrics. */
   expected?: RecordCounts;
 }
 
-/** An image that is here, as a pod asks for it. */
+/** An image that is present. */
 export interface PresentImage {
-  /** As the pod has it. */
+  /** As in the pod. */
   readonly image: string;
   readonly imageRef: string;
 }
 
-const sweepEveryMs = 5 * 60_000;
+const gcPeriodMs = 5 * 60_000;
 
-/** Remembers, also past its own end, which images it pulled and with what, and says who may use them. */
+/** Records on disk which images were pulled with which credentials, and checks which pods may use them. */
 export class PullRecords implements Component {
   readonly name = "pull-records";
   readonly #o: PullRecordsOptions;
@@ -53,8 +53,8 @@ export class PullRecords implements Component {
   readonly #intents: PullIntents;
   readonly #intentFiles: RecordFiles<PullIntent>;
   readonly #recordFiles: RecordFiles<PulledRecord>;
-  /** One writer at a time: what is on disk and what is in memory change together. */
-  readonly #turns = new ConcurrencyGate(1);
+  /** One writer at a time: disk and memory change together. */
+  readonly #writes = new ConcurrencyGate(1);
   readonly #records = new Map<string, PulledRecord>();
   #broken: ReadonlySet<string> = new Set();
   #loaded = false;
@@ -64,14 +64,14 @@ export class PullRecords implements Component {
     this.#o = options;
     const { logger, metrics = createMetrics(), expected = { intents: 220, pulled: 550 } } = options;
     this.#intentFiles = new RecordFiles<PullIntent>({
-      folder: join(options.rootDir, "image_manager", "pulling"),
+      dir: join(options.rootDir, "image_manager", "pulling"),
       encode: encodeIntent,
       decode: decodeIntent,
       subjectOf: (intent) => intent.image,
       logger,
     });
     this.#recordFiles = new RecordFiles<PulledRecord>({
-      folder: join(options.rootDir, "image_manager", "pulled"),
+      dir: join(options.rootDir, "image_manager", "pulled"),
       encode: encodeRecord,
       decode: decodeRecord,
       subjectOf: (record) => record.imageRef,
@@ -85,25 +85,25 @@ export class PullRecords implements Component {
     return this.#loop;
   }
 
-  /** Resolves when all that a former life knew is known: before any pod may ask. */
+  /** Resolves when the records of previous runs are loaded; no image may be checked before. */
   async start(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     await this.#load();
     await this.#settleIntents(signal);
-    this.#loop = runPeriodically(() => this.#sweep(signal), {
+    this.#loop = runPeriodically(() => this.#collectGarbage(signal), {
       clock,
-      everyMs: sweepEveryMs,
+      everyMs: gcPeriodMs,
       signal,
       onError: (error) =>
         logger.warn("Failed to garbage collect image pull records", { err: messageOf(error) }),
     });
   }
 
-  /** Before a pull of the image (as the pod has it). Each has to be followed by one `pulled` or `ended`. */
-  begin(image: string): Promise<void> {
-    return this.#turns.run(async () => {
+  /** Before a pull of the image (as in the pod). To be followed by one `recordImagePulled` or `recordPullEnded`. */
+  recordPullIntent(image: string): Promise<void> {
+    return this.#writes.run(async () => {
       try {
-        await this.#intents.begin(image);
+        await this.#intents.add(image);
       } catch (error) {
         const what = `Failed to record image pull intent for container image "${image}"`;
         throw new KubeletError("ErrImagePull", `${what}: ${messageOf(error)}`, { cause: error });
@@ -111,23 +111,26 @@ export class PullRecords implements Component {
     });
   }
 
-  /** The image has come, with this credential, or without any. */
-  async pulled({ image, imageRef }: PresentImage, credential: TrackedCredential | undefined): Promise<void> {
-    const how = await this.#note({ image, imageRef }, accessBy(credential));
-    // One that could not be noted stays begun: so it is still known to be pulled.
-    await this.ended(image, how);
+  /** The image was pulled with this credential, or anonymously. */
+  async recordImagePulled(
+    { image, imageRef }: PresentImage,
+    credential: TrackedCredential | undefined,
+  ): Promise<void> {
+    const how = await this.#record({ image, imageRef }, accessFrom(credential));
+    // Without a record the intent stays, so that the image does not count as preloaded.
+    await this.recordPullEnded(image, how);
   }
 
-  /** The pull did not succeed, or nobody knows whether it did. */
-  ended(image: string, how: PullEnd): Promise<void> {
-    return this.#turns.run(() =>
+  /** The pull failed, or its outcome is unknown. */
+  recordPullEnded(image: string, how: PullOutcome): Promise<void> {
+    return this.#writes.run(() =>
       this.#intents
         .end(image, how)
-        .catch((error) => this.#lament("A pull stays recorded as begun", { image }, error)),
+        .catch((error) => this.#logError("Failed to remove image pull intent", { image }, error)),
     );
   }
 
-  /** Whether the pod has to pull the image again to show that it may. What it can show is only asked for if it matters. */
+  /** Whether the pod has to pull the image to verify its credentials, which are looked up only if access depends on them. */
   async mustPull(
     present: PresentImage,
     credentials: () => Promise<readonly TrackedCredential[]>,
@@ -141,17 +144,17 @@ export class PullRecords implements Component {
     return result === "mustAuthenticate" || result === "error";
   }
 
-  /** Forgets images that are not among these, unless they were noted after `until`: a time before these were asked for. */
+  /** Removes records of images that are not listed, unless they were updated since `until`, a time before the listing. */
   prune(imageRefs: Iterable<string>, until: WallTime): Promise<void> {
     const present = new Set(imageRefs);
-    return this.#turns.run(async () => {
+    return this.#writes.run(async () => {
       for (const { imageRef, updatedAt } of [...this.#records.values()]) {
         if (updatedAt >= until || present.has(imageRef)) continue;
         try {
           await this.#recordFiles.remove(imageRef);
           this.#records.delete(imageRef);
         } catch (error) {
-          this.#lament("The record of an image that is gone stays", { imageRef }, error);
+          this.#logError("Failed to remove image pull record", { imageRef }, error);
         }
       }
     });
@@ -163,35 +166,35 @@ export class PullRecords implements Component {
   ): Promise<CheckResult> {
     const known = this.#lookUp(image, imageRef);
     if (known === "unreadable") return "error";
-    if (!this.#o.policy(image, known !== "not ours")) return "credentialPolicyAllowed";
-    const name = nameOnly(image);
+    if (!this.#o.policy(image, known !== "preloaded")) return "credentialPolicyAllowed";
+    const name = trimTagAndDigest(image);
     const access = typeof known === "object" && name !== undefined ? known.access.get(name) : undefined;
     if (!access) return "mustAuthenticate";
     const verdict = checkAccess(access, podCredentials(dependsOnPod(access) ? await credentials() : []));
     if (!verdict.allowed) return "mustAuthenticate";
-    const { learned } = verdict;
-    if (learned) await this.#note({ image, imageRef }, { kubernetesSecrets: [learned] });
+    const { newSecret } = verdict;
+    if (newSecret) await this.#record({ image, imageRef }, { kubernetesSecrets: [newSecret] });
     return "credentialRecordFound";
   }
 
-  #lookUp(image: string, imageRef: string): PulledRecord | "begun" | "not ours" | "unreadable" {
+  #lookUp(image: string, imageRef: string): PulledRecord | "pulling" | "preloaded" | "unreadable" {
     try {
       if (!this.#loaded) throw new KubeletError("PullRecords", "the records have not been read yet");
       const record = this.#records.get(imageRef);
       if (record) return record;
       if (this.#broken.has(recordFileName(imageRef))) throw new Error("its record cannot be read");
-      return this.#intents.has(image) ? "begun" : "not ours";
+      return this.#intents.has(image) ? "pulling" : "preloaded";
     } catch (error) {
-      this.#lament("It is not known how an image came here", { image, imageRef }, error);
+      this.#logError("Failed to look up image pull record", { image, imageRef }, error);
       return "unreadable";
     }
   }
 
-  /** Says whether it could be noted. */
-  #note({ image, imageRef }: PresentImage, access: PullAccess | undefined): Promise<"pulled" | "unknown"> {
-    return this.#turns.run(async () => {
+  /** "unknown" if the record could not be written. */
+  #record({ image, imageRef }: PresentImage, access: PullAccess | undefined): Promise<"pulled" | "unknown"> {
+    return this.#writes.run(async () => {
       try {
-        const name = nameOnly(image);
+        const name = trimTagAndDigest(image);
         if (name === undefined) throw new Error(`invalid image name "${image}"`);
         const now = this.#o.clock.wall();
         const before = this.#records.get(imageRef);
@@ -202,7 +205,7 @@ export class PullRecords implements Component {
         this.#broken = without(this.#broken, recordFileName(imageRef));
         return "pulled";
       } catch (error) {
-        this.#lament("A pulled image could not be recorded", { image, imageRef }, error);
+        this.#logError("Failed to write image pull record", { image, imageRef }, error);
         return "unknown";
       }
     });
@@ -221,25 +224,25 @@ export class PullRecords implements Component {
     }
   }
 
-  /** Pulls whose end a former life did not see: their images are ours, and who may use them is not known. */
+  /** Images of pulls that a previous run did not see the end of are recorded without access for anyone. */
   async #settleIntents(signal: AbortSignal): Promise<void> {
-    const begun = this.#intents.unsettled;
-    if (begun.length === 0) return;
+    const unsettled = this.#intents.unsettled;
+    if (unsettled.length === 0) return;
     try {
       for (const { id, repoTags, repoDigests } of await this.#o.images.listImages({ signal })) {
         const names = new Set([...repoTags, ...repoDigests].map(canonicalImage));
-        for (const image of begun) {
+        for (const image of unsettled) {
           if (!names.has(canonicalImage(image))) continue;
-          await this.ended(image, await this.#note({ image, imageRef: id }, undefined));
+          await this.recordPullEnded(image, await this.#record({ image, imageRef: id }, undefined));
         }
       }
     } catch (error) {
-      // They stay begun, which serves as well.
-      this.#lament("Pulls of a former life were not settled", {}, error);
+      // The intents stay, with the same effect.
+      this.#logError("Failed to settle image pull intents", {}, error);
     }
   }
 
-  async #sweep(signal: AbortSignal): Promise<void> {
+  async #collectGarbage(signal: AbortSignal): Promise<void> {
     if (this.#records.size === 0) return;
     const until = this.#o.clock.wall();
     const images = await this.#o.images.listImages({ signal });
@@ -253,7 +256,7 @@ export class PullRecords implements Component {
     return { intents: this.#intents.size, pulled: this.#records.size + this.#broken.size };
   }
 
-  #lament(message: string, fields: Record<string, string>, error: unknown): void {
+  #logError(message: string, fields: Record<string, string>, error: unknown): void {
     this.#o.logger.error(message, { ...fields, err: messageOf(error) });
   }
 }

@@ -6,15 +6,15 @@ import type { Logger } from "../../../../lib/base/logger.ts";
 import type { Decoded } from "./pull-record.ts";
 
 const prefix = "sha256-";
-const draftSuffix = ".tmp";
+const tempSuffix = ".tmp";
 
-/** The file of a record: its subject (an image, an image's reference) as a name that is safe. */
+/** The file of a record: the hash of its subject (an image or image ID). */
 export function recordFileName(subject: string): string {
   return prefix + createHash("sha256").update(subject).digest("hex");
 }
 
 export interface RecordFilesOptions<T> {
-  folder: string;
+  dir: string;
   encode: (value: T) => string;
   decode: (text: string) => Decoded<T>;
   subjectOf: (value: T) => string;
@@ -23,11 +23,11 @@ export interface RecordFilesOptions<T> {
 
 export interface ReadRecords<T> {
   readonly values: readonly T[];
-  /** Files that are there and cannot be understood. */
+  /** Files that cannot be decoded. */
   readonly broken: ReadonlySet<string>;
 }
 
-/** Records of one kind, a file each. A file is there as a whole or not at all, whenever the process or the machine ends. */
+/** Records of one kind, a file each. Writes are atomic, also if the process is killed or the machine loses power. */
 export class RecordFiles<T> {
   readonly #o: RecordFilesOptions<T>;
 
@@ -35,24 +35,23 @@ export class RecordFiles<T> {
     this.#o = options;
   }
 
-  /** All that there are. Those of an older version are written anew, drafts of a former life are removed. */
+  /** All records. Those of an older version are written again, temporary files of a previous run are removed. */
   async read(): Promise<ReadRecords<T>> {
-    const { folder, decode, subjectOf, logger } = this.#o;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const { dir, decode, subjectOf, logger } = this.#o;
+    await mkdir(dir, { recursive: true, mode: 0o700 });
     const values: T[] = [];
     const broken = new Set<string>();
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
+    for (const entry of await readdir(dir, { withFileTypes: true })) {
       const { name } = entry;
       if (entry.isDirectory() || !name.startsWith(prefix)) continue;
-      const path = join(folder, name);
-      if (name.endsWith(draftSuffix)) {
+      const path = join(dir, name);
+      if (name.endsWith(tempSuffix)) {
         await rm(path, { force: true });
         continue;
       }
       try {
         const { value, isCurrent } = decode(await readFile(path, "utf8"));
-        if (recordFileName(subjectOf(value)) !== name)
-          throw new Error("it is about something else than its name says");
+        if (recordFileName(subjectOf(value)) !== name) throw new Error("its content does not match its name");
         if (!isCurrent) await this.write(value);
         values.push(value);
       } catch (error) {
@@ -64,32 +63,32 @@ export class RecordFiles<T> {
   }
 
   async write(value: T): Promise<void> {
-    const { folder, encode, subjectOf } = this.#o;
-    const path = join(folder, recordFileName(subjectOf(value)));
-    const draft = path + draftSuffix;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const file = await open(draft, "w", 0o600);
+    const { dir, encode, subjectOf } = this.#o;
+    const path = join(dir, recordFileName(subjectOf(value)));
+    const tempFile = path + tempSuffix;
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    const file = await open(tempFile, "w", 0o600);
     try {
       await file.writeFile(encode(value));
       await file.sync();
     } finally {
       await file.close();
     }
-    await rename(draft, path);
-    await this.#keep();
+    await rename(tempFile, path);
+    await this.#syncDir();
   }
 
   async remove(subject: string): Promise<void> {
-    await rm(join(this.#o.folder, recordFileName(subject)), { force: true });
+    await rm(join(this.#o.dir, recordFileName(subject)), { force: true });
   }
 
-  /** Without this a rename may be undone by a power failure. A removal may: then there is one record too many. */
-  async #keep(): Promise<void> {
-    const folder = await open(this.#o.folder, "r");
+  /** Makes a rename survive a power failure. A removal need not: then there is one record too many. */
+  async #syncDir(): Promise<void> {
+    const dir = await open(this.#o.dir, "r");
     try {
-      await folder.sync();
+      await dir.sync();
     } finally {
-      await folder.close();
+      await dir.close();
     }
   }
 }

@@ -3,7 +3,7 @@ import { systemClock } from "../../../../lib/base/clock.ts";
 import { silentLogger } from "../../../../lib/base/logger.ts";
 import { PullRecords } from "./pull-records.ts";
 
-/** For tests: pulls one image after the other, and says so when each has come, until it is killed. */
+/** For tests: pulls one image after the other, and prints each pulled one, until it is killed. */
 const [rootDir = ""] = process.argv.slice(2);
 const records = new PullRecords({
   rootDir,
@@ -16,9 +16,9 @@ await records.start(new AbortController().signal);
 const source = { kind: "secret", uid: "uid-s", namespace: "default", name: "s" } as const;
 async function pull(n: number): Promise<void> {
   const image = `r.io/i${n}`;
-  await records.begin(image);
+  await records.recordPullIntent(image);
   // From here on the image is on the machine.
   writeSync(1, `${n}\n`);
-  await records.pulled({ image, imageRef: `id-${n}` }, { username: "u", password: "s", source });
+  await records.recordImagePulled({ image, imageRef: `id-${n}` }, { username: "u", password: "s", source });
 }
 for (let n = 0; n < 10_000; n += 3) await Promise.all([pull(n), pull(n + 1), pull(n + 2)]);

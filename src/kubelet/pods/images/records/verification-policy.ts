@@ -1,7 +1,7 @@
 import { parseImageName } from "../image-name.ts";
 
-/** Whether a pod that wants an image which is here has to show that it may have it. */
-export type VerificationPolicy = (image: string, pulledByUs: boolean) => boolean;
+/** Whether a pod needs credentials to use an image that is present. */
+export type VerificationPolicy = (image: string, pulledByKubelet: boolean) => boolean;
 
 /** `name`: imagePullCredentialsVerificationPolicy; `allowlist`: preloadedImagesVerificationAllowlist. */
 export function verificationPolicy(name: string, allowlist: readonly string[]): VerificationPolicy {
@@ -9,7 +9,7 @@ export function verificationPolicy(name: string, allowlist: readonly string[]): 
     case "NeverVerify":
       return () => false;
     case "NeverVerifyPreloadedImages":
-      return (_image, pulledByUs) => pulledByUs;
+      return (_image, pulledByKubelet) => pulledByKubelet;
     case "NeverVerifyAllowlistedImages":
       return (image) => !isListed(image, allowlist);
     case "AlwaysVerify":
@@ -20,14 +20,14 @@ export function verificationPolicy(name: string, allowlist: readonly string[]): 
 }
 
 function isListed(image: string, allowlist: readonly string[]): boolean {
-  const name = nameOnly(image) ?? image;
+  const name = trimTagAndDigest(image) ?? image;
   return allowlist.some((entry) =>
     entry.endsWith("/*") ? name.startsWith(entry.slice(0, -1)) : name === entry,
   );
 }
 
-/** The image as the pod has it, without tag and digest; undefined if it is no name. */
-export function nameOnly(image: string): string | undefined {
+/** The image as in the pod, without tag and digest; undefined if it is invalid. */
+export function trimTagAndDigest(image: string): string | undefined {
   const parsed = parseImageName(image);
   return "problem" in parsed ? undefined : parsed.name;
 }

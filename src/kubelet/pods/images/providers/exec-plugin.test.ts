@@ -7,12 +7,12 @@ import { aPod } from "../../../../../test/builders/pods.ts";
 import { systemClock } from "../../../../lib/base/clock.ts";
 import { type Logger, silentLogger } from "../../../../lib/base/logger.ts";
 import { CredentialProviders } from "./credential-providers.ts";
+import { execPlugin } from "./exec-plugin.ts";
 import { loadProviders } from "./load-providers.ts";
-import { runProgram } from "./run-program.ts";
 
 let dir = "";
 before(async () => {
-  dir = await mkdtemp(join(tmpdir(), "programs-"));
+  dir = await mkdtemp(join(tmpdir(), "plugins-"));
 });
 after(() => rm(dir, { recursive: true, force: true }));
 
@@ -22,7 +22,7 @@ const script = (name: string, ...lines: string[]) =>
 const response = (version: string, password: string) =>
   `{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/${version}","cacheKeyType":"Registry","cacheDuration":"5m","auth":{"*.r.io":{"username":"u","password":"${password}"}}}`;
 
-test("programs from the configuration to the credential, for each version", async () => {
+test("a plugin of each version provides credentials as configured", async () => {
   for (const version of ["v1", "v1beta1", "v1alpha1"]) {
     const name = `p-${version}`;
     await script(
@@ -53,33 +53,33 @@ test("programs from the configuration to the credential, for each version", asyn
       logger: silentLogger,
       environment: () => ({ PATH: process.env.PATH, HOME: "/home", SUFFIX: "node" }),
     });
-    const wanted = ["eu.r.io/team/app", "eu.r.io/team/app", "us.r.io/app", "r.io/app"];
-    const found = await Promise.all(wanted.map((image) => providers.lookup(aPod(), image)));
+    const images = ["eu.r.io/team/app", "eu.r.io/team/app", "us.r.io/app", "r.io/app"];
+    const found = await Promise.all(images.map((image) => providers.lookup(aPod(), image)));
     const credential = { username: "u", password: "arg.env./home" };
     assert.deepEqual(found, [[credential], [credential], [credential], []]);
     assert.deepEqual(await providers.lookup(aPod(), "eu.r.io/other"), [credential]);
     const runs = await readFile(join(dir, `${name}.runs`), "utf8");
     assert.equal(runs, "run\nrun\n");
-    const requests = (await readdir(dir)).filter((file) => file.startsWith(`${name}.request.`));
-    const told = await Promise.all(
-      requests.map(async (file) => JSON.parse(await readFile(join(dir, file), "utf8"))),
+    const files = (await readdir(dir)).filter((file) => file.startsWith(`${name}.request.`));
+    const requests = await Promise.all(
+      files.map(async (file) => JSON.parse(await readFile(join(dir, file), "utf8"))),
     );
     const request = {
       kind: "CredentialProviderRequest",
       apiVersion: `credentialprovider.kubelet.k8s.io/${version}`,
     };
-    told.sort((a, b) => (a.image < b.image ? -1 : 1));
-    assert.deepEqual(told, [
+    requests.sort((a, b) => (a.image < b.image ? -1 : 1));
+    assert.deepEqual(requests, [
       { ...request, image: "eu.r.io/team/app" },
       { ...request, image: "us.r.io/app" },
     ]);
   }
 });
 
-test("a program that fails: its complaint is logged, what it wrote is not", async () => {
+test("of a plugin that fails stderr is logged, stdout is not", async () => {
   await script("fails", "echo hunter2", "echo 'no network' >&2", "exit 3");
   const lines: string[] = [];
-  const logger: Logger = { ...silentLogger, error: (...words) => void lines.push(JSON.stringify(words)) };
+  const logger: Logger = { ...silentLogger, error: (...args) => void lines.push(JSON.stringify(args)) };
   const providers = new CredentialProviders({
     loaded: {
       hash: "",
@@ -106,9 +106,9 @@ test("a program that fails: its complaint is logged, what it wrote is not", asyn
 
 const env = { PATH: process.env.PATH };
 const run = (name: string, timeoutMs = 60_000, input = "") =>
-  runProgram({ path: join(dir, name), args: [], env, input, clock: systemClock, timeoutMs });
+  execPlugin({ path: join(dir, name), args: [], env, input, clock: systemClock, timeoutMs });
 
-test("a program that does not end is ended, with all that it started", async () => {
+test("a plugin that times out is killed with its children", async () => {
   await script("hangs", 'sleep 300 & echo $! > "$0.pid"; echo waiting >&2; wait');
   await assert.rejects(run("hangs", 300), /^Error: did not end within 0.3 s: waiting$/);
   const pid = Number(await readFile(join(dir, "hangs.pid"), "utf8"));
@@ -118,22 +118,22 @@ test("a program that does not end is ended, with all that it started", async () 
   };
   const until = Date.now() + 10_000;
   while (!(await isGone())) {
-    assert.ok(Date.now() < until, `process ${pid} lives on`);
+    assert.ok(Date.now() < until, `process ${pid} still runs`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 });
 
-test("a program need not read what it is told, however much", async () => {
+test("a plugin need not read its input, however long", async () => {
   await script("deaf", "exec 0<&-; echo ok");
   assert.equal(await run("deaf", 60_000, "x".repeat(1024 * 1024)), "ok\n");
 });
 
-test("a program that writes without end is ended", async () => {
+test("a plugin that writes without end is killed", async () => {
   await script("loud", "yes hunter2");
   await assert.rejects(run("loud"), /^Error: wrote more than 1048576 bytes$/);
 });
 
-test("what cannot be run says why", async () => {
+test("the error of a file that cannot be executed names the errno", async () => {
   await writeFile(join(dir, "text"), "no program", { mode: 0o644 });
   await assert.rejects(run("text"), /EACCES/);
   await assert.rejects(run("none"), /ENOENT/);

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Clock } from "../../../../lib/base/clock.ts";
 
-export interface ProgramRun {
+export interface PluginRun {
   readonly path: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -11,52 +11,52 @@ export interface ProgramRun {
 }
 
 const maxOutput = 1024 * 1024;
-const maxComplaint = 2048;
+const maxStderr = 2048;
 
-/** Runs a program to its end and gives what it wrote. Fails with what it complained about, without what it wrote. */
-export function runProgram(run: ProgramRun): Promise<string> {
+/** Runs a plugin and returns its stdout. Fails with its stderr, without its stdout. */
+export function execPlugin(run: PluginRun): Promise<string> {
   return new Promise((resolve, reject) => {
-    // In a group of its own, so that all that it started can be ended with it.
+    // In its own process group, so that its children can be killed with it.
     const child = spawn(run.path, [...run.args], { env: run.env, stdio: "pipe", detached: true });
     let output = "";
-    let complaint = "";
+    let stderr = "";
     const cancel = run.clock.after(run.timeoutMs, () =>
-      giveUp(`did not end within ${run.timeoutMs / 1000} s`),
+      abort(`did not end within ${run.timeoutMs / 1000} s`),
     );
     const settle = (done: () => void) => {
       cancel();
       done();
     };
-    const giveUp = (why: string) => {
-      // Its streams may stay open in the hands of others: they are not waited for.
-      if (child.pid !== undefined) endGroup(child.pid);
+    const abort = (why: string) => {
+      // Its children may keep the streams open: do not wait for them.
+      if (child.pid !== undefined) killGroup(child.pid);
       child.stdout.destroy();
       child.stderr.destroy();
-      settle(() => reject(new Error(withComplaint(why))));
+      settle(() => reject(new Error(withStderr(why))));
     };
-    const withComplaint = (why: string) => (complaint.trim() ? `${why}: ${complaint.trim()}` : why);
+    const withStderr = (why: string) => (stderr.trim() ? `${why}: ${stderr.trim()}` : why);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      if (output.length > maxOutput) giveUp(`wrote more than ${maxOutput} bytes`);
+      if (output.length > maxOutput) abort(`wrote more than ${maxOutput} bytes`);
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      complaint = (complaint + text).slice(-maxComplaint);
+      stderr = (stderr + text).slice(-maxStderr);
     });
     child.on("error", (error) => settle(() => reject(error)));
     child.on("close", (code, signal) => {
       const why = signal ? `was ended by ${signal}` : `exit status ${code}`;
-      settle(() => (code === 0 ? resolve(output) : reject(new Error(withComplaint(why)))));
+      settle(() => (code === 0 ? resolve(output) : reject(new Error(withStderr(why)))));
     });
-    // It need not read what it is told.
+    // A plugin may exit without reading its input.
     child.stdin.on("error", () => {});
     child.stdin.end(run.input);
   });
 }
 
-function endGroup(pid: number): void {
+function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has already exited.
   }
 }
