@@ -120,7 +120,7 @@ export function podVolumes(
   const attached =
     api && view && config.enableControllerAttachDetach !== false
       ? new AttachedVolumes({
-          seen: () => view.node(),
+          observed: () => view.node(),
           get: nodeGetter(api, node.name),
           clock,
           onAttached: () => post({ kind: "volumes-attached" }),

@@ -12,12 +12,12 @@ function nodeWith(...attached: string[]): NodeAttachments {
 
 function bench() {
   const clock = new FakeClock();
-  const state = { seen: nodeWith(), real: nodeWith(), pokes: 0 };
+  const state = { observed: nodeWith(), real: nodeWith(), retries: 0 };
   const volumes = new AttachedVolumes({
     clock,
-    seen: () => state.seen,
+    observed: () => state.observed,
     get: async () => state.real,
-    onAttached: () => state.pokes++,
+    onAttached: () => state.retries++,
   });
   const outcome = (signal = never) => {
     const result = { text: "waits" };
@@ -30,12 +30,12 @@ function bench() {
   return { clock, state, volumes, outcome };
 }
 
-describe("a volume that a controller attaches may be used", () => {
-  it("once the API knows that it is in use and says that it is attached, and without a pause then", async () => {
+describe("a volume that a controller attaches", () => {
+  it("can be used at once when it is reported in use and attached", async () => {
     const { clock, state, volumes, outcome } = bench();
     const result = outcome();
     await clock.advance(1);
-    state.seen = state.real = nodeWith(volume);
+    state.observed = state.real = nodeWith(volume);
     volumes.changed();
     await clock.advance(1);
     assert.equal(result.text, "waits", "it could still be detached");
@@ -44,9 +44,9 @@ describe("a volume that a controller attaches may be used", () => {
     assert.equal(result.text, "attached");
   });
 
-  it("not if it is attached only by what was seen a while ago", async () => {
+  it("cannot be used if only an outdated Node object lists it as attached", async () => {
     const { clock, state, volumes, outcome } = bench();
-    state.seen = nodeWith(volume);
+    state.observed = nodeWith(volume);
     volumes.reported([volume]);
     const result = outcome();
     await clock.advance(9_999);
@@ -55,15 +55,15 @@ describe("a volume that a controller attaches may be used", () => {
     assert.equal(result.text, "Volume not attached according to node status");
   });
 
-  it("not before that was reported, and says so", async () => {
+  it("cannot be used before it is reported in use", async () => {
     const { clock, state, outcome } = bench();
-    state.seen = state.real = nodeWith(volume);
+    state.observed = state.real = nodeWith(volume);
     const result = outcome();
     await clock.advance(10_000);
     assert.match(result.text, /^Volume has not been added to the list of VolumesInUse/);
   });
 
-  it("by nobody who does not want it any more", async () => {
+  it("is no longer waited for after an abort", async () => {
     const { clock, outcome } = bench();
     const abort = new AbortController();
     const result = outcome(abort.signal);
@@ -74,18 +74,18 @@ describe("a volume that a controller attaches may be used", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("and what has failed before is tried again when something is attached", () => {
+  it("triggers a retry of failed mounts when it is attached", () => {
     const { state, volumes } = bench();
-    for (const [attached, pokes] of [
+    for (const [attached, retries] of [
       [[], 0],
       [["a"], 1],
       [["a"], 1],
       [["a", "b"], 2],
       [["b"], 2],
     ] as const) {
-      state.seen = nodeWith(...attached);
+      state.observed = nodeWith(...attached);
       volumes.changed();
-      assert.equal(state.pokes, pokes, attached.join());
+      assert.equal(state.retries, retries, attached.join());
     }
   });
 });

@@ -1,29 +1,29 @@
 import { type Clock, msFromNow, msUntil } from "../../../lib/base/clock.ts";
 import { abortError, KubeletError } from "../../../lib/base/errors.ts";
 
-/** The node object in the API, as far as it matters here. */
+/** The part of the Node object with the attached volumes. */
 export interface NodeAttachments {
   readonly status: { readonly volumesAttached?: readonly { readonly name: string }[] };
 }
 
 export interface AttachedVolumesOptions {
-  /** The node as it was last seen in the API. */
-  readonly seen: () => NodeAttachments | undefined;
-  /** The same, asked for. */
+  /** The last observed Node object. */
+  readonly observed: () => NodeAttachments | undefined;
+  /** Requests the Node object. */
   readonly get: (signal: AbortSignal) => Promise<NodeAttachments>;
   readonly clock: Clock;
-  /** Something was attached: what has failed for want of it need not wait for its next try. */
+  /** A volume was attached: mounts that failed because of it can be retried at once. */
   readonly onAttached: () => void;
 }
 
-/** After this the reason is told, and the volume is tried again with back-off. */
+/** After this `verify` fails with the reason, and the mount is retried with back-off. */
 const waitMs = 10_000;
 const notReported = "Volume has not been added to the list of VolumesInUse in the node's volume status";
 const notAttached = "Volume not attached according to node status";
 
 /**
- * What the cluster's controller says of volumes that it attaches. It never detaches what the node says to be in use, so a volume is
- * used only after that was said, and only if it is attached after that: any other order could take it away under a pod.
+ * Verifies the volumes that the attach/detach controller attaches. The controller does not detach volumes that the node reports in use,
+ * so a volume is mounted only after it was reported, and only if it is still attached then: otherwise it could be detached under a pod.
  */
 export class AttachedVolumes {
   readonly #o: AttachedVolumesOptions;
@@ -35,32 +35,32 @@ export class AttachedVolumes {
     this.#o = options;
   }
 
-  /** The API knows that these are in use. */
+  /** The API server has accepted these as in use. */
   reported(names: readonly string[]): void {
     this.#reported = new Set(names);
     this.changed();
   }
 
-  /** The node in the API is another than before. */
+  /** The Node object has changed. */
   changed(): void {
-    const names = new Set(this.#o.seen()?.status.volumesAttached?.map(({ name }) => name));
+    const names = new Set(this.#o.observed()?.status.volumesAttached?.map(({ name }) => name));
     const isNew = [...names].some((name) => !this.#attached.has(name));
     this.#attached = names;
     if (isNew) this.#o.onAttached();
-    for (const look of [...this.#waiting]) look();
+    for (const recheck of [...this.#waiting]) recheck();
   }
 
-  /** Resolves when the volume can be used; throws why not if it cannot soon. */
+  /** Resolves when the volume can be used; throws the reason after a timeout. */
   async verify(unique: string, signal: AbortSignal): Promise<void> {
-    const { clock, seen, get } = this.#o;
+    const { clock, observed, get } = this.#o;
     const deadline = msFromNow(clock, waitMs);
     for (;;) {
-      let missing = this.#missing(unique, seen());
-      // What was seen may be old.
+      let missing = this.#missing(unique, observed());
+      // The observed object may be outdated.
       if (missing === undefined) missing = isAttached(unique, await get(signal)) ? undefined : notAttached;
       if (missing === undefined) return;
       if (clock.monotonic() >= deadline) throw new KubeletError("VolumeAttachment", missing);
-      await this.#change(msUntil(clock, deadline), signal);
+      await this.#nextChange(msUntil(clock, deadline), signal);
     }
   }
 
@@ -69,19 +69,19 @@ export class AttachedVolumes {
     return node && isAttached(unique, node) ? undefined : notAttached;
   }
 
-  #change(withinMs: number, signal: AbortSignal): Promise<void> {
+  #nextChange(withinMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (how: () => void) => () => {
         cancel();
-        this.#waiting.delete(look);
+        this.#waiting.delete(recheck);
         signal.removeEventListener("abort", stop);
         how();
       };
-      const look = end(resolve);
+      const recheck = end(resolve);
       const stop = end(() => reject(abortError(signal.reason)));
-      const cancel = this.#o.clock.after(withinMs, look);
+      const cancel = this.#o.clock.after(withinMs, recheck);
       if (signal.aborted) return stop();
-      this.#waiting.add(look);
+      this.#waiting.add(recheck);
       signal.addEventListener("abort", stop, { once: true });
     });
   }

@@ -12,7 +12,7 @@ import { createVolumes, type Volumes, type VolumesOptions } from "./volumes.ts";
 /** Tests that mount need root. */
 export const mayMount = process.getuid?.() === 0;
 
-/** A root folder of its own, which is unmounted and removed in the end whatever happened. */
+/** A temporary root directory; `remove` unmounts and removes all of it. */
 export async function testRoot(): Promise<{ rootDir: string; remove: () => Promise<void> }> {
   const rootDir = await mkdtemp(join(tmpdir(), "volumes-"));
   return {
@@ -28,23 +28,23 @@ export async function testRoot(): Promise<{ rootDir: string; remove: () => Promi
 
 export interface TestVolumes extends Volumes {
   readonly events: string[];
-  /** Ends this agent, as a kill would: nothing is unmounted. */
+  /** Stops this agent as a kill would: nothing is unmounted. */
   stop(): Promise<void>;
 }
 
-/** All parts, on the real machine. */
+/** All parts, on the real host. */
 export async function startVolumes(
   rootDir: string,
   over: Partial<VolumesOptions> = {},
 ): Promise<TestVolumes> {
   const events: string[] = [];
-  const note = (_pod: Pod, reason: string, message: string) => events.push(`${reason}: ${message}`);
+  const record = (_pod: Pod, reason: string, message: string) => events.push(`${reason}: ${message}`);
   const abort = new AbortController();
   const volumes = createVolumes({
     rootDir,
     clock: systemClock,
     logger: silentLogger,
-    events: { normal: note, warning: note },
+    events: { normal: record, warning: record },
     metrics: createMetrics(),
     allocatableMemory: () => 64n << 20n,
     statsMaxAgeMs: 0,

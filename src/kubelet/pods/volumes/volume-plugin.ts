@@ -1,32 +1,32 @@
 import type { Pod, PodUid, Volume } from "../../../lib/model/pod.ts";
 
-/** A volume of a pod, with what its claim led to. */
+/** A volume of a pod, with its PersistentVolume if it is a claim. */
 export interface VolumeSpec {
-  /** Of its folder: the name of the pod's volume, or that of the PersistentVolume behind its claim. */
+  /** The name of the directory: that of the pod's volume, or of the PersistentVolume of its claim. */
   readonly name: string;
   readonly volume: Volume;
   readonly persistent?: PersistentSource;
-  /** By the claim, or the source itself. */
+  /** From the claim or the volume source. */
   readonly readOnly: boolean;
-  /** True if it is of a type that a CSI driver serves in its stead. */
+  /** True if it is of an in-tree type that was migrated to CSI. */
   readonly migrated?: boolean;
 }
 
-/** What a claim is bound to. The objects are as the API has them; without a claim the name of `claim` is empty. */
+/** The PersistentVolume of a claim. The objects are as in the API; without a claim the name of `claim` is empty. */
 export interface PersistentSource {
   readonly volumeName: string;
-  // biome-ignore lint/suspicious/noExplicitAny: PersistentVolumeSpec; each plugin knows its part.
+  // biome-ignore lint/suspicious/noExplicitAny: PersistentVolumeSpec; each plugin reads its own source.
   readonly spec: any;
   readonly claim: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly mode: "Filesystem" | "Block";
   /** Of the PersistentVolume. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The size that the claim's status tells; smaller than the volume's while the node has to grow it. */
+  /** The capacity in the claim's status; smaller than the volume's while the node has to expand it. */
   readonly claimCapacity?: string;
 }
 
-/** Where a volume is for one pod: `<root>/pods/<uid>/volumes/<plugin with ~>/<name>`. */
+/** The directory of a volume for one pod: `<root>/pods/<uid>/volumes/<plugin with ~>/<name>`. */
 export interface PodVolumeTarget {
   readonly podUid: PodUid;
   readonly dir: string;
@@ -35,62 +35,62 @@ export interface PodVolumeTarget {
 export interface SetUpRequest extends PodVolumeTarget {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
-  /** The group that files are to belong to, and whether all are looked at or only the root. */
+  /** The group of the files, and whether all files are checked or only the root. */
   readonly fsGroup: number | undefined;
   readonly fsGroupChangePolicy: "Always" | "OnRootMismatch" | undefined;
-  /** Where the device is mounted for the whole node, if this plugin does so. */
+  /** The device mount, if this plugin has one. */
   readonly deviceDir: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * One type of volume. All paths are the manager's to choose. setUp and tearDown can be called again at any time, also after
- * one that was cut short, and by an agent that knows nothing of the former one.
+ * One type of volume. The manager chooses all paths. setUp and tearDown are idempotent: they may be called again at any time, also after
+ * an interrupted call, and after a restart of the agent.
  */
 export interface VolumePlugin {
   /** "kubernetes.io/secret" */
   readonly name: string;
   handles(spec: VolumeSpec): boolean;
-  /** The same for all pods that share what is behind it: nothing is done twice at a time for one of these. */
+  /** The same for all pods that share the volume: at most one operation runs per unique name. */
   uniqueName(pod: Pod, spec: VolumeSpec): string;
-  /** Mounts or writes the volume at `dir`. An error's message is told to users as it is. */
+  /** Mounts or writes the volume at `dir`. Error messages are shown to users as they are. */
   setUp(request: SetUpRequest): Promise<void>;
   tearDown(target: PodVolumeTarget, signal: AbortSignal): Promise<void>;
   /**
-   * True if it is known that a former agent had set it up to the end, and that it is still so: then nobody is asked whether it may
-   * be used, and the node's mount behind it counts as there. Default: that is not known.
+   * True if the volume is known to be completely set up since before a restart of the agent: then its attachment is not verified, and
+   * its device counts as mounted. Default: not known.
    */
   isStillSetUp?(pod: Pod, spec: VolumeSpec, target: PodVolumeTarget): Promise<boolean>;
   /**
-   * True if setUp is to be called again for a volume that is there already: its content follows something (a Secret, the pod's
-   * labels, a token that ages). Then setUp must leave alone what is right.
+   * True if setUp has to be called again for a mounted volume because its source may change (a Secret, the pod's labels, an expiring
+   * token). Then setUp must not touch what is up to date.
    */
   readonly requiresRemount?: boolean;
-  /** The same for one volume: by what is known of it now (a CSI driver that wants to be asked again, a volume that has grown). */
+  /** The same for one volume, according to its current state (a CSI driver with requiresRepublish, a volume to expand). */
   requiresRemountNow?(spec: VolumeSpec): boolean;
-  /** For those that have one mount for the node, which pods share. */
+  /** For types with one device mount per node, which pods share. */
   readonly device?: DeviceMounter;
   /** For `volumeDevices`. */
   readonly block?: BlockVolumeMapper;
-  /** False for what containers reach without a mount of ours (hostPath). */
+  /** False if the volume has no directory in the pod's directory (hostPath). */
   readonly hasDir?: boolean;
   /** The path that containers get, if it is not `dir` (hostPath). */
   hostPath?(spec: VolumeSpec): string;
-  /** Where below `dir` the volume is (CSI: "<dir>/mount"); default: `dir` itself. */
+  /** The mount point below `dir` (CSI: "<dir>/mount"); default: `dir` itself. */
   mountPath?(dir: string): string;
-  /** True if its files get the SELinux label of the pod; unless told otherwise, those of a folder that was made for the pod. */
+  /** True if its files get the SELinux label of the pod; default: if the directory was created for the pod. */
   relabels?(spec: VolumeSpec): boolean;
-  /** What it takes and has, if a look at `dir` would not tell. */
+  /** Usage and capacity, if they cannot be measured at `dir`. */
   stats?(
     target: PodVolumeTarget,
     spec: VolumeSpec | undefined,
     signal: AbortSignal,
   ): Promise<VolumeUsage | undefined>;
-  /** How the plugin makes of what it finds on disk after a restart what it needs to tear it down; default: nothing is needed. */
+  /** Reconstructs from disk after a restart what tearDown needs; default: nothing is needed. */
   reconstruct?(target: PodVolumeTarget): Promise<VolumeSpec | undefined>;
 }
 
-/** Bytes and files; what is not known is left out. */
+/** Bytes and inodes; unknown values are omitted. */
 export interface VolumeUsage {
   readonly availableBytes?: number;
   readonly capacityBytes?: number;
@@ -104,13 +104,13 @@ export interface VolumeUsage {
 }
 
 export interface DeviceMounter {
-  /** False for volumes of this plugin that have no mount for the node (inline ones); true unless told otherwise. */
+  /** False for volumes of this plugin without a device mount (inline ones); default: true. */
   applies?(spec: VolumeSpec): boolean;
-  /** True if a controller attaches it to the node, which is told of it in `volumesInUse`; true unless told otherwise. */
+  /** True if a controller attaches the volume, so that it is reported in `volumesInUse`; default: true. */
   attachable?(spec: VolumeSpec): boolean;
   /**
-   * Resolves when the volume is attached to this node. If a controller attaches it, `verified` is awaited first: it resolves when
-   * the cluster knows that the volume is in use here, so that it stays, and says that it is attached.
+   * Resolves when the volume is attached to this node. If a controller attaches it, `verified` is awaited first: it resolves when the
+   * volume is reported in use, so that it is not detached, and is attached according to the node status.
    */
   waitForAttach(
     pod: Pod,
@@ -118,9 +118,9 @@ export interface DeviceMounter {
     signal: AbortSignal,
     verified?: () => Promise<void>,
   ): Promise<void>;
-  /** True if it is not attached because the node takes no more of its kind, by what the controller says. */
+  /** True if the volume cannot be attached because the node's limit for its driver is reached, according to the controller. */
   isExhausted?(spec: VolumeSpec, signal: AbortSignal): Promise<boolean>;
-  /** The folder of the node's mount. */
+  /** The directory of the device mount. */
   deviceDir(spec: VolumeSpec): string;
   mountDevice(
     pod: Pod,
@@ -131,22 +131,22 @@ export interface DeviceMounter {
   ): Promise<void>;
   unmountDevice(dir: string, signal: AbortSignal): Promise<void>;
   /**
-   * The node's mounts that are on disk when the agent starts: one may be left over from an agent that ended after the last pod's
-   * volume was gone. Default: only those are known that a pod's volume leads to.
+   * The device mounts on disk when the agent starts: one may be an orphan of an agent that stopped after the last pod volume was
+   * unmounted. Default: only the devices of pod volumes are reconstructed.
    */
   reconstructDevices?(): Promise<
     readonly { readonly unique: string; readonly dir: string; readonly spec: VolumeSpec }[]
   >;
 }
 
-/** `place.dir` is `<root>/pods/<uid>/volumeDevices/<plugin with ~>/<name>` here; the link there is the manager's to make. */
+/** `target.dir` is `<root>/pods/<uid>/volumeDevices/<plugin with ~>/<name>` here; the manager creates the symlink there. */
 export interface BlockVolumeMapper {
-  /** Makes the device available and returns its path on the host. */
+  /** Makes the device available, and returns its path on the host. */
   map(pod: Pod, spec: VolumeSpec, target: PodVolumeTarget, signal: AbortSignal): Promise<string>;
   unmap(target: PodVolumeTarget, signal: AbortSignal): Promise<void>;
   /**
-   * The folder in which the manager binds the device under the UID of each pod that uses it, and takes it away again before
-   * unmap(). Without it only the pod's own link is made.
+   * The directory in which the manager bind-mounts the device under the UID of each pod that uses it, and unmounts it before
+   * unmap(). Without it only the pod's symlink is created.
    */
   globalMapDir?(name: string): string;
 }

@@ -47,17 +47,17 @@ export interface VolumesOptions
   readonly mounts?: Mounts;
 }
 
-/** What other types of volumes are built with. */
+/** Dependencies of the other volume plugins. */
 export interface PluginParts {
   readonly mounts: Mounts;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
-  /** For calls on what may never answer. */
+  /** For calls on file systems that may hang. */
   readonly guard: Pick<HangGuard, "run">;
 }
 
 export interface Volumes {
   readonly manager: VolumeManager;
-  /** For the request to the runtime; prepares subPaths and has images of image volumes pulled. */
+  /** For the request to the runtime; prepares subPaths and pulls the images of image volumes. */
   mountsFor(
     pod: Pod,
     container: Container,
@@ -66,16 +66,15 @@ export interface Volumes {
   ): Promise<MountInit[]>;
   devicesFor(pod: Pod, container: Container): Promise<DeviceInit[]>;
   stats(uid: PodUid): Promise<readonly VolumeStat[]>;
-  /** Where a volume is on the node, if it is there. */
+  /** The path of a volume on the node, if it is mounted. */
   pathOf(uid: PodUid, volume: string): string | undefined;
 }
 
-/** Puts the parts together. */
 export function createVolumes(o: VolumesOptions): Volumes {
   const { rootDir, clock, logger, events, metrics, mounts = hostMounts } = o;
   const guard = new HangGuard(clock);
   const subPaths = new SubPaths({ rootDir, mounts });
-  const own = (request: OwnershipRequest) => applyFsGroup(request, { clock, events, logger });
+  const setOwnership = (request: OwnershipRequest) => applyFsGroup(request, { clock, events, logger });
   const manager = new VolumeManager({
     ...o,
     plugins: [
@@ -83,18 +82,18 @@ export function createVolumes(o: VolumesOptions): Volumes {
         mounts,
         allocatableMemory: o.allocatableMemory,
         podLevelResources: o.podLevelResources,
-        applyFsGroup: own,
+        applyFsGroup: setOwnership,
       }),
       hostPathPlugin({ guard }),
-      localPlugin({ rootDir, mounts, events, applyFsGroup: own, guard }),
+      localPlugin({ rootDir, mounts, events, applyFsGroup: setOwnership, guard }),
       imagePlugin(),
-      ...o.plugins({ mounts, applyFsGroup: own, guard }),
+      ...o.plugins({ mounts, applyFsGroup: setOwnership, guard }),
     ],
     operations: new VolumeOperations({
       events,
       blockMaps: new BlockMaps({ mounts }),
       cleanSubPaths: (uid, volume) => subPaths.clean(uid, volume),
-      // Another volume may be just about to use it: then it is not empty, or is made again.
+      // Another volume may be about to use it: then it is not empty, or is created again.
       makeFolder: (dir) => makeDirs(dir, 0o750),
       removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
       verifyAttached: o.verifyAttached,

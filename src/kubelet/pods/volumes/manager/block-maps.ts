@@ -10,13 +10,13 @@ import type { VolumeRecord } from "./volume-state.ts";
 
 export interface BlockMapsOptions {
   readonly mounts: Pick<Mounts, "bind" | "unmount" | "isMountPoint">;
-  /** Loop devices that hold on to a device, so that its name cannot come to mean another one. */
+  /** Loop devices that lock a device, so that its name cannot be reused for another one. */
   readonly locks?: { attach(path: string): Promise<unknown>; detach(path: string): Promise<void> };
 }
 
 const loopLocks = { attach: attachLoopDevice, detach: detachLoopDevice };
 
-/** How a block device is handed to a pod: a link in its folder, and a bind mount in that of the plugin, which all pods share. */
+/** Maps a block device for a pod: a symlink in the pod's directory, and a bind mount in the plugin's directory, which all pods share. */
 export class BlockMaps {
   readonly #o: BlockMapsOptions;
 
@@ -32,7 +32,7 @@ export class BlockMaps {
       await (this.#o.locks ?? loopLocks).attach(global);
     }
     await makeDirs(dirname(record.dir), 0o750);
-    await rm(record.dir, { force: true }); // after a reboot the same device can have another name
+    await rm(record.dir, { force: true }); // after a reboot the device may have another name
     await symlink(target, record.dir);
   }
 
@@ -46,7 +46,7 @@ export class BlockMaps {
       await removeEntry(global);
     }
     await removeEntry(dirname(global)).catch((error) => {
-      if (errnoOf(error) !== "ENOTEMPTY") throw error; // other pods use it too
+      if (errnoOf(error) !== "ENOTEMPTY") throw error; // other pods use it
     });
   }
 

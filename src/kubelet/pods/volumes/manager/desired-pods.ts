@@ -9,19 +9,19 @@ import { type Failure, failed } from "./volume-state.ts";
 
 export interface ResolvedVolume {
   readonly spec: VolumeSpec;
-  /** The group that a PersistentVolume asks for in its annotation. */
+  /** The group in the annotation of the PersistentVolume. */
   readonly gid?: string | undefined;
 }
 
-/** Finds out what a claim is bound to. What it throws is told to users as it is. */
+/** Resolves a claim to its volume. Error messages are shown to users as they are. */
 export type ResolveClaim = (pod: Pod, volume: Volume, signal: AbortSignal) => Promise<ResolvedVolume>;
 
-/** A name that containers of the pod use, and what it led to. */
+/** A volume name that containers of the pod use, and the resolved volume. */
 export interface VolumeUse extends UsedVolume {
   resolved: (ResolvedVolume & { readonly key: string }) | undefined;
   resolvedAt: MonotonicTime | undefined;
   resolving: boolean;
-  /** The last attempt; a former one may have succeeded. */
+  /** Of the last attempt; an earlier one may have succeeded. */
   failure: Failure | undefined;
 }
 
@@ -35,18 +35,18 @@ export interface DesiredPod {
 export interface DesiredPodsOptions {
   readonly clock: Clock;
   readonly resolveClaim: ResolveClaim | undefined;
-  /** Returns the key under which it is kept. What it throws is a failure to process the volume. */
+  /** Returns the key of the record. An error is a failure to process the volume. */
   readonly addVolume: (entry: DesiredPod, use: VolumeUse, found: ResolvedVolume) => string;
   readonly onChange: (uid: PodUid) => void;
 }
 
 /**
- * A claim may have grown: it is looked up with each sync of its pod, which comes each minute or so. A pod that is synced again and
- * again, as while its containers start, does not ask each time.
+ * A claim may have been expanded: it is resolved again with each sync of its pod, about once a minute. Frequent syncs, as while
+ * containers start, do not send a request each time.
  */
 const resolveIntervalMs = 5_000;
 
-/** The pods that want volumes, and what their volumes turn out to be. */
+/** The pods that need volumes, and their resolved volumes. */
 export class DesiredPods {
   readonly #o: DesiredPodsOptions;
   readonly #pods = new Map<PodUid, DesiredPod>();
@@ -90,7 +90,7 @@ export class DesiredPods {
     this.#pods.delete(uid);
   }
 
-  /** Looks up what failed to be, if it is time; returns when the next one is due, if any. */
+  /** Resolves claims again whose back-off has ended; returns the end of the next back-off, if any. */
   retry(now: MonotonicTime): MonotonicTime {
     let next = endOfTime;
     for (const entry of this.#pods.values())

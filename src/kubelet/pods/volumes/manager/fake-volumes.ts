@@ -14,13 +14,13 @@ import { VolumeManager, type VolumeManagerOptions } from "./volume-manager.ts";
 export interface Behaviour {
   /** This many calls fail. */
   failures?: number;
-  /** Calls do not return until this is taken away. */
+  /** Calls do not return while this is set. */
   hangs?: boolean;
-  /** Calls that hang end when they are aborted. */
+  /** Calls that hang return when they are aborted. */
   obeysAbort?: boolean;
 }
 
-/** A machine for tests in simulated time: what is mounted outlives the manager, as on a real one. */
+/** A host for tests in simulated time: mounts outlive the manager, as on a real one. */
 export class FakeVolumeHost {
   readonly #clock: Clock;
   readonly mounted = new Map<string, FoundVolume & { spec: VolumeSpec | undefined }>();
@@ -29,17 +29,17 @@ export class FakeVolumeHost {
   readonly calls: string[] = [];
   readonly times: MonotonicTime[] = [];
   readonly events: string[] = [];
-  /** Rules that were broken. */
-  readonly broken: string[] = [];
+  /** Violations of the plugin contract. */
+  readonly violations: string[] = [];
   readonly #running = new Set<string>();
-  /** Calls of a manager that was killed come to nothing. */
-  #life = 0;
+  /** Calls of a killed manager have no effect. */
+  #incarnation = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** "own": one for each pod; "shared": one for all pods with the claim, with a mount for the node. */
+  /** "own": one per pod; "shared": one for all pods with the claim, with a device mount. */
   plugin(kind: "own" | "shared", over: Partial<VolumePlugin> = {}): VolumePlugin {
     const name = `fake/${kind}`;
     const uniqueName = (pod: Pod, spec: VolumeSpec) =>
@@ -55,7 +55,7 @@ export class FakeVolumeHost {
       setUp: ({ pod, podUid, dir, spec, signal }) =>
         this.#call("setUp", uniqueName(pod, spec), signal, () => {
           if (kind === "shared" && !this.devices.has(`/devices/${spec.name}`))
-            this.broken.push(`${dir} is set up without its device`);
+            this.violations.push(`${dir} is set up without its device`);
           this.mounted.set(dir, { podUid, dir, spec, kind: "mount", plugin: name, name: spec.name });
         }),
       tearDown: ({ dir }, signal) =>
@@ -80,7 +80,7 @@ export class FakeVolumeHost {
           unmountDevice: (dir, signal) =>
             this.#call("unmountDevice", `${name}/${dir.split("/").at(-1)}`, signal, () => {
               if ([...this.mounted.values()].some((m) => m.plugin === name && dir.endsWith(`/${m.name}`)))
-                this.broken.push(`${dir} is unmounted while pods use it`);
+                this.violations.push(`${dir} is unmounted while pods use it`);
               this.devices.delete(dir);
             }),
         },
@@ -90,40 +90,40 @@ export class FakeVolumeHost {
   }
 
   async #call(what: string, unique: string, signal: AbortSignal, effect: () => void): Promise<void> {
-    const life = this.#life;
+    const incarnation = this.#incarnation;
     this.calls.push(`${what} ${unique}`);
     this.times.push(this.#clock.monotonic());
-    if (this.#running.has(unique)) this.broken.push(`two calls at once for ${unique}`);
+    if (this.#running.has(unique)) this.violations.push(`two calls at once for ${unique}`);
     this.#running.add(unique);
     try {
       const now = () => this.behaviour.get(unique) ?? {};
-      while (now().hangs && life === this.#life) {
+      while (now().hangs && incarnation === this.#incarnation) {
         if (now().obeysAbort && signal.aborted) throw new Error("aborted");
         await sleep(this.#clock, 100);
       }
       await sleep(this.#clock, 10);
-      if (life !== this.#life) return await new Promise(() => {});
+      if (incarnation !== this.#incarnation) return await new Promise(() => {});
       const mine = now();
       if ((mine.failures ?? 0) > 0) {
         mine.failures = (mine.failures ?? 0) - 1;
-        if (what === "setUp" && mine.failures % 2 === 0) effect(); // done, but the answer was lost
+        if (what === "setUp" && mine.failures % 2 === 0) effect(); // done, but the response was lost
         throw new Error(`${what} is out of order`);
       }
       effect();
     } finally {
-      if (life === this.#life) this.#running.delete(unique);
+      if (incarnation === this.#incarnation) this.#running.delete(unique);
     }
   }
 
-  /** The agent is killed: what it was doing stops where it is. */
+  /** Kills the agent: its calls stop where they are. */
   kill(): void {
-    this.#life++;
+    this.#incarnation++;
     this.#running.clear();
   }
 
   get #recorder() {
-    const note = (_pod: Pod, reason: string, message: string) => this.events.push(`${reason}: ${message}`);
-    return { normal: note, warning: note };
+    const record = (_pod: Pod, reason: string, message: string) => this.events.push(`${reason}: ${message}`);
+    return { normal: record, warning: record };
   }
 
   operations(over: Partial<OperationsOptions> = {}): VolumeOperations {
@@ -159,7 +159,7 @@ export function claimSpec(volume: Volume): VolumeSpec {
   return { name, volume, persistent, readOnly: false };
 }
 
-/** A pod with these volumes of its own, and these claims. */
+/** A pod with these volumes and claims. */
 export function podWithVolumes(uid: string, own: readonly string[], claims: readonly string[] = []): Pod {
   const volumes: Volume[] = [
     ...own.map((name) => ({ name, emptyDir: {} })),

@@ -11,7 +11,7 @@ export interface FoundVolume {
   readonly dir: string;
 }
 
-/** All volumes that have a folder. Only names are read: what is mounted there may not answer. */
+/** All volumes that have a directory. Only names are read: a file system that is mounted there may hang. */
 export async function findVolumes(rootDir: string): Promise<FoundVolume[]> {
   const pods = join(rootDir, "pods");
   const found = await Promise.all((await listDir(pods)).map((uid) => findPodVolumes(pods, uid as PodUid)));
@@ -21,15 +21,15 @@ export async function findVolumes(rootDir: string): Promise<FoundVolume[]> {
 async function findPodVolumes(pods: string, podUid: PodUid): Promise<FoundVolume[]> {
   const found: FoundVolume[] = [];
   for (const kind of ["mount", "block"] as const) {
-    const folder = join(pods, podUid, kindDirs[kind]);
-    for (const escaped of await listDir(folder))
-      for (const name of await listDir(join(folder, escaped)))
+    const kindDir = join(pods, podUid, kindDirs[kind]);
+    for (const escaped of await listDir(kindDir))
+      for (const name of await listDir(join(kindDir, escaped)))
         found.push({
           podUid,
           kind,
           plugin: unescapePlugin(escaped),
           name,
-          dir: join(folder, escaped, name),
+          dir: join(kindDir, escaped, name),
         });
   }
   return found;

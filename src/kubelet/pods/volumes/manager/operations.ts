@@ -10,27 +10,27 @@ import type { DesiredVolume, DeviceRecord, VolumeRecord } from "./volume-state.t
 export interface OperationsOptions {
   readonly events: PodEvents;
   readonly blockMaps: Pick<BlockMaps, "map" | "unmap">;
-  /** Takes away what containers had of parts of the volume. */
+  /** Unmounts the subPaths of the volume. */
   readonly cleanSubPaths: (uid: PodUid, volume: string) => Promise<void>;
-  /** Makes the folder of a pod's volumes, before a plugin makes its own below with another mode. */
+  /** Creates the directory of a pod's volumes, before a plugin creates its own below with another mode. */
   readonly makeFolder?: (dir: string) => Promise<void>;
-  /** Removes the folder of a plugin in a pod's folder once its last volume is gone. */
+  /** Removes a plugin's directory in a pod's directory after its last volume. */
   readonly removeIfEmpty?: (dir: string) => Promise<void>;
-  /** Resolves when the cluster says that the volume is attached to this node and knows that it is in use; throws why not. */
+  /** Resolves when the volume is attached to this node and reported in use, according to the node status; otherwise throws the reason. */
   readonly verifyAttached?: ((unique: string, signal: AbortSignal) => Promise<void>) | undefined;
-  /** Why a PersistentVolume may not be used on this node, by its nodeAffinity. */
+  /** Why the nodeAffinity of a PersistentVolume excludes this node. */
   readonly refusedByAffinity?: ((nodeAffinity: unknown) => string | undefined) | undefined;
 }
 
-/** Told to whoever keeps the state, the moment that it changes. */
+/** Updates of the actual state while an operation runs. */
 export interface DeviceChanges {
   device(unique: string): DeviceRecord | undefined;
   setDevice(device: DeviceRecord): void;
-  /** True if another pod has it too. */
+  /** True if another pod uses the same volume. */
   usedElsewhere(record: VolumeRecord): boolean;
 }
 
-/** The steps in which volumes come and go. Each can be repeated at any time. */
+/** The operations that mount and unmount volumes. Each can be repeated at any time. */
 export class VolumeOperations {
   readonly #o: OperationsOptions;
 
@@ -55,7 +55,7 @@ export class VolumeOperations {
     const isStillSetUp =
       record.actual === "uncertain" && (await plugin.isStillSetUp?.(pod, spec, { podUid, dir }));
     if (device && !isStillSetUp && device.attachable?.(spec) !== false) {
-      // What this agent has mounted already is attached.
+      // A volume that this agent has mounted is attached.
       const verified = async () =>
         record.actual === "mounted" ? undefined : this.#o.verifyAttached?.(unique, signal);
       await inStep(`${verb}.WaitForAttach failed`, () => device.waitForAttach(pod, spec, signal, verified));
@@ -73,7 +73,7 @@ export class VolumeOperations {
         held: false,
         failure: undefined,
       };
-      changes.setDevice(entry); // before: a call that is cut short may have done it
+      changes.setDevice(entry); // before the call: an interrupted one may have mounted it
       if (!isStillSetUp)
         await inStep("MountVolume.MountDevice failed", () =>
           device.mountDevice(pod, spec, deviceDir, group.fsGroup, signal),

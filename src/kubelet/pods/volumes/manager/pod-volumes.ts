@@ -9,7 +9,7 @@ export interface UsedVolume {
   readonly kind: VolumeKind;
 }
 
-/** The volumes that any container of the pod mounts or has as a device; others are never set up. */
+/** The volumes that any container of the pod mounts or uses as a device; others are never set up. */
 export function usedVolumes(pod: Pod): UsedVolume[] {
   const { containers, initContainers = [], ephemeralContainers = [], volumes = [] } = pod.spec;
   const kinds = new Map<string, VolumeKind>();
@@ -20,12 +20,12 @@ export function usedVolumes(pod: Pod): UsedVolume[] {
   return [...kinds].map(([name, kind]) => ({ name, kind, volume: volumes.find((v) => v.name === name) }));
 }
 
-/** True if what is behind it has to be looked up. */
+/** True if the volume is a claim that has to be resolved. */
 export function isClaim(volume: Volume): boolean {
   return volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined;
 }
 
-/** Types that containers can only read: what they would write would be lost with the next update. */
+/** Types that are always read-only: writes of containers would be lost with the next update. */
 const readOnlySources = ["secret", "configMap", "downwardAPI", "projected", "image"];
 
 export function inlineSpec(volume: Volume): VolumeSpec {

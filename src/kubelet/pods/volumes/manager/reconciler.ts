@@ -29,21 +29,21 @@ export interface ReconcilerOptions {
   readonly logger: Logger;
   readonly events: PodEvents;
   readonly metrics: Metrics;
-  /** What is on disk at the start, unless told otherwise. */
+  /** Finds the volumes on disk at the start; for tests. */
   readonly find?: (rootDir: string) => Promise<FoundVolume[]>;
 }
 
 export interface ReconcilerHooks {
-  /** Before each pass; returns when it wants the next one, at the latest. */
+  /** Called before each pass; returns the latest time of the next one. */
   before(now: MonotonicTime): MonotonicTime;
   after(): void;
-  /** A safety net, each minute: all that matters wakes the reconciler by itself. */
+  /** Called each minute as a safety net: relevant changes wake the reconciler anyway. */
   tick(): void;
   removed(record: VolumeRecord): void;
   changed(uid: PodUid, change: VolumeChange): void;
 }
 
-/** What became of an operation. Updated: it was there before, and its content may be another now. */
+/** The result of an operation. `updated`: it was mounted before, and its content may have changed. */
 export type VolumeChange = "mounted" | "updated" | "unmounted" | "failed";
 
 interface Running {
@@ -56,8 +56,8 @@ const tickMs = 60_000;
 const stopLimitMs = 2_000;
 
 /**
- * Brings what is there to what is wanted: all volumes at once, but one thing at a time for each unique name. It sleeps while there
- * is nothing to do.
+ * Reconciles the actual with the desired state: all volumes in parallel, but one operation at a time for each unique name. It sleeps
+ * while there is nothing to do.
  */
 export class Reconciler {
   readonly #o: ReconcilerOptions;
@@ -65,7 +65,7 @@ export class Reconciler {
   readonly #metrics: VolumeMetrics;
   readonly records = new Map<string, VolumeRecord>();
   readonly devices = new Map<string, DeviceRecord>();
-  /** By unique name, and by the key of the volume. */
+  /** Running operations, by unique name and by the key of the volume. */
   readonly #busy = new Map<string, Running>();
   #stopped = false;
   #scheduled = false;
@@ -86,7 +86,7 @@ export class Reconciler {
     return this.#busy.has(record.key);
   }
 
-  /** Nobody wants it any more. A mount that is under way is cut short. */
+  /** The volume is no longer desired. A running mount is aborted. */
   dropDesired(record: VolumeRecord): void {
     record.held = false;
     if (!record.desired && !record.failure) return;
@@ -96,7 +96,7 @@ export class Reconciler {
     if (running?.operation.kind === "mount") running.abort.abort();
   }
 
-  /** Something has changed: there is a pass soon. */
+  /** Schedules a pass. */
   wake(): void {
     if (this.#scheduled || this.#stopped) return;
     this.#scheduled = true;
@@ -220,7 +220,7 @@ export class Reconciler {
       ),
   };
 
-  /** Makes sense of what is on disk. It is left as it is until its pod is known to live or to be gone. */
+  /** Reconstructs the volumes on disk. They are left alone until their pod is known to be running or gone. */
   async reconstruct(): Promise<void> {
     const { rootDir, logger, plugins, find = findVolumes } = this.#o;
     const found = await find(rootDir).catch((error) => {
@@ -259,10 +259,10 @@ export class Reconciler {
     this.devices.set(device.unique, { ...device, state: "uncertain", failure: undefined });
   }
 
-  /** All pods are known now: mounts of the node that none of them has can go. */
+  /** All pods are known: device mounts that none of them uses can be unmounted. */
   releaseDevices(): void {
     for (const device of this.devices.values()) {
-      // A volume that nobody could make sense of may be a user of it.
+      // A volume that could not be reconstructed may use the device.
       const mayBeUsed = [...this.records.values()].some(
         (r) => r.plugin === device.plugin && !r.spec && !isGone(r),
       );

@@ -1,6 +1,6 @@
 import { isAbort, messageOf } from "../../../../lib/base/errors.ts";
 
-/** What went wrong with a volume, and at which step: `MountVolume.SetUp failed`, and why. */
+/** A failed step of a volume operation, such as `MountVolume.SetUp failed`, with its cause. */
 export class StepError extends Error {
   readonly step: string;
   readonly aborted: boolean;
@@ -12,7 +12,7 @@ export class StepError extends Error {
   }
 }
 
-/** Names the step in whatever is thrown. */
+/** Wraps errors with the name of the step. */
 export async function inStep<T>(step: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -21,7 +21,7 @@ export async function inStep<T>(step: string, work: () => Promise<T>): Promise<T
   }
 }
 
-/** As events have it, with a blank before the colon; users search for it so. */
+/** With a blank before the colon, as in upstream's events. */
 export function eventMessage(step: string, volume: string, cause: string): string {
   return `${step} for volume "${volume}" : ${cause}`;
 }

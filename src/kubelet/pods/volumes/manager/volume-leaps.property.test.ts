@@ -2,7 +2,7 @@ import { unmovedByLeaps } from "../../../../../test/builders/clock-leaps.ts";
 import { FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";
 
 unmovedByLeaps(
-  "what the volume manager does, and when it gives up waiting",
+  "the operations of the volume manager, and when its waits time out",
   400_000,
   async (clock) => {
     const host = new FakeVolumeHost(clock);
@@ -23,7 +23,7 @@ unmovedByLeaps(
     let calls = 0;
     for (let second = 0; second < 400; second++) {
       if (second === 200) host.behaviour.delete("fake/shared/pv-one");
-      // As the sync of a pod does, each minute or so.
+      // As the sync of a pod does, about once a minute.
       if (second % 45 === 44) manager.register(pod);
       await clock.advance(1000);
       for (; calls < host.calls.length; calls++) seen.push(`${clock.elapsedMs} ${host.calls[calls]}`);

@@ -15,9 +15,9 @@ const uniques = [
 ];
 
 const step = fc.oneof(
-  fc.record({ do: fc.constant("want" as const), pod: fc.constantFrom(...podNames) }),
+  fc.record({ do: fc.constant("register" as const), pod: fc.constantFrom(...podNames) }),
   fc.record({ do: fc.constant("release" as const), pod: fc.constantFrom(...podNames) }),
-  fc.record({ do: fc.constant("forget" as const), pod: fc.constantFrom(...podNames) }),
+  fc.record({ do: fc.constant("disappear" as const), pod: fc.constantFrom(...podNames) }),
   fc.record({ do: fc.constant("wait" as const), ms: fc.nat(3_000) }),
   fc.record({
     do: fc.constant("break" as const),
@@ -26,7 +26,7 @@ const step = fc.oneof(
     hangs: fc.boolean(),
     obeysAbort: fc.boolean(),
   }),
-  fc.record({ do: fc.constant("mend" as const), unique: fc.constantFrom(...uniques) }),
+  fc.record({ do: fc.constant("repair" as const), unique: fc.constantFrom(...uniques) }),
   fc.record({ do: fc.constant("changed" as const), pod: fc.constantFrom(...podNames) }),
   fc.record({ do: fc.constant("kill" as const) }),
 );
@@ -36,7 +36,7 @@ const podOf = fc.record({
   claims: fc.subarray(claims),
 });
 
-test("whatever happens: never two calls at once for one volume; in the end what is wanted is mounted and nothing else", async () => {
+test("at most one call at a time per volume, and in the end exactly the desired volumes are mounted", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 5, maxLength: 40 }),
@@ -44,7 +44,7 @@ test("whatever happens: never two calls at once for one volume; in the end what 
       async (steps, shapes) => {
         const clock = new FakeClock();
         const host = new FakeVolumeHost(clock);
-        /** The pods that the rest of the agent knows of. */
+        /** The pods that the other components know. */
         const alive = new Set<string>();
         const pods = new Map(
           podNames.map((name, i) => [name, podWithVolumes(name, shapes[i]!.own, shapes[i]!.claims)]),
@@ -52,7 +52,7 @@ test("whatever happens: never two calls at once for one volume; in the end what 
         const never = new AbortController().signal;
         let stop = new AbortController();
         let manager: VolumeManager;
-        const begin = async () => {
+        const start = async () => {
           stop = new AbortController();
           manager = host.manager({
             plugins: [host.plugin("own", { requiresRemount: true }), host.plugin("shared")],
@@ -62,10 +62,10 @@ test("whatever happens: never two calls at once for one volume; in the end what 
           await manager.start(stop.signal);
           for (const name of alive) manager.register(pods.get(name)!);
         };
-        await begin();
+        await start();
         for (const s of steps) {
           switch (s.do) {
-            case "want":
+            case "register":
               alive.add(s.pod);
               manager!.register(pods.get(s.pod)!);
               break;
@@ -73,8 +73,8 @@ test("whatever happens: never two calls at once for one volume; in the end what 
               alive.delete(s.pod);
               manager!.release(s.pod as PodUid, never).catch(() => {});
               break;
-            case "forget":
-              alive.delete(s.pod); // without a word: the safety net has to find it
+            case "disappear":
+              alive.delete(s.pod); // without a release: the resync has to find it
               break;
             case "wait":
               await clock.advance(s.ms);
@@ -82,8 +82,8 @@ test("whatever happens: never two calls at once for one volume; in the end what 
             case "break":
               host.behaviour.set(s.unique, { ...s });
               break;
-            case "mend":
-              mend(host, s.unique);
+            case "repair":
+              repair(host, s.unique);
               break;
             case "changed":
               manager!.changed([s.pod as PodUid]);
@@ -91,14 +91,14 @@ test("whatever happens: never two calls at once for one volume; in the end what 
             case "kill":
               stop.abort();
               host.kill();
-              await begin();
+              await start();
               break;
             default:
               s satisfies never;
           }
           await clock.advance(1);
         }
-        for (const unique of uniques) mend(host, unique);
+        for (const unique of uniques) repair(host, unique);
         await clock.advance(600_000);
         const desired = [...alive].flatMap((name) => [
           ...shapes[podNames.indexOf(name)]!.own.map((v) => `/root/pods/${name}/volumes/fake~own/${v}`),
@@ -114,7 +114,7 @@ test("whatever happens: never two calls at once for one volume; in the end what 
         assert.deepEqual([...host.mounted.keys()], []);
         assert.deepEqual([...host.devices], []);
         assert.deepEqual(manager!.inUse(), []);
-        assert.deepEqual(host.broken, []);
+        assert.deepEqual(host.violations, []);
         stop.abort();
         await clock.advance(2_000);
       },
@@ -123,7 +123,7 @@ test("whatever happens: never two calls at once for one volume; in the end what 
   );
 });
 
-function mend(host: FakeVolumeHost, unique: string): void {
+function repair(host: FakeVolumeHost, unique: string): void {
   const behaviour = host.behaviour.get(unique);
   if (behaviour) Object.assign(behaviour, { hangs: false, failures: 0 });
 }

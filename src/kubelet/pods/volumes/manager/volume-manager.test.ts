@@ -18,7 +18,7 @@ async function started(over: Partial<VolumeManagerOptions> | ((host: FakeVolumeH
   return { clock, host, manager };
 }
 
-/** What becomes of a wait, for looking at it without waiting. */
+/** The result of a wait, without awaiting it. */
 function outcome(wait: Promise<void>): { done: boolean | undefined; error: Error | undefined } {
   const seen: { done: boolean | undefined; error: Error | undefined } = { done: undefined, error: undefined };
   wait.then(
@@ -37,7 +37,7 @@ describe("waiting for the volumes of a pod", () => {
     await manager.waitFor(podWithVolumes("a", []), never);
   });
 
-  test("all volumes are set up at once, and the wait ends when the last is there", async () => {
+  test("all volumes are set up in parallel, and the wait ends when the last is mounted", async () => {
     const { clock, host, manager } = await started();
     const seen = outcome(manager.waitFor(podWithVolumes("a", ["x", "y", "z"], ["c"]), never));
     await clock.advance(9);
@@ -54,7 +54,7 @@ describe("waiting for the volumes of a pod", () => {
     assert.deepEqual(manager.inUse(), ["fake/shared/pv-c"]);
   });
 
-  test("after 2 min 3 s it ends with what is missing and why; the event has the words that users know", async () => {
+  test("after 2 min 3 s it fails with the missing volumes and the cause; the event has upstream's message", async () => {
     const { clock, host, manager } = await started((host) => ({
       plugins: [
         host.plugin("own", {
@@ -94,7 +94,7 @@ describe("waiting for the volumes of a pod", () => {
     assert.deepEqual(host.events, [`FailedMount: Unable to attach or mount volumes: ${lists}`]);
   });
 
-  test("a claim that is bound later is found by the next wait", async () => {
+  test("a claim that is bound later is used by the next wait", async () => {
     let bound = false;
     const { clock, manager } = await started({
       resolveClaim: async (_pod, volume) => {
@@ -127,14 +127,14 @@ describe("waiting for the volumes of a pod", () => {
     );
   });
 
-  test("a volume of a type that nobody knows is told", async () => {
+  test("a volume that no plugin handles is an error", async () => {
     const { clock, manager } = await started({ plugins: [] });
     const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"]), never));
     await clock.advance(1);
     assert.match(seen.error?.message ?? "", /for volume "x" err=no volume plugin matched$/);
   });
 
-  test("an abort ends the wait, and mounting goes on", async () => {
+  test("an abort ends the wait, and mounting continues", async () => {
     const { clock, host, manager } = await started();
     const abort = new AbortController();
     const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"]), abort.signal));
@@ -148,7 +148,7 @@ describe("waiting for the volumes of a pod", () => {
 });
 
 describe("failures", () => {
-  test("are tried again after 500 ms, then twice as long each time, up to 2 min 2 s", async () => {
+  test("are retried after 500 ms, then after twice the delay each time, up to 2 min 2 s", async () => {
     const { clock, host, manager } = await started();
     host.behaviour.set("fake/own/a-x", { failures: 1_000 });
     manager.register(podWithVolumes("a", ["x"]));
@@ -157,7 +157,7 @@ describe("failures", () => {
     assert.deepEqual(pauses, [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122, 122]);
   });
 
-  test("a call that hangs holds up its own volume only, and the pod can still go once it ends", async () => {
+  test("a call that hangs blocks its own volume only, and the pod can be released once it returns", async () => {
     const { clock, host, manager } = await started();
     host.behaviour.set("fake/own/a-x", { hangs: true });
     const stuck = outcome(manager.waitFor(podWithVolumes("a", ["x", "y"]), never));
@@ -166,55 +166,55 @@ describe("failures", () => {
     assert.equal(other.done, true);
     assert.equal(stuck.done, undefined);
     assert.deepEqual(manager.waiting(uid), ["waiting for volume x"]);
-    const gone = outcome(manager.release(uid, never));
+    const released = outcome(manager.release(uid, never));
     await clock.advance(1_000);
-    assert.equal(gone.done, undefined);
+    assert.equal(released.done, undefined);
     assert.equal(host.mounted.has("/root/pods/a/volumes/fake~own/y"), false);
     host.behaviour.get("fake/own/a-x")!.hangs = false;
     await clock.advance(1_000);
-    assert.equal(gone.done, true);
+    assert.equal(released.done, true);
     assert.equal(manager.hasVolumes(uid), false);
   });
 
-  test("a pod that goes cuts short a mount that is under way", async () => {
+  test("a release aborts a running mount", async () => {
     const { clock, host, manager } = await started();
     host.behaviour.set("fake/own/a-x", { hangs: true, obeysAbort: true });
     manager.register(podWithVolumes("a", ["x"]));
     await clock.advance(200);
-    const gone = outcome(manager.release(uid, never));
+    const released = outcome(manager.release(uid, never));
     host.behaviour.delete("fake/own/a-x");
     await clock.advance(200);
-    assert.equal(gone.done, true);
+    assert.equal(released.done, true);
     assert.deepEqual(host.calls, ["setUp fake/own/a-x", "tearDown fake/own/a-x"]);
     assert.deepEqual(host.events, []);
   });
 
-  test("a tear-down that fails is tried again, without an event", async () => {
+  test("a failed tear-down is retried, without an event", async () => {
     const { clock, host, manager } = await started();
     manager.register(podWithVolumes("a", ["x"]));
     await clock.advance(20);
     host.behaviour.set("fake/own/a-x", { failures: 2 });
-    const gone = outcome(manager.release(uid, never));
+    const released = outcome(manager.release(uid, never));
     await clock.advance(600);
-    assert.equal(gone.done, undefined);
+    assert.equal(released.done, undefined);
     await clock.advance(2_000);
-    assert.equal(gone.done, true);
+    assert.equal(released.done, true);
     assert.deepEqual(host.events, []);
   });
 
-  test("a release that takes too long says what is still mounted", async () => {
+  test("a release that times out names what is still mounted", async () => {
     const { clock, host, manager } = await started();
     manager.register(podWithVolumes("a", ["x"]));
     await clock.advance(20);
     host.behaviour.set("fake/own/a-x", { failures: 1_000 });
-    const gone = outcome(manager.release(uid, never));
+    const released = outcome(manager.release(uid, never));
     await clock.advance(123_000);
-    assert.equal(gone.error?.message, "mounted volumes=[fake/own/a-x]: tearDown is out of order");
+    assert.equal(released.error?.message, "mounted volumes=[fake/own/a-x]: tearDown is out of order");
   });
 });
 
 describe("volumes that pods share", () => {
-  test("have one mount for the node, which goes with the last pod", async () => {
+  test("have one device mount, which is unmounted after the last pod", async () => {
     const { clock, host, manager } = await started();
     for (const name of ["a", "b"]) manager.register(podWithVolumes(name, [], ["c"]));
     await clock.advance(100);
@@ -223,11 +223,11 @@ describe("volumes that pods share", () => {
     assert.deepEqual([...host.devices], ["/devices/pv-c"]);
     await Promise.all([manager.release("b" as PodUid, never), clock.advance(100)]);
     assert.equal(host.devices.size, 0);
-    assert.deepEqual(host.broken, []);
+    assert.deepEqual(host.violations, []);
     assert.deepEqual(manager.inUse(), []);
   });
 
-  test("with ReadWriteOncePod have one pod at a time", async () => {
+  test("with ReadWriteOncePod are used by one pod at a time", async () => {
     const { clock, host, manager } = await started({
       resolveClaim: async (_pod, volume) => {
         const spec = claimSpec(volume);
@@ -248,11 +248,11 @@ describe("volumes that pods share", () => {
   });
 });
 
-describe("volumes that follow something", () => {
-  const following = (host: FakeVolumeHost) => ({ plugins: [host.plugin("own", { requiresRemount: true })] });
+describe("volumes that require remounts", () => {
+  const remounting = (host: FakeVolumeHost) => ({ plugins: [host.plugin("own", { requiresRemount: true })] });
 
-  test("are set up again when it changed, when the pod changed, and once a minute with a sync; not with each sync", async () => {
-    const { clock, host, manager } = await started(following);
+  test("are set up again when their source or the pod changed, and once a minute with a sync", async () => {
+    const { clock, host, manager } = await started(remounting);
     const pod = podWithVolumes("a", ["x"]);
     const calls = async (act: () => void) => {
       const before = host.calls.length;
@@ -264,9 +264,9 @@ describe("volumes that follow something", () => {
     assert.equal(await calls(() => manager.register(pod)), 0);
     const { metadata, spec } = pod;
     const changes: [string, Partial<Pod>, number][] = [
-      ["nothing but another object", {}, 0],
+      ["another object with the same content", {}, 0],
       ["its status", { status: { phase: "Running" } as Pod["status"] }, 0],
-      ["the version that goes with it", { metadata: { ...metadata, resourceVersion: "9" } }, 0],
+      ["its resourceVersion", { metadata: { ...metadata, resourceVersion: "9" } }, 0],
       ["a label", { metadata: { ...metadata, labels: { a: "1" } } }, 1],
       ["an annotation", { metadata: { ...metadata, labels: { a: "1" }, annotations: { b: "2" } } }, 1],
       ["its spec", { spec: { ...spec, hostname: "other" } }, 1],
@@ -279,8 +279,8 @@ describe("volumes that follow something", () => {
     assert.equal(await calls(() => manager.register(pod)), 1);
   });
 
-  test("a change during a set-up leads to one more", async () => {
-    const { clock, host, manager } = await started(following);
+  test("a change during setUp causes one more setUp", async () => {
+    const { clock, host, manager } = await started(remounting);
     manager.register(podWithVolumes("a", ["x"]));
     await clock.advance(5);
     manager.changed([uid]);
@@ -289,8 +289,8 @@ describe("volumes that follow something", () => {
     assert.equal(host.calls.length, 2);
   });
 
-  test("a change ends the back-off: what was missing may be there now", async () => {
-    const { clock, host, manager } = await started(following);
+  test("a change ends the back-off", async () => {
+    const { clock, host, manager } = await started(remounting);
     host.behaviour.set("fake/own/a-x", { failures: 8 });
     const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"]), never));
     await clock.advance(70_000);
@@ -300,8 +300,8 @@ describe("volumes that follow something", () => {
     assert.equal(seen.done, true);
   });
 
-  test("an update that fails is told, and the volume stays in use", async () => {
-    const { clock, host, manager } = await started(following);
+  test("a failed update is an event, and the volume stays in use", async () => {
+    const { clock, host, manager } = await started(remounting);
     const pod = podWithVolumes("a", ["x"]);
     await Promise.all([manager.waitFor(pod, never), clock.advance(50)]);
     host.behaviour.set("fake/own/a-x", { failures: 1 });
@@ -313,7 +313,7 @@ describe("volumes that follow something", () => {
   });
 });
 
-test("a claim that has grown is seen, however often its pod is synced", async () => {
+test("an expanded claim is noticed, however often its pod is synced", async () => {
   let size = "1Gi";
   const seen: (string | undefined)[] = [];
   const { clock, manager } = await started((host) => ({
@@ -339,42 +339,42 @@ test("a claim that has grown is seen, however often its pod is synced", async ()
 });
 
 describe("volumes that a controller attaches", () => {
-  test("are said to be in use before anybody asks whether they are attached, and mounted only then", async () => {
-    const said: string[] = [];
-    const generation: string[] = [];
-    const answer = Promise.withResolvers<void>();
+  test("are reported in use before their attachment is verified, and mounted only then", async () => {
+    const reported: string[] = [];
+    const verified: string[] = [];
+    const attached = Promise.withResolvers<void>();
     const { clock, host, manager } = await started((host) => ({
-      onInUseChange: () => said.push(manager.inUse()?.join() ?? "?"),
+      onInUseChange: () => reported.push(manager.inUse()?.join() ?? "?"),
       plugins: [
         host.plugin("shared", {
           device: {
             ...host.plugin("shared").device!,
-            waitForAttach: async (_pod, _spec, _signal, verified) => verified?.(),
+            waitForAttach: async (_pod, _spec, _signal, verify) => verify?.(),
           },
         }),
       ],
       operations: host.operations({
         verifyAttached: (unique) => {
-          generation.push(`${unique} after ${said.join()}`);
-          return answer.promise;
+          verified.push(`${unique} after ${reported.join()}`);
+          return attached.promise;
         },
       }),
     }));
     manager.register(podWithVolumes("a", [], ["c"]));
     await clock.advance(5_000);
-    assert.deepEqual(generation, ["fake/shared/pv-c after fake/shared/pv-c"]);
+    assert.deepEqual(verified, ["fake/shared/pv-c after fake/shared/pv-c"]);
     assert.deepEqual(host.calls, []);
-    answer.resolve();
+    attached.resolve();
     await clock.advance(1_000);
     assert.equal(host.mounted.size, 1);
-    const gone = manager.release(uid, never);
+    const released = manager.release(uid, never);
     await clock.advance(1_000);
-    await gone;
-    assert.deepEqual(said, ["fake/shared/pv-c", ""]);
+    await released;
+    assert.deepEqual(reported, ["fake/shared/pv-c", ""]);
   });
 
   for (const isExhausted of [true, false])
-    test(`of which the node takes ${isExhausted ? "no more: the pod is refused" : "more: the pod waits on"}`, async () => {
+    test(`${isExhausted ? "beyond the node's limit: the pod is rejected" : "below the node's limit: the wait fails"}`, async () => {
       const { clock, manager } = await started((host) => ({
         plugins: [
           host.plugin("shared", {
@@ -406,7 +406,7 @@ describe("volumes that a controller attaches", () => {
       );
     });
 
-  test("are in use as far as is known only after the disk was looked at", async () => {
+  test("are known to be in use only after reconstruction", async () => {
     const host = new FakeVolumeHost(new FakeClock());
     const manager = host.manager();
     assert.equal(manager.inUse(), undefined);
@@ -416,14 +416,14 @@ describe("volumes that a controller attaches", () => {
 });
 
 describe("after a restart", () => {
-  test("what a plugin knows to be whole is neither asked for nor mounted for the node again", async () => {
+  test("a volume that a plugin knows to be complete is neither verified nor are devices mounted again", async () => {
     const clock = new FakeClock();
     const host = new FakeVolumeHost(clock);
-    const whole = (isStillSetUp: boolean) => ({
+    const complete = (isStillSetUp: boolean) => ({
       plugins: [host.plugin("shared", { isStillSetUp: async () => isStillSetUp })],
     });
     const pod = podWithVolumes("a", [], ["c"]);
-    const first = host.manager(whole(false));
+    const first = host.manager(complete(false));
     await first.start(never);
     first.register(pod);
     await clock.advance(1_000);
@@ -433,14 +433,14 @@ describe("after a restart", () => {
     ] as const) {
       host.kill();
       host.calls.length = 0;
-      const next = host.manager(whole(isStillSetUp));
+      const next = host.manager(complete(isStillSetUp));
       await next.start(never);
       next.register(pod);
       await clock.advance(1_000);
       assert.deepEqual(host.calls, calls);
       assert.equal(next.mounted(uid, "claim-c")?.dirName, "pv-c");
     }
-    assert.deepEqual(host.broken, []);
+    assert.deepEqual(host.violations, []);
   });
 
   async function restarted(over: Partial<VolumeManagerOptions> = {}) {
@@ -459,7 +459,7 @@ describe("after a restart", () => {
     return { clock, host, manager: second };
   }
 
-  test("what is on disk is left alone until its pod is known to live or to be gone", async () => {
+  test("volumes on disk are left alone until their pod is known to be running or gone", async () => {
     let ready = false;
     const { clock, host, manager } = await restarted({ ready: () => ready, phaseOf: () => undefined });
     await clock.advance(600_000);
@@ -473,19 +473,19 @@ describe("after a restart", () => {
     assert.equal(host.devices.size, 0);
   });
 
-  test("the safety tick finds pods that went without a word", async () => {
+  test("the resync finds pods that are gone without a release", async () => {
     const { clock, host } = await restarted({ ready: () => true, phaseOf: () => "terminated" });
     await clock.advance(100);
     assert.equal(host.mounted.size, 0);
   });
 
-  test("a pod that is being ended keeps its volumes", async () => {
+  test("a terminating pod keeps its volumes", async () => {
     const { clock, host } = await restarted({ ready: () => true, phaseOf: () => "terminating" });
     await clock.advance(600_000);
     assert.deepEqual(host.calls, []);
   });
 
-  test("a pod that lives on has its volumes set up once more, and not taken away first", async () => {
+  test("the volumes of a running pod are set up again without being unmounted", async () => {
     const { clock, host, manager } = await restarted({ ready: () => true, phaseOf: () => "syncing" });
     await Promise.all([manager.waitFor(podWithVolumes("a", ["x"], ["c"]), never), clock.advance(50)]);
     assert.deepEqual(host.calls.sort(byText), [
@@ -495,7 +495,7 @@ describe("after a restart", () => {
     ]);
   });
 
-  test("a release takes away what a former agent mounted", async () => {
+  test("a release unmounts the volumes of a previous agent", async () => {
     const { clock, host, manager } = await restarted();
     await Promise.all([manager.release(uid, never), clock.advance(100)]);
     assert.equal(host.mounted.size, 0);
@@ -504,7 +504,7 @@ describe("after a restart", () => {
   });
 });
 
-test("while there is nothing to do, only the safety tick is set", async () => {
+test("while there is nothing to do, only the resync timer is set", async () => {
   const { clock, host, manager } = await started();
   await Promise.all([manager.waitFor(podWithVolumes("a", ["x"]), never), clock.advance(50)]);
   assert.equal(clock.pending, 1);
@@ -513,7 +513,7 @@ test("while there is nothing to do, only the safety tick is set", async () => {
   assert.equal(host.calls.length, before);
 });
 
-test("metrics count volumes and how their operations ended", async () => {
+test("metrics count volumes and the results of their operations", async () => {
   const metrics = createMetrics();
   const { clock, host, manager } = await started({ metrics });
   host.behaviour.set("fake/own/a-x", { failures: 1 });
@@ -530,7 +530,7 @@ test("metrics count volumes and how their operations ended", async () => {
     assert.ok(text.includes(line), line);
 });
 
-test("it ends when told to, also while a call hangs", async () => {
+test("it stops on abort, also while a call hangs", async () => {
   const clock = new FakeClock();
   const host = new FakeVolumeHost(clock);
   const manager: VolumeManager = host.manager();
@@ -544,7 +544,7 @@ test("it ends when told to, also while a call hangs", async () => {
   await manager.done;
 });
 
-test("groups that persistent volumes ask for are added to those of the pod", async () => {
+test("groups of PersistentVolumes are added to those of the pod", async () => {
   const { clock, manager } = await started({
     resolveClaim: async (_pod, volume) => ({
       spec: claimSpec(volume),

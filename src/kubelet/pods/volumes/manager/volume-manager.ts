@@ -17,25 +17,25 @@ import { isGone, type VolumeRecord } from "./volume-state.ts";
 import { type UnmountedMessageOptions, unmountedMessage, waitingLines } from "./volume-waits.ts";
 
 export interface VolumeManagerOptions extends ReconcilerOptions {
-  /** Without it no pod with a claim can start. */
+  /** Without it pods with claims cannot start. */
   readonly resolveClaim?: ResolveClaim;
   /**
-   * What is known of a pod's life; undefined if nobody wants or runs such a pod. Only asked once `ready` says that all sources have
-   * spoken and the runtime was looked at: before that, nothing that was found on disk is taken away.
+   * The phase of a pod; undefined if it is neither desired nor running. Only called once `ready` returns true, when all sources and the
+   * runtime have synced: before that, no volume on disk is removed.
    */
   readonly phaseOf?: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
   readonly ready?: () => boolean;
-  /** `inUse` is another than before. */
+  /** The result of `inUse` has changed. */
   readonly onInUseChange?: () => void;
 }
 
-/** What containers get of a volume that is there. */
+/** A mounted volume, as containers use it. */
 export interface MountedVolume {
   readonly name: string;
   readonly kind: VolumeRecord["kind"];
-  /** On the node: its folder, what it stands for (hostPath), or the link to a device. */
+  /** On the node: its directory, the host path, or the symlink to a device. */
   readonly path: string;
-  /** Its place in the pod's folder, and the name of that place. */
+  /** Its directory in the pod's directory, and the name of that directory. */
   readonly dir: string;
   readonly dirName: string;
   readonly spec: VolumeSpec;
@@ -43,15 +43,15 @@ export interface MountedVolume {
   readonly gid: string | undefined;
 }
 
-/** The code of the error with which a wait ends if the pod cannot run here because of how many volumes the node has. */
+/** The error code of a wait for a volume that cannot be attached because the node's limit is reached. */
 export const attachmentLimitExceeded = "VolumeAttachmentLimitExceeded";
 
-/** Somewhat more than two minutes, so that it is told apart from other timeouts. */
+/** As upstream: slightly more than two minutes, to be distinguishable from other timeouts. */
 const waitLimitMs = 123_000;
-/** Volumes that follow something are looked at again this often even if nobody says that it changed. */
+/** How often volumes that require remounts are set up again without a reported change. */
 const remountIntervalMs = 60_000;
 
-/** Has the volumes of pods mounted before their containers start, and taken away after they have ended. */
+/** Mounts the volumes of pods before their containers start, and unmounts them after the containers have terminated. */
 export class VolumeManager implements Component {
   readonly name = "volume-manager";
   readonly #o: VolumeManagerOptions;
@@ -98,15 +98,15 @@ export class VolumeManager implements Component {
     else this.#reconciler.wake();
   }
 
-  /** The pod wants its volumes. Called again with each sync: volumes that follow something are then looked at. */
+  /** The pod needs its volumes. Called again with each sync, which may remount volumes that require it. */
   register(pod: Pod): void {
     this.#pods.add(pod);
     this.#reconciler.wake();
   }
 
   /**
-   * Resolves when all volumes of the pod are mounted. Rejects with what is missing: when a claim cannot be used, when somebody
-   * aborts, or after about two minutes, so that the caller can look at the pod anew. Mounting goes on meanwhile.
+   * Resolves when all volumes of the pod are mounted. Rejects with the missing ones when a claim cannot be used, on abort, or after
+   * about two minutes, so that the caller can sync the pod again. Mounting continues meanwhile.
    */
   async waitFor(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
@@ -116,8 +116,8 @@ export class VolumeManager implements Component {
     this.register(pod);
     const missing = () =>
       [...(this.#pods.get(uid)?.uses.values() ?? [])].filter((use) => !this.#isReady(use));
-    const message = (words?: UnmountedMessageOptions) =>
-      unmountedMessage(missing(), this.#recordOf, this.#reconciler.devices, words);
+    const message = (options?: UnmountedMessageOptions) =>
+      unmountedMessage(missing(), this.#recordOf, this.#reconciler.devices, options);
     const check = (ended: boolean) => {
       if (!this.#pods.get(uid)) throw abortError("the pod's volumes are no longer wanted");
       const uses = missing();
@@ -126,8 +126,8 @@ export class VolumeManager implements Component {
         (use) => !use.resolved && !use.resolving && use.failure && use.failure.retryAt > startedAt,
       );
       if (unusable) {
-        const said = `Unable to attach or mount volumes: ${message({ allLists: true })}`;
-        this.#o.events.warning(pod, "FailedMount", said);
+        const text = `Unable to attach or mount volumes: ${message({ allLists: true })}`;
+        this.#o.events.warning(pod, "FailedMount", text);
       }
       if (unusable || ended) throw new KubeletError("UnmountedVolumes", message());
       return false;
@@ -141,7 +141,7 @@ export class VolumeManager implements Component {
     }
   }
 
-  /** True if one of these is not attached because the node takes no more. */
+  /** True if one of these cannot be attached because the node's limit is reached. */
   async #isExhausted(uses: readonly VolumeUse[], signal: AbortSignal): Promise<boolean> {
     for (const use of uses) {
       const record = this.#recordOf(use);
@@ -153,30 +153,30 @@ export class VolumeManager implements Component {
     return false;
   }
 
-  /** What each volume waits for, in words; empty when all are there. */
+  /** A message for each volume that is not mounted yet. */
   waiting(uid: PodUid): string[] {
     const uses = [...(this.#pods.get(uid)?.uses.values() ?? [])].filter((use) => !this.#isReady(use));
     return waitingLines(uses, this.#recordOf);
   }
 
-  /** The containers are gone, and the volumes are to go: resolves when none is left. */
+  /** Unmounts the volumes of a pod whose containers are gone; resolves when none is left. */
   async release(uid: PodUid, signal: AbortSignal): Promise<void> {
     await this.#started.promise;
     this.#drop(uid);
     await this.#until(signal, (ended) => {
-      const left = this.#reconciler
+      const mounted = this.#reconciler
         .recordsOf(uid)
         .filter((record) => !isGone(record) || this.#reconciler.isBusy(record));
-      if (left.length === 0) return true;
+      if (mounted.length === 0) return true;
       if (!ended) return false;
-      const names = left.map((record) => record.unique).sort(byText);
-      const causes = left.flatMap(({ failure }) => failure?.cause ?? []);
+      const names = mounted.map((record) => record.unique).sort(byText);
+      const causes = mounted.flatMap(({ failure }) => failure?.cause ?? []);
       const cause = causes.join("; ") || "timed out waiting for the condition";
       throw new KubeletError("MountedVolumes", `mounted volumes=[${names.join(" ")}]: ${cause}`);
     });
   }
 
-  /** Something that these pods' volumes follow has changed. */
+  /** The source of volumes of these pods has changed. */
   changed(uids: Iterable<PodUid>): void {
     for (const uid of uids)
       for (const record of this.#reconciler.recordsOf(uid)) {
@@ -187,7 +187,7 @@ export class VolumeManager implements Component {
     this.#reconciler.wake();
   }
 
-  /** Something has happened that may let volumes come or go: a driver has come, a pod has gone. */
+  /** Checks all pods again, and ends the back-off of plugins for which `retry` returns true, such as after a driver was registered. */
   resync(retry?: (plugin: string) => boolean): void {
     for (const record of this.#reconciler.records.values())
       if (record.failure && retry?.(record.plugin.name))
@@ -196,7 +196,7 @@ export class VolumeManager implements Component {
     this.#reconciler.wake();
   }
 
-  /** A volume of a pod by the name that its containers use, if it is there. */
+  /** A volume of a pod by the name that its containers use, if it is mounted. */
   mounted(uid: PodUid, name: string): MountedVolume | undefined {
     const use = this.#pods.get(uid)?.uses.get(name);
     const record = use && this.#recordOf(use);
@@ -207,20 +207,20 @@ export class VolumeManager implements Component {
     return { name, kind, path, dir, dirName: record.name, spec, plugin, gid: use.resolved.gid };
   }
 
-  /** All volumes of a pod that are there. */
+  /** All mounted volumes of a pod. */
   mountedVolumes(uid: PodUid): MountedVolume[] {
     const names = [...(this.#pods.get(uid)?.uses.keys() ?? [])];
     return names.flatMap((name) => this.mounted(uid, name) ?? []);
   }
 
-  /** True if the pod's folder may still have something mounted in it. */
+  /** True if a volume of the pod may still be mounted. */
   hasVolumes(uid: PodUid): boolean {
     return this.#reconciler
       .recordsOf(uid)
       .some((record) => record.actual !== "none" || this.#reconciler.isBusy(record));
   }
 
-  /** Groups that the pod's persistent volumes ask for, besides its own. */
+  /** Supplemental groups of the pod's PersistentVolumes that the pod does not have. */
   extraGroups(pod: Pod): number[] {
     const own = pod.spec.securityContext?.supplementalGroups ?? [];
     const gids = this.mountedVolumes(pod.metadata.uid).map(({ gid }) => gid);
@@ -229,8 +229,8 @@ export class VolumeManager implements Component {
   }
 
   /**
-   * Names of the volumes that must not be detached from this node, for `volumesInUse`; undefined until it is known what a former
-   * agent has mounted.
+   * Names of the volumes that must not be detached from this node, for `volumesInUse`; undefined until the volumes on disk are
+   * reconstructed.
    */
   inUse(): string[] | undefined {
     if (!this.#isStarted) return undefined;
@@ -252,7 +252,7 @@ export class VolumeManager implements Component {
     this.#o.onInUseChange?.();
   }
 
-  /** Calls back whenever a volume of a pod came, was updated, went, or failed to. */
+  /** Reports the result of each operation on a volume of a pod. */
   onChange(listener: (uid: PodUid, change: VolumeChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -291,7 +291,7 @@ export class VolumeManager implements Component {
     this.#reconciler.wake();
   }
 
-  /** Lets go of pods that went without a word, and of what was found on disk of them. */
+  /** Drops pods that are gone without a `release`, and the volumes on disk of such pods. */
   #dropGonePods(): void {
     const { phaseOf, ready = () => false } = this.#o;
     if (!phaseOf || !ready()) return;
@@ -313,7 +313,7 @@ export class VolumeManager implements Component {
     return this.#recordOf(use)?.actual === "mounted";
   }
 
-  /** Asks after each change, until the answer is true or something is thrown; `ended` says that time is up. */
+  /** Checks the condition after each pass until it returns true or throws; `ended`: the timeout has expired. */
   #until(
     signal: AbortSignal,
     condition: (ended: boolean) => boolean,
@@ -359,11 +359,11 @@ function requiresRemount({ plugin, desired }: VolumeRecord): boolean {
   );
 }
 
-/** What of a pod can be in a volume. Its status cannot, and changes several times while it starts. */
+/** Compares the parts of pods that volumes can contain. The status is not one of them, and changes several times while a pod starts. */
 function hasSameContent(a: Pod, b: Pod): boolean {
   if (a === b) return true;
-  const told = ({ metadata: { labels, annotations }, spec }: Pod) => ({ labels, annotations, spec });
-  return isDeepStrictEqual(told(a), told(b));
+  const content = ({ metadata: { labels, annotations }, spec }: Pod) => ({ labels, annotations, spec });
+  return isDeepStrictEqual(content(a), content(b));
 }
 
 function byText(a: string, b: string): number {

@@ -10,7 +10,7 @@ export type VolumeCounts = Iterable<{
 
 export interface VolumeMetrics {
   operation(what: { plugin: string; migrated: boolean; name: string; ok: boolean }, seconds: number): void;
-  /** From the moment that a pod asked for it to the moment that it is there. */
+  /** From the registration of the pod to the completed mount. */
   mounted(plugin: string, seconds: number): void;
   reconstructed(ok: boolean): void;
   forceCleaned(ok: boolean): void;
@@ -73,7 +73,7 @@ export function volumeMetrics(metrics: Metrics, counts: () => VolumeCounts): Vol
   };
 }
 
-/** How long it took to find out what volumes take. */
+/** The duration of measuring volume usage. */
 export function measurementMetric(metrics: Metrics): (source: string, seconds: number) => void {
   const durations = metrics.histogram({
     name: "kubelet_volume_metric_collection_duration_seconds",

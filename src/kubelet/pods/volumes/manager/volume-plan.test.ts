@@ -36,7 +36,7 @@ function device(over: Partial<DeviceRecord> = {}): DeviceRecord {
   return { unique: "u", plugin, dir: "/d", spec, state: "mounted", held: false, failure: undefined, ...over };
 }
 
-const failure = failed(undefined, "step", "cause", monotonicTime(1_000)); // to be tried again at 1,500
+const failure = failed(undefined, "step", "cause", monotonicTime(1_000)); // retried at 1,500
 
 const table: [
   rule: string,
@@ -45,37 +45,49 @@ const table: [
   busy: string[],
   plan: string[],
 ][] = [
-  ["nothing for nothing", [record()], [], [], []],
-  ["what is wanted and not there is mounted", [record({ desired })], [], [], ["mount"]],
-  ["what may or may not be there is mounted", [record({ desired, actual: "uncertain" })], [], [], ["mount"]],
-  ["what is there is left alone", [record({ desired, actual: "mounted" })], [], [], []],
+  ["an empty record needs nothing", [record()], [], [], []],
+  ["a desired volume that is not mounted is mounted", [record({ desired })], [], [], ["mount"]],
   [
-    "unless it is to be set up again",
+    "a desired volume in uncertain state is mounted",
+    [record({ desired, actual: "uncertain" })],
+    [],
+    [],
+    ["mount"],
+  ],
+  ["a mounted volume is left alone", [record({ desired, actual: "mounted" })], [], [], []],
+  [
+    "a mounted volume is set up again on request",
     [record({ desired, actual: "mounted", generation: 2 })],
     [],
     [],
     ["mount"],
   ],
-  ["what nobody wants goes", [record({ actual: "mounted" })], [], [], ["unmount"]],
-  ["also if it may not be there", [record({ actual: "uncertain" })], [], [], ["unmount"]],
-  ["but not while its pod may live", [record({ actual: "uncertain", held: true })], [], [], []],
-  ["nothing while it is busy", [record({ desired })], [], ["u"], []],
-  ["nothing while it is busy under another name", [record({ desired })], [], ["k"], []],
-  ["nothing before its time", [record({ desired, failure })], [], [], []],
-  ["a device without users goes", [], [device()], [], ["unmount-device"]],
-  ["a device with a user stays", [record({ desired, actual: "mounted" })], [device()], [], []],
-  ["a device goes after its last user", [record({ actual: "mounted" })], [device()], [], ["unmount"]],
-  ["a device that pods may use stays", [], [device({ held: true })], [], []],
-  ["a device is not touched while it is busy", [], [device()], ["u"], []],
+  ["a volume that is not desired is unmounted", [record({ actual: "mounted" })], [], [], ["unmount"]],
   [
-    "one thing at a time for a unique name, and what goes goes first",
+    "a volume in uncertain state that is not desired is unmounted",
+    [record({ actual: "uncertain" })],
+    [],
+    [],
+    ["unmount"],
+  ],
+  ["a volume whose pod may be running stays", [record({ actual: "uncertain", held: true })], [], [], []],
+  ["no operation while another one runs", [record({ desired })], [], ["u"], []],
+  ["no operation while another one runs under a former unique name", [record({ desired })], [], ["k"], []],
+  ["no operation before the back-off ends", [record({ desired, failure })], [], [], []],
+  ["an unused device is unmounted", [], [device()], [], ["unmount-device"]],
+  ["a device with a user stays", [record({ desired, actual: "mounted" })], [device()], [], []],
+  ["a device is unmounted after its last user", [record({ actual: "mounted" })], [device()], [], ["unmount"]],
+  ["a device that pods may use stays", [], [device({ held: true })], [], []],
+  ["a device with a running operation is left alone", [], [device()], ["u"], []],
+  [
+    "one operation at a time per unique name, unmount first",
     [record({ key: "1", desired }), record({ key: "2", actual: "mounted" })],
     [],
     [],
     ["unmount"],
   ],
   [
-    "different unique names at once",
+    "different unique names in parallel",
     [record({ key: "1", desired }), record({ key: "2", unique: "v", desired })],
     [],
     [],
@@ -92,7 +104,7 @@ for (const [rule, records, devices, busy, expected] of table)
     );
   });
 
-test("the plan says when the first of those that wait is due", () => {
+test("the plan contains the end of the first back-off", () => {
   const later = { ...failure, retryAt: monotonicTime(9_000) };
   const records = [
     record({ key: "1", desired, failure: later }),

@@ -2,15 +2,15 @@ import { earliest, endOfTime, type MonotonicTime } from "../../../../lib/base/ti
 import type { DeviceRecord, Operation, VolumeRecord } from "./volume-state.ts";
 
 export interface VolumePlan {
-  /** To be begun now; no two of one unique name. */
+  /** To be started now; at most one per unique name. */
   readonly start: readonly Operation[];
-  /** When the next one may be tried again, if any. */
+  /** When the next back-off ends, if any. */
   readonly wakeAt: MonotonicTime;
 }
 
 /**
- * What is to be done to have what is wanted, and nothing else. Pure. What is to go goes first: its unique name may be what
- * another pod waits for.
+ * The operations that bring the actual to the desired state. Pure. Unmounts come first: another pod may wait for the same
+ * unique name.
  */
 export function planVolumes(
   records: Iterable<VolumeRecord>,
@@ -19,7 +19,7 @@ export function planVolumes(
   now: MonotonicTime,
 ): VolumePlan {
   const all = [...records];
-  const taken = new Set(busy);
+  const busyNames = new Set(busy);
   const start: Operation[] = [];
   let wakeAt = endOfTime;
   const schedule = (operation: Operation, retryAt: MonotonicTime | undefined) => {
@@ -27,9 +27,9 @@ export function planVolumes(
       wakeAt = earliest(wakeAt, retryAt);
       return;
     }
-    // Its unique name may have changed since its operation began.
-    if (taken.has(operation.unique) || ("record" in operation && busy.has(operation.record.key))) return;
-    taken.add(operation.unique);
+    // The unique name may have changed since the operation was started.
+    if (busyNames.has(operation.unique) || ("record" in operation && busy.has(operation.record.key))) return;
+    busyNames.add(operation.unique);
     start.push(operation);
   };
   for (const record of all)

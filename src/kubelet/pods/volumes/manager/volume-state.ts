@@ -6,50 +6,50 @@ import type { VolumeKind } from "./layout.ts";
 export interface DesiredVolume {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
-  /** When the pod first asked for it. */
+  /** When the pod was first registered. */
   readonly since: MonotonicTime;
 }
 
 export interface Failure {
-  /** 'MountVolume.SetUp failed': what was being done. */
+  /** The step that failed: "MountVolume.SetUp failed". */
   readonly step: string;
   readonly cause: string;
   readonly delayMs: number;
   readonly retryAt: MonotonicTime;
 }
 
-/** One volume of one pod: what is wanted, and what is there. */
+/** One volume of one pod: its desired and its actual state. */
 export interface VolumeRecord {
   readonly key: string;
   readonly podUid: PodUid;
-  /** The name of its folder: that of the pod's volume, or of the PersistentVolume. */
+  /** The name of its directory: that of the pod's volume, or of the PersistentVolume. */
   readonly name: string;
   readonly plugin: VolumePlugin;
   readonly kind: VolumeKind;
   readonly dir: string;
-  /** Nothing is done twice at a time for one of these. */
+  /** At most one operation runs per unique name. */
   unique: string;
   desired: DesiredVolume | undefined;
-  /** Uncertain: an attempt failed, or it was found on disk. Both set-up and tear-down cope with whatever is there. */
+  /** Uncertain: an attempt failed, or it was found on disk. Both setUp and tearDown handle any partial state. */
   actual: "none" | "uncertain" | "mounted";
-  /** Found on disk by an agent that does not know yet whether its pod still lives: left alone. */
+  /** Found on disk, and not known yet whether its pod is gone: left alone. */
   held: boolean;
-  /** Grows with each reason to set it up once more; `done` is the one that was last served. */
+  /** Incremented for each remount that is requested; `setUpGeneration` is the last one that was completed. */
   generation: number;
   setUpGeneration: number;
   failure: Failure | undefined;
-  /** The last spec that is known of it. */
+  /** The last known spec. */
   spec: VolumeSpec | undefined;
 }
 
-/** A mount for the whole node, which volumes of pods with this unique name share. */
+/** A device mount, which the volumes of pods with this unique name share. */
 export interface DeviceRecord {
   readonly unique: string;
   readonly plugin: VolumePlugin;
   readonly dir: string;
   readonly spec: VolumeSpec;
   state: "uncertain" | "mounted";
-  /** Found on disk without a volume of a pod: left alone until all pods are known. */
+  /** Found on disk without a pod volume: left alone until all pods are known. */
   held: boolean;
   failure: Failure | undefined;
 }
@@ -63,15 +63,15 @@ export function volumeKey(uid: PodUid, kind: VolumeKind, plugin: string, name: s
   return `${uid}/${kind}/${plugin}/${name}`;
 }
 
-/** There is nothing to do for it any more, and nothing of it is left. */
+/** True if the volume is neither desired nor mounted. */
 export function isGone(record: VolumeRecord): boolean {
   return record.desired === undefined && record.actual === "none";
 }
 
 const firstDelayMs = 500;
-const longestDelayMs = 122_000;
+const maxDelayMs = 122_000;
 
 export function failed(last: Failure | undefined, step: string, cause: string, now: MonotonicTime): Failure {
-  const delayMs = Math.min(last ? last.delayMs * 2 : firstDelayMs, longestDelayMs);
+  const delayMs = Math.min(last ? last.delayMs * 2 : firstDelayMs, maxDelayMs);
   return { step, cause, delayMs, retryAt: plusMs(now, delayMs) };
 }

@@ -8,9 +8,9 @@ import { VolumeStats } from "./volume-stats.ts";
 
 const uid = "a" as PodUid;
 
-it("a volume that does not answer holds up no other, is asked once, and counts when it answers", async () => {
+it("a volume that hangs blocks no other, is measured once, and its late response is used", async () => {
   const clock = new FakeClock();
-  const answers: ((usage: VolumeUsage) => void)[] = [];
+  const responses: ((usage: VolumeUsage) => void)[] = [];
   const volume = (name: string, stats: () => Promise<VolumeUsage>) =>
     ({
       name,
@@ -22,7 +22,7 @@ it("a volume that does not answer holds up no other, is asked once, and counts w
     }) as unknown;
   const volumes = [
     volume("quick", async () => ({ usedBytes: 1 })),
-    volume("stuck", () => new Promise((resolve) => answers.push(resolve))),
+    volume("stuck", () => new Promise((resolve) => responses.push(resolve))),
   ] as MountedVolume[];
   const stats = new VolumeStats({
     clock,
@@ -31,27 +31,27 @@ it("a volume that does not answer holds up no other, is asked once, and counts w
     guard: { run: (_, work) => work() },
     maxAgeMs: 10_000,
   });
-  const told = async () => {
-    const generation = stats.stats(uid);
+  const usedBytes = async () => {
+    const result = stats.stats(uid);
     await clock.advance(1_000);
-    return Object.fromEntries((await generation).map(({ name, usedBytes }) => [name, usedBytes]));
+    return Object.fromEntries((await result).map(({ name, usedBytes: bytes }) => [name, bytes]));
   };
-  assert.deepEqual(await told(), { quick: 1 });
+  assert.deepEqual(await usedBytes(), { quick: 1 });
   await clock.advance(10_000);
-  assert.deepEqual(await told(), { quick: 1 });
-  assert.equal(answers.length, 1, "one call hangs, not one for each who asks");
-  answers[0]!({ usedBytes: 7 });
+  assert.deepEqual(await usedBytes(), { quick: 1 });
+  assert.equal(responses.length, 1, "one call hangs, not one per request");
+  responses[0]!({ usedBytes: 7 });
   await clock.advance(10_000);
-  assert.deepEqual(await told(), { quick: 1, stuck: 7 }, "as it was last known");
-  assert.equal(answers.length, 2);
-  answers[1]!({ usedBytes: 8 });
+  assert.deepEqual(await usedBytes(), { quick: 1, stuck: 7 }, "the last known value");
+  assert.equal(responses.length, 2);
+  responses[1]!({ usedBytes: 8 });
   await clock.advance(10_000);
-  const generation = told();
-  answers[2]!({ usedBytes: 9 });
-  assert.equal((await generation).stuck, 9, "one that answers in time is told as it is now");
+  const current = usedBytes();
+  responses[2]!({ usedBytes: 9 });
+  assert.equal((await current).stuck, 9, "a response in time is returned");
 });
 
-it("pods that are gone are not remembered, whoever still asks for them", async () => {
+it("pods that are gone are not cached, also when their stats are requested", async () => {
   let volumes = [
     {
       name: "v",
@@ -77,7 +77,7 @@ it("pods that are gone are not remembered, whoever still asks for them", async (
   assert.equal(stats.size, 0);
 });
 
-it("a volume that is not healthy is reported each time that it is measured", async () => {
+it("an abnormal volume is reported each time that it is measured", async () => {
   const clock = new FakeClock();
   let usage: VolumeUsage = { usedBytes: 1, healthy: true };
   const mounted = (name: string) =>

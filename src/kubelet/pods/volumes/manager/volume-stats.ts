@@ -14,7 +14,7 @@ export interface VolumeStatsOptions {
   readonly mountedVolumes: (uid: PodUid) => readonly MountedVolume[];
   readonly mounts: Pick<Mounts, "at">;
   readonly guard: Pick<HangGuard, "run">;
-  /** How old an answer may be: volumeStatsAggPeriod. */
+  /** How old the stats may be: volumeStatsAggPeriod. */
   readonly maxAgeMs: number;
   readonly measured?: (source: string, seconds: number) => void;
   /** A volume was measured and is not healthy. */
@@ -33,27 +33,27 @@ interface Cached {
   readonly stats: Promise<readonly VolumeStat[]>;
 }
 
-/** A volume that does not answer by then is told as it was last known to be; its answer counts when it comes. */
+/** For a volume that does not respond in time the last known stats are returned; a late response is used for the next call. */
 const responseTimeoutMs = 1_000;
 
 /**
- * What volumes take and have, looked at no more often than needed and without a child process. One that hangs holds up neither the
- * others of its pod nor whoever asks.
+ * Usage and capacity of volumes, cached, and measured without a child process. A volume that hangs blocks neither the other volumes
+ * of its pod nor the caller.
  */
 export class VolumeStats {
   readonly #o: VolumeStatsOptions;
   readonly #cache = new Map<PodUid, Cached>();
   readonly #known = new Map<PodUid, Map<string, VolumeStat>>();
-  /** Places that are being measured, by a call that may hang. */
+  /** Directories that are being measured, by a call that may hang. */
   readonly #running = new Set<string>();
 
   constructor(options: VolumeStatsOptions) {
     this.#o = options;
   }
 
-  /** Of all volumes of the pod that can be measured; one that cannot be right now is left out. */
+  /** Of all volumes of the pod; those that cannot be measured are omitted. */
   stats(uid: PodUid): Promise<readonly VolumeStat[]> {
-    // Nobody says when a pod goes that has no volume.
+    // No entry for a pod without volumes: no change would remove it.
     if (this.#o.mountedVolumes(uid).length === 0) return Promise.resolve([]);
     const known = this.#cache.get(uid);
     if (known && msSince(this.#o.clock, known.at) < this.#o.maxAgeMs) return known.stats;
@@ -63,7 +63,7 @@ export class VolumeStats {
     return stats;
   }
 
-  /** How many pods are remembered. */
+  /** The number of cached pods. */
   get size(): number {
     return Math.max(this.#cache.size, this.#known.size);
   }
@@ -112,10 +112,10 @@ export class VolumeStats {
         const signal = AbortSignal.timeout(30_000);
         return plugin.stats!({ podUid: uid, dir }, spec, signal);
       });
-    // What is on a device is its user's alone: only its size is known.
+    // The content of a device is not known, only its size.
     if (kind === "block")
       return this.#timed("block", async () => ({ capacityBytes: await deviceBytes(path) }));
-    // hostPath and images: what is there belongs to the node.
+    // hostPath and images belong to the node.
     if (plugin.hasDir === false) return undefined;
     if (await mounts.at(path))
       return this.#timed("statfs", () => guard.run(path, () => filesystemSpace(path)));

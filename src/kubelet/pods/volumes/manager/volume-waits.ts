@@ -5,9 +5,9 @@ import type { DeviceRecord, VolumeRecord } from "./volume-state.ts";
 type RecordOf = (use: VolumeUse) => VolumeRecord | undefined;
 
 export interface UnmountedMessageOptions {
-  /** What is said if no cause is known. */
+  /** The cause if none is known. */
   readonly defaultCause?: string;
-  /** Names the empty lists too: in events they are looked for so. */
+  /** Includes empty lists, as in upstream's events. */
   readonly allLists?: boolean;
 }
 
@@ -40,7 +40,7 @@ export function unmountedMessage(
   return `${lists.join(", ")}: ${[...new Set(causes)].join("; ") || defaultCause}`;
 }
 
-/** One line a volume: `waiting for volume data: secret "s" not found`. */
+/** One line per volume: `waiting for volume data: secret "s" not found`. */
 export function waitingLines(missing: readonly VolumeUse[], recordOf: RecordOf): string[] {
   return missing
     .map((use) => {
