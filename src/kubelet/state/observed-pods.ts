@@ -63,17 +63,17 @@ export interface UninspectedPod extends PodId {
 /** The last observed state of the runtime, pod by pod. PLEG is its only writer: all others read. */
 export class ObservedPods {
   #pods = new Map<PodUid, ObservedPod>();
-  #looked = false;
+  #relisted = false;
   #uninspected = new Map<PodUid, UninspectedPod>();
 
-  /** False if "nothing observed" means nothing: there was no look yet, or the pod was there and could not be inspected. */
+  /** False if "nothing observed" means nothing: there was no relist yet, or the pod could not be inspected. */
   knows(uid: PodUid): boolean {
-    return this.#pods.has(uid) || (this.#looked && !this.#uninspected.has(uid));
+    return this.#pods.has(uid) || (this.#relisted && !this.#uninspected.has(uid));
   }
 
-  /** All pods were looked for, and these are there. */
-  looked(found: { has(uid: PodUid): boolean }): void {
-    this.#looked = true;
+  /** A relist has completed and found these pods. */
+  relisted(found: { has(uid: PodUid): boolean }): void {
+    this.#relisted = true;
     for (const uid of this.#uninspected.keys()) if (!found.has(uid)) this.#uninspected.delete(uid);
   }
 

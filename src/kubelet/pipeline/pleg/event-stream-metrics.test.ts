@@ -10,7 +10,7 @@ import { ContainerEventResponseSchema } from "../../../lib/gen/runtime/v1/api_pb
 import { EventStream } from "./event-stream.ts";
 import { createEventStreamMetrics } from "./event-stream-metrics.ts";
 
-test("streams that open and that break are counted, not the one that we end; events by how late they come", async () => {
+test("opened and broken streams are counted, not the one that is stopped; events are measured by their delay", async () => {
   const metrics = createMetrics();
   const clock = new FakeClock();
   const stop = new AbortController();
@@ -41,11 +41,7 @@ test("streams that open and that break are counted, not the one that we end; eve
   ];
   await stream.start(stop.signal);
   await settle();
-  assert.deepEqual(
-    await values(),
-    [0, 0, 0.04],
-    "an event that does not say when it was made is not measured",
-  );
+  assert.deepEqual(await values(), [0, 0, 0.04], "an event without a creation time is not measured");
   await clock.advance(500);
   assert.deepEqual(await values(), [1, 0, 0.04]);
   ends[0]!.resolve();

@@ -2,25 +2,25 @@ import type { Metrics } from "../../../lib/base/metrics.ts";
 
 export interface EventStreamMetrics {
   opened(): void;
-  /** A stream could not be opened, or has ended without our wish. */
+  /** A stream could not be opened, or broke. */
   broke(): void;
-  /** An event came, so long after the runtime had made it. */
+  /** An event was received this long after the runtime created it. */
   received(latencyMs: number): void;
 }
 
-/** How the runtime's events come in, under the names that dashboards know. */
+/** Metrics of the runtime's event stream, with upstream's names. */
 export function createEventStreamMetrics(metrics: Metrics): EventStreamMetrics {
   const opened = metrics.counter({
     name: "kubelet_evented_pleg_connection_success_count",
-    help: "Streams of runtime events that were opened",
+    help: "Event streams of the runtime that were opened",
   });
   const broken = metrics.counter({
     name: "kubelet_evented_pleg_connection_error_count",
-    help: "Streams of runtime events that could not be opened or that broke",
+    help: "Event streams of the runtime that could not be opened or that broke",
   });
   const latencies = metrics.histogram({
     name: "kubelet_evented_pleg_connection_latency_seconds",
-    help: "Time from when the runtime made an event to when it was received",
+    help: "Time from when the runtime created an event to when it was received",
   });
   return {
     opened: () => opened.inc(),

@@ -11,21 +11,21 @@ import {
 import { labelPodUid } from "../../../lib/model/labels.ts";
 import { EventStream } from "./event-stream.ts";
 
-/** One stream that the runtime has opened. */
+/** One event stream of the runtime. */
 class Stream {
   #waiting: ContainerEventResponse[] = [];
-  #news = Promise.withResolvers<void>();
+  #changed = Promise.withResolvers<void>();
   #end: { error?: Error } | undefined;
 
   send(event: ContainerEventResponse) {
     this.#waiting.push(event);
-    this.#news.resolve();
+    this.#changed.resolve();
     return settle();
   }
 
   end(error?: Error) {
     this.#end = { error };
-    this.#news.resolve();
+    this.#changed.resolve();
     return settle();
   }
 
@@ -39,36 +39,36 @@ class Stream {
       }
       if (this.#end?.error) throw this.#end.error;
       if (this.#end) return;
-      await this.#news.promise;
-      this.#news = Promise.withResolvers();
+      await this.#changed.promise;
+      this.#changed = Promise.withResolvers();
     }
   }
 }
 
-async function setUp(t: TestContext, refuse?: Error) {
+async function setUp(t: TestContext, failure?: Error) {
   const clock = new FakeClock();
   const streams: Stream[] = [];
-  const said: string[] = [];
+  const actions: string[] = [];
   const logs: string[] = [];
   const logger: Logger = {
     ...silentLogger,
     info: (message: string, _fields?: Fields) => logs.push(message),
   };
-  const runtime = { refuse };
+  const runtime = { failure };
   const stop = new AbortController();
   const stream = new EventStream({
     runtime: {
       containerEvents: (signal) => {
         const opened = new Stream();
         streams.push(opened);
-        if (runtime.refuse) void opened.end(runtime.refuse);
+        if (runtime.failure) void opened.end(runtime.failure);
         return opened.events(signal);
       },
     },
     clock,
     logger,
-    onHint: (uid) => said.push(`look at ${uid}`),
-    onGap: () => said.push("look at all"),
+    onHint: (uid) => actions.push(`refresh ${uid}`),
+    onGap: () => actions.push("relist"),
   });
   await stream.start(stop.signal);
   t.after(async () => {
@@ -76,48 +76,48 @@ async function setUp(t: TestContext, refuse?: Error) {
     await stream.done;
   });
   await settle();
-  return { clock, streams, said, logs, stream, runtime, stop };
+  return { clock, streams, actions, logs, stream, runtime, stop };
 }
 
 const event = (labels: Record<string, string>, id = "") =>
   create(ContainerEventResponseSchema, { podSandboxStatus: { labels, id } });
 
-test("each event is a hint to look at its pod; one of nobody's pod, to look at all", async (t) => {
-  const { said, streams } = await setUp(t);
+test("each event is a hint to refresh its pod; one without a pod, to relist", async (t) => {
+  const { actions, streams } = await setUp(t);
   await streams[0]!.send(event({ [labelPodUid]: "u1" }));
   await streams[0]!.send(event({}, "s2"));
   await streams[0]!.send(create(ContainerEventResponseSchema, {}));
-  assert.deepEqual(said, ["look at u1", "look at s2", "look at all"]);
+  assert.deepEqual(actions, ["refresh u1", "refresh s2", "relist"]);
 });
 
-test("a stream that stays open is trusted after a look at all", async (t) => {
-  const { said, stream, clock } = await setUp(t);
+test("a stream that stays open is connected, after a relist", async (t) => {
+  const { actions, stream, clock } = await setUp(t);
   assert.equal(stream.connected, false);
   await clock.advance(499);
   assert.equal(stream.connected, false);
   await clock.advance(1);
   assert.equal(stream.connected, true);
-  assert.deepEqual(said, ["look at all"]);
+  assert.deepEqual(actions, ["relist"]);
 });
 
 for (const error of [undefined, new CriError("UNAVAILABLE", "GetContainerEvents", "connection lost")])
-  test(`a stream that ${error ? "breaks" : "ends"} is not trusted, all is looked at, and it is opened again`, async (t) => {
-    const { said, stream, clock, streams } = await setUp(t);
+  test(`a stream that ${error ? "breaks" : "ends"} is not connected, causes a relist, and is opened again`, async (t) => {
+    const { actions, stream, clock, streams } = await setUp(t);
     await clock.advance(500);
-    said.length = 0;
+    actions.length = 0;
     await streams[0]!.end(error);
     assert.equal(stream.connected, false);
-    assert.deepEqual(said.splice(0), ["look at all"]);
+    assert.deepEqual(actions.splice(0), ["relist"]);
     await clock.advance(999);
     assert.equal(streams.length, 1);
     await clock.advance(1);
     assert.equal(streams.length, 2);
     await clock.advance(500);
     assert.equal(stream.connected, true);
-    assert.deepEqual(said, ["look at all"], "what happened in between was missed");
+    assert.deepEqual(actions, ["relist"], "the events in between were missed");
   });
 
-test("a runtime without events is asked again after minutes, and said to have none once", async (t) => {
+test("a runtime without events is tried again after minutes, and that is logged once", async (t) => {
   const unsupported = new CriError("UNIMPLEMENTED", "GetContainerEvents", "method not implemented");
   const { clock, streams, stream, logs, runtime } = await setUp(t, unsupported);
   await clock.advance(299_999);
@@ -127,23 +127,23 @@ test("a runtime without events is asked again after minutes, and said to have no
   assert.equal(streams.length, 2);
   await clock.advance(300_000);
   assert.deepEqual(logs, ["The runtime has no event stream: relisting every second"]);
-  runtime.refuse = undefined;
+  runtime.failure = undefined;
   await clock.advance(300_500);
   assert.equal(stream.connected, true, "it was upgraded");
 });
 
-test("a stream that keeps breaking is said to once, until it has held", async (t) => {
+test("a stream that keeps breaking is logged once, until it has stayed open", async (t) => {
   const { clock, streams, logs, runtime } = await setUp(t, new Error("refused"));
   await clock.advance(10_000);
   assert.equal(streams.length, 11);
   assert.deepEqual(logs.splice(0), ["Event stream broke"]);
-  runtime.refuse = undefined;
+  runtime.failure = undefined;
   await clock.advance(2000);
   await streams.at(-1)!.end(new Error("broke"));
   assert.deepEqual(logs, ["Event stream broke"]);
 });
 
-test("ends when told to, with no timer left", async (t) => {
+test("stops on abort, with no timer left", async (t) => {
   const { clock, stream, stop } = await setUp(t);
   stop.abort();
   await stream.done;

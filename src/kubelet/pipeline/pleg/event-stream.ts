@@ -12,20 +12,20 @@ export interface EventStreamOptions {
   runtime: Pick<RuntimeService, "containerEvents">;
   clock: Clock;
   logger: Logger;
-  /** Something happened to this pod: look at it. */
+  /** Something happened to this pod: refresh it. */
   onHint: (uid: PodUid) => void;
-  /** Events may have been missed: look at everything. */
+  /** Events may have been missed: relist everything. */
   onGap: () => void;
   metrics?: EventStreamMetrics;
 }
 
-/** How long a runtime without events is left alone before it is asked again: it may have been upgraded. */
+/** A runtime without events is tried again after this time: it may have been upgraded. */
 const unsupportedRetryMs = 5 * 60_000;
 const brokenRetryMs = 1000;
 
 /**
- * Listens to the runtime's own events, where it has them. They are hints only: what a pod looks like is decided by a
- * look at it. While the stream is healthy the relist may be slow.
+ * Receives the runtime's own events, where it has them. They are hints only: the state of a pod is always read from the runtime. While
+ * the stream is healthy the relist may be slow.
  */
 export class EventStream implements Component {
   readonly name = "runtime-events";
@@ -41,7 +41,7 @@ export class EventStream implements Component {
     return this.#loop;
   }
 
-  /** True while events arrive as they happen. */
+  /** True while events arrive without delay. */
   get connected(): boolean {
     return this.#connected;
   }
@@ -52,12 +52,12 @@ export class EventStream implements Component {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
-    let said = "";
+    let lastLogged = "";
     while (!signal.aborted) {
       let wait = brokenRetryMs;
       try {
-        await this.#listen(signal, () => {
-          said = "";
+        await this.#receive(signal, () => {
+          lastLogged = "";
         });
       } catch (error) {
         if (signal.aborted) return;
@@ -66,8 +66,8 @@ export class EventStream implements Component {
         const message = unsupported
           ? "The runtime has no event stream: relisting every second"
           : "Event stream broke";
-        if (said !== message) logger.info(message, unsupported ? {} : { err: messageOf(error) });
-        said = message;
+        if (lastLogged !== message) logger.info(message, unsupported ? {} : { err: messageOf(error) });
+        lastLogged = message;
       } finally {
         this.#connected = false;
         if (!signal.aborted) this.#o.metrics?.broke();
@@ -80,9 +80,9 @@ export class EventStream implements Component {
     }
   }
 
-  async #listen(signal: AbortSignal, onOpen: () => void): Promise<void> {
-    // A runtime that has no events says so at once; one that has them stays silent until there is one.
-    const settled = this.#o.clock.after(500, () => {
+  async #receive(signal: AbortSignal, onOpen: () => void): Promise<void> {
+    // A runtime without events fails at once; one that has them sends nothing until there is one.
+    const cancel = this.#o.clock.after(500, () => {
       this.#connected = true;
       this.#o.metrics?.opened();
       this.#o.onGap();
@@ -99,7 +99,7 @@ export class EventStream implements Component {
         else this.#o.onGap();
       }
     } finally {
-      settled();
+      cancel();
       this.#o.onGap();
     }
   }

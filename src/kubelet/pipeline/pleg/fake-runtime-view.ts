@@ -25,7 +25,7 @@ export interface FakeContainer {
   state: FakeState;
   attempt?: number;
   createdAt?: number;
-  /** Of one that has ended. */
+  /** If it has exited. */
   end?: { exitCode: number; reason: string; finishedAt: number };
 }
 
@@ -33,7 +33,7 @@ export interface FakeSandbox {
   id: string;
   uid: string;
   ready: boolean;
-  /** True if no kubelet made it. */
+  /** True if no kubelet created it. */
   isForeign?: boolean;
   ip?: string;
   attempt?: number;
@@ -46,12 +46,12 @@ const states: Record<FakeState, ContainerState> = {
   exited: ContainerState.CONTAINER_EXITED,
 };
 
-/** A runtime to be looked at, for tests: what it holds can be changed, and its answers can be held back. */
+/** A runtime for tests of PLEG: its content can be changed, and its responses can be delayed. */
 export class FakeRuntimeView {
   containers: FakeContainer[] = [];
   sandboxes: FakeSandbox[] = [];
   readonly calls: string[] = [];
-  /** Called before each call; may throw or wait. What a list shows is settled before that. */
+  /** Called before each call; may throw or wait. The content of a list is fixed before that. */
   before: (call: string) => void | Promise<void> = () => {};
 
   readonly runtime: Pick<
@@ -60,20 +60,20 @@ export class FakeRuntimeView {
   > = {
     listPodSandboxes: async (filter) => {
       const uid = filter?.labelSelector?.[labelPodUid];
-      const shown = this.sandboxes
+      const listed = this.sandboxes
         .filter((s) => uid === undefined || (s.uid === uid && !s.isForeign))
         .filter((s) => !filter?.id || s.id === filter.id)
         .map((s) => create(PodSandboxSchema, this.#sandbox(s)));
       await this.#called(`list sandboxes${uid ? ` of ${uid}` : ""}${filter?.id ? ` ${filter.id}` : ""}`);
-      return shown;
+      return listed;
     },
     listContainers: async (filter) => {
       const uid = filter?.labelSelector?.[labelPodUid];
-      const shown = this.containers
+      const listed = this.containers
         .filter((c) => uid === undefined || c.uid === uid)
         .map((c) => create(ContainerSchema, { ...this.#container(c), podSandboxId: `s-${c.uid}` }));
       await this.#called(`list containers${uid ? ` of ${uid}` : ""}`);
-      return shown;
+      return listed;
     },
     podSandboxStatus: async (id) => {
       await this.#called(`sandbox ${id}`);
@@ -99,7 +99,7 @@ export class FakeRuntimeView {
     },
   };
 
-  /** Shows a pod with one sandbox and one container. */
+  /** Adds a pod with one sandbox and one container. */
   show(uid: string, state: FakeState = "running"): void {
     this.sandboxes.push({ id: `s-${uid}`, uid, ready: true });
     this.containers.push({ id: `c-${uid}`, uid, state });

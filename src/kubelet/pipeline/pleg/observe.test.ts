@@ -16,9 +16,9 @@ import { labelPodName, labelPodNamespace, labelPodUid } from "../../../lib/model
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import { groupByPod, observedContainer, observedSandbox, podEvents } from "./observe.ts";
 
-const run = (attempt = 0) => seenContainer("a", { attempt });
-const done = (attempt = 0) => seenContainer("a", { attempt, state: "exited" });
-const made = () => seenContainer("a", { state: "created" });
+const running = (attempt = 0) => seenContainer("a", { attempt });
+const exited = (attempt = 0) => seenContainer("a", { attempt, state: "exited" });
+const created = () => seenContainer("a", { state: "created" });
 const dead = aSandbox({ state: "notready" });
 
 const events: [
@@ -28,23 +28,28 @@ const events: [
   expected: string[],
 ][] = [
   ["nothing and nothing", undefined, undefined, []],
-  ["nothing changed", seen([run()]), seen([run()]), []],
+  ["nothing changed", seen([running()]), seen([running()]), []],
   ["a sandbox appears", undefined, seen([]), ["SandboxChanged"]],
-  ["a container is made", seen([]), seen([made()]), ["ContainerChanged a-0"]],
-  ["a container starts", seen([made()]), seen([run()]), ["ContainerStarted a-0"]],
-  ["a container ends", seen([run()]), seen([done()]), ["ContainerDied a-0"]],
-  ["a container ended before it was ever seen", seen([]), seen([done()]), ["ContainerDied a-0"]],
+  ["a container is created", seen([]), seen([created()]), ["ContainerChanged a-0"]],
+  ["a container starts", seen([created()]), seen([running()]), ["ContainerStarted a-0"]],
+  ["a container exits", seen([running()]), seen([exited()]), ["ContainerDied a-0"]],
+  ["a container exited before it was first observed", seen([]), seen([exited()]), ["ContainerDied a-0"]],
   [
-    "why it ended becomes known later",
+    "the reason of the exit changes later",
     seen([seenContainer("a", { state: "exited", reason: "Error" })]),
     seen([seenContainer("a", { state: "exited", reason: "OOMKilled" })]),
     ["ContainerChanged a-0"],
   ],
-  ["one replaces the other", seen([done()]), seen([run(1), done()]), ["ContainerStarted a-1"]],
-  ["a dead one is removed", seen([run(1), done()]), seen([run(1)]), ["ContainerRemoved a-0"]],
-  ["one that ran is gone", seen([run()]), seen([]), ["ContainerDied a-0", "ContainerRemoved a-0"]],
-  ["the sandbox ends", seen([]), seen([], [dead]), ["SandboxChanged"]],
-  ["all is gone", seen([done()], [dead]), undefined, ["ContainerRemoved a-0", "SandboxChanged"]],
+  ["a container is restarted", seen([exited()]), seen([running(1), exited()]), ["ContainerStarted a-1"]],
+  ["a dead container is removed", seen([running(1), exited()]), seen([running(1)]), ["ContainerRemoved a-0"]],
+  [
+    "a running container disappears",
+    seen([running()]),
+    seen([]),
+    ["ContainerDied a-0", "ContainerRemoved a-0"],
+  ],
+  ["the sandbox becomes not ready", seen([]), seen([], [dead]), ["SandboxChanged"]],
+  ["the pod disappears", seen([exited()], [dead]), undefined, ["ContainerRemoved a-0", "SandboxChanged"]],
 ];
 for (const [rule, before, after, expected] of events)
   test(`events: ${rule}`, () =>
@@ -53,7 +58,7 @@ for (const [rule, before, after, expected] of events)
       expected,
     ));
 
-test("sandboxes and containers are put together by pod; a sandbox that no kubelet made is one by itself", () => {
+test("sandboxes and containers are grouped by pod; a sandbox that no kubelet created is its own pod", () => {
   const labels = { [labelPodUid]: "u1", [labelPodName]: "web", [labelPodNamespace]: "default" };
   const pods = groupByPod(
     [
@@ -78,7 +83,7 @@ test("sandboxes and containers are put together by pod; a sandbox that no kubele
   );
 });
 
-test("of containers of the same attempt the later one is the newer", () => {
+test("among containers of the same attempt the one created last is the newest", () => {
   const labels = { [labelPodUid]: "u1" };
   const pods = groupByPod(
     [],
@@ -90,7 +95,7 @@ test("of containers of the same attempt the later one is the newer", () => {
   );
 });
 
-test("a container is told with times in milliseconds, and the image as the runtime names it", () => {
+test("a container has times in milliseconds, and the image as the runtime names it", () => {
   const container = observedContainer(
     "s1" as SandboxId,
     create(ContainerStatusSchema, {
@@ -128,12 +133,12 @@ type Details = MessageInitShape<typeof ContainerStatusSchema>;
 const detailTable: [
   rule: string,
   status: Details,
-  lastWords: string,
+  terminationMessage: string,
   expected: Partial<ObservedContainer>,
 ][] = [
-  ["nothing told", {}, "", { message: "", user: undefined, resources: undefined, stopSignal: undefined }],
+  ["nothing reported", {}, "", { message: "", user: undefined, resources: undefined, stopSignal: undefined }],
   ["a message of the runtime", { message: "no such file" }, "", { message: "no such file" }],
-  ["last words of the container", {}, "bye", { message: "bye" }],
+  ["a termination message of the container", {}, "bye", { message: "bye" }],
   ["both", { message: "no such file" }, "bye", { message: "no such file: bye" }],
   [
     "a user",
@@ -157,24 +162,23 @@ const detailTable: [
     "",
     { resources: { milliCpuRequest: 2 } },
   ],
-  ["resources that say nothing", { resources: { linux: {} } }, "", { resources: undefined }],
+  ["empty resources", { resources: { linux: {} } }, "", { resources: undefined }],
   ["a stop signal", { stopSignal: Signal.SIGUSR1 }, "", { stopSignal: "SIGUSR1" }],
-  [
-    "a stop signal of the real-time kind",
-    { stopSignal: Signal.SIGRTMINPLUS3 },
-    "",
-    { stopSignal: "SIGRTMIN+3" },
-  ],
-  ["another", { stopSignal: Signal.SIGRTMAXMINUS2 }, "", { stopSignal: "SIGRTMAX-2" }],
+  ["a real-time stop signal", { stopSignal: Signal.SIGRTMINPLUS3 }, "", { stopSignal: "SIGRTMIN+3" }],
+  ["another real-time stop signal", { stopSignal: Signal.SIGRTMAXMINUS2 }, "", { stopSignal: "SIGRTMAX-2" }],
 ];
-for (const [rule, status, lastWords, expected] of detailTable)
+for (const [rule, status, terminationMessage, expected] of detailTable)
   test(`details of a container: ${rule}`, () => {
-    const found = observedContainer("s" as SandboxId, create(ContainerStatusSchema, status), lastWords);
+    const found = observedContainer(
+      "s" as SandboxId,
+      create(ContainerStatusSchema, status),
+      terminationMessage,
+    );
     for (const [key, value] of Object.entries(expected))
       assert.deepEqual(found[key as keyof ObservedContainer], value);
   });
 
-test("a container whose start was cut short with the agent that asked for it was never started", () => {
+test("a container whose start was canceled with its agent was never started", () => {
   const status = (more: MessageInitShape<typeof ContainerStatusSchema>) =>
     observedContainer(
       "s" as SandboxId,
@@ -187,8 +191,8 @@ test("a container whose start was cut short with the agent that asked for it was
       }),
     ).state;
   assert.equal(status({}), "created");
-  assert.equal(status({ startedAt: 1n }), "exited", "it began");
-  assert.equal(status({ message: "no such file or directory" }), "exited", "it could not begin");
+  assert.equal(status({ startedAt: 1n }), "exited", "it started");
+  assert.equal(status({ message: "no such file or directory" }), "exited", "it could not start");
   assert.equal(status({ reason: "Error" }), "exited");
 });
 

@@ -30,9 +30,9 @@ const containerStates: Record<ContainerState, ObservedContainer["state"]> = {
   [ContainerState.CONTAINER_UNKNOWN]: "unknown",
 };
 
-/** A pod as two lists of the runtime show it: ids and states, no details. */
+/** A pod as listed by the runtime: IDs and states, no details. */
 export interface ListedPod {
-  /** Of a sandbox that no kubelet made, its own id: its labels do not say to which pod it belongs. */
+  /** The sandbox ID if no kubelet created it: its labels do not name its pod. */
   uid: PodUid;
   name: string;
   namespace: string;
@@ -41,8 +41,8 @@ export interface ListedPod {
 }
 
 /**
- * Puts the sandboxes and containers of a listing together by pod. A sandbox that no kubelet made is a pod of its own, as for the
- * reference; its containers go with it, and are left out.
+ * Groups the sandboxes and containers of a listing by pod. A sandbox that no kubelet created is a pod of its own, as upstream; its
+ * containers are left out.
  */
 export function groupByPod(sandboxes: PodSandbox[], containers: Container[]): Map<PodUid, ListedPod> {
   const pods = new Map<PodUid, ListedPod>();
@@ -69,19 +69,19 @@ export function groupByPod(sandboxes: PodSandbox[], containers: Container[]): Ma
   return pods;
 }
 
-/** By attempt, which only ever grows, before time, which a node's clock may turn back. */
+/** By attempt, which only grows, before time, as the node's clock may be set back. */
 function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): number {
   const attempts = (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0);
   return attempts || (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0);
 }
 
-/** True if the details that are known of this sandbox still hold: all but an address that may yet come. */
+/** True if the known details of this sandbox are still valid. One without an address may still get it. */
 export function isSandboxUnchanged(known: ObservedSandbox | undefined, listed: PodSandbox): boolean {
   if (known?.state !== sandboxState(listed.state)) return false;
   return known.state !== "ready" || known.hostNetwork || known.ips.length > 0;
 }
 
-/** True if the details that are known of this container still hold: they only change with its state, but for one. */
+/** True if the known details of this container are still valid: apart from an OOM kill they change only with its state. */
 export function isContainerUnchanged(
   known: ObservedContainer | undefined,
   listed: Container,
@@ -90,24 +90,23 @@ export function isContainerUnchanged(
   return known?.state === containerStates[listed.state] && !mayBecomeOomKilled(known, now);
 }
 
-/** How long a runtime may take to find out why the kernel has killed a container. */
-const oomNewsMs = 3000;
+/** How long a runtime may take to report that a container was OOM-killed. */
+const oomReportMs = 3000;
 
-/** True for a container that was killed so recently that the runtime may yet learn that it was for want of memory. */
+/** True for a container that was killed so recently that the runtime may still report an OOM kill. */
 export function mayBecomeOomKilled(
   { state, exitCode, reason, finishedAt }: ObservedContainer,
   now: WallTime,
 ): boolean {
   if (state !== "exited" || exitCode !== 137 || reason !== "Error") return false;
-  // Either way: of an end that is in the future since the clock was set back there is no news for all that time.
-  return Math.abs(msBetween(finishedAt, now)) < oomNewsMs;
+  // If the clock was set back, the end may be in the future: do not wait all that time.
+  return Math.abs(msBetween(finishedAt, now)) < oomReportMs;
 }
 
-/** `lastWords` is the termination message of one that has ended. */
 export function observedContainer(
   sandboxId: SandboxId,
   status: ContainerStatus,
-  lastWords = "",
+  terminationMessage = "",
 ): ObservedContainer {
   const user = observedUser(status);
   const resources = observedResources(status);
@@ -116,7 +115,7 @@ export function observedContainer(
     id: status.id as ContainerId,
     name: status.labels[labelContainerName] ?? status.metadata?.name ?? "",
     sandboxId,
-    state: neverBegan(status) ? "created" : (containerStates[status.state] ?? "unknown"),
+    state: neverStarted(status) ? "created" : (containerStates[status.state] ?? "unknown"),
     attempt: status.metadata?.attempt ?? 0,
     hash: status.annotations[annotationContainerHash] ?? "",
     image: status.image?.image ?? "",
@@ -127,7 +126,7 @@ export function observedContainer(
     finishedAt: millis(status.finishedAt),
     exitCode: status.exitCode,
     reason: status.reason,
-    message: [status.message, lastWords].filter((text) => text !== "").join(": "),
+    message: [status.message, terminationMessage].filter((text) => text !== "").join(": "),
     logPath: status.logPath,
     annotations: status.annotations,
     ...(user ? { user } : {}),
@@ -136,7 +135,7 @@ export function observedContainer(
   };
 }
 
-/** "SIGRTMIN+3" as users write it; undefined if the runtime does not tell. */
+/** "SIGRTMIN+3" as users write it; undefined if the runtime does not report it. */
 function signalName(signal: Signal): string | undefined {
   if (signal === Signal.RUNTIME_DEFAULT) return undefined;
   return Signal[signal]?.replace("PLUS", "+").replace("MINUS", "-");
@@ -156,15 +155,15 @@ function observedResources({ resources }: ContainerStatus): ObservedContainer["r
     milliCpuRequest: Number(sharesToMilliCpu(linux.cpuShares)),
     memoryLimit: Number(linux.memoryLimitInBytes),
   };
-  const told = Object.entries(found).filter(([, amount]) => amount > 0);
-  return told.length > 0 ? Object.fromEntries(told) : undefined;
+  const reported = Object.entries(found).filter(([, amount]) => amount > 0);
+  return reported.length > 0 ? Object.fromEntries(reported) : undefined;
 }
 
 /**
- * True for a container whose start was cut short with the agent that asked for it, and that has done nothing: it is as
- * good as one that was made and never started. Nobody else cancels a start.
+ * True for a container whose start was canceled because the agent exited: it counts as created and never started. Nothing else cancels
+ * a start.
  */
-function neverBegan({ state, reason, message, startedAt }: ContainerStatus): boolean {
+function neverStarted({ state, reason, message, startedAt }: ContainerStatus): boolean {
   return (
     state === ContainerState.CONTAINER_EXITED &&
     reason === "StartError" &&
@@ -200,26 +199,26 @@ export interface PodEvent {
   container?: ContainerId;
 }
 
-/** What happened to a pod between two observations. */
+/** The events between two observations of a pod. */
 export function podEvents(
   uid: PodUid,
   before: ObservedPod | undefined,
   after: ObservedPod | undefined,
 ): PodEvent[] {
   const events: PodEvent[] = [];
-  const old = new Map(before?.containers.map((c) => [c.id, c]));
+  const previous = new Map(before?.containers.map((c) => [c.id, c]));
   for (const container of after?.containers ?? []) {
-    const was = old.get(container.id);
-    old.delete(container.id);
-    if (was?.state !== container.state)
+    const old = previous.get(container.id);
+    previous.delete(container.id);
+    if (old?.state !== container.state)
       events.push({ uid, kind: eventOf(container), container: container.id });
-    else if (was.reason !== container.reason)
+    else if (old.reason !== container.reason)
       events.push({ uid, kind: "ContainerChanged", container: container.id });
   }
-  for (const gone of old.values()) {
-    if (gone.state !== "exited" && gone.state !== "created")
-      events.push({ uid, kind: "ContainerDied", container: gone.id });
-    events.push({ uid, kind: "ContainerRemoved", container: gone.id });
+  for (const removed of previous.values()) {
+    if (removed.state !== "exited" && removed.state !== "created")
+      events.push({ uid, kind: "ContainerDied", container: removed.id });
+    events.push({ uid, kind: "ContainerRemoved", container: removed.id });
   }
   const sandboxes = (pod: ObservedPod | undefined) =>
     pod?.sandboxes.map((s) => `${s.id}:${s.state}`).join() ?? "";

@@ -12,7 +12,7 @@ import { FakeRuntimeView } from "./fake-runtime-view.ts";
 import { Pleg } from "./pleg.ts";
 import { createPlegMetrics } from "./pleg-metrics.ts";
 
-/** PLEG on a runtime that takes so long for a list. */
+/** PLEG on a runtime that takes this long for a listing. */
 async function setUp(t: TestContext, listMs: number) {
   const metrics = createMetrics();
   const clock = new FakeClock();
@@ -43,9 +43,9 @@ async function setUp(t: TestContext, listMs: number) {
   return { clock, view, slow, pleg, values, startedAt };
 }
 
-test("relists are measured, from their begin, and the time between two of them", async (t) => {
+test("duration and interval of relists are measured", async (t) => {
   const { clock, values, startedAt } = await setUp(t, 250);
-  assert.deepEqual(await values("pleg_last_seen_seconds"), {}, "nothing has answered yet");
+  assert.deepEqual(await values("pleg_last_seen_seconds"), {}, "the runtime has not responded yet");
   await clock.advance(250);
   assert.deepEqual(await values("pleg_relist_duration_seconds"), { count: 1, sum: 0.25 });
   assert.deepEqual(await values("pleg_relist_interval_seconds"), {});
@@ -56,7 +56,7 @@ test("relists are measured, from their begin, and the time between two of them",
   assert.deepEqual(await values("pleg_last_seen_seconds"), { "": Math.floor(startedAt + 1.25) });
 });
 
-test("a relist that fails has taken its time, too, and was not seen", async (t) => {
+test("a relist that fails has a duration too, and does not count as seen", async (t) => {
   const { clock, view, slow, values, startedAt } = await setUp(t, 0);
   await clock.advance(0);
   view.before = () => {
@@ -70,18 +70,18 @@ test("a relist that fails has taken its time, too, and was not seen", async (t) 
   assert.deepEqual(
     await values("pleg_relist_interval_seconds"),
     { count: 2, sum: 3 },
-    "both count from the one that was answered",
+    "both count from the one that succeeded",
   );
   await clock.advance(1000);
   assert.deepEqual(await values("pleg_relist_interval_seconds"), { count: 3, sum: 4 });
 });
 
-test("a look at one pod is measured by itself", async (t) => {
+test("the refresh of one pod is measured separately", async (t) => {
   const { clock, pleg, values } = await setUp(t, 100);
   await clock.advance(100);
-  const looked = pleg.refresh("u" as PodUid);
+  const refreshed = pleg.refresh("u" as PodUid);
   await clock.advance(100);
-  await looked;
+  await refreshed;
   assert.deepEqual(await values("pleg_pod_relist_duration_seconds"), { count: 1, sum: 0.1 });
   assert.deepEqual(await values("pleg_relist_duration_seconds"), { count: 1, sum: 0.1 });
 });
@@ -102,9 +102,5 @@ test("a pod runs while it has a ready sandbox; containers are counted by state",
   });
   pods.length = 0;
   assert.deepEqual(await metricValues(metrics, "kubelet_running_pods"), {});
-  assert.deepEqual(
-    await metricValues(metrics, "kubelet_running_containers"),
-    {},
-    "and none when they are gone",
-  );
+  assert.deepEqual(await metricValues(metrics, "kubelet_running_containers"), {}, "none when they are gone");
 });

@@ -3,42 +3,42 @@ import { epochMs, type WallTime } from "../../../lib/base/time.ts";
 import { type ObservedContainer, type ObservedPod, readySandbox } from "../../state/observed-pods.ts";
 
 export interface PlegMetrics {
-  /** A look at all pods begins; the one before it that got an answer began so long ago. */
-  relistBegins(sinceLastMs: number | undefined): void;
-  /** It has ended, well or badly. */
-  relistEnds(tookMs: number): void;
-  /** The runtime has answered a look at all pods that began then. */
+  /** A relist starts; the last one that listed the runtime started this long ago. */
+  relistStarted(sinceLastMs: number | undefined): void;
+  /** A relist has succeeded or failed. */
+  relistFinished(tookMs: number): void;
+  /** The runtime was listed at this time. */
   listed(at: WallTime): void;
-  /** A look at one pod has ended, well or badly. */
+  /** The refresh of one pod has succeeded or failed. */
   podRelisted(tookMs: number): void;
 }
 
-/** The looks at the runtime, and what they found, under the names that dashboards know. */
+/** Metrics of PLEG, with upstream's names. */
 export function createPlegMetrics(metrics: Metrics, observed: { all(): Iterable<ObservedPod> }): PlegMetrics {
   const durations = metrics.histogram({
     name: "kubelet_pleg_relist_duration_seconds",
-    help: "How long a look at all pods of the runtime took",
+    help: "Duration of relisting all pods of the runtime",
   });
   const intervals = metrics.histogram({
     name: "kubelet_pleg_relist_interval_seconds",
-    help: "Time from one look at all pods of the runtime to the next",
+    help: "Interval between relists of all pods of the runtime",
   });
   const podDurations = metrics.histogram({
     name: "kubelet_pleg_pod_relist_duration_seconds",
-    help: "How long a look at one pod of the runtime took",
+    help: "Duration of relisting one pod of the runtime",
   });
   const lastSeen = metrics.gauge({
     name: "kubelet_pleg_last_seen_seconds",
-    help: "When the last look at all pods began that the runtime answered, in seconds since the epoch",
+    help: "Time of the last relist that listed the runtime, in seconds since the epoch",
   });
-  // Dashboards ask for it. Nothing is ever discarded here: there is no queue that could be full.
+  // For dashboards. Nothing is ever discarded: there is no bounded queue.
   metrics.counter({ name: "kubelet_pleg_discard_events", help: "Pod events that were discarded" });
   countRunning(metrics, observed);
   return {
-    relistBegins(sinceLastMs) {
+    relistStarted(sinceLastMs) {
       if (sinceLastMs !== undefined) intervals.observe(sinceLastMs / 1000);
     },
-    relistEnds: (tookMs) => durations.observe(tookMs / 1000),
+    relistFinished: (tookMs) => durations.observe(tookMs / 1000),
     listed: (at) => lastSeen.set(Math.floor(epochMs(at) / 1000)),
     podRelisted: (tookMs) => podDurations.observe(tookMs / 1000),
   };

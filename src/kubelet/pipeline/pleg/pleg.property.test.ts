@@ -31,7 +31,7 @@ unmovedByLeaps(
     await settle();
     const health: string[] = [];
     for (let second = 0; second < 50; second++) {
-      // From then on the runtime does not answer: that is to be noticed after three minutes, and not before.
+      // From then on the runtime does not respond: PLEG is unhealthy after three minutes, and not before.
       if (second === 20) hangs = true;
       await clock.advance(10_000);
       const { ok, reason } = { reason: "", ...pleg.health() };

@@ -53,7 +53,7 @@ async function setUp(
   return { view, clock, observed, events, pleg, state, stop, isSynced: () => synced };
 }
 
-/** Holds back the answers to calls that begin so, until told to let them go. */
+/** Blocks the responses to calls with this prefix until the returned function is called. */
 function hold(view: FakeRuntimeView, start: string) {
   const gate = Promise.withResolvers<void>();
   view.before = (call) => (call.startsWith(start) ? gate.promise : undefined);
@@ -70,7 +70,7 @@ function failAt(view: FakeRuntimeView, start: string, message = "broken") {
   };
 }
 
-test("a sandbox that no kubelet made is found by its id, until it is gone", async (t) => {
+test("a sandbox that no kubelet created is observed by its ID, until it is gone", async (t) => {
   const { view, observed, pleg, clock } = await setUp(t, {
     view: (v) => v.sandboxes.push({ id: "s1", uid: "u", ready: true, isForeign: true }),
   });
@@ -85,7 +85,7 @@ test("a sandbox that no kubelet made is found by its id, until it is gone", asyn
   assert.deepEqual(found(), []);
 });
 
-test("one that was killed is looked at again for a while: that memory was short is found out later", async (t) => {
+test("a container that was killed is refreshed for a while: the OOM kill is reported later", async (t) => {
   const { view, clock, events, observed, pleg } = await setUp(t, {
     everyMs: 3_600_000,
     view: (v) => v.show("p"),
@@ -105,10 +105,10 @@ test("one that was killed is looked at again for a while: that memory was short 
   const { calls } = view;
   const before = calls.length;
   await clock.advance(60_000);
-  assert.equal(calls.length, before, "and then it is known");
+  assert.equal(calls.length, before, "after that it is final");
 });
 
-test("a relist finds pods, says what changed, and nothing when nothing did", async (t) => {
+test("a relist observes pods and reports what changed", async (t) => {
   const { view, clock, events, state } = await setUp(t, { view: (v) => v.show("p") });
   assert.equal(state("p"), "c-p running");
   assert.deepEqual(events.splice(0), ["ContainerStarted p c-p", "SandboxChanged p"]);
@@ -123,7 +123,7 @@ test("a relist finds pods, says what changed, and nothing when nothing did", asy
   assert.equal(state("p"), undefined);
 });
 
-test("a container that vanishes while it runs has died, and is removed", async (t) => {
+test("a running container that disappears has died and is removed", async (t) => {
   const { view, clock, events } = await setUp(t, { view: (v) => v.show("p") });
   events.length = 0;
   view.containers = [];
@@ -131,46 +131,46 @@ test("a container that vanishes while it runs has died, and is removed", async (
   assert.deepEqual(events, ["ContainerDied p c-p", "ContainerRemoved p c-p"]);
 });
 
-test("details are asked for once, and again when the state has changed", async (t) => {
+test("details are requested once, and again when the state has changed", async (t) => {
   const { view, clock } = await setUp(t, { view: (v) => v.show("p") });
-  const asked = () => view.calls.splice(0).filter((call) => !call.startsWith("list"));
-  assert.deepEqual(asked(), ["sandbox s-p", "container c-p"]);
+  const requested = () => view.calls.splice(0).filter((call) => !call.startsWith("list"));
+  assert.deepEqual(requested(), ["sandbox s-p", "container c-p"]);
   await clock.advance(3000);
-  assert.deepEqual(asked(), []);
+  assert.deepEqual(requested(), []);
   view.containers[0]!.state = "exited";
   await clock.advance(1000);
-  assert.deepEqual(asked(), ["container c-p"]);
+  assert.deepEqual(requested(), ["container c-p"]);
 });
 
-test("the message of a container is read once, when it has ended", async (t) => {
-  const asked: string[] = [];
+test("the termination message of a container is read once, when it has exited", async (t) => {
+  const requested: string[] = [];
   const terminationMessage = async ({ id }: ContainerStatus) => {
-    asked.push(id);
+    requested.push(id);
     return "bye";
   };
   const { view, clock, observed } = await setUp(t, { view: (v) => v.show("p"), terminationMessage });
   const message = () => observed.get(u("p"))?.containers[0]?.message;
-  assert.deepEqual([message(), asked], ["", []]);
+  assert.deepEqual([message(), requested], ["", []]);
   view.containers[0]!.state = "exited";
   await clock.advance(3000);
-  assert.deepEqual([message(), asked], ["bye", ["c-p"]]);
+  assert.deepEqual([message(), requested], ["bye", ["c-p"]]);
 });
 
-test("a message that cannot be read does not hide the end of its container", async (t) => {
+test("a message that cannot be read does not hide that its container exited", async (t) => {
   const terminationMessage = () => Promise.reject(new Error("no disk"));
   const { state } = await setUp(t, { view: (v) => v.show("p", "exited"), terminationMessage });
   assert.equal(state("p"), "c-p exited");
 });
 
-test("nothing is known of any pod before the first look", async (t) => {
+test("no pod is known before the first relist", async (t) => {
   const { view, clock, observed } = await setUp(t, { view: (v) => failAt(v, "list") });
   assert.equal(observed.knows(u("p")), false);
   view.before = () => {};
   await clock.advance(1000);
-  assert.equal(observed.knows(u("p")), true, "there is no such pod, and that is known");
+  assert.equal(observed.knows(u("p")), true, "known not to exist");
 });
 
-test("nothing is known of a pod that could not be inspected, until it can, or is gone", async (t) => {
+test("a pod that could not be inspected is not known until it can be, or is gone", async (t) => {
   const { view, clock, observed } = await setUp(t, {
     view: (v) => {
       for (const uid of ["p", "q", "r"]) v.show(uid);
@@ -189,7 +189,7 @@ test("nothing is known of a pod that could not be inspected, until it can, or is
   assert.deepEqual(known(), [true, true, true]);
 });
 
-test("a ready sandbox that had no address yet is looked at again", async (t) => {
+test("a ready sandbox without an address is inspected again", async (t) => {
   const { view, clock, observed } = await setUp(t, {
     view: (v) => {
       v.show("p");
@@ -202,7 +202,7 @@ test("a ready sandbox that had no address yet is looked at again", async (t) => 
   assert.deepEqual(observed.get(u("p"))?.sandboxes[0]?.ips, ["10.0.0.7"]);
 });
 
-test("the newest is the one with the highest attempt, though the node's clock went back", async (t) => {
+test("the newest is the one with the highest attempt, even if the node's clock was set back", async (t) => {
   const { observed } = await setUp(t, {
     view: (v) => {
       v.sandboxes.push(
@@ -227,7 +227,7 @@ test("the newest is the one with the highest attempt, though the node's clock we
   );
 });
 
-test("a container that vanishes between the list and the question is simply gone", async (t) => {
+test("a container that is removed between listing and inspection is gone", async (t) => {
   const { observed, isSynced, state } = await setUp(t, {
     view: (v) => {
       v.show("p");
@@ -241,7 +241,7 @@ test("a container that vanishes between the list and the question is simply gone
   assert.equal(state("p"), "");
   assert.equal(observed.get(u("p"))?.sandboxes.length, 1);
   assert.equal(observed.get(u("q")), undefined, "nothing of it is left");
-  assert.ok(isSynced(), "that is no failure");
+  assert.ok(isSynced(), "not a failure");
 });
 
 test("a pod that cannot be inspected does not hide the others, and is tried again", async (t) => {
@@ -259,7 +259,7 @@ test("a pod that cannot be inspected does not hide the others, and is tried agai
   assert.equal(state("bad"), "c-bad running");
 });
 
-test("a pod that cannot be inspected any more stays as it was last seen", async (t) => {
+test("a pod that can no longer be inspected stays as it was last observed", async (t) => {
   const { view, clock, state } = await setUp(t, { view: (v) => v.show("p") });
   view.containers[0]!.state = "exited";
   failAt(view, "container c-p");
@@ -267,7 +267,7 @@ test("a pod that cannot be inspected any more stays as it was last seen", async 
   assert.equal(state("p"), "c-p running");
 });
 
-test("the first look counts when all was listed; a pod that cannot be inspected holds up no other", async (t) => {
+test("the first relist is complete when all was listed; a pod that cannot be inspected does not delay it", async (t) => {
   const { view, clock, isSynced, state } = await setUp(t, {
     view: (v) => {
       v.show("p");
@@ -286,7 +286,7 @@ test("the first look counts when all was listed; a pod that cannot be inspected 
   assert.equal(state("p"), "c-p running");
 });
 
-test("refresh looks at one pod, at once", async (t) => {
+test("refresh observes one pod immediately", async (t) => {
   const { view, pleg, state, events } = await setUp(t);
   view.show("p");
   view.show("q");
@@ -299,26 +299,26 @@ test("refresh looks at one pod, at once", async (t) => {
   assert.equal(state("p"), undefined);
 });
 
-test("those who ask during a refresh share the next one, which begins after they asked", async (t) => {
+test("callers during a refresh share the next one, which starts after their calls", async (t) => {
   const { view, pleg, state } = await setUp(t);
   const release = hold(view, "list containers of p");
   const first = pleg.refresh(u("p"));
   await settle();
   view.show("p");
-  const asked = [pleg.refresh(u("p")), pleg.refresh(u("p"))];
+  const requested = [pleg.refresh(u("p")), pleg.refresh(u("p"))];
   await settle();
   const lists = () => view.calls.filter((call) => call === "list containers of p").length;
   assert.equal(lists(), 1);
   await release();
   await first;
-  await Promise.all(asked);
+  await Promise.all(requested);
   assert.equal(lists(), 2);
   assert.equal(state("p"), "c-p running");
   await pleg.refresh(u("p"));
-  assert.equal(lists(), 3, "a later one looks for itself");
+  assert.equal(lists(), 3, "a later call lists again");
 });
 
-test("a refresh that fails says so, and the next one begins anew", async (t) => {
+test("a refresh that fails rejects, and the next one starts again", async (t) => {
   const { view, pleg, state } = await setUp(t);
   view.show("p");
   const gate = Promise.withResolvers<void>();
@@ -336,11 +336,11 @@ test("a refresh that fails says so, and the next one begins anew", async (t) => 
   assert.equal(state("p"), "c-p running");
 });
 
-test("a relist that began before a refresh does not overwrite what the refresh found", async (t) => {
+test("a relist that started before a refresh does not overwrite its result", async (t) => {
   const { view, clock, pleg, state, events } = await setUp(t, { view: (v) => v.show("p") });
   const release = hold(view, "list sandboxes");
   await clock.advance(1000);
-  // The relist has its lists, from before the change, and is held up on its way back.
+  // The relist has its listing from before the change, and its response is delayed.
   const blocked = view.before;
   view.before = (call) => (call.endsWith("of p") ? undefined : blocked(call));
   view.containers[0]!.state = "exited";
@@ -352,7 +352,7 @@ test("a relist that began before a refresh does not overwrite what the refresh f
   assert.deepEqual(events, ["ContainerDied p c-p"]);
 });
 
-test("a relist that began before a pod was made does not take it away again", async (t) => {
+test("a relist that started before a pod was created does not remove it", async (t) => {
   const { view, clock, pleg, state } = await setUp(t);
   const release = hold(view, "list sandboxes");
   await clock.advance(1000);
@@ -365,13 +365,13 @@ test("a relist that began before a pod was made does not take it away again", as
 });
 
 for (const knownBefore of [true, false])
-  test(`a refresh that began before a relist does not bring back a pod that the relist ${knownBefore ? "took away" : "did not find"}`, async (t) => {
+  test(`a refresh that started before a relist does not bring back a pod that the relist ${knownBefore ? "removed" : "did not find"}`, async (t) => {
     const { view, clock, pleg, state } = await setUp(t);
     if (knownBefore) {
       view.show("p", "exited");
       await clock.advance(1000);
     } else view.show("p", "exited");
-    // Held up after its lists, in an inspection that it needs because the state has changed.
+    // Delayed after its listing, in an inspection that it needs because the state has changed.
     const gate = Promise.withResolvers<void>();
     view.containers[0]!.state = "running";
     let held = false;
@@ -385,17 +385,17 @@ for (const knownBefore of [true, false])
     view.hide("p");
     await clock.advance(1000);
     assert.equal(state("p"), undefined);
-    // The details are still answered to whoever asks by id: the last thing a dying container does.
+    // The runtime still returns the status by ID, as it may for a container that is being removed.
     view.show("p");
     view.before = () => {};
     gate.resolve();
     await refresh;
     assert.equal(state("p"), undefined);
     await clock.advance(1000);
-    assert.equal(state("p"), "c-p running", "the next look decides");
+    assert.equal(state("p"), "c-p running", "the next relist decides");
   });
 
-test("a relist asked for during a relist is made after it", async (t) => {
+test("a relist that is requested during a relist runs after it", async (t) => {
   const { view, pleg, state, clock } = await setUp(t, { everyMs: 60_000 });
   const release = hold(view, "list containers");
   pleg.relistSoon();
@@ -407,7 +407,7 @@ test("a relist asked for during a relist is made after it", async (t) => {
   assert.equal(state("p"), "c-p running");
 });
 
-test("a relist can be asked for at any time", async (t) => {
+test("a relist can be requested at any time", async (t) => {
   const { view, pleg, state, clock } = await setUp(t, { everyMs: 60_000 });
   view.show("p");
   await clock.advance(1000);
@@ -418,21 +418,21 @@ test("a relist can be asked for at any time", async (t) => {
 });
 
 test("unhealthy when no relist has succeeded for three minutes, healthy again after one", async (t) => {
-  const { view, pleg, clock } = await setUp(t, { view: (v) => failAt(v, "list", "runtime is away") });
+  const { view, pleg, clock } = await setUp(t, { view: (v) => failAt(v, "list", "runtime is unreachable") });
   await clock.advance(180_000);
   assert.deepEqual(pleg.health(), { ok: true });
   await clock.advance(1000);
   const health = pleg.health();
   assert.match(
     health.ok ? "" : health.reason,
-    /^pleg was last seen active 181s ago; threshold is 3m0s: runtime is away$/,
+    /^pleg was last seen active 181s ago; threshold is 3m0s: runtime is unreachable$/,
   );
   view.before = () => {};
   await clock.advance(1000);
   assert.deepEqual(pleg.health(), { ok: true });
 });
 
-test("ends when told to, also in the middle of a relist", async (t) => {
+test("stops on abort, also in the middle of a relist", async (t) => {
   const { view, pleg, clock, stop } = await setUp(t);
   const release = hold(view, "list containers");
   await clock.advance(1000);

@@ -37,20 +37,20 @@ export interface PlegOptions {
   observed: ObservedPods;
   clock: Clock;
   logger: Logger;
-  /** How long to wait between two relists, asked before each wait: short without runtime events, long with them. */
+  /** How long to wait before the next relist: short without runtime events, long with them. */
   relistEveryMs: () => number;
   onEvent: (event: PodEvent) => void;
-  /** Instead of reading the message that an ended container left; asked once for each. */
+  /** Overrides how the termination message is read; called once for each container that exits. */
   terminationMessage?: (status: ContainerStatus) => Promise<string>;
   metrics?: PlegMetrics;
 }
 
 const unhealthyAfterMs = 3 * 60_000;
-const lookAgainMs = 500;
+const refreshAgainMs = 500;
 
 /**
- * The pod lifecycle event generator: finds out what the runtime has, writes it into the observed pods (nobody else
- * does) and says what changed. A relist looks at all pods, refresh() at one.
+ * The pod lifecycle event generator: observes what the runtime has, is the only writer of the observed pods, and reports what changed.
+ * A relist lists all pods, refresh() one.
  */
 export class Pleg implements Component {
   readonly name = "pleg";
@@ -58,21 +58,21 @@ export class Pleg implements Component {
   #loop: Promise<void> = Promise.resolve();
   #signal = AbortSignal.abort();
   #sequence = 0;
-  /** The sequence number of the listing that a pod's entry was made from: an older listing must not overwrite it. */
+  /** The sequence number of the listing that a pod's entry is from: an older listing must not overwrite it. */
   #appliedFrom = new Map<PodUid, number>();
-  /** Pods that are looked at once more soon; each with what calls it off. */
-  #toLookAgain = new Map<PodUid, () => void>();
-  /** The last listing of everything that was applied as a whole: it also speaks for the pods that it did not find. */
+  /** Pods that are refreshed again soon, with the function that cancels it. */
+  #refreshTimers = new Map<PodUid, () => void>();
+  /** The last relist that was applied completely: it also counts for the pods that it did not find. */
   #completeFrom = 0;
-  /** Sandboxes that no kubelet made: no label finds them, so they are listed by their id. */
+  /** Sandboxes that no kubelet created: they have no pod labels and are listed by ID. */
   #foreign = new Set<string>();
   #lastRelistAt: MonotonicTime | undefined;
-  /** When the last relist began that the runtime answered. */
+  /** When the last relist started that listed the runtime. */
   #listedAt: MonotonicTime | undefined;
   #startedAt: MonotonicTime;
   #lastError = "";
   #wake: (() => void) | undefined;
-  #again = false;
+  #relistAgain = false;
   #refreshes = new Map<PodUid, { running: Promise<void>; next?: Promise<void> }>();
   #firstRelist = Promise.withResolvers<void>();
 
@@ -89,16 +89,16 @@ export class Pleg implements Component {
     this.#signal = signal;
     this.#startedAt = this.#o.clock.monotonic();
     this.#loop = this.#run(signal);
-    const callOff = () => {
-      for (const cancel of this.#toLookAgain.values()) cancel();
-      this.#toLookAgain.clear();
+    const cancelTimers = () => {
+      for (const cancel of this.#refreshTimers.values()) cancel();
+      this.#refreshTimers.clear();
     };
-    signal.addEventListener("abort", callOff, { once: true });
+    signal.addEventListener("abort", cancelTimers, { once: true });
   }
 
   /**
-   * Resolves after the first look at the runtime: before it, "nothing observed" means nothing. A pod that could not be
-   * inspected then holds up no other; who acts on a pod looks at it first.
+   * Resolves after the first relist: before it, an absent pod means nothing. A pod that could not be inspected then does not delay the
+   * others; its worker refreshes it before it acts.
    */
   get synced(): Promise<void> {
     return this.#firstRelist.promise;
@@ -115,16 +115,15 @@ export class Pleg implements Component {
     };
   }
 
-  /** Asks for a relist of everything now. */
+  /** Requests a relist of everything now. */
   relistSoon(): void {
-    // A relist that is under way may have listed before what the caller knows of.
-    this.#again = true;
+    // A running relist may have listed before the change that the caller knows of.
+    this.#relistAgain = true;
     this.#wake?.();
   }
 
   /**
-   * Looks at one pod again. Resolves when what the runtime had at the time of this call, or later, is in the
-   * observed pods.
+   * Observes one pod again. Resolves when the state of the runtime at the time of this call, or later, is in the observed pods.
    */
   refresh(uid: PodUid): Promise<void> {
     const entry = this.#refreshes.get(uid);
@@ -136,7 +135,7 @@ export class Pleg implements Component {
       this.#refreshes.set(uid, { running });
       return running;
     }
-    // One that is under way may have listed before the caller's change: it takes another one, shared by all who wait.
+    // A running refresh may have listed before the caller's change: all callers that wait share the next one.
     entry.next ??= entry.running
       .catch(() => {})
       .then(() => {
@@ -167,7 +166,7 @@ export class Pleg implements Component {
     const { clock, logger } = this.#o;
     let failing = false;
     while (!signal.aborted) {
-      this.#again = false;
+      this.#relistAgain = false;
       try {
         await this.#measuredRelist();
         if (failing) logger.info("Relist succeeded again");
@@ -178,7 +177,7 @@ export class Pleg implements Component {
         if (!failing) logger.warn("Failed to relist pods", { err: this.#lastError });
         failing = true;
       }
-      if (this.#again && !failing) continue;
+      if (this.#relistAgain && !failing) continue;
       const wait = failing ? 1000 : this.#o.relistEveryMs();
       await this.#pause(clock, wait, signal);
     }
@@ -199,11 +198,11 @@ export class Pleg implements Component {
   async #measuredRelist(): Promise<void> {
     const { clock, metrics } = this.#o;
     const startedAt = clock.monotonic();
-    metrics?.relistBegins(this.#listedAt === undefined ? undefined : msBetween(this.#listedAt, startedAt));
+    metrics?.relistStarted(this.#listedAt === undefined ? undefined : msBetween(this.#listedAt, startedAt));
     try {
       await this.#relist(startedAt);
     } finally {
-      metrics?.relistEnds(msSince(clock, startedAt));
+      metrics?.relistFinished(msSince(clock, startedAt));
     }
   }
 
@@ -224,14 +223,14 @@ export class Pleg implements Component {
       try {
         await this.#apply(uid, listed.get(uid), sequence);
       } catch (error) {
-        // One pod that cannot be inspected must not hide the others; it is tried again at the next relist.
+        // One pod that cannot be inspected must not hide the others; the next relist tries it again.
         complete = false;
         this.#lastError = messageOf(error);
         logger.debug(2, "Failed to inspect pod", { podUID: uid, err: this.#lastError });
         if (this.#signal.aborted) throw error;
       }
     }
-    observed.looked(listed);
+    observed.relisted(listed);
     if (complete) this.#completeFrom = sequence;
     for (const [uid, from] of this.#appliedFrom)
       if (from <= this.#completeFrom && !observed.get(uid)) this.#appliedFrom.delete(uid);
@@ -241,34 +240,34 @@ export class Pleg implements Component {
 
   async #apply(uid: PodUid, listed: ListedPod | undefined, sequence: number): Promise<void> {
     const { observed, onEvent, clock } = this.#o;
-    const isOld = () => (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
-    if (isOld()) return;
+    const isStale = () => (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
+    if (isStale()) return;
     const after =
       listed &&
       (await this.#inspect(listed, observed.get(uid)).catch((error: unknown) => {
         observed.couldNotInspect(listed);
         throw error;
       }));
-    if (isOld()) return;
+    if (isStale()) return;
     const before = observed.get(uid);
     this.#appliedFrom.set(uid, sequence);
     if (after) observed.set(after);
     else observed.delete(uid);
     for (const event of podEvents(uid, before, after)) onEvent(event);
-    if (after?.containers.some((c) => mayBecomeOomKilled(c, clock.wall()))) this.#lookAgain(uid);
+    if (after?.containers.some((c) => mayBecomeOomKilled(c, clock.wall()))) this.#refreshAgain(uid);
   }
 
-  /** No event tells that a container was killed for want of memory, and the runtime may learn it later than that it ended. */
-  #lookAgain(uid: PodUid): void {
-    if (this.#toLookAgain.has(uid) || this.#signal.aborted) return;
-    const cancel = this.#o.clock.after(lookAgainMs, () => {
-      this.#toLookAgain.delete(uid);
+  /** No event reports an OOM kill, and the runtime may detect it after the container has exited. */
+  #refreshAgain(uid: PodUid): void {
+    if (this.#refreshTimers.has(uid) || this.#signal.aborted) return;
+    const cancel = this.#o.clock.after(refreshAgainMs, () => {
+      this.#refreshTimers.delete(uid);
       if (!this.#signal.aborted) void this.refresh(uid).catch(() => {});
     });
-    this.#toLookAgain.set(uid, cancel);
+    this.#refreshTimers.set(uid, cancel);
   }
 
-  /** Asks for the details of what is new or changed since the last look, and keeps those of the rest. */
+  /** Requests the details of what is new or changed since the last listing, and keeps those of the rest. */
   async #inspect(listed: ListedPod, before: ObservedPod | undefined): Promise<ObservedPod | undefined> {
     const { runtime, clock } = this.#o;
     const o = { signal: this.#signal };
@@ -279,7 +278,7 @@ export class Pleg implements Component {
         listed.sandboxes.map(async (s) => {
           const known = knownSandboxes.get(s.id);
           if (known && isSandboxUnchanged(known, s)) return known;
-          const status = (await ifThere(runtime.podSandboxStatus(s.id as SandboxId, o)))?.status;
+          const status = (await ifFound(runtime.podSandboxStatus(s.id as SandboxId, o)))?.status;
           return status && observedSandbox(status);
         }),
       ),
@@ -287,10 +286,10 @@ export class Pleg implements Component {
         listed.containers.map(async (c) => {
           const known = knownContainers.get(c.id);
           if (known && isContainerUnchanged(known, c, clock.wall())) return known;
-          const status = (await ifThere(runtime.containerStatus(c.id as ContainerId, o)))?.status;
+          const status = (await ifFound(runtime.containerStatus(c.id as ContainerId, o)))?.status;
           if (!status) return undefined;
-          const words = await this.#lastWords(status);
-          const found = observedContainer(c.podSandboxId as SandboxId, status, words);
+          const message = await this.#terminationMessage(status);
+          const found = observedContainer(c.podSandboxId as SandboxId, status, message);
           return { ...found, listedImage: c.image?.image ?? "" };
         }),
       ),
@@ -305,8 +304,8 @@ export class Pleg implements Component {
     return pod.sandboxes.length + pod.containers.length > 0 ? pod : undefined;
   }
 
-  /** A message that cannot be read is no reason not to tell that the container has ended. */
-  async #lastWords(status: ContainerStatus): Promise<string> {
+  /** A message that cannot be read must not hide that the container has exited. */
+  async #terminationMessage(status: ContainerStatus): Promise<string> {
     if (status.state !== ContainerState.CONTAINER_EXITED) return "";
     try {
       return await (this.#o.terminationMessage ?? terminationMessage)(status);
@@ -318,8 +317,8 @@ export class Pleg implements Component {
   }
 }
 
-/** What was removed between the list and the question is simply gone. */
-async function ifThere<T>(call: Promise<T>): Promise<T | undefined> {
+/** What was removed between the listing and this call counts as gone. */
+async function ifFound<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {

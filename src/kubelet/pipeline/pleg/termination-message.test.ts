@@ -36,7 +36,7 @@ const ended = (more: Init = {}, policy = "File", path = "/dev/termination-log") 
   });
 const fallback = (more: Init = {}) => ended(more, "FallbackToLogsOnError");
 const row = (text: string) => `2026-01-02T03:04:05.123456789Z stdout F ${text}\n`;
-const logged = row("first") + row("last words");
+const logged = row("first") + row("last line");
 
 const table: [
   rule: string,
@@ -54,23 +54,18 @@ const table: [
     ended(),
     `${"b".repeat(4095)}c`,
   ],
-  ["characters are not cut", { file: `€${"b".repeat(4095)}` }, ended(), "b".repeat(4095)],
-  ["what is no UTF-8 is replaced", { file: Buffer.from([0x61, 0xfe, 0x62]) }, ended(), "a\ufffdb"],
+  ["characters are not cut in two", { file: `€${"b".repeat(4095)}` }, ended(), "b".repeat(4095)],
+  ["invalid UTF-8 is replaced", { file: Buffer.from([0x61, 0xfe, 0x62]) }, ended(), "a\ufffdb"],
+  ["only the container's message, not the runtime's", { file: "bye" }, ended({ message: "killed" }), "bye"],
   [
-    "only what the container left, not the runtime's words",
-    { file: "bye" },
-    ended({ message: "killed" }),
-    "bye",
-  ],
-  [
-    "one that runs has left nothing yet",
+    "a running container has none yet",
     { file: "bye" },
     ended({ state: ContainerState.CONTAINER_RUNNING }),
     "",
   ],
   ["no path: nothing", { file: "bye" }, ended({}, "File", ""), ""],
   [
-    "a path without a slash is meant from the root",
+    "a relative path is relative to the root",
     { file: "bye" },
     ended({}, "File", "dev/termination-log"),
     "bye",
@@ -81,19 +76,19 @@ const table: [
     "FallbackToLogsOnError: the log if the file is empty",
     { file: "", log: logged },
     fallback(),
-    "first\nlast words\n",
+    "first\nlast line\n",
   ],
-  ["FallbackToLogsOnError: the log if there is no file", { log: logged }, fallback(), "first\nlast words\n"],
+  ["FallbackToLogsOnError: the log if there is no file", { log: logged }, fallback(), "first\nlast line\n"],
   [
     "FallbackToLogsOnError: the log if no path is set",
     { log: logged },
     ended({}, "FallbackToLogsOnError", ""),
-    "first\nlast words\n",
+    "first\nlast line\n",
   ],
   ["FallbackToLogsOnError: the file if it has something", { file: "bye", log: logged }, fallback(), "bye"],
   ["FallbackToLogsOnError: no log after success", { log: logged }, fallback({ exitCode: 0 }), ""],
   [
-    "FallbackToLogsOnError: no log of what could not start",
+    "FallbackToLogsOnError: no log of a container that could not start",
     { log: logged },
     fallback({ reason: "ContainerCannotRun" }),
     "",
@@ -119,7 +114,7 @@ for (const [rule, left, status, message] of table)
     assert.equal(await terminationMessage(status), message);
   });
 
-test("a log that cannot be read is told of", async () => {
+test("a log that cannot be read is reported", async () => {
   await Promise.all([rm(file, { force: true }), rm(log, { force: true })]);
   assert.match(
     await terminationMessage(fallback()),
@@ -127,15 +122,15 @@ test("a log that cannot be read is told of", async () => {
   );
 });
 
-test("what is no regular file is told of, never followed and never waited for", async () => {
+test("a file that is not regular is reported, never followed and never blocked on", async () => {
   await writeFile(join(dir, "secret"), "secret");
-  const odd: [string, RegExp, () => Promise<void> | Buffer][] = [
+  const others: [string, RegExp, () => Promise<void> | Buffer][] = [
     ["link", /ELOOP|not a regular file/, () => symlink(join(dir, "secret"), join(dir, "link"))],
     ["pipe", /not a regular file/, () => execFileSync("mkfifo", [join(dir, "pipe")])],
-    ["folder", /is a directory/, () => mkdir(join(dir, "folder"))],
+    ["directory", /is a directory/, () => mkdir(join(dir, "directory"))],
   ];
-  for (const [name, why, make] of odd) {
-    await make();
+  for (const [name, why, create] of others) {
+    await create();
     const hostPath = join(dir, name);
     const status = fallback({ mounts: [{ containerPath: "/dev/termination-log", hostPath }] });
     const message = await terminationMessage(status);

@@ -5,11 +5,11 @@ import { tailLog } from "../../../lib/host/container-log.ts";
 import { openRegularFile, readEnd } from "../../../lib/host/regular-file.ts";
 import { readContainerInfo } from "../../../lib/model/labels.ts";
 
-const mostFileBytes = 4096;
-const mostLogBytes = 2048;
-const mostLogLines = 80;
+const maxFileBytes = 4096;
+const maxLogBytes = 2048;
+const maxLogLines = 80;
 
-/** The message that a container left at its end; "" if none, or if it has not ended. */
+/** The termination message of a container; "" if there is none, or if it has not exited. */
 export async function terminationMessage(status: ContainerStatus): Promise<string> {
   if (status.state !== State.CONTAINER_EXITED) return "";
   const notes = readContainerInfo(status.annotations);
@@ -19,12 +19,12 @@ export async function terminationMessage(status: ContainerStatus): Promise<strin
   const fallBack =
     notes.terminationMessagePolicy === "FallbackToLogsOnError" &&
     status.exitCode !== 0 &&
-    // What could not even be started has written no log.
+    // A container that could not be started has written no log.
     status.reason !== "ContainerCannotRun";
   return fallBack ? readLog(status.logPath) : "";
 }
 
-/** Where the file is on the node that the container sees at its termination message path. */
+/** The path on the node of the file that is mounted at the container's termination message path. */
 function fileFor(status: ContainerStatus, path: string): string | undefined {
   if (path === "") return undefined;
   const absolute = path.startsWith("/") ? path : `/${path}`;
@@ -35,7 +35,7 @@ async function readMessage(path: string): Promise<string> {
   try {
     const file = await openRegularFile(path, { follow: false });
     try {
-      return lastUtf8(await readEnd(file, mostFileBytes), mostFileBytes);
+      return lastUtf8(await readEnd(file, maxFileBytes), maxFileBytes);
     } finally {
       await file.close();
     }
@@ -47,7 +47,7 @@ async function readMessage(path: string): Promise<string> {
 
 async function readLog(path: string): Promise<string> {
   try {
-    return await tailLog(path, { lines: mostLogLines, bytes: mostLogBytes });
+    return await tailLog(path, { lines: maxLogLines, bytes: maxLogBytes });
   } catch (error) {
     return `Error on reading termination message from logs: ${messageOf(error)}`;
   }

@@ -1,7 +1,7 @@
 import { fullNameOf, type Pod, type PodSourceName, podRef } from "../../../lib/model/pod.ts";
 
-/** Who wins when two sources want the same pod, first to last. */
-const rank: readonly PodSourceName[] = ["file", "http", "applied", "api"];
+/** Precedence of the sources that specify the same pod, highest first. */
+const precedence: readonly PodSourceName[] = ["file", "http", "applied", "api"];
 
 export interface Conflict {
   source: PodSourceName;
@@ -9,20 +9,20 @@ export interface Conflict {
   message: string;
 }
 
-export interface Settled {
-  wanted: Map<PodSourceName, readonly Pod[]>;
+export interface ResolvedSets {
+  desired: Map<PodSourceName, readonly Pod[]>;
   conflicts: Conflict[];
 }
 
 /**
- * Each name and each UID for one pod only. Between a static source and the API a name may repeat, because that is
- * what a mirror pod is; in the API nothing repeats.
+ * Keeps one pod for each name and each UID. A pod of the API may have the name of a static pod: it is its mirror. In the API nothing
+ * repeats.
  */
-export function resolveConflicts(sets: ReadonlyMap<PodSourceName, readonly Pod[]>): Settled {
-  const settled: Settled = { wanted: new Map(), conflicts: [] };
+export function resolveConflicts(sets: ReadonlyMap<PodSourceName, readonly Pod[]>): ResolvedSets {
+  const resolved: ResolvedSets = { desired: new Map(), conflicts: [] };
   const uids = new Map<string, PodSourceName>();
   const names = new Map<string, PodSourceName>();
-  for (const source of rank) {
+  for (const source of precedence) {
     const pods = sets.get(source);
     if (!pods) continue;
     const conflictOf = (pod: Pod): Conflict | undefined => {
@@ -42,15 +42,15 @@ export function resolveConflicts(sets: ReadonlyMap<PodSourceName, readonly Pod[]
         message: holder === source ? message : `${message} (the one from ${holder} is used)`,
       };
     };
-    const losers = new Set<Pod>();
+    const rejected = new Set<Pod>();
     for (const pod of pods) {
       const conflict = conflictOf(pod);
       if (!conflict) continue;
-      losers.add(pod);
-      settled.conflicts.push(conflict);
+      rejected.add(pod);
+      resolved.conflicts.push(conflict);
     }
-    // A large set without any trouble is passed on as it is.
-    settled.wanted.set(source, losers.size === 0 ? pods : pods.filter((pod) => !losers.has(pod)));
+    // A large set without conflicts is not copied.
+    resolved.desired.set(source, rejected.size === 0 ? pods : pods.filter((pod) => !rejected.has(pod)));
   }
-  return settled;
+  return resolved;
 }

@@ -8,52 +8,52 @@ import {
 import { type Operation, operations, type PodChange } from "../../state/pod-change.ts";
 import { carryOver, compare } from "./compare.ts";
 
-/** A pod as its source last gave it, and as it was told. */
+/** A pod as last received from its source, and as emitted. */
 export interface KnownPod {
-  readonly given: Pod;
-  readonly told: Pod;
+  readonly received: Pod;
+  readonly emitted: Pod;
 }
 
 export type KnownPods = Map<PodUid, KnownPod>;
 
-/** Compares what is known of a source with its new set, brings it up to date, and says what to tell. */
+/** Updates the known pods of a source to its new set and returns the changes. */
 export function updateKnownPods(
   source: PodSourceName,
   known: KnownPods,
-  wanted: readonly Pod[],
+  desired: readonly Pod[],
   now: Date,
 ): PodChange[] {
   const byOperation = new Map<Operation, Pod[]>(operations.map((op) => [op, []]));
-  const tell = (op: Operation, pod: Pod) => byOperation.get(op)?.push(pod);
+  const emit = (op: Operation, pod: Pod) => byOperation.get(op)?.push(pod);
 
-  for (const pod of wanted) {
+  for (const pod of desired) {
     const { uid } = pod.metadata;
     const before = known.get(uid);
-    // Sources that keep what has not changed make a large set cheap to look through.
-    if (before?.given === pod) continue;
+    // Sources keep unchanged objects: that makes a large set cheap to compare.
+    if (before?.received === pod) continue;
     if (!before) {
       const seen = annotated(pod, { [annotationSource]: source, [annotationSeen]: now.toISOString() });
-      known.set(uid, { given: pod, told: seen });
-      tell("ADD", seen);
+      known.set(uid, { received: pod, emitted: seen });
+      emit("ADD", seen);
       continue;
     }
-    const difference = compare(before.told, pod);
-    const after = difference === "none" ? before.told : carryOver(before, pod);
-    known.set(uid, { given: pod, told: after });
-    if (difference === "spec") tell("UPDATE", after);
-    else if (difference === "deletion") tell("DELETE", after);
-    else if (difference === "status") tell("RECONCILE", after);
+    const difference = compare(before.emitted, pod);
+    const after = difference === "none" ? before.emitted : carryOver(before, pod);
+    known.set(uid, { received: pod, emitted: after });
+    if (difference === "spec") emit("UPDATE", after);
+    else if (difference === "deletion") emit("DELETE", after);
+    else if (difference === "status") emit("RECONCILE", after);
   }
-  // Each is wanted once: with as many as are wanted, none is too many.
-  if (known.size > wanted.length) {
-    const uids = new Set(wanted.map((pod) => pod.metadata.uid));
-    for (const [uid, { told }] of known) {
+  // The desired UIDs are unique and all known: if the sizes are equal, none is to be removed.
+  if (known.size > desired.length) {
+    const uids = new Set(desired.map((pod) => pod.metadata.uid));
+    for (const [uid, { emitted }] of known) {
       if (uids.has(uid)) continue;
       known.delete(uid);
-      tell("REMOVE", told);
+      emit("REMOVE", emitted);
     }
   }
-  // Who came first is let in first, where there is no room for all.
+  // The oldest is admitted first if the node has no room for all.
   byOperation.get("ADD")?.sort(byAge);
 
   return operations
@@ -61,7 +61,7 @@ export function updateKnownPods(
     .filter((change) => change.pods.length > 0);
 }
 
-/** Pods of manifests have no such time: they keep their order, before all others. */
+/** Pods of manifests have no creation time: they keep their order, before all others. */
 function byAge(a: Pod, b: Pod): number {
   return (
     Date.parse(a.metadata.creationTimestamp ?? "1970-01-01") -

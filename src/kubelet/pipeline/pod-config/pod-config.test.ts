@@ -39,15 +39,15 @@ function config(names: PodSourceName[], logger: Logger = silentLogger) {
     health: () => healthy,
   }));
   const podConfig = new PodConfig({ sources, clock, logger, onChange: (change) => changes.push(change) });
-  /** What was told since the last call. */
-  const told = () =>
+  /** The changes since the last call. */
+  const emitted = () =>
     changes
       .splice(0)
       .map(({ op, source, pods }) => `${op} ${source} ${pods.map((p) => p.metadata.name).join(" ")}`.trim());
-  return { podConfig, changes, clock, told };
+  return { podConfig, changes, clock, emitted };
 }
 
-test("a new version of a pod is told by what is new about it", async (t) => {
+test("the operation for a new version of a pod depends on what has changed", async (t) => {
   const before = pod("a", { meta: { labels: { l: "1" } }, status: { phase: "Pending" } });
   const rows: [string, Pod, string[]][] = [
     ["nothing", before, []],
@@ -82,26 +82,26 @@ test("a new version of a pod is told by what is new about it", async (t) => {
   ];
   for (const [name, after, expected] of rows) {
     await t.test(name, () => {
-      const { podConfig, told } = config(["file"]);
+      const { podConfig, emitted } = config(["file"]);
       podConfig.set("file", [before]);
-      told();
+      emitted();
       podConfig.set("file", [after]);
-      assert.deepEqual(told(), expected);
+      assert.deepEqual(emitted(), expected);
     });
   }
 });
 
-test("changes of one moment are told in order: REMOVE, ADD, UPDATE, DELETE, RECONCILE", () => {
-  const { podConfig, told } = config(["api"]);
+test("changes of one set are emitted in order: REMOVE, ADD, UPDATE, DELETE, RECONCILE", () => {
+  const { podConfig, emitted } = config(["api"]);
   podConfig.set("api", [pod("gone"), pod("changed"), pod("ending"), pod("status")]);
-  told();
+  emitted();
   podConfig.set("api", [
     pod("status", { status: { phase: "Running" } }),
     pod("ending", { meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
     pod("changed", { spec: { hostPID: true } }),
     pod("new"),
   ]);
-  assert.deepEqual(told(), [
+  assert.deepEqual(emitted(), [
     "REMOVE api gone",
     "ADD api new",
     "UPDATE api changed",
@@ -115,56 +115,59 @@ test("a pod keeps its source and the time at which it was first seen", async () 
   podConfig.set("file", [pod("a")]);
   await clock.advance(60_000);
   podConfig.set("file", [pod("a", { spec: { hostPID: true } })]);
-  const notes = changes.map((change) => change.pods[0]?.metadata.annotations);
-  assert.deepEqual(notes[0], { [annotationSource]: "file", [annotationSeen]: "2026-01-01T00:00:00.000Z" });
-  assert.deepEqual(notes[1], notes[0]);
+  const annotations = changes.map((change) => change.pods[0]?.metadata.annotations);
+  assert.deepEqual(annotations[0], {
+    [annotationSource]: "file",
+    [annotationSeen]: "2026-01-01T00:00:00.000Z",
+  });
+  assert.deepEqual(annotations[1], annotations[0]);
 });
 
-test("sources are ready when each has spoken, with pods or without", () => {
-  const { podConfig, told } = config(["file", "http"]);
+test("sources are ready when each has emitted a set, empty or not", () => {
+  const { podConfig, emitted } = config(["file", "http"]);
   assert.equal(podConfig.sourcesReady(), false);
   podConfig.set("file", []);
-  assert.deepEqual(told(), ["ADD file"]);
+  assert.deepEqual(emitted(), ["ADD file"]);
   assert.equal(podConfig.sourcesReady(), false);
   podConfig.set("http", [pod("a")]);
-  assert.deepEqual(told(), ["ADD http a"]);
+  assert.deepEqual(emitted(), ["ADD http a"]);
   assert.equal(podConfig.sourcesReady(), true);
   assert.deepEqual([...podConfig.seenSources()], ["file", "http"]);
   podConfig.set("file", []);
-  assert.deepEqual(told(), [], "the empty ADD is told once");
+  assert.deepEqual(emitted(), [], "the empty ADD is emitted once");
 });
 
-test("of two sources with the same pod the file wins, is told once, and the other takes over", () => {
+test("of two sources with the same pod the file wins, which is logged once, until its pod is removed", () => {
   const lines: string[] = [];
   const logger: Logger = { ...silentLogger, error: (line) => lines.push(line) };
-  const { podConfig, told } = config(["file", "http"], logger);
+  const { podConfig, emitted } = config(["file", "http"], logger);
   const ofHttp = pod("a", { meta: { uid: "h" as PodUid } });
   podConfig.set("http", [ofHttp, pod("b")]);
-  told();
+  emitted();
   podConfig.set("file", [pod("a")]);
-  assert.deepEqual(told(), ["REMOVE http a", "ADD file a"]);
+  assert.deepEqual(emitted(), ["REMOVE http a", "ADD file a"]);
   podConfig.set("http", [ofHttp, pod("b")]);
-  assert.deepEqual(told(), []);
+  assert.deepEqual(emitted(), []);
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? "", /default\/a from http due to duplicate pod name "a".*from file is used/);
   podConfig.set("file", []);
-  assert.deepEqual(told(), ["REMOVE file a", "ADD http a"]);
+  assert.deepEqual(emitted(), ["REMOVE file a", "ADD http a"]);
 });
 
 test("a mirror pod of the API may have the name of a static pod", () => {
-  const { podConfig, told } = config(["file", "api"]);
+  const { podConfig, emitted } = config(["file", "api"]);
   podConfig.set("file", [pod("a")]);
   podConfig.set("api", [pod("a", { meta: { uid: "m" as PodUid } })]);
-  assert.deepEqual(told(), ["ADD file a", "ADD api a"]);
+  assert.deepEqual(emitted(), ["ADD file a", "ADD api a"]);
 });
 
-test("a source's own duplicates: the first counts", () => {
-  const { podConfig, told } = config(["http"]);
+test("of duplicates within a source the first counts", () => {
+  const { podConfig, emitted } = config(["http"]);
   podConfig.set("http", [pod("a"), pod("a", { meta: { uid: "2" as PodUid } })]);
-  assert.deepEqual(told(), ["ADD http a"]);
+  assert.deepEqual(emitted(), ["ADD http a"]);
 });
 
-test("replaying the changes gives the last sets, whatever came before", () => {
+test("replaying the changes results in the last sets", () => {
   const anyPod = fc.record({
     name: fc.constantFrom("a", "b", "c", "d"),
     uid: fc.constantFrom("1", "2", "3", "4", "5"),
@@ -183,8 +186,8 @@ test("replaying the changes gives the last sets, whatever came before", () => {
       for (const { source, pods } of snapshots) {
         // The API has each name once.
         const isFirst = (name: string, i: number) => pods.findIndex((p) => p.name === name) === i;
-        const given = source === "api" ? pods.filter((p, i) => isFirst(p.name, i)) : pods;
-        const set = given.map(({ name, uid, hostPID, phase, deleted }) =>
+        const unique = source === "api" ? pods.filter((p, i) => isFirst(p.name, i)) : pods;
+        const set = unique.map(({ name, uid, hostPID, phase, deleted }) =>
           pod(name, {
             meta: { uid: uid as PodUid, ...(deleted && { deletionTimestamp: "2026-01-01T00:00:00Z" }) },
             spec: { hostPID },
@@ -201,46 +204,46 @@ test("replaying the changes gives the last sets, whatever came before", () => {
           const { uid } = changed.metadata;
           const known = replayed.get(uid);
           if (op === "ADD") assert.equal(known, undefined, "added once");
-          else assert.equal(known?.source, source, `${op} of a pod that is there`);
+          else assert.equal(known?.source, source, `${op} of a known pod`);
           if (op === "REMOVE") replayed.delete(uid);
           else replayed.set(uid, { source, pod: changed });
         }
       }
 
-      // Said plainly: in order of rank, each static name and each UID once.
+      // By order of precedence, each static name and each UID once.
       const expected = new Map<PodUid, Pod>();
       const names = new Set<string>();
       for (const source of ["file", "http", "api"] as const) {
         if (source === "api") names.clear();
-        for (const wanted of last.get(source) ?? []) {
-          if (names.has(wanted.metadata.name) || expected.has(wanted.metadata.uid)) continue;
-          names.add(wanted.metadata.name);
-          expected.set(wanted.metadata.uid, wanted);
+        for (const desired of last.get(source) ?? []) {
+          if (names.has(desired.metadata.name) || expected.has(desired.metadata.uid)) continue;
+          names.add(desired.metadata.name);
+          expected.set(desired.metadata.uid, desired);
         }
       }
       assert.deepEqual(new Set(replayed.keys()), new Set(expected.keys()));
-      for (const [uid, wanted] of expected) {
+      for (const [uid, desired] of expected) {
         const got = replayed.get(uid)?.pod;
-        assert.deepEqual(got?.spec, wanted.spec);
-        assert.deepEqual(got?.status, wanted.status);
-        assert.equal(got?.metadata.name, wanted.metadata.name);
-        assert.equal(got?.metadata.deletionTimestamp, wanted.metadata.deletionTimestamp);
+        assert.deepEqual(got?.spec, desired.spec);
+        assert.deepEqual(got?.status, desired.status);
+        assert.equal(got?.metadata.name, desired.metadata.name);
+        assert.equal(got?.metadata.deletionTimestamp, desired.metadata.deletionTimestamp);
       }
     }),
     { numRuns: 500 },
   );
 });
 
-test("pods that come together are told in the order in which they were made", () => {
-  const { podConfig, told } = config(["api", "file"]);
-  const made = (name: string, creationTimestamp: string) => pod(name, { meta: { creationTimestamp } });
+test("pods that are added together are ordered by creation time", () => {
+  const { podConfig, emitted } = config(["api", "file"]);
+  const created = (name: string, creationTimestamp: string) => pod(name, { meta: { creationTimestamp } });
   podConfig.set("api", [
-    made("c", "2026-01-03T00:00:00Z"),
-    made("a", "2026-01-01T00:00:00Z"),
-    made("b", "2026-01-02T00:00:00Z"),
-    made("also-a", "2026-01-01T00:00:00Z"),
+    created("c", "2026-01-03T00:00:00Z"),
+    created("a", "2026-01-01T00:00:00Z"),
+    created("b", "2026-01-02T00:00:00Z"),
+    created("also-a", "2026-01-01T00:00:00Z"),
   ]);
-  assert.deepEqual(told(), ["ADD api a also-a b c"]);
+  assert.deepEqual(emitted(), ["ADD api a also-a b c"]);
   podConfig.set("file", [pod("z"), pod("y")]);
-  assert.deepEqual(told(), ["ADD file z y"]);
+  assert.deepEqual(emitted(), ["ADD file z y"]);
 });
