@@ -15,14 +15,14 @@ const podOn = (nodeName: string, name: string, more: object = {}) => ({
 async function sourceOn(t: TestContext, api: FakeApi, after = Promise.resolve()) {
   const clock = new FakeClock();
   const sets: Pod[][] = [];
-  const heard: string[] = [];
+  const changed: string[] = [];
   const source = new ApiSource({
     transport: api,
     nodeName: "n1",
     after,
     clock,
     logger: silentLogger,
-    onPod: (pod) => heard.push(pod.metadata.name),
+    onPod: (pod) => changed.push(pod.metadata.name),
   });
   const stop = new AbortController();
   t.after(async () => {
@@ -30,15 +30,15 @@ async function sourceOn(t: TestContext, api: FakeApi, after = Promise.resolve())
     await source.done;
   });
   await source.start(stop.signal, (pods) => sets.push(pods));
-  /** Lets everything that can happen now happen. */
+  /** Runs everything that is pending now. */
   const settle = async () => {
     for (let i = 0; i < 20; i++) await turn();
   };
-  return { source, sets, heard, clock, stop, settle };
+  return { source, sets, changed, clock, stop, settle };
 }
 const names = (pods: Pod[] | undefined) => pods?.map(({ metadata }) => metadata.name).sort();
 
-test("the pods of this node, and of no other, are told as one set when all are known", async (t) => {
+test("the pods of this node, and of no other, are emitted as one set when the list is complete", async (t) => {
   const api = new FakeApi();
   for (const name of ["a", "b"]) api.put("pods", podOn("n1", name));
   api.put("pods", podOn("n2", "c"));
@@ -55,7 +55,7 @@ test("the pods of this node, and of no other, are told as one set when all are k
   );
 });
 
-test("a node without pods is a set too; a server that is away is none", async (t) => {
+test("a node without pods emits an empty set; an unreachable server none", async (t) => {
   const api = new FakeApi();
   api.goDown();
   const { sets, clock, settle } = await sourceOn(t, api);
@@ -69,7 +69,7 @@ test("a node without pods is a set too; a server that is away is none", async (t
   assert.deepEqual(sets, [[]]);
 });
 
-test("nothing is asked before the node is known", async (t) => {
+test("nothing is requested before the node is known", async (t) => {
   const api = new FakeApi();
   const node = Promise.withResolvers<void>();
   const { sets, settle } = await sourceOn(t, api, node.promise);
@@ -80,20 +80,20 @@ test("nothing is asked before the node is known", async (t) => {
   assert.deepEqual([api.watches, sets], [["pods"], [[]]]);
 });
 
-test("what comes at once is told once, and what did not change is the same object", async (t) => {
+test("changes that arrive together are emitted once, and unchanged pods are the same objects", async (t) => {
   const api = new FakeApi();
   api.put("pods", podOn("n1", "a"));
-  const { sets, heard, settle } = await sourceOn(t, api);
+  const { sets, changed, settle } = await sourceOn(t, api);
   await settle();
   for (const name of ["b", "c", "d"]) api.put("pods", podOn("n1", name));
   await settle();
   assert.deepEqual(names(sets.at(-1)), ["a", "b", "c", "d"]);
   assert.ok(sets.length <= 3, `${sets.length} sets`);
   assert.equal(sets.at(-1)?.[0], sets[0]?.[0]);
-  assert.deepEqual(heard, ["a", "b", "c", "d"]);
+  assert.deepEqual(changed, ["a", "b", "c", "d"]);
 });
 
-test("a pod that goes is in no set any more; one that cannot be read stays as it was", async (t) => {
+test("a deleted pod leaves the set; one that cannot be decoded stays as it was", async (t) => {
   const api = new FakeApi();
   for (const name of ["a", "b"]) api.put("pods", podOn("n1", name));
   const { sets, settle } = await sourceOn(t, api);
@@ -105,7 +105,7 @@ test("a pod that goes is in no set any more; one that cannot be read stays as it
   assert.equal(sets.at(-1)?.[0]?.metadata.labels, undefined);
 });
 
-test("a source that was stopped says nothing more", async (t) => {
+test("a stopped source emits nothing more", async (t) => {
   const api = new FakeApi();
   const { sets, stop, source, settle } = await sourceOn(t, api);
   await settle();

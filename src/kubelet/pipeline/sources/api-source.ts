@@ -13,17 +13,17 @@ import type { PodSource } from "./source.ts";
 export interface ApiSourceOptions {
   transport: Pick<KubeTransport, "request" | "stream" | "onBack">;
   nodeName: string;
-  /** Pods are asked for when this has resolved: they are judged by what is known of the node. */
+  /** Pods are listed when this has resolved: their admission depends on the node object. */
   after: Promise<void>;
   clock: Clock;
   logger: Logger;
-  /** A pod of the API is another one than before, or gone; told before the new set is. */
+  /** A pod of the API has changed or is deleted; called before the new set is emitted. */
   onPod?: (pod: Pod) => void;
 }
 
 /**
- * The pods that an API server has bound to this node. It says nothing until its first list is complete; while the server is
- * away, what it said last stands.
+ * The pods that an API server has bound to this node. Emits nothing until its first list is complete; while the server is
+ * unreachable, the last set is kept.
  */
 export class ApiSource implements PodSource {
   readonly name = "api";
@@ -31,7 +31,7 @@ export class ApiSource implements PodSource {
   readonly #watch: ListWatch<Pod>;
   #run: Promise<void> = Promise.resolve();
   #emit: (() => void) | undefined;
-  #hasNews = false;
+  #isEmitPending = false;
 
   constructor(options: ApiSourceOptions) {
     const { transport, nodeName, clock, logger, onPod } = options;
@@ -45,12 +45,12 @@ export class ApiSource implements PodSource {
       logger,
       transform: asPod,
       onChange: ({ object }) => onPod?.(object),
-      onBatch: () => this.#tellSoon(),
+      onBatch: () => this.#emitSoon(),
       streamList: true,
     });
   }
 
-  /** The pods as the API has them, mirrors of static ones among them. */
+  /** The pods of the API, mirror pods included. */
   get pods(): ObjectReader<Pod> {
     return this.#watch.store;
   }
@@ -63,15 +63,15 @@ export class ApiSource implements PodSource {
     return this.#emit ? this.#watch.health() : healthy;
   }
 
-  /** Does not wait for the server: pods of other sources are run without it. */
+  /** Does not wait for the server: pods of other sources run without it. */
   async start(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
     this.#emit = () => {
       if (!signal.aborted) emit(this.pods.list());
     };
-    this.#run = this.#follow(signal);
+    this.#run = this.#runWatch(signal);
   }
 
-  async #follow(signal: AbortSignal): Promise<void> {
+  async #runWatch(signal: AbortSignal): Promise<void> {
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener("abort", () => resolve(), { once: true });
@@ -83,18 +83,18 @@ export class ApiSource implements PodSource {
     await this.#watch.done;
   }
 
-  /** What comes in one turn is told once: the whole set is compared each time. */
-  #tellSoon(): void {
-    if (this.#hasNews) return;
-    this.#hasNews = true;
+  /** Emits once for all changes of one event loop turn: each set is compared as a whole. */
+  #emitSoon(): void {
+    if (this.#isEmitPending) return;
+    this.#isEmitPending = true;
     setImmediate(() => {
-      this.#hasNews = false;
+      this.#isEmitPending = false;
       this.#emit?.();
     });
   }
 }
 
-/** The API server has filled in defaults and has checked what it has: only that it is a pod at all is asked here. */
+/** The API server has defaulted and validated the pod: only the fields that are required here are checked. */
 function asPod(raw: RawObject): Pod {
   const { metadata, spec, status } = withoutManagedFields(raw) as Partial<Pod>;
   if (!metadata?.uid || !metadata.namespace || !Array.isArray(spec?.containers))

@@ -29,38 +29,38 @@ class FakeManifests {
 
 const pod = (name: string) => fakePod({ metadata: { name } });
 
-function begin() {
+function startSource() {
   const manifests = new FakeManifests();
   const source = new AppliedSource(manifests, "/root/applied");
   const stop = new AbortController();
-  const told: string[][] = [];
-  const started = source.start(stop.signal, (pods) => told.push(pods.map((p) => p.metadata.name)));
-  return { manifests, source, stop, told, started };
+  const emitted: string[][] = [];
+  const started = source.start(stop.signal, (pods) => emitted.push(pods.map((p) => p.metadata.name)));
+  return { manifests, source, stop, emitted, started };
 }
 
-test("all pods are told when the folder was read, and with every change, until the end", async () => {
-  const { manifests, source, stop, told, started } = begin();
+test("all pods are emitted when the directory was read, and with every change, until the stop", async () => {
+  const { manifests, source, stop, emitted, started } = startSource();
   manifests.all = [pod("a")];
-  assert.deepEqual(told, []);
+  assert.deepEqual(emitted, []);
   await started;
-  assert.deepEqual(told, [["a"]]);
+  assert.deepEqual(emitted, [["a"]]);
   manifests.change(pod("a"), pod("b"));
   manifests.change();
-  assert.deepEqual(told.slice(1), [["a", "b"], []]);
+  assert.deepEqual(emitted.slice(1), [["a", "b"], []]);
   stop.abort();
   await source.done;
   manifests.change(pod("c"));
-  assert.equal(told.length, 3);
+  assert.equal(emitted.length, 3);
 });
 
-test("without any manifest it says that there are none: others wait for that word", async () => {
-  const { told, started } = begin();
+test("without manifests it emits an empty set: the initial sync waits for it", async () => {
+  const { emitted, started } = startSource();
   await started;
-  assert.deepEqual(told, [[]]);
+  assert.deepEqual(emitted, [[]]);
 });
 
-test("what is wrong is told with the file", () => {
-  const { source } = begin();
+test("problems are reported with the file", () => {
+  const { source } = startSource();
   assert.deepEqual(source.problems(), [
     { file: "/root/applied/bad", line: 3, field: "spec", message: "is wrong" },
   ]);

@@ -2,23 +2,23 @@ import { join } from "node:path";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodSource, SourceProblem } from "./source.ts";
 
-/** Where manifests are kept that were put by HTTP or by `kubelet apply`. */
+/** The store of manifests that were applied by HTTP or by `kubelet apply`. */
 export interface AppliedManifests {
-  /** Reads what earlier runs have kept. */
+  /** Reads the manifests of earlier runs. */
   open(): Promise<void>;
   pods(): Pod[];
   onChange(listener: () => void): () => void;
   list(): readonly { readonly name: string; readonly problems: readonly Omit<SourceProblem, "file">[] }[];
 }
 
-/** Pods that were put here one by one. A change is passed on before who made it is answered. */
+/** Pods that were applied one by one. A change is emitted before the client gets its response. */
 export class AppliedSource implements PodSource {
   readonly name = "applied";
   readonly #manifests: AppliedManifests;
   readonly #dir: string;
   readonly #ended = Promise.withResolvers<void>();
 
-  /** `dir` is for people: where the files are. */
+  /** `dir` is where the files are, for messages. */
   constructor(manifests: AppliedManifests, dir: string) {
     this.#manifests = manifests;
     this.#dir = dir;

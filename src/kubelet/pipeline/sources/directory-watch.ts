@@ -8,21 +8,21 @@ export interface WatchedDirectory {
   close(): void;
   /** The names that were deleted, not moved or replaced, since the last call. */
   takeDeleted?(): Set<string>;
-  /** True once the folder itself is gone, whatever is at its path by now. */
+  /** True once the directory itself is gone, whatever is at its path now. */
   isGone?(): boolean;
 }
 
-/** Calls back with the name of each thing in the folder that changed (undefined: cannot tell). */
+/** Calls back with the name of each entry of the directory that changed (undefined if unknown). */
 export type WatchDirectory = (
-  folder: string,
+  directory: string,
   onChange: (name: string | undefined) => void,
   onError: (error: unknown) => void,
 ) => WatchedDirectory;
 
-export const inotifyDirectory: WatchDirectory = (folder, onChange, onError) => {
-  const deleted = new DeletedNames(folder);
+export const inotifyDirectory: WatchDirectory = (directory, onChange, onError) => {
+  const deleted = new DeletedNames(directory);
   try {
-    const watcher: FSWatcher = watch(folder, { encoding: "utf8" }, (_event, name) =>
+    const watcher: FSWatcher = watch(directory, { encoding: "utf8" }, (_event, name) =>
       onChange(name ?? undefined),
     );
     watcher.on("error", onError);
@@ -41,15 +41,15 @@ export const inotifyDirectory: WatchDirectory = (folder, onChange, onError) => {
 };
 
 /**
- * Keeps one watch on a path that may come, go and be replaced: on the folder itself, or around a single file, which
- * editors replace rather than write to, and around what does not exist yet.
+ * Keeps one watch on a path that may be created, removed and replaced: on the directory itself, or on the parent of a single file, which
+ * editors replace rather than write to, or of a path that does not exist yet.
  */
 export class PathWatch {
   #path: string;
   #watchDirectory: WatchDirectory;
   #onChange: (name: string | undefined) => void;
   #onFailure: (error: unknown) => void;
-  #watched: { identity: string; only: string | undefined; folder: WatchedDirectory } | undefined;
+  #watched: { identity: string; only: string | undefined; directory: WatchedDirectory } | undefined;
   #deleted = new Set<string>();
   #lastFailure: string | undefined;
 
@@ -65,21 +65,21 @@ export class PathWatch {
     this.#onFailure = onFailure;
   }
 
-  /** Watches what is at the path now. A failure is told once: the periodic rescan still works without a watch. */
+  /** Watches what is at the path now. A failure is reported once: the periodic rescan works without a watch. */
   async renew(): Promise<void> {
     const target = await this.#target();
     if (!target) return this.close();
-    if (this.#watched?.identity === target.identity && !this.#watched.folder.isGone?.()) return;
+    if (this.#watched?.identity === target.identity && !this.#watched.directory.isGone?.()) return;
     this.close();
     try {
       const watcher = this.#watchDirectory(
-        target.folder,
+        target.directory,
         (name) => {
           if (!target.only || name === undefined || name === target.only) this.#onChange(name);
         },
         (error) => this.#failed(error),
       );
-      this.#watched = { identity: target.identity, only: target.only, folder: watcher };
+      this.#watched = { identity: target.identity, only: target.only, directory: watcher };
       this.#lastFailure = undefined;
     } catch (error) {
       this.#failed(error);
@@ -87,22 +87,22 @@ export class PathWatch {
   }
 
   close(): void {
-    this.#noteDeleted();
-    this.#watched?.folder.close();
+    this.#collectDeleted();
+    this.#watched?.directory.close();
     this.#watched = undefined;
   }
 
-  /** The names that were deleted since the last call; what nobody watched is not known. */
+  /** The names that were deleted since the last call, while there was a watch. */
   takeDeleted(): Set<string> {
-    this.#noteDeleted();
+    this.#collectDeleted();
     const names = this.#deleted;
     this.#deleted = new Set();
     return names;
   }
 
-  #noteDeleted(): void {
+  #collectDeleted(): void {
     const only = this.#watched?.only;
-    for (const name of this.#watched?.folder.takeDeleted?.() ?? [])
+    for (const name of this.#watched?.directory.takeDeleted?.() ?? [])
       if (only === undefined || name === only) this.#deleted.add(name);
   }
 
@@ -113,12 +113,12 @@ export class PathWatch {
     this.#lastFailure = code;
   }
 
-  async #target(): Promise<{ folder: string; identity: string; only?: string } | undefined> {
+  async #target(): Promise<{ directory: string; identity: string; only?: string } | undefined> {
     const found = await stat(this.#path).catch(() => undefined);
-    if (found?.isDirectory()) return { folder: this.#path, identity: `${found.dev}:${found.ino}` };
-    // A file, or nothing yet: its name in the folder around it is what to listen for.
-    const folder = dirname(this.#path);
-    const around = await stat(folder).catch(() => undefined);
-    return around && { folder, identity: `${around.dev}:${around.ino}`, only: basename(this.#path) };
+    if (found?.isDirectory()) return { directory: this.#path, identity: `${found.dev}:${found.ino}` };
+    // A file, or nothing yet: watch for its name in the parent directory.
+    const directory = dirname(this.#path);
+    const parent = await stat(directory).catch(() => undefined);
+    return parent && { directory, identity: `${parent.dev}:${parent.ino}`, only: basename(this.#path) };
   }
 }

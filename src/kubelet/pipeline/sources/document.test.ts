@@ -25,7 +25,7 @@ test("scalars are read as Kubernetes tools read them", () => {
   }
 });
 
-test("documents that are fine", () => {
+test("valid documents", () => {
   for (const [text, value] of [
     ['{\n\t"a":\n\t\t1\n}', { a: 1 }],
     ["---\na: 1\n---\n", { a: 1 }],
@@ -38,7 +38,7 @@ test("documents that are fine", () => {
   }
 });
 
-test("whatever else it is, it is one problem with a line", () => {
+test("any other input is one problem with a line", () => {
   let bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (let i = 1; i < 12; i++)
     bomb += `a${i}: &a${i} [${Array(10)
@@ -72,7 +72,7 @@ test("large JSON is read", () => {
   assert.ok("value" in parsed);
 });
 
-test("a path is found, or the nearest thing around it", () => {
+test("a path has the line of its field, or of the nearest parent", () => {
   const text = [
     "metadata:",
     "  labels:",

@@ -22,14 +22,14 @@ export type Parsed =
   | { value: unknown; lineOf(path: string): number | undefined }
   | { problem: DocumentProblem };
 
-/** YAML costs about 60 bytes of memory and 250 ns a byte: a large one would stop the agent for seconds. */
+/** YAML costs about 60 bytes of memory and 250 ns per byte: a large document would block the agent for seconds. */
 const maxYamlBytes = 1024 * 1024;
 const maxAliases = 100;
 const maxDepth = 1000;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads one YAML or JSON document. Never throws: whatever the bytes are, they are a value or a problem. */
+/** Reads one YAML or JSON document. Never throws: the result is a value or a problem. */
 export function parseDocument(bytes: Uint8Array): Parsed {
   const text = decodeText(bytes);
   if (typeof text !== "string") return text;
@@ -70,13 +70,13 @@ function parseYaml(text: string): Parsed {
     customTags: kubernetesTags,
     lineCounter: lines,
     prettyErrors: false,
-    // Its check is quadratic; ours is below.
+    // The parser's check is quadratic; ours is below.
     uniqueKeys: false,
     merge: true,
     logLevel: "silent",
   });
   const lineAt = (offset: number) => lines.linePos(offset).line;
-  // The parser gives an empty array for an empty stream, which is not the case here.
+  // The parser returns an empty array for an empty stream, which is not the case here.
   const all = documents as Document.Parsed[];
   const filled = all.filter(
     (d) => d.errors.length > 0 || (d.contents && !(isScalar(d.contents) && d.contents.value === null)),
@@ -98,7 +98,7 @@ function parseYaml(text: string): Parsed {
   return { value, lineOf: (path) => lineOf(document, path, lineAt) };
 }
 
-/** JSON that is no YAML, as with tabs for indentation. */
+/** JSON that is not YAML, such as with tabs for indentation. */
 function fromJson(text: string): Parsed | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
@@ -108,7 +108,7 @@ function fromJson(text: string): Parsed | undefined {
   }
 }
 
-/** Cheap bound on nesting in flow style, before the parser recurses into it. */
+/** A cheap check of nesting in flow style, before the parser recurses into it. */
 function tooDeep(text: string): boolean {
   let depth = 0;
   for (const char of text) {
@@ -143,7 +143,7 @@ function repeatedKey(
   return undefined;
 }
 
-/** The line of a field, or of the nearest thing around it that is there. */
+/** The line of a field, or of its nearest parent that exists. */
 function lineOf(
   document: Document.Parsed,
   path: string,

@@ -2,13 +2,13 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import { fullNameOf, podRef } from "../../../lib/model/pod.ts";
 import type { SourceProblem } from "./source.ts";
 
-/** What is known of one manifest file. */
+/** The known state of one manifest file. */
 export interface FileState {
-  /** Of the state of the file that was judged last. */
+  /** Of the file as last read. */
   stamp: string | undefined;
-  /** Of the bytes that were judged last. */
+  /** Of the bytes that were last decoded. */
   digest: string | undefined;
-  /** The pod of the last good content; stays while the file is broken. */
+  /** The pod of the last valid content; kept while the file is invalid. */
   pod: Pod | undefined;
   problems: SourceProblem[];
   warnings: SourceProblem[];
@@ -16,11 +16,11 @@ export interface FileState {
 
 export interface FileSet {
   pods: Pod[];
-  /** Files whose pod another file has already. */
+  /** Files whose pod is already defined by another file. */
   conflicts: SourceProblem[];
 }
 
-/** The pods of all files. Of two files with the same pod the first by name counts, whenever they were written. */
+/** The pods of all files. Of two files with the same pod the first by name counts. */
 export function podsOf(files: ReadonlyMap<string, FileState>): FileSet {
   const set: FileSet = { pods: [], conflicts: [] };
   const owners = new Map<string, string>();
@@ -44,7 +44,7 @@ export function podsOf(files: ReadonlyMap<string, FileState>): FileSet {
   return set;
 }
 
-/** The same pods, and none of them read anew? */
+/** True if both have the same pod objects in the same order. */
 export function samePods(a: readonly Pod[] | undefined, b: readonly Pod[]): boolean {
   return a !== undefined && a.length === b.length && a.every((pod, i) => pod === b[i]);
 }

@@ -31,16 +31,16 @@ import { formatProblem } from "./source.ts";
 interface Options {
   clock?: Clock;
   rescanMs?: number;
-  /** The source does not exist yet when the folder is filled. */
-  before?: (folder: string) => void;
-  path?: (folder: string) => string;
+  /** Fills the directory before the source is created. */
+  before?: (directory: string) => void;
+  path?: (directory: string) => string;
   watchDirectory?: FileSourceOptions["watchDirectory"];
 }
 
-/** A source on a folder of its own, and what it said. */
+/** A source on its own directory, with what it logged and emitted. */
 async function sourceOn(t: TestContext, options: Options = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "manifests-"));
-  options.before?.(folder);
+  const directory = mkdtempSync(join(tmpdir(), "manifests-"));
+  options.before?.(directory);
   const lines: string[] = [];
   const logger: Logger = {
     ...silentLogger,
@@ -49,7 +49,7 @@ async function sourceOn(t: TestContext, options: Options = {}) {
   };
   const emits: Pod[][] = [];
   const source = new FileSource({
-    path: options.path?.(folder) ?? folder,
+    path: options.path?.(directory) ?? directory,
     nodeName: "n",
     rescanMs: options.rescanMs ?? 3_600_000,
     clock: options.clock ?? systemClock,
@@ -60,18 +60,18 @@ async function sourceOn(t: TestContext, options: Options = {}) {
   t.after(async () => {
     stop.abort();
     await source.done;
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   });
   await source.start(stop.signal, (pods) => emits.push(pods));
   return {
-    folder,
+    directory,
     source,
     lines,
     emits,
-    file: (name: string) => join(folder, name),
+    file: (name: string) => join(directory, name),
     names: () => (emits.at(-1) ?? []).map((pod) => pod.metadata.name.replace(/-n$/, "")).sort(),
     uids: () => (emits.at(-1) ?? []).map((pod) => pod.metadata.uid),
-    problems: () => source.problems().map((p) => formatProblem(p).replaceAll(`${folder}/`, "")),
+    problems: () => source.problems().map((p) => formatProblem(p).replaceAll(`${directory}/`, "")),
   };
 }
 
@@ -80,7 +80,7 @@ type Source = Awaited<ReturnType<typeof sourceOn>>;
 async function until(what: string, condition: () => boolean): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!condition()) {
-    if (Date.now() > deadline) assert.fail(`waited in vain for: ${what}`);
+    if (Date.now() > deadline) assert.fail(`timed out waiting for: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -90,9 +90,9 @@ const runs = (s: Source, ...names: string[]) =>
 const reports = (s: Source, pattern: RegExp) =>
   until(`a problem like ${pattern}`, () => s.problems().some((line) => pattern.test(line)));
 
-/** Everything that happened before has been looked at: a file written now was seen. */
+/** Waits until all earlier changes were scanned: a file that is written now was read. */
 let marks = 0;
-async function lookedAt(s: Source): Promise<void> {
+async function scanned(s: Source): Promise<void> {
   const name = `zz-mark-${marks++}`;
   writeFileSync(s.file(name), "not a pod");
   await reports(s, new RegExp(`^${name}:`));
@@ -104,9 +104,9 @@ function manifest(name: string, more = ""): string {
   return `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\nspec:\n  containers:\n    - name: c\n      image: i:1\n${more}`;
 }
 
-test("manifests are run, changed and ended as their files are", async (t) => {
+test("pods are added, updated and removed with their files", async (t) => {
   const s = await sourceOn(t);
-  assert.deepEqual(s.emits, [[]], "an empty folder is an empty set, at once");
+  assert.deepEqual(s.emits, [[]], "an empty directory is an empty set, without delay");
   writeFileSync(s.file("a.yaml"), manifest("a"));
   await runs(s, "a");
   const [first] = s.uids();
@@ -126,15 +126,15 @@ test("manifests are run, changed and ended as their files are", async (t) => {
   await runs(s, "b");
 });
 
-test("a comment is no change of the pod", async (t) => {
-  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "a"), manifest("a")) });
+test("a comment does not change the pod", async (t) => {
+  const s = await sourceOn(t, { before: (directory) => writeFileSync(join(directory, "a"), manifest("a")) });
   const count = s.emits.length;
   writeFileSync(s.file("a"), `# hello\n${manifest("a")}`);
-  await lookedAt(s);
+  await scanned(s);
   assert.equal(s.emits.length, count);
 });
 
-test("a bad manifest is told once, with file, line and field, and no other pod notices", async (t) => {
+test("an invalid manifest is logged once, with file, line and field, and does not affect other pods", async (t) => {
   const rows: [name: string, content: string, problem: RegExp][] = [
     ["broken.yaml", "apiVersion: v1\nkind: Pod\nspec: [\n", /^broken\.yaml:\d+: Flow sequence/],
     [
@@ -159,25 +159,25 @@ test("a bad manifest is told once, with file, line and field, and no other pod n
     ["empty", "", /^empty: the file is empty/],
   ];
   const s = await sourceOn(t, {
-    before: (folder) => writeFileSync(join(folder, "good.yaml"), manifest("good")),
+    before: (directory) => writeFileSync(join(directory, "good.yaml"), manifest("good")),
   });
   for (const [name, content, problem] of rows) {
     writeFileSync(s.file(name), content);
     await reports(s, problem);
   }
   for (const [, , problem] of rows) assert.ok(s.problems().some((line) => problem.test(line)));
-  await lookedAt(s);
+  await scanned(s);
   for (const [name] of rows)
     assert.equal(s.lines.filter((line) => line.includes(`/${name}:`)).length, 1, name);
-  assert.equal(s.emits.length, 1, "the good pod was not touched");
+  assert.equal(s.emits.length, 1, "the valid pod is unchanged");
 
   writeFileSync(s.file("field.yaml"), manifest("fixed"));
   await runs(s, "fixed", "good");
   assert.ok(!s.problems().some((line) => line.startsWith("field.yaml")));
 });
 
-test("a manifest that breaks keeps its pod until it is good again or removed", async (t) => {
-  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "a"), manifest("a")) });
+test("a manifest that becomes invalid keeps its pod until it is valid again or removed", async (t) => {
+  const s = await sourceOn(t, { before: (directory) => writeFileSync(join(directory, "a"), manifest("a")) });
   const before = s.uids();
   writeFileSync(s.file("a"), "kind: [");
   await reports(s, /^a:.*its pod keeps running as it was/);
@@ -192,8 +192,10 @@ test("a manifest that breaks keeps its pod until it is good again or removed", a
   assert.deepEqual(s.problems(), []);
 });
 
-test("of two files with the same pod the first by name counts, and the second takes over", async (t) => {
-  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "b.yaml"), manifest("p")) });
+test("of two files with the same pod the first by name counts, until it is removed", async (t) => {
+  const s = await sourceOn(t, {
+    before: (directory) => writeFileSync(join(directory, "b.yaml"), manifest("p")),
+  });
   const [ofB] = s.uids();
   writeFileSync(s.file("a.yaml"), manifest("p"));
   await reports(s, /^b\.yaml: metadata\.name: pod default\/p-n is already defined by a\.yaml/);
@@ -202,29 +204,29 @@ test("of two files with the same pod the first by name counts, and the second ta
   assert.equal(s.uids().length, 1);
   writeFileSync(s.file("c.yaml"), manifest("other"));
   await runs(s, "other", "p");
-  assert.equal(s.lines.length, 1, "told once");
+  assert.equal(s.lines.length, 1, "logged once");
   unlinkSync(s.file("a.yaml"));
   await until("the pod of b.yaml", () => s.uids()[0] === ofB);
   assert.deepEqual(s.problems(), []);
 });
 
-test("what is no manifest is neither waited for nor read", async (t) => {
+test("a file that is not a manifest is neither read nor blocked on", async (t) => {
   const socket = createServer();
   t.after(() => socket.close());
   const s = await sourceOn(t, {
-    before: (folder) => {
-      writeFileSync(join(folder, "large"), "");
-      truncateSync(join(folder, "large"), 100 * 1024 * 1024);
-      execFileSync("mkfifo", [join(folder, "pipe")]);
-      mkdirSync(join(folder, "sub"));
-      writeFileSync(join(folder, "sub", "x"), manifest("x"));
-      symlinkSync("nowhere", join(folder, "dangling"));
-      symlinkSync("loop", join(folder, "loop"));
-      symlinkSync("/dev/zero", join(folder, "device"));
-      writeFileSync(join(folder, ".hidden"), manifest("hidden"));
-      writeFileSync(join(folder, "good.yaml~"), manifest("backup"));
-      writeFileSync(join(folder, "#good.yaml#"), manifest("autosave"));
-      writeFileSync(join(folder, "good"), manifest("good"));
+    before: (directory) => {
+      writeFileSync(join(directory, "large"), "");
+      truncateSync(join(directory, "large"), 100 * 1024 * 1024);
+      execFileSync("mkfifo", [join(directory, "pipe")]);
+      mkdirSync(join(directory, "sub"));
+      writeFileSync(join(directory, "sub", "x"), manifest("x"));
+      symlinkSync("nowhere", join(directory, "dangling"));
+      symlinkSync("loop", join(directory, "loop"));
+      symlinkSync("/dev/zero", join(directory, "device"));
+      writeFileSync(join(directory, ".hidden"), manifest("hidden"));
+      writeFileSync(join(directory, "good.yaml~"), manifest("backup"));
+      writeFileSync(join(directory, "#good.yaml#"), manifest("autosave"));
+      writeFileSync(join(directory, "good"), manifest("good"));
     },
   });
   await new Promise<void>((resolve) => socket.listen(s.file("socket"), resolve));
@@ -238,7 +240,7 @@ test("what is no manifest is neither waited for nor read", async (t) => {
     /^loop: cannot be read: a symbolic link to itself/,
     /^pipe: a named pipe/,
     /^socket: a socket/,
-    /^sub: a folder/,
+    /^sub: a directory/,
   ].entries())
     assert.match(problems[i] ?? "", pattern);
   assert.equal(problems.length, 7);
@@ -246,23 +248,23 @@ test("what is no manifest is neither waited for nor read", async (t) => {
 
 test("a link is followed", async (t) => {
   const s = await sourceOn(t, {
-    before: (folder) => {
-      writeFileSync(join(folder, ".data"), manifest("linked"));
-      symlinkSync(".data", join(folder, "link.yaml"));
+    before: (directory) => {
+      writeFileSync(join(directory, ".data"), manifest("linked"));
+      symlinkSync(".data", join(directory, "link.yaml"));
     },
   });
   assert.deepEqual(s.names(), ["linked"]);
-  // As volumes of Kubernetes are updated: a hidden link is exchanged under visible ones.
+  // As Kubernetes updates volumes: a hidden link is replaced below visible ones.
   writeFileSync(s.file(".new"), manifest("exchanged"));
   renameSync(s.file(".new"), s.file(".data"));
   await runs(s, "exchanged");
 });
 
-test("a file that may not be read keeps its pod", {
+test("a file without read permission keeps its pod", {
   skip: process.getuid?.() === 0 && !canDropPrivileges(),
 }, async (t) => {
-  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "a"), manifest("a")) });
-  chmodSync(s.folder, 0o755);
+  const s = await sourceOn(t, { before: (directory) => writeFileSync(join(directory, "a"), manifest("a")) });
+  chmodSync(s.directory, 0o755);
   chmodSync(s.file("a"), 0);
   const user = process.geteuid?.() ?? 0;
   if (user === 0) process.seteuid?.(65534);
@@ -288,7 +290,9 @@ function canDropPrivileges(): boolean {
 }
 
 test("a manifest is not used while it is being written", async (t) => {
-  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "old"), manifest("old")) });
+  const s = await sourceOn(t, {
+    before: (directory) => writeFileSync(join(directory, "old"), manifest("old")),
+  });
   const second = "    - name: second\n      image: i:2\n";
   for (const [round, name] of ["new", "old"].entries()) {
     const before = s.emits.at(-1);
@@ -297,8 +301,8 @@ test("a manifest is not used while it is being written", async (t) => {
     for (const part of [manifest(name), second, "  hostPID: true\n"]) {
       writeSync(fd, part);
       fsyncSync(fd);
-      await lookedAt(s);
-      assert.equal(s.emits.at(-1), before, "nothing starts, and nothing ends");
+      await scanned(s);
+      assert.equal(s.emits.at(-1), before, "nothing is added or removed");
     }
     closeSync(fd);
     await until(`the whole of ${name}`, () => s.emits.at(-1) !== before);
@@ -310,17 +314,19 @@ test("a manifest is not used while it is being written", async (t) => {
   assert.deepEqual(s.problems(), []);
 });
 
-test("a writer that opens, writes and closes again and again makes one change", async (t) => {
+test("a writer that opens and closes the file repeatedly causes one change", async (t) => {
   const s = await sourceOn(t);
   writeFileSync(s.file("a"), "");
   for (const line of manifest("a").split("\n")) appendFileSync(s.file("a"), `${line}\n`);
   await runs(s, "a");
   assert.equal(s.emits.length, 2);
-  assert.deepEqual(s.lines, [], "nothing was said about the states between");
+  assert.deepEqual(s.lines, [], "nothing was logged about intermediate states");
 });
 
-test("editors that rename do not end the pod", async (t) => {
-  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "a.yaml"), manifest("a")) });
+test("editors that rename do not remove the pod", async (t) => {
+  const s = await sourceOn(t, {
+    before: (directory) => writeFileSync(join(directory, "a.yaml"), manifest("a")),
+  });
   renameSync(s.file("a.yaml"), s.file("a.yaml~"));
   writeFileSync(s.file("4913"), "");
   unlinkSync(s.file("4913"));
@@ -330,15 +336,15 @@ test("editors that rename do not end the pod", async (t) => {
   assert.deepEqual(
     s.emits.map((pods) => pods.length),
     [1, 1],
-    "at no moment was there no pod",
+    "the pod was never removed",
   );
 });
 
-test("a manifest that is deleted and written again is a pod that ended and began again", async (t) => {
+test("a manifest that is deleted and written again removes and adds its pod", async (t) => {
   const s = await sourceOn(t, {
-    before: (folder) => {
-      writeFileSync(join(folder, "a"), manifest("a"));
-      writeFileSync(join(folder, "b"), manifest("b"));
+    before: (directory) => {
+      writeFileSync(join(directory, "a"), manifest("a"));
+      writeFileSync(join(directory, "b"), manifest("b"));
     },
   });
   const before = s.uids();
@@ -349,37 +355,37 @@ test("a manifest that is deleted and written again is a pod that ended and began
     s.emits.map((pods) => pods.map((pod) => pod.metadata.name)),
     [["a-n", "b-n"], ["b-n"], ["a-n", "b-n"]],
   );
-  assert.deepEqual(s.uids(), before, "with the UID that it had");
-  await lookedAt(s);
+  assert.deepEqual(s.uids(), before, "with the same UID");
+  await scanned(s);
   assert.equal(s.emits.length, 3, "once");
 });
 
-test("a manifest that is deleted and written again as no pod ends its pod", async (t) => {
-  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "a"), manifest("a")) });
+test("a manifest that is deleted and written again as no pod removes its pod", async (t) => {
+  const s = await sourceOn(t, { before: (directory) => writeFileSync(join(directory, "a"), manifest("a")) });
   unlinkSync(s.file("a"));
   writeFileSync(s.file("a"), "kind: [");
   await runs(s);
   assert.match(s.problems().join("\n"), /^a:\d+: (?!.*keeps running)/);
 });
 
-test("the file of a pod that another file has too may be deleted and written again", async (t) => {
+test("the file of a duplicate pod can be deleted and written again", async (t) => {
   const s = await sourceOn(t, {
-    before: (folder) => {
-      writeFileSync(join(folder, "a"), manifest("p"));
-      writeFileSync(join(folder, "b"), manifest("p"));
+    before: (directory) => {
+      writeFileSync(join(directory, "a"), manifest("p"));
+      writeFileSync(join(directory, "b"), manifest("p"));
     },
   });
   const before = s.uids();
   unlinkSync(s.file("a"));
   writeFileSync(s.file("a"), manifest("p"));
   await until("the pod of a again", () => s.emits.length === 3);
-  assert.deepEqual([s.emits[1], s.uids()], [[], before], "that of b never was");
+  assert.deepEqual([s.emits[1], s.uids()], [[], before], "the pod of b was never emitted");
 });
 
-test("a single manifest that is deleted and written again is a pod that ended and began again", async (t) => {
+test("a single manifest that is deleted and written again removes and adds its pod", async (t) => {
   const s = await sourceOn(t, {
-    path: (folder) => join(folder, "pod.yaml"),
-    before: (folder) => writeFileSync(join(folder, "pod.yaml"), manifest("a")),
+    path: (directory) => join(directory, "pod.yaml"),
+    before: (directory) => writeFileSync(join(directory, "pod.yaml"), manifest("a")),
   });
   unlinkSync(s.file("pod.yaml"));
   writeFileSync(s.file("pod.yaml"), manifest("a"));
@@ -390,25 +396,25 @@ test("a single manifest that is deleted and written again is a pod that ended an
   );
 });
 
-test("a folder that is deleted and made again has pods that ended and began again", async (t) => {
-  const folder = (at: string) => join(at, "manifests");
+test("a directory that is deleted and created again removes and adds its pods", async (t) => {
+  const directory = (at: string) => join(at, "manifests");
   const fill = (at: string, more = "") => {
-    mkdirSync(folder(at));
-    writeFileSync(join(folder(at), "a"), manifest("a", more));
+    mkdirSync(directory(at));
+    writeFileSync(join(directory(at), "a"), manifest("a", more));
   };
-  const s = await sourceOn(t, { path: folder, before: fill });
-  rmSync(folder(s.folder), { recursive: true });
-  fill(s.folder);
+  const s = await sourceOn(t, { path: directory, before: fill });
+  rmSync(directory(s.directory), { recursive: true });
+  fill(s.directory);
   await until("the pod again", () => s.emits.length === 3);
   assert.deepEqual(
     s.emits.map((pods) => pods.length),
     [1, 0, 1],
   );
-  writeFileSync(join(folder(s.folder), "b"), manifest("b"));
+  writeFileSync(join(directory(s.directory), "b"), manifest("b"));
   await runs(s, "a", "b");
 });
 
-/** What people and programs do with a file, all of it within the time that a file has to settle. */
+/** What users and programs do with a file, all within the quiet period of a file. */
 const fileOperations = {
   "write in place": (s: Source) => writeFileSync(s.file("a"), manifest("a")),
   "rename over it": (s: Source) => {
@@ -439,19 +445,19 @@ const fileOperations = {
   },
 };
 
-test("whatever is done to a manifest that stays the same, only its deletion ends its pod", async (t) => {
-  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "a"), manifest("a")) });
+test("of all operations on an unchanged manifest, only its deletion removes its pod", async (t) => {
+  const s = await sourceOn(t, { before: (directory) => writeFileSync(join(directory, "a"), manifest("a")) });
   const operations = Object.keys(fileOperations) as (keyof typeof fileOperations)[];
   const histories = fc.array(fc.constantFrom(...operations), { minLength: 1, maxLength: 4 });
   await fc.assert(
     fc.asyncProperty(histories, async (history) => {
       const emitted = s.emits.length;
       for (const operation of history) fileOperations[operation](s);
-      await lookedAt(s);
-      const ended = history.some((operation) => operation.startsWith("delete and"));
+      await scanned(s);
+      const removed = history.some((operation) => operation.startsWith("delete and"));
       const sets = s.emits.slice(emitted).map((pods) => pods.length);
-      // On a machine that stands still for a while, two deletions may be seen one by one.
-      if (ended) assert.match(sets.join(" "), /^0 1( 0 1)*$/);
+      // On a slow machine two deletions may be observed one by one.
+      if (removed) assert.match(sets.join(" "), /^0 1( 0 1)*$/);
       else assert.deepEqual(sets, []);
     }),
     { numRuns: 25 },
@@ -459,15 +465,15 @@ test("whatever is done to a manifest that stays the same, only its deletion ends
 });
 
 test("an atomic rename replaces the pod", async (t) => {
-  const s = await sourceOn(t, { before: (folder) => writeFileSync(join(folder, "a"), manifest("a")) });
+  const s = await sourceOn(t, { before: (directory) => writeFileSync(join(directory, "a"), manifest("a")) });
   writeFileSync(s.file(".a.tmp"), manifest("b"));
   renameSync(s.file(".a.tmp"), s.file("a"));
   await runs(s, "b");
   assert.equal(s.emits.length, 2);
 });
 
-test("the folder may come later, go, and come again", async (t) => {
-  const s = await sourceOn(t, { path: (folder) => join(folder, "manifests") });
+test("the directory may be created later, removed, and created again", async (t) => {
+  const s = await sourceOn(t, { path: (directory) => join(directory, "manifests") });
   assert.deepEqual(s.emits, [[]]);
   assert.deepEqual(s.source.health(), { ok: true });
   for (const name of ["first", "second"]) {
@@ -482,7 +488,7 @@ test("the folder may come later, go, and come again", async (t) => {
 });
 
 test("the path may be a single file", async (t) => {
-  const s = await sourceOn(t, { path: (folder) => join(folder, "pod.yaml") });
+  const s = await sourceOn(t, { path: (directory) => join(directory, "pod.yaml") });
   writeFileSync(s.file("pod.yaml"), manifest("a"));
   await runs(s, "a");
   writeFileSync(s.file("other.yaml"), manifest("other"));
@@ -503,19 +509,19 @@ test("200 manifests at once", async (t) => {
   assert.deepEqual(s.lines, []);
 });
 
-test("unknown fields are ignored, with a word", async (t) => {
+test("unknown fields are ignored, with a warning", async (t) => {
   const s = await sourceOn(t, {
-    before: (folder) => writeFileSync(join(folder, "a"), manifest("a", "      imge: typo\n")),
+    before: (directory) => writeFileSync(join(directory, "a"), manifest("a", "      imge: typo\n")),
   });
   assert.deepEqual(s.names(), ["a"]);
   assert.equal(s.lines.length, 1);
   assert.match(s.lines[0] ?? "", /a:9: spec\.containers\[0\]\.imge: unknown field, ignored$/);
 });
 
-test("without notice of changes the rescan finds them, and not before its time", async (t) => {
+test("without a watch the periodic rescan finds changes", async (t) => {
   const clock = new FakeClock();
-  const deaf: FileSourceOptions["watchDirectory"] = () => ({ close() {} });
-  const s = await sourceOn(t, { clock, rescanMs: 20_000, watchDirectory: deaf });
+  const noWatch: FileSourceOptions["watchDirectory"] = () => ({ close() {} });
+  const s = await sourceOn(t, { clock, rescanMs: 20_000, watchDirectory: noWatch });
   writeFileSync(s.file("a"), manifest("a"));
   await clock.advance(19_999);
   await settle(20);
@@ -528,15 +534,15 @@ test("without notice of changes the rescan finds them, and not before its time",
   await runs(s);
 });
 
-test("a writer that never closes its file is waited for so long, and no longer", async (t) => {
+test("a file that is never closed is read after the maximum wait", async (t) => {
   const clock = new FakeClock();
-  const deaf: FileSourceOptions["watchDirectory"] = () => ({ close() {} });
+  const noWatch: FileSourceOptions["watchDirectory"] = () => ({ close() {} });
   let fd = -1;
   const s = await sourceOn(t, {
     clock,
-    watchDirectory: deaf,
-    before: (folder) => {
-      fd = openSync(join(folder, "a"), "w");
+    watchDirectory: noWatch,
+    before: (directory) => {
+      fd = openSync(join(directory, "a"), "w");
       writeSync(fd, manifest("a"));
     },
   });
@@ -552,7 +558,7 @@ test("a writer that never closes its file is waited for so long, and no longer",
   await runs(s, "a");
 });
 
-test("a watch that fails is told once, and the rescan goes on", async (t) => {
+test("a failed watch is logged once, and the rescan continues", async (t) => {
   const clock = new FakeClock();
   const s = await sourceOn(t, {
     clock,

@@ -18,10 +18,10 @@ import type { PodSource, SourceProblem } from "./source.ts";
 import { WakeTimer } from "./wake-timer.ts";
 
 export interface FileSourceOptions {
-  /** staticPodPath: a manifest, or a folder of them. */
+  /** staticPodPath: a manifest, or a directory of them. */
   path: string;
   nodeName: string;
-  /** fileCheckFrequency: how often to look even if nothing was heard of a change. */
+  /** fileCheckFrequency: how often to rescan even if no change was reported. */
   rescanMs: number;
   clock: Clock;
   logger: Logger;
@@ -31,36 +31,36 @@ export interface FileSourceOptions {
   isOpenForWriting?: (fd: number) => boolean | undefined;
 }
 
-/** A file counts as written when nothing was heard of it for so long, … */
+/** A file counts as written when no change was reported for this long, … */
 const quietMs = 30;
-/** … and no process has it open for writing, but for a process that never closes it. */
-const longestWriteMs = 10_000;
-/** How often to look for a path that does not exist. */
-const missingMs = 1_000;
+/** … and no process has it open for writing; a process that never closes it is ignored after this time. */
+const maxWriteMs = 10_000;
+/** How often to check for a path that does not exist. */
+const missingPathMs = 1_000;
 
-/** Pods from manifest files. A pod ends when its file is removed, never because its file is broken. */
+/** Pods from manifest files. A pod is removed when its file is, never because its file is invalid. */
 export class FileSource implements PodSource {
   readonly name = "file";
   readonly done: Promise<void>;
-  #end: () => void = () => {};
+  #resolveDone: () => void = () => {};
   #options: FileSourceOptions;
   #path: string;
   #timer: WakeTimer;
   #log: ProblemLog;
   #watch: PathWatch;
   #files = new Map<string, FileState>();
-  /** When something was last heard of a file, until it is judged. */
-  #heard = new Map<string, MonotonicTime>();
-  /** Since when a file is in one and the same state, held open by its writer. */
+  /** When a change of a file was last reported, until it is read. */
+  #reportedAt = new Map<string, MonotonicTime>();
+  /** Since when a file that is open for writing has not changed. */
   #heldOpen = new Map<string, { stamp: string; since: MonotonicTime }>();
-  /** Known files that were deleted, until it is seen what is there now. */
+  /** Known files that were deleted, until their path is read again. */
   #deleted = new Set<string>();
   /** Pods whose file was deleted and written again since the last set. */
-  #ended = new Set<PodUid>();
+  #recreated = new Set<PodUid>();
   #isDirectory: boolean = false as boolean;
   #emitted: Pod[] | undefined;
   #problems: SourceProblem[] = [];
-  #trouble: string | undefined;
+  #failure: string | undefined;
 
   constructor(options: FileSourceOptions) {
     this.#options = options;
@@ -68,7 +68,7 @@ export class FileSource implements PodSource {
     this.#timer = new WakeTimer(options.clock);
     this.#log = new ProblemLog(options.logger);
     this.done = new Promise((ended) => {
-      this.#end = ended;
+      this.#resolveDone = ended;
     });
     this.#watch = new PathWatch(
       this.#path,
@@ -83,48 +83,48 @@ export class FileSource implements PodSource {
   }
 
   async start(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
-    const begun = this.#options.clock.monotonic();
-    await this.#look(emit, begun);
-    void this.#loop(signal, emit, begun).finally(() => this.#end());
+    const startedAt = this.#options.clock.monotonic();
+    await this.#scan(emit, startedAt);
+    void this.#loop(signal, emit, startedAt).finally(() => this.#resolveDone());
   }
 
   health(): Health {
-    return this.#trouble === undefined ? healthy : { ok: false, reason: this.#trouble };
+    return this.#failure === undefined ? healthy : { ok: false, reason: this.#failure };
   }
 
-  /** All that is wrong with manifests now, for people. */
+  /** The current problems of the manifests, for users. */
   problems(): SourceProblem[] {
     return [...this.#problems];
   }
 
-  async #loop(signal: AbortSignal, emit: (pods: Pod[]) => void, begun: MonotonicTime): Promise<void> {
+  async #loop(signal: AbortSignal, emit: (pods: Pod[]) => void, startedAt: MonotonicTime): Promise<void> {
     while (!signal.aborted) {
       this.#timer.request(this.#options.rescanMs);
       await this.#timer.wait(signal);
-      if (!signal.aborted) await this.#look(emit, begun);
+      if (!signal.aborted) await this.#scan(emit, startedAt);
     }
     this.#watch.close();
   }
 
   #onChange(name: string | undefined): void {
     if (name !== undefined && isManifestName(name))
-      this.#heard.set(
+      this.#reportedAt.set(
         this.#isDirectory ? join(this.#path, name) : this.#path,
         this.#options.clock.monotonic(),
       );
     this.#timer.request(quietMs);
   }
 
-  /** Looks at all files and tells what became of them. */
-  async #look(emit: (pods: Pod[]) => void, begun: MonotonicTime): Promise<void> {
+  /** Reads all files that have changed and emits the result. */
+  async #scan(emit: (pods: Pod[]) => void, startedAt: MonotonicTime): Promise<void> {
     await this.#watch.renew();
     const files = await this.#list();
-    if (!files) return; // cannot tell: what was is still wanted
-    this.#noteDeleted();
-    let unsettled = false;
-    for (const file of new Set([...this.#files.keys(), ...this.#heard.keys(), ...files]))
-      if (!(await this.#settle(file, files.has(file)))) unsettled = true;
-    if (unsettled) this.#timer.request(quietMs);
+    if (!files) return; // unknown: the last set is kept
+    this.#collectDeleted();
+    let isChanging = false;
+    for (const file of new Set([...this.#files.keys(), ...this.#reportedAt.keys(), ...files]))
+      if (!(await this.#update(file, files.has(file)))) isChanging = true;
+    if (isChanging) this.#timer.request(quietMs);
 
     const { pods, conflicts } = podsOf(this.#files);
     const states = [...this.#files.values()];
@@ -133,51 +133,51 @@ export class FileSource implements PodSource {
       this.#problems,
       states.flatMap((state) => state.warnings),
     );
-    // The first set decides which pods of an earlier run are still wanted: a file being written could be one of them.
-    const tooEarly = !this.#emitted && unsettled && msSince(this.#options.clock, begun) < longestWriteMs;
-    if (tooEarly) return;
-    this.#emitEnded(pods, emit);
+    // The first set decides which pods of an earlier run are orphans: a file that is being written may define one of them.
+    const isTooEarly = !this.#emitted && isChanging && msSince(this.#options.clock, startedAt) < maxWriteMs;
+    if (isTooEarly) return;
+    this.#emitRemoved(pods, emit);
     if (samePods(this.#emitted, pods)) return;
     this.#emitted = pods;
     emit([...pods]);
   }
 
-  /** A pod whose file was deleted and written again has ended, also if it is wanted again with the same UID. */
-  #emitEnded(pods: readonly Pod[], emit: (pods: Pod[]) => void): void {
-    const again = new Set(pods.map((pod) => pod.metadata.uid).filter((uid) => this.#ended.has(uid)));
-    this.#ended.clear();
+  /** A pod whose file was deleted and written again is removed first, even if it is desired again with the same UID. */
+  #emitRemoved(pods: readonly Pod[], emit: (pods: Pod[]) => void): void {
+    const again = new Set(pods.map((pod) => pod.metadata.uid).filter((uid) => this.#recreated.has(uid)));
+    this.#recreated.clear();
     const left = this.#emitted?.filter((pod) => !again.has(pod.metadata.uid)) ?? [];
     if (left.length === (this.#emitted?.length ?? 0)) return;
     this.#emitted = left;
     emit([...left]);
   }
 
-  #noteDeleted(): void {
+  #collectDeleted(): void {
     for (const name of this.#watch.takeDeleted()) {
       const file = this.#isDirectory ? join(this.#path, name) : this.#path;
       if (this.#files.has(file)) this.#deleted.add(file);
     }
   }
 
-  /** Brings one file up to date. False if it is just being changed. */
-  async #settle(file: string, present: boolean): Promise<boolean> {
+  /** Updates the state of one file. False if it is being changed. */
+  async #update(file: string, present: boolean): Promise<boolean> {
     const { clock } = this.#options;
-    const heard = this.#heard.get(file);
-    if (heard !== undefined && msSince(clock, heard) < quietMs) return false;
-    if (!present) return this.#forget(file);
+    const reportedAt = this.#reportedAt.get(file);
+    if (reportedAt !== undefined && msSince(clock, reportedAt) < quietMs) return false;
+    if (!present) return this.#drop(file);
     const isRecreated = this.#deleted.has(file);
-    // Heard of it: read it even if it looks the same.
-    const known = heard === undefined && !isRecreated ? this.#files.get(file)?.stamp : undefined;
+    // After a reported change, read it even if its stamp is the same.
+    const known = reportedAt === undefined && !isRecreated ? this.#files.get(file)?.stamp : undefined;
     const held = this.#heldOpen.get(file);
     const read = await readManifestFile(file, {
       ...(known !== undefined && { known }),
       isOpenForWriting: this.#options.isOpenForWriting ?? isOpenForWriting,
-      evenIfOpen: held !== undefined && msSince(clock, held.since) >= longestWriteMs,
+      evenIfOpen: held !== undefined && msSince(clock, held.since) >= maxWriteMs,
     });
-    this.#noteDeleted();
-    // Deleted only now: what was read may be what was there before or what came after.
+    this.#collectDeleted();
+    // Deleted just now: the content may be from before or after the deletion.
     if (this.#deleted.has(file) && !isRecreated) return false;
-    if (isRecreated && (read.kind === "content" || read.kind === "refused")) this.#endPodOf(file);
+    if (isRecreated && (read.kind === "content" || read.kind === "refused")) this.#dropRecreated(file);
     const state = this.#files.get(file);
     switch (read.kind) {
       case "busy":
@@ -185,14 +185,14 @@ export class FileSource implements PodSource {
           this.#heldOpen.set(file, { stamp: read.stamp, since: clock.monotonic() });
         return false;
       case "gone":
-        return this.#forget(file);
+        return this.#drop(file);
       case "refused":
-        this.#judge(file, read.stamp, undefined, { problems: [{ file, message: read.message }] });
+        this.#record(file, read.stamp, undefined, { problems: [{ file, message: read.message }] });
         break;
       case "content": {
         const digest = createHash("sha1").update(read.bytes).digest("base64");
         if (state?.digest === digest) state.stamp = read.stamp;
-        else this.#judge(file, read.stamp, digest, this.#decode(file, read.bytes));
+        else this.#record(file, read.stamp, digest, this.#decode(file, read.bytes));
         break;
       }
       case "unchanged":
@@ -200,7 +200,7 @@ export class FileSource implements PodSource {
       default:
         read satisfies never;
     }
-    if (this.#heard.get(file) === heard) this.#heard.delete(file);
+    if (this.#reportedAt.get(file) === reportedAt) this.#reportedAt.delete(file);
     this.#heldOpen.delete(file);
     return true;
   }
@@ -211,12 +211,12 @@ export class FileSource implements PodSource {
       const origin = { source: "file", path: file } as const;
       return decodeManifest(bytes, { nodeName, allowApiReferences, hasLocalObjects, origin });
     } catch (error) {
-      // A gap in our checks must not stop the other pods.
+      // A bug in the validation must not affect the other pods.
       return { problems: [{ file, message: `cannot be understood: ${messageOf(error)}` }] };
     }
   }
 
-  #judge(
+  #record(
     file: string,
     stamp: string,
     digest: string | undefined,
@@ -230,7 +230,7 @@ export class FileSource implements PodSource {
       return;
     }
     const [pod] = result.pods;
-    // The same pod, written differently, is not news.
+    // The same pod, written differently, is not a change.
     const same = isDeepStrictEqual(before?.pod, pod);
     this.#files.set(file, {
       stamp,
@@ -241,53 +241,53 @@ export class FileSource implements PodSource {
     });
   }
 
-  /** Whatever the file has now is another pod, or none. */
-  #endPodOf(file: string): void {
+  /** The file was deleted: what it has now is another pod, or none. */
+  #dropRecreated(file: string): void {
     const uid = this.#files.get(file)?.pod?.metadata.uid;
-    if (uid !== undefined) this.#ended.add(uid);
+    if (uid !== undefined) this.#recreated.add(uid);
     this.#files.delete(file);
     this.#deleted.delete(file);
   }
 
-  #forget(file: string): true {
+  #drop(file: string): true {
     this.#files.delete(file);
     this.#deleted.delete(file);
-    this.#heard.delete(file);
+    this.#reportedAt.delete(file);
     this.#heldOpen.delete(file);
     return true;
   }
 
-  /** The files to read; undefined if that cannot be told. */
+  /** The files to read; undefined if they cannot be listed. */
   async #list(): Promise<Set<string> | undefined> {
     try {
       const found = await stat(this.#path);
       this.#isDirectory = found.isDirectory();
       if (!this.#isDirectory) {
-        this.#setTrouble(undefined);
+        this.#setFailure(undefined);
         return new Set([this.#path]);
       }
       const names = await readdir(this.#path);
-      this.#setTrouble(undefined);
+      this.#setFailure(undefined);
       return new Set(names.filter(isManifestName).map((name) => join(this.#path, name)));
     } catch (error) {
       if (errnoOf(error) === "ENOENT") {
-        this.#setTrouble(undefined);
-        this.#timer.request(Math.min(missingMs, this.#options.rescanMs));
+        this.#setFailure(undefined);
+        this.#timer.request(Math.min(missingPathMs, this.#options.rescanMs));
         return new Set();
       }
-      this.#setTrouble(`cannot read ${this.#path}: ${messageOf(error)}`);
+      this.#setFailure(`cannot read ${this.#path}: ${messageOf(error)}`);
       return undefined;
     }
   }
 
-  #setTrouble(trouble: string | undefined): void {
-    if (trouble !== undefined && trouble !== this.#trouble)
-      this.#options.logger.error(trouble, { path: this.#path });
-    this.#trouble = trouble;
+  #setFailure(failure: string | undefined): void {
+    if (failure !== undefined && failure !== this.#failure)
+      this.#options.logger.error(failure, { path: this.#path });
+    this.#failure = failure;
   }
 }
 
-/** Not hidden, and not what an editor leaves beside a file while it saves it. */
+/** Not hidden, and not a temporary file of an editor. */
 function isManifestName(name: string): boolean {
   return !name.startsWith(".") && !name.endsWith("~") && !/^#.*#$/.test(name);
 }

@@ -9,13 +9,13 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import { HttpSource } from "./http-source.ts";
 
 const pollMs = 20_000;
-type Answer = (response: ServerResponse, path: string) => void;
+type Respond = (response: ServerResponse, path: string) => void;
 const body =
-  (value: unknown): Answer =>
+  (value: unknown): Respond =>
   (response) =>
     response.end(typeof value === "string" ? value : JSON.stringify(value));
 const status =
-  (code: number): Answer =>
+  (code: number): Respond =>
   (response) => {
     response.statusCode = code;
     response.end("sorry");
@@ -27,18 +27,18 @@ function pod(name: string, image: unknown = "i:1") {
 const list = (...items: unknown[]) => ({ apiVersion: "v1", kind: "PodList", items });
 
 /** A source that polls a server in simulated time. */
-async function sourceOn(t: TestContext, first: Answer) {
-  let answer = first;
+async function sourceOn(t: TestContext, first: Respond) {
+  let respond = first;
   const requests: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     requests.push(request.headers);
-    answer(response, request.url ?? "");
+    respond(response, request.url ?? "");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pods`;
   const clock = new FakeClock();
   let pauses = 0;
-  /** The source pauses when it has taken in an answer. */
+  /** The source pauses when it has handled a response. */
   const counting: Clock = {
     wall: () => clock.wall(),
     monotonic: () => clock.monotonic(),
@@ -69,36 +69,36 @@ async function sourceOn(t: TestContext, first: Answer) {
   const until = async (what: string, condition: () => boolean) => {
     const due = Date.now() + 10_000;
     while (!condition()) {
-      assert.ok(Date.now() < due, `waited in vain for ${what}`);
+      assert.ok(Date.now() < due, `timed out waiting for ${what}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };
-  const ask = async (next: Answer) => {
-    answer = next;
+  const request = async (next: Respond) => {
+    respond = next;
     const before = requests.length;
     await clock.advance(pollMs);
     await until("a request", () => requests.length > before);
   };
-  const poll = async (next: Answer) => {
+  const poll = async (next: Respond) => {
     const before = pauses;
-    await ask(next);
-    await until("the answer to be taken in", () => pauses > before);
+    await request(next);
+    await until("the response to be handled", () => pauses > before);
   };
-  await until("the first answer", () => pauses > 0);
+  await until("the first response", () => pauses > 0);
   return {
     source,
     clock,
     emits,
     lines,
     requests,
-    ask,
+    request,
     poll,
     until,
     names: () => emits.at(-1)?.map((p) => p.metadata.name),
   };
 }
 
-test("a Pod, or a PodList, with the headers that were asked for", async (t) => {
+test("a Pod, or a PodList, with the configured headers", async (t) => {
   const s = await sourceOn(t, body(pod("a")));
   assert.deepEqual(s.names(), ["a-n"]);
   assert.equal(s.requests[0]?.["x-token"], "a, b");
@@ -112,16 +112,16 @@ test("a Pod, or a PodList, with the headers that were asked for", async (t) => {
   assert.deepEqual(s.names(), ["z-n"]);
 });
 
-test("an unchanged body is no news", async (t) => {
+test("an unchanged body is not emitted again", async (t) => {
   const s = await sourceOn(t, body(pod("a")));
   await s.poll(body(pod("a")));
   assert.equal(s.requests.length, 2);
   assert.equal(s.emits.length, 1);
 });
 
-test("what is bad is told once for each change, and the last good set stands", async (t) => {
+test("a problem is logged once, and the last valid set is kept", async (t) => {
   const s = await sourceOn(t, body(pod("a")));
-  const rows: [answer: Answer, line: string | RegExp][] = [
+  const rows: [respond: Respond, line: string | RegExp][] = [
     [status(500), "URL: 500 Internal Server Error"],
     [status(404), "URL: 404 Not Found"],
     [body(""), "URL: zero-length data received"],
@@ -134,10 +134,10 @@ test("what is bad is told once for each change, and the last good set stands", a
     [body("x".repeat(10 * 1024 * 1024 + 1)), "URL: more than 10 MiB"],
     [(response) => response.destroy(), /^URL: (socket hang up|read ECONNRESET)/],
   ];
-  for (const [answer, line] of rows) {
+  for (const [respond, line] of rows) {
     s.lines.length = 0;
-    await s.poll(answer);
-    await s.poll(answer);
+    await s.poll(respond);
+    await s.poll(respond);
     assert.equal(s.lines.length, 1, `${line}: ${s.lines}`);
     if (typeof line === "string") assert.equal(s.lines[0], line);
     else assert.match(s.lines[0] ?? "", line);
@@ -149,7 +149,7 @@ test("what is bad is told once for each change, and the last good set stands", a
   assert.deepEqual(s.source.problems(), []);
 });
 
-test("a first answer that is empty is a set without pods; a first failure is none", async (t) => {
+test("an empty first response is an empty set; a failure is none", async (t) => {
   const empty = await sourceOn(t, body(""));
   assert.deepEqual(empty.emits, [[]]);
   const failed = await sourceOn(t, status(503));
@@ -158,14 +158,14 @@ test("a first answer that is empty is a set without pods; a first failure is non
   assert.deepEqual(failed.names(), ["a-n"]);
 });
 
-test("a server that does not answer is given up after 10 s", async (t) => {
+test("a request without a response times out after 10 s", async (t) => {
   const s = await sourceOn(t, body(pod("a")));
   const open: ServerResponse[] = [];
-  await s.ask((response) => open.push(response));
+  await s.request((response) => open.push(response));
   await s.clock.advance(9_999);
   assert.deepEqual(s.source.problems(), []);
   await s.clock.advance(1);
-  await s.until("the loss of patience", () => s.source.problems().length > 0);
+  await s.until("the timeout", () => s.source.problems().length > 0);
   assert.deepEqual(s.lines, ["URL: no answer within 10 s"]);
 });
 

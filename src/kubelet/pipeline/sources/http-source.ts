@@ -25,15 +25,15 @@ export interface HttpSourceOptions {
 const timeoutMs = 10_000;
 const maxRedirects = 10;
 
-/** Pods from a URL: a Pod or a PodList. While it cannot be read or is bad, the last good set stands. */
+/** Pods from a URL: a Pod or a PodList. While it cannot be read or is invalid, the last valid set is kept. */
 export class HttpSource implements PodSource {
   readonly name = "http";
   readonly done: Promise<void>;
-  #ended: () => void = () => {};
+  #resolveDone: () => void = () => {};
   #options: HttpSourceOptions;
   #log: ProblemLog;
-  /** The last body that was looked into, and what was found. */
-  #judged: { body: Buffer; problems: SourceProblem[]; warnings: SourceProblem[] } | undefined;
+  /** The last body that was decoded, and the result. */
+  #decoded: { body: Buffer; problems: SourceProblem[]; warnings: SourceProblem[] } | undefined;
   #emitted: boolean = false as boolean;
   #problems: SourceProblem[] = [];
 
@@ -41,37 +41,37 @@ export class HttpSource implements PodSource {
     this.#options = options;
     this.#log = new ProblemLog(options.logger);
     this.done = new Promise((ended) => {
-      this.#ended = ended;
+      this.#resolveDone = ended;
     });
   }
 
   start(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
-    void this.#loop(signal, emit).finally(() => this.#ended());
+    void this.#loop(signal, emit).finally(() => this.#resolveDone());
     return Promise.resolve();
   }
 
-  /** An unreachable URL is a problem of that URL, and no reason to restart the agent: it is told, not unhealthy. */
+  /** An unreachable URL is reported as a problem. The source stays healthy: a restart of the agent would not help. */
   problems(): SourceProblem[] {
     return [...this.#problems];
   }
 
   async #loop(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
     while (!signal.aborted) {
-      await this.#look(signal, emit);
+      await this.#poll(signal, emit);
       await sleep(this.#options.clock, this.#options.pollMs, signal).catch(() => {});
     }
   }
 
-  async #look(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
+  async #poll(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
     const { url, nodeName, allowApiReferences = false, hasLocalObjects = false, clock } = this.#options;
     try {
       const body = await fetchBody(url, this.#options.headers ?? {}, clock, signal);
       if (body.length === 0) {
-        // As a first answer it means that there are no pods; later it is rather an accident of the server.
+        // As a first response it means that there are no pods; later it is more likely a failure of the server.
         if (!this.#emitted) this.#emit([], emit);
         throw new KubeletError("EmptyManifest", "zero-length data received");
       }
-      if (!this.#judged?.body.equals(body)) {
+      if (!this.#decoded?.body.equals(body)) {
         const result = decodeManifestOrList(body, {
           nodeName,
           allowApiReferences,
@@ -79,11 +79,11 @@ export class HttpSource implements PodSource {
           origin: { source: "http", url },
         });
         if ("pods" in result) this.#emit(result.pods, emit);
-        this.#judged = { body, problems: [], warnings: [], ...result };
+        this.#decoded = { body, problems: [], warnings: [], ...result };
       }
-      this.#tell(this.#judged.problems);
+      this.#report(this.#decoded.problems);
     } catch (error) {
-      if (!signal.aborted) this.#tell([{ file: url, message: messageOf(error) }]);
+      if (!signal.aborted) this.#report([{ file: url, message: messageOf(error) }]);
     }
   }
 
@@ -92,27 +92,27 @@ export class HttpSource implements PodSource {
     emit(pods);
   }
 
-  #tell(problems: SourceProblem[]): void {
+  #report(problems: SourceProblem[]): void {
     this.#problems = problems;
-    this.#log.update(problems, this.#judged?.warnings ?? []);
+    this.#log.update(problems, this.#decoded?.warnings ?? []);
   }
 }
 
-/** GET with a deadline, redirects and a limit of size. */
+/** GET with a timeout, redirects and a size limit. */
 async function fetchBody(
   url: string,
   headers: Record<string, string[]>,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const deadline = new AbortController();
-  const late = new KubeletError("Timeout", `no answer within ${timeoutMs / 1000} s`);
-  const cancel = clock.after(timeoutMs, () => deadline.abort(late));
-  const either = AbortSignal.any([signal, deadline.signal]);
+  const timeout = new AbortController();
+  const timedOut = new KubeletError("Timeout", `no answer within ${timeoutMs / 1000} s`);
+  const cancel = clock.after(timeoutMs, () => timeout.abort(timedOut));
+  const combined = AbortSignal.any([signal, timeout.signal]);
   try {
-    return await get(new URL(url), headers, either, maxRedirects);
+    return await get(new URL(url), headers, combined, maxRedirects);
   } catch (error) {
-    throw deadline.signal.aborted ? late : error;
+    throw timeout.signal.aborted ? timedOut : error;
   } finally {
     cancel();
   }
@@ -133,7 +133,7 @@ async function get(
   if ([301, 302, 303, 307, 308].includes(statusCode) && location !== undefined && redirects > 0) {
     response.resume();
     const next = new URL(location, url);
-    // What was meant for one host (a token, say) is not for another.
+    // Headers (a token, for example) for one host are not sent to another.
     return get(next, next.host === url.host ? headers : {}, signal, redirects - 1);
   }
   const chunks: Buffer[] = [];

@@ -4,7 +4,7 @@ import { parseDocument } from "./document.ts";
 import type { SourceProblem } from "./source.ts";
 
 export type Manifest =
-  | { pods: Pod[] /** Worth a word, but no reason to refuse the pod. */; warnings: SourceProblem[] }
+  | { pods: Pod[] /** No reason to reject the pod. */; warnings: SourceProblem[] }
   | { problems: SourceProblem[] };
 
 /** The one Pod that a manifest holds. */
@@ -12,7 +12,7 @@ export function decodeManifest(bytes: Uint8Array, options: StaticPodOptions): Ma
   return decode(bytes, options, false);
 }
 
-/** A Pod, or all of a PodList: one bad pod in a list makes all of it bad. */
+/** A Pod, or all of a PodList: one invalid pod makes the list invalid. */
 export function decodeManifestOrList(bytes: Uint8Array, options: StaticPodOptions): Manifest {
   return decode(bytes, options, true);
 }

@@ -3,24 +3,24 @@ import { type FileHandle, lstat, open, stat } from "node:fs/promises";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import { maxManifestBytes } from "./source.ts";
 
-/** `stamp` names a state of a file: as long as it is the same, so is the content. */
+/** `stamp` identifies a state of a file: while it is the same, so is the content. */
 export type FileRead =
   | { kind: "content"; stamp: string; bytes: Buffer }
   | { kind: "unchanged" }
-  /** Somebody is writing to it, or wrote while we read. */
+  /** A process is writing to it, or wrote during the read. */
   | { kind: "busy"; stamp: string }
   | { kind: "refused"; stamp: string; message: string }
   | { kind: "gone" };
 
 export interface ReadOptions {
-  /** The stamp of the state that is known already. */
+  /** The stamp of the known state. */
   known?: string;
   isOpenForWriting: (fd: number) => boolean | undefined;
   /** Read it even if a process still has it open for writing. */
   evenIfOpen?: boolean;
 }
 
-/** Reads a manifest without ever blocking on what is not a regular file, or reading what is too large to be one. */
+/** Reads a manifest without blocking on a file that is not regular, and without reading one that is too large. */
 export async function readManifestFile(path: string, options: ReadOptions): Promise<FileRead> {
   let file: FileHandle | undefined;
   try {
@@ -29,7 +29,7 @@ export async function readManifestFile(path: string, options: ReadOptions): Prom
     if (stamp === options.known) return { kind: "unchanged" };
     const message = refusal(before);
     if (message) return { kind: "refused", stamp, message };
-    // Non-blocking, for the file may have been exchanged for a pipe since.
+    // Non-blocking, as the file may have been replaced by a pipe since.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     if (stampOf(await file.stat({ bigint: true })) !== stamp) return { kind: "busy", stamp };
     if (!options.evenIfOpen && options.isOpenForWriting(file.fd)) return { kind: "busy", stamp };
@@ -64,7 +64,7 @@ async function failed(path: string, error: unknown, known: string | undefined): 
 }
 
 function refusal(file: BigIntStats): string | undefined {
-  if (file.isDirectory()) return "a folder: folders in the manifest folder are not read";
+  if (file.isDirectory()) return "a directory: subdirectories of the manifest directory are not read";
   if (file.isFIFO()) return "a named pipe, not a regular file";
   if (file.isSocket()) return "a socket, not a regular file";
   if (!file.isFile()) return "a device, not a regular file";

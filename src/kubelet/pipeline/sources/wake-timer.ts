@@ -1,42 +1,42 @@
 import { type Clock, msFromNow } from "../../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 
-/** Wakes one loop: at the earliest of the times that were asked for, or when it is aborted. */
+/** Wakes one loop: at the earliest requested time, or when it is aborted. */
 export class WakeTimer {
   #clock: Clock;
   #due: MonotonicTime | undefined;
   #cancel: () => void = () => {};
-  #rung: boolean = false as boolean;
+  #fired: boolean = false as boolean;
   #wake: () => void = () => {};
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Ring within `ms`; an earlier request stands. */
+  /** Wakes the loop within `ms`; an earlier request is kept. */
   request(ms: number): void {
     const at = msFromNow(this.#clock, ms);
     if (this.#due !== undefined && this.#due <= at) return;
     this.#cancel();
     this.#due = at;
-    this.#cancel = this.#clock.after(ms, () => this.#ring());
+    this.#cancel = this.#clock.after(ms, () => this.#fire());
   }
 
-  /** Resolves when it rings, or has rung since the last wait. Resolves at once when the signal is aborted. */
+  /** Resolves when the timer fires, or has fired since the last wait, or when the signal is aborted. */
   async wait(signal: AbortSignal): Promise<void> {
-    if (!this.#rung && !signal.aborted) {
+    if (!this.#fired && !signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
         signal.addEventListener("abort", () => resolve(), { once: true });
       });
     }
-    this.#rung = false;
+    this.#fired = false;
     if (signal.aborted) this.#cancel();
   }
 
-  #ring(): void {
+  #fire(): void {
     this.#due = undefined;
-    this.#rung = true;
+    this.#fired = true;
     this.#wake();
   }
 }

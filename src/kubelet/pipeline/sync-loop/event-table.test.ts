@@ -8,7 +8,7 @@ import { eventTable, type ReactorName, type Reactors, reactionsOf } from "./even
 import type { EventKind, KubeletEvent } from "./events.ts";
 import { SyncLoop } from "./sync-loop.ts";
 
-/** Who reacts to each kind, in this order. A change here changes what users see: of statuses, of deletions, of restarts. */
+/** The reactors of each kind, in this order. A change here changes what users see: statuses, deletions, restarts. */
 const expected: Record<EventKind, string> = {
   "pods-changed": "ignoredFields desiredPods workers podsApi initialSync",
   "source-synced": "housekeeping",
@@ -81,12 +81,12 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   tick: { kind: "tick" },
 };
 
-/** One that records, for each reactor of the table, or for all but some. */
+/** A recording reactor for each one in the table, except some. */
 function recording(calls: string[], without: readonly ReactorName[] = []): Partial<Reactors> {
   const reactors: Record<string, Record<string, () => void>> = {};
   for (const [kind, names] of Object.entries(eventTable))
-    for (const who of names as readonly ReactorName[])
-      if (!without.includes(who)) reactors[who] = { ...reactors[who], [kind]: () => calls.push(who) };
+    for (const name of names as readonly ReactorName[])
+      if (!without.includes(name)) reactors[name] = { ...reactors[name], [kind]: () => calls.push(name) };
   return reactors as unknown as Partial<Reactors>;
 }
 
@@ -121,26 +121,29 @@ test("without a cluster its reactors are left out, and the others keep their ord
     loop.post(anEvent[kind]);
     await settle(1);
     stop.abort();
-    const rest = expected[kind].split(" ").filter((who) => who && !cluster.includes(who as ReactorName));
+    const rest = expected[kind].split(" ").filter((name) => name && !cluster.includes(name as ReactorName));
     assert.deepEqual(calls, rest, kind);
   }
 });
 
-test("a reaction that the table does not list is refused, and so is a row that a reactor does not serve", () => {
-  const listens = { tick: () => {} } as never;
-  assert.throws(() => reactionsOf({ housekeeping: listens }), /no reaction of housekeeping to tick/);
-  const half = { "source-synced": () => {} } as never;
-  assert.throws(() => reactionsOf({ housekeeping: half }), /housekeeping does not react to runtime-synced/);
+test("a reaction that is not in the table is an error, and so is a row without its reaction", () => {
+  const extra = { tick: () => {} } as never;
+  assert.throws(() => reactionsOf({ housekeeping: extra }), /no reaction of housekeeping to tick/);
+  const incomplete = { "source-synced": () => {} } as never;
+  assert.throws(
+    () => reactionsOf({ housekeeping: incomplete }),
+    /housekeeping does not react to runtime-synced/,
+  );
 });
 
-test("a pod is released before its worker is looked at for deletion", async () => {
+test("a pod is released before its status is written and it may be deleted", async () => {
   const calls: string[] = [];
   const recorded = recording([]);
   const { loop, stop } = await started({
     ...recorded,
     statusWriter: {
       ...recorded.statusWriter,
-      "pod-released": () => calls.push("cleared"),
+      "pod-released": () => calls.push("released"),
       "worker-changed": () => calls.push("written"),
     } as Reactors["statusWriter"],
   });
@@ -148,5 +151,5 @@ test("a pod is released before its worker is looked at for deletion", async () =
   loop.post({ kind: "worker-changed", uid });
   await settle(1);
   stop.abort();
-  assert.deepEqual(calls, ["cleared", "written"]);
+  assert.deepEqual(calls, ["released", "written"]);
 });

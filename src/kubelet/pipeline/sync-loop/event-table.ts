@@ -1,17 +1,17 @@
 import type { EventKind, EventOf } from "./events.ts";
 
 /**
- * Who reacts to what, in this order. Nothing else connects one part of the kubelet to another: a part posts an event, and the sync
- * loop runs the reactions of its row from left to right. What a reaction causes is posted, and comes after all that was posted
+ * The reactors of each event, in this order. Nothing else connects the components of the kubelet: a component posts an event, and the
+ * sync loop runs the reactions of its row from left to right. Events that a reaction posts are handled after all that were posted
  * before. A reactor that does not exist (`statusWriter` without a cluster) is left out of its rows.
  */
 export const eventTable = {
   "pods-changed": ["ignoredFields", "desiredPods", "workers", "podsApi", "initialSync"],
   "source-synced": ["housekeeping"],
 
-  // Probes come before the status: what was known of a container before this agent counts from the first status on.
+  // Probes come before the status: results from before a restart of the agent count from the first status on.
   "runtime-observed": ["logFollowers", "probes", "status", "board", "workers"],
-  // The statuses come before the workers: a worker decides by the status whether its pod has ended.
+  // The statuses come before the workers: a worker decides by the status whether its pod has terminated.
   "runtime-synced": ["initialSync", "probeCheckpoint", "status", "volumes", "housekeeping", "workers"],
   "runtime-state": ["initialSync", "nodeStatus", "pleg", "workers"],
   "orphan-found": ["workers"],
@@ -25,7 +25,7 @@ export const eventTable = {
   "pod-rejected": ["workers"],
   // A pod is deleted in the API only after this.
   "pod-released": ["statusWriter", "podsApi"],
-  // The explanation comes before probes and status are forgotten: it is made of them.
+  // The explanation comes before probes and status are deleted: it is built from them.
   "worker-gone": [
     "logFollowers",
     "explanations",
@@ -48,7 +48,7 @@ export const eventTable = {
   "csi-node-ready": ["nodeStatus"],
 
   "api-pod": ["startupLatency", "statusWriter", "mirrors"],
-  // As with the runtime: what the mirror reports of probes counts in the status that is written to it.
+  // As with the runtime: the probe results in the mirror count in the status that is written to it.
   "mirror-changed": ["probes", "status", "board", "statusWriter"],
   "node-changed": ["mirrors", "attachedVolumes", "nodeStatus", "servingCertificate"],
   "api-listed": ["workers"],
@@ -64,32 +64,32 @@ type KindsOf<N extends ReactorName> = {
   [K in EventKind]: N extends (typeof eventTable)[K][number] ? K : never;
 }[EventKind];
 
-/** One reaction for each row that names the reactor, and no other: anything else does not compile. */
+/** One reaction for each row that names the reactor, and no other; anything else does not compile. */
 export type Reactor<N extends ReactorName> = { readonly [K in KindsOf<N>]: (event: EventOf<K>) => void };
 
 export type Reactors = { readonly [N in ReactorName]: Reactor<N> };
 
 export interface Reaction {
-  readonly who: ReactorName;
+  readonly reactor: ReactorName;
   readonly react: (event: never) => void;
 }
 
 /** The reactions of each row, of those reactors that exist. */
 export function reactionsOf(reactors: Partial<Reactors>): Readonly<Record<EventKind, readonly Reaction[]>> {
   const rows = Object.entries(eventTable) as [EventKind, readonly ReactorName[]][];
-  const listed = new Set(rows.flatMap(([kind, names]) => names.map((who) => `${who} ${kind}`)));
-  for (const [who, reactor] of Object.entries(reactors))
+  const listed = new Set(rows.flatMap(([kind, names]) => names.map((name) => `${name} ${kind}`)));
+  for (const [name, reactor] of Object.entries(reactors))
     for (const kind of Object.keys(reactor))
-      if (!listed.has(`${who} ${kind}`))
-        throw new Error(`the event table has no reaction of ${who} to ${kind}`);
+      if (!listed.has(`${name} ${kind}`))
+        throw new Error(`the event table has no reaction of ${name} to ${kind}`);
   return Object.fromEntries(
     rows.map(([kind, names]) => [
       kind,
-      names.flatMap((who): Reaction[] => {
-        const reactor = reactors[who] as Partial<Record<EventKind, Reaction["react"]>> | undefined;
+      names.flatMap((name): Reaction[] => {
+        const reactor = reactors[name] as Partial<Record<EventKind, Reaction["react"]>> | undefined;
         const react = reactor?.[kind];
-        if (reactor && !react) throw new Error(`${who} does not react to ${kind}`);
-        return react ? [{ who, react }] : [];
+        if (reactor && !react) throw new Error(`${name} does not react to ${kind}`);
+        return react ? [{ reactor: name, react }] : [];
       }),
     ]),
   ) as Record<EventKind, Reaction[]>;

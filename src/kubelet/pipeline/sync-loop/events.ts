@@ -4,19 +4,19 @@ import type { PodChange } from "../../state/pod-change.ts";
 import type { PodSyncStatus, WorkerPhase } from "../../state/pod-sync-status.ts";
 import type { ProbeResultChange } from "../../state/probe-results.ts";
 
-/** An object of the API that files of volumes are made of. */
+/** An API object that is projected into volumes. */
 export type ObjectRef =
   | { readonly kind: "ConfigMap" | "Secret"; readonly namespace: string; readonly name: string }
   | { readonly kind: "ClusterTrustBundle" };
 
 /**
- * Everything that one part of the kubelet has to know of another. An event says that something happened, not what to do: who reacts,
- * and in which order, is in `event-table.ts`. Reactions read the current state, so an event that is handled late does no harm.
+ * The events between components of the kubelet. An event reports a change, not what to do: which components react, and in which order,
+ * is in `event-table.ts`. Reactions read the current state, so a late event does no harm.
  */
 export type KubeletEvent =
   // Desired state
   | { readonly kind: "pods-changed"; readonly change: PodChange }
-  /** The pods of this source were handed to the workers for the first time. */
+  /** The workers have the pods of this source for the first time. */
   | { readonly kind: "source-synced"; readonly source: PodSourceName }
   // Container runtime
   | { readonly kind: "runtime-observed"; readonly uid: PodUid; readonly what: string }
@@ -29,7 +29,7 @@ export type KubeletEvent =
       readonly pod: Pod;
       readonly container: Container;
     }
-  /** The postStart hook of a container has ended: users see it as running from now on. */
+  /** The postStart hook of a container has completed: the status reports it as running from now on. */
   | { readonly kind: "post-start-done"; readonly uid: PodUid }
   | { readonly kind: "probe-result"; readonly uid: PodUid; readonly result: ProbeResultChange }
   /** The runtime has a pod that is neither desired nor being terminated. */
@@ -40,13 +40,13 @@ export type KubeletEvent =
   | { readonly kind: "worker-verdict"; readonly uid: PodUid; readonly pod: Pod; readonly verdict: PodVerdict }
   /** A pod that was admitted turns out not to fit. */
   | { readonly kind: "pod-rejected"; readonly uid: PodUid; readonly verdict: PodVerdict }
-  /** Volumes and cgroup of a pod that has ended are gone. */
+  /** Volumes and cgroup of a terminated pod are removed. */
   | { readonly kind: "pod-released"; readonly uid: PodUid }
   | { readonly kind: "worker-gone"; readonly uid: PodUid; readonly worker: PodSyncStatus }
   | { readonly kind: "status-changed"; readonly uid: PodUid }
   // Volumes
   | { readonly kind: "volumes-in-use" }
-  /** The API server has these volumes as in use by this node. */
+  /** The node status in the API lists these volumes as in use. */
   | { readonly kind: "volumes-reported"; readonly names: readonly string[] }
   | { readonly kind: "volumes-attached" }
   | { readonly kind: "volume-content-changed"; readonly ref: ObjectRef }
@@ -54,13 +54,13 @@ export type KubeletEvent =
   | { readonly kind: "csi-node-ready" }
   // API server
   | { readonly kind: "api-pod"; readonly uid: PodUid; readonly pod: Pod }
-  /** The mirror of this static pod is another; `isFirst`: this agent sees one of it for the first time. */
+  /** The mirror of this static pod has changed; `isFirst`: this agent observes it for the first time. */
   | { readonly kind: "mirror-changed"; readonly uid: PodUid; readonly isFirst: boolean }
-  /** The node object in the API. Status and heartbeats are what this agent wrote itself. */
+  /** The node object in the API has changed, other than by this agent's own status and heartbeats. */
   | { readonly kind: "node-changed"; readonly spec: boolean; readonly addresses: boolean }
-  /** All services, or all runtime classes, were listed for the first time. */
+  /** All Services, or all RuntimeClasses, were listed for the first time. */
   | { readonly kind: "api-listed" }
-  /** The API server was unreachable and answers again. */
+  /** The API server was unreachable and responds again. */
   | { readonly kind: "api-back" }
   // Pressure on memory, disk and process IDs (eviction) belongs here: { kind: "pressure-changed", … }
   | { readonly kind: "tick" };
@@ -69,5 +69,5 @@ export type EventKind = KubeletEvent["kind"];
 
 export type EventOf<K extends EventKind> = Extract<KubeletEvent, { kind: K }>;
 
-/** Hands an event to the sync loop, which runs the reactions to it soon, never before this returns. */
+/** Enqueues an event in the sync loop, which runs its reactions soon, never before this returns. */
 export type Post = (event: KubeletEvent) => void;

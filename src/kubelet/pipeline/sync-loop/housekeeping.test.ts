@@ -44,40 +44,40 @@ async function setUp(t: TestContext, more: Partial<HousekeepingOptions> = {}) {
   return { clock, removed, fails, stop, housekeeping };
 }
 
-test("what cannot be removed keeps nothing else, and is tried again the next time", async (t) => {
-  let heard = false;
-  const swept: number[][] = [];
+test("a failed removal does not prevent others, and is retried in the next round", async (t) => {
+  let isSynced = false;
+  const cleanedUp: number[][] = [];
   const { clock, removed, fails } = await setUp(t, {
-    isSynced: () => heard,
-    metrics: { swept: (...counts) => void swept.push(counts) },
+    isSynced: () => isSynced,
+    metrics: { cleanedUp: (...counts) => void cleanedUp.push(counts) },
   });
   fails.add("files of a").add("cgroup of a");
-  heard = true;
+  isSynced = true;
   await clock.advance(2000);
-  assert.deepEqual(swept, [[2, 1]], "found, and not removed");
+  assert.deepEqual(cleanedUp, [[2, 1]], "found, and failed");
   assert.deepEqual(removed.splice(0), ["files of b", "cgroup of b", "dead links"]);
   fails.clear();
   await clock.advance(60_000);
   assert.ok(removed.includes("files of a") && removed.includes("cgroup of a"));
 });
 
-test("looks at once when it may have become known who is wanted", async (t) => {
-  let heard = false;
-  const ended: string[] = [];
+test("runSoon runs a round without delay", async (t) => {
+  let isSynced = false;
+  const terminated: string[] = [];
   const { clock, housekeeping } = await setUp(t, {
-    isSynced: () => heard,
+    isSynced: () => isSynced,
     inRuntime: () => [id("orphan")],
-    onOrphan: ({ uid }) => void ended.push(uid),
+    onOrphan: ({ uid }) => void terminated.push(uid),
   });
   await clock.advance(0);
-  assert.deepEqual(ended, []);
-  heard = true;
+  assert.deepEqual(terminated, []);
+  isSynced = true;
   housekeeping.runSoon();
   await clock.advance(0);
-  assert.deepEqual(ended, ["orphan"]);
+  assert.deepEqual(terminated, ["orphan"]);
 });
 
-test("what is in the runtime, or wanted again, is left alone", async (t) => {
+test("files of pods in the runtime, and of known pods, are kept", async (t) => {
   const { clock, removed } = await setUp(t, {
     isKnown: (uid) => uid === "a",
     inRuntime: () => [id("b")],
@@ -86,7 +86,7 @@ test("what is in the runtime, or wanted again, is left alone", async (t) => {
   assert.deepEqual(removed, ["dead links"]);
 });
 
-test("ends when told to, with no timer left", async (t) => {
+test("stops on abort, with no timer left", async (t) => {
   const { clock, stop, housekeeping } = await setUp(t);
   await clock.advance(1000);
   stop.abort();
@@ -94,12 +94,12 @@ test("ends when told to, with no timer left", async (t) => {
   assert.equal(clock.pending, 0);
 });
 
-test("nothing is called an orphan before all sources have delivered; then it is ended, once known no more", async () => {
+test("nothing is an orphan before the initial sync is complete; then orphans are terminated and their files removed", async () => {
   const clock = new FakeClock();
   const orphans: string[] = [];
   const removed: string[] = [];
   let isSynced = false;
-  const known = new Set(["wanted"]);
+  const known = new Set(["desired"]);
   const id = (uid: string) => ({ uid: uid as PodUid, name: uid, namespace: "default" });
   const stop = new AbortController();
   const housekeeping = new Housekeeping({
@@ -107,7 +107,7 @@ test("nothing is called an orphan before all sources have delivered; then it is 
     logger: silentLogger,
     isSynced: () => isSynced,
     isKnown: (uid) => known.has(uid),
-    inRuntime: () => [id("wanted"), id("stray"), id("others")],
+    inRuntime: () => [id("desired"), id("orphan"), id("others")],
     mayEnd: (uid) => uid !== "others",
     removesOrphans: true,
     onOrphan: (p) => {
@@ -115,12 +115,12 @@ test("nothing is called an orphan before all sources have delivered; then it is 
       known.add(p.uid);
     },
     files: {
-      known: async () => [id("wanted"), id("stray"), id("others"), id("old")],
+      known: async () => [id("desired"), id("orphan"), id("others"), id("old")],
       remove: async (p) => void removed.push(`files of ${p.uid}`),
       removeDeadLinks: async () => {},
     },
     cgroups: {
-      list: async () => ["wanted" as PodUid, "older" as PodUid],
+      list: async () => ["desired" as PodUid, "older" as PodUid],
       remove: async (uid) => void removed.push(`cgroup of ${uid}`),
     },
   });
@@ -129,7 +129,7 @@ test("nothing is called an orphan before all sources have delivered; then it is 
   assert.deepEqual([orphans, removed], [[], []]);
   isSynced = true;
   await clock.advance(10_000);
-  assert.deepEqual(orphans, ["stray"]);
+  assert.deepEqual(orphans, ["orphan"]);
   assert.deepEqual(removed, ["files of old", "cgroup of older"]);
   stop.abort();
   await housekeeping.done;

@@ -8,27 +8,27 @@ import type { OrphanMetrics } from "./orphan-metrics.ts";
 export interface HousekeepingOptions {
   clock: Clock;
   logger: Logger;
-  /** False until every source has said what it wants: before that, nothing may be called an orphan. */
+  /** False until every source is ready and the runtime was listed: before that nothing is an orphan. */
   isSynced: () => boolean;
-  /** True if somebody wants the pod or is busy ending it. */
+  /** True if the pod is desired or being terminated. */
   isKnown: (uid: PodUid) => boolean;
   inRuntime: () => Iterable<PodId>;
-  /** False for what may be wanted by somebody that we do not hear. */
+  /** False for a pod that may be desired by a source that this agent does not have. */
   mayEnd: (uid: PodUid) => boolean;
   onOrphan: (pod: PodId) => void;
   files: { known(): Promise<PodId[]>; remove(pod: PodId): Promise<void>; removeDeadLinks(): Promise<void> };
   cgroups: { list(): Promise<PodUid[]>; remove(uid: PodUid): Promise<void> };
-  /** False if folders and cgroups may belong to pods that we do not hear of. */
+  /** False if directories and cgroups may belong to pods of a source that this agent does not have. */
   removesOrphans: boolean;
-  /** What is kept of pods in files of its own. */
+  /** Pod records in separate files. */
   records?: { keepOnly(isKnown: (uid: PodUid) => boolean): void };
   metrics?: OrphanMetrics;
 }
 
-const orphanEveryMs = 2000;
-const filesEvery = 30;
+const roundMs = 2000;
+const roundsPerCleanup = 30;
 
-/** Finds what belongs to no pod that anyone wants, and has it ended and removed. */
+/** Finds orphaned pods and their files and cgroups, and has them terminated and removed. */
 export class Housekeeping implements Component {
   readonly name = "housekeeping";
   readonly #o: HousekeepingOptions;
@@ -47,7 +47,7 @@ export class Housekeeping implements Component {
     this.#loop = this.#run(signal);
   }
 
-  /** It may have become known who is wanted: looks at once instead of with the next round. */
+  /** Runs now instead of with the next round: the initial sync may have become complete. */
   runSoon(): void {
     this.#wake.abort();
   }
@@ -58,17 +58,17 @@ export class Housekeeping implements Component {
       this.#wake = new AbortController();
       try {
         if (this.#o.isSynced()) {
-          this.#endOrphans();
-          if (this.#o.removesOrphans && round++ % filesEvery === 0) await this.#removeOrphans();
+          this.#terminateOrphans();
+          if (this.#o.removesOrphans && round++ % roundsPerCleanup === 0) await this.#removeOrphans();
         }
       } catch (error) {
         logger.warn("Housekeeping failed", { err: messageOf(error) });
       }
-      await sleep(clock, orphanEveryMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
+      await sleep(clock, roundMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
     }
   }
 
-  #endOrphans(): void {
+  #terminateOrphans(): void {
     const { inRuntime, isKnown, onOrphan, logger } = this.#o;
     for (const { uid, name, namespace } of [...inRuntime()]) {
       if (isKnown(uid) || !this.#o.mayEnd(uid)) continue;
@@ -77,29 +77,29 @@ export class Housekeeping implements Component {
     }
   }
 
-  /** Folders, logs and cgroups of pods that even the runtime does not know any more. */
+  /** Directories, logs and cgroups of pods that are not in the runtime either. */
   async #removeOrphans(): Promise<void> {
     const { files, cgroups, isKnown, inRuntime, logger, metrics } = this.#o;
-    const stillThere = (uid: PodUid) => isKnown(uid) || [...inRuntime()].some((pod) => pod.uid === uid);
+    const isInUse = (uid: PodUid) => isKnown(uid) || [...inRuntime()].some((pod) => pod.uid === uid);
     const remove = async (what: string, uid: PodUid, work: () => Promise<void>) => {
-      if (stillThere(uid)) return "wanted";
+      if (isInUse(uid)) return "in use";
       logger.info("Cleaning up orphaned pod", { podUID: uid, what });
       try {
         await work();
         return "removed";
       } catch (error) {
-        // One that cannot be removed yet must not keep the others.
+        // A failure must not prevent the removal of the others.
         logger.warn("Failed to clean up orphaned pod", { podUID: uid, what, err: messageOf(error) });
-        return "stays";
+        return "failed";
       }
     };
     const outcomes: string[] = [];
     for (const pod of await files.known())
       outcomes.push(await remove("folders", pod.uid, () => files.remove(pod)));
-    const failed = outcomes.filter((outcome) => outcome === "stays").length;
-    metrics?.swept(outcomes.filter((outcome) => outcome === "removed").length + failed, failed);
+    const failed = outcomes.filter((outcome) => outcome === "failed").length;
+    metrics?.cleanedUp(outcomes.filter((outcome) => outcome === "removed").length + failed, failed);
     for (const uid of await cgroups.list()) await remove("cgroup", uid, () => cgroups.remove(uid));
     await files.removeDeadLinks();
-    this.#o.records?.keepOnly(stillThere);
+    this.#o.records?.keepOnly(isInUse);
   }
 }

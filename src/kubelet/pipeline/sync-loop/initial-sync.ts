@@ -7,7 +7,7 @@ export interface InitialSyncOptions {
   readonly sources: () => readonly PodSourceName[];
 }
 
-/** What has to be known before an absence means anything, and before the first pod is started. */
+/** Tracks what has to be known before a pod may start, and before a pod in no source is an orphan. */
 export class InitialSync {
   readonly #o: InitialSyncOptions;
   readonly #delivered = new Set<PodSourceName>();
@@ -18,7 +18,7 @@ export class InitialSync {
     this.#o = options;
   }
 
-  /** The pods of the source are desired, and their workers know them. */
+  /** The pods of the source are in the desired pods and have workers. */
   delivered(source: PodSourceName): void {
     if (this.#delivered.has(source)) return;
     this.#delivered.add(source);
@@ -29,24 +29,24 @@ export class InitialSync {
     this.#isRuntimeListed = true;
   }
 
-  /** The runtime has answered: what it can do is known. */
+  /** The runtime has responded: its features are known. */
   runtimeKnown(): void {
     this.#isRuntimeKnown = true;
   }
 
-  /** Every source has delivered its pods: before that, they look like nobody's. */
+  /** Every source has delivered its pods: before that they would look like orphans. */
   areSourcesReady(): boolean {
     return this.#o.sources().every((source) => this.#delivered.has(source));
   }
 
-  /** Whether a pod of the runtime that no source wants is an orphan. */
+  /** Whether a pod of the runtime that is in no source is an orphan. */
   isComplete(): boolean {
     return this.#isRuntimeListed && this.areSourcesReady();
   }
 
   /**
-   * Without a first list of the runtime any start could be a second one. Whether a pod may run here depends on what the runtime can
-   * do, and a refusal is for good.
+   * Without a listing of the runtime a container could be started twice. Admission depends on the features of the runtime, and a
+   * rejection is final.
    */
   mayStartPods(): boolean {
     return this.#isRuntimeListed && this.#isRuntimeKnown;

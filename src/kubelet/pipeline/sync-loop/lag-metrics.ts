@@ -1,6 +1,6 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 
-/** What the loop is told of its own lag, for whoever looks at /metrics. */
+/** Returns a function that records the lag of the sync loop. */
 export function createLagMetrics(metrics: Metrics): (ms: number) => void {
   const lag = metrics.histogram({
     name: "kubelet_sync_loop_lag_seconds",

@@ -1,23 +1,23 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 
 export interface OrphanMetrics {
-  /** One look for what pods that are gone have left: how many had left something, and of how many it could not be removed. */
-  swept(found: number, failed: number): void;
+  /** A cleanup round has run: how many orphaned pods had files, and how many of those could not be removed. */
+  cleanedUp(found: number, failed: number): void;
 }
 
 export function createOrphanMetrics(metrics: Metrics): OrphanMetrics {
   const found = metrics.gauge({
     name: "kubelet_orphan_pod_cleaned_volumes",
-    help: "Pods that were gone and whose folders and volumes were removed in the last round",
+    help: "Orphaned pods whose directories and volumes were removed in the last cleanup",
   });
   const failed = metrics.gauge({
     name: "kubelet_orphan_pod_cleaned_volumes_errors",
-    help: "Those of them whose folders and volumes could not be removed",
+    help: "Orphaned pods whose directories and volumes could not be removed in the last cleanup",
   });
   found.set(0);
   failed.set(0);
   return {
-    swept(foundNow, failedNow) {
+    cleanedUp(foundNow, failedNow) {
       found.set(foundNow);
       failed.set(failedNow);
     },

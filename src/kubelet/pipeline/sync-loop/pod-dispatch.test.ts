@@ -10,9 +10,9 @@ function setUp() {
   const calls: string[] = [];
   const desired = new Map<PodUid, Pod>();
   const workers = {
-    update: (pod: Pod, news: string) => {
-      if (pod.metadata.name === "bad") throw new Error("a fault");
-      const what = pod.metadata.deletionTimestamp ? " being deleted" : news === "status" ? " status" : "";
+    update: (pod: Pod, changed: string) => {
+      if (pod.metadata.name === "bad") throw new Error("an error");
+      const what = pod.metadata.deletionTimestamp ? " being deleted" : changed === "status" ? " status" : "";
       calls.push(`update ${pod.metadata.uid}${what}`);
     },
     terminate: (uid: PodUid, o: { removed: boolean; graceSeconds?: number }) =>
@@ -49,21 +49,21 @@ test("changes reach the desired pods and the workers", () => {
   assert.deepEqual([...desired.keys()], ["2"]);
 });
 
-test("a mirror is desired, but has no worker", () => {
+test("a mirror pod is desired, but has no worker", () => {
   const { calls, desired, change } = setUp();
   change("ADD", pod("1", { annotations: { "kubernetes.io/config.mirror": "hash" } }));
   assert.deepEqual(calls, []);
   assert.deepEqual([...desired.keys()], ["1"]);
 });
 
-test("a fault with one pod does not keep the others of the same change from being handled", () => {
+test("an error with one pod does not affect the others of the same change", () => {
   const { calls, desired, change } = setUp();
-  assert.throws(() => change("ADD", pod("1", { name: "bad" }), pod("2")), /a fault/);
+  assert.throws(() => change("ADD", pod("1", { name: "bad" }), pod("2")), /an error/);
   assert.deepEqual(calls, ["update 2"]);
   assert.deepEqual([...desired.keys()], ["1", "2"]);
 });
 
-test("sources are ready when each has delivered its pods, and pods start when the runtime was listed and has answered", () => {
+test("sources are ready when each has delivered its pods, and pods start when the runtime was listed and its features are known", () => {
   const posted: string[] = [];
   const sync = new InitialSync({
     post: (event) => posted.push(event.kind === "source-synced" ? event.source : event.kind),

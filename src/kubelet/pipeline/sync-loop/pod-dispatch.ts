@@ -4,12 +4,11 @@ import { isMirror } from "../../state/desired-pods.ts";
 import type { PodChange } from "../../state/pod-change.ts";
 
 export interface UpdatedWorkers {
-  /** `news`: what of it has changed. */
-  update(pod: Pod, news: "spec" | "status"): void;
+  update(pod: Pod, changed: "spec" | "status"): void;
   terminate(uid: PodUid, options: { removed: boolean; graceSeconds?: number }): void;
 }
 
-/** Writes a change of the sources to the desired pods. Nobody else writes these. */
+/** Applies a change of the sources to the desired pods. Nothing else writes these. */
 export function applyToDesired(
   { op, pods }: PodChange,
   desired: { set(pod: Pod): void; remove(uid: PodUid): void },
@@ -20,17 +19,17 @@ export function applyToDesired(
   });
 }
 
-/** Hands a change of the sources to the workers. */
+/** Applies a change of the sources to the workers. */
 export function applyToWorkers({ op, pods }: PodChange, workers: UpdatedWorkers): void {
   forEachPod(pods, (pod) => {
     const { uid, deletionGracePeriodSeconds: graceSeconds } = pod.metadata;
     if (op === "REMOVE") workers.terminate(uid, { removed: true, graceSeconds });
-    // A mirror only shows a pod that is run already. A pod that is being deleted has that in its metadata.
+    // A mirror pod has no worker. For a pod that is being deleted, the worker reads the metadata.
     else if (!isMirror(pod)) workers.update(pod, op === "RECONCILE" ? "status" : "spec");
   });
 }
 
-/** A fault with one pod costs that pod only; it is thrown after the others had their turn. */
+/** An error with one pod affects only that pod; it is thrown after the others were handled. */
 export function forEachPod(pods: readonly Pod[], act: (pod: Pod) => void): void {
   const failures: unknown[] = [];
   for (const pod of pods) {

@@ -7,13 +7,13 @@ import { eventTable, type ReactorName, type Reactors } from "./event-table.ts";
 import type { EventKind, KubeletEvent } from "./events.ts";
 import { SyncLoop } from "./sync-loop.ts";
 
-/** An event that stands for itself: which reactions fail, and what each of them posts. */
+/** An event, which of its reactions fail, and which events it causes. */
 interface Planned {
   readonly id: number;
   readonly kind: EventKind;
   readonly failing: readonly number[];
   readonly causes: readonly Planned[];
-  /** Where it is posted: within the same turn as the one before it, after a microtask, or after I/O. */
+  /** When it is posted: in the same microtask as the one before it, after a microtask, or after I/O. */
   readonly gap: "none" | "microtask" | "turn";
 }
 
@@ -33,7 +33,7 @@ function numbered(events: readonly Omit<Planned, "id">[], next = { id: 0 }): Pla
 
 const all = (events: readonly Planned[]): Planned[] => events.flatMap((e) => [e, ...all(e.causes)]);
 
-test("whatever is posted by whom: nothing is lost, nothing overtakes, and a fault costs its reaction only", async () => {
+test("no event is lost or reordered, and an error affects only its reaction", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(planned(2), { maxLength: 12 }), async (plan) => {
       const events = numbered(plan);
@@ -62,17 +62,17 @@ test("whatever is posted by whom: nothing is lost, nothing overtakes, and a faul
       };
       const reactors: Record<string, Record<string, (event: KubeletEvent) => void>> = {};
       for (const [kind, names] of Object.entries(eventTable))
-        for (const [nth, who] of (names as readonly ReactorName[]).entries()) {
+        for (const [nth, name] of (names as readonly ReactorName[]).entries()) {
           const react = (event: KubeletEvent) => {
             assert.equal(depth++, 0, "a reaction within a reaction");
-            const { event: mine } = event as unknown as { event: Planned };
-            if (handled.at(-1) !== mine.id) handled.push(mine.id);
-            reactions.set(mine.id, [...(reactions.get(mine.id) ?? []), who]);
-            if (nth === 0) for (const cause of mine.causes) post(cause);
+            const { event: current } = event as unknown as { event: Planned };
+            if (handled.at(-1) !== current.id) handled.push(current.id);
+            reactions.set(current.id, [...(reactions.get(current.id) ?? []), name]);
+            if (nth === 0) for (const cause of current.causes) post(cause);
             depth--;
-            if (mine.failing.includes(nth)) throw new Error("a fault");
+            if (current.failing.includes(nth)) throw new Error("an error");
           };
-          reactors[who] = { ...reactors[who], [kind]: react };
+          reactors[name] = { ...reactors[name], [kind]: react };
         }
       loop.subscribe(reactors as unknown as Partial<Reactors>);
       const stop = new AbortController();
@@ -88,7 +88,7 @@ test("whatever is posted by whom: nothing is lost, nothing overtakes, and a faul
       assert.equal(handled.length, all(events).length);
       for (const { id, kind, failing } of all(events)) {
         const names = eventTable[kind] as readonly string[];
-        assert.deepEqual(reactions.get(id), names, "each reaction, also after one that failed");
+        assert.deepEqual(reactions.get(id), names, "each reaction, also after a failed one");
         assert.deepEqual(
           failed.get(id) ?? [],
           names.filter((_, nth) => failing.includes(nth)),

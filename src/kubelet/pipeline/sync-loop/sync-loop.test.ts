@@ -18,13 +18,13 @@ async function setUp() {
   return { clock, loop, lags, errors, stop, start };
 }
 
-test("a reaction never runs within the post that causes it, and what it posts comes after it", async () => {
+test("a reaction never runs within post, and the events it posts are handled after it", async () => {
   const { loop, start } = await setUp();
   const calls: string[] = [];
   loop.subscribe({
     housekeeping: {
       "source-synced": () => {
-        calls.push("begin");
+        calls.push("start");
         loop.post({ kind: "api-back" });
         calls.push("end");
       },
@@ -37,10 +37,10 @@ test("a reaction never runs within the post that causes it, and what it posts co
   loop.post({ kind: "runtime-synced" });
   assert.deepEqual(calls, []);
   await Promise.resolve();
-  assert.deepEqual(calls, ["begin", "end", "synced", "back"]);
+  assert.deepEqual(calls, ["start", "end", "synced", "back"]);
 });
 
-test("whoever awaits what was settled after a post goes on after the reactions to it", async () => {
+test("a caller that awaits a promise settled after a post continues after its reactions", async () => {
   const { loop, start } = await setUp();
   const calls: string[] = [];
   loop.subscribe({ plugins: { "api-back": () => calls.push("reaction") } });
@@ -53,7 +53,7 @@ test("whoever awaits what was settled after a post goes on after the reactions t
   assert.deepEqual(calls, ["reaction", "continuation"]);
 });
 
-test("what is posted before the start waits for it; nothing is handled after the end", async () => {
+test("events posted before the start wait for it; none is handled after the stop", async () => {
   const { loop, start, stop } = await setUp();
   const calls: string[] = [];
   loop.subscribe({ plugins: { "api-back": () => calls.push("back") } });
@@ -69,13 +69,13 @@ test("what is posted before the start waits for it; nothing is handled after the
   assert.deepEqual(calls, ["back"]);
 });
 
-test("a fault costs one reaction to one event, and is logged with both", async () => {
+test("an error affects one reaction to one event, and is logged with both", async () => {
   const { loop, start, errors } = await setUp();
   const calls: string[] = [];
   loop.subscribe({
     nodeStatus: {
       "runtime-state": () => {
-        throw new Error("a fault");
+        throw new Error("an error");
       },
       "volumes-in-use": () => calls.push("node in use"),
       "csi-node-ready": () => {},
@@ -89,11 +89,11 @@ test("a fault costs one reaction to one event, and is logged with both", async (
   await settle();
   assert.deepEqual(calls, ["pleg up", "node in use"]);
   assert.deepEqual(errors, [
-    { message: "Failed to react to event", event: "runtime-state", reactor: "nodeStatus", err: "a fault" },
+    { message: "Failed to react to event", event: "runtime-state", reactor: "nodeStatus", err: "an error" },
   ]);
 });
 
-test("events that cause one another without end leave I/O its turn", async () => {
+test("events that cause each other endlessly do not starve I/O", async () => {
   const { loop, start, stop } = await setUp();
   loop.subscribe({ plugins: { "api-back": () => loop.post({ kind: "api-back" }) } });
   await start();
@@ -103,12 +103,12 @@ test("events that cause one another without end leave I/O its turn", async () =>
   await settle();
 });
 
-test("a loop that does not turn is unhealthy", async () => {
+test("a loop that does not tick is unhealthy", async () => {
   const { clock, loop, stop, lags, start } = await setUp();
   await start();
   await clock.advance(3000);
   assert.deepEqual(loop.health(), { ok: true });
-  // Each tick, and what it posts.
+  // Each tick, and the event it posts.
   assert.deepEqual(lags, [0, 0, 0, 0, 0, 0]);
   stop.abort();
   await clock.advance(121_000);

@@ -11,21 +11,21 @@ import type { EventKind, KubeletEvent } from "./events.ts";
 export interface SyncLoopOptions {
   clock: Clock;
   logger: Logger;
-  /** How late the loop was: a tick after its time, or an event after it was posted. */
+  /** The lag of the loop: of a tick after its due time, or of an event after it was posted. */
   onLag?: (ms: number) => void;
 }
 
 const tickMs = 1000;
 const unhealthyAfterMs = 2 * 60_000;
-/** After so many events in a row, I/O gets its turn. */
-const mostAtOnce = 10_000;
+/** After this many events in a row the loop yields to I/O. */
+const maxBatch = 10_000;
 
 /**
- * The only fan-out of events. Takes them in the order in which they were posted and runs the reactions of the event table. It never
+ * The only fan-out of events. Handles them in the order in which they were posted and runs the reactions of the event table. It never
  * waits, and it never runs a reaction while another runs.
  *
- * The queue is drained in the next microtask. So whoever awaits something that was settled after a post goes on after the reactions
- * to it: a worker that has had its pod looked at finds the status of what was seen.
+ * The queue is drained in the next microtask. So a caller that awaits a promise that settled after a post continues after the
+ * reactions to it: a worker that has refreshed its pod finds the status of what was observed.
  */
 export class SyncLoop implements Component {
   readonly name = "syncloop";
@@ -46,7 +46,7 @@ export class SyncLoop implements Component {
     return this.#ended.promise;
   }
 
-  /** To be called once, before the start. What is posted before the start waits for it. */
+  /** Call it once, before the start. Events that are posted before the start wait for it. */
   subscribe(reactors: Partial<Reactors>): void {
     this.#reactions = reactionsOf(reactors);
   }
@@ -86,15 +86,15 @@ export class SyncLoop implements Component {
 
   #drain(): void {
     const { clock, onLag } = this.#o;
-    let taken = 0;
-    // What is posted meanwhile is taken, too.
+    let handled = 0;
+    // Events that are posted meanwhile are handled too.
     for (const { event, postedAt } of this.#queue) {
-      if (taken >= mostAtOnce || !this.#running) break;
-      taken++;
+      if (handled >= maxBatch || !this.#running) break;
+      handled++;
       onLag?.(Math.max(0, msSince(clock, postedAt)));
       this.#dispatch(event);
     }
-    this.#queue.splice(0, taken);
+    this.#queue.splice(0, handled);
     this.#scheduled = false;
     this.#schedule(setImmediate);
   }
@@ -102,13 +102,13 @@ export class SyncLoop implements Component {
   #dispatch(event: KubeletEvent): void {
     if (event.kind === "tick") this.#lastTickAt = this.#o.clock.monotonic();
     this.#log(event);
-    for (const { who, react } of this.#reactions[event.kind]) {
+    for (const { reactor, react } of this.#reactions[event.kind]) {
       try {
         react(event as never);
       } catch (error) {
-        // It costs this reaction to this event, and nothing else.
+        // It affects only this reaction to this event.
         const podUID = "uid" in event ? event.uid : undefined;
-        const fields = { event: event.kind, reactor: who, ...(podUID && { podUID }), err: messageOf(error) };
+        const fields = { event: event.kind, reactor, ...(podUID && { podUID }), err: messageOf(error) };
         this.#o.logger.error("Failed to react to event", fields);
       }
     }
