@@ -131,7 +131,7 @@ export class SimulatedAgent {
       prober: options.prober?.(probes),
     });
     this.workers = new PodWorkers({
-      work: {
+      syncer: {
         sync: (pod, report, signal) => {
           this.#probeManager.addPod(pod);
           return work.sync(pod, report, signal);

@@ -38,7 +38,7 @@ function agentMetrics(): Metrics {
   createEventStreamMetrics(metrics);
   createPlegMetrics(metrics, { all: () => [] });
   createStartMetrics(metrics);
-  createWorkerMetrics({ metrics, runs: () => false });
+  createWorkerMetrics({ metrics, isRunning: () => false });
   createPodCounts(metrics, { desired: () => [], active: () => [], mirrors: () => [], workers: () => [] });
   createApiWriterMetrics(metrics);
   createStatusMetrics(metrics);

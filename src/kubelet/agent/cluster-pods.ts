@@ -43,7 +43,7 @@ export function clusterPods(
     clock,
     logger,
     // A pod that still waits for the termination of its previous version would replace the mirror of that version.
-    staticPods: () => desired.staticPods().filter((pod) => workers.get(pod.metadata.uid)?.begun),
+    staticPods: () => desired.staticPods().filter((pod) => workers.get(pod.metadata.uid)?.started),
     mirrors: () => pods.list().filter(isMirror),
     node: () => {
       const { uid, deletionTimestamp } = view.node()?.metadata ?? {};

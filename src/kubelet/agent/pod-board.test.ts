@@ -11,7 +11,7 @@ import { PodBoard } from "./pod-board.ts";
 function setUp() {
   const clock = new FakeClock();
   const workers = new PodWorkers({
-    work: {
+    syncer: {
       sync: async (_pod, report) => {
         report.blockedOn("pulling image x");
         return { waitingFor: "pulling image x" };

@@ -86,7 +86,7 @@ export function podParts(
     admitted: (pod) => allocation.admitted(pod),
   });
   const workers: PodWorkers = new PodWorkers({
-    work: tracedSyncer(syncer, core.tracing?.tracer),
+    syncer: tracedSyncer(syncer, core.tracing?.tracer),
     clock,
     logger,
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
@@ -97,7 +97,7 @@ export function podParts(
     onGone: (uid, worker) => post({ kind: "worker-gone", uid, worker }),
     metrics: createWorkerMetrics({
       metrics,
-      runs: (uid) =>
+      isRunning: (uid) =>
         readySandbox(observed.get(uid)) !== undefined || runningContainers(observed.get(uid)).length > 0,
     }),
   });

@@ -13,32 +13,32 @@ export interface PodSyncerOptions {
     remove(id: PodId, signal: AbortSignal): Promise<void>;
   };
   readonly probes: { addPod(pod: Pod): void };
-  /** The config maps and secrets that pods refer to. */
+  /** The ConfigMaps and Secrets that pods refer to. */
   readonly objects: { register(pod: Pod): void; unregister(pod: { metadata: { uid: PodUid } }): void };
   readonly userNamespaces: { release(uid: PodUid): Promise<void> };
   readonly volumes: SyncVolumes;
-  /** Of the runtime; healthy until it is known. */
+  /** Of the runtime; healthy until known. */
   readonly networkHealth: () => Health;
   /** Why this node will not run the pod, or undefined if it will. */
   readonly admit: (pod: Pod) => PodVerdict | undefined;
   /** The pod may run here, with the resources that it has now. */
   readonly admitted: (pod: Pod) => void;
-  /** Whether the status of the pod is final. A question: it changes no status. */
+  /** Whether the status of the pod is final. Changes no status. */
   readonly hasEnded: (uid: PodUid) => boolean;
-  /** When the pod came to this node: its deadline counts from then. */
+  /** When the pod was first seen on this node: its deadline counts from then. */
   readonly activeSince: (uid: PodUid) => WallTime | undefined;
   readonly events: PodEvents;
-  /** A pod that was admitted turns out not to fit: it has to end. */
+  /** A pod that was admitted turns out not to fit and has to terminate. */
   readonly onRejected: (uid: PodUid, verdict: PodVerdict) => void;
-  /** Nothing of the pod is left on the node but what shows how it ended. */
+  /** Volumes and cgroup of the pod are removed; dead containers and logs are kept. */
   readonly onReleased: (uid: PodUid) => void;
 }
 
 interface SyncVolumes {
   register(pod: Pod): void;
-  /** A line for each volume that is not there. */
+  /** A line for each volume that is not mounted. */
   waiting(uid: PodUid): string[];
-  /** Until the function that it returns is called. */
+  /** Returns a function that unsubscribes. */
   onChange(listener: (uid: PodUid) => void): () => void;
   waitFor(pod: Pod, signal: AbortSignal): Promise<void>;
   release(uid: PodUid, signal: AbortSignal): Promise<void>;
@@ -46,10 +46,10 @@ interface SyncVolumes {
   isRefusal(error: unknown): boolean;
 }
 
-/** What workers do for their pods: admission, what has to be there before containers start, the runtime, and the clean-up. */
+/** Syncs pods: admission, prerequisites of containers, the runtime, and the cleanup. */
 export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
   const { runtime, probes, objects, volumes, events } = o;
-  /** Pods on the host's network run without any other. */
+  /** Pods on the host network do not need the pod network. */
   const requireNetwork = (pod: Pod, report: SyncReport) => {
     const network = o.networkHealth();
     if (network.ok || pod.spec.hostNetwork) return;
@@ -63,7 +63,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     events.warning(pod, reason, message);
     o.onRejected(pod.metadata.uid, { phase: "Failed", reason, message: `Pod was rejected: ${message}` });
   };
-  /** Reports which volume is waited for, as long as one is. */
+  /** Reports the first volume that the pod waits for. */
   const waitForVolumes = async (pod: Pod, report: SyncReport, signal: AbortSignal) => {
     const { uid } = pod.metadata;
     volumes.register(pod);

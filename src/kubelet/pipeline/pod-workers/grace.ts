@@ -1,18 +1,20 @@
 import type { Pod } from "../../../lib/model/pod.ts";
 
-const shortestSeconds = 1;
-const usualSeconds = 30;
+const minSeconds = 1;
+const defaultSeconds = 30;
 
 /**
- * How long a pod that is to end is given for it: the least that anyone asked for, else what its spec says. Undefined for
- * what nobody knows the spec of, and nobody asked: then its containers say.
+ * The grace period of a pod that terminates: the shortest that was requested, else that of its spec. Undefined if there is neither a spec
+ * nor a request: then that of its containers counts.
  */
-export function graceOf(
+export function effectiveGraceSeconds(
   pod: Pod | undefined,
   current: number | undefined,
-  asked: number | undefined,
+  requested: number | undefined,
 ): number | undefined {
-  const wishes = [current, pod?.metadata.deletionGracePeriodSeconds, asked].filter((s) => s !== undefined);
-  if (wishes.length > 0) return Math.max(shortestSeconds, Math.min(...wishes));
-  return pod && Math.max(shortestSeconds, pod.spec.terminationGracePeriodSeconds ?? usualSeconds);
+  const requests = [current, pod?.metadata.deletionGracePeriodSeconds, requested].filter(
+    (s) => s !== undefined,
+  );
+  if (requests.length > 0) return Math.max(minSeconds, Math.min(...requests));
+  return pod && Math.max(minSeconds, pod.spec.terminationGracePeriodSeconds ?? defaultSeconds);
 }

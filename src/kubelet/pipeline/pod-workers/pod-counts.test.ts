@@ -30,7 +30,7 @@ function counts(pods: Partial<CountedPods>) {
   return (name: string) => metricValues(metrics, `kubelet_${name}`);
 }
 
-it("desired and active pods are counted apart, by whether they are static; http is as static as file", async () => {
+it("desired and active pods are counted by whether they are static; pods from http are static too", async () => {
   const pods = [pod("1"), pod("2", "http"), pod("3", "api")];
   const values = counts({
     desired: () => pods,
@@ -42,7 +42,7 @@ it("desired and active pods are counted apart, by whether they are static; http 
   assert.deepEqual(await values("mirror_pods"), { "": 1 });
 });
 
-it("ephemeral containers of desired pods are counted, as long as they are desired", async () => {
+it("ephemeral containers of desired pods are counted", async () => {
   const pods = [pod("1", "api", 2), pod("2", "api", 1), pod("3")];
   const values = counts({ desired: () => pods });
   assert.deepEqual(await values("managed_ephemeral_containers"), { "": 3 });
@@ -50,18 +50,18 @@ it("ephemeral containers of desired pods are counted, as long as they are desire
   assert.deepEqual(await values("managed_ephemeral_containers"), { "": 1 });
 });
 
-it("pods at work are counted by their life, by who wants them and by where they are from", async () => {
-  const wanted = [pod("1"), pod("2", "api"), pod("3", "api")];
+it("pods with a worker are counted by lifecycle, by whether they are desired and by whether they are static", async () => {
+  const desired = [pod("1"), pod("2", "api"), pod("3", "api")];
   let workers = [
-    worker("1", "syncing", wanted[0]),
-    worker("2", "syncing", wanted[1]),
-    worker("3", "terminated", wanted[2]),
+    worker("1", "syncing", desired[0]),
+    worker("2", "syncing", desired[1]),
+    worker("3", "terminated", desired[2]),
     worker("4", "terminating", pod("4")),
     worker("5", "terminating", pod("5", "api")),
     worker("6", "terminating"),
     worker("7", "terminating"),
   ];
-  const values = counts({ desired: () => wanted, workers: () => workers });
+  const values = counts({ desired: () => desired, workers: () => workers });
   assert.deepEqual(await values("working_pods"), {
     "lifecycle=sync,config=desired,static=true": 1,
     "lifecycle=sync,config=desired,static=": 1,
@@ -71,5 +71,5 @@ it("pods at work are counted by their life, by who wants them and by where they 
     "lifecycle=terminating,config=runtime_only,static=unknown": 2,
   });
   workers = [];
-  assert.deepEqual(await values("working_pods"), {}, "each look counts anew");
+  assert.deepEqual(await values("working_pods"), {}, "each scrape counts again");
 });

@@ -3,9 +3,9 @@ import { isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
 import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 
 export interface CountedPods {
-  /** What the sources want. */
+  /** The pods of all sources. */
   desired(): readonly Pod[];
-  /** Those of them that count when another pod asks to be let in. */
+  /** Those of them that count for the admission of another pod. */
   active(): readonly Pod[];
   mirrors(): readonly Pod[];
   workers(): Iterable<CountedWorker>;
@@ -23,7 +23,7 @@ const lifecycles: Record<WorkerPhase, string> = {
   terminated: "terminated",
 };
 
-/** Who knows of a pod, and where it is from. What only the runtime knows of may be from anywhere. */
+/** Which components know a pod, and whether it is static. That is unknown for a pod that only the runtime has. */
 const kinds = [
   { config: "desired", static: "true" },
   { config: "desired", static: "" },
@@ -32,7 +32,7 @@ const kinds = [
   { config: "runtime_only", static: "unknown" },
 ] as const;
 
-/** How many pods there are, under the names that dashboards know; counted when somebody asks. */
+/** Numbers of pods, with upstream's metric names, counted at each scrape. */
 export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
   metrics.gauge({
     name: "kubelet_desired_pods",
@@ -42,13 +42,13 @@ export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
   });
   metrics.gauge({
     name: "kubelet_active_pods",
-    help: "Pods that count when another one asks to be let in; static is true if they are not from the API",
+    help: "Pods that count for the admission of another pod; static is true if they are not from the API",
     labels: ["static"],
     collect: (gauge) => setByStatic(gauge, pods.active()),
   });
   metrics.gauge({
     name: "kubelet_mirror_pods",
-    help: "Pods that stand in the API for static pods of this node",
+    help: "Mirror pods of the static pods of this node",
     collect: (gauge) => gauge.set(pods.mirrors().length),
   });
   metrics.gauge({
@@ -59,7 +59,7 @@ export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
   });
   metrics.gauge({
     name: "kubelet_working_pods",
-    help: "Pods that are being worked on: where in their life they are, whether they are desired, no longer (orphan), or known to the runtime alone, and whether they are static",
+    help: "Pods with a pod worker, by lifecycle phase, by whether they are desired, no longer desired (orphan) or only in the runtime, and by whether they are static",
     labels: ["lifecycle", "config", "static"],
     collect(gauge) {
       for (const kind of kinds)

@@ -4,9 +4,9 @@ import type { SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { SyncKind } from "./worker-metrics.ts";
 
-/** What a worker needs done; pod-runtime does it. */
+/** What a worker does with its pod; the counterpart of upstream's podSyncer. */
 export interface PodSyncer {
-  /** The kind says why: the pod is new, has changed, or is looked at again. */
+  /** `kind`: the pod is new, has changed, or is synced again. */
   sync(pod: Pod, report: SyncReport, signal: AbortSignal, kind?: SyncKind): Promise<SyncResult>;
   stop(
     uid: PodUid,
@@ -15,11 +15,11 @@ export interface PodSyncer {
   ): Promise<void>;
   release(uid: PodUid, signal: AbortSignal): Promise<void>;
   remove(id: PodId, signal: AbortSignal): Promise<void>;
-  /** True if the pod has run to its end, well or badly. */
+  /** True if the pod has succeeded or failed. */
   hasEnded(pod: Pod): boolean;
-  /** Asked once, before a pod begins: why this node will not run it, or undefined if it will. */
+  /** Called once, before a pod starts: why this node will not run it, or undefined if it will. */
   admit?(pod: Pod): PodVerdict | undefined;
-  /** Since when the pod is active and how long it may be, if that is limited and known. */
+  /** Since when the pod is active and for how long it may be, if that is limited and known. */
   deadlineOf?(pod: Pod): ActiveDeadline | undefined;
 }
 
@@ -29,15 +29,15 @@ export interface ActiveDeadline {
 }
 
 export interface TerminateOptions {
-  /** Nobody wants the pod any more: when it has ended, all of it is removed. */
+  /** The pod is no longer desired: when it has terminated, all of it is removed. */
   removed: boolean;
-  /** May only shorten what was said before. */
+  /** May only shorten the current grace period. */
   graceSeconds?: number;
-  /** Why the pod has failed, if that is why it ends. The first one counts. */
+  /** Why the pod has failed, if that is why it terminates. The first one counts. */
   verdict?: PodVerdict;
 }
 
-/** What becomes of a pod that was active longer than its activeDeadlineSeconds. */
+/** The verdict on a pod that was active longer than its activeDeadlineSeconds. */
 export const deadlineExceeded: PodVerdict = {
   phase: "Failed",
   reason: "DeadlineExceeded",

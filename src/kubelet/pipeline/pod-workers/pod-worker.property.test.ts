@@ -7,20 +7,20 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorker } from "./pod-worker.ts";
 
-/** What a worker did, and when. */
-function begin(clock: FakeClock, work: Partial<PodSyncer>) {
+/** A worker that records what it does, and when. */
+function startWorker(clock: FakeClock, syncer: Partial<PodSyncer>) {
   const seen: string[] = [];
   const note = (what: string) => void seen.push(`${clock.elapsedMs} ${what}`);
   const worker = new PodWorker({
     id: { uid: testUid, name: "p", namespace: "default" },
     pod: aPod(),
-    work: {
+    syncer: {
       sync: async () => ({}),
       stop: async () => note("stop"),
       release: async () => note("release"),
       remove: async () => note("remove"),
       hasEnded: () => false,
-      ...work,
+      ...syncer,
     },
     clock,
     logger: silentLogger,
@@ -35,18 +35,18 @@ function begin(clock: FakeClock, work: Partial<PodSyncer>) {
   return { worker, seen, note };
 }
 
-unmovedByLeaps("the passes of a pod worker", 400_000, async (clock) => {
-  let passes = 0;
-  const { worker, seen, note } = begin(clock, {
+unmovedByLeaps("the syncs of a pod worker", 400_000, async (clock) => {
+  let syncs = 0;
+  const { worker, seen, note } = startWorker(clock, {
     sync: async () => {
       note("sync");
-      passes++;
-      if (passes < 6) throw new Error("broken");
-      // Decided a while before the pass ends.
+      syncs++;
+      if (syncs < 6) throw new Error("broken");
+      // Computed some time before the sync finishes.
       const at = msFromNow(clock, 45_000);
-      if (passes > 7) return {};
+      if (syncs > 7) return {};
       await sleep(clock, 25_000);
-      if (passes === 6) return { wakeAt: at };
+      if (syncs === 6) return { wakeAt: at };
       throw new KubeletError("ImagePullBackOff", "later", { retryAt: at });
     },
   });
@@ -58,11 +58,11 @@ unmovedByLeaps("the passes of a pod worker", 400_000, async (clock) => {
 
 for (const isKnownAtOnce of [true, false])
   unmovedByLeaps(
-    `the active deadline of a pod that is ${isKnownAtOnce ? "known at once" : "known after its first pass"}`,
+    `the active deadline of a pod that is ${isKnownAtOnce ? "known at once" : "known after its first sync"}`,
     200_000,
     async (clock) => {
       let since = isKnownAtOnce ? clock.wall() : undefined;
-      const { seen } = begin(clock, {
+      const { seen } = startWorker(clock, {
         sync: async () => {
           await sleep(clock, 3000);
           since ??= clock.wall();

@@ -13,7 +13,7 @@ import { PodWorker } from "./pod-worker.ts";
 
 type Sync = PodSyncer["sync"];
 
-function setUp(work: Partial<PodSyncer> = {}, pod: Pod = aPod()) {
+function setUp(syncer: Partial<PodSyncer> = {}, pod: Pod = aPod()) {
   const clock = new FakeClock();
   const calls: string[] = [];
   const phases: string[] = [];
@@ -21,13 +21,13 @@ function setUp(work: Partial<PodSyncer> = {}, pod: Pod = aPod()) {
   const worker = new PodWorker({
     id: { uid: testUid, name: "p", namespace: "default" },
     pod,
-    work: {
+    syncer: {
       sync: async () => ({}),
-      stop: async (_uid, _pod, o) => void calls.push(`stop ${o.graceSeconds ?? "as the pod says"}`),
+      stop: async (_uid, _pod, o) => void calls.push(`stop ${o.graceSeconds ?? "default"}`),
       release: async () => void calls.push("release"),
       remove: async () => void calls.push("remove"),
       hasEnded: () => false,
-      ...work,
+      ...syncer,
     },
     clock,
     logger: silentLogger,
@@ -41,14 +41,14 @@ function setUp(work: Partial<PodSyncer> = {}, pod: Pod = aPod()) {
   return { clock, worker, calls, phases, changes: () => changes };
 }
 
-/** A sync that lasts until it is told to end, and cannot be cancelled: like a start in the runtime. */
+/** A sync that lasts until the test ends it, and cannot be canceled: like a start in the runtime. */
 function longSync() {
   const end = Promise.withResolvers<{ wakeAt?: MonotonicTime }>();
   const sync: Sync = () => end.promise;
   return { sync, end };
 }
 
-for (const how of ["ends well", "fails"] as const)
+for (const how of ["succeeds", "fails"] as const)
   test(`a worker that is abandoned during a sync that ${how} leaves no timer behind`, async () => {
     const { sync, end } = longSync();
     const { worker, clock } = setUp({ sync });
@@ -57,10 +57,10 @@ for (const how of ["ends well", "fails"] as const)
     if (how === "fails") end.reject(new Error("broken"));
     else end.resolve({});
     await worker.done;
-    assert.equal(clock.pending, 0, "an agent could not end before it");
+    assert.equal(clock.pending, 0, "it would delay the exit of the agent");
   });
 
-test("a pod that ended during a pass ended by itself, also if its deletion is requested before the pass is over", async () => {
+test("a pod that terminated during a sync ended by itself, even if its deletion is requested before the sync finishes", async () => {
   for (const ended of [true, false]) {
     const { sync, end } = longSync();
     let isFinal = false;
@@ -74,7 +74,7 @@ test("a pod that ended during a pass ended by itself, also if its deletion is re
   }
 });
 
-test("an unmount that hangs does not keep a worker that is abandoned", async () => {
+test("an unmount that hangs does not block an abandoned worker", async () => {
   let hangs = false;
   const { worker, clock } = setUp({
     release: (_uid, signal) =>
@@ -92,7 +92,7 @@ test("an unmount that hangs does not keep a worker that is abandoned", async () 
   assert.equal(clock.pending, 0);
 });
 
-test("a pod is looked at again when the sync said, or after a while", async () => {
+test("a pod is synced again when the last sync specified, or periodically", async () => {
   let syncs = 0;
   const { clock } = setUp({
     sync: async () => (++syncs === 2 ? { wakeAt: msFromNow(clock, 5000) } : {}),
@@ -106,7 +106,7 @@ test("a pod is looked at again when the sync said, or after a while", async () =
   assert.equal(syncs, 3);
 });
 
-test("an error that knows when to try again is believed", async () => {
+test("an error may specify the time of the retry", async () => {
   let syncs = 0;
   const { clock, worker } = setUp({
     sync: async () => {
@@ -124,7 +124,7 @@ test("an error that knows when to try again is believed", async () => {
   assert.equal(worker.blockedOn, undefined);
 });
 
-test("retries wait 500 ms, twice as long each time, and never more than 10 s", async () => {
+test("retries wait 500 ms, doubling up to 10 s", async () => {
   const at: number[] = [];
   const { clock } = setUp({
     sync: async () => {
@@ -137,7 +137,7 @@ test("retries wait 500 ms, twice as long each time, and never more than 10 s", a
   assert.deepEqual(gaps.slice(0, 7), [500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
 });
 
-test("why a container waits is told when it changes, not each time it is looked at", async () => {
+test("a waiting reason is reported when it changes, not with each sync", async () => {
   const { worker, changes } = setUp({
     sync: async (_pod, report) => {
       report.waiting("a", undefined);
@@ -148,21 +148,21 @@ test("why a container waits is told when it changes, not each time it is looked 
   const before = changes();
   worker.poke();
   await settle();
-  assert.equal(changes() - before, 1, "the pass itself");
+  assert.equal(changes() - before, 1, "the sync itself");
 });
 
-test("a pod that has done its work ends, though its sidecars run", async () => {
+test("a pod whose regular containers are done terminates, even if its sidecars run", async () => {
   const { worker, calls } = setUp({ sync: async () => ({ finished: "all containers have ended" }) });
   await settle();
   assert.deepEqual([calls, worker.phase], [["stop 1", "release"], "terminated"]);
 });
 
-test("a pod of which nothing will run again has failed, unless its containers tell how it ended", async () => {
+test("a pod of which nothing will run again has failed, unless its containers have terminated", async () => {
   for (const ended of [false, true]) {
-    let asked = 0;
+    let admissions = 0;
     const { worker } = setUp({
       sync: async () => ({ finished: "its sandbox is gone" }),
-      hasEnded: () => ended && asked++ > 1,
+      hasEnded: () => ended && admissions++ > 1,
     });
     await settle();
     assert.equal(worker.phase, "terminated");
@@ -170,7 +170,7 @@ test("a pod of which nothing will run again has failed, unless its containers te
   }
 });
 
-test("what a slow runtime brings up after the pod has ended is ended too", async () => {
+test("containers that a slow runtime starts after the termination are stopped too", async () => {
   const { worker, calls } = setUp({ hasEnded: () => true });
   await settle();
   assert.deepEqual(calls.splice(0), ["stop 1", "release"]);
@@ -184,7 +184,7 @@ test("what a slow runtime brings up after the pod has ended is ended too", async
   assert.deepEqual(calls, ["remove", "finished"]);
 });
 
-/** Stops that end when they are aborted. */
+/** Stops that last until they are aborted. */
 function longStops() {
   const graces: (number | undefined)[] = [];
   const stop: PodSyncer["stop"] = (_uid, _pod, { graceSeconds, signal }) => {
@@ -197,26 +197,26 @@ function longStops() {
 const deletion = (deletionGracePeriodSeconds: number, deletionTimestamp = "2026-01-01T00:00:00Z") =>
   aPod({ terminationGracePeriodSeconds: 30 }, { deletionGracePeriodSeconds, deletionTimestamp });
 
-for (const { rule, wishes, graces } of [
-  { rule: "nobody says how long: the pod does", wishes: [undefined], graces: [30] },
-  { rule: "shorter overrides, longer does not", wishes: [20, 60, 5], graces: [20, 5] },
-  { rule: "the first wish may be longer than the pod's own", wishes: [60, 40], graces: [60, 40] },
-  { rule: "a later wish is never longer than the pod's own", wishes: [undefined, 60], graces: [30] },
-  { rule: "0 is as good as 1, and after that nothing is shorter", wishes: [10, 0, 1], graces: [10, 1] },
-  { rule: "the same again does not begin anew", wishes: [10, 10, undefined], graces: [10] },
+for (const { rule, requests, graces } of [
+  { rule: "without a request: that of the pod", requests: [undefined], graces: [30] },
+  { rule: "shorter overrides, longer does not", requests: [20, 60, 5], graces: [20, 5] },
+  { rule: "the first request may be longer than that of the pod", requests: [60, 40], graces: [60, 40] },
+  { rule: "a later request is never longer than that of the pod", requests: [undefined, 60], graces: [30] },
+  { rule: "0 is treated as 1, and nothing is shorter", requests: [10, 0, 1], graces: [10, 1] },
+  { rule: "the same again does not restart the stop", requests: [10, 10, undefined], graces: [10] },
 ])
   test(`grace period: ${rule}`, async () => {
     const long = longStops();
     const { worker } = setUp({ stop: long.stop }, aPod({ terminationGracePeriodSeconds: 30 }));
     await settle();
-    for (const graceSeconds of wishes) {
+    for (const graceSeconds of requests) {
       worker.terminate({ removed: false, graceSeconds });
       await settle();
     }
     assert.deepEqual(long.graces, graces);
   });
 
-test("a pod that is removed while it is being stopped is not stopped from the beginning", async () => {
+test("the removal of a pod that is being stopped does not restart the stop", async () => {
   const long = longStops();
   const { worker } = setUp({ stop: long.stop });
   await settle();
@@ -227,7 +227,7 @@ test("a pod that is removed while it is being stopped is not stopped from the be
   assert.deepEqual(long.graces, [10]);
 });
 
-test("an update that says the pod is being deleted ends it with that grace period, and a shorter one overrides", async () => {
+test("an update with a deletion timestamp terminates the pod with its grace period, and a shorter one overrides", async () => {
   const long = longStops();
   const { worker } = setUp({ stop: long.stop });
   await settle();
@@ -240,7 +240,7 @@ test("an update that says the pod is being deleted ends it with that grace perio
   assert.equal(worker.removed, false);
 });
 
-test("a pod that is already being deleted when it is first heard of is ended, not started", async () => {
+test("a pod that is already being deleted when first seen is terminated, not started", async () => {
   let syncs = 0;
   const { worker, calls } = setUp(
     {
@@ -248,7 +248,7 @@ test("a pod that is already being deleted when it is first heard of is ended, no
         syncs++;
         return {};
       },
-      admit: () => assert.fail("nobody asks whether it may run"),
+      admit: () => assert.fail("it is not admitted"),
     },
     deletion(7),
   );
@@ -256,7 +256,7 @@ test("a pod that is already being deleted when it is first heard of is ended, no
   assert.deepEqual([syncs, calls, worker.phase], [0, ["stop 7", "release"], "terminated"]);
 });
 
-test("once a pod is to end, nothing but a shorter grace period changes it", async () => {
+test("a terminating pod ignores updates other than a shorter grace period", async () => {
   const { worker } = setUp({ stop: longStops().stop });
   await settle();
   worker.terminate({ removed: false });
@@ -266,7 +266,7 @@ test("once a pod is to end, nothing but a shorter grace period changes it", asyn
   assert.equal(worker.pod, before);
 });
 
-test("tells when a pod begins to end and when it has ended", async () => {
+test("reports when a pod is terminating and terminated", async () => {
   const { worker, phases } = setUp();
   await settle();
   assert.deepEqual(phases, []);
@@ -279,7 +279,7 @@ test("tells when a pod begins to end and when it has ended", async () => {
 const evicted: PodVerdict = { phase: "Failed", reason: "Evicted", message: "no room" };
 const refused: PodVerdict = { phase: "Failed", reason: "OutOfcpu", message: "no cpu" };
 
-test("a pod that somebody passed a verdict on ends, keeps the first one, and stays until it is removed", async () => {
+test("a pod with a verdict terminates, keeps the first verdict, and stays until it is removed", async () => {
   const { worker, calls } = setUp();
   await settle();
   worker.terminate({ removed: false, graceSeconds: 4, verdict: evicted });
@@ -294,7 +294,7 @@ test("a pod that somebody passed a verdict on ends, keeps the first one, and sta
   assert.deepEqual(calls, ["remove", "finished"]);
 });
 
-test("a pod that has come to its own end is not judged any more", async () => {
+test("a pod that has terminated by itself gets no verdict", async () => {
   let ended = false;
   const { worker } = setUp({ hasEnded: () => ended });
   await settle();
@@ -304,12 +304,12 @@ test("a pod that has come to its own end is not judged any more", async () => {
   assert.deepEqual([worker.verdict, worker.phase], [undefined, "terminated"]);
 });
 
-test("a pod that is refused is never synced; what the runtime has of it is stopped", async () => {
-  let asked = 0;
+test("a refused pod is never synced; its containers in the runtime are stopped", async () => {
+  let admissions = 0;
   const { worker, calls } = setUp({
     sync: async () => assert.fail("it was refused"),
     admit: () => {
-      asked++;
+      admissions++;
       return refused;
     },
   });
@@ -317,26 +317,29 @@ test("a pod that is refused is never synced; what the runtime has of it is stopp
   worker.update(aPod());
   await settle();
   assert.deepEqual(calls, ["stop 1", "release"]);
-  assert.deepEqual([worker.verdict, worker.refused, worker.phase, asked], [refused, true, "terminated", 1]);
+  assert.deepEqual(
+    [worker.verdict, worker.refused, worker.phase, admissions],
+    [refused, true, "terminated", 1],
+  );
 });
 
-test("whether a pod may run is asked once, before it begins, and not if it has ended long ago", async () => {
-  let asked = 0;
+test("a pod is admitted once, before it starts, and not if it has already terminated", async () => {
+  let admissions = 0;
   const admit = () => {
-    asked++;
+    admissions++;
     return undefined;
   };
   const { worker } = setUp({ admit });
   await settle();
   worker.poke();
   await settle();
-  assert.equal(asked, 1);
+  assert.equal(admissions, 1);
   setUp({ admit, hasEnded: () => true });
   await settle();
-  assert.equal(asked, 1);
+  assert.equal(admissions, 1);
 });
 
-/** The deadline of the pod is its activeDeadlineSeconds after the beginning of time. */
+/** The deadline of the pod is its activeDeadlineSeconds after the start of the fake clock. */
 function withDeadline(more: Partial<PodSyncer> = {}, activeDeadlineSeconds?: number) {
   const deadlineOf = ({ spec }: Pod) =>
     spec.activeDeadlineSeconds === undefined
@@ -345,7 +348,7 @@ function withDeadline(more: Partial<PodSyncer> = {}, activeDeadlineSeconds?: num
   return setUp({ deadlineOf, ...more }, aPod({ activeDeadlineSeconds }));
 }
 
-test("a pod whose time is up ends as failed, no matter what else would wake it", async () => {
+test("a pod fails when its active deadline has passed", async () => {
   const { worker, clock, calls } = withDeadline({}, 5);
   await clock.advance(4999);
   assert.equal(worker.phase, "syncing");
@@ -359,14 +362,14 @@ test("a pod whose time is up ends as failed, no matter what else would wake it",
   assert.equal(clock.pending, 0);
 });
 
-test("a worker that is abandoned leaves no timer for a deadline behind", async () => {
+test("an abandoned worker leaves no deadline timer behind", async () => {
   const { worker, clock } = withDeadline({}, 5);
   await settle();
   worker.abandon();
   assert.equal(clock.pending, 0);
 });
 
-test("a deadline cuts off a pass that is under way", async () => {
+test("the deadline aborts a running sync", async () => {
   const { worker, clock } = withDeadline(
     {
       sync: (_pod, _report, signal) =>
@@ -378,16 +381,16 @@ test("a deadline cuts off a pass that is under way", async () => {
   assert.deepEqual([worker.phase, worker.verdict?.reason], ["terminated", "DeadlineExceeded"]);
 });
 
-test("a deadline that was over before the agent came ends the pod at once, without a sync", async () => {
-  const { worker } = withDeadline({ sync: async () => assert.fail("its time was up") }, -1);
+test("a deadline that passed before the agent started terminates the pod without a sync", async () => {
+  const { worker } = withDeadline({ sync: async () => assert.fail("its deadline had passed") }, -1);
   await settle();
   assert.deepEqual([worker.phase, worker.verdict?.reason], ["terminated", "DeadlineExceeded"]);
 });
 
 for (const { rule, from, to, endsAt } of [
   { rule: "added", from: undefined, to: 7, endsAt: 7000 },
-  { rule: "made shorter", from: 20, to: 7, endsAt: 7000 },
-  { rule: "made shorter than what has passed", from: 20, to: 2, endsAt: 3000 },
+  { rule: "shortened", from: 20, to: 7, endsAt: 7000 },
+  { rule: "shortened below the elapsed time", from: 20, to: 2, endsAt: 3000 },
 ])
   test(`a deadline may be ${rule}`, async () => {
     const { worker, clock } = withDeadline({}, from);
@@ -402,7 +405,7 @@ for (const { rule, from, to, endsAt } of [
     assert.equal(worker.verdict?.reason, "DeadlineExceeded");
   });
 
-test("a deadline that is not yet known when the pod begins counts as soon as it is", async () => {
+test("a deadline that is not known when the pod starts counts as soon as it is", async () => {
   let since: WallTime | undefined;
   const { worker, clock } = setUp({
     sync: async () => {
@@ -417,7 +420,7 @@ test("a deadline that is not yet known when the pod begins counts as soon as it 
   assert.equal(worker.phase, "terminated");
 });
 
-test("what happens during a pass is looked at right after it, also if the pass failed", async () => {
+test("a change during a sync is handled right after it, even if the sync failed", async () => {
   for (const how of ["resolve", "reject"] as const) {
     let syncs = 0;
     const first = Promise.withResolvers<{ wakeAt?: MonotonicTime }>();
@@ -431,7 +434,7 @@ test("what happens during a pass is looked at right after it, also if the pass f
   }
 });
 
-test("news does not wait for the retry of a pass that failed", async () => {
+test("a change does not wait for the retry of a failed sync", async () => {
   let syncs = 0;
   const { worker } = setUp({
     sync: async () => {
@@ -447,16 +450,16 @@ test("news does not wait for the retry of a pass that failed", async () => {
   assert.equal(syncs, 2);
 });
 
-test("a failure that reads differently each time is not tried again by the echo of its own status", async () => {
+test("a failure whose message changes is not retried because of its own status update", async () => {
   let syncs = 0;
   const { worker, clock } = setUp({
     sync: async () => {
-      throw new Error(`container ${++syncs} cannot be made`);
+      throw new Error(`container ${++syncs} cannot be created`);
     },
   });
   await settle();
-  for (let echo = 0; echo < 5; echo++) {
-    worker.update(aPod({}, { labels: { echo: String(echo) } }), "status");
+  for (let update = 0; update < 5; update++) {
+    worker.update(aPod({}, { labels: { update: String(update) } }), "status");
     await settle();
   }
   assert.equal(syncs, 1);
@@ -467,7 +470,7 @@ test("a failure that reads differently each time is not tried again by the echo 
   assert.equal(syncs, 3);
 });
 
-test("a status that others have changed is looked at at once in a pod that fares well", async () => {
+test("a status that others changed is handled without delay if the last sync succeeded", async () => {
   let syncs = 0;
   const { worker } = setUp({
     sync: async () => {
@@ -481,7 +484,7 @@ test("a status that others have changed is looked at at once in a pod that fares
   assert.equal(syncs, 2);
 });
 
-test("a pass that is cut off is no failure to be told of", async () => {
+test("an aborted sync is not reported as a failure", async () => {
   const { worker } = setUp({
     stop: async (_uid, _pod, { graceSeconds, signal }) => {
       if (graceSeconds === 1) return;

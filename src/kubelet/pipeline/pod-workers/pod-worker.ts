@@ -7,45 +7,45 @@ import type { Step } from "../../../lib/model/pod-step.ts";
 import type { Waiting } from "../../../lib/model/pod-sync.ts";
 import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { PodSyncStatus, WorkerPhase } from "../../state/pod-sync-status.ts";
-import { graceOf } from "./grace.ts";
+import { effectiveGraceSeconds } from "./grace.ts";
 import { deadlineExceeded, type PodSyncer, type TerminateOptions } from "./pod-syncer.ts";
 import type { StepHistory } from "./step-history.ts";
 import { SyncTimer } from "./sync-timer.ts";
 import type { SyncKind, WorkerMetrics } from "./worker-metrics.ts";
 import { WorkerReport } from "./worker-report.ts";
 
-/** Where a pod is in its life, with what matters there. */
+/** The lifecycle phase of a pod, with its state. */
 type Life =
-  | { phase: "syncing"; begun: boolean }
+  | { phase: "syncing"; started: boolean }
   | { phase: "terminating"; graceSeconds: number | undefined }
   | { phase: "terminated"; graceSeconds: number | undefined; released: boolean };
 
 export interface PodWorkerOptions {
   id: PodId;
-  /** Undefined for what the runtime has and nobody wants: it can only be ended. */
+  /** Undefined for an orphan, which can only be terminated. */
   pod: Pod | undefined;
-  work: PodSyncer;
+  syncer: PodSyncer;
   clock: Clock;
   logger: Logger;
-  /** How often a pod is looked at when nothing asks for it. */
+  /** How often a pod is synced without a request. */
   syncEveryMs: () => number;
-  /** Undefined if the pod may start, else what it has to wait for. */
+  /** Undefined if the pod may start, else what it waits for. */
   mayStart: () => string | undefined;
-  /** True if the pod begins again when this worker has finished: its dead containers are then left for it to go on from. */
-  beginsAgain?: () => boolean;
+  /** True if the pod starts again when this worker has finished: its dead containers are kept, and restart counts continue from them. */
+  startsAgain?: () => boolean;
   onChange: () => void;
   onPhase: (phase: WorkerPhase) => void;
   onVerdict?: (verdict: PodVerdict) => void;
   onFinished: () => void;
-  metrics?: Pick<WorkerMetrics, "began" | "refused" | "passed">;
+  metrics?: Pick<WorkerMetrics, "started" | "refused" | "synced">;
 }
 
-const firstRetryMs = 500;
-const longestRetryMs = 10_000;
+const initialRetryMs = 500;
+const maxRetryMs = 10_000;
 
 /**
- * The life of one pod: syncing, then terminating, then terminated, never back. Its work is serial; a wish that arrives
- * during a pass is served by the next one, and a wish to end, or to end sooner, cancels the pass.
+ * The lifecycle of one pod: syncing, then terminating, then terminated, never back. Its syncs are serial; a change that arrives during a
+ * sync is handled by the next one, and a request to terminate, or to terminate sooner, aborts the sync.
  */
 export class PodWorker implements PodSyncStatus {
   readonly id: PodId;
@@ -54,13 +54,13 @@ export class PodWorker implements PodSyncStatus {
   #life: Life;
   #verdict: PodVerdict | undefined;
   #refused = false;
-  /** Why nothing of the pod will run again, if its containers alone do not tell. */
-  #finishedFor: string | undefined;
+  /** Why nothing of the pod will run again, if its containers do not show it. */
+  #finishedReason: string | undefined;
   #removed = false;
   #endedByItself = false;
   #finished = false;
   readonly #report: WorkerReport;
-  #pass: AbortController | undefined;
+  #syncAbort: AbortController | undefined;
   readonly #timer: SyncTimer;
   #dirty = false;
   #specChanged = false;
@@ -81,11 +81,11 @@ export class PodWorker implements PodSyncStatus {
     this.#timer = new SyncTimer(options.clock, options.metrics);
     this.id = options.id;
     this.#pod = pod;
-    // A pod that is already being deleted when it is first heard of never begins.
+    // A pod that is already being deleted when it is first seen is never started.
     this.#life =
       pod && pod.metadata.deletionTimestamp === undefined
-        ? { phase: "syncing", begun: false }
-        : { phase: "terminating", graceSeconds: graceOf(pod, undefined, undefined) };
+        ? { phase: "syncing", started: false }
+        : { phase: "terminating", graceSeconds: effectiveGraceSeconds(pod, undefined, undefined) };
     this.#removed = !pod;
     this.#loop = Promise.resolve();
   }
@@ -98,24 +98,24 @@ export class PodWorker implements PodSyncStatus {
     return this.#pod;
   }
 
-  /** Why the pod has failed, if somebody decided so. */
+  /** Why the pod has failed, if that was decided here. */
   get verdict(): PodVerdict | undefined {
     return this.#verdict;
   }
 
-  /** True if the verdict is that the pod may not run here: nothing was ever done for it by this agent. */
+  /** True if the pod was not admitted: this agent never synced it. */
   get refused(): boolean {
     return this.#refused;
   }
 
-  /** True if the pod ended before anybody asked for it. */
+  /** True if the pod terminated before it was requested. */
   get endedByItself(): boolean {
     return this.#endedByItself;
   }
 
   /** True once the pod may have something in the runtime. */
-  get begun(): boolean {
-    return this.#life.phase !== "syncing" || this.#life.begun;
+  get started(): boolean {
+    return this.#life.phase !== "syncing" || this.#life.started;
   }
 
   get removed(): boolean {
@@ -126,7 +126,7 @@ export class PodWorker implements PodSyncStatus {
     return this.#report.current;
   }
 
-  /** What it waited for before, and waits for now. */
+  /** The steps that the pod waited for, and waits for now. */
   get history(): StepHistory {
     return this.#report.history;
   }
@@ -139,12 +139,12 @@ export class PodWorker implements PodSyncStatus {
     return this.#loop;
   }
 
-  /** Not to be started yet: says why. */
+  /** Reports why the worker is not started yet. */
   hold(reason: string): void {
     this.#report.blockedOn(reason, { kind: "admission" });
   }
 
-  /** Whether the pod is ready by its status, and what keeps it from it if that is nothing that its worker does. */
+  /** Whether the pod is ready by its status, and why not if its worker can do nothing about it. */
   readiness(isReady: boolean, why: Step | undefined): void {
     if (this.#life.phase === "syncing") this.#report.readiness(isReady, why);
   }
@@ -155,54 +155,57 @@ export class PodWorker implements PodSyncStatus {
   }
 
   /**
-   * The pod's spec or status has changed. Once it is to end, only a shorter grace period is news. A pass that failed waits for its
-   * time if it is only the status: that is mostly an echo of what this agent has written of the failure.
+   * The pod's spec or status has changed. Once the pod terminates, only a shorter grace period counts. A failed sync still waits for its
+   * retry if only the status changed: mostly this agent has written it because of the failure.
    */
-  update(pod: Pod, news: "spec" | "status" = "spec"): void {
+  update(pod: Pod, changed: "spec" | "status" = "spec"): void {
     const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
     if (this.#life.phase === "syncing") {
       this.#pod = pod;
       this.#specChanged = true;
-      if (this.#life.begun) this.#watchDeadline();
-      if (news === "spec" || this.#failures === 0 || this.#pass) this.poke();
-      // The status is made of the spec, too.
+      if (this.#life.started) this.#watchDeadline();
+      if (changed === "spec" || this.#failures === 0 || this.#syncAbort) this.poke();
+      // The status depends on the spec too.
       this.#o.onChange();
     }
     if (deletionTimestamp !== undefined)
       this.terminate({ removed: false, graceSeconds: deletionGracePeriodSeconds });
   }
 
-  /** Something about the pod may have changed: look at it. A retry that waits for its time does not hold this up. */
+  /** Something about the pod may have changed: sync it, without waiting for a retry that is due later. */
   poke(): void {
-    this.#timer.asked();
+    this.#timer.request();
     this.#dirty = true;
     this.#wake?.();
   }
 
   terminate({ removed, graceSeconds, verdict }: TerminateOptions): void {
-    this.#judge(verdict);
+    this.#setVerdict(verdict);
     const newlyRemoved = removed && !this.#removed;
     this.#removed ||= removed;
     const life = this.#life;
     switch (life.phase) {
       case "syncing":
-        // It may have ended in a pass that goes on.
-        if (this.#pod && this.#o.work.hasEnded(this.#pod)) this.#endedByItself = true;
-        this.#enter({ phase: "terminating", graceSeconds: graceOf(this.#pod, undefined, graceSeconds) });
-        if (this.#pass)
+        // It may have terminated by itself during the current sync.
+        if (this.#pod && this.#o.syncer.hasEnded(this.#pod)) this.#endedByItself = true;
+        this.#enter({
+          phase: "terminating",
+          graceSeconds: effectiveGraceSeconds(this.#pod, undefined, graceSeconds),
+        });
+        if (this.#syncAbort)
           this.#report.blockedOn("waiting for the runtime to finish what was begun", { kind: "stop" });
-        this.#pass?.abort(abortError("the pod is being terminated"));
+        this.#syncAbort?.abort(abortError("the pod is being terminated"));
         break;
       case "terminating": {
-        const grace = graceOf(this.#pod, life.graceSeconds, graceSeconds);
+        const grace = effectiveGraceSeconds(this.#pod, life.graceSeconds, graceSeconds);
         if (grace !== life.graceSeconds) {
           life.graceSeconds = grace;
-          this.#pass?.abort(abortError("the pod is to end sooner"));
+          this.#syncAbort?.abort(abortError("the pod is to end sooner"));
         } else if (!newlyRemoved) return;
         break;
       }
       case "terminated":
-        life.graceSeconds = graceOf(this.#pod, life.graceSeconds, graceSeconds);
+        life.graceSeconds = effectiveGraceSeconds(this.#pod, life.graceSeconds, graceSeconds);
         if (!newlyRemoved) return;
         break;
       default:
@@ -212,51 +215,51 @@ export class PodWorker implements PodSyncStatus {
     this.poke();
   }
 
-  /** Ends the worker, not the pod: the agent goes, the containers stay. */
+  /** Stops the worker, not the pod: the agent exits, the containers stay. */
   abandon(): void {
     this.#stopped = true;
     this.#cancelTimer?.();
     this.#cancelDeadline?.();
-    this.#pass?.abort(abortError("the agent is stopping"));
+    this.#syncAbort?.abort(abortError("the agent is stopping"));
     this.#wake?.();
   }
 
   async #run(): Promise<void> {
     while (!this.#finished && !this.#stopped) {
-      await this.#wanted();
+      await this.#untilRequested();
       if (this.#stopped) return;
       this.#dirty = false;
       this.#cancelTimer?.();
-      const pass = new AbortController();
-      this.#pass = pass;
-      const measured = this.#measured();
+      const abort = new AbortController();
+      this.#syncAbort = abort;
+      const finishMeasure = this.#measure();
       try {
-        await this.#onePass(pass.signal);
+        await this.#syncOnce(abort.signal);
         this.#failures = 0;
         this.#lastError = "";
       } catch (error) {
-        // Who aborts a pass also asks for the next one.
-        if (!pass.signal.aborted) this.#retry(error);
+        // Whatever aborts a sync also requests the next one.
+        if (!abort.signal.aborted) this.#retry(error);
       } finally {
-        this.#pass = undefined;
-        measured();
+        this.#syncAbort = undefined;
+        finishMeasure();
       }
     }
     if (this.#finished) this.#o.onFinished();
   }
 
-  /** Begins to measure a pass; call it when the pass has ended. */
-  #measured(): () => void {
+  /** Starts to measure a sync; call the result when it has finished. */
+  #measure(): () => void {
     const life = this.#life;
     const kind = syncKind(life, this.#specChanged);
     this.#syncKind = kind;
     this.#specChanged = false;
-    const ended = this.#timer.begin();
-    // A pod that has to wait for another was not worked on yet.
-    return () => ended(life.phase === "syncing" && !life.begun ? undefined : kind);
+    const ended = this.#timer.start();
+    // A pod that waits for another was not synced yet.
+    return () => ended(life.phase === "syncing" && !life.started ? undefined : kind);
   }
 
-  #wanted(): Promise<void> {
+  #untilRequested(): Promise<void> {
     if (this.#dirty || this.#stopped) return Promise.resolve();
     return new Promise((resolve) => {
       this.#wake = () => {
@@ -266,7 +269,7 @@ export class PodWorker implements PodSyncStatus {
     });
   }
 
-  async #onePass(signal: AbortSignal): Promise<void> {
+  async #syncOnce(signal: AbortSignal): Promise<void> {
     const life = this.#life;
     switch (life.phase) {
       case "syncing":
@@ -274,8 +277,8 @@ export class PodWorker implements PodSyncStatus {
       case "terminating": {
         await this.#stop(life.graceSeconds, signal);
         const { graceSeconds } = life;
-        if (this.#finishedFor !== undefined)
-          this.#judge({ phase: "Failed", reason: "SandboxLost", message: this.#finishedFor });
+        if (this.#finishedReason !== undefined)
+          this.#setVerdict({ phase: "Failed", reason: "SandboxLost", message: this.#finishedReason });
         this.#enter({ phase: "terminated", graceSeconds, released: false });
         this.poke();
         return;
@@ -288,97 +291,100 @@ export class PodWorker implements PodSyncStatus {
   }
 
   #stop(graceSeconds: number | undefined, signal: AbortSignal): Promise<void> {
-    return this.#o.work.stop(this.id.uid, this.#pod, { graceSeconds, signal, report: this.#report });
+    return this.#o.syncer.stop(this.id.uid, this.#pod, { graceSeconds, signal, report: this.#report });
   }
 
   async #sync(life: Life & { phase: "syncing" }, signal: AbortSignal): Promise<void> {
-    const { work, clock } = this.#o;
+    const { syncer, clock } = this.#o;
     const pod = this.#pod!;
-    if (!life.begun) {
+    if (!life.started) {
       const obstacle = this.#o.mayStart();
       if (obstacle) return this.#report.blockedOn(obstacle, { kind: "admission" });
-      const refusal = work.hasEnded(pod) ? undefined : work.admit?.(pod);
-      life.begun = true;
+      const refusal = syncer.hasEnded(pod) ? undefined : syncer.admit?.(pod);
+      life.started = true;
       if (refusal) {
         this.#refused = true;
         this.#o.metrics?.refused(refusal.reason);
-        return this.#end(refusal);
+        return this.#terminateSelf(refusal);
       }
-      this.#o.metrics?.began(pod, clock.wall());
+      this.#o.metrics?.started(pod, clock.wall());
     }
-    if (work.hasEnded(pod)) return this.#end();
+    if (syncer.hasEnded(pod)) return this.#terminateSelf();
     this.#watchDeadline();
     if (signal.aborted) return;
-    const { wakeAt, waitingFor, waitsOn, finished } = await work.sync(
+    const { wakeAt, waitingFor, waitsOn, finished } = await syncer.sync(
       pod,
       this.#report,
       signal,
       this.#syncKind,
     );
     if (signal.aborted) return;
-    if (finished !== undefined || work.hasEnded(pod)) {
-      this.#finishedFor = finished;
-      return this.#end();
+    if (finished !== undefined || syncer.hasEnded(pod)) {
+      this.#finishedReason = finished;
+      return this.#terminateSelf();
     }
-    // Only a pod that has been started has a time from which its deadline counts.
+    // Only a pod that was started has a time from which its deadline counts.
     this.#watchDeadline();
     if (signal.aborted) return;
     const next = msFromNow(clock, this.#o.syncEveryMs());
     this.#wakeAt(wakeAt === undefined ? next : earliest(wakeAt, next));
     if (waitingFor) this.#report.blockedOn(waitingFor, waitsOn);
-    else this.#report.free();
+    else this.#report.unblocked();
     this.#o.onChange();
   }
 
-  /** From within a pass: there is nothing to cancel. */
-  #end(verdict?: PodVerdict): void {
+  /** Called within a sync: there is nothing to abort. */
+  #terminateSelf(verdict?: PodVerdict): void {
     this.#endedByItself = true;
-    this.#judge(verdict);
-    this.#enter({ phase: "terminating", graceSeconds: graceOf(this.#pod, undefined, undefined) });
+    this.#setVerdict(verdict);
+    this.#enter({
+      phase: "terminating",
+      graceSeconds: effectiveGraceSeconds(this.#pod, undefined, undefined),
+    });
     this.poke();
   }
 
   async #cleanUp(life: Life & { phase: "terminated" }, signal: AbortSignal): Promise<void> {
-    const { work } = this.#o;
+    const { syncer } = this.#o;
     if (!life.released) {
       this.#report.blockedOn("removing its volumes and its cgroup", { kind: "unmount" });
-      await work.release(this.id.uid, signal);
+      await syncer.release(this.id.uid, signal);
       life.released = true;
     } else if (!this.#removed) {
-      // A runtime that was slow may have brought something up after the pod had ended.
+      // A slow runtime may have started something after the pod had terminated.
       await this.#stop(life.graceSeconds, signal);
     }
-    if (this.#removed && this.#o.beginsAgain?.()) this.#finished = true;
+    if (this.#removed && this.#o.startsAgain?.()) this.#finished = true;
     else if (this.#removed) {
       this.#report.blockedOn("removing containers, logs and folders", { kind: "remove" });
-      await work.remove(this.id, signal);
+      await syncer.remove(this.id, signal);
       this.#finished = true;
     }
-    this.#report.free();
+    this.#report.unblocked();
     this.#o.onChange();
   }
 
-  /** The first verdict counts, and none is passed on a pod that has come to its own end. */
-  #judge(verdict: PodVerdict | undefined): void {
+  /** The first verdict counts, and a pod that has terminated by itself gets none. */
+  #setVerdict(verdict: PodVerdict | undefined): void {
     if (!verdict || this.#verdict || this.#life.phase === "terminated") return;
-    if (this.#pod && this.#o.work.hasEnded(this.#pod)) return;
+    if (this.#pod && this.#o.syncer.hasEnded(this.#pod)) return;
     this.#verdict = verdict;
     this.#o.onVerdict?.(verdict);
   }
 
-  /** Ends a pod whose time is up, else looks again when it will be: also while a pass is under way. */
+  /** Terminates a pod whose deadline has passed, else sets a timer for it, which also fires during a sync. */
   #watchDeadline(): void {
-    const { work, clock } = this.#o;
+    const { syncer, clock } = this.#o;
     this.#cancelDeadline?.();
     if (this.#life.phase !== "syncing" || this.#stopped) return;
-    const deadline = this.#pod && work.deadlineOf?.(this.#pod);
+    const deadline = this.#pod && syncer.deadlineOf?.(this.#pod);
     if (deadline === undefined) return;
     const leftMs = deadline.limitMs - msSince(clock, this.#activeFrom(deadline.since));
     if (leftMs <= 0) return this.terminate({ removed: false, verdict: deadlineExceeded });
     this.#cancelDeadline = clock.after(leftMs, () => this.#watchDeadline());
   }
 
-  /** Converted once: a clock that is set afterwards neither ends a pod nor lets it live longer. */
+  /** Converted once: setting the clock afterwards does not move the deadline. */
   #activeFrom(since: WallTime): MonotonicTime {
     if (this.#active?.since !== since) this.#active = { since, from: monotonicOf(this.#o.clock, since) };
     return this.#active.from;
@@ -386,7 +392,7 @@ export class PodWorker implements PodSyncStatus {
 
   #retry(error: unknown): void {
     const { clock, logger } = this.#o;
-    const delay = Math.min(firstRetryMs * 2 ** this.#failures++, longestRetryMs);
+    const delay = Math.min(initialRetryMs * 2 ** this.#failures++, maxRetryMs);
     const retryAt = retryAtOf(error) ?? msFromNow(clock, delay);
     this.#wakeAt(retryAt);
     const message = messageOf(error);
@@ -397,7 +403,7 @@ export class PodWorker implements PodSyncStatus {
       phase: this.#life.phase,
       err: message,
     };
-    // The same trouble again is news to nobody.
+    // The same error again is logged at a higher verbosity.
     if (message === this.#lastError) logger.debug(4, "Error syncing pod, skipping", fields);
     else logger.info("Error syncing pod, skipping", fields);
     this.#lastError = message;
@@ -419,11 +425,11 @@ export class PodWorker implements PodSyncStatus {
   }
 }
 
-/** Undefined for a look at a pod that is over already. */
+/** Undefined for a sync of a pod that was released already. */
 function syncKind(life: Life, specChanged: boolean): SyncKind | undefined {
   switch (life.phase) {
     case "syncing":
-      if (!life.begun) return "create";
+      if (!life.started) return "create";
       return specChanged ? "update" : "sync";
     case "terminating":
       return "kill";

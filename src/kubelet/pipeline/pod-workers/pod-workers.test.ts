@@ -12,15 +12,15 @@ import { PodWorkers } from "./pod-workers.ts";
 const uid = (text: string) => text as PodUid;
 const pod = (id: string, name = id): Pod => aPod({}, { uid: uid(id), name });
 
-/** A node that only remembers what was asked of it, and fails when told to. */
-class FakeWork implements PodSyncer {
+/** Records its calls, and fails on request. */
+class FakeSyncer implements PodSyncer {
   readonly calls: string[] = [];
   readonly running = new Map<PodUid, string>();
   readonly busy = new Set<PodUid>();
   readonly ended = new Set<PodUid>();
   failures = 0;
   delayMs = 0;
-  /** What must never happen and did: an error thrown here would only be one more failure to the worker. */
+  /** Violated invariants: the worker would retry after an error that is thrown here. */
   readonly violations: string[] = [];
   readonly clock: FakeClock;
 
@@ -29,7 +29,7 @@ class FakeWork implements PodSyncer {
   }
 
   async #do(what: string, id: PodUid, signal: AbortSignal | undefined, act: () => void) {
-    if (this.busy.has(id)) this.violations.push(`${what} ${id} while other work on it is under way`);
+    if (this.busy.has(id)) this.violations.push(`${what} ${id} during another call for it`);
     this.busy.add(id);
     try {
       this.calls.push(`${what} ${id}`);
@@ -75,10 +75,10 @@ class FakeWork implements PodSyncer {
 
 function setUp(formerVersions: (pod: Pod) => { uid: PodUid; name: string; namespace: string }[] = () => []) {
   const clock = new FakeClock();
-  const work = new FakeWork(clock);
+  const syncer = new FakeSyncer(clock);
   const gone: PodUid[] = [];
   const workers = new PodWorkers({
-    work,
+    syncer,
     clock,
     logger: silentLogger,
     syncEveryMs: () => 60_000,
@@ -86,107 +86,107 @@ function setUp(formerVersions: (pod: Pod) => { uid: PodUid; name: string; namesp
     onChange: () => {},
     onGone: (id) => gone.push(id),
   });
-  return { clock, work, workers, gone };
+  return { clock, syncer, workers, gone };
 }
 
-test("nothing is done before the runtime was looked at", async () => {
-  const { work, workers } = setUp();
+test("nothing is done before the first relist", async () => {
+  const { syncer, workers } = setUp();
   workers.update(pod("u1"));
   await settle();
-  assert.deepEqual(work.calls, []);
+  assert.deepEqual(syncer.calls, []);
   workers.release();
   await settle();
-  assert.deepEqual(work.calls, ["sync u1"]);
+  assert.deepEqual(syncer.calls, ["sync u1"]);
 });
 
 test("a pod that is removed is stopped, released and removed, in this order", async () => {
-  const { work, workers, gone } = setUp();
+  const { syncer, workers, gone } = setUp();
   workers.release();
   workers.update(pod("u1"));
   await settle();
   workers.terminate(uid("u1"), { removed: true });
   await settle();
-  assert.deepEqual(work.calls, ["sync u1", "stop u1", "release u1", "remove u1"]);
+  assert.deepEqual(syncer.calls, ["sync u1", "stop u1", "release u1", "remove u1"]);
   assert.deepEqual(gone, ["u1"]);
 });
 
-test("a pod that ran to its end is stopped and released, and kept until it is removed", async () => {
-  const { work, workers, gone } = setUp();
+test("a pod that has terminated by itself is stopped and released, and kept until it is removed", async () => {
+  const { syncer, workers, gone } = setUp();
   workers.release();
-  work.ended.add(uid("u1"));
+  syncer.ended.add(uid("u1"));
   workers.update(pod("u1"));
   await settle();
-  assert.deepEqual(work.calls, ["stop u1", "release u1"]);
+  assert.deepEqual(syncer.calls, ["stop u1", "release u1"]);
   workers.update(pod("u1"));
   await settle();
-  assert.equal(work.calls.length, 2, "an update does not bring it back");
+  assert.equal(syncer.calls.length, 2, "an update does not restart it");
   workers.terminate(uid("u1"), { removed: true });
   await settle();
-  assert.deepEqual(work.calls.slice(2), ["remove u1"]);
+  assert.deepEqual(syncer.calls.slice(2), ["remove u1"]);
   assert.deepEqual(gone, ["u1"]);
 });
 
-test("a wish to end cancels the sync that is under way", async () => {
-  const { work, workers, clock } = setUp();
+test("a termination aborts the running sync", async () => {
+  const { syncer, workers, clock } = setUp();
   workers.release();
-  work.delayMs = 60_000;
+  syncer.delayMs = 60_000;
   workers.update(pod("u1"));
   await settle();
-  work.delayMs = 0;
+  syncer.delayMs = 0;
   workers.terminate(uid("u1"), { removed: true });
   await clock.advance(10);
-  assert.deepEqual(work.calls, ["sync u1", "stop u1", "release u1", "remove u1"]);
+  assert.deepEqual(syncer.calls, ["sync u1", "stop u1", "release u1", "remove u1"]);
 });
 
-test("a failed step is tried again, later each time, and the pod says what it is blocked on", async () => {
-  const { work, workers, clock } = setUp();
+test("a failed sync is retried with back-off, and the pod reports what it is blocked on", async () => {
+  const { syncer, workers, clock } = setUp();
   workers.release();
-  work.failures = 3;
+  syncer.failures = 3;
   workers.update(pod("u1"));
   await settle();
   assert.equal(workers.get(uid("u1"))?.blockedOn?.text, "sync failed");
-  assert.equal(work.calls.length, 1);
+  assert.equal(syncer.calls.length, 1);
   await clock.advance(500);
-  assert.equal(work.calls.length, 2);
+  assert.equal(syncer.calls.length, 2);
   await clock.advance(999);
-  assert.equal(work.calls.length, 2);
+  assert.equal(syncer.calls.length, 2);
   await clock.advance(1);
-  assert.equal(work.calls.length, 3);
+  assert.equal(syncer.calls.length, 3);
   await clock.advance(2000);
   assert.equal(workers.get(uid("u1"))?.blockedOn, undefined);
 });
 
-test("an edited static pod starts when the one before it has ended", async () => {
-  const { work, workers, clock } = setUp();
+test("an edited static pod starts when the old one has terminated", async () => {
+  const { syncer, workers, clock } = setUp();
   workers.release();
   workers.update(pod("old", "web"));
   await settle();
-  work.delayMs = 1000;
+  syncer.delayMs = 1000;
   workers.terminate(uid("old"), { removed: true });
   workers.update(pod("new", "web"));
   await settle();
   assert.match(workers.get(uid("new"))?.blockedOn?.text ?? "", /waiting for pod old of the same name to end/);
   await clock.advance(5000);
-  assert.ok(work.calls.indexOf("stop old") < work.calls.indexOf("sync new"));
+  assert.ok(syncer.calls.indexOf("stop old") < syncer.calls.indexOf("sync new"));
 });
 
-test("what the runtime has of an edited pod is ended before the new one starts", async () => {
+test("an old version of a static pod in the runtime is stopped before the new one starts", async () => {
   const former = { uid: uid("old"), name: "web", namespace: "default" };
-  const { work, workers } = setUp((p) =>
-    work.running.has(former.uid) && p.metadata.name === "web" ? [former] : [],
+  const { syncer, workers } = setUp((p) =>
+    syncer.running.has(former.uid) && p.metadata.name === "web" ? [former] : [],
   );
-  work.running.set(former.uid, "web");
+  syncer.running.set(former.uid, "web");
   workers.update(pod("new", "web"));
   workers.release();
   await settle(10);
   assert.deepEqual(
-    work.calls.filter((c) => /^(stop|sync)/.test(c)),
+    syncer.calls.filter((c) => /^(stop|sync)/.test(c)),
     ["stop old", "sync new"],
   );
 });
 
-test("a pod that comes back with the same UID starts anew, after it was removed", async () => {
-  const { work, workers, gone } = setUp();
+test("a pod that is added again with the same UID starts after it was removed", async () => {
+  const { syncer, workers, gone } = setUp();
   const fromApi = aPod({}, { uid: uid("u1"), annotations: { [annotationSource]: "api" } });
   workers.release();
   workers.update(fromApi);
@@ -194,73 +194,73 @@ test("a pod that comes back with the same UID starts anew, after it was removed"
   workers.terminate(uid("u1"), { removed: true });
   workers.update(fromApi);
   await settle(10);
-  assert.deepEqual(work.calls, ["sync u1", "stop u1", "release u1", "remove u1", "sync u1"]);
+  assert.deepEqual(syncer.calls, ["sync u1", "stop u1", "release u1", "remove u1", "sync u1"]);
   assert.deepEqual(gone, ["u1"]);
 });
 
 const fromFile = (spec: Partial<Pod["spec"]>) =>
   aPod(spec, { uid: uid("u1"), annotations: { [annotationSource]: "file" } });
-const comesBack: { rule: string; pod: Pod; removes: boolean }[] = [
+const readded: { rule: string; pod: Pod; removes: boolean }[] = [
   {
-    rule: "a static pod that is restarted always goes on from its dead containers",
+    rule: "a static pod that is always restarted keeps its dead containers",
     pod: fromFile({}),
     removes: false,
   },
   {
-    rule: "one that may not run twice finds nothing of its former life",
+    rule: "one that may not run twice keeps nothing",
     pod: fromFile({ restartPolicy: "Never" }),
     removes: true,
   },
   {
-    rule: "nor does one whose time is limited: it counts from its oldest sandbox",
+    rule: "nor does one with a deadline: it counts from the oldest sandbox",
     pod: fromFile({ activeDeadlineSeconds: 5 }),
     removes: true,
   },
   {
-    rule: "nor does one with a container that may not",
+    rule: "nor does one with a container that may not run twice",
     pod: fromFile({ containers: [{ name: "c", image: "i", restartPolicy: "OnFailure" }] }),
     removes: true,
   },
 ];
-for (const { rule, pod: back, removes } of comesBack)
-  test(`of pods that come back with the same UID: ${rule}`, async () => {
-    const { work, workers, gone } = setUp();
+for (const { rule, pod: again, removes } of readded)
+  test(`pods that are added again with the same UID: ${rule}`, async () => {
+    const { syncer, workers, gone } = setUp();
     workers.release();
-    workers.update(back);
+    workers.update(again);
     await settle();
     workers.terminate(uid("u1"), { removed: true });
-    workers.update(back);
+    workers.update(again);
     await settle(10);
     const removed = removes ? ["remove u1"] : [];
-    assert.deepEqual(work.calls, ["sync u1", "stop u1", "release u1", ...removed, "sync u1"]);
+    assert.deepEqual(syncer.calls, ["sync u1", "stop u1", "release u1", ...removed, "sync u1"]);
     assert.deepEqual(gone, ["u1"]);
     workers.terminate(uid("u1"), { removed: true });
     await settle(10);
-    assert.equal(work.calls.at(-1), "remove u1", "at the end nothing is left");
+    assert.equal(syncer.calls.at(-1), "remove u1", "nothing is left");
   });
 
-test("a pod that came back and is deleted ends sooner, if it is still ending", async () => {
-  const { work, workers, clock } = setUp();
-  const back = aPod({ terminationGracePeriodSeconds: 9 }, { uid: uid("u1") });
+test("the deletion of a pod that was added again shortens the termination of the old one", async () => {
+  const { syncer, workers, clock } = setUp();
+  const again = aPod({ terminationGracePeriodSeconds: 9 }, { uid: uid("u1") });
   workers.release();
-  workers.update(back);
+  workers.update(again);
   await settle();
-  work.delayMs = 1000;
+  syncer.delayMs = 1000;
   workers.terminate(uid("u1"), { removed: true });
   await settle();
   const deleted = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 };
-  workers.update(back);
+  workers.update(again);
   await settle();
-  assert.deepEqual(work.calls, ["sync u1", "stop u1"]);
-  workers.update({ ...back, metadata: { ...back.metadata, ...deleted } });
+  assert.deepEqual(syncer.calls, ["sync u1", "stop u1"]);
+  workers.update({ ...again, metadata: { ...again.metadata, ...deleted } });
   await settle();
-  assert.deepEqual(work.calls, ["sync u1", "stop u1", "stop u1"]);
+  assert.deepEqual(syncer.calls, ["sync u1", "stop u1", "stop u1"]);
   await clock.advance(20_000);
-  assert.equal(work.calls.filter((call) => call.startsWith("sync")).length, 1);
+  assert.equal(syncer.calls.filter((call) => call.startsWith("sync")).length, 1);
 });
 
-test("an agent that stops leaves its pods alone", async () => {
-  const { work, workers } = setUp();
+test("an agent that stops leaves its pods running", async () => {
+  const { syncer, workers } = setUp();
   const stop = new AbortController();
   await workers.start(stop.signal);
   workers.release();
@@ -268,7 +268,7 @@ test("an agent that stops leaves its pods alone", async () => {
   await settle();
   stop.abort();
   await workers.done;
-  assert.deepEqual(work.calls, ["sync u1"]);
+  assert.deepEqual(syncer.calls, ["sync u1"]);
 });
 
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
@@ -304,16 +304,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-test("in any order of events: work on a pod is serial, namesakes never overlap, and what is wanted at the end runs", async () => {
+test("in any order of events: syncs of a pod are serial, pods of the same name never overlap, and the desired pods run in the end", async () => {
   const rank = { syncing: 0, terminating: 1, terminated: 2 };
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40, size: "max" }), async (steps) => {
-      const { clock, work, workers } = setUp();
+      const { clock, syncer, workers } = setUp();
       // Pods 0/1 and 2/3 are two versions of the same static pod.
       const podOf = (n: number) => pod(`u${n}`, `name${Math.floor(n / 2)}`);
-      const wanted = new Map<string, PodUid>();
+      const desired = new Map<string, PodUid>();
       const phases = new Map<object, number>();
-      const look = () => {
+      const checkPhases = () => {
         for (const worker of workers.all()) {
           const before = phases.get(worker) ?? 0;
           assert.ok(
@@ -328,17 +328,17 @@ test("in any order of events: work on a pod is serial, namesakes never overlap, 
         switch (s.kind) {
           case "add": {
             const p = podOf(s.pod);
-            const former = wanted.get(p.metadata.name);
-            // A source never gives two pods of the same name at once.
+            const former = desired.get(p.metadata.name);
+            // A source never emits two pods of the same name at once.
             if (former && former !== p.metadata.uid) workers.terminate(former, { removed: true });
-            wanted.set(p.metadata.name, p.metadata.uid);
+            desired.set(p.metadata.name, p.metadata.uid);
             workers.update(p);
             break;
           }
           case "remove": {
             const p = podOf(s.pod);
-            if (wanted.get(p.metadata.name) !== p.metadata.uid) break;
-            wanted.delete(p.metadata.name);
+            if (desired.get(p.metadata.name) !== p.metadata.uid) break;
+            desired.delete(p.metadata.name);
             workers.terminate(p.metadata.uid, { removed: true });
             break;
           }
@@ -346,10 +346,10 @@ test("in any order of events: work on a pod is serial, namesakes never overlap, 
             workers.poke(uid(`u${s.pod}`));
             break;
           case "end":
-            work.ended.add(uid(`u${s.pod}`));
+            syncer.ended.add(uid(`u${s.pod}`));
             break;
           case "orphan":
-            if (work.running.has(uid(`u${s.pod}`)))
+            if (syncer.running.has(uid(`u${s.pod}`)))
               workers.terminateOrphan({
                 uid: uid(`u${s.pod}`),
                 name: `name${Math.floor(s.pod / 2)}`,
@@ -357,10 +357,10 @@ test("in any order of events: work on a pod is serial, namesakes never overlap, 
               });
             break;
           case "fail":
-            work.failures = s.times;
+            syncer.failures = s.times;
             break;
           case "slow":
-            work.delayMs = s.ms;
+            syncer.delayMs = s.ms;
             break;
           case "wait":
             await clock.advance(s.ms);
@@ -369,29 +369,29 @@ test("in any order of events: work on a pod is serial, namesakes never overlap, 
             s satisfies never;
         }
         await settle(1);
-        look();
+        checkPhases();
       }
-      work.failures = 0;
-      work.delayMs = 0;
+      syncer.failures = 0;
+      syncer.delayMs = 0;
       await clock.advance(100_000);
-      look();
-      assert.deepEqual(work.violations, []);
-      const shouldRun = [...wanted.values()].filter((id) => !work.ended.has(id)).toSorted(byText);
-      assert.deepEqual([...work.running.keys()].toSorted(byText), shouldRun);
+      checkPhases();
+      assert.deepEqual(syncer.violations, []);
+      const shouldRun = [...desired.values()].filter((id) => !syncer.ended.has(id)).toSorted(byText);
+      assert.deepEqual([...syncer.running.keys()].toSorted(byText), shouldRun);
       assert.deepEqual(
         [...workers.all()].map((w) => w.id.uid).toSorted(byText),
-        [...wanted.values()].toSorted(byText),
+        [...desired.values()].toSorted(byText),
       );
     }),
     { numRuns: Number(process.env.PROPERTY_RUNS ?? 300) },
   );
 });
 
-test("a pod that is to end while the runtime is busy with its start says what it waits for", async () => {
-  const { work, workers, clock } = setUp();
+test("a pod that is terminated during its start reports what it waits for", async () => {
+  const { syncer, workers, clock } = setUp();
   workers.release();
   const busy = Promise.withResolvers<void>();
-  work.sync = async () => {
+  syncer.sync = async () => {
     await busy.promise;
     return {};
   };

@@ -11,28 +11,28 @@ import { PodWorker } from "./pod-worker.ts";
 import type { WorkerMetrics } from "./worker-metrics.ts";
 
 export interface PodWorkersOptions {
-  work: PodSyncer;
+  syncer: PodSyncer;
   clock: Clock;
   logger: Logger;
   syncEveryMs: () => number;
-  /** What the runtime still has of a former version of this static pod. */
+  /** Earlier versions of this static pod that are still in the runtime. */
   formerVersions: (pod: Pod) => PodId[];
   onChange: (uid: PodUid) => void;
-  /** A pod is there, begins to end, or has nothing that runs any more. */
+  /** A pod was added, terminates, or has terminated. */
   onPhase?: (uid: PodUid, phase: WorkerPhase) => void;
-  /** Somebody has decided that a pod has failed. */
+  /** A verdict on a pod was set: it has failed. */
   onVerdict?: (pod: Pod, verdict: PodVerdict) => void;
-  /** A pod is gone for good, with all that belonged to it. */
+  /** A pod is removed, with all that belonged to it. */
   onGone: (uid: PodUid, worker: PodWorker) => void;
   metrics?: WorkerMetrics;
 }
 
-/** One serial worker a pod UID; workers of different pods run side by side. */
+/** One serial worker per pod UID; workers of different pods run concurrently. */
 export class PodWorkers implements Component {
   readonly name = "pod-workers";
   readonly #o: PodWorkersOptions;
   #workers = new Map<PodUid, PodWorker>();
-  /** Pods that were taken away and came back, with the same UID, before their worker had finished. */
+  /** Pods that were removed and added again, with the same UID, before their worker had finished. */
   #successors = new Map<PodUid, Pod>();
   #held = true;
   #stopping = false;
@@ -50,7 +50,7 @@ export class PodWorkers implements Component {
     whenAborted(signal, () => this.#abandonAll());
   }
 
-  /** Lets the workers begin. Before it, they only collect: without a first look at the runtime any start could be a second one. */
+  /** Starts the workers. Before the first relist they only collect changes, or a container could be started twice. */
   release(): void {
     if (!this.#held) return;
     this.#held = false;
@@ -65,35 +65,35 @@ export class PodWorkers implements Component {
     return this.#workers.values();
   }
 
-  /** The pod should run, with this spec; or end, if it is being deleted. */
-  update(pod: Pod, news?: "spec" | "status"): void {
+  /** The pod should run with this spec, or terminate if it is being deleted. */
+  update(pod: Pod, changed?: "spec" | "status"): void {
     const worker = this.#workers.get(pod.metadata.uid);
     if (!worker) this.#add(idOf(pod), pod);
     else {
       if (worker.removed) this.#successors.set(pod.metadata.uid, pod);
-      // Of one that was removed and came back, a deletion is for what still ends too: it may have to end sooner.
-      worker.update(pod, news);
+      // A deletion also applies to the old worker, which may have to terminate its pod sooner.
+      worker.update(pod, changed);
     }
   }
 
-  /** The pod should end. */
+  /** The pod should terminate. */
   terminate(uid: PodUid, options: TerminateOptions): void {
     if (options.removed) this.#successors.delete(uid);
     this.#workers.get(uid)?.terminate(options);
   }
 
-  /** Ends a pod that may not run here after all. */
+  /** Terminates an admitted pod that may not run here after all. */
   reject(uid: PodUid, verdict: PodVerdict): void {
     this.#o.metrics?.refused(verdict.reason);
     this.terminate(uid, { removed: false, verdict });
   }
 
-  /** Whether the pod is ready by its status, and what keeps it from it if that is nothing that its worker does. */
+  /** Whether the pod is ready by its status, and why not if its worker can do nothing about it. */
   readiness(uid: PodUid, isReady: boolean, why: Step | undefined): void {
     this.#workers.get(uid)?.readiness(isReady, why);
   }
 
-  /** The runtime has this pod and nobody wants it. */
+  /** The runtime has this pod and no source has it. */
   terminateOrphan(id: PodId): void {
     if (this.#workers.has(id.uid)) return;
     this.#o.metrics?.orphanFound(id.uid);
@@ -110,20 +110,20 @@ export class PodWorkers implements Component {
 
   #add(id: PodId, pod: Pod | undefined): void {
     if (this.#stopping) return;
-    const { work, clock, logger, syncEveryMs, metrics } = this.#o;
+    const { syncer, clock, logger, syncEveryMs, metrics } = this.#o;
     const worker: PodWorker = new PodWorker({
       id,
       pod,
-      work,
+      syncer,
       clock,
       logger,
       syncEveryMs,
       metrics,
-      mayStart: () => this.#obstacle(worker),
-      beginsAgain: () => goesOn(this.#successors.get(id.uid)),
+      mayStart: () => this.#startObstacle(worker),
+      startsAgain: () => keepsContainers(this.#successors.get(id.uid)),
       onChange: () => {
         this.#o.onChange(id.uid);
-        if (worker.phase === "terminated") this.#pokeNamesake(worker);
+        if (worker.phase === "terminated") this.#pokeSameName(worker);
       },
       onPhase: (phase) => this.#o.onPhase?.(id.uid, phase),
       onVerdict: (verdict) => worker.pod && this.#o.onVerdict?.(worker.pod, verdict),
@@ -146,24 +146,24 @@ export class PodWorkers implements Component {
       this.#o.metrics?.restarted(successor);
       this.#add(idOf(successor), successor);
     }
-    this.#pokeNamesake(worker);
+    this.#pokeSameName(worker);
   }
 
-  /** A static pod that was edited has a new UID and the old name: it starts when the one before it has ended. */
-  #obstacle(worker: PodWorker): string | undefined {
+  /** A static pod that was edited has a new UID and the old name: it starts when the old pod has terminated. */
+  #startObstacle(worker: PodWorker): string | undefined {
     if (!worker.pod || !isStatic(worker.pod)) return undefined;
     for (const former of this.#o.formerVersions(worker.pod)) this.terminateOrphan(former);
     for (const other of this.#workers.values()) {
       if (other === worker || !sameName(other, worker)) continue;
-      if (other.begun && other.phase !== "terminated")
+      if (other.started && other.phase !== "terminated")
         return `waiting for pod ${other.id.uid} of the same name to end`;
     }
     return undefined;
   }
 
-  #pokeNamesake(worker: PodWorker): void {
+  #pokeSameName(worker: PodWorker): void {
     for (const other of this.#workers.values())
-      if (other !== worker && !other.begun && sameName(other, worker)) other.poke();
+      if (other !== worker && !other.started && sameName(other, worker)) other.poke();
   }
 
   #abandonAll(): void {
@@ -180,10 +180,10 @@ export class PodWorkers implements Component {
 }
 
 /**
- * True for a static pod whose restart counts go on from the containers of its former life. Where a container may not run twice, or
- * the time of the pod is limited, nothing of the former life may be left: the pod would be over before it began.
+ * True for a static pod whose restart counts continue from its old containers. If a container may not run twice, or the pod has a
+ * deadline, the old containers must be removed: the pod would terminate before it starts.
  */
-function goesOn(pod: Pod | undefined): boolean {
+function keepsContainers(pod: Pod | undefined): boolean {
   if (!pod || !isStatic(pod) || (pod.spec.restartPolicy ?? "Always") !== "Always") return false;
   if (pod.spec.activeDeadlineSeconds !== undefined) return false;
   return pod.spec.containers.every(({ restartPolicy }) => (restartPolicy ?? "Always") === "Always");

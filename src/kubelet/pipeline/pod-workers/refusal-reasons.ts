@@ -21,8 +21,8 @@ const known = new Set([
   "VolumeAttachmentLimitExceeded",
 ]);
 
-/** Under which name a refusal is counted: a reason can hold the name of any resource, and a label must not. */
-export function countedReason(reason: string): string {
+/** The metric label of a refusal: a reason can contain the name of any resource, and labels must be bounded. */
+export function refusalLabel(reason: string): string {
   if (known.has(reason)) return reason;
   return reason.startsWith("OutOf") ? "OutOfExtendedResources" : "Other";
 }

@@ -5,7 +5,7 @@ import { StepHistory } from "./step-history.ts";
 
 const step = (kind: StepKind, text: string = kind) => ({ kind, text });
 
-test("steps follow one another, each with its time and its trouble", () => {
+test("steps are recorded with their times and errors", () => {
   const history = new StepHistory(100);
   history.begin(step("volumes"), 100);
   history.begin({ ...step("image", "pulling x"), container: "c" }, 130);
@@ -28,14 +28,14 @@ test("steps follow one another, each with its time and its trouble", () => {
   assert.equal(history.current, undefined);
 });
 
-test("a step that is told again goes on, with what is new of it", () => {
+test("a step that is reported again continues, with its new details", () => {
   const history = new StepHistory(0);
   history.begin({ ...step("backoff"), until: 10 }, 0);
   history.begin({ ...step("backoff"), until: 20 }, 5);
   assert.deepEqual(history.records, [{ kind: "backoff", text: "backoff", startedAt: 0, until: 20 }]);
 });
 
-test("what took no time is not kept, unless it failed", () => {
+test("a step that took no time is not kept, unless it failed", () => {
   const history = new StepHistory(0);
   history.begin(step("turn"), 0);
   history.begin(step("sandbox"), 0);
@@ -48,7 +48,7 @@ test("what took no time is not kept, unless it failed", () => {
   );
 });
 
-test("only the last ones are kept, and of long texts the beginning", () => {
+test("only the last records are kept, and long texts are truncated", () => {
   const history = new StepHistory(0);
   for (let i = 0; i < 100; i++) history.begin(step("other", `step ${i}`), i);
   assert.equal(history.records.length, 32);
@@ -60,7 +60,7 @@ test("only the last ones are kept, and of long texts the beginning", () => {
   assert.ok(text.length <= 501 && error!.length <= 501);
 });
 
-test("how a pod started is what it did until it was ready the first time, also what is no longer kept", () => {
+test("the start of a pod covers all steps until it was first ready, also dropped ones", () => {
   const history = new StepHistory(0);
   history.begin(step("sandbox"), 10);
   for (let i = 0; i < 100; i++) {
@@ -79,14 +79,14 @@ test("how a pod started is what it did until it was ready the first time, also w
     ],
   };
   assert.deepEqual(history.start, expected);
-  assert.equal(history.current?.kind, "readiness", "whoever waits says when that is over");
+  assert.equal(history.current?.kind, "readiness", "the worker ends this step");
   history.begin(step("container"), 300);
   history.end(400);
   history.ready(400);
-  assert.deepEqual(history.start, expected, "a restart is not its start");
+  assert.deepEqual(history.start, expected, "a restart does not count");
 });
 
-test("of a pod that was found running, nobody knows how it started", () => {
+test("a pod that was found running has no recorded start", () => {
   const history = new StepHistory(0);
   history.begin(step("admission"), 0);
   history.ready(50);
@@ -94,10 +94,10 @@ test("of a pod that was found running, nobody knows how it started", () => {
   history.begin(step("container"), 60);
   history.end(70);
   history.ready(70);
-  assert.equal(history.start, undefined, "and a restart does not tell either");
+  assert.equal(history.start, undefined, "a restart does not count");
 });
 
-test("a step costs little: far less than to write it down as JSON", () => {
+test("recording a step costs less than encoding it as JSON", () => {
   const history = new StepHistory(0);
   const steps = Array.from({ length: 64 }, (_, i) => ({
     ...step("image", `pulling image ${i}`),

@@ -1,14 +1,14 @@
 import type { PodStart, Step, StepKind, StepRecord } from "../../../lib/model/pod-step.ts";
 
-/** Of each pod, the last so many steps are kept, and so much of each text: registries and runtimes can be verbose. */
-const mostRecords = 32;
-const longestText = 500;
+/** The limits for each pod: registries and runtimes can be verbose. */
+const maxRecords = 32;
+const maxTextLength = 500;
 
 type Writable = { -readonly [K in keyof StepRecord]: StepRecord[K] };
 
 /**
- * What a pod waited for, one step after another. It has no timers and does no work but when a step begins or ends.
- * Steps that took no time and had no trouble are not kept: there is nothing to learn from them.
+ * What a pod waited for, one step after another. It has no timers and does work only when a step starts or ends. Steps that took no time
+ * and had no error are not kept.
  */
 export class StepHistory {
   readonly startedAt: number;
@@ -23,12 +23,12 @@ export class StepHistory {
     this.startedAt = now;
   }
 
-  /** The oldest first; the last one may still go on. */
+  /** The oldest first; the last one may be in progress. */
   get records(): readonly StepRecord[] {
     return this.#records;
   }
 
-  /** How many older ones there were. */
+  /** The number of older records that were dropped. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -42,9 +42,9 @@ export class StepHistory {
     return this.#start;
   }
 
-  /** The step before it is over. */
+  /** Ends the previous step. */
   begin(step: Step, now: number): void {
-    const text = short(step.text);
+    const text = truncate(step.text);
     const current = this.#current;
     if (current?.text === text && current.kind === step.kind) {
       current.until = step.until;
@@ -56,14 +56,14 @@ export class StepHistory {
     if (step.until !== undefined) record.until = step.until;
     this.#current = record;
     this.#records.push(record);
-    if (this.#records.length <= mostRecords) return;
+    if (this.#records.length <= maxRecords) return;
     this.#records.shift();
     this.#dropped++;
   }
 
-  /** What is being done went wrong; what comes next says how it goes on. */
+  /** The current step failed. */
   fail(error: string): void {
-    if (this.#current) this.#current.error = short(error);
+    if (this.#current) this.#current.error = truncate(error);
   }
 
   end(now: number): void {
@@ -80,14 +80,14 @@ export class StepHistory {
     this.#totals.set(kind, (this.#totals.get(kind) ?? 0) + Math.max(0, now - startedAt));
   }
 
-  /** The first time counts: what became of it later is not how it started. */
+  /** The pod is ready; only the first time counts. */
   ready(now: number): void {
     if (this.#isReady) return;
     this.#isReady = true;
-    // Its worker may not have seen it yet, and still be at the last step.
+    // The worker may not have noticed yet and still be at the last step.
     if (this.#current) this.#count(this.#current, now);
-    const made = ["sandbox", "container"] as const;
-    if (made.some((kind) => this.#totals.has(kind)))
+    const creations = ["sandbox", "container"] as const;
+    if (creations.some((kind) => this.#totals.has(kind)))
       this.#start = {
         readyAt: now,
         tookMs: Math.max(0, now - this.startedAt),
@@ -97,6 +97,6 @@ export class StepHistory {
   }
 }
 
-function short(text: string): string {
-  return text.length > longestText ? `${text.slice(0, longestText)}…` : text;
+function truncate(text: string): string {
+  return text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
 }

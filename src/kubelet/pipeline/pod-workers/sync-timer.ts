@@ -2,29 +2,29 @@ import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { SyncKind, WorkerMetrics } from "./worker-metrics.ts";
 
-/** Measures the passes of one worker, each from when it was first asked for. */
+/** Measures the syncs of one worker, each from when it was first requested. */
 export class SyncTimer {
   readonly #clock: Clock;
-  readonly #metrics: Pick<WorkerMetrics, "passed"> | undefined;
-  #askedAt: MonotonicTime | undefined;
+  readonly #metrics: Pick<WorkerMetrics, "synced"> | undefined;
+  #requestedAt: MonotonicTime | undefined;
 
-  constructor(clock: Clock, metrics: Pick<WorkerMetrics, "passed"> | undefined) {
+  constructor(clock: Clock, metrics: Pick<WorkerMetrics, "synced"> | undefined) {
     this.#clock = clock;
     this.#metrics = metrics;
   }
 
-  /** A pass is wanted, if none was already. */
-  asked(): void {
-    this.#askedAt ??= this.#clock.monotonic();
+  /** A sync is requested, if none was already. */
+  request(): void {
+    this.#requestedAt ??= this.#clock.monotonic();
   }
 
-  /** A pass begins. To be called when it ends: with its kind, or with nothing if it came to no work and is still wanted. */
-  begin(): (kind: SyncKind | undefined) => void {
-    const askedAt = this.#askedAt ?? this.#clock.monotonic();
-    this.#askedAt = undefined;
+  /** A sync starts. Call the result when it finishes: with its kind, or without if the pod may not start yet and is still to be synced. */
+  start(): (kind: SyncKind | undefined) => void {
+    const requestedAt = this.#requestedAt ?? this.#clock.monotonic();
+    this.#requestedAt = undefined;
     return (kind) => {
-      if (kind) this.#metrics?.passed(kind, msSince(this.#clock, askedAt));
-      else this.#askedAt = askedAt;
+      if (kind) this.#metrics?.synced(kind, msSince(this.#clock, requestedAt));
+      else this.#requestedAt = requestedAt;
     };
   }
 }

@@ -12,13 +12,13 @@ import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorkers } from "./pod-workers.ts";
 import { createWorkerMetrics } from "./worker-metrics.ts";
 
-/** Workers whose every piece of work takes a second. */
-function setUp(work: Partial<PodSyncer> = {}, running: readonly string[] = []) {
+/** Workers whose every call takes a second. */
+function setUp(syncer: Partial<PodSyncer> = {}, running: readonly string[] = []) {
   const clock = new FakeClock();
   const metrics = createMetrics();
   const takesTime = () => sleep(clock, 1000);
   const workers = new PodWorkers({
-    work: {
+    syncer: {
       sync: async () => {
         await takesTime();
         return {};
@@ -27,7 +27,7 @@ function setUp(work: Partial<PodSyncer> = {}, running: readonly string[] = []) {
       release: takesTime,
       remove: async () => {},
       hasEnded: () => false,
-      ...work,
+      ...syncer,
     },
     clock,
     logger: silentLogger,
@@ -35,29 +35,29 @@ function setUp(work: Partial<PodSyncer> = {}, running: readonly string[] = []) {
     formerVersions: () => [],
     onChange: () => {},
     onGone: () => {},
-    metrics: createWorkerMetrics({ metrics, runs: (uid) => running.includes(uid) }),
+    metrics: createWorkerMetrics({ metrics, isRunning: (uid) => running.includes(uid) }),
   });
   workers.release();
   const values = (name: string) => metricValues(metrics, `kubelet_${name}`);
-  const passes = async () => {
+  const syncs = async () => {
     const found = await values("pod_worker_duration_seconds");
     return Object.fromEntries(
       Object.entries(found).map(([key, value]) => [key.replace("operation_type=", ""), value]),
     );
   };
-  return { clock, workers, values, passes };
+  return { clock, workers, values, syncs };
 }
 
 const podOf = (uid: string, name = uid, source = "file") =>
   aPod({}, { uid: uid as PodUid, name, annotations: { [annotationSource]: source } });
 
-describe("passes", () => {
-  it("are measured by what they were for", async () => {
-    const { clock, workers, passes } = setUp();
+describe("syncs", () => {
+  it("are measured by kind", async () => {
+    const { clock, workers, syncs } = setUp();
     const pod = aPod();
     workers.update(pod);
     await clock.advance(1000);
-    assert.deepEqual(await passes(), { "create,count": 1, "create,sum": 1 });
+    assert.deepEqual(await syncs(), { "create,count": 1, "create,sum": 1 });
     workers.update(pod);
     await clock.advance(1000);
     workers.poke(testUid);
@@ -65,7 +65,7 @@ describe("passes", () => {
     workers.terminate(testUid, { removed: true });
     await clock.advance(2000);
     const once = (kind: string) => ({ [`${kind},count`]: 1, [`${kind},sum`]: 1 });
-    assert.deepEqual(await passes(), {
+    assert.deepEqual(await syncs(), {
       ...once("create"),
       ...once("update"),
       ...once("sync"),
@@ -74,15 +74,15 @@ describe("passes", () => {
     });
   });
 
-  it("are measured from when they were first asked for", async () => {
-    const { clock, workers, passes } = setUp();
+  it("are measured from when they were first requested", async () => {
+    const { clock, workers, syncs } = setUp();
     workers.update(aPod());
     await clock.advance(400);
     workers.poke(testUid);
     await clock.advance(300);
     workers.poke(testUid);
     await clock.advance(1300);
-    assert.deepEqual(await passes(), {
+    assert.deepEqual(await syncs(), {
       "create,count": 1,
       "create,sum": 1,
       "sync,count": 1,
@@ -90,23 +90,23 @@ describe("passes", () => {
     });
   });
 
-  it("that fail are measured, too", async () => {
-    const { clock, workers, passes } = setUp({ sync: () => Promise.reject(new Error("broken")) });
+  it("that fail are measured too", async () => {
+    const { clock, workers, syncs } = setUp({ sync: () => Promise.reject(new Error("broken")) });
     workers.update(aPod());
     await clock.advance(500);
-    assert.deepEqual(await passes(), { "create,count": 1, "sync,count": 1 });
+    assert.deepEqual(await syncs(), { "create,count": 1, "sync,count": 1 });
   });
 
-  it("of a pod that waits for another are its first one, which takes as long as it has to wait", async () => {
-    const { clock, workers, passes } = setUp();
+  it("of a pod that waits for another count once, including the wait", async () => {
+    const { clock, workers, syncs } = setUp();
     workers.update(podOf("u1", "p"));
     await clock.advance(1000);
     workers.update(podOf("u2", "p"));
     await settle();
-    assert.deepEqual(await passes(), { "create,count": 1, "create,sum": 1 });
+    assert.deepEqual(await syncs(), { "create,count": 1, "create,sum": 1 });
     workers.terminate("u1" as PodUid, { removed: true });
     await clock.advance(3000);
-    assert.deepEqual(await passes(), {
+    assert.deepEqual(await syncs(), {
       "create,count": 2,
       "create,sum": 3,
       "kill,count": 1,
@@ -116,25 +116,25 @@ describe("passes", () => {
     });
   });
 
-  it("over a pod that has been released are not measured", async () => {
-    const { clock, workers, passes } = setUp();
+  it("of a released pod are not measured", async () => {
+    const { clock, workers, syncs } = setUp();
     workers.update(aPod());
     await clock.advance(1000);
     workers.terminate(testUid, { removed: false });
     await clock.advance(2000);
-    const before = await passes();
+    const before = await syncs();
     assert.equal(before["terminated,count"], 1);
     workers.poke(testUid);
     await clock.advance(2000);
-    assert.deepEqual(await passes(), before);
+    assert.deepEqual(await syncs(), before);
   });
 });
 
-describe("pods that begin", () => {
+describe("pods that start", () => {
   const seenAt = (ms: number) => ({ annotations: { [annotationSeen]: new Date(ms).toISOString() } });
   const spec = { containers: [aContainer("a"), aContainer("b")], initContainers: [aContainer("i")] };
 
-  it("are measured since they were seen, and by their regular containers, once", async () => {
+  it("are measured from when they were first seen, and by their regular containers, once", async () => {
     const { clock, workers, values } = setUp();
     workers.update(aPod(spec, seenAt(epochMs(clock.wall()) - 250)));
     await clock.advance(1000);
@@ -144,7 +144,7 @@ describe("pods that begin", () => {
     assert.deepEqual(await values("containers_per_pod_count"), { count: 1, sum: 2 });
   });
 
-  it("are not measured by a time that nobody wrote down", async () => {
+  it("are not measured without the time when they were first seen", async () => {
     const { clock, workers, values } = setUp();
     workers.update(aPod());
     await clock.advance(1000);
@@ -159,7 +159,7 @@ describe("pods that begin", () => {
     ["NodeAffinity", "Other"],
   ];
   for (const [reason, counted] of refusals)
-    it(`do not if they are refused: ${reason} counts as ${counted}`, async () => {
+    it(`are not counted if they are refused: ${reason} counts as ${counted}`, async () => {
       const { clock, workers, values } = setUp({ admit: () => ({ phase: "Failed", reason, message: "" }) });
       workers.update(aPod());
       await clock.advance(5000);
@@ -172,18 +172,18 @@ for (const [source, label] of [
   ["file", "true"],
   ["api", ""],
 ] as const)
-  it(`a pod of source ${source} that comes back with the same UID has been restarted`, async () => {
+  it(`a pod of source ${source} that is added again with the same UID counts as restarted`, async () => {
     const { clock, workers, values } = setUp();
     workers.update(podOf("u", "p", source));
     await clock.advance(1000);
     workers.terminate("u" as PodUid, { removed: true });
     workers.update(podOf("u", "p", source));
-    assert.deepEqual(await values("restarted_pods_total"), {}, "not before it has ended");
+    assert.deepEqual(await values("restarted_pods_total"), {}, "not before it has terminated");
     await clock.advance(3000);
     assert.deepEqual(await values("restarted_pods_total"), { [`static=${label}`]: 1 });
   });
 
-it("what runs in the runtime and no worker knew of is an orphan; dead leftovers and known pods are not", async () => {
+it("a running pod without a worker counts as orphaned; dead and known pods do not", async () => {
   const { clock, workers, values } = setUp({}, ["u1", "known"]);
   const id = (uid: string): PodId => ({ uid: uid as PodUid, name: uid, namespace: "default" });
   workers.update(podOf("known"));

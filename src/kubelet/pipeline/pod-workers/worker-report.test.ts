@@ -11,7 +11,7 @@ function setUp() {
   return { clock, report, changes: () => changes };
 }
 
-test("what fails and is tried again has been in the way since the first time", async () => {
+test("a step that is retried counts from its first attempt", async () => {
   const { clock, report } = setUp();
   const first = epochMs(clock.wall());
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -22,12 +22,12 @@ test("what fails and is tried again has been in the way since the first time", a
     assert.deepEqual(report.current, { text: "no network", since: first + 100 });
     await clock.advance(1000);
   }
-  report.free();
+  report.unblocked();
   report.blockedOn("no network");
-  assert.equal(report.current?.since, epochMs(clock.wall()), "it was out of the way in between");
+  assert.equal(report.current?.since, epochMs(clock.wall()), "it was resolved in between");
 });
 
-test("the same again is no news", () => {
+test("the same report again is not a change", () => {
   const { report, changes } = setUp();
   for (let i = 0; i < 2; i++) {
     report.blockedOn("x");
@@ -37,13 +37,13 @@ test("the same again is no news", () => {
   assert.equal(changes(), 2);
 });
 
-test("what is said of a wait is bounded, however often the words change", () => {
+test("the recorded obstacles are bounded, however often the text changes", () => {
   const { report } = setUp();
   for (let i = 0; i < 1000; i++) report.blockedOn(`attempt ${i}`);
   assert.equal(report.current?.text, "attempt 999");
 });
 
-test("another part of the pod's life knows nothing of the one before", () => {
+test("a new phase clears the report", () => {
   const { report } = setUp();
   report.blockedOn("x");
   report.waiting("a", { reason: "R", message: "m" });
@@ -51,7 +51,7 @@ test("another part of the pod's life knows nothing of the one before", () => {
   assert.deepEqual([report.current, report.containers.size], [undefined, 0]);
 });
 
-test("a pass that fails is a wait until the next one, of the kind of what failed", () => {
+test("a failed sync is a wait until the retry, of the kind of the failed step", () => {
   const { clock, report } = setUp();
   report.blockedOn("creating the sandbox", { kind: "sandbox" });
   report.failed("no network", epochMs(clock.wall()) + 500);
@@ -63,7 +63,7 @@ test("a pass that fails is a wait until the next one, of the kind of what failed
   );
 });
 
-test("of several containers, the one that failed is named, whoever came after it", async () => {
+test("of several containers the one that failed is named, even if others were started after it", async () => {
   const { clock, report } = setUp();
   report.blockedOn("pulling image x", { kind: "image", container: "a" });
   await clock.advance(10);
@@ -81,24 +81,24 @@ test("of several containers, the one that failed is named, whoever came after it
   );
 });
 
-test("what keeps a pod from being ready counts when nothing else is in the way", async () => {
+test("why a pod is not ready is reported when it waits for nothing else", async () => {
   const { clock, report } = setUp();
   const why = { kind: "readiness", text: "waiting for the readiness probe of a", container: "a" } as const;
   report.blockedOn("starting container a", { kind: "container" });
   await clock.advance(10);
   report.readiness(false, why);
   assert.equal(report.current?.text, "starting container a");
-  const toldAt = epochMs(clock.wall());
+  const reportedAt = epochMs(clock.wall());
   await clock.advance(10);
-  report.free();
-  assert.deepEqual(report.current, { text: why.text, since: toldAt });
+  report.unblocked();
+  assert.deepEqual(report.current, { text: why.text, since: reportedAt });
   await clock.advance(100);
-  report.free();
+  report.unblocked();
   report.readiness(false, why);
   assert.equal(
     report.history.current?.startedAt,
-    toldAt + 10,
-    "it is one wait, however often it is looked at",
+    reportedAt + 10,
+    "it is one wait, however often it is reported",
   );
   await clock.advance(100);
   report.readiness(true, undefined);
@@ -109,7 +109,7 @@ test("what keeps a pod from being ready counts when nothing else is in the way",
   ]);
 });
 
-test("a pod that ends is not asked why it is not ready", () => {
+test("a terminating pod has no readiness report", () => {
   const { report } = setUp();
   report.readiness(false, { kind: "readiness", text: "x" });
   report.clear();

@@ -4,21 +4,21 @@ import type { Step, StepDetails } from "../../../lib/model/pod-step.ts";
 import type { SyncReport, Waiting } from "../../../lib/model/pod-sync.ts";
 import { StepHistory } from "./step-history.ts";
 
-const mostObstacles = 50;
+const maxObstacles = 50;
 const other: StepDetails = { kind: "other" };
 
-/** What a pod waits for, in one line for people, and by container for its status; and what it waited for before. */
+/** What a pod waits for, in one line for users, and by container for its status; and what it waited for before. */
 export class WorkerReport implements SyncReport {
   readonly history: StepHistory;
   readonly #clock: Clock;
   readonly #onChange: () => void;
   #current: { text: string; since: number } | undefined;
-  /** What was in the way since the pod last had nothing to wait for, and since when. */
+  /** The obstacles since the pod last had none, and since when. */
   #obstacles = new Map<string, number>();
   #containers = new Map<string, Waiting>();
-  /** Why a pod that nothing is to be done for is not ready. */
+  /** Why a pod that needs no sync is not ready. */
   #unready: (Step & { since: number }) | undefined;
-  /** What went wrong in this pass, by its message. */
+  /** The steps that failed in this sync, by error message. */
   #failed = new Map<string, StepDetails>();
 
   constructor(clock: Clock, onChange: () => void) {
@@ -39,9 +39,9 @@ export class WorkerReport implements SyncReport {
     const now = epochMs(this.#clock.wall());
     this.history.begin({ ...details, text }, now);
     if (this.#current?.text === text) return;
-    // What fails and is tried again has been in the way since the first time.
+    // A step that is retried counts from its first attempt.
     const since = this.#obstacles.get(text) ?? now;
-    if (this.#obstacles.size >= mostObstacles) this.#obstacles.clear();
+    if (this.#obstacles.size >= maxObstacles) this.#obstacles.clear();
     this.#obstacles.set(text, since);
     this.#current = { text, since };
     this.#onChange();
@@ -50,7 +50,7 @@ export class WorkerReport implements SyncReport {
   waiting(container: string, waiting: Waiting | undefined): void {
     const known = this.#containers.get(container);
     const step = this.history.current;
-    // Others may have their turn before the pass fails with this.
+    // Other containers may be started before the sync fails with this error.
     if (waiting && step?.container === container && waiting.reason !== "CrashLoopBackOff") {
       this.history.fail(waiting.message);
       this.#failed.set(waiting.message, { kind: step.kind, container });
@@ -61,7 +61,7 @@ export class WorkerReport implements SyncReport {
     this.#onChange();
   }
 
-  /** A pass has failed, and is tried again then. */
+  /** A sync has failed and is retried at this time. */
   failed(message: string, until: number): void {
     const step = this.history.current;
     const { kind, container } = this.#failed.get(message) ?? step ?? other;
@@ -71,8 +71,8 @@ export class WorkerReport implements SyncReport {
     this.history.fail(message);
   }
 
-  /** Nothing is in the way. */
-  free(): void {
+  /** The pod waits for nothing. */
+  unblocked(): void {
     this.#obstacles.clear();
     this.#failed.clear();
     this.#current = undefined;
@@ -80,18 +80,18 @@ export class WorkerReport implements SyncReport {
     else this.history.end(epochMs(this.#clock.wall()));
   }
 
-  /** Whether the pod is ready, and if nothing but that is waited for, what keeps it from it. */
+  /** Whether the pod is ready, and why not if it waits for nothing else. */
   readiness(isReady: boolean, why: Step | undefined): void {
     const now = epochMs(this.#clock.wall());
     if (this.#unready?.text !== why?.text) this.#unready = why && { ...why, since: now };
     if (isReady) this.history.ready(now);
-    if (!this.#current) this.free();
+    if (!this.#current) this.unblocked();
   }
 
-  /** Another part of the pod's life begins: nothing of what was said holds any more. */
+  /** The pod enters another phase: all earlier reports are void. */
   clear(): void {
     this.#containers.clear();
     this.#unready = undefined;
-    this.free();
+    this.unblocked();
   }
 }
