@@ -27,7 +27,7 @@ class RecordedFiles extends PodFiles {
   override async restartsByLogs({ metadata: { uid } }: Pod, container: string) {
     return (this.#attempts.get(`${uid}/${container}`) ?? -1) + 1;
   }
-  override async dropLogs() {}
+  override async removeLogs() {}
   override async remove({ uid }: PodId) {
     this.folders.delete(uid);
     for (const key of this.#attempts.keys()) if (key.startsWith(`${uid}/`)) this.#attempts.delete(key);

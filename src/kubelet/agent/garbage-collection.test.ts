@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PodStanding } from "../pods/garbage/container-plan.ts";
-import { standingOf } from "./garbage-collection.ts";
+import type { PodGcState } from "../pods/garbage/container-plan.ts";
+import { gcStateOf } from "./garbage-collection.ts";
 
-const table: [rule: string, phase: string | undefined, isDesired: boolean, mayEnd: boolean, PodStanding][] = [
-  ["its worker runs it", "syncing", true, true, "live"],
-  ["its worker terminates it", "terminating", false, true, "live"],
-  ["its worker has terminated it", "terminated", true, true, "ended"],
-  ["it has no worker yet", undefined, true, true, "live"],
-  ["it is an orphan", undefined, false, true, "gone"],
+const table: [rule: string, phase: string | undefined, isDesired: boolean, mayEnd: boolean, PodGcState][] = [
+  ["its worker runs it", "syncing", true, true, "active"],
+  ["its worker terminates it", "terminating", false, true, "active"],
+  ["its worker has terminated it", "terminated", true, true, "terminated"],
+  ["it has no worker yet", undefined, true, true, "active"],
+  ["it is an orphan", undefined, false, true, "orphaned"],
   ["another kubelet may own it", undefined, false, false, "foreign"],
 ];
-for (const [rule, phase, isDesired, mayEnd, standing] of table)
-  test(`a pod is ${standing}: ${rule}`, () =>
+for (const [rule, phase, isDesired, mayEnd, gcState] of table)
+  test(`a pod is ${gcState}: ${rule}`, () =>
     assert.equal(
-      standingOf({ worker: phase === undefined ? undefined : { phase }, isDesired, mayEnd }),
-      standing,
+      gcStateOf({ worker: phase === undefined ? undefined : { phase }, isDesired, mayEnd }),
+      gcState,
     ));

@@ -9,7 +9,7 @@ import type { PodUid } from "../../lib/model/pod.ts";
 import type { NodeEvents } from "../../lib/model/pod-events.ts";
 import { wholeUnits } from "../../lib/model/quantity.ts";
 import { ContainerGc, type ContainerGcOptions } from "../pods/garbage/container-gc.ts";
-import type { ContainerGcPolicy, PodStanding } from "../pods/garbage/container-plan.ts";
+import type { ContainerGcPolicy, PodGcState } from "../pods/garbage/container-plan.ts";
 import { ImageGc } from "../pods/garbage/image-gc.ts";
 import { LogRotation } from "../pods/logs/log-rotation.ts";
 import type { ObservedPods } from "../state/observed-pods.ts";
@@ -19,8 +19,8 @@ export interface GarbageCollectionOptions {
   deadContainers?: ContainerGcPolicy;
   cri: CriClient;
   observed: ObservedPods;
-  standing: (uid: PodUid) => PodStanding;
-  dropLogs: ContainerGcOptions["dropLogs"];
+  gcState: (uid: PodUid) => PodGcState;
+  removeLogs: ContainerGcOptions["removeLogs"];
   refresh: (uid: PodUid) => Promise<void>;
   events: NodeEvents;
   clock: Clock;
@@ -38,15 +38,15 @@ export interface GarbageCollectors {
 }
 
 /** Whether the garbage collectors may clean up after a pod in the runtime. */
-export function standingOf(pod: {
+export function gcStateOf(pod: {
   worker: { readonly phase: string } | undefined;
   isDesired: boolean;
   /** False if a source that is not synced yet, or another kubelet, may have the pod. */
   mayEnd: boolean;
-}): PodStanding {
-  if (pod.worker) return pod.worker.phase === "terminated" ? "ended" : "live";
-  if (pod.isDesired) return "live";
-  return pod.mayEnd ? "gone" : "foreign";
+}): PodGcState {
+  if (pod.worker) return pod.worker.phase === "terminated" ? "terminated" : "active";
+  if (pod.isDesired) return "active";
+  return pod.mayEnd ? "orphaned" : "foreign";
 }
 
 /** The defaults of upstream's flags. */
@@ -58,8 +58,8 @@ export function garbageCollectors(parts: GarbageCollectionOptions): GarbageColle
   const containers = new ContainerGc({
     runtime: cri,
     observed: () => observed.all(),
-    standing: parts.standing,
-    dropLogs: parts.dropLogs,
+    gcState: parts.gcState,
+    removeLogs: parts.removeLogs,
     refresh: parts.refresh,
     policy: parts.deadContainers ?? defaultDeadContainers,
     clock,
@@ -87,7 +87,7 @@ export function garbageCollectors(parts: GarbageCollectionOptions): GarbageColle
     // The containers of another kubelet are left to it.
     running: () =>
       [...observed.all()]
-        .filter((pod) => parts.standing(pod.uid) !== "foreign")
+        .filter((pod) => parts.gcState(pod.uid) !== "foreign")
         .flatMap((pod) => pod.containers.filter((c) => c.state === "running")),
     maxBytes: Number(wholeUnits(config.containerLogMaxSize)),
     maxFiles: config.containerLogMaxFiles ?? 5,

@@ -7,7 +7,7 @@ import { createOrphanMetrics } from "../pipeline/sync-loop/orphan-metrics.ts";
 import type { VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { garbageCollectors, standingOf } from "./garbage-collection.ts";
+import { garbageCollectors, gcStateOf } from "./garbage-collection.ts";
 import { isFromApi } from "./other-pods.ts";
 
 /** The timeout for unmounting the volumes of an orphaned pod; the next housekeeping retries. */
@@ -58,13 +58,13 @@ export function orphanCleanup(
     deadContainers: o.deadContainers,
     cri,
     observed,
-    standing: (uid) =>
-      standingOf({
+    gcState: (uid) =>
+      gcStateOf({
         worker: workers.get(uid),
         isDesired: desired.get(uid) !== undefined,
         mayEnd: o.terminatesOrphans !== false && isSynced() && mayEnd(uid),
       }),
-    dropLogs: (pod, container) => files.dropLogs(pod, container),
+    removeLogs: (pod, container) => files.removeLogs(pod, container),
     refresh,
     events: core.nodeEvents,
     clock,

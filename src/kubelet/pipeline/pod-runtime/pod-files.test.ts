@@ -62,7 +62,7 @@ test("the logs of a container that was removed go, rotated ones too, and those o
     await writeFile(join(logDir, "a", name), "");
   await files.linkLog(pod, "a", 0, id("c0"));
   await files.linkLog(pod, "a", 1, id("c1"));
-  await files.dropLogs(pod.metadata, { name: "a", id: id("c0"), logPath: join(logDir, "a", "0.log") });
+  await files.removeLogs(pod.metadata, { name: "a", id: id("c0"), logPath: join(logDir, "a", "0.log") });
   assert.deepEqual((await readdir(join(logDir, "a"))).toSorted(byText), kept.toSorted(byText));
   assert.deepEqual(await links(), ["p_default_a-c1.log"]);
 });
@@ -71,8 +71,8 @@ test("logs outside of the pod's folder are not ours to remove", async (t) => {
   const { dir, files } = await setUp(t);
   const elsewhere = join(dir, "precious.log");
   await writeFile(elsewhere, "");
-  await files.dropLogs(pod.metadata, { name: "a", id: id("c0"), logPath: elsewhere });
-  await files.dropLogs(pod.metadata, { name: "a", id: id("c0"), logPath: "" });
+  await files.removeLogs(pod.metadata, { name: "a", id: id("c0"), logPath: elsewhere });
+  await files.removeLogs(pod.metadata, { name: "a", id: id("c0"), logPath: "" });
   assert.ok(existsSync(elsewhere));
 });
 

@@ -68,7 +68,7 @@ export class PodFiles {
   }
 
   /** Removes the logs of a container that was removed, rotated ones too. */
-  async dropLogs(pod: PodId, container: { name: string; id: ContainerId; logPath: string }): Promise<void> {
+  async removeLogs(pod: PodId, container: { name: string; id: ContainerId; logPath: string }): Promise<void> {
     await rm(this.#linkOf(pod, container.name, container.id), { force: true });
     if (!container.logPath.startsWith(`${this.logDir(pod)}/`)) return;
     const dir = dirname(container.logPath);

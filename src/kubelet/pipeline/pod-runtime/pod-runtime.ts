@@ -332,7 +332,7 @@ export class PodRuntime {
         attempt(
           runtime
             .removeContainer(container.id)
-            .then(() => (plan.restartsAll ? undefined : files.dropLogs(pod.metadata, container))),
+            .then(() => (plan.restartsAll ? undefined : files.removeLogs(pod.metadata, container))),
         ),
       ),
     );

@@ -16,7 +16,7 @@ const ctx: AdmissionContext = {
 };
 type Row = [
   rule: string,
-  want: [reason: string, message: string] | undefined,
+  expected: [reason: string, message: string] | undefined,
   pod: FakePodParts,
   over?: object,
 ];
@@ -25,18 +25,19 @@ const verdict = (parts: FakePodParts, over: object = {}) => {
   return found && [found.reason, found.message.replace("Pod was rejected: ", "")];
 };
 const check = (rows: Row[]) => {
-  for (const [rule, want, parts, over] of rows) it(rule, () => assert.deepEqual(verdict(parts, over), want));
+  for (const [rule, expected, parts, over] of rows)
+    it(rule, () => assert.deepEqual(verdict(parts, over), expected));
 };
 const staticPod = { annotations: { [annotationSource]: "file" } };
 
 describe("admitPod", () => {
-  it("refuses for good, and says that it did", () =>
+  it("rejects with phase Failed and a message", () =>
     assert.deepEqual(admitPod(fakePod({ spec: { os: { name: "windows" } } }), ctx), {
       phase: "Failed",
       reason: "PodOSNotSupported",
       message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
     }));
-  it("takes a plain pod", () => assert.equal(admitPod(fakePod(), ctx), undefined));
+  it("admits a plain pod", () => assert.equal(admitPod(fakePod(), ctx), undefined));
   const sysctls = [{ name: "vm.swappiness", value: "1" }];
   check([
     [
@@ -67,7 +68,7 @@ describe("admitPod", () => {
       { spec: { containers: [{ name: "c", restartPolicyRules: [{ action: "RestartAllContainers" }] }] } },
     ],
     [
-      "a sysctl that nobody allowed",
+      "a sysctl that is not allowed",
       ["SysctlForbidden", 'forbidden sysctl: "vm.swappiness" not allowlisted'],
       { spec: { securityContext: { sysctls } } },
     ],
@@ -86,7 +87,7 @@ describe("admitPod", () => {
     ],
     ["a pod for this operating system", undefined, { spec: { os: { name: "linux" } } }],
     [
-      "strict groups on a runtime that cannot",
+      "strict groups on a runtime without support",
       [
         "SupplementalGroupsPolicyNotSupported",
         "SupplementalGroupsPolicy=Strict is not supported in this node",
@@ -101,7 +102,7 @@ describe("admitPod", () => {
       { supplementalGroupsPolicy: false },
     ],
     [
-      "pod-level resources with their gate off",
+      "pod-level resources with the gate disabled",
       ["PodLevelResourcesNotSupported", "PodLevelResources feature gate is disabled"],
       { spec: { resources: { limits: { cpu: "1" } } } },
       { podLevelResources: false },
@@ -114,7 +115,7 @@ describe("admitPod", () => {
     const others = [fakePod({ spec: { containers: [{ resources: { requests: { cpu: "3900m" } } }] } })];
     check([
       [
-        "too little of one gives it its name",
+        "the reason names the resource that is missing",
         ["OutOfcpu", "Node didn't have enough resource: cpu, requested: 5000, used: 3900, capacity: 4000"],
         { spec: { containers } },
         { others },
@@ -126,7 +127,7 @@ describe("admitPod", () => {
         { others, allocatable: { pods: "1" } },
       ],
       [
-        "a static pod is not refused for what others have",
+        "a static pod is not rejected for what others use",
         undefined,
         { metadata: staticPod, spec: { containers: small } },
         { others },
@@ -138,7 +139,7 @@ describe("admitPod", () => {
         { others },
       ],
       [
-        "what would not fit on an empty node is refused, however critical",
+        "a critical pod that would not fit on an empty node is rejected",
         [
           "UnexpectedAdmissionError",
           "Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 1000), ]",
@@ -146,7 +147,7 @@ describe("admitPod", () => {
         { metadata: staticPod, spec: { containers } },
       ],
       [
-        "a high priority of a user is not enough",
+        "a high user priority is not critical",
         ["OutOfcpu", "Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000"],
         { spec: { containers, priority: 1_000_000_000 } },
       ],
@@ -165,26 +166,30 @@ describe("admitPod", () => {
         },
       } as FakePodParts["spec"],
     });
-    const wrong: [string, string] = [
+    const mismatch: [string, string] = [
       "NodeAffinity",
       "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
     ];
     check([
-      ["nodeSelector holds", undefined, { spec: { nodeSelector: { zone: "a" } } }],
-      ["nodeSelector does not hold", wrong, { spec: { nodeSelector: { zone: "b" } } }],
-      ["also for a static pod", wrong, { metadata: staticPod, spec: { nodeSelector: { zone: "b" } } }],
-      ["a label that only objects have", wrong, { spec: { nodeSelector: { constructor: "x" } } }],
-      ["In holds", undefined, affinity("zone", "In", ["b", "a"])],
-      ["In does not hold", wrong, affinity("zone", "In", ["b"])],
-      ["NotIn holds without the label", undefined, affinity("rack", "NotIn", ["b"])],
-      ["NotIn does not hold", wrong, affinity("zone", "NotIn", ["a"])],
-      ["Exists holds", undefined, affinity("zone", "Exists")],
-      ["DoesNotExist does not hold", wrong, affinity("zone", "DoesNotExist")],
+      ["nodeSelector matches", undefined, { spec: { nodeSelector: { zone: "a" } } }],
+      ["nodeSelector does not match", mismatch, { spec: { nodeSelector: { zone: "b" } } }],
+      ["also for a static pod", mismatch, { metadata: staticPod, spec: { nodeSelector: { zone: "b" } } }],
+      [
+        "a label that is a property of all objects",
+        mismatch,
+        { spec: { nodeSelector: { constructor: "x" } } },
+      ],
+      ["In matches", undefined, affinity("zone", "In", ["b", "a"])],
+      ["In does not match", mismatch, affinity("zone", "In", ["b"])],
+      ["NotIn matches without the label", undefined, affinity("rack", "NotIn", ["b"])],
+      ["NotIn does not match", mismatch, affinity("zone", "NotIn", ["a"])],
+      ["Exists matches", undefined, affinity("zone", "Exists")],
+      ["DoesNotExist does not match", mismatch, affinity("zone", "DoesNotExist")],
       ["Gt compares numbers", undefined, affinity("cores", "Gt", ["7"])],
       ["Lt compares numbers, not text", undefined, affinity("cores", "Lt", ["16"])],
-      ["Gt of what is no number does not hold", wrong, affinity("zone", "Gt", ["0"])],
+      ["Gt does not match what is not a number", mismatch, affinity("zone", "Gt", ["0"])],
       ["the node's name is a field", undefined, affinity("metadata.name", "In", ["n1"], "matchFields")],
-      ["the wrong name", wrong, affinity("metadata.name", "In", ["n2"], "matchFields")],
+      ["the wrong name", mismatch, affinity("metadata.name", "In", ["n2"], "matchFields")],
       [
         "a pod for another node",
         ["NodeName", "Predicate NodeName failed: node(s) didn't match the requested node name"],
@@ -192,13 +197,13 @@ describe("admitPod", () => {
       ],
       ["a pod for this node", undefined, { spec: { nodeName: "n1" } }],
     ]);
-    it("a term with nothing in it matches no node", () => {
+    it("an empty term matches no node", () => {
       const parts = affinity("x", "Exists");
       const required = { nodeSelectorTerms: [{}] };
       Object.assign(parts.spec!.affinity!.nodeAffinity!, {
         requiredDuringSchedulingIgnoredDuringExecution: required,
       });
-      assert.deepEqual(verdict(parts), wrong);
+      assert.deepEqual(verdict(parts), mismatch);
     });
   });
 
@@ -206,14 +211,14 @@ describe("admitPod", () => {
     const port = (hostPort: number, more: object = {}) => ({
       spec: { containers: [{ ports: [{ containerPort: 80, hostPort, ...more }] }] },
     });
-    const taken: [string, string] = [
+    const conflict: [string, string] = [
       "NodePorts",
       "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
     ];
     const beside = (parts: FakePodParts) => ({ others: [fakePod(parts)] });
     check([
-      ["one that is free", undefined, port(80), beside(port(81))],
-      ["one that another pod has", taken, port(80), beside(port(80))],
+      ["a free port", undefined, port(80), beside(port(81))],
+      ["a port of another pod", conflict, port(80), beside(port(80))],
       ["of another protocol", undefined, port(80), beside(port(80, { protocol: "UDP" }))],
       [
         "of another address",
@@ -221,10 +226,10 @@ describe("admitPod", () => {
         port(80, { hostIP: "10.0.0.1" }),
         beside(port(80, { hostIP: "10.0.0.2" })),
       ],
-      ["of all addresses", taken, port(80, { hostIP: "10.0.0.1" }), beside(port(80))],
+      ["of all addresses", conflict, port(80, { hostIP: "10.0.0.1" }), beside(port(80))],
       [
         "of a sidecar",
-        taken,
+        conflict,
         port(80),
         beside({
           spec: {
@@ -234,35 +239,35 @@ describe("admitPod", () => {
           },
         }),
       ],
-      ["none wanted", undefined, port(0), beside(port(0))],
+      ["no host port", undefined, port(0), beside(port(0))],
     ]);
   });
 
   describe("taints", () => {
     const taints = [{ key: "k", value: "v", effect: "NoExecute" }];
-    const refused: [string, string] = [
+    const rejected: [string, string] = [
       "TaintToleration",
       "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
     ];
     const tolerates = (...tolerations: object[]) => ({ spec: { tolerations } });
     check([
-      ["not tolerated", refused, {}, { taints }],
-      ["a static pod stays", undefined, { metadata: staticPod }, { taints }],
+      ["not tolerated", rejected, {}, { taints }],
+      ["a static pod is admitted", undefined, { metadata: staticPod }, { taints }],
       [
-        "NoSchedule is the scheduler's matter",
+        "NoSchedule is left to the scheduler",
         undefined,
         {},
         { taints: [{ key: "k", effect: "NoSchedule" }] },
       ],
       ["tolerated by value", undefined, tolerates({ key: "k", value: "v" }), { taints }],
-      ["another value", refused, tolerates({ key: "k", value: "w" }), { taints }],
+      ["another value", rejected, tolerates({ key: "k", value: "w" }), { taints }],
       ["tolerated by key", undefined, tolerates({ key: "k", operator: "Exists" }), { taints }],
       ["everything tolerated", undefined, tolerates({ operator: "Exists" }), { taints }],
-      ["another effect", refused, tolerates({ operator: "Exists", effect: "NoSchedule" }), { taints }],
+      ["another effect", rejected, tolerates({ operator: "Exists", effect: "NoSchedule" }), { taints }],
     ]);
   });
 
-  describe("what decided, for explanations", () => {
+  describe("the detail for explanations", () => {
     const term = (...matchExpressions: object[]) => ({ matchExpressions });
     const required = (...nodeSelectorTerms: object[]) =>
       ({
@@ -318,20 +323,20 @@ describe("admitPod", () => {
       ],
       ["a taint without a value", "taint k:NoExecute", {}, { taints: [{ key: "k", effect: "NoExecute" }] }],
       [
-        "a port, and who has it",
+        "a port, and the pod that uses it",
         "hostPort 8080/TCP is used by pod default/other",
         port,
         { others: [fakePod({ ...port, metadata: { name: "other", namespace: "default" } })] },
       ],
-      ["what the message says already", undefined, { spec: { os: { name: "windows" } } }],
+      ["none if the message is enough", undefined, { spec: { os: { name: "windows" } } }],
     ];
-    for (const [rule, want, parts, over] of rows)
-      it(rule, () => assert.equal(admitPod(fakePod(parts), { ...ctx, ...over })?.detail, want));
+    for (const [rule, expected, parts, over] of rows)
+      it(rule, () => assert.equal(admitPod(fakePod(parts), { ...ctx, ...over })?.detail, expected));
   });
 
   describe("AppArmor on a host without it", () => {
     const off = { appArmor: false };
-    const refused: [string, string] = [
+    const rejected: [string, string] = [
       "AppArmor",
       "Cannot enforce AppArmor: AppArmor is not enabled on the host",
     ];
@@ -343,13 +348,13 @@ describe("admitPod", () => {
     });
     const profile = { securityContext: { appArmorProfile: { type: "RuntimeDefault" } } };
     check([
-      ["a profile of the pod", refused, { spec: profile }, off],
-      ["a profile of a container", refused, ofContainer("RuntimeDefault"), off],
-      ["a profile in an annotation", refused, annotated("localhost/x"), off],
+      ["a profile of the pod", rejected, { spec: profile }, off],
+      ["a profile of a container", rejected, ofContainer("RuntimeDefault"), off],
+      ["a profile in an annotation", rejected, annotated("localhost/x"), off],
       ["unconfined needs nothing", undefined, ofContainer("Unconfined"), off],
       ["unconfined in an annotation needs nothing", undefined, annotated("unconfined"), off],
       ["no profile needs nothing", undefined, {}, off],
-      ["a pod that runs already", undefined, { spec: profile, status: { phase: "Running" } }, off],
+      ["a pod that already runs", undefined, { spec: profile, status: { phase: "Running" } }, off],
     ]);
     check([["a host that has it", undefined, { spec: profile }]]);
   });

@@ -4,7 +4,7 @@ import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import { hasPodLevelResources } from "../../../lib/model/resources.ts";
 import { needsAppArmor } from "./app-armor.ts";
 import { requiredFeatures } from "./declared-features.ts";
-import { takenHostPort } from "./host-ports.ts";
+import { conflictingHostPort } from "./host-ports.ts";
 import { matchesNode, type NodeIdentity, nodeMismatch } from "./node-affinity.ts";
 import {
   type FitContext,
@@ -15,20 +15,20 @@ import {
 import { forbiddenSysctl, type SysctlAllowlist } from "./sysctls.ts";
 import { type Taint, taintText, untoleratedTaint } from "./taints.ts";
 
-/** What the node is and has, for deciding whether a pod may run here. */
+/** Properties and resources of the node that decide whether a pod may run here. */
 export interface AdmissionContext extends FitContext {
   readonly node: NodeIdentity;
   readonly taints?: readonly Taint[];
   readonly sysctls: SysctlAllowlist;
-  /** True if the runtime can do supplementalGroupsPolicy: Strict. */
+  /** True if the runtime supports supplementalGroupsPolicy: Strict. */
   readonly supplementalGroupsPolicy: boolean;
-  /** What the node declares to schedulers; undefined if it declares nothing, and then nothing is required of it. */
+  /** The declared features of the node; undefined if it declares none, and then none are required. */
   readonly declaredFeatures?: readonly string[] | undefined;
   /** True if the kernel enforces AppArmor profiles. */
   readonly appArmor: boolean;
 }
 
-interface Refusal {
+interface Rejection {
   readonly reason: string;
   readonly message: string;
   readonly detail?: string;
@@ -37,8 +37,8 @@ interface Refusal {
 const os = "linux";
 const osLabel = "kubernetes.io/os";
 
-/** Undefined if the pod may run here. The first reason against it decides. */
-function refusalOf(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
+/** Undefined if the pod may run here. The first failed check decides. */
+function rejectionOf(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
   const { declaredFeatures } = ctx;
   const missing =
     declaredFeatures && requiredFeatures(pod).filter((name) => !declaredFeatures.includes(name));
@@ -48,9 +48,9 @@ function refusalOf(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
   }
   const sysctl = forbiddenSysctl(pod, ctx.sysctls);
   if (sysctl) return { reason: "SysctlForbidden", message: sysctl };
-  const refusal = wrongKindOfNode(pod, ctx) ?? doesNotFit(pod, ctx);
-  if (refusal) return refusal;
-  // A pod that already ran here is not asked again.
+  const rejection = unsupportedByNode(pod, ctx) ?? failedPredicate(pod, ctx);
+  if (rejection) return rejection;
+  // A pod that already ran here is not checked again.
   if (needsAppArmor(pod) && !ctx.appArmor && (pod.status?.phase ?? "Pending") === "Pending") {
     const message = "Cannot enforce AppArmor: AppArmor is not enabled on the host";
     return { reason: "AppArmor", message };
@@ -62,16 +62,16 @@ function refusalOf(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
   return undefined;
 }
 
-/** As `refusalOf`, in the form that the pod's status takes. */
+/** As `rejectionOf`, for the pod's status. */
 export function admitPod(pod: Pod, ctx: AdmissionContext): PodVerdict | undefined {
-  const refusal = refusalOf(pod, ctx);
-  if (!refusal) return undefined;
-  return { phase: "Failed", ...refusal, message: `Pod was rejected: ${refusal.message}` };
+  const rejection = rejectionOf(pod, ctx);
+  if (!rejection) return undefined;
+  return { phase: "Failed", ...rejection, message: `Pod was rejected: ${rejection.message}` };
 }
 
-function wrongKindOfNode(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
-  const wanted = pod.metadata.labels?.[osLabel];
-  if (wanted !== undefined && wanted !== os)
+function unsupportedByNode(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
+  const podOs = pod.metadata.labels?.[osLabel];
+  if (podOs !== undefined && podOs !== os)
     return {
       reason: "PodOSSelectorNodeLabelDoesNotMatch",
       message: `Failed to admit pod as the \`${osLabel}\` label doesn't match node label`,
@@ -89,11 +89,11 @@ function wrongKindOfNode(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
   return undefined;
 }
 
-function doesNotFit(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
-  // Others have to make room for a critical pod; one that would not fit on an empty node cannot be helped.
+function failedPredicate(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
+  // A critical pod preempts others; one that would not fit on an empty node is rejected.
   const critical = isCritical(pod);
   const [missing] = insufficientResources(pod, critical ? { ...ctx, others: [] } : ctx);
-  if (missing && critical) return { reason: "UnexpectedAdmissionError", message: noRoomFor(missing) };
+  if (missing && critical) return { reason: "UnexpectedAdmissionError", message: preemptionFailure(missing) };
   if (missing) return { reason: `OutOf${missing.resource}`, message: insufficientMessage(missing) };
   if (!matchesNode(pod, ctx.node))
     return predicate(
@@ -107,12 +107,12 @@ function doesNotFit(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
       "node(s) didn't match the requested node name",
       `nodeName ${pod.spec.nodeName}: the node is ${ctx.node.name}`,
     );
-  const taken = takenHostPort(pod, ctx.others);
-  if (taken)
+  const conflict = conflictingHostPort(pod, ctx.others);
+  if (conflict)
     return predicate(
       "NodePorts",
       "node(s) didn't have free ports for the requested pod ports",
-      `hostPort ${taken.port}/${taken.protocol} is used by pod ${podRef(taken.by)}`,
+      `hostPort ${conflict.port}/${conflict.protocol} is used by pod ${podRef(conflict.by)}`,
     );
   const taint = isStatic(pod) ? undefined : untoleratedTaint(pod, ctx.taints ?? []);
   if (taint)
@@ -124,11 +124,11 @@ function doesNotFit(pod: Pod, ctx: AdmissionContext): Refusal | undefined {
   return undefined;
 }
 
-function noRoomFor({ resource, requested, capacity }: Insufficient): string {
+function preemptionFailure({ resource, requested, capacity }: Insufficient): string {
   const lack = `no set of running pods found to reclaim resources: [(res: ${resource}, q: ${requested - capacity}), ]`;
   return `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${lack}`;
 }
 
-function predicate(reason: string, why: string, detail: string): Refusal {
+function predicate(reason: string, why: string, detail: string): Rejection {
   return { reason, message: `Predicate ${reason} failed: ${why}`, detail };
 }

@@ -2,7 +2,7 @@ import type { Pod } from "../../../lib/model/pod.ts";
 
 const annotationPrefix = "container.apparmor.security.beta.kubernetes.io/";
 
-/** True if the pod or a container of it asks to be confined. */
+/** True if the pod or one of its containers has an AppArmor profile. */
 export function needsAppArmor(pod: Pod): boolean {
   const { securityContext, initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
   const contexts = [

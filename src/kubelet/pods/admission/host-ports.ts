@@ -9,24 +9,24 @@ interface HostPort {
 
 const anyAddress = "0.0.0.0";
 
-/** The first port of the node that the pod wants and another pod has; undefined if there is none. */
-export function takenHostPort(
+/** The first host port of the pod that another pod uses; undefined if there is none. */
+export function conflictingHostPort(
   pod: Pod,
   others: readonly Pod[],
 ): { port: number; protocol: string; by: Pod } | undefined {
-  for (const wanted of hostPorts(pod)) {
-    const by = others.find((other) => hostPorts(other).some((port) => clash(wanted, port)));
-    if (by) return { port: wanted.port, protocol: wanted.protocol, by };
+  for (const requested of hostPorts(pod)) {
+    const by = others.find((other) => hostPorts(other).some((port) => conflicts(requested, port)));
+    if (by) return { port: requested.port, protocol: requested.protocol, by };
   }
   return undefined;
 }
 
-function clash(a: HostPort, b: HostPort): boolean {
+function conflicts(a: HostPort, b: HostPort): boolean {
   if (a.port !== b.port || a.protocol !== b.protocol) return false;
   return a.ip === b.ip || a.ip === anyAddress || b.ip === anyAddress;
 }
 
-/** Of containers and sidecars: other init containers have ended when the pod serves. */
+/** Of containers and sidecars: other init containers have exited when the pod serves. */
 function hostPorts(pod: Pod): HostPort[] {
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)];
   return containers.flatMap(({ ports = [] }) =>

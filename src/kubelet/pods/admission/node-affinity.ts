@@ -9,7 +9,7 @@ import type { Pod } from "../../../lib/model/pod.ts";
 
 export type { NodeIdentity };
 
-/** True if this is a node that the pod's nodeSelector and required node affinity allow. */
+/** True if the pod's nodeSelector and required node affinity match the node. */
 export function matchesNode(pod: Pod, node: NodeIdentity): boolean {
   const { nodeSelector, affinity } = pod.spec;
   if (!matchesLabels(nodeSelector, node.labels)) return false;
@@ -17,7 +17,7 @@ export function matchesNode(pod: Pod, node: NodeIdentity): boolean {
   return !required || matchesTerms(required.nodeSelectorTerms ?? [], node);
 }
 
-/** Why this is no node for the pod; to be called if it is none. */
+/** Why the node does not match; to be called only if it does not. */
 export function nodeMismatch(pod: Pod, node: NodeIdentity): string {
   const { nodeSelector, affinity } = pod.spec;
   const unmet = unmetLabels(nodeSelector, node.labels);

@@ -24,7 +24,7 @@ const options = {
   runs: () => true,
 };
 
-test("a pod is weighed against the others, and never against itself", () => {
+test("a pod is checked against the others, and never against itself", () => {
   const admit = podAdmission(options);
   assert.equal(admit(fromApi("b", "500m")), undefined);
   assert.deepEqual(admit(fromApi("c", "101m")), {
@@ -35,32 +35,32 @@ test("a pod is weighed against the others, and never against itself", () => {
   });
 });
 
-test("pods that still wait for an answer do not keep one another out, those that were let in do", () => {
+test("only admitted pods count against the next one", () => {
   const [a, b, c] = ["a", "b", "c"].map((uid) => fromApi(uid, "1500m")) as [Pod, Pod, Pod];
-  let wanted = [a, b];
-  const admit = podAdmission({ ...options, activePods: () => wanted, runs: () => false });
+  let desired = [a, b];
+  const admit = podAdmission({ ...options, activePods: () => desired, runs: () => false });
   assert.equal(admit(a), undefined);
   assert.equal(admit(b)?.reason, "OutOfcpu");
-  assert.equal(admit(a), undefined, "asked again, it stays");
-  wanted = [c];
-  assert.equal(admit(c), undefined, "a is gone");
+  assert.equal(admit(a), undefined, "checked again, it stays admitted");
+  desired = [c];
+  assert.equal(admit(c), undefined, "a was removed");
 });
 
-test("podsPerCore and maxPods: the smaller counts", () => {
+test("the smaller of podsPerCore and maxPods limits the pods", () => {
   const reasonOf = (more: object) => podAdmission({ ...options, ...more })(fromApi("c", "0"))?.reason;
   assert.equal(reasonOf({ podsPerCore: 1 }), "OutOfpods");
   assert.equal(reasonOf({ podsPerCore: 2 }), undefined);
   assert.equal(reasonOf({ maxPods: 2, podsPerCore: 50 }), "OutOfpods");
 });
 
-test("a node has the labels that every node has, and those it was given", () => {
+test("a node has the default labels and its own", () => {
   const admit = podAdmission({ ...options, labelsAndTaints: () => ({ labels: { zone: "a" }, taints: [] }) });
   const nodeSelector = { "kubernetes.io/os": "linux", "kubernetes.io/hostname": "n1", zone: "a" };
   assert.equal(admit(fromApi("c", "0", { nodeSelector })), undefined);
   assert.equal(admit(fromApi("c", "0", { nodeSelector: { zone: "b" } }))?.reason, "NodeAffinity");
 });
 
-test("unsafe sysctls are those that the configuration allows", () => {
+test("unsafe sysctls are admitted if the configuration allows them", () => {
   const admit = podAdmission(options);
   const setting = (name: string) => aPod({ securityContext: { sysctls: [{ name, value: "1" }] } });
   assert.equal(admit(setting("net.core.somaxconn")), undefined);
@@ -71,13 +71,13 @@ test("unsafe sysctls are those that the configuration allows", () => {
   );
 });
 
-test("what the runtime can do is asked each time: it may come later than the node", () => {
-  let can: boolean | undefined;
-  const admit = podAdmission({ ...options, runtime: { supplementalGroupsPolicy: () => can } });
+test("the features of the runtime are read each time: it may start later than the node", () => {
+  let supported: boolean | undefined;
+  const admit = podAdmission({ ...options, runtime: { supplementalGroupsPolicy: () => supported } });
   const strict = aPod({ securityContext: { supplementalGroupsPolicy: "Strict" } });
   assert.equal(admit(strict), undefined, "not known yet");
-  can = false;
+  supported = false;
   assert.equal(admit(strict)?.reason, "SupplementalGroupsPolicyNotSupported");
-  can = true;
+  supported = true;
   assert.equal(admit(strict), undefined);
 });

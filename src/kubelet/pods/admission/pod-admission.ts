@@ -7,7 +7,7 @@ import { safeSysctls, sysctlAllowlist } from "./sysctls.ts";
 
 export interface PodAdmissionOptions {
   nodeName: string;
-  /** Labels besides those that every node has, and taints, as they are now. */
+  /** Current labels, besides the default ones, and taints. */
   labelsAndTaints?: () => { labels: Readonly<Record<string, string>>; taints: AdmissionContext["taints"] };
   allocatable: Readonly<Record<string, string>>;
   cpus: number;
@@ -18,45 +18,45 @@ export interface PodAdmissionOptions {
   podLevelResources: boolean;
   declaredFeatures: AdmissionContext["declaredFeatures"];
   runtime: { supplementalGroupsPolicy(): boolean | undefined };
-  /** All pods that are to run and have not ended, this one perhaps among them. */
+  /** All desired pods that have not terminated, perhaps including this one. */
   activePods: () => readonly Pod[];
-  /** True if containers of the pod run: it was let in before, perhaps by an agent before this one. */
+  /** True if containers of the pod run: it was admitted before, perhaps by a previous agent. */
   runs: (uid: PodUid) => boolean;
 }
 
 /**
- * Decides which pods may run here. Throws if allowedUnsafeSysctls has something that is no such sysctl. Only pods that
- * were let in count against one that comes: those that still wait for an answer would keep one another out.
+ * Decides which pods may run here. Throws if allowedUnsafeSysctls has an invalid entry. Only admitted pods count against
+ * the next one: pods that are not decided yet would block one another.
  */
 export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodVerdict | undefined {
   const sysctls = sysctlAllowlist([...safeSysctls(release()), ...o.allowedUnsafeSysctls]);
   const pods = o.podsPerCore > 0 ? Math.min(o.maxPods, o.podsPerCore * o.cpus) : o.maxPods;
   const appArmor = hasAppArmor();
-  let letIn = new Set<PodUid>();
+  let admitted = new Set<PodUid>();
   return (pod) => {
     const others = o
       .activePods()
-      .filter(({ metadata: { uid } }) => uid !== pod.metadata.uid && (letIn.has(uid) || o.runs(uid)));
-    letIn = new Set(others.map((other) => other.metadata.uid));
+      .filter(({ metadata: { uid } }) => uid !== pod.metadata.uid && (admitted.has(uid) || o.runs(uid)));
+    admitted = new Set(others.map((other) => other.metadata.uid));
     const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
     const verdict = admitPod(pod, {
-      node: { name: o.nodeName, labels: { ...labelsOfEveryNode(o.nodeName), ...labels } },
+      node: { name: o.nodeName, labels: { ...defaultLabels(o.nodeName), ...labels } },
       taints,
       sysctls,
       appArmor,
       allocatable: { ...o.allocatable, pods: String(pods) },
       podLevelResources: o.podLevelResources,
       declaredFeatures: o.declaredFeatures,
-      // A refusal is for good: a runtime that has not been heard of yet is no reason for one.
+      // A rejection is final: a runtime that has not reported its features yet is no reason for one.
       supplementalGroupsPolicy: o.runtime.supplementalGroupsPolicy() ?? true,
       others,
     });
-    if (!verdict) letIn.add(pod.metadata.uid);
+    if (!verdict) admitted.add(pod.metadata.uid);
     return verdict;
   };
 }
 
-function labelsOfEveryNode(name: string): Record<string, string> {
+function defaultLabels(name: string): Record<string, string> {
   const architecture: Record<string, string> = { x64: "amd64", ia32: "386" };
   return {
     "kubernetes.io/hostname": name,
@@ -65,7 +65,7 @@ function labelsOfEveryNode(name: string): Record<string, string> {
   };
 }
 
-/** The kernel has it, and it is turned on. */
+/** The kernel has AppArmor, and it is enabled. */
 function hasAppArmor(): boolean {
   try {
     return (

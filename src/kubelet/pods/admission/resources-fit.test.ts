@@ -10,7 +10,7 @@ const allocatable = {
   pods: "3",
   "example.com/gpu": "2",
 };
-const asks = (requests: Record<string, string>, spec: FakePodParts["spec"] = {}) =>
+const requesting = (requests: Record<string, string>, spec: FakePodParts["spec"] = {}) =>
   fakePod({ spec: { ...spec, containers: [{ resources: { requests } }] } });
 const missing = (pod: ReturnType<typeof fakePod>, over: Partial<FitContext> = {}) =>
   insufficientResources(pod, { allocatable, others: [], podLevelResources: true, ...over }).map(
@@ -18,63 +18,68 @@ const missing = (pod: ReturnType<typeof fakePod>, over: Partial<FitContext> = {}
   );
 
 describe("insufficientResources", () => {
-  const rows: [rule: string, pod: ReturnType<typeof fakePod>, want: string[], over?: Partial<FitContext>][] =
+  const rows: [
+    rule: string,
+    pod: ReturnType<typeof fakePod>,
+    expected: string[],
+    over?: Partial<FitContext>,
+  ][] = [
+    ["a pod without requests fits", requesting({}), []],
+    ["a pod that requests all of the node fits", requesting({ cpu: "4", memory: "8Gi" }), []],
+    ["CPU is counted in thousandths", requesting({ cpu: "4001m" }), ["cpu 4001 0 4000"]],
     [
-      ["a pod that asks for nothing fits", asks({}), []],
-      ["one that asks for all there is fits", asks({ cpu: "4", memory: "8Gi" }), []],
-      ["CPU is counted in thousandths", asks({ cpu: "4001m" }), ["cpu 4001 0 4000"]],
+      "requests of others count as used",
+      requesting({ cpu: "200m" }),
+      ["cpu 200 3900 4000"],
+      { others: [requesting({ cpu: "3900m" })] },
+    ],
+    [
+      "all missing resources are listed, in a fixed order",
+      requesting({ "example.com/gpu": "3", memory: "9Gi", "ephemeral-storage": "11Gi", cpu: "5" }),
       [
-        "what others requested is used",
-        asks({ cpu: "200m" }),
-        ["cpu 200 3900 4000"],
-        { others: [asks({ cpu: "3900m" })] },
+        "cpu 5000 0 4000",
+        `memory ${9n << 30n} 0 ${8n << 30n}`,
+        `ephemeral-storage ${11n << 30n} 0 ${10n << 30n}`,
+        "example.com/gpu 3 0 2",
       ],
-      [
-        "all that is missing is told, in a fixed order",
-        asks({ "example.com/gpu": "3", memory: "9Gi", "ephemeral-storage": "11Gi", cpu: "5" }),
-        [
-          "cpu 5000 0 4000",
-          `memory ${9n << 30n} 0 ${8n << 30n}`,
-          `ephemeral-storage ${11n << 30n} 0 ${10n << 30n}`,
-          "example.com/gpu 3 0 2",
-        ],
-      ],
-      [
-        "one more pod than there are places",
-        asks({}),
-        ["pods 1 3 3"],
-        { others: [asks({}), asks({}), asks({})] },
-      ],
-      ["a resource that the node does not name is not limited", asks({ "example.com/other": "9" }), []],
-      [
-        "a pod that asks for nothing fits beside pods that ask for too much",
-        asks({}),
-        [],
-        { others: [asks({ cpu: "9" })] },
-      ],
-      ["overhead counts", asks({ cpu: "4" }, { overhead: { cpu: "1m" } }), ["cpu 4001 0 4000"]],
-      [
-        "an init container counts when it needs more than the others",
-        asks({ cpu: "1" }, { initContainers: [{ name: "i", resources: { requests: { cpu: "5" } } }] }),
-        ["cpu 5000 0 4000"],
-      ],
-      [
-        "a pod's own request counts",
-        asks({ cpu: "1" }, { resources: { requests: { cpu: "6" } } }),
-        ["cpu 6000 0 4000"],
-      ],
-      [
-        "but not with pod-level resources turned off",
-        asks({ cpu: "1" }, { resources: { requests: { cpu: "6" } } }),
-        [],
-        { podLevelResources: false },
-      ],
-    ];
-  for (const [rule, pod, want, over] of rows) it(rule, () => assert.deepEqual(missing(pod, over), want));
+    ],
+    [
+      "one pod more than the maximum",
+      requesting({}),
+      ["pods 1 3 3"],
+      { others: [requesting({}), requesting({}), requesting({})] },
+    ],
+    ["a resource that the node does not name is not limited", requesting({ "example.com/other": "9" }), []],
+    [
+      "a pod without requests fits beside pods that request too much",
+      requesting({}),
+      [],
+      { others: [requesting({ cpu: "9" })] },
+    ],
+    ["overhead counts", requesting({ cpu: "4" }, { overhead: { cpu: "1m" } }), ["cpu 4001 0 4000"]],
+    [
+      "an init container counts when it needs more than the others",
+      requesting({ cpu: "1" }, { initContainers: [{ name: "i", resources: { requests: { cpu: "5" } } }] }),
+      ["cpu 5000 0 4000"],
+    ],
+    [
+      "pod-level requests count",
+      requesting({ cpu: "1" }, { resources: { requests: { cpu: "6" } } }),
+      ["cpu 6000 0 4000"],
+    ],
+    [
+      "but not with pod-level resources disabled",
+      requesting({ cpu: "1" }, { resources: { requests: { cpu: "6" } } }),
+      [],
+      { podLevelResources: false },
+    ],
+  ];
+  for (const [rule, pod, expected, over] of rows)
+    it(rule, () => assert.deepEqual(missing(pod, over), expected));
 });
 
 describe("insufficientMessage", () => {
-  it("says what is asked for, used and there", () =>
+  it("names what is requested, used and available", () =>
     assert.equal(
       insufficientMessage({ resource: "cpu", requested: 100n, used: 3900n, capacity: 4000n }),
       "Node didn't have enough resource: cpu, requested: 100, used: 3900, capacity: 4000",

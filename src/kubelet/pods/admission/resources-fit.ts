@@ -7,7 +7,7 @@ import {
   wholeOf,
 } from "../../../lib/model/resources.ts";
 
-/** Something that the node has less of than the pods ask for. CPU in thousandths, all else in whole units. */
+/** A resource that the node has less of than the pods request. CPU in thousandths, all others in whole units. */
 export interface Insufficient {
   readonly resource: string;
   readonly requested: bigint;
@@ -16,36 +16,38 @@ export interface Insufficient {
 }
 
 export interface FitContext {
-  /** What the node has for pods: {"cpu": "4", "memory": "8Gi", "pods": "110"}. What is not named is not limited. */
+  /** {"cpu": "4", "memory": "8Gi", "pods": "110"}. A resource that is not named is not limited. */
   readonly allocatable: Readonly<Record<string, string>>;
-  /** The other pods that run or are about to. */
+  /** The other admitted pods. */
   readonly others: readonly Pod[];
-  /** False if resources of whole pods do not count. */
+  /** False if pod-level resources do not count. */
   readonly podLevelResources: boolean;
 }
 
-const first = ["cpu", "memory", "ephemeral-storage"];
+const fixedOrder = ["cpu", "memory", "ephemeral-storage"];
 
-/** What is missing for this pod to run beside the others: the number of pods first, then resources. */
+/** The resources that are missing for this pod to run beside the others: the number of pods first. */
 export function insufficientResources(
   pod: Pod,
   { allocatable, others, podLevelResources }: FitContext,
 ): Insufficient[] {
   const missing: Insufficient[] = [];
   const capacities = amountsOf(allocatable);
-  const places = wholeOf(capacities, "pods");
-  if (capacities.has("pods") && BigInt(others.length) + 1n > places)
-    missing.push({ resource: "pods", requested: 1n, used: BigInt(others.length), capacity: places });
+  const maxPods = wholeOf(capacities, "pods");
+  if (capacities.has("pods") && BigInt(others.length) + 1n > maxPods)
+    missing.push({ resource: "pods", requested: 1n, used: BigInt(others.length), capacity: maxPods });
 
   const options = { podLevel: podLevelResources };
-  const wanted = podRequests(pod, options);
-  const taken = others.map((other) => podRequests(other, options));
-  const rest = [...wanted.keys()].filter((name) => !first.includes(name)).sort((a, b) => (a < b ? -1 : 1));
-  for (const resource of [...first, ...rest]) {
+  const podRequest = podRequests(pod, options);
+  const otherRequests = others.map((other) => podRequests(other, options));
+  const rest = [...podRequest.keys()]
+    .filter((name) => !fixedOrder.includes(name))
+    .sort((a, b) => (a < b ? -1 : 1));
+  for (const resource of [...fixedOrder, ...rest]) {
     const read = resource === "cpu" ? milliOf : wholeOf;
-    const requested = read(wanted, resource);
+    const requested = read(podRequest, resource);
     if (requested <= 0n || !capacities.has(resource)) continue;
-    const used = taken.reduce((sum, amounts: ResourceAmounts) => sum + read(amounts, resource), 0n);
+    const used = otherRequests.reduce((sum, amounts: ResourceAmounts) => sum + read(amounts, resource), 0n);
     const capacity = read(capacities, resource);
     if (requested > capacity - used) missing.push({ resource, requested, used, capacity });
   }

@@ -7,11 +7,11 @@ import { forbiddenSysctl, safeSysctls, sysctlAllowlist } from "./sysctls.ts";
 describe("safeSysctls", () => {
   const rows: [rule: string, release: string, name: string, safe: boolean][] = [
     ["some are safe on every kernel", "2.6.32", "kernel.shm_rmid_forced", true],
-    ["others since the kernel that gave pods their own", "4.15.0-20-generic", "net.ipv4.tcp_rmem", true],
+    ["others since the kernel that namespaced them", "4.15.0-20-generic", "net.ipv4.tcp_rmem", true],
     ["and not before it", "4.14.9", "net.ipv4.tcp_rmem", false],
     ["a higher major version has them all", "6.1.0", "net.ipv4.tcp_wmem", true],
     ["a minor version is a number", "4.9.1", "net.ipv4.tcp_fin_timeout", true],
-    ["a release that cannot be read has only the first", "custom", "net.ipv4.tcp_keepalive_time", false],
+    ["an unknown release has only those of every kernel", "custom", "net.ipv4.tcp_keepalive_time", false],
   ];
   for (const [rule, release, name, safe] of rows)
     it(rule, () => assert.equal(safeSysctls(release).includes(name), safe));
@@ -19,7 +19,7 @@ describe("safeSysctls", () => {
 
 describe("sysctlAllowlist", () => {
   for (const pattern of ["kernel.msg*", "net.core.somaxconn", "net.*", "net/ipv4/route/min_pmtu"])
-    it(`takes ${pattern}`, () => assert.doesNotThrow(() => sysctlAllowlist([pattern])));
+    it(`accepts ${pattern}`, () => assert.doesNotThrow(() => sysctlAllowlist([pattern])));
   for (const [pattern, message] of [
     ["vm.swappiness", /^the sysctls "vm.swappiness" are not known to be namespaced$/],
     ["*", /^the sysctls "" are not known to be namespaced$/],
@@ -27,7 +27,7 @@ describe("sysctlAllowlist", () => {
     ["net.*.core", /is not a sysctl/],
     ["", /is not a sysctl/],
   ] as const)
-    it(`refuses "${pattern}"`, () => assert.throws(() => sysctlAllowlist([pattern]), { message }));
+    it(`rejects "${pattern}"`, () => assert.throws(() => sysctlAllowlist([pattern]), { message }));
 });
 
 describe("forbiddenSysctl", () => {
@@ -37,11 +37,11 @@ describe("forbiddenSysctl", () => {
       fakePod({ spec: { ...(spec as object), securityContext: { sysctls: [{ name, value: "1" }] } } }),
       allowed,
     );
-  const rows: [rule: string, name: string, spec: Partial<PodSpec>, want: string | undefined][] = [
-    ["a safe one may be set", "net.ipv4.tcp_syncookies", {}, undefined],
+  const rows: [rule: string, name: string, spec: Partial<PodSpec>, expected: string | undefined][] = [
+    ["a safe sysctl may be set", "net.ipv4.tcp_syncookies", {}, undefined],
     ["also when spelled with slashes", "net/ipv4/tcp_syncookies", {}, undefined],
-    ["one that the administrator allows", "net.core.somaxconn", {}, undefined],
-    ["one of an allowed pattern", "kernel.msgmax", {}, undefined],
+    ["so may an allowed one", "net.core.somaxconn", {}, undefined],
+    ["and one of an allowed pattern", "kernel.msgmax", {}, undefined],
     ["no other", "net.core.rmem_max", {}, 'forbidden sysctl: "net.core.rmem_max" not allowlisted'],
     [
       "none of the network on the host's network",
@@ -57,6 +57,6 @@ describe("forbiddenSysctl", () => {
     ],
     ["IPC ones on the host's network", "kernel.shm_rmid_forced", { hostNetwork: true }, undefined],
   ];
-  for (const [rule, name, spec, want] of rows) it(rule, () => assert.equal(of(name, spec), want));
+  for (const [rule, name, spec, expected] of rows) it(rule, () => assert.equal(of(name, spec), expected));
   it("a pod without sysctls sets none", () => assert.equal(forbiddenSysctl(fakePod(), allowed), undefined));
 });

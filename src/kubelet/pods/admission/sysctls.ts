@@ -2,7 +2,7 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { normalizeSysctl, type SysctlNamespace, sysctlNamespace } from "../../../lib/model/sysctl.ts";
 
-/** Sysctls that a pod has for itself and that do no harm to others, with the kernel that made each so. */
+/** Namespaced sysctls that do not affect other pods, with the kernel version since which they are safe. */
 const safe: readonly [name: string, since: readonly [number, number]][] = [
   ["kernel.shm_rmid_forced", [0, 0]],
   ["net.ipv4.ip_local_port_range", [0, 0]],
@@ -18,7 +18,7 @@ const safe: readonly [name: string, since: readonly [number, number]][] = [
   ["net.ipv4.tcp_wmem", [4, 15]],
 ];
 
-/** What every pod may set on a kernel of this release ("6.1.0-13-amd64"). */
+/** The sysctls that every pod may set on a kernel of this release ("6.1.0-13-amd64"). */
 export function safeSysctls(kernelRelease: string): string[] {
   const [, major = 0, minor = 0] = (/^(\d+)\.(\d+)/.exec(kernelRelease) ?? []).map(Number);
   return safe
@@ -36,7 +36,7 @@ export interface SysctlAllowlist {
 const part = "[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?";
 const patternShape = new RegExp(`^(?:${part}[./])*(?:${part}|[a-z0-9][-_a-z0-9]*\\*|\\*)$`);
 
-/** From names and patterns that end with "*". Throws on one that is no sysctl, or that pods cannot have their own of. */
+/** From names and patterns that end with "*". Throws on one that is not a sysctl, or not namespaced. */
 export function sysctlAllowlist(patterns: Iterable<string>): SysctlAllowlist {
   const names = new Map<string, SysctlNamespace>();
   const prefixes = new Map<string, SysctlNamespace>();

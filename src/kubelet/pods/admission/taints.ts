@@ -8,7 +8,7 @@ export interface Taint {
 
 type Toleration = NonNullable<Pod["spec"]["tolerations"]>[number];
 
-/** The first taint that would end the pod here. Taints that only keep new pods away do not count. */
+/** The first taint that the pod does not tolerate; by default only of NoExecute. */
 export function untoleratedTaint(
   pod: Pod,
   taints: readonly Taint[],

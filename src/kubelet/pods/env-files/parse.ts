@@ -1,12 +1,12 @@
 import { KubeletError } from "../../../lib/base/errors.ts";
 
-/** No line may be longer; a file that a container wrote is not to be trusted. */
-const longestLine = 65_536;
+/** A file that a container wrote is not trusted. */
+const maxLineLength = 65_536;
 
 /**
- * The value of a key in a file of `NAME='value'` lines; undefined if the key is not there. This is a strict part of what
- * a shell reads: values stand in single quotes, mean what they say, and may have several lines. Blank lines and comments
- * are skipped. After `NAME= ` there is no value. The first line of a key counts, and what follows it is not looked at.
+ * The value of a key in a file of `NAME='value'` lines; undefined if the key is missing. This is a strict subset of shell
+ * syntax: values are single-quoted and literal, and may have several lines. Blank lines and comments are skipped. The value
+ * of `NAME= ` is empty. The first line of a key counts, and the lines after it are not parsed.
  */
 export function valueInEnvFile(text: string, key: string): string | undefined {
   const lines = splitLines(text);
@@ -27,7 +27,7 @@ export function valueInEnvFile(text: string, key: string): string | undefined {
     }
     if (!rest.startsWith("'")) throw fail("value must be enclosed in single quotes");
 
-    const begun = at;
+    const startLine = at;
     let value = rest.slice(1);
     let close = value.indexOf("'");
     while (close < 0) {
@@ -35,7 +35,7 @@ export function valueInEnvFile(text: string, key: string): string | undefined {
       if (at >= lines.length)
         throw new KubeletError(
           "EnvFile",
-          `invalid environment variable format starting at line ${begun + 1}: unclosed single quote`,
+          `invalid environment variable format starting at line ${startLine + 1}: unclosed single quote`,
         );
       const from = value.length + 1;
       value += `\n${lines[at]}`;
@@ -50,9 +50,9 @@ export function valueInEnvFile(text: string, key: string): string | undefined {
 
 function splitLines(text: string): string[] {
   const lines = text.split("\n").map((line) => line.replace(/\r$/, ""));
-  // What ends with a line end has no further, empty line.
+  // A newline at the end starts no further line.
   if (lines.at(-1) === "") lines.pop();
-  const long = lines.findIndex((line) => line.length >= longestLine);
+  const long = lines.findIndex((line) => line.length >= maxLineLength);
   if (long >= 0) throw new KubeletError("EnvFile", `line ${long + 1} is too long`);
   return lines;
 }

@@ -16,9 +16,9 @@ function setUp() {
   };
   const add = (reason: string, message: string, container?: string, type: EventType = "Normal") => {
     now += 1n;
-    const about = podReference(pod, container);
+    const involvedObject = podReference(pod, container);
     return correlator.add(
-      makeEvent({ about, type, reason, message, nodeName: "n", at: now }),
+      makeEvent({ involvedObject, type, reason, message, nodeName: "n", at: now }),
       now,
       monotonicTime(Number(now / 1_000_000n)),
     )?.event;
@@ -26,7 +26,7 @@ function setUp() {
   return { add, wait };
 }
 
-test("the same event again keeps name and first time, and is counted", () => {
+test("a repeated event keeps name and first timestamp, and is counted", () => {
   const { add, wait } = setUp();
   const first = add("Pulled", "m", "c0");
   wait(60);
@@ -65,19 +65,19 @@ test("from the tenth different message on they are combined into one event that 
   assert.deepEqual([eleventh?.message, eleventh?.count], ["(combined from similar events): m11", 2]);
   assert.equal(eleventh?.metadata.name, tenth?.metadata.name);
   wait(601);
-  assert.equal(add("Unhealthy", "m12")?.message, "m12", "after more than 10 minutes it begins anew");
+  assert.equal(add("Unhealthy", "m12")?.message, "m12", "after more than 10 minutes it starts again");
 });
 
-test("about one object 25 of a type at once, then one each 5 minutes", () => {
+test("25 events of a type about one object pass at once, then one each 5 minutes", () => {
   const { add, wait } = setUp();
   const sent = (n: number, type?: EventType) =>
     Array.from({ length: n }, () => add("BackOff", "m", "c0", type)).filter(Boolean).length;
   assert.equal(sent(40), 25);
-  assert.equal(sent(1, "Warning"), 1, "another type has its own");
+  assert.equal(sent(1, "Warning"), 1, "another type has its own budget");
   wait(299);
   assert.equal(sent(1), 0);
   wait(1);
   assert.equal(sent(2), 1);
   wait(3000);
-  assert.equal(add("BackOff", "m", "c0")?.count, 44, "those left out count");
+  assert.equal(add("BackOff", "m", "c0")?.count, 44, "dropped events are counted");
 });

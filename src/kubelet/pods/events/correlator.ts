@@ -1,18 +1,18 @@
 import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import { type ApiEvent, eventName } from "./event-object.ts";
-import { Recent } from "./recent.ts";
+import { LruCache } from "./lru-cache.ts";
 
-/** As many different messages of one reason about one object… */
+/** From so many different messages of one reason about one object on … */
 const aggregateFrom = 10;
-/** …none of them longer after the one before become one event. */
+/** … none of them longer after the one before, they become one event. */
 const aggregateMs = 600_000;
-/** About one object so many of one type at once, then one each five minutes. */
+/** So many events of one type about one object at once, then one each five minutes. */
 const spamBurst = 25;
 const spamEveryMs = 300_000;
-const remembered = 4096;
+const cacheSize = 4096;
 
 export interface Correlated {
-  /** The same for all occurrences of what is one event in the API. */
+  /** Equal for all occurrences of one event in the API. */
   key: string;
   event: ApiEvent;
 }
@@ -23,13 +23,13 @@ interface Occurrences {
   name: string;
 }
 
-/** Keeps events from flooding the API: the same again is counted, similar ones become one, too many are left out. */
+/** Keeps events from flooding the API: repeated ones are counted, similar ones combined, too many dropped. */
 export class EventCorrelator {
-  #similar = new Recent<{ messages: Set<string>; at: MonotonicTime }>(remembered);
-  #seen = new Recent<Occurrences>(remembered);
-  #budgets = new Recent<{ tokens: number; at: MonotonicTime }>(remembered);
+  #similar = new LruCache<{ messages: Set<string>; at: MonotonicTime }>(cacheSize);
+  #seen = new LruCache<Occurrences>(cacheSize);
+  #budgets = new LruCache<{ tokens: number; at: MonotonicTime }>(cacheSize);
 
-  /** The event as it is to be in the API; undefined if there are too many about this object. `at`: its time, in nanoseconds. */
+  /** The event to write to the API; undefined if there are too many about this object. `at`: its time, in nanoseconds. */
   add(event: ApiEvent, at: bigint, now: MonotonicTime): Correlated | undefined {
     const combined = this.#combine(event, at, now);
     const counted = this.#count(combined);
@@ -37,8 +37,8 @@ export class EventCorrelator {
   }
 
   #combine(event: ApiEvent, at: bigint, now: MonotonicTime): Correlated {
-    const about = aboutOf(event);
-    const key = keyOf(about, event.type, event.reason, event.reportingComponent, event.reportingInstance);
+    const object = objectKeyOf(event);
+    const key = keyOf(object, event.type, event.reason, event.reportingComponent, event.reportingInstance);
     let group = this.#similar.get(key);
     if (!group || msBetween(group.at, now) > aggregateMs) group = { messages: new Set(), at: now };
     group.messages.add(event.message);
@@ -46,7 +46,7 @@ export class EventCorrelator {
     this.#similar.set(key, group);
     const { fieldPath = "" } = event.involvedObject;
     if (group.messages.size < aggregateFrom)
-      return { event, key: keyOf(about, fieldPath, event.type, event.reason, event.message) };
+      return { event, key: keyOf(object, fieldPath, event.type, event.reason, event.message) };
     // The set stays one short of the limit: the next message that differs is combined too.
     const [oldest] = group.messages;
     if (oldest !== undefined) group.messages.delete(oldest);
@@ -73,7 +73,7 @@ export class EventCorrelator {
   }
 
   #isSpam(event: ApiEvent, now: MonotonicTime): boolean {
-    const key = keyOf(aboutOf(event), event.type);
+    const key = keyOf(objectKeyOf(event), event.type);
     const budget = this.#budgets.get(key) ?? { tokens: spamBurst, at: now };
     const earned = msBetween(budget.at, now) / spamEveryMs;
     const tokens = Math.min(spamBurst, budget.tokens + earned);
@@ -82,7 +82,7 @@ export class EventCorrelator {
   }
 }
 
-function aboutOf({ source, involvedObject: o }: ApiEvent): string {
+function objectKeyOf({ source, involvedObject: o }: ApiEvent): string {
   return keyOf(source.component, source.host, o.kind, o.namespace ?? "", o.name, o.uid ?? "", o.apiVersion);
 }
 

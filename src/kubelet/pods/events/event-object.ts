@@ -13,7 +13,7 @@ export interface ObjectReference {
   fieldPath?: string;
 }
 
-/** An event in the form of the API, core/v1. */
+/** An Event of core/v1. */
 export interface ApiEvent {
   apiVersion: "v1";
   kind: "Event";
@@ -57,22 +57,22 @@ function fieldPath({ spec }: Pod, name: string): string {
 }
 
 export interface EventParts {
-  about: ObjectReference;
+  involvedObject: ObjectReference;
   type: EventType;
   reason: string;
   message: string;
   nodeName: string;
-  /** Nanoseconds since the epoch; no two events have the same. */
+  /** Nanoseconds since the epoch; unique per event. */
   at: bigint;
 }
 
-export function makeEvent({ about, type, reason, message, nodeName, at }: EventParts): ApiEvent {
+export function makeEvent({ involvedObject, type, reason, message, nodeName, at }: EventParts): ApiEvent {
   const time = isoSeconds(at);
   return {
     apiVersion: "v1",
     kind: "Event",
-    metadata: { name: eventName(about.name, at), namespace: about.namespace || "default" },
-    involvedObject: about,
+    metadata: { name: eventName(involvedObject.name, at), namespace: involvedObject.namespace || "default" },
+    involvedObject,
     reason,
     message,
     source: { component, host: nodeName },
@@ -85,14 +85,14 @@ export function makeEvent({ about, type, reason, message, nodeName, at }: EventP
   };
 }
 
-/** The name of what it is about and the time; where that makes no valid name, something else that is unique. */
-export function eventName(about: string, at: bigint): string {
-  const name = `${about}.${at.toString(16)}`;
+/** The name of the involved object and the time; a UUID if that is not a valid name. */
+export function eventName(objectName: string, at: bigint): string {
+  const name = `${objectName}.${at.toString(16)}`;
   const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
   return name.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(name) ? name : randomUUID();
 }
 
-/** Times in the API have whole seconds. */
+/** Timestamps of the API have whole seconds. */
 function isoSeconds(at: bigint): string {
   return new Date(Number(at / 1_000_000n)).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -10,22 +10,22 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import { type ApiEvent, eventName } from "./event-object.ts";
 import { type EventDrop, EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
 
-type Answer = "ok" | "unheard" | number | Error;
+type Response = "ok" | "unreachable" | number | Error;
 
 async function setUp(t: { after(fn: () => void): void }, more: Partial<EventRecorderOptions> = {}) {
   const clock = new FakeClock();
   const stop = new AbortController();
   const calls: KubeRequest[] = [];
   const drops: EventDrop[] = [];
-  const server = { answer: (_call: KubeRequest): Answer => "ok" };
+  const server = { response: (_call: KubeRequest): Response => "ok" };
   const recorder = new EventRecorder({
     api: {
       request: async <T>(call: KubeRequest): Promise<T> => {
         calls.push(call);
-        const answer = server.answer(call);
-        if (answer === "unheard") throw new Error("connection refused");
-        if (answer instanceof Error) throw answer;
-        if (answer !== "ok") throw Object.assign(new Error(`answer ${answer}`), { status: answer });
+        const response = server.response(call);
+        if (response === "unreachable") throw new Error("connection refused");
+        if (response instanceof Error) throw response;
+        if (response !== "ok") throw Object.assign(new Error(`response ${response}`), { status: response });
         return {} as T;
       },
     },
@@ -49,7 +49,7 @@ const pod: Pod = fakePod({
   spec: { containers: [{ name: "c" }], initContainers: [{ name: "i", image: "x" }] },
 });
 
-test("an event about a container is as the reference writes it", async (t) => {
+test("an event about a container equals the reference's", async (t) => {
   const { clock, calls, recorder } = await setUp(t);
   recorder.normal(pod, "Created", "Container created", "c");
   await clock.advance(0);
@@ -80,7 +80,7 @@ test("an event about a container is as the reference writes it", async (t) => {
   });
 });
 
-test("an event about the node has no namespace in its reference and is kept in default", async (t) => {
+test("an event about the node has no namespace in its reference and is in namespace default", async (t) => {
   const { clock, bodies, recorder } = await setUp(t);
   recorder.node.normal("Starting", "Starting kubelet.");
   await clock.advance(0);
@@ -89,7 +89,7 @@ test("an event about the node has no namespace in its reference and is kept in d
   assert.equal(event?.metadata.namespace, "default");
 });
 
-test("a UID that is injected is the one the event carries", async (t) => {
+test("uidFor overrides the UID of the involved object", async (t) => {
   const { clock, bodies, recorder } = await setUp(t, { uidFor: () => "of-the-mirror" });
   recorder.warning(pod, "Failed", "m", "i");
   await clock.advance(0);
@@ -97,7 +97,7 @@ test("a UID that is injected is the one the event carries", async (t) => {
   assert.equal(bodies()[0]?.involvedObject.fieldPath, "spec.initContainers{i}");
 });
 
-test("the same again is a patch of count, time and message; when the event is gone, it is told anew", async (t) => {
+test("a repeated event patches count, time and message; if it has expired, it is created again", async (t) => {
   const { clock, calls, bodies, server, recorder } = await setUp(t);
   recorder.normal(pod, "Pulled", "m", "c");
   await clock.advance(5000);
@@ -106,7 +106,7 @@ test("the same again is a patch of count, time and message; when the event is go
   assert.equal(calls[1]?.method, "PATCH");
   assert.ok(calls[1]?.path.startsWith("/api/v1/namespaces/default/events/web."));
   assert.deepEqual(calls[1]?.body, { count: 2, lastTimestamp: "2026-01-01T00:00:05Z", message: "m" });
-  server.answer = (call) => (call.method === "PATCH" ? 404 : "ok");
+  server.response = (call) => (call.method === "PATCH" ? 404 : "ok");
   recorder.normal(pod, "Pulled", "m", "c");
   await clock.advance(0);
   assert.deepEqual(
@@ -124,14 +124,14 @@ test("two events within a millisecond have different names", async (t) => {
   assert.notEqual(bodies()[0]?.metadata.name, bodies()[1]?.metadata.name);
 });
 
-test("while nobody answers, what happens again is counted, and one request tells all of it afterwards", async (t) => {
+test("while the API server is unreachable, repeated events are counted, and sent as one request afterwards", async (t) => {
   const { clock, calls, bodies, server, recorder } = await setUp(t);
-  server.answer = () => "unheard";
+  server.response = () => "unreachable";
   recorder.normal(pod, "Created", "m", "c");
   await clock.advance(0);
   for (let i = 0; i < 3; i++) recorder.warning(pod, "BackOff", "m", "c");
   await clock.advance(60_000);
-  server.answer = () => "ok";
+  server.response = () => "ok";
   calls.length = 0;
   await clock.advance(10_000);
   assert.deepEqual(
@@ -143,9 +143,9 @@ test("while nobody answers, what happens again is counted, and one request tells
   );
 });
 
-test("what happens again while its event is tried again is told with it", async (t) => {
+test("an event that is repeated between attempts is sent with the new count", async (t) => {
   const { clock, calls, bodies, server, recorder } = await setUp(t);
-  server.answer = () => (calls.length === 1 ? "unheard" : "ok");
+  server.response = () => (calls.length === 1 ? "unreachable" : "ok");
   recorder.warning(pod, "BackOff", "m", "c");
   await clock.advance(1000);
   recorder.warning(pod, "BackOff", "m", "c");
@@ -156,9 +156,9 @@ test("what happens again while its event is tried again is told with it", async 
   );
 });
 
-test("an event is tried 12 times, 10 s apart, then the next has its turn", async (t) => {
+test("an event is tried 12 times, 10 s apart, then the next is sent", async (t) => {
   const { clock, calls, drops, server, recorder } = await setUp(t);
-  server.answer = (call) => ((call.body as ApiEvent).reason === "Lost" ? "unheard" : "ok");
+  server.response = (call) => ((call.body as ApiEvent).reason === "Lost" ? "unreachable" : "ok");
   recorder.normal(pod, "Lost", "m");
   recorder.normal(pod, "Next", "m");
   await clock.advance(5000 + 10 * 10_000 - 1);
@@ -168,24 +168,24 @@ test("an event is tried 12 times, 10 s apart, then the next has its turn", async
   assert.deepEqual(drops, ["unsent"]);
 });
 
-const refusals: [number, EventDrop[], number][] = [
-  [403, ["refused"], 1],
+const rejections: [number, EventDrop[], number][] = [
+  [403, ["rejected"], 1],
   [409, [], 1],
   [500, [], 2],
   [429, [], 2],
 ];
-for (const [status, dropped, requests] of refusals)
-  test(`after an answer of ${status} there are ${requests} requests and ${dropped.length} drops`, async (t) => {
+for (const [status, dropped, requests] of rejections)
+  test(`after a response of ${status} there are ${requests} requests and ${dropped.length} drops`, async (t) => {
     const { clock, calls, drops, server, recorder } = await setUp(t);
-    server.answer = () => (calls.length === 1 ? status : "ok");
+    server.response = () => (calls.length === 1 ? status : "ok");
     recorder.normal(pod, "Created", "m");
     await clock.advance(30_000);
     assert.deepEqual([drops, calls.length], [dropped, requests]);
   });
 
-const ending = "unable to create new content in namespace n because it is being terminated";
+const terminating = "unable to create new content in namespace n because it is being terminated";
 for (const [status, message, cause, warnings] of [
-  [403, `events "e" is forbidden: ${ending}`, "NamespaceTerminating", []],
+  [403, `events "e" is forbidden: ${terminating}`, "NamespaceTerminating", []],
   [404, 'namespaces "n" not found', undefined, []],
   [403, 'events is forbidden: User "u" cannot create', undefined, ["API server rejected event"]],
 ] as const)
@@ -194,16 +194,16 @@ for (const [status, message, cause, warnings] of [
     const logger = { ...silentLogger, warn: (line: string) => void lines.push(line) };
     const { clock, drops, server, recorder } = await setUp(t, { logger });
     const details = { causes: cause ? [{ reason: cause }] : [] };
-    server.answer = () => new KubeApiError({ status, reason: "R", message, details });
+    server.response = () => new KubeApiError({ status, reason: "R", message, details });
     recorder.normal(pod, "Killing", "m");
     await clock.advance(1000);
     assert.deepEqual(lines, warnings);
-    assert.deepEqual(drops, ["refused"]);
+    assert.deepEqual(drops, ["rejected"]);
   });
 
-test("at most 1,000 events wait, and those about one object are limited", async (t) => {
+test("at most 1,000 events are queued, and those about one object are limited", async (t) => {
   const { clock, calls, drops, server, recorder } = await setUp(t, { perSecond: 0 });
-  server.answer = () => "unheard";
+  server.response = () => "unreachable";
   for (let i = 0; i < 1005; i++) {
     const { metadata } = pod;
     recorder.normal({ ...pod, metadata: { ...metadata, name: `p${i}` } }, "Created", "m");
@@ -212,12 +212,12 @@ test("at most 1,000 events wait, and those about one object are limited", async 
   drops.length = 0;
   for (let i = 0; i < 30; i++) recorder.normal(pod, "Created", `m${i % 2}`);
   assert.equal(drops.filter((d) => d === "spam").length, 5);
-  assert.equal(calls.length, 0, "whoever tells does not send");
+  assert.equal(calls.length, 0, "the caller does not send");
   await clock.advance(0);
   assert.equal(calls.length, 1, "one at a time");
 });
 
-test("no more a second than configured, after a burst", async (t) => {
+test("no more events per second than configured are sent, after a burst", async (t) => {
   const { clock, calls, recorder } = await setUp(t, { perSecond: 2, burst: 3 });
   for (let i = 0; i < 8; i++) recorder.normal(pod, `Reason${i}`, "m");
   await clock.advance(0);
@@ -226,10 +226,10 @@ test("no more a second than configured, after a burst", async (t) => {
   assert.equal(calls.length, 5);
 });
 
-test("an abort ends the sender, waiting or not", async (t) => {
+test("an abort stops the sender, idle or not", async (t) => {
   for (const isBusy of [false, true]) {
     const { clock, stop, server, recorder } = await setUp(t);
-    server.answer = () => "unheard";
+    server.response = () => "unreachable";
     if (isBusy) recorder.normal(pod, "Created", "m");
     await clock.advance(0);
     stop.abort();
@@ -238,12 +238,12 @@ test("an abort ends the sender, waiting or not", async (t) => {
   }
 });
 
-test("a name that is not valid for an event is replaced", () => {
+test("an invalid event name is replaced", () => {
   assert.equal(eventName("web", 255n), "web.ff");
   assert.match(eventName("Node_1", 255n), /^[0-9a-f-]{36}$/);
 });
 
-test("a clock that is set back holds up no events, and their times follow it", async (t) => {
+test("a clock that is set back blocks no events, and their timestamps follow it", async (t) => {
   const { clock, bodies, drops, recorder } = await setUp(t);
   const record = async () => {
     recorder.normal(pod, "BackOff", "m", "c");

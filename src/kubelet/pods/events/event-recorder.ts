@@ -18,22 +18,22 @@ import {
   type ObjectReference,
   podReference,
 } from "./event-object.ts";
-import { Recent } from "./recent.ts";
+import { LruCache } from "./lru-cache.ts";
 
-/** Why an event was not sent: too many about the object, too many wait, or the API did not take it. */
-export type EventDrop = "spam" | "queue" | "refused" | "unsent";
+/** Why an event was dropped: too many about the object, the queue is full, rejected, or the API server was unreachable. */
+export type EventDrop = "spam" | "queue" | "rejected" | "unsent";
 
 export interface EventRecorderOptions {
   api: Pick<KubeTransport, "request">;
   clock: Clock;
   logger: Logger;
   nodeName: string;
-  /** eventRecordQPS and eventBurst; 0 a second means no limit. */
+  /** eventRecordQPS and eventBurst; 0 per second means no limit. */
   perSecond: number;
   burst: number;
   /**
-   * The UID that events about a pod carry. Without it the pod's own, which for a static pod is the hash that its mirror has
-   * as an annotation: `kubectl describe` of a mirror asks for events with that one.
+   * The UID of events about a pod. Without it the pod's own, which for a static pod is the hash that its mirror has as an
+   * annotation: `kubectl describe` of a mirror queries for events with that one.
    */
   uidFor?: (pod: Pod) => string;
   onDrop?: (why: EventDrop) => void;
@@ -42,20 +42,20 @@ export interface EventRecorderOptions {
 }
 
 const queueLimit = 1000;
-const tries = 12;
+const maxAttempts = 12;
 const retryMs = 10_000;
-const requestMs = 10_000;
+const requestTimeoutMs = 10_000;
 
-/** Tells users through the API what happens to pods and to the node. Whoever tells never waits. */
+/** Records events about pods and the node in the API. Callers never wait. */
 export class EventRecorder implements Component, PodEvents {
   readonly name = "event-recorder";
   readonly #o: EventRecorderOptions;
   readonly #rate: RateLimit;
   #correlator = new EventCorrelator();
-  /** By what is one event in the API: what happens again while it waits is one request. */
+  /** By event in the API: one that is repeated while it is queued is one request. */
   #queue = new Map<string, ApiEvent>();
   /** Events that the API has. */
-  #inApi = new Recent<true>(4096);
+  #inApi = new LruCache<true>(4096);
   #lastAt = 0n;
   #wake: () => void = () => {};
   #loop: Promise<void> = Promise.resolve();
@@ -80,33 +80,33 @@ export class EventRecorder implements Component, PodEvents {
   }
 
   normal(pod: Pod, reason: string, message: string, container?: string): void {
-    this.#record(this.#about(pod, container), "Normal", reason, message);
+    this.#record(this.#reference(pod, container), "Normal", reason, message);
   }
 
   warning(pod: Pod, reason: string, message: string, container?: string): void {
-    this.#record(this.#about(pod, container), "Warning", reason, message);
+    this.#record(this.#reference(pod, container), "Warning", reason, message);
   }
 
-  #about(pod: Pod, container: string | undefined): ObjectReference {
-    const about = podReference(pod, container);
-    return this.#o.uidFor ? { ...about, uid: this.#o.uidFor(pod) } : about;
+  #reference(pod: Pod, container: string | undefined): ObjectReference {
+    const involvedObject = podReference(pod, container);
+    return this.#o.uidFor ? { ...involvedObject, uid: this.#o.uidFor(pod) } : involvedObject;
   }
 
-  #record(about: ObjectReference, type: EventType, reason: string, message: string): void {
+  #record(involvedObject: ObjectReference, type: EventType, reason: string, message: string): void {
     const { clock, nodeName } = this.#o;
     const now = BigInt(Math.floor(epochMs(clock.wall()))) * 1_000_000n;
-    // Names are made of times: two events within a millisecond have different ones.
+    // The time is part of the name, and two events within a millisecond need different names.
     const isSameMoment = now <= this.#lastAt && this.#lastAt < now + 1_000_000n;
     const at = isSameMoment ? this.#lastAt + 1n : now;
     this.#lastAt = at;
-    const told = this.#correlator.add(
-      makeEvent({ about, type, reason, message, nodeName, at }),
+    const correlated = this.#correlator.add(
+      makeEvent({ involvedObject, type, reason, message, nodeName, at }),
       at,
       clock.monotonic(),
     );
-    if (!told) return this.#drop("spam");
-    if (!this.#queue.has(told.key) && this.#queue.size >= queueLimit) return this.#drop("queue");
-    this.#queue.set(told.key, told.event);
+    if (!correlated) return this.#drop("spam");
+    if (!this.#queue.has(correlated.key) && this.#queue.size >= queueLimit) return this.#drop("queue");
+    this.#queue.set(correlated.key, correlated.event);
     this.#wake();
   }
 
@@ -132,13 +132,13 @@ export class EventRecorder implements Component, PodEvents {
     signal.removeEventListener("abort", onAbort);
   }
 
-  /** Nothing is sent past an event that finds nobody: the order stays, and an API that comes back is not stormed. */
+  /** No event overtakes one that cannot be sent: the order stays, and an API server that is back is not overloaded. */
   async #send(key: string, signal: AbortSignal): Promise<void> {
     const { clock, logger, random = Math.random } = this.#o;
     let event = this.#queue.get(key);
     for (let attempt = 1; event; attempt++) {
       await this.#rate.take(signal);
-      // It may have happened again meanwhile.
+      // It may have been repeated meanwhile.
       event = this.#queue.get(key) ?? event;
       this.#queue.delete(key);
       try {
@@ -148,10 +148,11 @@ export class EventRecorder implements Component, PodEvents {
       } catch (error) {
         if (signal.aborted) return;
         const fields = { reason: event.reason, event: event.metadata.name, err: messageOf(error) };
-        if (isRefusal(error) || attempt >= tries) {
-          if (isOfEndingNamespace(error)) logger.debug(2, "Dropped event of terminating namespace", fields);
+        if (isRejection(error) || attempt >= maxAttempts) {
+          if (isNamespaceTerminating(error))
+            logger.debug(2, "Dropped event of terminating namespace", fields);
           else failureLog(logger, "warn", error)("API server rejected event", fields);
-          return this.#drop(isRefusal(error) ? "refused" : "unsent");
+          return this.#drop(isRejection(error) ? "rejected" : "unsent");
         }
         failureLog(logger, 2, error)("Failed to send event, will retry", fields);
         const delay = attempt === 1 ? retryMs * random() : retryMs;
@@ -162,7 +163,7 @@ export class EventRecorder implements Component, PodEvents {
 
   async #write(key: string, event: ApiEvent, signal: AbortSignal): Promise<void> {
     const path = `/api/v1/namespaces/${encodeURIComponent(event.metadata.namespace)}/events`;
-    const common = { signal, timeoutMs: requestMs };
+    const common = { signal, timeoutMs: requestTimeoutMs };
     if (this.#inApi.get(key)) {
       try {
         const { count, lastTimestamp, message } = event;
@@ -175,21 +176,21 @@ export class EventRecorder implements Component, PodEvents {
         });
         return;
       } catch (error) {
-        // Events live for an hour or so: this one is told anew.
+        // Events expire after an hour or so: this one is created again.
         if (httpStatusOf(error) !== 404) throw error;
       }
     }
     try {
       await this.#o.api.request({ ...common, method: "POST", path, body: event });
     } catch (error) {
-      // An earlier attempt was heard, only its answer was lost.
+      // An earlier attempt succeeded, only its response was lost.
       if (httpStatusOf(error) !== 409) throw error;
     }
   }
 }
 
-/** Whatever is in the namespace goes with it: that is no failure. */
-function isOfEndingNamespace(error: unknown): boolean {
+/** Events of a namespace are deleted with it: that is not a failure. */
+function isNamespaceTerminating(error: unknown): boolean {
   if (!(error instanceof KubeApiError)) return false;
   const { status, details, message } = error;
   if (status === 403)
@@ -197,8 +198,8 @@ function isOfEndingNamespace(error: unknown): boolean {
   return status === 404 && /^namespaces "[^"]*" not found/.test(message);
 }
 
-/** An answer that the same request would get again. */
-function isRefusal(error: unknown): boolean {
+/** A response that the same request would get again. */
+function isRejection(error: unknown): boolean {
   const status = httpStatusOf(error);
   return status !== undefined && status >= 400 && status < 500 && status !== 429;
 }

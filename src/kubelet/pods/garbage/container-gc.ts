@@ -11,17 +11,17 @@ import type { ObservedPod } from "../../state/observed-pods.ts";
 import {
   type ContainerGcPolicy,
   type DeadContainer,
-  type PodStanding,
+  type PodGcState,
   planContainerGc,
 } from "./container-plan.ts";
 
 export interface ContainerGcOptions {
   runtime: Pick<RuntimeService, "stopContainer" | "removeContainer" | "stopPodSandbox" | "removePodSandbox">;
   observed: () => Iterable<ObservedPod>;
-  standing: (uid: PodUid) => PodStanding;
+  gcState: (uid: PodUid) => PodGcState;
   /** Removes the logs of a container that was removed. */
-  dropLogs: (pod: PodId, container: { name: string; id: ContainerId; logPath: string }) => Promise<void>;
-  /** Has the runtime looked at again after something was removed. */
+  removeLogs: (pod: PodId, container: { name: string; id: ContainerId; logPath: string }) => Promise<void>;
+  /** Relists the pod after something was removed. */
   refresh: (uid: PodUid) => Promise<void>;
   policy: ContainerGcPolicy;
   clock: Clock;
@@ -33,7 +33,7 @@ export interface ContainerGcOptions {
 const everyMs = 60_000;
 const graceSeconds = 30;
 
-/** Removes dead containers and sandboxes that nobody needs any more, as the policy says. */
+/** Removes dead containers and sandboxes according to the policy. */
 export class ContainerGc implements Component {
   readonly name = "container-gc";
   readonly #o: ContainerGcOptions;
@@ -60,19 +60,25 @@ export class ContainerGc implements Component {
     });
   }
 
-  /** With `clearEnded`, for when room is needed: also what is kept of pods that have ended. */
-  collect(options: { signal?: AbortSignal; clearEnded?: boolean } = {}): Promise<void> {
+  /** With `removeTerminated`, to reclaim space: also all containers of terminated pods. */
+  collect(options: { signal?: AbortSignal; removeTerminated?: boolean } = {}): Promise<void> {
     const { tracer } = this.#o;
     const work = () => this.#collect(options);
     return tracer ? tracer.run("Containers/GarbageCollect", {}, work) : work();
   }
 
-  async #collect({ signal, clearEnded }: { signal?: AbortSignal; clearEnded?: boolean }): Promise<void> {
-    const { observed, standing, policy, clock, runtime, refresh } = this.#o;
-    const plan = planContainerGc({ pods: observed(), standing, now: clock.wall(), clearEnded }, policy);
+  async #collect({
+    signal,
+    removeTerminated,
+  }: {
+    signal?: AbortSignal;
+    removeTerminated?: boolean;
+  }): Promise<void> {
+    const { observed, gcState, policy, clock, runtime, refresh } = this.#o;
+    const plan = planContainerGc({ pods: observed(), gcState, now: clock.wall(), removeTerminated }, policy);
     const failures: string[] = [];
     const changed = new Set<PodUid>();
-    const stillHeld = new Set<SandboxId>();
+    const notEmpty = new Set<SandboxId>();
     const attempt = async (pod: ObservedPod, what: string, work: () => Promise<unknown>) => {
       signal?.throwIfAborted();
       changed.add(pod.uid);
@@ -89,10 +95,10 @@ export class ContainerGc implements Component {
       for (const dead of plan.containers) {
         const { pod, container } = dead;
         const done = await attempt(pod, `container ${container.id}`, () => this.#remove(dead, signal));
-        if (!done) stillHeld.add(container.sandboxId);
+        if (!done) notEmpty.add(container.sandboxId);
       }
       for (const { pod, sandbox } of plan.sandboxes) {
-        if (stillHeld.has(sandbox.id)) continue;
+        if (notEmpty.has(sandbox.id)) continue;
         await attempt(pod, `sandbox ${sandbox.id}`, async () => {
           await runtime.stopPodSandbox(sandbox.id, { signal });
           await runtime.removePodSandbox(sandbox.id, { signal });
@@ -106,8 +112,8 @@ export class ContainerGc implements Component {
   }
 
   async #remove({ pod, container }: DeadContainer, signal: AbortSignal | undefined): Promise<void> {
-    const { runtime, dropLogs, logger } = this.#o;
-    // It may run for all that anyone knows.
+    const { runtime, removeLogs, logger } = this.#o;
+    // It may still run.
     if (container.state === "unknown") await runtime.stopContainer(container.id, graceSeconds, { signal });
     await runtime.removeContainer(container.id, { signal });
     logger.debug(2, "Removed dead container", {
@@ -116,6 +122,6 @@ export class ContainerGc implements Component {
       container: container.name,
       id: container.id,
     });
-    await dropLogs(pod, container);
+    await removeLogs(pod, container);
   }
 }

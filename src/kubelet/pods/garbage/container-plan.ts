@@ -3,17 +3,17 @@ import type { PodUid } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
 
 /**
- * What becomes of a pod: "live" has a worker that looks after it, "ended" is kept to be looked at, "gone" is wanted by
- * nobody, "foreign" is none of our business.
+ * "active": a worker manages the pod; "terminated": its last containers are kept for inspection; "orphaned": in no source;
+ * "foreign": may belong to another kubelet.
  */
-export type PodStanding = "live" | "ended" | "gone" | "foreign";
+export type PodGcState = "active" | "terminated" | "orphaned" | "foreign";
 
 export interface ContainerGcPolicy {
-  /** How old a dead container must be, by its creation, to be removed. */
+  /** Minimum age of a dead container, since its creation, to be removed. */
   minAgeMs: number;
   /** Dead containers to keep of each container of a pod; negative for no limit. */
   maxPerContainer: number;
-  /** Dead containers to keep altogether; negative for no limit. */
+  /** Dead containers to keep in total; negative for no limit. */
   maxContainers: number;
 }
 
@@ -24,30 +24,30 @@ export interface DeadContainer {
 
 export interface ContainerGcPlan {
   containers: DeadContainer[];
-  /** To be removed after the containers, if all that were in them are gone. */
+  /** To be removed after the containers, if all containers in them were removed. */
   sandboxes: { pod: ObservedPod; sandbox: ObservedSandbox }[];
 }
 
 export interface ContainerGcView {
   pods: Iterable<ObservedPod>;
-  standing: (uid: PodUid) => PodStanding;
+  gcState: (uid: PodUid) => PodGcState;
   now: WallTime;
-  /** True when room is needed: of pods that have ended nothing is kept then. */
-  clearEnded?: boolean;
+  /** True to reclaim space: no containers of terminated pods are kept. */
+  removeTerminated?: boolean;
 }
 
-/** Decides which dead containers and sandboxes only take up room. Pure. */
+/** Decides which dead containers and sandboxes to remove. Pure. */
 export function planContainerGc(view: ContainerGcView, policy: ContainerGcPolicy): ContainerGcPlan {
   const pods = [...view.pods].flatMap((pod) => {
-    const standing = view.standing(pod.uid);
-    if (standing === "foreign") return [];
-    const all = standing === "gone" || (standing === "ended" && view.clearEnded === true);
-    return [{ pod, standing, all }];
+    const gcState = view.gcState(pod.uid);
+    if (gcState === "foreign") return [];
+    const all = gcState === "orphaned" || (gcState === "terminated" && view.removeTerminated === true);
+    return [{ pod, gcState, all }];
   });
   const containers: DeadContainer[] = [];
   let units: DeadContainer[][] = [];
-  for (const { pod, standing, all } of pods)
-    for (const unit of deadByName(pod, standing, plusMs(view.now, -policy.minAgeMs))) {
+  for (const { pod, gcState, all } of pods)
+    for (const unit of deadByName(pod, gcState, plusMs(view.now, -policy.minAgeMs))) {
       if (all) containers.push(...unit);
       else units.push(unit);
     }
@@ -60,7 +60,7 @@ export function planContainerGc(view: ContainerGcView, policy: ContainerGcPolicy
   if (policy.maxPerContainer >= 0) keepNewest(policy.maxPerContainer);
   const { maxContainers } = policy;
   if (maxContainers >= 0 && units.flat().length > maxContainers) {
-    // The same share for each first, so that a container that crashes a lot does not push out the others.
+    // The same share for each first, so that a container that crashes often does not evict the others.
     keepNewest(Math.max(1, Math.floor(maxContainers / units.length)));
     containers.push(...units.flat().sort(newestFirst).slice(maxContainers));
   }
@@ -71,13 +71,13 @@ export function planContainerGc(view: ContainerGcView, policy: ContainerGcPolicy
   return { containers: containers.sort((a, b) => newestFirst(b, a)), sandboxes };
 }
 
-/** What is dead and old enough, by container name, newest first. */
-function deadByName(pod: ObservedPod, standing: PodStanding, newestAt: WallTime): DeadContainer[][] {
+/** Dead containers of the minimum age, by container name, newest first. */
+function deadByName(pod: ObservedPod, gcState: PodGcState, newestAt: WallTime): DeadContainer[][] {
   const byName = new Map<string, DeadContainer[]>();
   for (const container of pod.containers) {
     if (container.state === "running" || container.createdAt > newestAt) continue;
-    // What a worker is about to start or to stop is not dead yet.
-    if (standing === "live" && container.state !== "exited") continue;
+    // A container that a worker is about to start or stop is not dead.
+    if (gcState === "active" && container.state !== "exited") continue;
     const unit = byName.get(container.name) ?? [];
     unit.push({ pod, container });
     byName.set(container.name, unit);
@@ -85,17 +85,17 @@ function deadByName(pod: ObservedPod, standing: PodStanding, newestAt: WallTime)
   return [...byName.values()].map((unit) => unit.sort(newestFirst));
 }
 
-/** Sandboxes that run nothing and hold nothing; the newest stays, unless nothing of the pod is to be kept. */
+/** Sandboxes that are not ready and have no containers; the newest is kept, unless all of the pod is removed. */
 function emptySandboxes(
   pod: ObservedPod,
   removed: ReadonlySet<ObservedContainer>,
   all: boolean,
 ): ObservedSandbox[] {
-  const holding = new Set(pod.containers.filter((c) => !removed.has(c)).map((c) => c.sandboxId));
+  const inUse = new Set(pod.containers.filter((c) => !removed.has(c)).map((c) => c.sandboxId));
   return [...pod.sandboxes]
     .sort((a, b) => msBetween(a.createdAt, b.createdAt))
     .slice(all ? 0 : 1)
-    .filter((sandbox) => sandbox.state !== "ready" && !holding.has(sandbox.id))
+    .filter((sandbox) => sandbox.state !== "ready" && !inUse.has(sandbox.id))
     .reverse();
 }
 

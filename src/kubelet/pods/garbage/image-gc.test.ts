@@ -17,7 +17,7 @@ import type { ImageGcPolicy } from "./image-plan.ts";
 
 const minute = 60_000;
 
-/** A disk of 1000 bytes; the images take 10 each, other things the rest of what is used. */
+/** A disk of 1000 bytes; the images use 10 each, other files the rest. */
 function setUp(policy: Partial<ImageGcPolicy> = {}) {
   const clock = new FakeClock();
   const metrics = createMetrics();
@@ -80,7 +80,7 @@ function setUp(policy: Partial<ImageGcPolicy> = {}) {
   return { clock, metrics, world, removed, events, gc, stop };
 }
 
-test("below the high mark no image goes", async () => {
+test("below the high threshold no image is removed", async () => {
   const { gc, clock, removed } = setUp();
   await gc.collect();
   await clock.advance(10 * minute);
@@ -88,7 +88,7 @@ test("below the high mark no image goes", async () => {
   assert.deepEqual(removed, []);
 });
 
-test("from it on images go, least recently used first", async () => {
+test("from the high threshold on images are removed, least recently used first", async () => {
   const { gc, clock, world, removed, metrics } = setUp();
   world.containers = [{ id: "1", image: "a" }];
   await gc.collect();
@@ -99,14 +99,14 @@ test("from it on images go, least recently used first", async () => {
   assert.deepEqual(removed, [], "89 % is not 90 %");
   world.otherBytes = 860;
   await assert.rejects(gc.collect(), /freed 40 bytes/);
-  assert.deepEqual(removed, ["b", "c", "d", "a"], "what was used last goes last");
+  assert.deepEqual(removed, ["b", "c", "d", "a"], "the most recently used is removed last");
   assert.match(
     await metrics.registry.metrics(),
     /^kubelet_image_garbage_collected_total\{reason="space"\} 4$/m,
   );
 });
 
-test("images go until the low mark is reached, and no more", async () => {
+test("images are removed until the low threshold is reached", async () => {
   const { gc, clock, world, removed } = setUp({ highPercent: 80, lowPercent: 78 });
   await gc.collect();
   await clock.advance(5 * minute);
@@ -123,7 +123,7 @@ const protectedTable: [rule: string, world: Partial<ReturnType<typeof setUp>["wo
   ["used for sandboxes", { sandboxImage: "b:1" }],
 ];
 for (const [rule, protection] of protectedTable)
-  test(`an image stays if it is ${rule}`, async () => {
+  test(`an image is kept if it is ${rule}`, async () => {
     const { gc, clock, world, removed } = setUp();
     Object.assign(world, protection);
     await gc.collect();
@@ -132,7 +132,7 @@ for (const [rule, protection] of protectedTable)
     assert.deepEqual(removed, ["a", "c", "d"]);
   });
 
-test("an image that just came stays; all that nobody uses can be removed later, and the bytes are told", async () => {
+test("deleteUnused keeps new images, and resolves with the freed bytes", async () => {
   const { gc, clock, removed, world } = setUp();
   assert.equal(await gc.deleteUnused(), 0);
   await clock.advance(2 * minute - 1);
@@ -143,7 +143,7 @@ test("an image that just came stays; all that nobody uses can be removed later, 
   assert.deepEqual(removed, ["a", "b", "c", "d"]);
 });
 
-test("not enough room after all that can go is gone: the user is told", async () => {
+test("not enough space after all unused images are removed: an event is recorded", async () => {
   const { gc, clock, world, events } = setUp();
   await gc.collect();
   await clock.advance(5 * minute);
@@ -154,7 +154,7 @@ test("not enough room after all that can go is gone: the user is told", async ()
   assert.deepEqual(events, [`FreeDiskSpaceFailed: ${message}`]);
 });
 
-test("one that cannot be removed does not keep the others", async () => {
+test("an image that cannot be removed does not block the others", async () => {
   const { gc, clock, world, removed } = setUp();
   await gc.collect();
   await clock.advance(5 * minute);
@@ -166,7 +166,7 @@ test("one that cannot be removed does not keep the others", async () => {
   assert.deepEqual(removed, ["b", "c", "d"]);
 });
 
-test("a disk without a size: the user is told, and nothing goes", async () => {
+test("a disk of capacity 0: an event is recorded, and nothing is removed", async () => {
   const { gc, world, events, removed } = setUp();
   world.capacity = 0;
   await assert.rejects(gc.collect(), /invalid capacity 0/);
@@ -174,7 +174,7 @@ test("a disk without a size: the user is told, and nothing goes", async () => {
   assert.deepEqual(removed, []);
 });
 
-test("with a maximum age, what was not used for so long goes, counted from the agent's start", async () => {
+test("with a maximum age, images unused for that long since the agent's start are removed", async () => {
   const { gc, clock, world, removed, metrics, stop } = setUp({ maxAgeMs: 30 * minute });
   world.containers = [{ id: "1", image: "a", mounts: [] }];
   await gc.start(stop.signal);
@@ -193,7 +193,7 @@ test("with a maximum age, what was not used for so long goes, counted from the a
   await gc.done;
 });
 
-test("it runs at once and every 5 minutes; only a second failure in a row is told", async () => {
+test("it runs at once and every 5 minutes; only a second failure in a row is an event", async () => {
   const { gc, clock, world, events, stop } = setUp();
   world.runtimeDown = true;
   await gc.start(stop.signal);
@@ -211,7 +211,7 @@ test("it runs at once and every 5 minutes; only a second failure in a row is tol
   assert.equal(clock.pending, 0);
 });
 
-test("switched off (100 % and no maximum age) it removes nothing, but knows what is old when room is needed", async () => {
+test("disabled (100 % and no maximum age) it removes nothing, but tracks the age of images for deleteUnused", async () => {
   const { gc, clock, world, removed, stop } = setUp({ highPercent: 100, lowPercent: 80 });
   world.otherBytes = 1000;
   await gc.start(stop.signal);

@@ -21,29 +21,29 @@ import {
   unusedTooLong,
 } from "./image-plan.ts";
 import { type ImageRecord, updateRecords } from "./image-records.ts";
-import { findUsed, type ImageUsers } from "./image-usage.ts";
+import { findUsedImages, type ImageUsageSource } from "./image-usage.ts";
 
 export interface ImageGcOptions {
   images: Pick<ImageService, "listImages" | "removeImage" | "imageFsInfo" | "imageStatus">;
-  runtime: ImageUsers["runtime"];
+  runtime: ImageUsageSource["runtime"];
   policy: ImageGcPolicy;
   clock: Clock;
   logger: Logger;
   events: Pick<NodeEvents, "warning">;
   metrics: Metrics;
   tracer?: Tracer | undefined;
-  /** The room on the filesystem that has this path. */
+  /** The space on the filesystem of this path. */
   spaceAt?: (path: string) => Promise<DiskSpace>;
 }
 
 const everyMs = 5 * 60_000;
 
-/** Removes images that nobody uses: when the disk gets full, and when they were not used for too long. */
+/** Removes unused images: when the disk gets full, and when they were not used for too long. */
 export class ImageGc implements Component {
   readonly name = "image-gc";
   readonly #o: ImageGcOptions;
-  /** Records must not change under one who removes. */
-  readonly #turns = new ConcurrencyGate(1);
+  /** Records must not change during a removal. */
+  readonly #gate = new ConcurrencyGate(1);
   readonly #removed;
   #records = new Map<string, ImageRecord>();
   #startedAt: MonotonicTime;
@@ -55,7 +55,7 @@ export class ImageGc implements Component {
     this.#startedAt = options.clock.monotonic();
     this.#removed = options.metrics.counter({
       name: "kubelet_image_garbage_collected_total",
-      help: "Images that were removed because of their age or for room on the disk.",
+      help: "Total number of images garbage collected by the kubelet, whether through disk usage or image age.",
       labels: ["reason"],
     });
   }
@@ -67,59 +67,64 @@ export class ImageGc implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { clock, policy } = this.#o;
     this.#startedAt = clock.monotonic();
-    // Even then: whoever wants room later must know which images are old.
-    const isOff = policy.highPercent === 100 && policy.maxAgeMs === 0;
-    const round = async () => {
-      if (isOff) await this.#inTurn(() => this.#look(signal), signal);
+    // Even then images are tracked: deleteUnused must know which are old.
+    const isDisabled = policy.highPercent === 100 && policy.maxAgeMs === 0;
+    const collectOnce = async () => {
+      if (isDisabled) await this.#exclusively(() => this.#detectImages(signal), signal);
       else await this.collect(signal);
       this.#failedBefore = false;
     };
-    this.#loop = runPeriodically(round, { clock, everyMs, signal, onError: (error) => this.#failed(error) });
+    this.#loop = runPeriodically(collectOnce, {
+      clock,
+      everyMs,
+      signal,
+      onError: (error) => this.#failed(error),
+    });
   }
 
   #failed(error: unknown): void {
     const { logger, events } = this.#o;
     logger.warn("Image garbage collection failed", { err: messageOf(error) });
-    // Once is nothing to bother users with: the runtime may be starting.
+    // A single failure is not an event: the runtime may be starting.
     if (this.#failedBefore) events.warning("ImageGCFailed", messageOf(error));
     this.#failedBefore = true;
   }
 
-  /** Removes what was not used for too long, and then as much as the disk needs. Fails if that was not enough. */
+  /** Removes images that were unused for too long, then as many as the disk needs. Fails if that was not enough. */
   collect(signal?: AbortSignal): Promise<void> {
     const { tracer } = this.#o;
-    const work = () => this.#inTurn(() => this.#collect(signal), signal);
+    const work = () => this.#exclusively(() => this.#collect(signal), signal);
     return tracer ? tracer.run("Images/GarbageCollect", {}, work) : work();
   }
 
-  /** Removes every image that nobody uses, but for those that just came. Resolves with the bytes they took. */
+  /** Removes all unused images except new ones. Resolves with the freed bytes. */
   deleteUnused(signal?: AbortSignal): Promise<number> {
-    return this.#inTurn(async () => {
+    return this.#exclusively(async () => {
       const now = this.#o.clock.monotonic();
-      const order = evictionOrder(await this.#look(signal));
+      const order = evictionOrder(await this.#detectImages(signal));
       return this.#free(oldEnough(order, this.#o.policy, now), Number.POSITIVE_INFINITY, signal);
     }, signal);
   }
 
-  #inTurn<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    return this.#turns.run(work, { signal });
+  #exclusively<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    return this.#gate.run(work, { signal });
   }
 
-  async #look(signal: AbortSignal | undefined): Promise<Iterable<ImageRecord>> {
+  async #detectImages(signal: AbortSignal | undefined): Promise<Iterable<ImageRecord>> {
     const { images, clock } = this.#o;
-    // Images first: one that comes into use in between is then seen as used.
+    // Images first: one that comes into use in between then counts as used.
     const list = await images.listImages({ signal });
-    const isUsed = await findUsed(this.#o, signal);
+    const isUsed = await findUsedImages(this.#o, signal);
     this.#records = updateRecords(this.#records, list, isUsed, clock.monotonic());
     return this.#records.values();
   }
 
   async #collect(signal: AbortSignal | undefined): Promise<void> {
     const { policy, clock, events, logger } = this.#o;
-    const order = evictionOrder(await this.#look(signal));
+    const order = evictionOrder(await this.#detectImages(signal));
     const now = clock.monotonic();
-    const tooOld = unusedTooLong(order, policy, { now, startedAt: this.#startedAt });
-    await this.#freeOld(tooOld, signal);
+    const expired = unusedTooLong(order, policy, { now, startedAt: this.#startedAt });
+    await this.#freeOld(expired, signal);
     const space = await this.#space(signal);
     const shortage = shortageOf(space, policy);
     if (!shortage) return;
@@ -130,7 +135,7 @@ export class ImageGc implements Component {
       highPercent: policy.highPercent,
       lowPercent: policy.lowPercent,
     });
-    const left = order.filter((image) => !tooOld.includes(image));
+    const left = order.filter((image) => !expired.includes(image));
     const freed = await this.#free(oldEnough(left, policy, now), bytesToFree, signal);
     if (freed >= bytesToFree) return;
     const message =
@@ -145,7 +150,7 @@ export class ImageGc implements Component {
     const { images, events, spaceAt = statfsSpace } = this.#o;
     const { imageFilesystems } = await images.imageFsInfo({ signal });
     const path = imageFilesystems[0]?.fsId?.mountpoint;
-    if (!path) throw new KubeletError("ImageFs", "the runtime does not say where its images are");
+    if (!path) throw new KubeletError("ImageFs", "the runtime reports no image filesystem");
     const space = await spaceAt(path);
     if (space.capacity > 0) return space;
     const message = "invalid capacity 0 on image filesystem";
@@ -173,7 +178,7 @@ export class ImageGc implements Component {
     throw new KubeletError("ImageGC", message);
   }
 
-  /** Removes one after the other until enough is freed. One that cannot be removed does not keep the others. */
+  /** Removes one after the other until enough is freed. One that cannot be removed does not block the others. */
   async #remove(
     candidates: readonly ImageRecord[],
     reason: "age" | "space",

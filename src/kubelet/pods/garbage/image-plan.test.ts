@@ -27,15 +27,15 @@ const record = (id: string, more: Partial<ImageRecord> = {}): ImageRecord => ({
 const ids = (records: readonly ImageRecord[]) => records.map((r) => r.id).join(" ");
 
 const orders: [rule: string, records: ImageRecord[], order: string][] = [
-  ["what is used stays", [record("a", { used: true }), record("b")], "b"],
-  ["what is pinned stays", [record("a", { pinned: true }), record("b")], "b"],
+  ["used images are kept", [record("a", { used: true }), record("b")], "b"],
+  ["pinned images are kept", [record("a", { pinned: true }), record("b")], "b"],
   [
     "least recently used first",
     [record("a", { lastUsed: monotonicTime(2) }), record("b", { lastUsed: monotonicTime(1) }), record("c")],
     "c b a",
   ],
   [
-    "then the one that came first",
+    "then the one that was seen first",
     [
       record("a", { lastUsed: monotonicTime(1), firstSeen: monotonicTime(9) }),
       record("b", { lastUsed: monotonicTime(1), firstSeen: monotonicTime(8) }),
@@ -44,27 +44,27 @@ const orders: [rule: string, records: ImageRecord[], order: string][] = [
   ],
 ];
 for (const [rule, records, order] of orders)
-  test(`which image goes first: ${rule}`, () => assert.equal(ids(evictionOrder(records)), order));
+  test(`order of removal: ${rule}`, () => assert.equal(ids(evictionOrder(records)), order));
 
-const ages: [rule: string, maxAgeMs: number, now: number, lastUsed: number, goes: boolean][] = [
+const ages: [rule: string, maxAgeMs: number, now: number, lastUsed: number, removed: boolean][] = [
   ["never, without a maximum", 0, 1_000_000, 0, false],
-  ["not when it was used lately", 100, 1000, 900, false],
+  ["not when it was used recently", 100, 1000, 900, false],
   ["when its last use is longer ago", 100, 1000, 899, true],
   ["when it was not used since the agent started", 100, 1000, 0, true],
-  ["not before the agent has run for so long: uses before its start are not known", 100, 500 + 100, 0, false],
-  ["but then it does", 100, 500 + 101, 0, true],
+  ["not before the agent has run that long: uses before its start are not known", 100, 500 + 100, 0, false],
+  ["but then it is", 100, 500 + 101, 0, true],
 ];
-for (const [rule, maxAgeMs, now, lastUsed, goes] of ages)
-  test(`an image goes because of its age: ${rule}`, () => {
+for (const [rule, maxAgeMs, now, lastUsed, removed] of ages)
+  test(`an image is removed because of its age: ${rule}`, () => {
     const found = unusedTooLong(
       [record("a", { lastUsed: monotonicTime(lastUsed) })],
       { ...policy, maxAgeMs },
       { now: monotonicTime(now), startedAt: monotonicTime(500) },
     );
-    assert.equal(found.length === 1, goes);
+    assert.equal(found.length === 1, removed);
   });
 
-test("an image that just came is not removed for room", () => {
+test("a new image is not removed for space", () => {
   const order = [
     record("new", { firstSeen: monotonicTime(901) }),
     record("old", { firstSeen: monotonicTime(900) }),
@@ -73,14 +73,14 @@ test("an image that just came is not removed for room", () => {
 });
 
 const shortages: [rule: string, available: number, shortage: Shortage | undefined][] = [
-  ["below the high mark nothing is done", 16, undefined],
-  ["at the high mark, down to the low one", 15, { usedPercent: 85, bytesToFree: 5 }],
+  ["below the high threshold nothing is freed", 16, undefined],
+  ["at the high threshold, down to the low one", 15, { usedPercent: 85, bytesToFree: 5 }],
   ["parts of a percent count as used", 15.9, { usedPercent: 85, bytesToFree: 20 - 15.9 }],
   ["full", 0, { usedPercent: 100, bytesToFree: 20 }],
-  ["more free than there is", 200, undefined],
+  ["more available than capacity", 200, undefined],
 ];
 for (const [rule, available, shortage] of shortages)
-  test(`room on a disk of 100: ${rule}`, () =>
+  test(`space on a disk of 100: ${rule}`, () =>
     assert.deepEqual(shortageOf({ capacity: 100, available }, policy), shortage));
 
 const sizes: [bytes: number, text: string][] = [
@@ -94,14 +94,14 @@ const sizes: [bytes: number, text: string][] = [
 for (const [bytes, text] of sizes)
   test(`${bytes} bytes are ${text}`, () => assert.equal(formatBytes(bytes), text));
 
-test("records: when an image was first seen and last used; those that are gone are forgotten", () => {
+test("records: when an image was first seen and last used; those of removed images are dropped", () => {
   const image = (id: string) => create(ImageSchema, { id, size: 5n });
   const usedNow = new Set(["a"]);
-  const look = (before: ReadonlyMap<string, ImageRecord>, all: string[], now: number) =>
+  const update = (before: ReadonlyMap<string, ImageRecord>, all: string[], now: number) =>
     updateRecords(before, all.map(image), ({ id }) => usedNow.has(id), monotonicTime(now));
-  let records = look(new Map(), ["a", "b"], 100);
+  let records = update(new Map(), ["a", "b"], 100);
   usedNow.clear();
-  records = look(records, ["a", "b", "c"], 200);
+  records = update(records, ["a", "b", "c"], 200);
   assert.deepEqual(
     [...records.values()],
     [
@@ -110,7 +110,7 @@ test("records: when an image was first seen and last used; those that are gone a
       record("c", { size: 5, firstSeen: monotonicTime(200) }),
     ],
   );
-  records = look(records, ["c"], 300);
-  records = look(records, ["a", "c"], 400);
+  records = update(records, ["c"], 300);
+  records = update(records, ["a", "c"], 400);
   assert.deepEqual(records.get("a"), record("a", { size: 5, firstSeen: monotonicTime(400) }));
 });

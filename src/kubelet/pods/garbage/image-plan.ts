@@ -2,13 +2,13 @@ import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import type { ImageRecord } from "./image-records.ts";
 
 export interface ImageGcPolicy {
-  /** Use of the image filesystem in percent from which on images are removed … */
+  /** Usage of the image filesystem in percent from which on images are removed … */
   highPercent: number;
   /** … and down to which. */
   lowPercent: number;
-  /** An image younger than this may be about to be used. */
+  /** A younger image may be about to be used. */
   minAgeMs: number;
-  /** An image that was not used for so long goes in any case; 0 for never. */
+  /** An image that was not used for so long is removed in any case; 0 for never. */
   maxAgeMs: number;
 }
 
@@ -17,21 +17,21 @@ export interface DiskSpace {
   available: number;
 }
 
-/** Images that may go: not in use, not pinned. Least recently used first, then least recently come. */
+/** Images that may be removed: not in use, not pinned. Least recently used first, then first seen. */
 export function evictionOrder(records: Iterable<ImageRecord>): ImageRecord[] {
   return [...records]
     .filter((image) => !image.used && !image.pinned)
     .sort((a, b) => order(a.lastUsed, b.lastUsed) || order(a.firstSeen, b.firstSeen));
 }
 
-/** What never was comes first. */
+/** Undefined comes first. */
 function order(a: MonotonicTime | undefined, b: MonotonicTime | undefined): number {
   if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? -1 : 1;
   return msBetween(b, a);
 }
 
 /**
- * Those that nobody used for too long. The agent knows of no use before its own start, so that must be as long ago.
+ * Images that were unused for too long. Uses before the start of the agent are not known, so that must be as long ago.
  */
 export function unusedTooLong(
   order: readonly ImageRecord[],
@@ -43,7 +43,7 @@ export function unusedTooLong(
   return order.filter(({ lastUsed }) => lastUsed === undefined || msBetween(lastUsed, time.now) > maxAgeMs);
 }
 
-/** Those that were there long enough that whoever pulled them had time to use them. */
+/** Images of the minimum age: a pod that pulled them had time to use them. */
 export function oldEnough(
   order: readonly ImageRecord[],
   policy: ImageGcPolicy,
@@ -57,7 +57,7 @@ export interface Shortage {
   bytesToFree: number;
 }
 
-/** Undefined while the disk is not full enough to bother. */
+/** Undefined below the high threshold. */
 export function shortageOf(space: DiskSpace, policy: ImageGcPolicy): Shortage | undefined {
   const { capacity } = space;
   const available = Math.min(space.available, capacity);

@@ -1,7 +1,7 @@
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { Image } from "../../../lib/gen/runtime/v1/api_pb.js";
 
-/** An image as it was seen over time. */
+/** An image and when it was seen and used. */
 export interface ImageRecord {
   readonly id: string;
   readonly size: number;
@@ -12,7 +12,7 @@ export interface ImageRecord {
   readonly lastUsed: MonotonicTime | undefined;
 }
 
-/** The records after another look: those of images that are gone are dropped. */
+/** The records after another listing: those of removed images are dropped. */
 export function updateRecords(
   before: ReadonlyMap<string, ImageRecord>,
   images: Iterable<Image>,

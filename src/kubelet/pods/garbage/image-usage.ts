@@ -2,17 +2,17 @@ import type { ContainerId, ImageService, RuntimeService } from "../../../lib/cli
 import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
 import type { Image } from "../../../lib/gen/runtime/v1/api_pb.js";
 
-export interface ImageUsers {
+export interface ImageUsageSource {
   runtime: Pick<RuntimeService, "listContainers" | "containerStatus" | "status">;
   images: Pick<ImageService, "imageStatus">;
 }
 
 /**
- * Tells of an image whether something uses it: a container, running or not, as its image or as a volume, or the runtime
- * itself for sandboxes.
+ * Resolves with a check whether an image is used: by a container, running or not, as its image or as a volume, or by the
+ * runtime for sandboxes.
  */
-export async function findUsed(
-  { runtime, images }: ImageUsers,
+export async function findUsedImages(
+  { runtime, images }: ImageUsageSource,
   signal?: AbortSignal,
 ): Promise<(image: Image) => boolean> {
   const used = new Set<string>();
@@ -29,7 +29,7 @@ export async function findUsed(
 }
 
 async function mountedImages(
-  runtime: ImageUsers["runtime"],
+  runtime: ImageUsageSource["runtime"],
   id: ContainerId,
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
@@ -37,15 +37,15 @@ async function mountedImages(
     const { status } = await runtime.containerStatus(id, { signal });
     return status?.mounts.flatMap((mount) => mount.image?.image ?? []) ?? [];
   } catch (error) {
-    // Removed since the list was made.
+    // Removed since the listing.
     if (hasGrpcCode(error, "NOT_FOUND")) return [];
     throw error;
   }
 }
 
-/** The image of sandboxes. No container uses it, and runtimes before containerd 1.7 do not pin it, but they name it. */
+/** The sandbox image. No container uses it, and containerd before 1.7 does not pin it, but its status names it. */
 async function sandboxImage(
-  runtime: ImageUsers["runtime"],
+  runtime: ImageUsageSource["runtime"],
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
   const { info } = await runtime.status(true, { signal });

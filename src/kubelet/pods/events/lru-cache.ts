@@ -1,5 +1,5 @@
-/** A map that forgets what was not used for longest when it has too much. */
-export class Recent<V> {
+/** A map that evicts the least recently used entry when it is full. */
+export class LruCache<V> {
   readonly #limit: number;
   #values = new Map<string, V>();
 
