@@ -52,7 +52,6 @@ export const pending = [
   "src/kubelet/pods/mirror",
   "src/kubelet/pods/network",
   "src/kubelet/pods/user-namespaces",
-  "src/kubelet/pods/volumes/content",
   "src/kubelet/pods/volumes/csi",
   "src/kubelet/pods/volumes/empty-dir",
   "src/kubelet/pods/volumes/host-path",

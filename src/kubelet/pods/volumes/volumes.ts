@@ -94,7 +94,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
       blockMaps: new BlockMaps({ mounts }),
       cleanSubPaths: (uid, volume) => subPaths.clean(uid, volume),
       // Another volume may be about to use it: then it is not empty, or is created again.
-      makeFolder: (dir) => makeDirs(dir, 0o750),
+      makeDir: (dir) => makeDirs(dir, 0o750),
       removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
       verifyAttached: o.verifyAttached,
       refusedByAffinity: o.refusedByAffinity,

@@ -13,7 +13,7 @@ import type { ReaderReport, ReaderTask } from "./fake-volume-reader.ts";
 const clock = systemClock;
 const names = ["a", "b", "c/d", "e"];
 
-describe("atomic writer beside others", () => {
+describe("atomic writer with concurrent readers and kills", () => {
   it("a reader in a tight loop sees no mix of old and new files in 1,000 updates", async (t) => {
     const dir = tempDir(t);
     const write = (version: number) =>
@@ -22,20 +22,20 @@ describe("atomic writer beside others", () => {
     const stop = new Int32Array(new SharedArrayBuffer(4));
     const task: ReaderTask = { dir, names, stop };
     const reader = new Worker(join(import.meta.dirname, "fake-volume-reader.ts"), { workerData: task });
-    const told = once(reader, "message") as Promise<[ReaderReport]>;
+    const done = once(reader, "message") as Promise<[ReaderReport]>;
     await once(reader, "online");
     for (let version = 2; version <= 1001; version++) assert.equal(await write(version), true);
     Atomics.store(stop, 0, 1);
-    const [report] = await told;
+    const [report] = await done;
     assert.deepEqual([report.mixed, report.torn, report.back], [[], [], []]);
-    assert.ok(report.looks > 100, `${report.looks} looks`);
+    assert.ok(report.reads > 100, `${report.reads} reads`);
     assert.ok(report.versions > 20, `${report.versions} versions`);
     t.diagnostic(
-      `${report.looks} looks, ${report.versions} versions, ${report.gone} times replaced meanwhile`,
+      `${report.reads} reads, ${report.versions} versions, ${report.gone} times replaced meanwhile`,
     );
   });
 
-  it("killed with SIGKILL while it writes: one whole version, and the next write leaves nothing behind", async (t) => {
+  it("after SIGKILL during a write one complete version is visible, and the next write cleans up", async (t) => {
     const dir = tempDir(t);
     const program = join(import.meta.dirname, "fake-continuous-writer.ts");
     let newest = 0;
@@ -45,7 +45,7 @@ describe("atomic writer beside others", () => {
       });
       const ended = once(child, "exit");
       await once(child.stdout, "data");
-      // Not a wait for anything: the moment is to be any.
+      // Not a wait for a condition: the kill comes at an arbitrary moment.
       for (let turn = 0; turn < kill * 997; turn++) await new Promise(setImmediate);
       child.kill("SIGKILL");
       await ended;

@@ -13,7 +13,7 @@ import { filesOf, modeOf, payloadOf, rootOf, tempDir } from "./fake-volume-dir.t
 const clock = systemClock;
 
 describe("atomic writer", () => {
-  it("puts files into a folder with a time in its name, and shows them by links", async (t) => {
+  it("writes files to a timestamped directory, with symlinks to them in the root", async (t) => {
     const dir = tempDir(t);
     const at = new FakeClock(Date.UTC(2026, 0, 31, 9, 5, 0));
     assert.equal(
@@ -25,7 +25,7 @@ describe("atomic writer", () => {
     assert.equal(readFileSync(join(dir, "b/d/e"), "utf8"), "3");
   });
 
-  it("touches nothing when all is as it should be", async (t) => {
+  it("touches nothing when the files are up to date", async (t) => {
     const dir = tempDir(t);
     const payload = payloadOf({ a: "1", "b/c": "2" });
     await writeAtomically(dir, payload, { clock });
@@ -38,7 +38,7 @@ describe("atomic writer", () => {
     assert.equal(lstatSync(dir).ctimeMs, changedAt);
   });
 
-  it("says where it could not write", async (t) => {
+  it("a failed write names the volume", async (t) => {
     const dir = tempDir(t);
     const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
     const files = { ...fs, writeFile: () => Promise.reject(full) } as FileCalls;
@@ -50,18 +50,18 @@ describe("atomic writer", () => {
   });
 
   const updates: [string, Record<string, string>, Record<string, string>, string[]][] = [
-    ["another content", { a: "1" }, { a: "2" }, ["a -> ..data/a"]],
-    ["the same length", { a: "12" }, { a: "21" }, ["a -> ..data/a"]],
-    ["a file more", { a: "1" }, { a: "1", b: "2" }, ["a -> ..data/a", "b -> ..data/b"]],
-    ["a file less", { a: "1", b: "2" }, { a: "1" }, ["a -> ..data/a"]],
-    ["a file less in a folder", { "a/b": "1", "a/c": "2" }, { "a/b": "1" }, ["a -> ..data/a"]],
-    ["a file that becomes a folder", { a: "1" }, { "a/b": "1" }, ["a -> ..data/a"]],
-    ["a folder that becomes a file", { "a/b": "1" }, { a: "1" }, ["a -> ..data/a"]],
-    ["no file any more", { a: "1", "b/c": "2" }, {}, []],
+    ["changed content", { a: "1" }, { a: "2" }, ["a -> ..data/a"]],
+    ["changed content of the same length", { a: "12" }, { a: "21" }, ["a -> ..data/a"]],
+    ["an added file", { a: "1" }, { a: "1", b: "2" }, ["a -> ..data/a", "b -> ..data/b"]],
+    ["a removed file", { a: "1", b: "2" }, { a: "1" }, ["a -> ..data/a"]],
+    ["a removed file in a directory", { "a/b": "1", "a/c": "2" }, { "a/b": "1" }, ["a -> ..data/a"]],
+    ["a file that becomes a directory", { a: "1" }, { "a/b": "1" }, ["a -> ..data/a"]],
+    ["a directory that becomes a file", { "a/b": "1" }, { a: "1" }, ["a -> ..data/a"]],
+    ["an empty payload", { a: "1", "b/c": "2" }, {}, []],
     ["an empty file", { a: "1" }, { a: "" }, ["a -> ..data/a"]],
   ];
   for (const [what, before, after, links] of updates)
-    it(`writes ${what}, and nothing of the former files is left`, async (t) => {
+    it(`writes ${what}, and removes the old files`, async (t) => {
       const dir = tempDir(t);
       await writeAtomically(dir, payloadOf(before), { clock });
       assert.equal(await writeAtomically(dir, payloadOf(after), { clock }), true);
@@ -69,7 +69,7 @@ describe("atomic writer", () => {
       assert.deepEqual(filesOf(dir), after);
     });
 
-  it("leaves folders alone that others are mounted on", async (t) => {
+  it("leaves mount points of other volumes alone", async (t) => {
     const dir = tempDir(t);
     mkdirSync(join(dir, "inner"));
     mkdirSync(join(dir, "a"));
@@ -78,7 +78,7 @@ describe("atomic writer", () => {
     assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", "a", "b -> ..data/b", "inner"]);
   });
 
-  it("writes anew when the data was damaged", async (t) => {
+  it("writes again when a file was changed", async (t) => {
     const dir = tempDir(t);
     await writeAtomically(dir, payloadOf({ a: "1", b: "2" }), { clock });
     writeFileSync(join(dir, "..data", "a"), "");
@@ -87,7 +87,7 @@ describe("atomic writer", () => {
   });
 
   for (const target of ["/etc", "../elsewhere", "..2026_01_01_00_00_00.1", "."])
-    it(`does not believe a ..data that leads to ${target}`, async (t) => {
+    it(`ignores a ..data that points to ${target}`, async (t) => {
       const dir = tempDir(t);
       symlinkSync(target, join(dir, "..data"));
       assert.equal(await writeAtomically(dir, payloadOf({ a: "1" }), { clock }), true);
@@ -97,7 +97,7 @@ describe("atomic writer", () => {
   describe("modes and owners", () => {
     const isRoot = process.getuid?.() === 0;
 
-    it("are those that are asked for, whatever the umask", async (t) => {
+    it("do not depend on the umask", async (t) => {
       const former = process.umask(0o077);
       t.after(() => process.umask(former));
       const dir = tempDir(t);
@@ -111,7 +111,7 @@ describe("atomic writer", () => {
       assert.deepEqual(modes, ["755", "400", "755", "777"]);
     });
 
-    it("let the fsGroup read all, and give it what is made later", { skip: !isRoot }, async (t) => {
+    it("let the fsGroup read all files, and new files inherit it", { skip: !isRoot }, async (t) => {
       const dir = tempDir(t);
       const payload = new Map([["b/c", { data: Buffer.from("1"), mode: 0o600, user: 1234 }]]);
       await writeAtomically(dir, payload, { clock, fsGroup: 4321 });
@@ -130,10 +130,10 @@ describe("atomic writer", () => {
     });
   });
 
-  describe("faults", () => {
-    const faults = ["mkdir", "writeFile", "chmod", "symlink", "rename"] as const;
-    for (const name of faults)
-      it(`a failed ${name} leaves the files as they were, and nothing else`, async (t) => {
+  describe("failures", () => {
+    const failing = ["mkdir", "writeFile", "chmod", "symlink", "rename"] as const;
+    for (const name of failing)
+      it(`a failed ${name} leaves only the old files`, async (t) => {
         const dir = tempDir(t);
         await writeAtomically(dir, payloadOf({ a: "1" }), { clock });
         const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
@@ -152,7 +152,7 @@ describe("atomic writer", () => {
     { noNullPrototype: true },
   );
 
-  it("killed at any call: the former files or the new ones, and the next write leaves nothing behind", async (t) => {
+  it("after a kill at any call the old or the new files are visible, and the next write cleans up", async (t) => {
     const killed = fc.asyncProperty(
       someFiles,
       fc.array(fc.tuple(someFiles, fc.nat(30)), { minLength: 1, maxLength: 4 }),
@@ -160,18 +160,18 @@ describe("atomic writer", () => {
       async (first, writes, last) => {
         const dir = tempDir(t);
         await writeAtomically(dir, payloadOf(first), { clock });
-        for (const [wanted, crashAt] of writes) {
+        for (const [desired, crashAt] of writes) {
           const former = filesOf(dir);
           const { calls } = new CrashingCalls(crashAt);
-          const done = await writeAtomically(dir, payloadOf(wanted), { clock, files: calls }).then(
+          const done = await writeAtomically(dir, payloadOf(desired), { clock, files: calls }).then(
             () => true,
             () => false,
           );
           const seen = filesOf(dir);
-          if (done) assert.deepEqual(seen, sorted(wanted));
+          if (done) assert.deepEqual(seen, sorted(desired));
           else
             assert.ok(
-              [former, sorted(wanted)].some((files) => isSame(seen, files)),
+              [former, sorted(desired)].some((files) => isSame(seen, files)),
               JSON.stringify(seen),
             );
         }

@@ -23,22 +23,22 @@ export type FileCalls = Pick<
 
 export interface WriteOptions {
   readonly clock: Clock;
-  /** The group that may read all of it. */
+  /** The group that may read all files. */
   readonly fsGroup?: number | undefined;
-  /** For tests: faults and crashes. */
+  /** For tests: failures and crashes. */
   readonly files?: FileCalls;
   readonly random?: () => number;
 }
 
-// What a group is given: to read files, and to enter folders, whose new files are the group's as well.
-const groupReads = 0o440;
-const groupEnters = 0o2550;
-const folderMode = 0o755;
+// The group may read files and enter directories, which have the setgid bit.
+const groupFileMode = 0o440;
+const groupDirMode = 0o2550;
+const dirMode = 0o755;
 
 /**
- * Makes the files in `dir` these, all of them at once: whoever goes through one look at `..data` sees all old or all new
- * ones. A write that was cut short, also by the end of the process, leaves what was there, and the next one cleans up after
- * it. One writer a folder at a time. Says whether anything was written.
+ * Replaces the files in `dir` by the payload atomically: a reader that resolves `..data` once sees all old or all new files. An
+ * interrupted write, also by a crash, leaves the old files, and the next write cleans up after it. One writer per directory at a
+ * time. Returns whether anything was written.
  */
 export async function writeAtomically(
   dir: string,
@@ -46,33 +46,33 @@ export async function writeAtomically(
   options: WriteOptions,
 ): Promise<boolean> {
   const files = options.files ?? fs;
-  const wanted = checkPayload(payload);
+  const desired = checkPayload(payload);
   const current = await currentGeneration(files, dir);
-  const isRight = current !== undefined && (await holds(files, join(dir, current), wanted));
-  const generation = isRight ? current : await writeGeneration(files, dir, wanted, options);
-  if (!isRight) await publish(files, dir, generation);
-  await tidy(files, dir, generation, wanted);
-  return !isRight;
+  const isCurrent = current !== undefined && (await containsExactly(files, join(dir, current), desired));
+  const generation = isCurrent ? current : await writeGeneration(files, dir, desired, options);
+  if (!isCurrent) await replaceDataLink(files, dir, generation);
+  await cleanUp(files, dir, generation, desired);
+  return !isCurrent;
 }
 
-/** The name of the folder that `..data` leads to, if there is one. */
+/** The name of the directory that `..data` points to, if it exists. */
 async function currentGeneration(files: FileCalls, dir: string): Promise<string | undefined> {
-  const name = await files.readlink(join(dir, dataLink)).catch(absent);
+  const name = await files.readlink(join(dir, dataLink)).catch(undefinedIfAbsent);
   if (name === undefined || name.includes("/") || !name.startsWith("..") || name === "..") return undefined;
-  const found = await files.lstat(join(dir, name)).catch(absent);
+  const found = await files.lstat(join(dir, name)).catch(undefinedIfAbsent);
   return found?.isDirectory() ? name : undefined;
 }
 
-/** True if the folder has exactly these files with exactly this in them. */
-async function holds(files: FileCalls, dir: string, wanted: Payload): Promise<boolean> {
+/** True if the directory has exactly these files with exactly this content. */
+async function containsExactly(files: FileCalls, dir: string, desired: Payload): Promise<boolean> {
   const entries = await files.readdir(dir, { recursive: true, withFileTypes: true });
   const found = entries.filter((entry) => !entry.isDirectory());
-  if (found.length !== wanted.size) return false;
+  if (found.length !== desired.size) return false;
   for (const entry of found) {
     const path = join(entry.parentPath, entry.name);
-    const file = wanted.get(relative(dir, path));
+    const file = desired.get(relative(dir, path));
     if (!file || !entry.isFile()) return false;
-    const data = await files.readFile(path).catch(absent);
+    const data = await files.readFile(path).catch(undefinedIfAbsent);
     if (!data?.equals(file.data)) return false;
   }
   return true;
@@ -88,8 +88,8 @@ async function writeGeneration(
   const root = join(dir, name);
   try {
     await grantToGroup(files, dir, options.fsGroup);
-    await makeFolder(files, root, options.fsGroup);
-    for (const folder of foldersOf(payload)) await makeFolder(files, join(root, folder), options.fsGroup);
+    await makeDir(files, root, options.fsGroup);
+    for (const path of dirsOf(payload)) await makeDir(files, join(root, path), options.fsGroup);
     for (const [path, file] of payload) await writeFile(files, join(root, path), file, options.fsGroup);
   } catch (error) {
     await files.rm(root, { recursive: true, force: true }).catch(() => {});
@@ -102,26 +102,26 @@ async function grantToGroup(files: FileCalls, dir: string, fsGroup: number | und
   if (fsGroup === undefined) return;
   const { mode, gid } = await files.lstat(dir);
   if (gid !== fsGroup) await files.chown(dir, -1, fsGroup);
-  // After the change of the group, which takes the setgid bit away.
-  if (gid !== fsGroup || (mode & groupEnters) !== groupEnters)
-    await files.chmod(dir, (mode & 0o7777) | groupEnters);
+  // After chown, which clears the setgid bit.
+  if (gid !== fsGroup || (mode & groupDirMode) !== groupDirMode)
+    await files.chmod(dir, (mode & 0o7777) | groupDirMode);
 }
 
-/** Each folder before those in it. */
-function foldersOf(payload: Payload): string[] {
-  const folders = new Set<string>();
+/** Each directory before its subdirectories. */
+function dirsOf(payload: Payload): string[] {
+  const dirs = new Set<string>();
   for (const path of payload.keys()) {
     const names = path.split("/");
-    for (let depth = 1; depth < names.length; depth++) folders.add(names.slice(0, depth).join("/"));
+    for (let depth = 1; depth < names.length; depth++) dirs.add(names.slice(0, depth).join("/"));
   }
-  return [...folders];
+  return [...dirs];
 }
 
-/** Modes are set and not only asked for: the process may have a umask. */
-async function makeFolder(files: FileCalls, path: string, fsGroup: number | undefined): Promise<void> {
+/** With chmod, because the mode of mkdir is subject to the umask. */
+async function makeDir(files: FileCalls, path: string, fsGroup: number | undefined): Promise<void> {
   await files.mkdir(path);
   if (fsGroup !== undefined) await files.chown(path, -1, fsGroup);
-  await files.chmod(path, folderMode | (fsGroup === undefined ? 0 : groupEnters));
+  await files.chmod(path, dirMode | (fsGroup === undefined ? 0 : groupDirMode));
 }
 
 async function writeFile(
@@ -130,20 +130,20 @@ async function writeFile(
   { data, mode, user }: ContentFile,
   fsGroup: number | undefined,
 ): Promise<void> {
-  // Nobody else's until it has the owner that it is to have.
+  // Not accessible to others until it has its owner.
   await files.writeFile(path, data, { mode: 0o600, flag: "wx" });
   if (user !== undefined || fsGroup !== undefined) await files.lchown(path, user ?? -1, fsGroup ?? -1);
-  await files.chmod(path, mode | (fsGroup === undefined ? 0 : groupReads));
+  await files.chmod(path, mode | (fsGroup === undefined ? 0 : groupFileMode));
 }
 
-/** A write that fails does not say where, and users need to know which disk is full. The volume is named, in the same words each time. */
+/** Errors of write do not contain the path, and users need to know which disk is full. Names the volume, so that the message is stable. */
 function withPath(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || "path" in error) return error;
   return Object.assign(error, { path, message: `${error.message} '${path}'` });
 }
 
-/** The moment at which the new files take the place of the old ones is that of the rename. */
-async function publish(files: FileCalls, dir: string, generation: string): Promise<void> {
+/** The rename replaces the old files by the new ones. */
+async function replaceDataLink(files: FileCalls, dir: string, generation: string): Promise<void> {
   const link = join(dir, newDataLink);
   try {
     await files.rm(link, { recursive: true, force: true });
@@ -156,16 +156,16 @@ async function publish(files: FileCalls, dir: string, generation: string): Promi
   }
 }
 
-/** Shows what is new, and removes what is old or was left by a write that did not come to its end. */
-async function tidy(files: FileCalls, dir: string, generation: string, payload: Payload): Promise<void> {
+/** Creates missing symlinks, and removes stale entries and those of an interrupted write. */
+async function cleanUp(files: FileCalls, dir: string, generation: string, payload: Payload): Promise<void> {
   const entries: RootEntry[] = [];
   for (const entry of await files.readdir(dir, { withFileTypes: true })) {
     const { name } = entry;
     const target = entry.isSymbolicLink() ? await files.readlink(join(dir, name)) : undefined;
-    entries.push({ name, isFolder: entry.isDirectory(), target });
+    entries.push({ name, isDirectory: entry.isDirectory(), target });
   }
-  const { show, remove } = planRoot(entries, generation, topNames(payload));
-  for (const name of show) {
+  const { missing, remove } = planRoot(entries, generation, topNames(payload));
+  for (const name of missing) {
     const link = join(dir, name);
     await files.symlink(join(dataLink, name), link);
     const user = ownerOf(name, payload);
@@ -179,9 +179,9 @@ function ownerOf(name: string, payload: Payload): number | undefined {
   return undefined;
 }
 
-function absent(error: unknown): undefined {
+function undefinedIfAbsent(error: unknown): undefined {
   const errno = errnoOf(error);
-  // EINVAL: no link.
+  // EINVAL: not a symlink.
   if (errno === "ENOENT" || errno === "EINVAL" || errno === "ENOTDIR") return undefined;
   throw error;
 }

@@ -23,7 +23,7 @@ export interface ContentHost {
   readonly mounts: ContentMounts;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What the node has to give, by resource. */
+  /** Allocatable resources of the node. */
   readonly allocatable: () => Readonly<Record<string, string>>;
   /** The PodLevelResources gate. */
   readonly podLevelResources?: boolean;
@@ -31,7 +31,7 @@ export interface ContentHost {
   readonly files?: FileCalls;
 }
 
-/** One type of volume whose files are written by us. */
+/** One type of volume whose files the agent writes. */
 export interface ContentType extends ContentMedium {
   readonly name: string;
   handles(spec: VolumeSpec): boolean;
@@ -39,7 +39,7 @@ export interface ContentType extends ContentMedium {
   onTornDown?(target: PodVolumeTarget): void;
 }
 
-/** Files that follow something, kept as it says: each setUp writes if anything is different, and else touches nothing. */
+/** Each setUp writes the files if the content has changed, and touches nothing otherwise. */
 export function contentPlugin(type: ContentType, host: ContentHost): VolumePlugin {
   return {
     name: type.name,
@@ -47,10 +47,10 @@ export function contentPlugin(type: ContentType, host: ContentHost): VolumePlugi
     handles: (spec) => type.handles(spec),
     uniqueName: (pod, spec) => `${type.name}/${pod.metadata.uid}-${spec.name}`,
     async setUp(request) {
-      // All that may be missing is asked for before anything is made: no half a volume is left when it is not there.
+      // The content is fetched before anything is created: a missing object leaves no partial volume.
       const files = await type.files(request);
       request.signal.throwIfAborted();
-      await put(type, host, request, files);
+      await writeVolume(type, host, request, files);
     },
     async tearDown(target) {
       await removeContentDir(host.mounts, target.dir);
@@ -59,7 +59,7 @@ export function contentPlugin(type: ContentType, host: ContentHost): VolumePlugi
   };
 }
 
-async function put(
+async function writeVolume(
   type: ContentType,
   host: ContentHost,
   { dir, pod, spec, fsGroup }: SetUpRequest,
@@ -74,13 +74,13 @@ async function put(
     const calls = host.files ?? ((found ?? type.medium) === "memory" ? memoryFiles : undefined);
     await writeAtomically(dir, files, { clock, fsGroup, ...(calls && { files: calls }) });
   } catch (error) {
-    // What a pod has already stays as it was.
+    // The volume of a running pod stays as it was.
     if (isNew) await removeContentDir(mounts, dir).catch((e: unknown) => notRemoved(logger, dir, e));
     throw error;
   }
 }
 
-/** As large as what the pod may use, and not to be swapped out: secrets do not go to a disk. */
+/** As large as the pod's memory limit, and not swappable: secrets must not reach a disk. */
 function tmpfsOf(pod: Pod, { allocatable, podLevelResources }: ContentHost): TmpfsOptions {
   const memory = wholeOf(amountsOf(allocatable()), "memory");
   return { size: memoryVolumeSize(pod, undefined, memory, podLevelResources), noSwap: true };

@@ -17,19 +17,19 @@ const projected = (...sources: NonNullable<NonNullable<Volume["projected"]>["sou
   projected: { sources, defaultMode: 0o644 },
 });
 
-describe("content of volumes", () => {
+describe("content volumes", () => {
   const node = (t: { after(fn: () => void): void }, more = {}) => {
-    const made = new FakeContentNode(tempDir(t), more);
-    made.objects.secret("s", { user: "me", password: "old" });
-    made.objects.configMap("c", { data: { a: "text" }, binaryData: { b: "AAE=" } });
-    return made;
+    const created = new FakeContentNode(tempDir(t), more);
+    created.objects.secret("s", { user: "me", password: "old" });
+    created.objects.configMap("c", { data: { a: "text" }, binaryData: { b: "AAE=" } });
+    return created;
   };
 
-  const shown: [string, Volume, Record<string, string>][] = [
+  const contents: [string, Volume, Record<string, string>][] = [
     ["a secret", secret, { password: "old", user: "me" }],
     ["a config map, text and bytes", configMap, { a: "text", b: "\0\x01" }],
     [
-      "items under paths of their own",
+      "items at their paths",
       { name: "v", secret: { secretName: "s", items: [{ key: "user", path: "db/login" }] } },
       { "db/login": "me" },
     ],
@@ -50,7 +50,7 @@ describe("content of volumes", () => {
       { y: "text" },
     ],
     [
-      "what the pod is",
+      "fields of the pod",
       {
         name: "v",
         downwardAPI: {
@@ -70,7 +70,7 @@ describe("content of volumes", () => {
       { cpu: "250", labels: 'a="1"\nb="x\\ny"', mem: "1024", name: "web", one: "yes", req: "0" },
     ],
     [
-      "all kinds together, the later ones over the earlier ones",
+      "all kinds of sources, later ones over earlier ones",
       projected(
         { secret: { name: "s" } },
         { configMap: { name: "c", items: [{ key: "a", path: "user" }] } },
@@ -80,8 +80,8 @@ describe("content of volumes", () => {
       { ns: "default", password: "old", token: "token", user: "text" },
     ],
   ];
-  for (const [what, volume, files] of shown)
-    it(`shows ${what}`, async (t) => {
+  for (const [what, volume, files] of contents)
+    it(`contains ${what}`, async (t) => {
       const n = node(t);
       const pod = podWith(volume, {
         metadata: { labels: { b: "x\ny", a: "1" }, annotations: { "example.com/A": "yes" } },
@@ -106,7 +106,7 @@ describe("content of volumes", () => {
       "configmap references non-existent config key: x",
     ],
     [
-      "several things",
+      "several objects",
       projected({ secret: { name: "x" } }, { configMap: { name: "y" } }, { secret: { name: "s" } }),
       '[secret "x" not found, configmap "y" not found]',
     ],
@@ -131,7 +131,7 @@ describe("content of volumes", () => {
       "ClusterTrustBundle projection is not supported in static kubelet mode",
     ],
     [
-      "a source that we do not have",
+      "support for a source",
       projected({ podCertificate: {} } as never),
       "projected volumes with a podCertificate are not supported",
     ],
@@ -142,7 +142,7 @@ describe("content of volumes", () => {
     ],
   ];
   for (const [what, volume, message] of missing)
-    it(`says that ${what} is missing, and makes nothing`, async (t) => {
+    it(`without ${what} it fails and creates nothing`, async (t) => {
       const n = node(t);
       const request = n.request(volume);
       await assert.rejects(n.pluginFor(volume).setUp(request), { message });
@@ -150,7 +150,7 @@ describe("content of volumes", () => {
       assert.equal(n.mounts.mounted.size, 0);
     });
 
-  it("has only config maps on disk, and the others in memory, as large as the pod may grow", async (t) => {
+  it("only ConfigMaps are on disk, the others in memory with the size of the pod's limit", async (t) => {
     const n = node(t);
     for (const volume of [secret, projected(), configMap, { name: "v", downwardAPI: {} }]) {
       const containers = [{ resources: { limits: { memory: "64Mi" } } }];
@@ -171,11 +171,11 @@ describe("content of volumes", () => {
   };
   const labelled = (text: string) => podWith(labels, { metadata: { labels: { a: text } } });
 
-  it("goes on with a downwardAPI volume that an earlier version made on disk", async (t) => {
+  it("a downwardAPI volume that an earlier version created on disk stays in use", async (t) => {
     const n = node(t);
     const request = n.request(labels, { pod: labelled("old") });
     await n.pluginFor(labels).setUp(request);
-    n.mounts.mounted.clear(); // what is left is what it made: a folder, content, a mark
+    n.mounts.mounted.clear(); // the remains are those of an earlier version: a directory, content, a ready file
     await n.pluginFor(labels).setUp({ ...request, pod: labelled("new") });
     assert.deepEqual(filesOf(request.dir), { labels: 'a="new"' });
     assert.equal(n.mounts.mounted.size, 0);
@@ -183,7 +183,7 @@ describe("content of volumes", () => {
     assert.equal(existsSync(request.dir), false);
   });
 
-  it("mounts a downwardAPI volume again whose memory a reboot has emptied", async (t) => {
+  it("a downwardAPI volume is mounted again after a reboot", async (t) => {
     const n = node(t);
     const request = n.request(labels, { pod: labelled("x") });
     await n.pluginFor(labels).setUp(request);
@@ -194,7 +194,7 @@ describe("content of volumes", () => {
     assert.deepEqual(filesOf(request.dir), { labels: 'a="x"' });
   });
 
-  it("follows the object, and writes nothing when it is the same", async (t) => {
+  it("is updated with the object, and nothing is written if it is unchanged", async (t) => {
     const n = node(t);
     const plugin = n.pluginFor(secret);
     const request = n.request(secret);
@@ -208,7 +208,7 @@ describe("content of volumes", () => {
     assert.equal(n.mounts.calls.length, 1);
   });
 
-  it("keeps what the pod has when the object is gone or the disk is full", async (t) => {
+  it("keeps its content when the object is deleted or the disk is full", async (t) => {
     let full = false;
     const files = {
       ...fs,
@@ -237,7 +237,7 @@ describe("content of volumes", () => {
     ["disk", { writeFile: () => Promise.reject(new Error("ENOSPC")) }],
     ["mount", undefined],
   ] as const)
-    it(`leaves nothing of a volume that could not be made (${what})`, async (t) => {
+    it(`a failed setUp leaves nothing (${what})`, async (t) => {
       const n = node(t, fault && { files: { ...fs, ...fault } });
       if (!fault) n.mounts.mountFault = new Error("mount: EPERM");
       const request = n.request(secret);
@@ -247,7 +247,7 @@ describe("content of volumes", () => {
       assert.equal(existsSync(request.dir), false);
     });
 
-  it("never writes a secret to a folder that is not in memory", async (t) => {
+  it("a secret is never written to disk", async (t) => {
     const n = node(t);
     n.mounts.mountFault = new Error("mount: ENOMEM");
     const request = n.request(secret);
@@ -255,32 +255,32 @@ describe("content of volumes", () => {
     assert.equal(existsSync(request.dir), false);
   });
 
-  it("marks a volume that is made, and takes all of it away", async (t) => {
+  it("setUp writes the ready file, and tearDown removes everything", async (t) => {
     const n = node(t);
     const volume = projected({ serviceAccountToken: { path: "token" } });
     const plugin = n.pluginFor(volume);
     const request = n.request(volume);
     await plugin.setUp(request);
-    const mark = join(n.root, "pods", request.podUid, "plugins/kubernetes.io~empty-dir/wrapped_v/ready");
-    assert.ok(existsSync(mark));
+    const ready = join(n.root, "pods", request.podUid, "plugins/kubernetes.io~empty-dir/wrapped_v/ready");
+    assert.ok(existsSync(ready));
     await plugin.tearDown(request, request.signal);
-    assert.deepEqual([existsSync(mark), existsSync(request.dir), n.mounts.mounted.size], [false, false, 0]);
-    assert.deepEqual(n.tokens.forgotten, [request.podUid]);
+    assert.deepEqual([existsSync(ready), existsSync(request.dir), n.mounts.mounted.size], [false, false, 0]);
+    assert.deepEqual(n.tokens.deleted, [request.podUid]);
     await plugin.tearDown(request, request.signal);
   });
 
-  it("asks for the token of the pod's account", async (t) => {
+  it("requests a token of the pod's service account", async (t) => {
     const n = node(t);
     const volume = projected({
       serviceAccountToken: { path: "t", audience: "vault", expirationSeconds: 600 },
     });
     const request = n.request(volume);
     await n.pluginFor(volume).setUp(request);
-    assert.deepEqual(n.tokens.asked, [[request.podUid, { audiences: ["vault"], expirationSeconds: 600 }]]);
+    assert.deepEqual(n.tokens.requests, [[request.podUid, { audiences: ["vault"], expirationSeconds: 600 }]]);
   });
 
   const owners: [string, Parameters<typeof fakePod>[0], number | undefined, [string, number, number]][] = [
-    ["nobody in particular", {}, undefined, ["644", 0, 0]],
+    ["no one in particular", {}, undefined, ["644", 0, 0]],
     ["the group", {}, 777, ["640", 0, 777]],
     [
       "the user of all containers",
@@ -289,7 +289,7 @@ describe("content of volumes", () => {
       ["600", 55, 0],
     ],
     [
-      "nobody in particular, if the users differ",
+      "no one in particular, if the users differ",
       {
         spec: {
           securityContext: { runAsUser: 55 },
@@ -300,14 +300,14 @@ describe("content of volumes", () => {
       ["644", 0, 0],
     ],
     [
-      "nobody in particular, if one says no user",
+      "no one in particular, if one container has no user",
       { spec: { containers: [{ securityContext: { runAsUser: 55 } }, {}] } },
       undefined,
       ["644", 0, 0],
     ],
   ];
   for (const [what, parts, fsGroup, expected] of owners)
-    it(`gives a token to ${what}`, { skip: !isRoot }, async (t) => {
+    it(`a token is readable for ${what}`, { skip: !isRoot }, async (t) => {
       const n = node(t);
       const volume = projected({ serviceAccountToken: { path: "token" } });
       const request = n.request(volume, { pod: podWith(volume, parts), fsGroup });
@@ -317,7 +317,7 @@ describe("content of volumes", () => {
       assert.deepEqual([modeOf(path), uid, gid], expected);
     });
 
-  it("uses the mode of an item before that of the volume", async (t) => {
+  it("the mode of an item overrides that of the volume", async (t) => {
     const n = node(t);
     const items = [
       { key: "user", path: "a", mode: 0o400 },
@@ -330,7 +330,7 @@ describe("content of volumes", () => {
     assert.deepEqual(modes, ["400", "440"]);
   });
 
-  it("makes folders for volumes that are mounted inside of it", async (t) => {
+  it("creates directories for nested mounts", async (t) => {
     const n = node(t);
     const volumeMounts = [
       { name: "v", mountPath: "/etc/app" },
@@ -348,10 +348,10 @@ describe("content of volumes", () => {
     assert.deepEqual(readdirSync(join(request.dir, "cache")), []);
   });
 
-  it("on a real tmpfs: mounted once, the same mount after another agent looked at it, gone in the end", {
+  it("on a real tmpfs: mounted once, kept by another agent, removed in the end", {
     skip: !isRoot,
   }, async (t) => {
-    // Registered before the folder, which cannot be removed while it is mounted.
+    // Registered before the removal of the directory, which fails while it is mounted.
     let dir = "";
     t.after(() => hostMounts.unmount(dir));
     const n = node(t, { mounts: hostMounts });

@@ -9,14 +9,14 @@ import type { TrustBundles } from "./trust-bundles/cluster-trust-bundles.ts";
 
 export interface ContentOptions extends ContentHost {
   readonly objects: ContentObjects;
-  readonly tokens: Pick<ServiceAccountTokens, "get" | "forget">;
-  /** None: no node without an API server has them, nor one with the gate ClusterTrustBundleProjection off. */
+  readonly tokens: Pick<ServiceAccountTokens, "get" | "delete">;
+  /** Undefined without an API server, or if the gate ClusterTrustBundleProjection is off. */
   readonly trustBundles?: TrustBundles | undefined;
 }
 
 const readable = 0o644;
 
-/** The volumes whose files we write: secret, configMap, downwardAPI, projected. */
+/** The volumes whose files the agent writes: secret, configMap, downwardAPI, projected. */
 export function contentPlugins(options: ContentOptions): VolumePlugin[] {
   return [secret(options), configMap(options), downwardApi(options), projected(options)];
 }
@@ -83,7 +83,7 @@ function projected(o: ContentOptions): VolumePlugin {
       medium: "memory",
       handles: ({ volume }) => volume.projected !== undefined,
       files: (request) => projectedFiles({ ...o, trustBundles: o.trustBundles }, projectionOf(request)),
-      onTornDown: ({ podUid }) => o.tokens.forget(podUid),
+      onTornDown: ({ podUid }) => o.tokens.delete(podUid),
     },
     o,
   );
@@ -94,7 +94,7 @@ function projectionOf({ pod, spec, fsGroup, signal }: SetUpRequest) {
   return { pod: pod as Pod, sources, mode: defaultMode, user: commonUser(pod), fsGroup, signal };
 }
 
-/** The user that all containers of the pod run as, if each says so and it is the same one. */
+/** The user that all containers of the pod run as, if all specify the same one. */
 function commonUser({ spec }: Pod): number | undefined {
   const containers = [
     ...(spec.initContainers ?? []),

@@ -19,7 +19,7 @@ const pod = fakePod({
   },
 });
 
-describe("volumes that follow", () => {
+describe("volumes that refer to", () => {
   const cases: [string, ContentRef, string[]][] = [
     ["a secret", { kind: "Secret", namespace: "default", name: "x" }, ["secret", "both"]],
     ["a config map", { kind: "ConfigMap", namespace: "default", name: "x" }, ["config", "both"]],

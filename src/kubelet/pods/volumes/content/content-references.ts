@@ -1,18 +1,18 @@
 import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
 
-/** Something that files of volumes are made of, and that changes by itself. */
+/** An object that is the source of files of volumes, and may change. */
 export type ContentRef =
   | { readonly kind: "ConfigMap" | "Secret"; readonly namespace: string; readonly name: string }
-  /** Whichever it is: volumes may choose them by labels. */
+  /** Any of them: volumes may select them by labels. */
   | { readonly kind: "ClusterTrustBundle" };
 
-/** Names of the pod's volumes that are to be set up again when this has changed. */
+/** Names of the pod's volumes that have to be set up again when the object has changed. */
 export function volumesReferencing({ metadata, spec }: Pod, ref: ContentRef): string[] {
   if (ref.kind !== "ClusterTrustBundle" && ref.namespace !== metadata.namespace) return [];
   return (spec.volumes ?? []).filter((volume) => refersTo(volume, ref)).map(({ name }) => name);
 }
 
-/** Those of these pods that have such a volume. */
+/** The pods that have such a volume. */
 export function podsReferencing(pods: Iterable<Pod>, ref: ContentRef): PodUid[] {
   return [...pods]
     .filter((pod) => volumesReferencing(pod, ref).length > 0)

@@ -9,21 +9,21 @@ export type DownwardItem = NonNullable<NonNullable<Volume["downwardAPI"]>["items
 
 export interface DownwardContext {
   readonly pod: Pod;
-  /** What the node has to give: the limit of a container that has none. */
+  /** Allocatable resources of the node: the limits of containers without limits. */
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
-/** What the pod is told of itself in files. */
+/** The files of a downwardAPI volume. */
 export function downwardFiles(
   items: readonly DownwardItem[] | undefined,
-  facts: DownwardContext,
+  context: DownwardContext,
   mode: number,
 ): Map<string, ContentFile> {
   const files = new Map<string, ContentFile>();
   const errors: unknown[] = [];
   for (const item of items ?? []) {
     try {
-      files.set(item.path, { data: Buffer.from(textOf(item, facts)), mode: item.mode ?? mode });
+      files.set(item.path, { data: Buffer.from(textOf(item, context)), mode: item.mode ?? mode });
     } catch (error) {
       errors.push(error);
     }
@@ -32,12 +32,12 @@ export function downwardFiles(
   return files;
 }
 
-function textOf({ fieldRef, resourceFieldRef }: DownwardItem, facts: DownwardContext): string {
-  if (fieldRef) return fieldText(fieldRef.fieldPath, facts.pod);
-  return resourceFieldRef ? resourceText(resourceFieldRef, facts) : "";
+function textOf({ fieldRef, resourceFieldRef }: DownwardItem, context: DownwardContext): string {
+  if (fieldRef) return fieldText(fieldRef.fieldPath, context.pod);
+  return resourceFieldRef ? resourceText(resourceFieldRef, context) : "";
 }
 
-/** Fewer fields than a variable may ask for: those that are known before the pod has a status. */
+/** Fewer fields than for environment variables: those that do not depend on the status. */
 function fieldText(fieldPath: string, { metadata }: Pod): string {
   const subscripted = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
   if (subscripted) return entryText(fieldPath, subscripted[1] ?? "", subscripted[2] ?? "", metadata);
@@ -61,8 +61,8 @@ function entryText(fieldPath: string, path: string, key: string, metadata: Pod["
   const isAnnotation = path === "metadata.annotations";
   if (!isAnnotation && path !== "metadata.labels")
     throw new KubeletError("DownwardApi", `fieldPath "${fieldPath}" does not support subscript`);
-  const complaint = qualifiedName(isAnnotation ? key.toLowerCase() : key);
-  if (complaint) throw new KubeletError("DownwardApi", `invalid key subscript in ${fieldPath}: ${complaint}`);
+  const problem = qualifiedName(isAnnotation ? key.toLowerCase() : key);
+  if (problem) throw new KubeletError("DownwardApi", `invalid key subscript in ${fieldPath}: ${problem}`);
   const map = (isAnnotation ? metadata.annotations : metadata.labels) ?? {};
   return Object.hasOwn(map, key) ? (map[key] ?? "") : "";
 }

@@ -33,7 +33,7 @@ export class FakeObjects {
   } as ContentObjects;
 }
 
-/** Mounts that are only noted: nothing is really mounted. */
+/** Records mounts without mounting anything. */
 export class FakeMounts implements ContentMounts {
   readonly mounted = new Map<string, unknown>();
   readonly calls: string[] = [];
@@ -54,19 +54,19 @@ export class FakeMounts implements ContentMounts {
 }
 
 export class FakeTokens {
-  readonly asked: [uid: string, request: unknown][] = [];
-  readonly forgotten: string[] = [];
+  readonly requests: [uid: string, request: unknown][] = [];
+  readonly deleted: string[] = [];
   text = "token";
   async get({ metadata }: Pod, request: unknown): Promise<Token> {
-    this.asked.push([metadata.uid, request]);
+    this.requests.push([metadata.uid, request]);
     return { token: this.text, expirationTimestamp: "", expiresAt: wallTime(0), lifetimeMs: undefined };
   }
-  forget(uid: string): void {
-    this.forgotten.push(uid);
+  delete(uid: string): void {
+    this.deleted.push(uid);
   }
 }
 
-/** A node's folder with what volumes need. */
+/** A node's root directory with the dependencies of the plugins. */
 export class FakeContentNode {
   readonly objects = new FakeObjects();
   readonly mounts = new FakeMounts();
@@ -92,19 +92,26 @@ export class FakeContentNode {
     const handling = plugins.filter((plugin) =>
       plugin.handles({ name: volume.name, volume, readOnly: false }),
     );
-    if (handling.length !== 1 || !handling[0]) throw new Error(`${handling.length} plugins for it`);
+    if (handling.length !== 1 || !handling[0])
+      throw new Error(`${handling.length} plugins handle the volume`);
     return handling[0];
   }
 
-  /** What a manager would ask for. */
+  /** The request of the volume manager. */
   request(volume: Volume, more: Partial<SetUpRequest> = {}): SetUpRequest {
     const pod = more.pod ?? podWith(volume);
     const podUid = pod.metadata.uid;
-    const folder = join(this.root, "pods", podUid, "volumes", this.pluginFor(volume).name.replace("/", "~"));
-    mkdirSync(folder, { recursive: true });
+    const pluginDir = join(
+      this.root,
+      "pods",
+      podUid,
+      "volumes",
+      this.pluginFor(volume).name.replace("/", "~"),
+    );
+    mkdirSync(pluginDir, { recursive: true });
     return {
       podUid,
-      dir: join(folder, volume.name),
+      dir: join(pluginDir, volume.name),
       pod,
       spec: { name: volume.name, volume, readOnly: false },
       fsGroup: undefined,

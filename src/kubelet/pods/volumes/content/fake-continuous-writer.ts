@@ -2,7 +2,7 @@ import { systemClock } from "../../../../lib/base/clock.ts";
 import { writeAtomically } from "./atomic-writer.ts";
 import { payloadOf } from "./fake-volume-dir.ts";
 
-/** Every line of a file is its version, the last one "end": half a file does not look like a whole one. */
+/** Every line of a file is its version, the last one "end": a partial file is recognizable. */
 export function versionText(version: number, lines = 200): string {
   return `${`${version}\n`.repeat(lines)}end`;
 }
@@ -11,7 +11,7 @@ export function versionFiles(version: number, names: readonly string[]): Record<
   return Object.fromEntries(names.map((name) => [name, versionText(version)]));
 }
 
-/** For tests, as a program: writes one version after the other until it is killed. */
+/** For tests, as a program: writes one version after another until it is killed. */
 async function writeForever(dir: string, from: number, names: readonly string[]): Promise<void> {
   for (let version = from; ; version++) {
     await writeAtomically(dir, payloadOf(versionFiles(version, names)), { clock: systemClock });

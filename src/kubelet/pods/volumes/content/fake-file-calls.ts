@@ -1,9 +1,9 @@
 import * as fs from "node:fs/promises";
 import type { FileCalls } from "./atomic-writer.ts";
 
-const changing = new Set(["chmod", "chown", "lchown", "mkdir", "rename", "rm", "symlink", "writeFile"]);
+const modifying = new Set(["chmod", "chown", "lchown", "mkdir", "rename", "rm", "symlink", "writeFile"]);
 
-/** For tests: the real calls, of which the n-th that changes anything ends as if the process had been killed in it. */
+/** For tests: the real calls, of which the n-th modifying one behaves as if the process was killed in it. */
 export class CrashingCalls {
   readonly #crashAt: number;
   #calls = 0;
@@ -13,7 +13,7 @@ export class CrashingCalls {
     this.#crashAt = crashAt;
   }
 
-  /** How many calls were made that change anything. */
+  /** The number of modifying calls. */
   get count(): number {
     return this.#calls;
   }
@@ -23,7 +23,7 @@ export class CrashingCalls {
       (target, name: keyof typeof fs) =>
       async (...args: never[]) => {
         if (this.#dead) throw new Error("killed");
-        if (changing.has(name) && this.#calls++ === this.#crashAt) {
+        if (modifying.has(name) && this.#calls++ === this.#crashAt) {
           this.#dead = true;
           await this.#half(name, args);
           throw new Error("killed");
@@ -32,7 +32,7 @@ export class CrashingCalls {
       },
   }) as unknown as FileCalls;
 
-  /** A call that is not atomic may have done a part of its work. */
+  /** A call that is not atomic may be partially done. */
   async #half(name: string, args: never[]): Promise<void> {
     const [path, data] = args as unknown as [string, Uint8Array];
     if (name === "writeFile") await fs.writeFile(path, data.subarray(0, data.length >> 1));

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { ContentFile, Payload } from "./payload.ts";
 
-/** For tests: a folder of its own, that goes with the test. */
+/** For tests: a temporary directory that is removed after the test. */
 export function tempDir(t: { after(fn: () => void): void }, parent = tmpdir()): string {
   const dir = mkdtempSync(join(parent, "content-"));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
@@ -27,7 +27,7 @@ export function payloadOf(files: Readonly<Record<string, string>>, mode = 0o644)
   );
 }
 
-/** The files of a volume as one look at `..data` shows them; undefined if there is none. */
+/** The files of a volume, with `..data` resolved once; undefined if there is none. */
 export function filesOf(dir: string): Record<string, string> | undefined {
   let root: string;
   try {
@@ -40,7 +40,7 @@ export function filesOf(dir: string): Record<string, string> | undefined {
   return Object.fromEntries(paths.map((path) => [relative(root, path), readFileSync(path, "utf8")]));
 }
 
-/** What the root holds: links as "name -> target", with the name of the generation left out. */
+/** The entries of the root: symlinks as "name -> target", with a placeholder for the generation. */
 export function rootOf(dir: string): string[] {
   const plain = (name: string) => name.replace(/^\.\.\d{4}(_\d\d){5}\.\d+$/, "..<time>");
   return readdirSync(dir)

@@ -5,27 +5,27 @@ import { parentPort, workerData } from "node:worker_threads";
 export interface ReaderTask {
   readonly dir: string;
   readonly names: readonly string[];
-  /** Set to 1 when it is to stop. */
+  /** Set to 1 to stop the reader. */
   readonly stop: Int32Array;
 }
 
 export interface ReaderReport {
-  readonly looks: number;
-  /** How many different versions were seen. */
+  readonly reads: number;
+  /** The number of different versions that were read. */
   readonly versions: number;
-  /** Looks that found files of more than one version. */
+  /** Reads that returned files of more than one version. */
   readonly mixed: readonly string[];
-  /** Files that were not whole. */
+  /** Partial files. */
   readonly torn: readonly string[];
-  /** Files that went back to an older version. */
+  /** Files that returned to an older version. */
   readonly back: readonly string[];
-  /** Looks in which a file was gone: the folder had been replaced meanwhile. */
+  /** Reads in which a file was missing: the generation was replaced meanwhile. */
   readonly gone: number;
 }
 
-/** For tests, in a thread of its own: what a program in a container sees that does nothing but read. */
+/** For tests, in a worker thread: reads the volume continuously, as a program in a container would. */
 function read({ dir, names, stop }: ReaderTask): ReaderReport {
-  const report = { looks: 0, mixed: [] as string[], torn: [] as string[], back: [] as string[], gone: 0 };
+  const report = { reads: 0, mixed: [] as string[], torn: [] as string[], back: [] as string[], gone: 0 };
   const versions = new Set<number>();
   const newest = new Map<string, number>();
   const versionOf = (path: string): number => {
@@ -34,10 +34,10 @@ function read({ dir, names, stop }: ReaderTask): ReaderReport {
     if (lines.at(-1) !== "end" || new Set(lines.slice(0, -1)).size !== 1) report.torn.push(path);
     return Number(lines[0]);
   };
-  const attempt = (look: () => void) => {
+  const attempt = (readAll: () => void) => {
     try {
-      look();
-      report.looks++;
+      readAll();
+      report.reads++;
     } catch (error) {
       if ((error as { code?: string }).code !== "ENOENT") throw error;
       report.gone++;
@@ -58,7 +58,7 @@ function read({ dir, names, stop }: ReaderTask): ReaderReport {
       }
     });
   }
-  // A few of them show what is wrong; there may be very many.
+  // There may be very many; a few are enough for the message.
   const few = (list: readonly string[]) => list.slice(0, 5);
   const { mixed, torn, back } = report;
   return { ...report, mixed: few(mixed), torn: few(torn), back: few(back), versions: versions.size };

@@ -3,8 +3,8 @@ import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 
 /**
- * Folders that a volume which containers cannot write to must have, because other volumes are mounted on them. Of two, one in
- * the other, only the outer one is needed.
+ * Directories that a read-only volume must contain because other volumes are mounted on them. Of nested ones only the outer one is
+ * needed.
  */
 export function nestedMountPoints({ spec }: Pod, volumeName: string): string[] {
   const found = new Set<string>();
@@ -32,6 +32,6 @@ function clean(path: string): string {
   return normal.length > 1 ? normal.replace(/\/+$/, "") : normal;
 }
 
-function isBelow(path: string, folder: string): boolean {
-  return path.startsWith(`${folder}/`);
+function isBelow(path: string, dir: string): boolean {
+  return path.startsWith(`${dir}/`);
 }

@@ -18,7 +18,7 @@ export interface SecretContent {
 export type ContentKind = "ConfigMap" | "Secret";
 export type ContentOf<K extends ContentKind> = K extends "Secret" ? SecretContent : ConfigMapContent;
 
-/** Where secrets and config maps come from. An object that is not there is an error with the status 404. */
+/** The source of Secrets and ConfigMaps. An object that does not exist is an error with status 404. */
 export interface ContentObjects {
   get<K extends ContentKind>(
     kind: K,
@@ -28,7 +28,7 @@ export interface ContentObjects {
   ): Promise<ContentOf<K>>;
 }
 
-/** What a volume, or a source of a projected one, says of the object that it shows. */
+/** The object of a volume, or of a source of a projected volume, and how to present it. */
 export interface ObjectFilesRequest {
   readonly namespace: string;
   readonly name: string;
@@ -57,7 +57,7 @@ export async function configMapFiles(
   return selected(values, request, (key) => `configmap references non-existent config key: ${key}`);
 }
 
-/** Undefined for an object that may be missing and is. */
+/** Undefined for an optional object that does not exist. */
 async function find<K extends ContentKind>(
   objects: ContentObjects,
   kind: K,

@@ -14,7 +14,7 @@ describe("payload", () => {
     ["a/..b", "a/..b"],
     [".hidden", ".hidden"],
   ] as const)
-    it(`takes ${path} as ${clean}`, () => assert.equal(checked(path), clean));
+    it(`normalizes ${path} to ${clean}`, () => assert.equal(checked(path), clean));
 
   for (const [path, message] of [
     ["", 'invalid path: must not be empty: ""'],
@@ -29,5 +29,5 @@ describe("payload", () => {
     ["x/".repeat(2049), "invalid path: must be less than or equal to 4096 characters"],
     ["a\0b", "invalid path: must not contain a zero byte"],
   ] as const)
-    it(`refuses ${JSON.stringify(path.slice(0, 20))}`, () => assert.throws(() => checked(path), { message }));
+    it(`rejects ${JSON.stringify(path.slice(0, 20))}`, () => assert.throws(() => checked(path), { message }));
 });

@@ -4,22 +4,22 @@ import { KubeletError } from "../../../../lib/base/errors.ts";
 export interface ContentFile {
   readonly data: Uint8Array;
   readonly mode: number;
-  /** Whose file it is; root's if not said. */
+  /** The owner of the file; root if not set. */
   readonly user?: number | undefined;
 }
 
-/** The files of a volume by their path in it. */
+/** The files of a volume by their relative path. */
 export type Payload = ReadonlyMap<string, ContentFile>;
 
 const maxPathBytes = 4096;
 const maxNameBytes = 255;
 
-/** The same with paths in their shortest form. Fails if one of them could lead out of the volume, or hide what is in it. */
+/** The payload with normalized paths. Fails if a path could lead out of the volume, or collide with the writer's own names. */
 export function checkPayload(payload: Payload): Map<string, ContentFile> {
   const checked = new Map<string, ContentFile>();
   for (const [path, file] of payload) {
-    const complaint = complaintAbout(path);
-    if (complaint) throw new KubeletError("InvalidPath", `invalid path: ${complaint}`);
+    const problem = problemWith(path);
+    if (problem) throw new KubeletError("InvalidPath", `invalid path: ${problem}`);
     checked.set(cleanPath(path), file);
   }
   return checked;
@@ -29,7 +29,7 @@ function cleanPath(path: string): string {
   return posix.normalize(path).replace(/\/+$/, "");
 }
 
-function complaintAbout(path: string): string | undefined {
+function problemWith(path: string): string | undefined {
   if (cleanPath(path) === "" || cleanPath(path) === ".") return `must not be empty: "${path}"`;
   if (path.includes("\0")) return "must not contain a zero byte";
   if (posix.isAbsolute(path)) return `must be relative path: ${path}`;
@@ -39,12 +39,12 @@ function complaintAbout(path: string): string | undefined {
   if (names.includes("..")) return `must not contain '..': ${path}`;
   if (names.some((name) => Buffer.byteLength(name) > maxNameBytes))
     return `filenames must be less than or equal to ${maxNameBytes} characters`;
-  // The writer's own names; also behind a "./".
+  // The writer's own names; also after a "./".
   if (cleanPath(path).startsWith("..")) return `must not start with '..': ${path}`;
   return undefined;
 }
 
-/** What the volume's root shows of a payload. */
+/** The names of a payload that are visible in the volume's root. */
 export function topNames(payload: Payload): Set<string> {
   return new Set(Array.from(payload.keys(), (path) => path.split("/", 1)[0] ?? path));
 }

@@ -21,13 +21,13 @@ export interface Projection {
   readonly pod: Pod;
   readonly sources: readonly Source[];
   readonly mode: number;
-  /** The user that all containers run as, if it is one. */
+  /** The user that all containers run as, if it is the same one. */
   readonly user: number | undefined;
   readonly fsGroup: number | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The files of all sources; of two with the same path the later one counts. Tells all that is wrong at once. */
+/** The files of all sources; of two with the same path the later one is used. Reports all errors at once. */
 export async function projectedFiles(from: ProjectionSources, projection: Projection): Promise<Files> {
   const results = await Promise.allSettled(
     projection.sources.map((source) => sourceFiles(from, projection, source)),
@@ -67,7 +67,7 @@ async function tokenFile(
   const { pod, signal } = projection;
   const audiences = audience ? [audience] : [];
   const { token } = await tokens.get(pod, { audiences, expirationSeconds }, signal);
-  return new Map([[path, confided(Buffer.from(token), projection)]]);
+  return new Map([[path, restricted(Buffer.from(token), projection)]]);
 }
 
 async function trustFile(
@@ -86,10 +86,10 @@ async function trustFile(
     name === undefined
       ? await trustBundles.bySigner(signerName ?? "", labelSelector, optional, projection.signal)
       : await trustBundles.byName(name, optional, projection.signal);
-  return new Map([[path, confided(Buffer.from(text), projection)]]);
+  return new Map([[path, restricted(Buffer.from(text), projection)]]);
 }
 
-/** Where it is known who is to read it, nobody else may; the group is let in when the file is written. */
-function confided(data: Buffer, { mode, user, fsGroup }: Projection): ContentFile {
+/** If the reader is known, no one else may read the file; the writer adds the group's permissions. */
+function restricted(data: Buffer, { mode, user, fsGroup }: Projection): ContentFile {
   return { data, mode: user === undefined && fsGroup === undefined ? mode : 0o600, user };
 }

@@ -13,7 +13,7 @@ export interface OperationsOptions {
   /** Unmounts the subPaths of the volume. */
   readonly cleanSubPaths: (uid: PodUid, volume: string) => Promise<void>;
   /** Creates the directory of a pod's volumes, before a plugin creates its own below with another mode. */
-  readonly makeFolder?: (dir: string) => Promise<void>;
+  readonly makeDir?: (dir: string) => Promise<void>;
   /** Removes a plugin's directory in a pod's directory after its last volume. */
   readonly removeIfEmpty?: (dir: string) => Promise<void>;
   /** Resolves when the volume is attached to this node and reported in use, according to the node status; otherwise throws the reason. */
@@ -82,7 +82,7 @@ export class VolumeOperations {
     }
     const request: SetUpRequest = { podUid, dir, pod, spec, ...group, deviceDir, signal };
     await inStep(last, async () => {
-      if (record.actual !== "mounted") await this.#o.makeFolder?.(dirname(dirname(dir)));
+      if (record.actual !== "mounted") await this.#o.makeDir?.(dirname(dirname(dir)));
       await plugin.setUp(request);
     });
   }

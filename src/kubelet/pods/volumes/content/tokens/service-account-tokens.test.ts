@@ -25,37 +25,40 @@ const request: TokenRequest = {
 
 describe("service account tokens", () => {
   let clock: FakeClock;
-  let asked: KubeRequest[];
-  let answer: (call: KubeRequest) => unknown;
-  let said: string[];
+  let requests: KubeRequest[];
+  let respond: (call: KubeRequest) => unknown;
+  let logged: string[];
   let metrics: Metrics;
   let tokens: ServiceAccountTokens;
 
   beforeEach(() => {
     clock = new FakeClock();
-    asked = [];
-    said = [];
+    requests = [];
+    logged = [];
     metrics = createMetrics();
-    answer = (call) => {
+    respond = (call) => {
       const { expirationSeconds } = (call.body as { spec: { expirationSeconds: number } }).spec;
       const expirationTimestamp = new Date(epochMs(clock.wall()) + expirationSeconds * 1000).toISOString();
-      return { spec: { expirationSeconds }, status: { token: `token-${asked.length}`, expirationTimestamp } };
+      return {
+        spec: { expirationSeconds },
+        status: { token: `token-${requests.length}`, expirationTimestamp },
+      };
     };
-    const note = (message: string, fields: unknown) => said.push(`${message} ${JSON.stringify(fields)}`);
-    const logger: Logger = { ...silentLogger, error: note };
+    const log = (message: string, fields: unknown) => logged.push(`${message} ${JSON.stringify(fields)}`);
+    const logger: Logger = { ...silentLogger, error: log };
     const api = {
       request: async <T>(call: KubeRequest): Promise<T> => {
-        asked.push(call);
-        return (await answer(call)) as T;
+        requests.push(call);
+        return (await respond(call)) as T;
       },
     };
     tokens = new ServiceAccountTokens({ api, clock, logger, metrics, random: () => 0 });
   });
 
-  it("asks for a token that is bound to the pod", async () => {
+  it("requests a token that is bound to the pod", async () => {
     const { token, expirationTimestamp } = await tokens.token({ ...request, serviceAccountUid: "sa-uid" });
     assert.deepEqual([token, expirationTimestamp], ["token-1", "2026-01-01T01:00:00.000Z"]);
-    const { method, path, body } = asked[0] ?? {};
+    const { method, path, body } = requests[0] ?? {};
     assert.deepEqual([method, path], ["POST", "/api/v1/namespaces/shop/serviceaccounts/cart/token"]);
     assert.deepEqual(body, {
       apiVersion: "authentication.k8s.io/v1",
@@ -69,7 +72,7 @@ describe("service account tokens", () => {
     });
   });
 
-  it("gives a pod one of its own account", async () => {
+  it("get returns a token of the pod's service account", async () => {
     const owner = fakePod({ metadata: pod, spec: { serviceAccountName: "cart" } });
     const { token } = await tokens.get(owner, { audiences: ["vault"], expirationSeconds: 3600 });
     assert.equal((await tokens.token(request)).token, token);
@@ -80,23 +83,23 @@ describe("service account tokens", () => {
     ["account of the same name", { serviceAccountUid: "x" }],
     ["namespace", { namespace: "x" }],
     ["audience", { audiences: ["x"] }],
-    ["life", { expirationSeconds: 7200 }],
+    ["lifetime", { expirationSeconds: 7200 }],
     ["pod", { pod: { ...pod, uid: "uid-2" as PodUid } }],
   ];
   for (const [what, other] of others)
-    it(`keeps tokens of another ${what} apart`, async () => {
+    it(`a token for another ${what} is a separate one`, async () => {
       const first = await tokens.token(request);
       const second = await tokens.token({ ...request, ...other });
       assert.notEqual(first.token, second.token);
       assert.equal((await tokens.token(request)).token, first.token);
-      assert.equal(asked.length, 2);
+      assert.equal(requests.length, 2);
     });
 
   const renewals: [string, number, number, number][] = [
     ["80 % of an hour", 3600, 48 * minute, 0],
     ["10 s earlier at most", 3600, 48 * minute - 10_000, 1],
     ["80 % of ten minutes", 600, 8 * minute, 0],
-    ["a day, if it lives for a week", 7 * 24 * 3600, 24 * hour, 0],
+    ["a day, if it is valid for a week", 7 * 24 * 3600, 24 * hour, 0],
     ["80 % of a day", 24 * 3600, 19.2 * hour, 0],
   ];
   for (const [what, seconds, at, random] of renewals)
@@ -107,7 +110,7 @@ describe("service account tokens", () => {
       );
     });
 
-  it("gives the same one until it is due, then another", async () => {
+  it("returns the cached token until it has to be renewed", async () => {
     await tokens.token(request);
     await clock.advance(48 * minute - 1);
     assert.equal((await tokens.token(request)).token, "token-1");
@@ -115,7 +118,7 @@ describe("service account tokens", () => {
     assert.equal((await tokens.token(request)).token, "token-2");
   });
 
-  it("gives another in time when the clock is set back, and at once when it leaps past the end", async () => {
+  it("is renewed in time when the clock is set back, and at once when it jumps past the expiry", async () => {
     await tokens.token(request);
     clock.jump(-hour);
     await clock.advance(48 * minute);
@@ -124,23 +127,23 @@ describe("service account tokens", () => {
     assert.equal((await tokens.token(request)).token, "token-3");
   });
 
-  it("goes on with the old one while no new one is to be had, and not when it has expired", async () => {
+  it("while the renewal fails, the old token is returned until it expires", async () => {
     await tokens.token(request);
-    answer = () => {
+    respond = () => {
       throw new KubeApiError({ status: 500, reason: "InternalError", message: "etcd is slow" });
     };
     await clock.advance(50 * minute);
     assert.equal((await tokens.token(request)).token, "token-1");
-    assert.equal(said.length, 1);
-    assert.match(said[0] ?? "", /^Couldn't update token .*etcd is slow/);
-    // Within the minute in which it was looked at last: the expired one is still known.
+    assert.equal(logged.length, 1);
+    assert.match(logged[0] ?? "", /^Couldn't update token .*etcd is slow/);
+    // Within a minute of the last sweep: the expired token is still cached.
     await clock.advance(10 * minute - 30_000);
     assert.equal((await tokens.token(request)).token, "token-1");
     await clock.advance(30_001);
     await assert.rejects(tokens.token(request), {
       message: 'token "cart"/"shop"/["vault"]/3600/"web:uid-1"/"" expired and refresh failed: etcd is slow',
     });
-    assert.doesNotMatch(said.join(), /token-1/);
+    assert.doesNotMatch(logged.join(), /token-1/);
     assert.deepEqual(await metricValues(metrics, "kubelet_ts_token_requests_total"), {
       "result=success": 1,
       "result=failure": 3,
@@ -153,34 +156,34 @@ describe("service account tokens", () => {
     ["serviceaccounts is forbidden", 1],
   ] as const)
     it(`after "${message}" it is requested ${expected === 2 ? "once more, silently" : "no more"}`, async () => {
-      const first = answer;
-      answer = (call) => {
-        if (asked.length === 1) throw new KubeApiError({ status: 403, reason: "Forbidden", message });
+      const first = respond;
+      respond = (call) => {
+        if (requests.length === 1) throw new KubeApiError({ status: 403, reason: "Forbidden", message });
         return first(call);
       };
       const token = tokens.token(request);
       if (expected === 2) assert.equal((await token).token, "token-2");
       else await assert.rejects(token, { message: `failed to fetch token: ${message}` });
-      assert.equal(asked.length, expected);
-      assert.deepEqual(said, []);
+      assert.equal(requests.length, expected);
+      assert.deepEqual(logged, []);
     });
 
   it("a token that is refused twice is not requested a third time", async () => {
     const message = "node requested token bound to a pod scheduled on a different node";
-    answer = () => {
+    respond = () => {
       throw new KubeApiError({ status: 403, reason: "Forbidden", message });
     };
     await assert.rejects(tokens.token(request), { message: `failed to fetch token: ${message}` });
-    assert.equal(asked.length, 2);
+    assert.equal(requests.length, 2);
   });
 
-  it("says why there is none", async () => {
+  it("a failed request is an error with its cause", async () => {
     const notFound = new KubeApiError({
       status: 404,
       reason: "NotFound",
       message: 'serviceaccounts "cart" not found',
     });
-    answer = (call) => {
+    respond = (call) => {
       if (call.method === "GET") return { resources: [{ name: "serviceaccounts/token" }] };
       throw notFound;
     };
@@ -189,8 +192,8 @@ describe("service account tokens", () => {
     });
   });
 
-  it("says so if the API server has no tokens at all", async () => {
-    answer = (call) => {
+  it("an API server without TokenRequest is a separate error", async () => {
+    respond = (call) => {
       if (call.method === "GET") return { resources: [{ name: "pods" }] };
       throw new KubeApiError({ status: 404, reason: "NotFound", message: "page not found" });
     };
@@ -199,24 +202,24 @@ describe("service account tokens", () => {
     });
   });
 
-  it("says so if there is no API server", async () => {
-    const alone = new ServiceAccountTokens({ api: undefined, clock, logger: silentLogger });
-    await assert.rejects(alone.token(request), {
+  it("without an API server it is an error", async () => {
+    const standalone = new ServiceAccountTokens({ api: undefined, clock, logger: silentLogger });
+    await assert.rejects(standalone.token(request), {
       message: "failed to fetch token: cannot use TokenManager when kubelet is in standalone mode",
     });
   });
 
-  it("refuses an answer without a token", async () => {
-    answer = () => ({ status: {} });
+  it("a response without a token is an error", async () => {
+    respond = () => ({ status: {} });
     await assert.rejects(tokens.token(request), {
       message: "failed to fetch token: the API server's answer holds no token",
     });
   });
 
-  it("asks once for all who ask at the same time; who gives up leaves the others their answer", async () => {
+  it("concurrent callers share one request; an aborted one does not cancel it", async () => {
     let release = () => {};
-    const good = answer;
-    answer = async (call) => {
+    const good = respond;
+    respond = async (call) => {
       await new Promise<void>((resolve) => {
         release = resolve;
       });
@@ -225,30 +228,30 @@ describe("service account tokens", () => {
     const stop = new AbortController();
     const first = tokens.token(request, stop.signal);
     const second = tokens.token(request);
-    const givenUp = assert.rejects(first, { name: "AbortError" });
+    const aborted = assert.rejects(first, { name: "AbortError" });
     await settle();
     stop.abort();
-    await givenUp;
+    await aborted;
     release();
     assert.equal((await second).token, "token-1");
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   });
 
-  it("forgets the tokens of a pod, also one that is under way, and no others", async () => {
+  it("deletes the tokens of a pod, also of a pending request, and no others", async () => {
     const other = { ...request, pod: { ...pod, uid: "uid-2" as PodUid } };
     await tokens.token(request);
     await tokens.token(other);
-    tokens.forget(pod.uid);
+    tokens.delete(pod.uid);
     await tokens.token(other);
-    assert.equal(asked.length, 2);
-    const underWay = tokens.token(request);
-    tokens.forget(pod.uid);
-    await underWay;
+    assert.equal(requests.length, 2);
+    const pending = tokens.token(request);
+    tokens.delete(pod.uid);
+    await pending;
     await tokens.token(request);
-    assert.equal(asked.length, 4);
+    assert.equal(requests.length, 4);
   });
 
-  it("drops what has expired", async () => {
+  it("removes expired tokens", async () => {
     await tokens.token(request);
     await clock.advance(2 * hour);
     await tokens.token({ ...request, audiences: [] });

@@ -18,7 +18,7 @@ import {
 } from "./token-request.ts";
 
 export interface ServiceAccountTokensOptions {
-  /** None in a node without an API server. */
+  /** Undefined on a node without an API server. */
   api: Pick<KubeTransport, "request"> | undefined;
   clock: Clock;
   logger: Logger;
@@ -26,55 +26,55 @@ export interface ServiceAccountTokensOptions {
   random?: () => number;
 }
 
-interface Kept {
+interface CachedToken {
   readonly uid: PodUid;
   readonly token: Token;
-  /** Undefined for one that does not end. */
+  /** Undefined for a token that does not expire. */
   readonly renew: { readonly at: WallTime; readonly by: MonotonicTime } | undefined;
 }
 
 const requestMs = 10_000;
 const sweepMs = 60_000;
 
-/** Tokens of service accounts for pods of this node. In memory only. */
+/** Service account tokens for the pods of this node. In memory only. */
 export class ServiceAccountTokens {
   readonly #o: ServiceAccountTokensOptions;
-  readonly #kept = new Map<string, Kept>();
-  /** Who asks while somebody else has asked already waits for the same answer. */
-  readonly #asked = new Map<string, { readonly uid: PodUid; readonly answer: Promise<Token> }>();
+  readonly #cache = new Map<string, CachedToken>();
+  /** Concurrent callers for the same token share one request. */
+  readonly #pending = new Map<string, { readonly uid: PodUid; readonly response: Promise<Token> }>();
   readonly #count: (result: "success" | "failure") => void;
   #sweptAt: MonotonicTime | undefined;
-  #isOffered: Promise<boolean> | undefined;
+  #isSupported: Promise<boolean> | undefined;
 
   constructor(options: ServiceAccountTokensOptions) {
     this.#o = options;
     const requests = options.metrics?.counter({
       name: "kubelet_ts_token_requests_total",
-      help: "Tokens of service accounts that the API server was asked for",
+      help: "Service account tokens requested from the API server",
       labels: ["result"],
     });
     this.#count = (result) => requests?.inc({ result });
     options.metrics?.gauge({
       name: "kubelet_ts_tokens",
       help: "Tokens of service accounts in memory",
-      collect: (gauge) => gauge.set(this.#kept.size),
+      collect: (gauge) => gauge.set(this.#cache.size),
     });
   }
 
-  /** The one that is known, or a new one when that is about to end. One that still is good is better than none. */
+  /** The cached token, or a new one when it has to be renewed. If the renewal fails, the cached one while it is valid. */
   async token(request: TokenRequest, signal?: AbortSignal): Promise<Token> {
     this.#sweep();
     const { clock, logger } = this.#o;
     const key = tokenKey(request);
-    const kept = this.#kept.get(key);
-    if (kept && !this.#isOld(kept)) return kept.token;
+    const cached = this.#cache.get(key);
+    if (cached && !this.#needsRenewal(cached)) return cached.token;
     try {
-      return await orAbort(this.#ask(key, request), signal);
+      return await orAbort(this.#fetch(key, request), signal);
     } catch (error) {
       if (signal?.aborted) throw error;
       const cause = messageOf(error);
-      if (!kept) throw new KubeletError("Token", `failed to fetch token: ${cause}`, { cause: error });
-      if (clock.wall() > kept.token.expiresAt)
+      if (!cached) throw new KubeletError("Token", `failed to fetch token: ${cause}`, { cause: error });
+      if (clock.wall() > cached.token.expiresAt)
         throw new KubeletError("Token", `token ${key} expired and refresh failed: ${cause}`, {
           cause: error,
         });
@@ -82,12 +82,12 @@ export class ServiceAccountTokens {
         logger,
         "error",
         error,
-      )("Couldn't update token", { token: key, podUID: kept.uid, err: cause });
-      return kept.token;
+      )("Couldn't update token", { token: key, podUID: cached.uid, err: cause });
+      return cached.token;
     }
   }
 
-  /** One of the pod's own account, bound to the pod. */
+  /** A token of the pod's service account, bound to the pod. */
   get(
     { metadata: { name, namespace, uid }, spec }: Pod,
     { audiences, expirationSeconds }: Pick<TokenRequest, "audiences" | "expirationSeconds">,
@@ -98,42 +98,42 @@ export class ServiceAccountTokens {
     return this.token({ namespace, serviceAccount, audiences, expirationSeconds, pod }, signal);
   }
 
-  /** When nothing of the pod is left. An answer that is under way for it is not kept either. */
-  forget(uid: PodUid): void {
-    for (const map of [this.#kept, this.#asked])
+  /** Call when the pod is gone. The token of a pending request is not cached. */
+  delete(uid: PodUid): void {
+    for (const map of [this.#cache, this.#pending])
       for (const [key, entry] of map) if (entry.uid === uid) map.delete(key);
   }
 
-  #ask(key: string, request: TokenRequest): Promise<Token> {
-    const asked = this.#asked.get(key);
-    if (asked) return asked.answer;
+  #fetch(key: string, request: TokenRequest): Promise<Token> {
+    const pending = this.#pending.get(key);
+    if (pending) return pending.response;
     const { uid } = request.pod;
-    const answer = this.#request(request).then(
+    const response = this.#request(request).then(
       (token) => {
-        if (this.#asked.get(key)?.answer === answer) {
-          this.#kept.set(key, { uid, token, renew: this.#renewal(token) });
-          this.#asked.delete(key);
+        if (this.#pending.get(key)?.response === response) {
+          this.#cache.set(key, { uid, token, renew: this.#renewal(token) });
+          this.#pending.delete(key);
         }
         this.#count("success");
         return token;
       },
       (error: unknown) => {
-        if (this.#asked.get(key)?.answer === answer) this.#asked.delete(key);
+        if (this.#pending.get(key)?.response === response) this.#pending.delete(key);
         this.#count("failure");
         throw error;
       },
     );
-    // Those who wait hear of a failure; there may be none of them left.
-    answer.catch(() => {});
-    this.#asked.set(key, { uid, answer });
-    return answer;
+    // Waiting callers get the error; there may be none left.
+    response.catch(() => {});
+    this.#pending.set(key, { uid, response });
+    return response;
   }
 
   async #request(request: TokenRequest): Promise<Token> {
     const { api } = this.#o;
     if (!api)
       throw new KubeletError("Standalone", "cannot use TokenManager when kubelet is in standalone mode");
-    const ask = () =>
+    const send = () =>
       api.request<TokenResponse>({
         method: "POST",
         path: tokenPath(request),
@@ -142,13 +142,13 @@ export class ServiceAccountTokens {
       });
     try {
       return readToken(
-        await ask().catch((error) => {
-          if (isUnknownPod(error)) return ask();
+        await send().catch((error) => {
+          if (isUnknownPod(error)) return send();
           throw error;
         }),
       );
     } catch (error) {
-      if (httpStatusOf(error) === 404 && !(await this.#offersTokens(api)))
+      if (httpStatusOf(error) === 404 && !(await this.#supportsTokens(api)))
         throw new KubeletError("Token", "the API server does not have TokenRequest endpoints enabled", {
           cause: error,
         });
@@ -156,9 +156,9 @@ export class ServiceAccountTokens {
     }
   }
 
-  /** A 404 may mean the account, or a server that knows of no tokens at all. */
-  #offersTokens(api: Pick<KubeTransport, "request">): Promise<boolean> {
-    this.#isOffered ??= api
+  /** A 404 may mean that the service account does not exist, or that the API server has no TokenRequest. */
+  #supportsTokens(api: Pick<KubeTransport, "request">): Promise<boolean> {
+    this.#isSupported ??= api
       .request<{ resources?: readonly { name?: string }[] }>({
         method: "GET",
         path: "/api/v1",
@@ -166,20 +166,20 @@ export class ServiceAccountTokens {
       })
       .then(({ resources }) => resources?.some(({ name }) => name === "serviceaccounts/token") ?? false)
       .catch(() => {
-        // Nobody can tell now; the next 404 asks again.
-        this.#isOffered = undefined;
+        // Not known; the next 404 checks again.
+        this.#isSupported = undefined;
         return true;
       });
-    return this.#isOffered;
+    return this.#isSupported;
   }
 
-  /** Whichever comes first: a clock that is set back would keep a token that the API server does not take any more. */
-  #isOld({ renew }: Kept): boolean {
+  /** Whichever comes first: with a clock that was set back, wall time alone would keep an expired token. */
+  #needsRenewal({ renew }: CachedToken): boolean {
     const { clock } = this.#o;
     return renew !== undefined && (clock.wall() >= renew.at || clock.monotonic() >= renew.by);
   }
 
-  #renewal({ expiresAt, lifetimeMs }: Token): Kept["renew"] {
+  #renewal({ expiresAt, lifetimeMs }: Token): CachedToken["renew"] {
     if (lifetimeMs === undefined) return undefined;
     const { clock, random = Math.random } = this.#o;
     const afterMs = renewAfterMs(lifetimeMs, random);
@@ -190,19 +190,19 @@ export class ServiceAccountTokens {
     const { clock } = this.#o;
     if (this.#sweptAt !== undefined && msSince(clock, this.#sweptAt) < sweepMs) return;
     this.#sweptAt = clock.monotonic();
-    for (const [key, { token }] of this.#kept) if (clock.wall() > token.expiresAt) this.#kept.delete(key);
+    for (const [key, { token }] of this.#cache) if (clock.wall() > token.expiresAt) this.#cache.delete(key);
   }
 }
 
 /**
- * The API server decides by copies of pods, which may not have the pod of this moment yet: the node authorizer finds no way
- * from the node to it, or NodeRestriction one that is not scheduled.
+ * The API server's caches may not contain a new pod yet: the node authorizer finds no relationship between node and pod, or
+ * NodeRestriction finds a pod that is not scheduled.
  */
 function isUnknownPod(error: unknown): boolean {
   return httpStatusOf(error) === 403 && /different node|no relationship found/.test(messageOf(error));
 }
 
-/** Whoever gives up leaves the others their answer. */
+/** An aborted caller does not cancel the shared request. */
 function orAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {

@@ -5,25 +5,25 @@ import type { PodId } from "../../../../../lib/model/pod.ts";
 export interface TokenRequest {
   readonly namespace: string;
   readonly serviceAccount: string;
-  /** Only a token of the account with this UID will do, and not one of another that took its name. */
+  /** Requires the service account to have this UID, so that a recreated one of the same name is not used. */
   readonly serviceAccountUid?: string | undefined;
-  /** None: the API server's own. */
+  /** Empty: the API server's own. */
   readonly audiences: readonly string[];
   readonly expirationSeconds?: number | undefined;
-  /** The token is good for as long as this pod is there. */
+  /** The token is valid while this pod exists. */
   readonly pod: PodId;
 }
 
 export interface Token {
   readonly token: string;
-  /** As the API wrote it: "2026-01-01T01:00:00Z". */
+  /** As in the API: "2026-01-01T01:00:00Z". */
   readonly expirationTimestamp: string;
   readonly expiresAt: WallTime;
-  /** How long its life is in all; undefined if the API did not say. */
+  /** The lifetime from issue to expiry; undefined if the API did not return it. */
   readonly lifetimeMs: number | undefined;
 }
 
-/** One text for one token. It holds nothing that is secret. */
+/** A unique key for the token. It contains nothing secret. */
 export function tokenKey(request: TokenRequest): string {
   const {
     serviceAccount,
@@ -38,8 +38,8 @@ export function tokenKey(request: TokenRequest): string {
 }
 
 export function tokenPath({ namespace, serviceAccount }: TokenRequest): string {
-  const [where, who] = [namespace, serviceAccount].map(encodeURIComponent);
-  return `/api/v1/namespaces/${where}/serviceaccounts/${who}/token`;
+  const [ns, account] = [namespace, serviceAccount].map(encodeURIComponent);
+  return `/api/v1/namespaces/${ns}/serviceaccounts/${account}/token`;
 }
 
 export function tokenBody({ audiences, expirationSeconds, serviceAccountUid, pod }: TokenRequest): object {
@@ -70,10 +70,10 @@ export function readToken({ spec, status }: TokenResponse): Token {
   return { token, expirationTimestamp: String(expirationTimestamp), expiresAt, lifetimeMs };
 }
 
-const oldestMs = 24 * 3600 * 1000;
+const maxAgeMs = 24 * 3600 * 1000;
 const jitterMs = 10_000;
 
-/** When to ask for the next one: after 80 % of its life or a day, and not all of a node's at the same moment. */
+/** When to renew a token: after 80 % of its lifetime or a day, with jitter. */
 export function renewAfterMs(lifetimeMs: number, random: () => number): number {
-  return Math.min(oldestMs, lifetimeMs * 0.8) - random() * jitterMs;
+  return Math.min(maxAgeMs, lifetimeMs * 0.8) - random() * jitterMs;
 }

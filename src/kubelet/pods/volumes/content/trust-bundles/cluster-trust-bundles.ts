@@ -9,7 +9,7 @@ import type { RawObject } from "../../../../../lib/clients/kube/watch-stream.ts"
 import { type LabelSelector, labelMatcher } from "./label-selector.ts";
 import { trustAnchors } from "./trust-anchors.ts";
 
-/** Certificates to trust, as PEM. `optional`: nothing found is an empty text and not an error. */
+/** Certificates to trust, as PEM. `optional`: an empty text instead of an error if nothing is found. */
 export interface TrustBundles {
   byName(name: string, optional: boolean, signal: AbortSignal): Promise<string>;
   bySigner(
@@ -37,9 +37,9 @@ const group = "/apis/certificates.k8s.io";
 const versions = ["v1beta1", "v1alpha1"] as const;
 const firstListMs = 10_000;
 const requestMs = 10_000;
-const askAgainMs = 60_000;
+const recheckMs = 60_000;
 
-/** The cluster's trust bundles. Nothing is asked for before the first pod wants one. */
+/** The cluster's trust bundles. No request is sent before the first pod needs one. */
 export class ClusterTrustBundles implements TrustBundles, Component {
   readonly name = "cluster-trust-bundles";
   readonly #o: ClusterTrustBundlesOptions;
@@ -47,7 +47,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
   #signal: AbortSignal = AbortSignal.abort();
   #watch: Promise<ListWatch<Bundle>> | undefined;
   #running: ListWatch<Bundle> | undefined;
-  #askAgainAt: MonotonicTime | undefined;
+  #recheckAt: MonotonicTime | undefined;
 
   constructor(options: ClusterTrustBundlesOptions) {
     this.#o = options;
@@ -88,19 +88,19 @@ export class ClusterTrustBundles implements TrustBundles, Component {
     throw new KubeletError("TrustBundle", message);
   }
 
-  /** Some bundle has changed. */
+  /** Calls the listener when any bundle has changed. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   async #bundles(signal: AbortSignal): Promise<ListWatch<Bundle>> {
-    // A server that does not have them may get them; but not each pod asks it anew.
-    if (this.#askAgainAt !== undefined && this.#o.clock.monotonic() >= this.#askAgainAt) {
-      this.#askAgainAt = undefined;
+    // An API server may start to serve them, but not each pod has to check it.
+    if (this.#recheckAt !== undefined && this.#o.clock.monotonic() >= this.#recheckAt) {
+      this.#recheckAt = undefined;
       this.#watch = undefined;
     }
-    this.#watch ??= this.#begin();
+    this.#watch ??= this.#startWatch();
     const watch = await this.#watch;
     if (!watch.hasSynced) await this.#firstList(watch, signal);
     if (!watch.hasSynced)
@@ -119,7 +119,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
     }
   }
 
-  async #begin(): Promise<ListWatch<Bundle>> {
+  async #startWatch(): Promise<ListWatch<Bundle>> {
     const version = await this.#version().catch((error: unknown) => {
       this.#watch = undefined;
       throw new KubeletError(
@@ -129,7 +129,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
       );
     });
     if (!version) {
-      this.#askAgainAt = msFromNow(this.#o.clock, askAgainMs);
+      this.#recheckAt = msFromNow(this.#o.clock, recheckMs);
       throw trustBundlesUnsupported();
     }
     const watch = new ListWatch<Bundle>({

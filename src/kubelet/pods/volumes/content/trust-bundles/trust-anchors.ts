@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { pem, pemBlocks } from "../../../../../lib/base/x509/pem.ts";
 
 /**
- * The certificates of these bundles in one text, each once and without anything around them. Their order means nothing, looks
- * so, and stays the same for the same certificates: a restart changes no file.
+ * The certificates of these bundles in one PEM text, each once and without comments. Their order is arbitrary, but stable for the
+ * same certificates: a restart changes no file.
  */
 export function trustAnchors(bundles: readonly string[]): string {
   const byHash = new Map<string, Buffer>();

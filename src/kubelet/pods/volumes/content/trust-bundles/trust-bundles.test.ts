@@ -17,7 +17,7 @@ const texts = (bundle: string) =>
     .sort((a, b) => (a < b ? -1 : 1));
 
 describe("trust anchors", () => {
-  it("have each certificate once, without the text around it", () => {
+  it("contain each certificate once, without comments", () => {
     const made = trustAnchors([
       `# mine\n${certificate("a")}${certificate("b")}`,
       `${certificate("b")}\n\n${certificate("c")}`,
@@ -26,7 +26,7 @@ describe("trust anchors", () => {
     assert.doesNotMatch(made, /mine/);
   });
 
-  it("have the same order whatever the order of the bundles", () => {
+  it("do not depend on the order of the bundles", () => {
     const bundles = ["a", "b", "c", "d"].map(certificate);
     assert.equal(trustAnchors(bundles), trustAnchors(bundles.toReversed()));
   });
@@ -35,9 +35,9 @@ describe("trust anchors", () => {
 describe("label selector", () => {
   const labels = { app: "web", tier: "front" };
   const cases: [string, LabelSelector | undefined, boolean][] = [
-    ["none: nothing", undefined, false],
-    ["an empty one: everything", {}, true],
-    ["labels that are there", { matchLabels: { app: "web" } }, true],
+    ["no selector: nothing", undefined, false],
+    ["an empty selector: everything", {}, true],
+    ["matching labels", { matchLabels: { app: "web" } }, true],
     ["a label with another value", { matchLabels: { app: "db" } }, false],
     ["In", { matchExpressions: [{ key: "app", operator: "In", values: ["db", "web"] }] }, true],
     ["In, without the label", { matchExpressions: [{ key: "x", operator: "In", values: [""] }] }, false],
@@ -78,11 +78,11 @@ describe("cluster trust bundles", () => {
   }
 
   function make(served: readonly string[]) {
-    const asked: string[] = [];
+    const requests: string[] = [];
     const clock = new FakeClock();
     const api = {
       request: async <T>({ path }: KubeRequest): Promise<T> => {
-        asked.push(path);
+        requests.push(path);
         const version = path.split("/")[3] ?? "";
         if (!served.includes(version))
           throw new KubeApiError({ status: 404, reason: "NotFound", message: "page not found" });
@@ -93,24 +93,24 @@ describe("cluster trust bundles", () => {
         endless(until),
     };
     const bundles = new ClusterTrustBundles({ api, clock, logger: silentLogger });
-    return { bundles, asked, clock };
+    return { bundles, requests, clock };
   }
 
   async function* endless(until: AbortSignal): AsyncGenerator<Uint8Array> {
     await new Promise((resolve) => until.addEventListener("abort", resolve, { once: true }));
   }
 
-  it("gives one by its name, those of a signer by their labels, and asks for nothing before", async (t) => {
+  it("are found by name, or by signer and labels, and not requested before", async (t) => {
     const stop = new AbortController();
     t.after(() => stop.abort());
-    const { bundles, asked } = make(["v1alpha1"]);
+    const { bundles, requests } = make(["v1alpha1"]);
     await bundles.start(stop.signal);
-    assert.deepEqual(asked, []);
+    assert.deepEqual(requests, []);
     assert.deepEqual(texts(await bundles.byName("plain", false, signal)), ["3"]);
     assert.deepEqual(texts(await bundles.bySigner("a.example/s", {}, false, signal)), ["1", "2"]);
     const live = { matchLabels: { env: "live" } };
     assert.deepEqual(texts(await bundles.bySigner("a.example/s", live, false, signal)), ["1"]);
-    assert.deepEqual(asked, [
+    assert.deepEqual(requests, [
       "/apis/certificates.k8s.io/v1beta1",
       "/apis/certificates.k8s.io/v1alpha1",
       "/apis/certificates.k8s.io/v1alpha1/clustertrustbundles",
@@ -125,14 +125,14 @@ describe("cluster trust bundles", () => {
     });
   });
 
-  it("does not ask each time a server that has none, but after a minute again", async () => {
-    const { bundles, asked, clock } = make([]);
+  it("an API server without them is checked again after a minute, not each time", async () => {
+    const { bundles, requests, clock } = make([]);
     await bundles.start(signal);
     const message = "ClusterTrustBundle projection is not supported in static kubelet mode";
     for (let i = 0; i < 3; i++) await assert.rejects(bundles.byName("x", true, signal), { message });
-    assert.equal(asked.length, 2);
+    assert.equal(requests.length, 2);
     await clock.advance(60_000);
     await assert.rejects(bundles.byName("x", true, signal), { message });
-    assert.equal(asked.length, 4);
+    assert.equal(requests.length, 4);
   });
 });
