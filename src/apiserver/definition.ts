@@ -3,6 +3,12 @@ import type { Duplex } from "node:stream";
 import type { Problem } from "../lib/model/validation/problem.ts";
 import type { ApiObject } from "./storage/object.ts";
 
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
 /** An object on its way to the store: plain JSON that may be changed in place. */
 export interface Draft {
   apiVersion?: string;

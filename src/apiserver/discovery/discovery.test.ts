@@ -109,7 +109,7 @@ test("other documents are served at their paths", async (t) => {
 
 test("what is below /openapi is served by the OpenAPI handler", async (t) => {
   const openapi: OpenApi = {
-    answer: ({ path, hash }): ReturnType<OpenApi["answer"]> =>
+    handle: ({ path, hash }): ReturnType<OpenApi["handle"]> =>
       path === "/openapi/v2"
         ? { status: 200, headers: { "content-type": "x/y" }, body: Buffer.from(`hash ${hash}`) }
         : { status: 404, headers: {}, body: Buffer.alloc(0) },

@@ -7,9 +7,9 @@ import { aggregated } from "./aggregated.ts";
 import { groupsOf, resourceList } from "./resource-lists.ts";
 import { versionInfo } from "./version-info.ts";
 
-/** Answers what is below /openapi: the descriptions of all fields. */
+/** Serves the OpenAPI documents below /openapi. */
 export interface OpenApi {
-  answer(request: {
+  handle(request: {
     readonly path: string;
     readonly accept: string | undefined;
     readonly hash?: string | undefined;
@@ -69,7 +69,7 @@ export class Discovery {
   async #serveOpenApi(path: string, answer: Answer, query: URLSearchParams): Promise<boolean> {
     const { accept, "if-none-match": ifNoneMatch } = answer.request.headers;
     const hash = query.get("hash") ?? undefined;
-    const found = this.#o.openapi?.answer({ path, accept, hash, ifNoneMatch });
+    const found = this.#o.openapi?.handle({ path, accept, hash, ifNoneMatch });
     if (!found || found.status === 404) return false;
     await answer.text(found.status, found.body, found.headers);
     return true;

@@ -1,13 +1,13 @@
 const alphabet = /[A-Za-z0-9+/]/;
 
-/** What is wrong with standard base64, told with the place as Kubernetes tells it. Line ends are no part of it. */
-export function base64Complaint(text: string): string | undefined {
+/** The error of Go's base64 decoder, with the offset of the first illegal byte. Line breaks are ignored. */
+export function base64Error(text: string): string | undefined {
   if (/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
-  const place = firstWrong(text);
-  return place === undefined ? undefined : `illegal base64 data at input byte ${place}`;
+  const offset = firstIllegal(text);
+  return offset === undefined ? undefined : `illegal base64 data at input byte ${offset}`;
 }
 
-function firstWrong(text: string): number | undefined {
+function firstIllegal(text: string): number | undefined {
   const places = [...text].flatMap((char, at) => (char === "\n" || char === "\r" ? [] : [at]));
   for (const [count, at] of places.entries()) {
     if (alphabet.test(text[at]!)) continue;

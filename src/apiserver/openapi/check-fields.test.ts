@@ -6,7 +6,7 @@ function podWith(container: object): object {
   return { apiVersion: "v1", kind: "Pod", metadata: { name: "a" }, spec: { containers: [container] } };
 }
 
-describe("unknown fields are told with their path", () => {
+describe("unknown fields are reported with their path", () => {
   const rows: [string, object, string[]][] = [
     ["Pod", podWith({ name: "c", image: "x" }), []],
     ["Pod", podWith({ name: "c", foo: 1 }), ["spec.containers[0].foo"]],
@@ -29,13 +29,13 @@ describe("unknown fields are told with their path", () => {
     test(`${kind} ${JSON.stringify(value)}`, () =>
       assert.deepEqual(checkFields("", "v1", kind, value), { unknown: expected, problems: [] }));
 
-  test("not more than a hundred", () => {
+  test("at most a hundred are reported", () => {
     const fields = Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`f${i}`, 1]));
     assert.equal(checkFields("", "v1", "Pod", fields).unknown.length, 100);
   });
 });
 
-describe("values of another type are told as the decoder does", () => {
+describe("type mismatches have the messages of Go's JSON decoder", () => {
   const into = "json: cannot unmarshal";
   const field = "into Go struct field";
   const rows: [string, object, string][] = [
@@ -139,7 +139,7 @@ describe("text that does not decode", () => {
     test(`${path}: ${message}`, () =>
       assert.deepEqual(checkFields("", "v1", kind, value).problems, [{ path, message }]));
 
-  test("comes before a wrong type that was found earlier, as decoding ends there", () => {
+  test("comes before an earlier type mismatch, because decoding stops there", () => {
     const value = { metadata: { name: 1, creationTimestamp: "x" }, spec: { hostPID: 1 } };
     assert.deepEqual(
       checkFields("", "v1", "Pod", value).problems.map(({ path }) => path),
@@ -148,7 +148,7 @@ describe("text that does not decode", () => {
   });
 });
 
-test("null, numbers as quantities, and names or numbers as ports are fine", () => {
+test("null, numbers as quantities, and names or numbers as ports are valid", () => {
   const value = podWith({
     name: "c",
     command: null,

@@ -9,24 +9,24 @@ import { checkScalar } from "./scalar-check.ts";
 export interface FieldCheck {
   /** Paths of fields that the kind does not have ("spec.containers[0].foo"), in the order of the object. */
   readonly unknown: string[];
-  /** What does not decode; the first is the one that Kubernetes would tell. */
+  /** Decoding errors; the first is the one that Kubernetes reports. */
   readonly problems: Problem[];
 }
 
-/** More are not reported. */
-const mostUnknown = 100;
+/** Further unknown fields are not reported. */
+const maxUnknown = 100;
 
-/** Compares an object with the fields of its kind. Nothing is known, and so nothing wrong, of a kind that is not in the tables. */
+/** Checks an object against the fields of its kind. A kind that is not in the tables is not checked. */
 export function checkFields(group: string, version: string, kind: string, value: unknown): FieldCheck {
   const type = kindType(group, version, kind);
   const walk = new FieldWalk();
   if (type) walk.value(type, value, { path: "", fields: [] });
-  const { ending, problems } = walk;
-  return { unknown: [...walk.unknown], problems: ending ? [ending, ...problems] : problems };
+  const { fatal, problems } = walk;
+  return { unknown: [...walk.unknown], problems: fatal ? [fatal, ...problems] : problems };
 }
 
-/** Where a value is: as paths of unknown fields are told, and as decoding errors are (without places in lists and maps). */
-interface Place {
+/** The position of a value: its path for unknown fields, and its Go struct fields for decoding errors (without list indexes and map keys). */
+interface Position {
   readonly path: string;
   readonly struct?: string;
   readonly fields: readonly string[];
@@ -35,69 +35,71 @@ interface Place {
 class FieldWalk {
   readonly unknown = new Set<string>();
   readonly problems: Problem[] = [];
-  /** Decoding ends here. */
-  ending: Problem | undefined;
+  /** The error at which decoding stops. */
+  fatal: Problem | undefined;
 
-  value(type: FieldType, value: unknown, place: Place): void {
-    if (value === null || value === undefined || this.ending) return;
+  value(type: FieldType, value: unknown, position: Position): void {
+    if (value === null || value === undefined || this.fatal) return;
     const under = underlying(type);
     switch (under.kind) {
       case "scalar":
-        return this.#scalar(type, value, place);
+        return this.#scalar(type, value, position);
       case "list":
-        if (!Array.isArray(value)) return this.#wrongType(type, value, place);
+        if (!Array.isArray(value)) return this.#wrongType(type, value, position);
         for (const [index, item] of value.entries())
-          this.value(under.items, item, { ...place, path: `${place.path}[${index}]` });
+          this.value(under.items, item, { ...position, path: `${position.path}[${index}]` });
         return;
       case "map":
-        if (!isObject(value)) return this.#wrongType(type, value, place);
+        if (!isObject(value)) return this.#wrongType(type, value, position);
         for (const [key, item] of Object.entries(value))
-          this.value(under.values, item, { ...place, path: joined(place.path, key) });
+          this.value(under.values, item, { ...position, path: joined(position.path, key) });
         return;
       case "struct":
-        if (!isObject(value)) return this.#wrongType(type, value, place);
-        return this.#struct(under, value, place);
+        if (!isObject(value)) return this.#wrongType(type, value, position);
+        return this.#struct(under, value, position);
       default:
         return under satisfies never;
     }
   }
 
-  #struct(type: StructType, value: Record<string, unknown>, place: Place): void {
+  #struct(type: StructType, value: Record<string, unknown>, position: Position): void {
     for (const [name, item] of Object.entries(value)) {
-      const path = joined(place.path, name);
+      const path = joined(position.path, name);
       const field = type.fields.get(name);
-      if (field) this.value(field.type, item, { path, ...withField(place, type.name, field) });
-      else if (this.unknown.size < mostUnknown) this.unknown.add(path);
+      if (field) this.value(field.type, item, { path, ...withField(position, type.name, field) });
+      else if (this.unknown.size < maxUnknown) this.unknown.add(path);
     }
   }
 
-  #scalar(type: FieldType, value: unknown, place: Place): void {
+  #scalar(type: FieldType, value: unknown, position: Position): void {
     const under = underlying(type);
     if (under.kind !== "scalar") return;
-    const complaint = checkScalar(under.scalar, value);
-    if (!complaint) return;
+    const error = checkScalar(under.scalar, value);
+    if (!error) return;
     const message =
-      complaint.kind === "text"
-        ? complaint.message
-        : mismatch(complaint.wanted === under.scalar ? type : scalar(complaint.wanted), value, place);
-    const problem = { path: place.path, message };
-    if (complaint.ends) this.ending = problem;
+      error.kind === "text"
+        ? error.message
+        : mismatch(error.expected === under.scalar ? type : scalar(error.expected), value, position);
+    const problem = { path: position.path, message };
+    if (error.isFatal) this.fatal = problem;
     else this.problems.push(problem);
   }
 
-  #wrongType(type: FieldType, value: unknown, place: Place): void {
-    this.problems.push({ path: place.path, message: mismatch(type, value, place) });
+  #wrongType(type: FieldType, value: unknown, position: Position): void {
+    this.problems.push({ path: position.path, message: mismatch(type, value, position) });
   }
 }
 
-function withField(place: Place, typeName: string, field: Field): Pick<Place, "struct" | "fields"> {
+function withField(position: Position, typeName: string, field: Field): Pick<Position, "struct" | "fields"> {
   const embedded = field.embeddedIn === undefined ? [] : [field.embeddedIn];
-  return { struct: typeName.split(".")[1]!, fields: [...place.fields, ...embedded, field.name] };
+  return { struct: typeName.split(".")[1]!, fields: [...position.fields, ...embedded, field.name] };
 }
 
-function mismatch(type: FieldType, value: unknown, place: Place): string {
+function mismatch(type: FieldType, value: unknown, position: Position): string {
   const into =
-    place.struct === undefined ? "Go value" : `Go struct field ${place.struct}.${place.fields.join(".")}`;
+    position.struct === undefined
+      ? "Go value"
+      : `Go struct field ${position.struct}.${position.fields.join(".")}`;
   return `json: cannot unmarshal ${valueName(value, type)} into ${into} of type ${goName(type)}`;
 }
 

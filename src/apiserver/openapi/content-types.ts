@@ -1,6 +1,6 @@
 export const json = "application/json";
 
-/** The forms of a PATCH. */
+/** Content types of a PATCH. */
 export const patchTypes = [
   "application/json-patch+json",
   "application/merge-patch+json",
@@ -8,6 +8,6 @@ export const patchTypes = [
   "application/apply-patch+yaml",
 ];
 
-/** Clients ask for the second document in two spellings; the answer always has the first. */
+/** Clients accept version 2 under either name; the response always has the first. */
 export const swaggerProtobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 export const oldSwaggerProtobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";

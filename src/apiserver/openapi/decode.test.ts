@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { decoded } from "./decode.ts";
 
 describe("decoded", () => {
-  test("leaves out what the kind does not have, and does not change what it is given", () => {
+  test("drops unknown fields, and does not modify its argument", () => {
     const pod = {
       metadata: { name: "a", labels: { any: "thing" }, bogus: 1 },
       spec: { containers: [{ name: "c", foo: 1 }] },
@@ -15,36 +15,36 @@ describe("decoded", () => {
     assert.equal(pod.metadata.bogus, 1);
   });
 
-  test("gives back the very same object if there is nothing to leave out", () => {
+  test("returns the same object if there is nothing to drop", () => {
     const pod = { metadata: { name: "a" }, spec: { containers: [{ name: "c" }] } };
     assert.equal(decoded("", "v1", "Pod", pod), pod);
   });
 
-  test("keeps kinds that it does not know", () => {
+  test("does not change objects of unknown kinds", () => {
     const thing = { bogus: 1 };
     assert.equal(decoded("apps", "v1", "Deployment", thing), thing);
   });
 
   const rows: [string, object, object][] = [
-    ["null fields are left out", { spec: { nodeName: null } }, { spec: {} }],
+    ["null fields are dropped", { spec: { nodeName: null } }, { spec: {} }],
     [
-      "null values of maps are empty",
+      "null values of maps become empty values",
       { metadata: { labels: { a: null } } },
       { metadata: { labels: { a: "" } } },
     ],
     [
-      "quantities have one spelling",
+      "quantities are in canonical form",
       { spec: { overhead: { cpu: "0.5", memory: 1024 } } },
       { spec: { overhead: { cpu: "500m", memory: "1024" } } },
     ],
     [
-      "so have times",
+      "times are in canonical form",
       { metadata: { creationTimestamp: "2024-01-01T02:00:00+02:00" } },
       { metadata: { creationTimestamp: "2024-01-01T00:00:00Z" } },
     ],
-    ["unknown fields are left out", { spec: { foo: 1 } }, { spec: {} }],
+    ["unknown fields are dropped", { spec: { foo: 1 } }, { spec: {} }],
     [
-      "what is not typed is kept",
+      "untyped values are kept",
       { metadata: { managedFields: [{ fieldsV1: { "f:x": null } }] } },
       { metadata: { managedFields: [{ fieldsV1: { "f:x": null } }] } },
     ],

@@ -5,8 +5,8 @@ import { isObject, type Json, type JsonObject, setValue } from "../patch/json-va
 import { canonicalTime } from "./time-text.ts";
 
 /**
- * The object as Kubernetes would have it after reading: without unknown fields and nulls, quantities and times in their
- * one spelling. For objects that `checkFields` finds nothing wrong with. Parts that need no change are shared.
+ * The object as Kubernetes decodes it: without unknown fields and nulls, with quantities and times in canonical form. For
+ * objects that pass `checkFields`. Parts that do not change are shared with the argument.
  */
 export function decoded<T>(group: string, version: string, kind: string, value: T): T {
   const type = kindType(group, version, kind);
@@ -39,7 +39,7 @@ function reshape(type: FieldType, value: Json): Json {
   }
 }
 
-/** A null among the values of a map or list cannot be left out: it is read as an empty value. */
+/** A null in a map or list cannot be dropped: it becomes an empty value. */
 function entry(type: FieldType, value: Json): Json {
   if (value !== null) return reshape(type, value);
   const under = underlying(type);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { packages } from "../../lib/schema/packages.ts";
 import { descriptions } from "./descriptions.ts";
 
-test("the tables have each type that is described, with the fields that are", () => {
+test("all described types and fields exist in the tables", () => {
   const all = new Map(packages.flatMap(({ structs }) => structs.map((type) => [type.name, type])));
   for (const [name, { text, fields }] of descriptions()) {
     const type = all.get(name);

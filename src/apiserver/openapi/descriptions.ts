@@ -4,35 +4,35 @@ import { podDescriptions } from "./descriptions/pods.ts";
 import { volumeDescriptions } from "./descriptions/volumes.ts";
 
 /**
- * What `kubectl explain` says. A line `core.Pod: …` is about a type, those indented below it about its fields;
- * `core.A = core.B: …` has the fields of B described as there, too.
+ * The texts of `kubectl explain`. A line `core.Pod: …` describes a type, the indented lines below it describe its fields;
+ * `core.A = core.B: …` inherits the field descriptions of B.
  */
 export const descriptionText = [containerDescriptions, podDescriptions, volumeDescriptions, otherDescriptions]
   .map((text) => text.trim())
   .join("\n");
 
-interface Described {
+interface TypeDescription {
   readonly text: string;
   readonly like: string | undefined;
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** Fields that mean the same in all types. */
+/** Fields with the same meaning in all types. */
 const common: Readonly<Record<string, string>> = {
   apiVersion: "Group and version of the object.",
   kind: "Kind of the object.",
-  metadata: "Name, labels and what else every object has.",
+  metadata: "Standard metadata of the object.",
 };
 
-let parsed: ReadonlyMap<string, Described> | undefined;
+let parsed: ReadonlyMap<string, TypeDescription> | undefined;
 
-export function descriptions(): ReadonlyMap<string, Described> {
+export function descriptions(): ReadonlyMap<string, TypeDescription> {
   parsed ??= new Map(
     descriptionText.split(/\n(?=\S)/).map((paragraph) => {
       const [head = "", ...lines] = paragraph.split("\n");
       const [, name = "", like, text = ""] = /^(\S+)(?: = (\S+))?: (.*)$/.exec(head) ?? [];
       const fields = lines.map((line) => /^ {2}(\w+): (.*)$/.exec(line)!);
-      return [name, { text, like, fields: new Map(fields.map(([, field, said]) => [field!, said!])) }];
+      return [name, { text, like, fields: new Map(fields.map(([, field, value]) => [field!, value!])) }];
     }),
   );
   return parsed;
@@ -44,7 +44,7 @@ export function describedType(typeName: string): string | undefined {
 
 export function describedField(typeName: string, field: string): string | undefined {
   const found = descriptions().get(typeName);
-  const said = found?.fields.get(field);
-  if (said !== undefined) return said;
+  const text = found?.fields.get(field);
+  if (text !== undefined) return text;
   return found?.like === undefined ? common[field] : describedField(found.like, field);
 }

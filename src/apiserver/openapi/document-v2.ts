@@ -1,6 +1,6 @@
 import { patchTypes } from "./content-types.ts";
 import { kindsOfTypes } from "./kinds-of-types.ts";
-import { type Described, type Operation, operations } from "./operations.ts";
+import { type DocumentedResource, type Operation, operations } from "./operations.ts";
 import { pathParameters, type QueryParameter, queryParameters } from "./query-parameters.ts";
 import { Schemas } from "./schemas.ts";
 
@@ -11,7 +11,7 @@ export interface DocumentInfo {
 
 /** The whole API as OpenAPI 2 (Swagger). */
 export function openApiV2(
-  definitions: readonly Described[],
+  definitions: readonly DocumentedResource[],
   info: DocumentInfo = { title: "kubelet-ts", version: "v1.36.4" },
 ): object {
   const schemas = new Schemas("v2", kindsOfTypes(definitions));
@@ -19,7 +19,7 @@ export function openApiV2(
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations(definitions)) {
     paths[operation.path] ??= pathItem(operation.path);
-    paths[operation.path]![operation.method] = described(operation, schemas, shared);
+    paths[operation.path]![operation.method] = operationObject(operation, schemas, shared);
   }
   const body = { paths, definitions: schemas.found, parameters: shared };
   return { swagger: "2.0", info, ...body };
@@ -30,8 +30,8 @@ function pathItem(path: string): Record<string, unknown> {
   return parameters.length > 0 ? { parameters } : {};
 }
 
-function described(operation: Operation, schemas: Schemas, shared: Record<string, object>): object {
-  const { action, body, answer, about } = operation;
+function operationObject(operation: Operation, schemas: Schemas, shared: Record<string, object>): object {
+  const { action, body, response, about } = operation;
   const sent = action === "patch" ? schemas.patch() : body && schemas.ofKind(body);
   const parameters = [
     ...(sent ? [{ name: "body", in: "body", required: action !== "delete", schema: sent }] : []),
@@ -43,7 +43,7 @@ function described(operation: Operation, schemas: Schemas, shared: Record<string
     produces: ["application/json", "application/yaml"],
     ...(parameters.length > 0 && { parameters }),
     responses: {
-      200: { description: "OK", schema: answer ? schemas.ofKind(answer) : { type: "string" } },
+      200: { description: "OK", schema: response ? schemas.ofKind(response) : { type: "string" } },
       401: { description: "Unauthorized" },
     },
     "x-kubernetes-action": action,
@@ -51,7 +51,7 @@ function described(operation: Operation, schemas: Schemas, shared: Record<string
   };
 }
 
-/** Most operations have the same ones: they are written once. */
+/** Parameters that operations share are defined once. */
 function reference(parameter: QueryParameter, shared: Record<string, object>): object {
   shared[parameter.name] ??= { ...parameter, in: "query", uniqueItems: true };
   return { $ref: `#/parameters/${parameter.name}` };

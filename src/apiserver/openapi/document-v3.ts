@@ -1,23 +1,33 @@
 import { json, patchTypes } from "./content-types.ts";
 import type { DocumentInfo } from "./document-v2.ts";
 import { kindsOfTypes } from "./kinds-of-types.ts";
-import { type Described, groupVersionPath, type Operation, operations, servedKinds } from "./operations.ts";
+import {
+  type DocumentedResource,
+  groupVersionPath,
+  type Operation,
+  operations,
+  servedKinds,
+} from "./operations.ts";
 import { pathParameters, type QueryParameter, queryParameters } from "./query-parameters.ts";
 import { type JsonSchema, Schemas } from "./schemas.ts";
 
-/** The groups and versions that have a document: "api/v1", "apis/storage.k8s.io/v1". */
-export function documentNames(definitions: readonly Described[]): string[] {
+/** The names of the documents, one for each group and version: "api/v1", "apis/storage.k8s.io/v1". */
+export function documentNames(definitions: readonly DocumentedResource[]): string[] {
   return [...new Set(servedKinds(definitions).map(groupVersionPath))];
 }
 
 /** One group and version as OpenAPI 3. */
-export function documentV3(definitions: readonly Described[], name: string, info: DocumentInfo): object {
+export function documentV3(
+  definitions: readonly DocumentedResource[],
+  name: string,
+  info: DocumentInfo,
+): object {
   const schemas = new Schemas("v3", kindsOfTypes(definitions));
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations(definitions)) {
     if (groupVersionPath(operation.home) !== name) continue;
     paths[operation.path] ??= pathItem(operation.path);
-    paths[operation.path]![operation.method] = described(operation, schemas);
+    paths[operation.path]![operation.method] = operationObject(operation, schemas);
   }
   return { openapi: "3.0.0", info, paths, components: { schemas: schemas.found } };
 }
@@ -27,8 +37,8 @@ function pathItem(path: string): Record<string, unknown> {
   return parameters.length > 0 ? { parameters } : {};
 }
 
-function described(operation: Operation, schemas: Schemas): object {
-  const { action, body, answer, about } = operation;
+function operationObject(operation: Operation, schemas: Schemas): object {
+  const { action, body, response, about } = operation;
   const sent = action === "patch" ? schemas.patch() : body && schemas.ofKind(body);
   const parameters = queryParameters(action).map((one) => parameter(one, "query"));
   return {
@@ -38,8 +48,8 @@ function described(operation: Operation, schemas: Schemas): object {
     responses: {
       200: {
         description: "OK",
-        content: answer
-          ? content(schemas.ofKind(answer), [json, "application/yaml"])
+        content: response
+          ? content(schemas.ofKind(response), [json, "application/yaml"])
           : content({ type: "string" }, ["*/*"]),
       },
       401: { description: "Unauthorized" },

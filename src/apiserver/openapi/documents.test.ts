@@ -4,7 +4,7 @@ import { openApiV2 } from "./document-v2.ts";
 import { type DocumentRequest, OpenApiDocuments } from "./documents.ts";
 import { fakeDefinitions } from "./fake-definitions.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: documents are looked into freely.
+// biome-ignore lint/suspicious/noExplicitAny: tests access any part of a document.
 type Any = any;
 
 const v2: Any = openApiV2(fakeDefinitions);
@@ -24,7 +24,7 @@ function resolved(document: Any, reference: string): unknown {
     .reduce((at, key) => at?.[key], document);
 }
 
-describe("every reference leads somewhere", () => {
+describe("all references resolve", () => {
   const names = Object.keys((all.index as Any).paths);
   test("groups and versions", () =>
     assert.deepEqual(names, ["api/v1", "apis/events.k8s.io/v1", "apis/authentication.k8s.io/v1"]));
@@ -57,7 +57,7 @@ describe("operations", () => {
       );
     });
 
-  test("have names of their own", () => {
+  test("have unique IDs", () => {
     const ids = Object.values(v2.paths as Any).flatMap((item: Any) =>
       Object.values(item).flatMap((one: Any) => one.operationId ?? []),
     );
@@ -67,8 +67,8 @@ describe("operations", () => {
     assert.ok(ids.includes("connectCoreV1GetNamespacedPodExec"));
   });
 
-  // Clients leave validation to the server, and send strategic patches, only if this is told for every patch of a kind.
-  test("patches take fieldValidation and strategic merges, by the kind of the object", () => {
+  // Clients use server-side validation and strategic merge patches only if every patch operation of a kind documents them.
+  test("patches accept fieldValidation and strategic merge patches, and name the kind", () => {
     const patches = Object.values(v3.paths as Any).flatMap((item: Any) => item.patch ?? []);
     assert.equal(patches.length, 4);
     for (const patch of patches) {
@@ -86,7 +86,7 @@ describe("schemas", () => {
   const pod = v3.components.schemas["io.k8s.api.core.v1.Pod"];
   const spec = v3.components.schemas["io.k8s.api.core.v1.PodSpec"];
 
-  test("of kinds tell which they are", () => {
+  test("name their group, version and kind", () => {
     const kind = { group: "", version: "v1", kind: "Pod" };
     assert.deepEqual(pod["x-kubernetes-group-version-kind"], [kind]);
     const list = v3.components.schemas["io.k8s.api.core.v1.PodList"];
@@ -95,7 +95,7 @@ describe("schemas", () => {
     assert.equal(options["x-kubernetes-group-version-kind"].length, 3);
   });
 
-  test("tell how lists are merged", () =>
+  test("specify how lists are merged", () =>
     assert.partialDeepStrictEqual(spec.properties.volumes, {
       "x-kubernetes-list-type": "map",
       "x-kubernetes-list-map-keys": ["name"],
@@ -103,18 +103,18 @@ describe("schemas", () => {
       "x-kubernetes-patch-strategy": "merge,retainKeys",
     }));
 
-  test("tell what is required, allowed, and how it is written", () => {
+  test("specify required fields, enums, formats and descriptions", () => {
     assert.deepEqual(spec.required, ["containers"]);
     assert.deepEqual(spec.properties.restartPolicy.enum, ["Always", "Never", "OnFailure"]);
     assert.equal(spec.properties.activeDeadlineSeconds.format, "int64");
     assert.equal(spec.properties.restartPolicy.description.length > 0, true);
   });
 
-  test("have nothing beside references in version 3", () =>
+  test("wrap references in allOf in version 3", () =>
     assert.deepEqual(Object.keys(pod.properties.spec), ["description", "allOf"]));
 });
 
-describe("what is answered", () => {
+describe("responses", () => {
   const documents = new OpenApiDocuments({
     definitions: fakeDefinitions,
     info: { title: "t", version: "v1" },
@@ -132,25 +132,20 @@ describe("what is answered", () => {
     ],
     ["a document", { path: "/openapi/v3/api/v1", accept: undefined }, 200, { etag: `"${hash}"` }],
     [
-      "a document for good",
+      "a document with its hash is immutable",
       { path: "/openapi/v3/api/v1", accept: "application/json", hash },
       200,
       { "cache-control": "public, immutable", expires: "Fri, 01 Jan 1971 00:00:00 GMT" },
     ],
     [
-      "where the newer one is",
+      "an outdated hash redirects to the current one",
       { path: "/openapi/v3/api/v1", accept: "*/*", hash: "OLD" },
       301,
       { location: `/openapi/v3/api/v1?hash=${hash}` },
     ],
-    [
-      "that it has not changed",
-      { path: "/openapi/v3/api/v1", accept: "*/*", ifNoneMatch: `"${hash}"` },
-      304,
-      {},
-    ],
-    ["that there is none", { path: "/openapi/v3/apis/apps/v1", accept: "*/*" }, 404, {}],
-    ["that it has no other form", { path: "/openapi/v3/api/v1", accept: "text/html" }, 406, {}],
+    ["a matching ETag", { path: "/openapi/v3/api/v1", accept: "*/*", ifNoneMatch: `"${hash}"` }, 304, {}],
+    ["an unknown document", { path: "/openapi/v3/apis/apps/v1", accept: "*/*" }, 404, {}],
+    ["an unsupported media type", { path: "/openapi/v3/api/v1", accept: "text/html" }, 406, {}],
     ["JSON", { path: "/openapi/v2", accept: "application/*" }, 200, { "content-type": "application/json" }],
     [
       "protobuf",
@@ -164,19 +159,19 @@ describe("what is answered", () => {
       200,
       { etag: `"${hash}-pb"` },
     ],
-    ["neither", { path: "/openapi/v2", accept: "image/png" }, 406, {}],
+    ["neither JSON nor protobuf", { path: "/openapi/v2", accept: "image/png" }, 406, {}],
   ];
   for (const [rule, request, status, headers] of rows)
     test(rule, () => {
-      const answer = documents.answer(request);
-      assert.equal(answer.status, status);
-      assert.partialDeepStrictEqual(answer.headers, headers);
-      assert.equal(answer.body.length > 0, status === 200);
+      const response = documents.handle(request);
+      assert.equal(response.status, status);
+      assert.partialDeepStrictEqual(response.headers, headers);
+      assert.equal(response.body.length > 0, status === 200);
     });
 
-  test("the same bytes each time", () => assert.equal(documents.v2(), documents.v2()));
+  test("documents are cached", () => assert.equal(documents.v2(), documents.v2()));
 
-  test("another hash for other kinds", () => {
+  test("other kinds have another hash", () => {
     const other = new OpenApiDocuments({
       definitions: fakeDefinitions.slice(1),
       info: { title: "t", version: "v1" },

@@ -4,10 +4,10 @@ import { json, oldSwaggerProtobuf, swaggerProtobuf } from "./content-types.ts";
 import { descriptionText } from "./descriptions.ts";
 import { type DocumentInfo, openApiV2 } from "./document-v2.ts";
 import { documentNames, documentV3 } from "./document-v3.ts";
-import { type Described, servedKinds } from "./operations.ts";
+import { type DocumentedResource, servedKinds } from "./operations.ts";
 import { encodeSwagger } from "./swagger-protobuf.ts";
 
-export interface DocumentAnswer {
+export interface DocumentResponse {
   readonly status: 200 | 301 | 304 | 404 | 406;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -22,25 +22,22 @@ export interface DocumentRequest {
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** Documents with their hash in the address never change. */
-const forever = { "cache-control": "public, immutable", vary: "Accept" };
-const askAgain = { "cache-control": "no-cache, private", vary: "Accept" };
-const aYear = 365 * 24 * 3600 * 1000;
+/** Documents with their hash in the URL never change. */
+const immutable = { "cache-control": "public, immutable", vary: "Accept" };
+const revalidate = { "cache-control": "no-cache, private", vary: "Accept" };
+const yearMs = 365 * 24 * 3600 * 1000;
 
-/**
- * The OpenAPI documents as they are served. Each is built when it is first asked for and kept as bytes, which is cheap:
- * most are never asked for.
- */
+/** The OpenAPI documents as they are served. Each is built on its first request and cached; most are never requested. */
 export class OpenApiDocuments {
-  readonly #definitions: readonly Described[];
+  readonly #definitions: readonly DocumentedResource[];
   readonly #info: DocumentInfo;
   readonly #now: () => number;
-  readonly #kept = new Map<string, Buffer>();
+  readonly #cache = new Map<string, Buffer>();
   readonly #names: readonly string[];
   readonly #hash: string;
 
   constructor(options: {
-    readonly definitions: readonly Described[];
+    readonly definitions: readonly DocumentedResource[];
     readonly info: DocumentInfo;
     /** For the Expires header. */
     readonly now: () => number;
@@ -52,78 +49,78 @@ export class OpenApiDocuments {
     this.#hash = hashOf(options.definitions, options.info);
   }
 
-  /** What `/openapi/v3` lists: where each document is. */
+  /** The contents of `/openapi/v3`: the URL of each document. */
   get index(): object {
     return indexOf(this.#names, this.#hash);
   }
 
-  /** One document of version 3 as JSON text, undefined if there is no such group and version. */
+  /** A document of version 3 as JSON text; undefined if the group and version do not exist. */
   document(name: string): Buffer | undefined {
     if (!this.#names.includes(name)) return undefined;
-    return this.#keep(name, () => text(documentV3(this.#definitions, name, this.#info)));
+    return this.#cached(name, () => text(documentV3(this.#definitions, name, this.#info)));
   }
 
   v2(): Buffer {
-    return this.#keep("v2", () => text(openApiV2(this.#definitions, this.#info)));
+    return this.#cached("v2", () => text(openApiV2(this.#definitions, this.#info)));
   }
 
   v2Protobuf(): Buffer {
-    return this.#keep("v2.pb", () => Buffer.from(encodeSwagger(openApiV2(this.#definitions, this.#info))));
+    return this.#cached("v2.pb", () => Buffer.from(encodeSwagger(openApiV2(this.#definitions, this.#info))));
   }
 
-  /** The answer to a GET below `/openapi`. */
-  answer(request: DocumentRequest): DocumentAnswer {
+  /** Handles a GET below `/openapi`. */
+  handle(request: DocumentRequest): DocumentResponse {
     if (request.path === "/openapi/v2") return this.#swagger(request);
     if (request.path === "/openapi/v3" || request.path === "/openapi/v3/")
-      return accepts(request.accept, json) ? found(text(this.index), json, askAgain) : notAcceptable;
+      return accepts(request.accept, json) ? found(text(this.index), json, revalidate) : notAcceptable;
     const name = request.path.replace("/openapi/v3/", "");
     if (!this.#names.includes(name)) return notFound;
     if (!accepts(request.accept, json)) return notAcceptable;
     if (request.hash !== undefined && request.hash !== this.#hash) {
-      const headers = { location: addressOf(name, this.#hash), ...askAgain };
-      return { status: 301, headers, body: nothing };
+      const headers = { location: urlOf(name, this.#hash), ...revalidate };
+      return { status: 301, headers, body: emptyBody };
     }
     const caching =
       request.hash === undefined
-        ? askAgain
-        : { ...forever, expires: new Date(this.#now() + aYear).toUTCString() };
-    return tagged(request, this.#hash, caching, json, () => this.document(name)!);
+        ? revalidate
+        : { ...immutable, expires: new Date(this.#now() + yearMs).toUTCString() };
+    return withEtag(request, this.#hash, caching, json, () => this.document(name)!);
   }
 
-  #swagger(request: DocumentRequest): DocumentAnswer {
-    const asked = (type: string) => request.accept?.includes(type);
-    const protobuf = asked(swaggerProtobuf) || asked(oldSwaggerProtobuf);
+  #swagger(request: DocumentRequest): DocumentResponse {
+    const names = (type: string) => request.accept?.includes(type);
+    const protobuf = names(swaggerProtobuf) || names(oldSwaggerProtobuf);
     if (!protobuf && !accepts(request.accept, json)) return notAcceptable;
     return protobuf
-      ? tagged(request, `${this.#hash}-pb`, askAgain, swaggerProtobuf, () => this.v2Protobuf())
-      : tagged(request, this.#hash, askAgain, json, () => this.v2());
+      ? withEtag(request, `${this.#hash}-pb`, revalidate, swaggerProtobuf, () => this.v2Protobuf())
+      : withEtag(request, this.#hash, revalidate, json, () => this.v2());
   }
 
-  #keep(key: string, build: () => Buffer): Buffer {
-    const known = this.#kept.get(key) ?? build();
-    this.#kept.set(key, known);
+  #cached(key: string, build: () => Buffer): Buffer {
+    const known = this.#cache.get(key) ?? build();
+    this.#cache.set(key, known);
     return known;
   }
 }
 
-const nothing = Buffer.alloc(0);
-const notFound: DocumentAnswer = { status: 404, headers: {}, body: nothing };
-const notAcceptable: DocumentAnswer = { status: 406, headers: {}, body: nothing };
+const emptyBody = Buffer.alloc(0);
+const notFound: DocumentResponse = { status: 404, headers: {}, body: emptyBody };
+const notAcceptable: DocumentResponse = { status: 406, headers: {}, body: emptyBody };
 
-function found(body: Buffer, type: string, headers: Readonly<Record<string, string>>): DocumentAnswer {
+function found(body: Buffer, type: string, headers: Readonly<Record<string, string>>): DocumentResponse {
   return { status: 200, headers: { "content-type": type, ...headers }, body };
 }
 
-/** The document, unless the client has it already. */
-function tagged(
+/** The document, or a 304 if the client has it. */
+function withEtag(
   request: DocumentRequest,
   tag: string,
   caching: Readonly<Record<string, string>>,
   type: string,
   document: () => Buffer,
-): DocumentAnswer {
+): DocumentResponse {
   const headers = { ...caching, etag: `"${tag}"` };
-  if (request.ifNoneMatch?.includes(headers.etag)) return { status: 304, headers, body: nothing };
+  if (request.ifNoneMatch?.includes(headers.etag)) return { status: 304, headers, body: emptyBody };
   return found(document(), type, headers);
 }
 
@@ -139,16 +136,16 @@ function text(value: object): Buffer {
 
 function indexOf(names: readonly string[], hash: string): object {
   return {
-    paths: Object.fromEntries(names.map((name) => [name, { serverRelativeURL: addressOf(name, hash) }])),
+    paths: Object.fromEntries(names.map((name) => [name, { serverRelativeURL: urlOf(name, hash) }])),
   };
 }
 
-function addressOf(name: string, hash: string): string {
+function urlOf(name: string, hash: string): string {
   return `/openapi/v3/${name}?hash=${hash}`;
 }
 
-/** Of all that the documents are made from, so that none has to be built for it. */
-function hashOf(definitions: readonly Described[], info: DocumentInfo): string {
+/** A hash of everything that the documents are built from, so that no document has to be built for it. */
+function hashOf(definitions: readonly DocumentedResource[], info: DocumentInfo): string {
   const kinds = servedKinds(definitions).map((one) => [
     one.group,
     one.version,

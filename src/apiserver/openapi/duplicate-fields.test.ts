@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { duplicateFields } from "./duplicate-fields.ts";
 
 const rows: [string, string, string[]][] = [
-  ["nothing doubled", '{"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}]}', []],
+  ["no duplicates", '{"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}]}', []],
   ["at the top", '{"a": 1, "b": 2, "a": 3}', ["a"]],
   [
     "below lists and objects",
     '{"spec":{"containers":[{"name":"x"},{"name":"a","name":"b"}]}}',
     ["spec.containers[1].name"],
   ],
-  ["told once", '{"a":1,"a":2,"a":3}', ["a"]],
+  ["a field given three times is reported once", '{"a":1,"a":2,"a":3}', ["a"]],
   ["after nested values", '{"a":{"x":[1,[2,3],{}]},"b":"{\\"a\\":","a":1}', ["a"]],
   ["escaped names are the same", '{"name":1,"n\\u0061me":2}', ["name"]],
   ["strings that look like fields", '{"a":["b","b"],"c":"b"}', []],
@@ -18,14 +18,14 @@ const rows: [string, string, string[]][] = [
   ["broken text", '{"a": 1, "a": ', ["a"]],
   ["YAML", "a: 1\nspec:\n  containers:\n  - name: x\n    name: y\n", ["spec.containers[0].name"]],
   ["YAML flow", "a: {b: 1, b: 2}\na: 3", ["a.b", "a"]],
-  ["YAML without any", "a: &x {b: 1}\nc: *x\n", []],
-  ["nothing at all", "", []],
+  ["YAML without duplicates", "a: &x {b: 1}\nc: *x\n", []],
+  ["empty text", "", []],
 ];
 
 for (const [rule, text, expected] of rows)
   test(rule, () => assert.deepEqual(duplicateFields(text), expected));
 
-test("deep nesting is no trouble", () => {
+test("deep nesting does not overflow the stack", () => {
   const depth = 50_000;
   assert.deepEqual(duplicateFields(`${"[".repeat(depth)}${"]".repeat(depth)}`), []);
 });

@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
 
-/** Paths of the fields that are given more than once, in JSON or YAML text: "spec.containers[0].name". */
+/** Paths of duplicate fields in JSON or YAML text: "spec.containers[0].name". */
 export function duplicateFields(text: string): string[] {
   return [...(/^\s*[{[]/.test(text) ? inJson(text) : inYaml(text))];
 }
@@ -10,7 +10,7 @@ interface Level {
   /** The keys so far; undefined in a list. */
   readonly keys: Set<string> | undefined;
   index: number;
-  /** The path of the value that comes next. */
+  /** The path of the next value. */
   next: string;
 }
 

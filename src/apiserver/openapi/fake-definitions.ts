@@ -1,5 +1,5 @@
 import type { ActionSubresource, ConnectSubresource, PartSubresource } from "../definition.ts";
-import type { Described } from "./operations.ts";
+import type { DocumentedResource } from "./operations.ts";
 
 const part: PartSubresource = { how: "part", ignored: [], prepareUpdate() {} };
 
@@ -13,8 +13,8 @@ const connect: ConnectSubresource = {
   connect: () => Promise.resolve(),
 };
 
-/** A few kinds, one of each sort. For tests. */
-export const fakeDefinitions: readonly Described[] = [
+/** Kinds with each type of subresource and scope, for tests. */
+export const fakeDefinitions: readonly DocumentedResource[] = [
   {
     group: "",
     version: "v1",

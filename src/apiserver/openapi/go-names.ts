@@ -15,7 +15,7 @@ const scalarNames: Readonly<Record<Scalar, string>> = {
   time: "v1.Time",
 };
 
-/** A type as error messages of Kubernetes spell it: "[]v1.Container". */
+/** The Go name of a type, as in error messages: "[]v1.Container". */
 export function goName(type: FieldType): string {
   switch (type.kind) {
     case "scalar":
@@ -37,12 +37,12 @@ function qualified(name: string): string {
   return `${packageOf(name).version}.${name.split(".")[1]}`;
 }
 
-/** A JSON value as the same messages call it; numbers are shown where a number was wanted. */
-export function valueName(value: unknown, wanted: FieldType): string {
+/** The type of a JSON value, as in the same messages; a number is shown where one was expected. */
+export function valueName(value: unknown, expected: FieldType): string {
   if (Array.isArray(value)) return "array";
   if (typeof value === "boolean") return "bool";
   if (typeof value !== "number") return typeof value;
-  const type = underlying(wanted);
+  const type = underlying(expected);
   const numeric = type.kind === "scalar" && ["float64", "int32", "int64"].includes(type.scalar);
   return numeric ? `number ${value}` : "number";
 }

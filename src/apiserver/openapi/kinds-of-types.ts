@@ -1,8 +1,9 @@
 import { kindType } from "../../lib/schema/packages.ts";
-import { type Described, type GroupVersionKind, servedKinds } from "./operations.ts";
+import type { GroupVersionKind } from "../definition.ts";
+import { type DocumentedResource, servedKinds } from "./operations.ts";
 
-/** Which kinds each struct type is. Options of a delete and the like are a kind of every group and version. */
-export function kindsOfTypes(definitions: readonly Described[]): Map<string, GroupVersionKind[]> {
+/** The kinds of each struct type. DeleteOptions is a kind of every group and version. */
+export function kindsOfTypes(definitions: readonly DocumentedResource[]): Map<string, GroupVersionKind[]> {
   const found = new Map<string, GroupVersionKind[]>();
   const add = (kind: GroupVersionKind): void => {
     const type = kindType(kind.group, kind.version, kind.kind);
@@ -14,8 +15,9 @@ export function kindsOfTypes(definitions: readonly Described[]): Map<string, Gro
   for (const { group, version, kind, subresources } of servedKinds(definitions)) {
     add({ group, version, kind });
     add({ group, version, kind: "DeleteOptions" });
-    for (const door of Object.values(subresources ?? {}))
-      if (door.how === "action") add({ group: door.group, version: door.version, kind: door.kind });
+    for (const subresource of Object.values(subresources ?? {}))
+      if (subresource.how === "action")
+        add({ group: subresource.group, version: subresource.version, kind: subresource.kind });
   }
   add({ group: "", version: "v1", kind: "Status" });
   return found;

@@ -1,44 +1,38 @@
-import type { ResourceDefinition, Subresource, Verb } from "../definition.ts";
+import type { GroupVersionKind, ResourceDefinition, Subresource, Verb } from "../definition.ts";
 
-/** What the documents tell of a kind of object: no more of a definition is needed. */
-export type Described = Pick<
+/** The parts of a resource definition that the documents contain. */
+export type DocumentedResource = Pick<
   ResourceDefinition,
   "group" | "version" | "name" | "kind" | "namespaced" | "verbs" | "servedAlso" | "subresources"
 >;
 
-export interface GroupVersionKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
-
 export type Method = "get" | "put" | "post" | "delete" | "patch";
 
-/** One thing that can be done with one path, in the words of neither version of OpenAPI. */
+/** One operation of a path, independent of the OpenAPI version. */
 export interface Operation {
   readonly path: string;
   readonly method: Method;
   readonly id: string;
   readonly action: "get" | "list" | "put" | "post" | "patch" | "delete" | "deletecollection" | "connect";
-  /** The group and version it is listed under; `about` may be of another one. */
+  /** The group and version of the document; `about` may be of another one. */
   readonly home: { readonly group: string; readonly version: string };
   readonly about?: GroupVersionKind;
-  /** The kind that is sent; patches have a form of their own. */
+  /** The kind of the request body; absent for patches. */
   readonly body?: GroupVersionKind;
-  /** The kind that is answered; absent: text or a stream. */
-  readonly answer?: GroupVersionKind;
+  /** The kind of the response; absent for text and streams. */
+  readonly response?: GroupVersionKind;
 }
 
 const statusKind: GroupVersionKind = { group: "meta.k8s.io", version: "v1", kind: "Status" };
 const deleteOptions: GroupVersionKind = { group: "meta.k8s.io", version: "v1", kind: "DeleteOptions" };
 
-/** Where a group and version is: "api/v1", "apis/storage.k8s.io/v1". */
+/** The path of a group and version: "api/v1", "apis/storage.k8s.io/v1". */
 export function groupVersionPath({ group, version }: { group: string; version: string }): string {
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
 }
 
-/** The kinds in all versions under which they are served. */
-export function servedKinds(definitions: readonly Described[]): Described[] {
+/** The kinds in all groups and versions that serve them. */
+export function servedKinds(definitions: readonly DocumentedResource[]): DocumentedResource[] {
   return definitions.flatMap((one) => [
     one,
     ...(one.servedAlso ?? []).map(({ group, version }) => ({ ...one, group, version, servedAlso: [] })),
@@ -49,50 +43,50 @@ function listKind({ group, version, kind }: GroupVersionKind): GroupVersionKind 
   return { group, version, kind: `${kind}List` };
 }
 
-export function operations(definitions: readonly Described[]): Operation[] {
+export function operations(definitions: readonly DocumentedResource[]): Operation[] {
   return servedKinds(definitions).flatMap((one) => [
     ...collectionOperations(one),
     ...objectOperations(one),
-    ...Object.entries(one.subresources ?? {}).flatMap(([name, door]) =>
-      subresourceOperations(one, name, door),
+    ...Object.entries(one.subresources ?? {}).flatMap(([name, subresource]) =>
+      subresourceOperations(one, name, subresource),
     ),
   ]);
 }
 
-function offers(one: Described, verb: Verb): boolean {
+function offers(one: DocumentedResource, verb: Verb): boolean {
   return one.verbs === undefined || one.verbs.includes(verb);
 }
 
-function collectionPath(one: Described): string {
+function collectionPath(one: DocumentedResource): string {
   return `/${groupVersionPath(one)}${one.namespaced ? "/namespaces/{namespace}" : ""}/${one.name}`;
 }
 
-function collectionOperations(one: Described): Operation[] {
-  const { about, operation } = maker(one, collectionPath(one));
-  const everywhere = maker(one, `/${groupVersionPath(one)}/${one.name}`);
+function collectionOperations(one: DocumentedResource): Operation[] {
+  const { about, operation } = operationFactory(one, collectionPath(one));
+  const everywhere = operationFactory(one, `/${groupVersionPath(one)}/${one.name}`);
   return [
-    ...when(offers(one, "list"), operation("get", "list", { answer: listKind(about) })),
-    ...when(offers(one, "create"), operation("post", "post", { body: about, answer: about })),
-    ...when(
+    ...onlyIf(offers(one, "list"), operation("get", "list", { response: listKind(about) })),
+    ...onlyIf(offers(one, "create"), operation("post", "post", { body: about, response: about })),
+    ...onlyIf(
       offers(one, "deletecollection"),
-      operation("delete", "deletecollection", { body: deleteOptions, answer: statusKind }),
+      operation("delete", "deletecollection", { body: deleteOptions, response: statusKind }),
     ),
-    ...when(
+    ...onlyIf(
       one.namespaced && offers(one, "list"),
-      everywhere.operation("get", "list", { answer: listKind(about) }, "ForAllNamespaces"),
+      everywhere.operation("get", "list", { response: listKind(about) }, "ForAllNamespaces"),
     ),
   ];
 }
 
-function objectOperations(one: Described): Operation[] {
-  const { about, operation } = maker(one, `${collectionPath(one)}/{name}`);
+function objectOperations(one: DocumentedResource): Operation[] {
+  const { about, operation } = operationFactory(one, `${collectionPath(one)}/{name}`);
   return [
-    ...when(offers(one, "get"), operation("get", "get", { answer: about })),
-    ...when(offers(one, "update"), operation("put", "put", { body: about, answer: about })),
-    ...when(offers(one, "patch"), operation("patch", "patch", { answer: about })),
-    ...when(
+    ...onlyIf(offers(one, "get"), operation("get", "get", { response: about })),
+    ...onlyIf(offers(one, "update"), operation("put", "put", { body: about, response: about })),
+    ...onlyIf(offers(one, "patch"), operation("patch", "patch", { response: about })),
+    ...onlyIf(
       offers(one, "delete"),
-      operation("delete", "delete", { body: deleteOptions, answer: statusKind }),
+      operation("delete", "delete", { body: deleteOptions, response: statusKind }),
     ),
   ];
 }
@@ -105,27 +99,27 @@ const connectMethods: Readonly<Record<string, Method>> = {
   delete: "delete",
 };
 
-function subresourceOperations(one: Described, name: string, door: Subresource): Operation[] {
-  const { about, operation } = maker(one, `${collectionPath(one)}/{name}/${name}`);
+function subresourceOperations(one: DocumentedResource, name: string, subresource: Subresource): Operation[] {
+  const { about, operation } = operationFactory(one, `${collectionPath(one)}/{name}/${name}`);
   const suffix = name[0]!.toUpperCase() + name.slice(1);
-  switch (door.how) {
+  switch (subresource.how) {
     case "part":
       return [
-        operation("get", "get", { answer: about }, suffix),
-        operation("put", "put", { body: about, answer: about }, suffix),
-        operation("patch", "patch", { answer: about }, suffix),
+        operation("get", "get", { response: about }, suffix),
+        operation("put", "put", { body: about, response: about }, suffix),
+        operation("patch", "patch", { response: about }, suffix),
       ];
     case "action": {
-      const acted = { group: door.group, version: door.version, kind: door.kind };
-      return [{ ...operation("post", "post", { body: acted, answer: acted }, suffix), about: acted }];
+      const acted = { group: subresource.group, version: subresource.version, kind: subresource.kind };
+      return [{ ...operation("post", "post", { body: acted, response: acted }, suffix), about: acted }];
     }
     case "connect":
-      return door.verbs.map((verb) => {
+      return subresource.verbs.map((verb) => {
         const { about: _, ...rest } = operation(connectMethods[verb]!, "connect", {}, suffix);
         return rest;
       });
     default:
-      return door satisfies never;
+      return subresource satisfies never;
   }
 }
 
@@ -140,12 +134,12 @@ const idVerbs: Readonly<Record<Operation["action"], string>> = {
   connect: "connect",
 };
 
-function maker(one: Described, path: string) {
+function operationFactory(one: DocumentedResource, path: string) {
   const about: GroupVersionKind = { group: one.group, version: one.version, kind: one.kind };
   const operation = (
     method: Method,
     action: Operation["action"],
-    kinds: Pick<Operation, "body" | "answer">,
+    kinds: Pick<Operation, "body" | "response">,
     suffix = "",
   ): Operation => {
     const how = action === "connect" ? capital(method) : action === "deletecollection" ? "Collection" : "";
@@ -156,7 +150,7 @@ function maker(one: Described, path: string) {
   return { about, operation };
 }
 
-function groupName({ group }: Described): string {
+function groupName({ group }: DocumentedResource): string {
   return capital(group === "" ? "core" : group.split(".")[0]!);
 }
 
@@ -164,6 +158,6 @@ function capital(text: string): string {
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
-function when(condition: boolean, operation: Operation): Operation[] {
+function onlyIf(condition: boolean, operation: Operation): Operation[] {
   return condition ? [operation] : [];
 }

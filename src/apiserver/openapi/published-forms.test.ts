@@ -9,11 +9,11 @@ import { encodeProtobuf } from "../protobuf/encode-protobuf.ts";
 import { checkFields } from "./check-fields.ts";
 import { openApiV2 } from "./document-v2.ts";
 import { OpenApiDocuments } from "./documents.ts";
-import type { Described } from "./operations.ts";
+import type { DocumentedResource } from "./operations.ts";
 
 /**
- * What clients see of each type, as digests: a change of the tables that is not meant shows here, with the name of the type.
- * After one that is meant: `UPDATE_FIXTURES=1 node --test src/apiserver/openapi/published-forms.test.ts`.
+ * Digests of each type as clients see it: an unintended change of the tables fails here, with the name of the type.
+ * After an intended one: `UPDATE_FIXTURES=1 node --test src/apiserver/openapi/published-forms.test.ts`.
  */
 const fixture = new URL("../../../test/fixtures/schema/published-forms.txt", import.meta.url);
 
@@ -30,7 +30,7 @@ policy/v1 Eviction
 scheduling.k8s.io/v1 PriorityClass
 storage.k8s.io/v1 CSIDriver CSINode StorageClass VolumeAttachment`;
 
-const definitions: Described[] = kindNames.split("\n").flatMap((line) => {
+const definitions: DocumentedResource[] = kindNames.split("\n").flatMap((line) => {
   const [apiVersion = "", ...kinds] = line.split(" ");
   const [version = "", group = ""] = apiVersion.split("/").reverse();
   return kinds.map((kind) => ({
@@ -67,7 +67,7 @@ const schemas: Record<string, Schema> = Object.assign(
 );
 const { definitions: v2 } = openApiV2(definitions) as { definitions: Record<string, JsonObject> };
 
-/** Texts are worded again now and then: only what programs read counts. */
+/** Without descriptions: only what programs read is compared. */
 function digest(value: unknown): string {
   const text = JSON.stringify(value, (key, item) =>
     key === "description" && typeof item === "string" ? undefined : item,
@@ -80,7 +80,7 @@ function resolved(schema: Schema): Schema {
   return schema.$ref ? schemas[schema.$ref.split("/").at(-1)!]! : schema;
 }
 
-/** A value for every field, each with its own text or number. */
+/** An object with a value for every field. */
 function fullValue(given: Schema, path: string): Json {
   const schema = resolved(given);
   if (schema.oneOf) return schema.format === "int-or-string" ? path.length : `${path.length}Mi`;
@@ -118,25 +118,25 @@ function fullObject(apiVersion: string, kind: string): JsonObject {
 
 const wrongValues: readonly Json[] = ["!", -1.5, true, ["x"], { x: "x" }, null];
 
-/** The object once for each part of it that is replaced by something else, or has a field more. */
-function* spoiled(value: Json, rebuild: (part: Json) => Json): Generator<Json> {
+/** Copies of the object, each with one part replaced or one field added. */
+function* mutated(value: Json, rebuild: (part: Json) => Json): Generator<Json> {
   for (const wrong of wrongValues) yield rebuild(wrong);
-  if (Array.isArray(value)) yield* spoiled(value[0]!, (part) => rebuild([part]));
+  if (Array.isArray(value)) yield* mutated(value[0]!, (part) => rebuild([part]));
   else if (typeof value === "object" && value !== null) {
     yield rebuild({ ...value, unknownField: 1 });
     for (const [name, child] of Object.entries(value))
-      yield* spoiled(child, (part) => rebuild({ [name]: part }));
+      yield* mutated(child, (part) => rebuild({ [name]: part }));
   }
 }
 
-function* refusals(apiVersion: string, kind: string): Generator<unknown> {
+function* fieldErrors(apiVersion: string, kind: string): Generator<unknown> {
   const [version = "", group = ""] = apiVersion.split("/").reverse();
-  for (const object of spoiled(fullObject(apiVersion, kind), (part) => part))
+  for (const object of mutated(fullObject(apiVersion, kind), (part) => part))
     yield [object, checkFields(group, version, kind, object)];
 }
 
-function* manifestRefusals(): Generator<unknown> {
-  for (const object of spoiled(fullObject("v1", "Pod"), (part) => part)) {
+function* manifestErrors(): Generator<unknown> {
+  for (const object of mutated(fullObject("v1", "Pod"), (part) => part)) {
     const manifest = { apiVersion: "v1", kind: "Pod", ...(object as JsonObject) };
     yield [manifest, decodePod(manifest)];
   }
@@ -148,15 +148,15 @@ const lines = kindNames.split("\n").flatMap((line) => {
     const bytes = encodeProtobuf(fullObject(apiVersion, kind));
     return [
       `protobuf ${apiVersion} ${kind} ${bytes.length} ${digest([bytes.toString("base64"), decodeProtobuf(bytes)])}`,
-      `refusals ${apiVersion} ${kind} ${digest([...refusals(apiVersion, kind)])}`,
+      `refusals ${apiVersion} ${kind} ${digest([...fieldErrors(apiVersion, kind)])}`,
     ];
   });
 });
-lines.push(`refusals manifest Pod ${digest([...manifestRefusals()])}`);
+lines.push(`refusals manifest Pod ${digest([...manifestErrors()])}`);
 for (const [name, schema] of Object.entries(schemas)) lines.push(`openapi/v3 ${name} ${digest(schema)}`);
 for (const [name, schema] of Object.entries(v2)) lines.push(`openapi/v2 ${name} ${digest(schema)}`);
 
 if (process.env.UPDATE_FIXTURES) writeFileSync(fixture, `${lines.join("\n")}\n`);
 
-test("OpenAPI, protobuf and refusals of each type are as published", () =>
+test("OpenAPI, protobuf and decoding errors of each type are as published", () =>
   assert.deepEqual(lines, readFileSync(fixture, "utf8").trimEnd().split("\n")));

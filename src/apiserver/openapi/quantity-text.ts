@@ -2,8 +2,8 @@ import { parseQuantity } from "../../lib/model/quantity.ts";
 
 const shape = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
 
-/** What is wrong with the text of a quantity. */
-export function quantityComplaint(text: string): string | undefined {
+/** The error of parsing a quantity; undefined if it is valid. */
+export function quantityError(text: string): string | undefined {
   const trimmed = text.trim();
   if (parseQuantity(trimmed) !== undefined) return undefined;
   const [, number = "", suffix] = /^([+-]?\d*(?:\.\d*)?)([eEinumkKMGTP]*[-+]?\d*)?$/.exec(trimmed) ?? [];

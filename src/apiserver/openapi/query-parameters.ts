@@ -14,41 +14,41 @@ function parameter(
   return { name, type, description };
 }
 
-const pretty = parameter("pretty", "If 'true', the answer is indented.");
-const dryRun = parameter("dryRun", "'All' checks the request without keeping its result.");
-const fieldManager = parameter("fieldManager", "Who is on record as owner of the fields that are written.");
+const pretty = parameter("pretty", "If 'true', the response is indented.");
+const dryRun = parameter("dryRun", "'All' validates the request without persisting it.");
+const fieldManager = parameter("fieldManager", "Name of the manager that owns the written fields.");
 const fieldValidation = parameter(
   "fieldValidation",
-  "What unknown and doubled fields do: Ignore, Warn (the default), or Strict, which refuses the request.",
+  "How unknown and duplicate fields are handled: Ignore, Warn (the default), or Strict, which rejects the request.",
 );
-const force = parameter("force", "An apply takes over fields that others own.", "boolean");
+const force = parameter("force", "An apply takes ownership of fields that other managers own.", "boolean");
 
 const listing = [
-  parameter("allowWatchBookmarks", "A watch tells now and then how far it has come.", "boolean"),
-  parameter("continue", "Where the list before this one ended."),
-  parameter("fieldSelector", "Only objects with these values of fields."),
-  parameter("labelSelector", "Only objects with these labels."),
-  parameter("limit", "Most objects in one answer.", "integer"),
-  parameter("resourceVersion", "The state to list, or the change to watch from."),
-  parameter("resourceVersionMatch", "Whether that state must be met exactly."),
-  parameter("sendInitialEvents", "A watch begins with what is there.", "boolean"),
-  parameter("timeoutSeconds", "When the request ends at the latest.", "integer"),
-  parameter("watch", "Changes as they come instead of a list.", "boolean"),
+  parameter("allowWatchBookmarks", "A watch sends bookmark events.", "boolean"),
+  parameter("continue", "Token of the previous chunk of the list."),
+  parameter("fieldSelector", "Selects objects by fields."),
+  parameter("labelSelector", "Selects objects by labels."),
+  parameter("limit", "Maximum number of objects in the response.", "integer"),
+  parameter("resourceVersion", "Resource version to list, or to watch from."),
+  parameter("resourceVersionMatch", "How the resource version is matched."),
+  parameter("sendInitialEvents", "A watch starts with the existing objects.", "boolean"),
+  parameter("timeoutSeconds", "Timeout of the request in seconds.", "integer"),
+  parameter("watch", "Watches for changes instead of listing.", "boolean"),
 ];
 
 const deleting = [
   dryRun,
-  parameter("gracePeriodSeconds", "How long an object may take to end; 0 is at once.", "integer"),
+  parameter("gracePeriodSeconds", "Grace period in seconds; 0 deletes at once.", "integer"),
   parameter(
     "ignoreStoreReadErrorWithClusterBreakingPotential",
-    "Deletes also what cannot be read any more.",
+    "Also deletes an object that cannot be decoded.",
     "boolean",
   ),
-  parameter("orphanDependents", "Use propagationPolicy instead.", "boolean"),
-  parameter("propagationPolicy", "What becomes of dependents: Orphan, Background or Foreground."),
+  parameter("orphanDependents", "Deprecated; use propagationPolicy.", "boolean"),
+  parameter("propagationPolicy", "How dependents are deleted: Orphan, Background or Foreground."),
 ];
 
-/** What may stand behind the question mark of an operation. */
+/** The query parameters of an operation. */
 export function queryParameters(action: Operation["action"]): readonly QueryParameter[] {
   switch (action) {
     case "connect":
@@ -71,7 +71,7 @@ export function queryParameters(action: Operation["action"]): readonly QueryPara
   }
 }
 
-/** The parts of a path that are in braces. */
+/** The path parameters, in braces. */
 export function pathParameters(path: string): QueryParameter[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) =>
     parameter(name!, name === "namespace" ? "The namespace of the object." : "The name of the object."),

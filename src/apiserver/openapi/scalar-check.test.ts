@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { base64Complaint } from "./base64-text.ts";
-import { quantityComplaint } from "./quantity-text.ts";
-import { canonicalTime, timeComplaint } from "./time-text.ts";
+import { base64Error } from "./base64-text.ts";
+import { quantityError } from "./quantity-text.ts";
+import { canonicalTime, timeError } from "./time-text.ts";
 
-describe("base64: the first wrong byte", () => {
+describe("base64: the first illegal byte", () => {
   const rows: [string, number | undefined][] = [
     ["", undefined],
     ["YQ==", undefined],
@@ -23,7 +23,7 @@ describe("base64: the first wrong byte", () => {
   for (const [text, place] of rows)
     test(JSON.stringify(text), () =>
       assert.equal(
-        base64Complaint(text),
+        base64Error(text),
         place === undefined ? undefined : `illegal base64 data at input byte ${place}`,
       ),
     );
@@ -43,9 +43,9 @@ describe("quantities", () => {
   ];
   for (const [text, expected] of rows)
     test(JSON.stringify(text), () => {
-      const complaint = quantityComplaint(text);
-      if (expected) assert.match(complaint ?? "", expected);
-      else assert.equal(complaint, undefined);
+      const error = quantityError(text);
+      if (expected) assert.match(error ?? "", expected);
+      else assert.equal(error, undefined);
     });
 });
 
@@ -64,14 +64,14 @@ describe("times", () => {
     ["2023-01-01T24:00:00Z", 'parsing time "2023-01-01T24:00:00Z": hour out of range'],
     ["2023-01-01T00:00:00Zx", 'parsing time "2023-01-01T00:00:00Zx": extra text: "x"'],
   ];
-  for (const [text, expected] of rows) test(text, () => assert.equal(timeComplaint(text, "time"), expected));
+  for (const [text, expected] of rows) test(text, () => assert.equal(timeError(text, "time"), expected));
 
   test("a microtime has six decimals", () => {
-    assert.equal(timeComplaint("2024-01-01T00:00:00.000001Z", "microtime"), undefined);
-    assert.match(timeComplaint("2024-01-01T00:00:00Z", "microtime") ?? "", /cannot parse "Z" as ".000000"$/);
+    assert.equal(timeError("2024-01-01T00:00:00.000001Z", "microtime"), undefined);
+    assert.match(timeError("2024-01-01T00:00:00Z", "microtime") ?? "", /cannot parse "Z" as ".000000"$/);
   });
 
-  test("are kept in UTC, in whole seconds or millionths", () => {
+  test("are stored in UTC, with second or microsecond precision", () => {
     assert.equal(canonicalTime("2024-01-01T01:30:00.5+02:00", "time"), "2023-12-31T23:30:00Z");
     assert.equal(
       canonicalTime("2024-01-01T01:30:00.123456+02:00", "microtime"),

@@ -1,48 +1,48 @@
 import type { Scalar } from "../../lib/schema/field-type.ts";
-import { base64Complaint } from "./base64-text.ts";
-import { quantityComplaint } from "./quantity-text.ts";
-import { timeComplaint } from "./time-text.ts";
+import { base64Error } from "./base64-text.ts";
+import { quantityError } from "./quantity-text.ts";
+import { timeError } from "./time-text.ts";
 
 /**
- * What is wrong with a scalar.
+ * The error of decoding a scalar.
  * - type: a value of another type
  * - text: the right type, with contents that do not decode
- * `ends` says that Kubernetes reads no further, and tells this rather than what it found before.
+ * `isFatal`: Kubernetes stops decoding and reports this error instead of earlier ones.
  */
-export type ScalarComplaint =
-  | { readonly kind: "type"; readonly ends: boolean; readonly wanted: Scalar }
-  | { readonly kind: "text"; readonly ends: boolean; readonly message: string };
+export type ScalarError =
+  | { readonly kind: "type"; readonly isFatal: boolean; readonly expected: Scalar }
+  | { readonly kind: "text"; readonly isFatal: boolean; readonly message: string };
 
-/** Not for null, which everything takes. */
-export function checkScalar(wanted: Scalar, value: unknown): ScalarComplaint | undefined {
-  switch (wanted) {
+/** Not for null, which is valid for all types. */
+export function checkScalar(expected: Scalar, value: unknown): ScalarError | undefined {
+  switch (expected) {
     case "any":
       return undefined;
     case "bool":
-      return typeof value === "boolean" ? undefined : wrongType(wanted);
+      return typeof value === "boolean" ? undefined : wrongType(expected);
     case "string":
-      return typeof value === "string" ? undefined : wrongType(wanted);
+      return typeof value === "string" ? undefined : wrongType(expected);
     case "float64":
-      return typeof value === "number" ? undefined : wrongType(wanted);
+      return typeof value === "number" ? undefined : wrongType(expected);
     case "int32":
-      return isInt32(value) ? undefined : wrongType(wanted);
+      return isInt32(value) ? undefined : wrongType(expected);
     case "int64":
-      // What a number here does not hold exactly would be sent back as another one, which may be none of 64 bits.
-      return Number.isSafeInteger(value) ? undefined : wrongType(wanted);
+      // An integer beyond the safe range would be returned as another number, possibly out of the range of int64.
+      return Number.isSafeInteger(value) ? undefined : wrongType(expected);
     case "int-or-string":
       if (typeof value === "string" || isInt32(value)) return undefined;
-      return { kind: "type", ends: true, wanted: "int32" };
+      return { kind: "type", isFatal: true, expected: "int32" };
     case "bytes":
-      if (typeof value !== "string") return wrongType(wanted);
-      return wrongText(base64Complaint(value), false);
+      if (typeof value !== "string") return wrongType(expected);
+      return wrongText(base64Error(value), false);
     case "time":
     case "microtime":
-      if (typeof value !== "string") return { kind: "type", ends: true, wanted: "string" };
-      return wrongText(timeComplaint(value, wanted), true);
+      if (typeof value !== "string") return { kind: "type", isFatal: true, expected: "string" };
+      return wrongText(timeError(value, expected), true);
     case "quantity":
-      return wrongText(quantityComplaint(typeof value === "string" ? value : JSON.stringify(value)), true);
+      return wrongText(quantityError(typeof value === "string" ? value : JSON.stringify(value)), true);
     default:
-      return wanted satisfies never;
+      return expected satisfies never;
   }
 }
 
@@ -50,10 +50,10 @@ function isInt32(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= -(2 ** 31) && (value as number) < 2 ** 31;
 }
 
-function wrongType(wanted: Scalar): ScalarComplaint {
-  return { kind: "type", ends: false, wanted };
+function wrongType(expected: Scalar): ScalarError {
+  return { kind: "type", isFatal: false, expected };
 }
 
-function wrongText(message: string | undefined, ends: boolean): ScalarComplaint | undefined {
-  return message === undefined ? undefined : { kind: "text", ends, message };
+function wrongText(message: string | undefined, isFatal: boolean): ScalarError | undefined {
+  return message === undefined ? undefined : { kind: "text", isFatal, message };
 }

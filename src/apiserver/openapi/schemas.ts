@@ -7,18 +7,18 @@ import {
 } from "../../lib/schema/field-type.ts";
 import { kindType, packageOf } from "../../lib/schema/packages.ts";
 import { meta } from "../../lib/schema/types/meta.ts";
+import type { GroupVersionKind } from "../definition.ts";
 import { describedField, describedType } from "./descriptions.ts";
-import type { GroupVersionKind } from "./operations.ts";
 
-/** The two ways to write a schema: references stand elsewhere, and have other company. */
+/** The two versions differ in the path of references and in what is allowed next to them. */
 export type Dialect = "v2" | "v3";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-const places: Readonly<Record<Dialect, string>> = { v2: "#/definitions/", v3: "#/components/schemas/" };
+const refPrefixes: Readonly<Record<Dialect, string>> = { v2: "#/definitions/", v3: "#/components/schemas/" };
 const metaPrefix = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/** Scalars that have a name of their own in the documents. */
+/** Scalars with a named schema. */
 const namedScalars: Readonly<Partial<Record<Scalar, string>>> = {
   "int-or-string": "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
   microtime: `${metaPrefix}.MicroTime`,
@@ -38,22 +38,22 @@ const scalarSchemas: Readonly<Record<Scalar, JsonSchema>> = {
   string: { type: "string" },
   time: { type: "string", format: "date-time" },
 };
-const eitherSchemas: Readonly<Partial<Record<Scalar, JsonSchema>>> = {
+const unionSchemas: Readonly<Partial<Record<Scalar, JsonSchema>>> = {
   "int-or-string": { format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] },
   quantity: { oneOf: [{ type: "string" }, { type: "number" }] },
 };
 const patchSchema: JsonSchema = {
   type: "object",
-  description: "A patch, in one of the forms that there are.",
+  description: "A patch, in one of the supported patch types.",
 };
 
-/** Collects the schemas that are referred to, with all that they refer to in turn. */
+/** Collects referenced schemas, transitively. */
 export class Schemas {
   readonly #dialect: Dialect;
   readonly #found = new Map<string, JsonSchema>();
   readonly #kinds: ReadonlyMap<string, readonly GroupVersionKind[]>;
 
-  /** `kinds`: which kinds a struct type is. */
+  /** `kinds`: the kinds of each struct type. */
   constructor(dialect: Dialect, kinds: ReadonlyMap<string, readonly GroupVersionKind[]>) {
     this.#dialect = dialect;
     this.#kinds = kinds;
@@ -67,7 +67,7 @@ export class Schemas {
     return this.#reference(`${metaPrefix}.Patch`, () => patchSchema);
   }
 
-  /** A reference to the schema of a kind, and the schema with it. Kinds that are not known are objects with metadata. */
+  /** A reference to the schema of a kind, which is collected. An unknown kind is an object with metadata. */
   ofKind(kind: GroupVersionKind): JsonSchema {
     const type = kindType(kind.group, kind.version, kind.kind);
     if (type) return this.#struct(type);
@@ -78,7 +78,7 @@ export class Schemas {
 
   #struct(type: StructType): JsonSchema {
     return this.#reference(schemaName(type.name), () => {
-      const fields = [...type.fields.values()].sort(asPublished);
+      const fields = [...type.fields.values()].sort(publishedOrder);
       const required = fields.filter((field) => field.required).map(({ name }) => name);
       const kinds = this.#kinds.get(type.name) ?? [];
       return {
@@ -100,7 +100,7 @@ export class Schemas {
         apiVersion: { ...description(describedField("", "apiVersion")), type: "string" },
         items: { description: "The objects.", type: "array", items: this.#struct(itemType) },
         kind: { ...description(describedField("", "kind")), type: "string" },
-        metadata: this.#beside(this.#struct(meta.struct("ListMeta")!), "How far the list goes."),
+        metadata: this.#withDescription(this.#struct(meta.struct("ListMeta")!), "Metadata of the list."),
       },
       required: ["items"],
       "x-kubernetes-group-version-kind": [kind],
@@ -111,7 +111,7 @@ export class Schemas {
     const merges = field.mergeKey !== undefined;
     const strategy = [...(merges ? ["merge"] : []), ...(field.retainKeys ? ["retainKeys"] : [])].join(",");
     return {
-      ...this.#beside(this.#type(field.type), describedField(typeName, field.name)),
+      ...this.#withDescription(this.#type(field.type), describedField(typeName, field.name)),
       ...(field.default !== undefined && { default: field.default }),
       ...(underlying(field.type).kind === "list" && { "x-kubernetes-list-type": field.list }),
       ...(field.keys.length > 0 && { "x-kubernetes-list-map-keys": field.keys }),
@@ -135,8 +135,8 @@ export class Schemas {
       }
       case "scalar": {
         const name = namedScalars[type.scalar];
-        const either = this.#dialect === "v3" ? eitherSchemas[type.scalar] : undefined;
-        const schema = either ?? scalarSchemas[type.scalar];
+        const union = this.#dialect === "v3" ? unionSchemas[type.scalar] : undefined;
+        const schema = union ?? scalarSchemas[type.scalar];
         return name === undefined ? schema : this.#reference(name, () => schema);
       }
       default:
@@ -144,8 +144,8 @@ export class Schemas {
     }
   }
 
-  /** In v3 nothing may stand beside a reference. */
-  #beside(schema: JsonSchema, text: string | undefined): JsonSchema {
+  /** In v3 a reference cannot have siblings. */
+  #withDescription(schema: JsonSchema, text: string | undefined): JsonSchema {
     const wrapped = this.#dialect === "v3" && "$ref" in schema ? { allOf: [schema] } : schema;
     return { ...description(text), ...wrapped };
   }
@@ -155,12 +155,12 @@ export class Schemas {
       this.#found.set(name, {}); // Types may contain themselves.
       this.#found.set(name, schema());
     }
-    return { $ref: places[this.#dialect] + name };
+    return { $ref: refPrefixes[this.#dialect] + name };
   }
 }
 
-/** What is embedded stands last; apiVersion and kind, embedded in all kinds, first. */
-function asPublished(one: Field, other: Field): number {
+/** apiVersion and kind first, fields of embedded structs last. */
+function publishedOrder(one: Field, other: Field): number {
   const rank = ({ embeddedIn }: Field) => (embeddedIn === undefined ? 1 : embeddedIn === "TypeMeta" ? 0 : 2);
   return rank(one) - rank(other) || (one.name < other.name ? -1 : 1);
 }

@@ -22,10 +22,10 @@ function fields(bytes: Uint8Array, number: number): Uint8Array[] {
   return found;
 }
 
-/** What is found by going down through numbers, and entries with a name. */
-function at(bytes: Uint8Array, ...way: (number | string)[]): string[] {
+/** The values at a path of field numbers and names of entries. */
+function at(bytes: Uint8Array, ...path: (number | string)[]): string[] {
   let level = [bytes];
-  for (const step of way)
+  for (const step of path)
     level =
       typeof step === "number"
         ? level.flatMap((one) => fields(one, step))
@@ -71,13 +71,17 @@ const rows: [string, (number | string)[], string[]][] = [
     ['{"group":"","version":"v1","kind":"Pod"}'],
   ],
   ["name of the body", [...patchPod, 8, 1, 1, 2], ["body"]],
-  ["schema of the answer", [...patchPod, 9, 1, "200", 1, 2, 1, 1], ["#/definitions/io.k8s.api.core.v1.Pod"]],
+  [
+    "schema of the response",
+    [...patchPod, 9, 1, "200", 1, 2, 1, 1],
+    ["#/definitions/io.k8s.api.core.v1.Pod"],
+  ],
   ["shared parameters", [10, 1, "fieldValidation", 2, 3, 4], ["fieldValidation"]],
   ["parameters of a path", [8, 2, "/api/v1/nodes/{name}", 9, 1, 2, 4, 4], ["name"]],
 ];
 
-for (const [rule, way, expected] of rows)
-  test(`${rule} is at ${way.join("/")}`, () => assert.deepEqual(at(encoded, ...way), expected));
+for (const [rule, path, expected] of rows)
+  test(`${rule} is at ${path.join("/")}`, () => assert.deepEqual(at(encoded, ...path), expected));
 
 test("shared parameters are referred to", () =>
   assert.ok(at(encoded, ...patchPod, 8, 2, 1).includes("#/parameters/fieldValidation")));

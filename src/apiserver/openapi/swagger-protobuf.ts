@@ -1,9 +1,6 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
-/**
- * An OpenAPI 2 document in the protobuf form, which is the only one that kubectl and client-go read. Covers what
- * `document-v2.ts` writes.
- */
+/** An OpenAPI 2 document in protobuf, the only encoding that kubectl and client-go read. Covers what `document-v2.ts` contains. */
 export function encodeSwagger(document: object): Uint8Array {
   const writer = new BinaryWriter();
   writeMessage(writer, "Document", document as Values);
@@ -13,10 +10,10 @@ export function encodeSwagger(document: object): Uint8Array {
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * How a field of the JSON form is written:
- * - string, bool: as it is, or each of a list of them
- * - yaml: as text inside of a message
- * - a message, or each of a list of them; `wrapped`: inside of another one that holds nothing else
+ * How a field of the JSON document is encoded:
+ * - string, bool: unchanged, for a list each item
+ * - yaml: as text in a message
+ * - message: as a message, for a list each item; `wrapped`: in an outer message that has nothing else
  * - named: the entries of an object, each a message with its key
  */
 type Form =
@@ -35,7 +32,7 @@ type MessageName = keyof typeof numbers;
 
 const simpleParameter = { required: 1, in: 2, description: 3, name: 4 } as const;
 
-/** The numbers of fields; "x-" is that of the extensions. */
+/** Field numbers; "x-" is the number of extensions. */
 const numbers = {
   Document: { swagger: 1, info: 2, paths: 8, definitions: 9, parameters: 10 },
   Info: { title: 1, version: 2 },
@@ -95,7 +92,7 @@ const forms: Readonly<Record<string, Form>> = {
 
 function writeMessage(writer: BinaryWriter, name: MessageName, values: Values): void {
   switch (name) {
-    // Messages that stand for one of several others, or whose keys are not fields.
+    // Messages with a oneof, or whose keys are not fields.
     case "Paths":
       for (const [path, item] of Object.entries(values))
         writeNamed(writer, 2, path, "PathItem", item as Values);

@@ -1,7 +1,7 @@
 interface Piece {
   readonly layout: string;
   readonly text: RegExp;
-  /** Told apart from text that does not fit: a number that is too large. */
+  /** A number out of this range has an error of its own. */
   readonly range?: { readonly name: string; readonly least: number; readonly most: number };
 }
 
@@ -28,7 +28,7 @@ const clock = [
   digits("05", 2, "second", 0, 59),
 ];
 const zone: Piece = { layout: "Z07:00", text: /^(?:Z|[+-]\d\d:\d\d)/ };
-/** Whatever the layout says, a second may have a fraction, unless the layout has one itself. */
+/** A second may have a fraction, even if the layout has none. */
 const anyFraction: Piece = { layout: "", text: /^(?:[.,]\d+)?/ };
 const micros: Piece = { layout: ".000000", text: /^\.\d{6}/ };
 
@@ -37,8 +37,8 @@ const pieces = {
   microtime: [...date, literal("T"), ...clock, micros, zone],
 };
 
-/** What is wrong with the text of a time (RFC 3339; with exactly six decimals for a microtime). */
-export function timeComplaint(text: string, kind: "time" | "microtime"): string | undefined {
+/** The error of parsing a time (RFC 3339; with exactly six decimals for a microtime); undefined if it is valid. */
+export function timeError(text: string, kind: "time" | "microtime"): string | undefined {
   let rest = text;
   const numbers: number[] = [];
   for (const { layout, text: form, range } of pieces[kind]) {
@@ -65,7 +65,7 @@ function outOfRange(text: string, name: string): string {
   return `parsing time ${JSON.stringify(text)}: ${name} out of range`;
 }
 
-/** The one spelling of a time: in UTC, whole seconds (or millionths for a microtime). */
+/** The canonical form of a time: in UTC, with second precision (microseconds for a microtime). */
 export function canonicalTime(text: string, kind: "time" | "microtime"): string {
   const millis = Date.parse(text);
   if (Number.isNaN(millis)) return text;

@@ -4,7 +4,7 @@ import { type FieldType, type StructType, underlying } from "../../lib/schema/fi
 import { packages } from "../../lib/schema/packages.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 
-// The messages are those that kubectl sends: version 1.32 if they are the same, and 1.36 where it says so.
+// Messages recorded from kubectl 1.32, or 1.36 where noted.
 const sent: { command: string; base64: string; json: object }[] = [
   {
     command: "create configmap a --from-literal=k=v",
@@ -154,7 +154,7 @@ for (const { command, base64, json } of sent)
     assert.deepEqual(decodeProtobuf(Buffer.from(base64, "base64")), json);
   });
 
-/** A message of one kind, from its fields. */
+/** An encoded object of a kind. */
 function message(apiVersion: string, kind: string, raw: Buffer): Buffer {
   const type = Buffer.concat([field(1, apiVersion), field(2, kind)]);
   return Buffer.concat([Buffer.from("k8s\0"), field(1, type), field(2, raw)]);
@@ -166,7 +166,7 @@ function field(number: number, value: string | Buffer | number): Buffer {
   return Buffer.concat([Buffer.from([(number << 3) | 2, bytes.length]), bytes]);
 }
 
-test("an empty value means something where a field may be absent", () => {
+test("empty values of optional fields are kept", () => {
   const options = message("v1", "DeleteOptions", Buffer.concat([field(1, 0), field(3, 0), field(5, "All")]));
   assert.deepEqual(decodeProtobuf(options), {
     ...{ apiVersion: "v1", kind: "DeleteOptions" },
@@ -174,7 +174,7 @@ test("an empty value means something where a field may be absent", () => {
   });
 });
 
-test("times and quantities are spelled as JSON spells them", () => {
+test("times and quantities have their JSON form", () => {
   const meta = field(8, Buffer.from([0x08, 0x80, 0xe7, 0x84, 0x0f])); // a year
   const resources = field(1, Buffer.concat([field(1, "cpu"), field(2, field(1, "500m"))]));
   const container = Buffer.concat([field(1, "c"), field(8, resources)]);
@@ -191,27 +191,27 @@ const config = { group: "", version: "v1", kind: "ConfigMap" };
 
 const unusual: [string, Buffer, object][] = [
   [
-    "what is sent in two parts is put together",
+    "a message that is sent twice is merged",
     message("v1", "ConfigMap", Buffer.concat([field(1, field(1, "a")), field(1, field(3, "n"))])),
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "n" } },
   ],
   [
-    "of a text that is sent twice the second one counts, also if it is empty",
+    "the last value of a string wins, even if it is empty",
     message("v1", "ConfigMap", field(1, Buffer.concat([field(1, "a"), field(3, "n"), field(3, "")]))),
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } },
   ],
   [
-    "an entry of a map without a value is empty",
+    "a map entry without a value is empty",
     message("v1", "ConfigMap", Buffer.concat([field(2, field(1, "k")), field(3, field(1, "b"))])),
     { apiVersion: "v1", kind: "ConfigMap", data: { k: "" }, binaryData: { b: "" } },
   ],
   [
-    "a key of a map may be anything",
+    "a map key can be __proto__",
     message("v1", "ConfigMap", field(2, Buffer.concat([field(1, "__proto__"), field(2, "v")]))),
     { apiVersion: "v1", kind: "ConfigMap", data: JSON.parse('{"__proto__":"v"}') },
   ],
   [
-    "numbers of a list may be packed",
+    "a list of numbers can be packed",
     message("v1", "Pod", field(2, field(14, field(4, Buffer.from([1, 0x80, 1]))))),
     {
       apiVersion: "v1",
@@ -220,12 +220,12 @@ const unusual: [string, Buffer, object][] = [
     },
   ],
   [
-    "groups are passed over, also one inside of another",
+    "groups are skipped, also nested ones",
     message("v1", "ConfigMap", Buffer.concat([Buffer.from([0x4b, 0x4b, 8, 1, 0x4c, 0x4c]), field(4, 1)])),
     { apiVersion: "v1", kind: "ConfigMap", immutable: true },
   ],
   [
-    "what does not say what it is is what was wanted",
+    "a message without a kind is of the expected kind",
     Buffer.concat([Buffer.from("k8s\0"), field(2, field(4, 1))]),
     { apiVersion: "v1", kind: "ConfigMap", immutable: true },
   ],
@@ -235,7 +235,7 @@ for (const [rule, bytes, json] of unusual)
     assert.deepEqual(decodeProtobuf(bytes, config), json);
   });
 
-/** A lease that was renewed then. */
+/** A Lease with this renewTime. */
 function renewed(...time: (bigint | undefined)[]): Buffer {
   const parts = time.map((part, at) => Buffer.from([(at + 1) << 3, ...varint(part ?? 0n)]));
   return message("coordination.k8s.io/v1", "Lease", field(2, field(4, Buffer.concat(parts))));
@@ -247,10 +247,10 @@ function varint(value: bigint): number[] {
 }
 
 const times: [string, Buffer, string | undefined][] = [
-  ["millionths are kept, smaller parts are not", renewed(1n, 123456789n), "1970-01-01T00:00:01.123456Z"],
-  ["a part of a second may be negative", renewed(1n, -1000n), "1970-01-01T00:00:00.999999Z"],
-  ["it may be before 1970", renewed(-1n, 0n), "1969-12-31T23:59:59.000000Z"],
-  ["the first second of the year 1 is none", renewed(-62135596800n), undefined],
+  ["microseconds are kept, nanoseconds are dropped", renewed(1n, 123456789n), "1970-01-01T00:00:01.123456Z"],
+  ["nanoseconds can be negative", renewed(1n, -1000n), "1970-01-01T00:00:00.999999Z"],
+  ["it can be before 1970", renewed(-1n, 0n), "1969-12-31T23:59:59.000000Z"],
+  ["the zero time is absent", renewed(-62135596800n), undefined],
 ];
 for (const [rule, bytes, expected] of times)
   test(`a time: ${rule}`, () => {
@@ -258,7 +258,7 @@ for (const [rule, bytes, expected] of times)
     assert.equal(spec.renewTime, expected);
   });
 
-test("fields of newer clients are left out", () => {
+test("unknown fields of newer clients are dropped", () => {
   const map = message("v1", "ConfigMap", Buffer.concat([field(1, field(1, "a")), field(15, "new")]));
   assert.deepEqual(decodeProtobuf(map), { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } });
 });
@@ -266,22 +266,22 @@ test("fields of newer clients are left out", () => {
 const someMap = Buffer.from(sent[0]!.base64, "base64");
 const broken: [string, Buffer, string][] = [
   [
-    "no protobuf",
+    "a body that is not protobuf",
     Buffer.from("{}"),
     "the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] ({})",
   ],
   [
-    "a message that begins with something else",
+    "a message with another prefix",
     Buffer.alloc(40),
     `the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (${"00".repeat(30)} ...)`,
   ],
   [
-    "a message that was cut",
+    "a truncated message",
     someMap.subarray(0, 30),
     "the object provided is unrecognized (must be of type ConfigMap): unexpected EOF (6b3873000a0f0a0276311209436f6e6669674d6170121b0a110a01611200)",
   ],
   [
-    "an object that was cut",
+    "a truncated object",
     message("v1", "ConfigMap", Buffer.from([0x0a, 9])),
     'ConfigMap in version "v1" cannot be handled as a ConfigMap: unexpected EOF',
   ],
@@ -291,42 +291,42 @@ const broken: [string, Buffer, string][] = [
     'Gadget in version "v1" cannot be handled as a ConfigMap: no kind "Gadget" is registered for version "v1"',
   ],
   [
-    "a number where text belongs",
+    "a number instead of a string",
     message("v1", "ConfigMap", field(1, 7)),
     'ConfigMap in version "v1" cannot be handled as a ConfigMap: proto: wrong wireType = 0 for field 1',
   ],
   [
-    "a number without an end",
+    "an unterminated varint",
     message("v1", "ConfigMap", Buffer.alloc(11, 0xff)),
     'ConfigMap in version "v1" cannot be handled as a ConfigMap: proto: integer overflow',
   ],
   [
-    "a group without a beginning",
+    "an end-group tag without a group",
     message("v1", "ConfigMap", Buffer.from([0x4c])),
     'ConfigMap in version "v1" cannot be handled as a ConfigMap: proto: wiretype end group for non-group',
   ],
   [
-    "a time that no calendar has",
+    "a time out of range",
     renewed(2n ** 62n),
     'Lease in version "v1" cannot be handled as a ConfigMap: a time must be in the years from 1 to 9999',
   ],
 ];
-for (const [what, bytes, complaint] of broken)
-  test(`${what} is refused`, () => {
+for (const [what, bytes, error] of broken)
+  test(`${what} is rejected`, () => {
     assert.throws(() => decodeProtobuf(bytes, config), {
       ...{ status: 400, reason: "BadRequest" },
-      message: complaint,
+      message: error,
     });
   });
 
-test("a million groups that never end are refused, too", () => {
+test("a million unterminated groups are rejected", () => {
   const raw = Buffer.alloc(1_000_000, 0x4b);
   const length = Buffer.from([0x12, ...varint(BigInt(raw.length))]);
   const bytes = Buffer.concat([Buffer.from("k8s\0"), length, raw]);
   assert.throws(() => decodeProtobuf(bytes, config), /unexpected EOF/);
 });
 
-test("no type holds itself, so that there is an end to what can be in a message", () => {
+test("no type contains itself, so decoding terminates", () => {
   const visit = (type: StructType, above: readonly StructType[]): void => {
     assert.ok(!above.includes(type), [...above, type].map(({ name }) => name).join(" > "));
     for (const field of type.fields.values())

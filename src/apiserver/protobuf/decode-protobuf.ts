@@ -1,5 +1,6 @@
 import { kindType } from "../../lib/schema/packages.ts";
 import { ApiProblem } from "../api-problem.ts";
+import type { GroupVersionKind } from "../definition.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { readStruct } from "./read-struct.ts";
 import { bytesOf } from "./scalars.ts";
@@ -7,27 +8,21 @@ import { WireError, wireFields } from "./wire-reader.ts";
 
 export const protobufType = "application/vnd.kubernetes.protobuf";
 
-/** What every message begins with. */
+/** The prefix of every message. */
 export const magic = Buffer.from("k8s\0");
 
-export interface KindOf {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
-
-/** An object that was sent as protobuf, as the JSON that it stands for. `wanted` counts where it does not say what it is. */
-export function decodeProtobuf(body: Buffer, wanted?: KindOf): JsonObject {
+/** Decodes an object to JSON. A message without a kind is of the `expected` kind. */
+export function decodeProtobuf(body: Buffer, expected?: GroupVersionKind): JsonObject {
   let sent = { apiVersion: "", kind: "" };
   try {
     if (!body.subarray(0, magic.length).equals(magic))
       throw new WireError(
         `provided data does not appear to be a protobuf message, expected prefix [${[...magic].join(" ")}]`,
       );
-    const { raw, ...said } = envelope(body.subarray(magic.length));
-    sent = said;
-    const apiVersion = said.apiVersion || (wanted ? apiVersionOf(wanted) : "");
-    const kind = said.kind || (wanted?.kind ?? "");
+    const { raw, ...declared } = envelope(body.subarray(magic.length));
+    sent = declared;
+    const apiVersion = declared.apiVersion || (expected ? apiVersionOf(expected) : "");
+    const kind = declared.kind || (expected?.kind ?? "");
     const { group, version } = groupVersion(apiVersion);
     const type = kindType(group, version, kind);
     if (!type)
@@ -38,12 +33,12 @@ export function decodeProtobuf(body: Buffer, wanted?: KindOf): JsonObject {
     readStruct(object, type, raw);
     return object;
   } catch (error) {
-    if (error instanceof WireError) throw refused(error.message, sent, wanted, body);
+    if (error instanceof WireError) throw refused(error.message, sent, expected, body);
     throw error;
   }
 }
 
-/** What it is, and its bytes. Nobody uses the encoding and the content type that an envelope may also tell. */
+/** The kind and the bytes of the object. The content encoding and content type of an envelope are not used. */
 function envelope(message: Buffer): { apiVersion: string; kind: string; raw: Buffer } {
   const found = { apiVersion: "", kind: "", raw: Buffer.alloc(0) as Buffer };
   for (const field of wireFields(message)) {
@@ -62,23 +57,23 @@ export function groupVersion(apiVersion: string): { group: string; version: stri
   return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) };
 }
 
-function apiVersionOf({ group, version }: KindOf): string {
+function apiVersionOf({ group, version }: GroupVersionKind): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
 function refused(
-  why: string,
+  reason: string,
   sent: { readonly apiVersion: string; readonly kind: string },
-  wanted: KindOf | undefined,
+  expected: GroupVersionKind | undefined,
   body: Buffer,
 ): ApiProblem {
-  if (!wanted) return badRequest(why);
+  if (!expected) return badRequest(reason);
   if (sent.kind === "")
     return badRequest(
-      `the object provided is unrecognized (must be of type ${wanted.kind}): ${why} (${summary(body)})`,
+      `the object provided is unrecognized (must be of type ${expected.kind}): ${reason} (${summary(body)})`,
     );
   const version = JSON.stringify(groupVersion(sent.apiVersion).version);
-  return badRequest(`${sent.kind} in version ${version} cannot be handled as a ${wanted.kind}: ${why}`);
+  return badRequest(`${sent.kind} in version ${version} cannot be handled as a ${expected.kind}: ${reason}`);
 }
 
 const shownBytes = 30;

@@ -6,7 +6,7 @@ import { ApiProblem } from "../api-problem.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { groupVersion, magic } from "./decode-protobuf.ts";
 
-/** An object or a list of them in the form that clients of protobuf read. */
+/** Encodes an object or a list. */
 export function encodeProtobuf(object: JsonObject): Buffer {
   const apiVersion = String(object.apiVersion ?? "");
   const kind = String(object.kind ?? "");
@@ -19,7 +19,7 @@ export function encodeProtobuf(object: JsonObject): Buffer {
   return Buffer.concat([magic, writer.finish()]);
 }
 
-/** One event of a watch: its length in four bytes, then the event, with the object as it is sent by itself. */
+/** A watch event: its length in four bytes, then the event with the encoded object. */
 export function watchFrame(type: string, object: JsonObject): Buffer {
   const writer = new BinaryWriter();
   writer.tag(1, WireType.LengthDelimited).string(type);
@@ -36,7 +36,7 @@ function writeKind(writer: BinaryWriter, apiVersion: string, kind: string, objec
   const find = (name: string) => kindType(group, version, name);
   const type = find(kind);
   if (type) return writeStruct(writer, type, object);
-  // All lists look alike, and the tables have none of them.
+  // All lists have the same fields, so the tables have none of them.
   const item = kind.endsWith("List") ? find(kind.slice(0, -"List".length)) : undefined;
   if (!item)
     throw new ApiProblem(

@@ -10,12 +10,12 @@ import { decodeProtobuf } from "./decode-protobuf.ts";
 import { encodeProtobuf, watchFrame } from "./encode-protobuf.ts";
 
 const seed = 1;
-/** Without lone surrogates, which are no text in any encoding. */
+/** Without lone surrogates, which cannot be encoded. */
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 });
 const key = fc.oneof(text, fc.constantFrom("", "__proto__", "constructor"));
 const micros = fc.bigInt({ min: -62_135_596_799_000_000n, max: 253_402_300_799_999_999n });
 
-/** Values that say something: empty ones are no part of messages. Each in the one spelling that it has after reading. */
+/** Non-empty values, in canonical form: empty ones are dropped when decoded. */
 const values: Readonly<Record<Scalar, fc.Arbitrary<Json>>> = {
   any: fc.dictionary(text, fc.constant({})).map((fields) => ({ ...fields, "f:x": {} })),
   bool: fc.constant(true),
@@ -36,7 +36,7 @@ function timeText(micros: bigint, fraction: boolean): string {
   return fraction ? `${seconds}.${String(rest).padStart(6, "0")}Z` : `${seconds}Z`;
 }
 
-/** Fields that may be absent also have empty values that mean something. */
+/** Optional fields keep empty values. */
 const emptyValues: Partial<Record<Scalar, Json>> = { bool: false, int32: 0, int64: 0, string: "" };
 
 function jsonOf(declared: FieldType, mayBeEmpty: boolean): fc.Arbitrary<Json> {
@@ -94,7 +94,7 @@ const anyObject = fc
   .chain(({ type, apiVersion, kind }) => objectOf(type).map((fields) => ({ apiVersion, kind, ...fields })));
 
 for (const { type, apiVersion, kind } of kinds)
-  test(`${apiVersion} ${kind} is read as it was written`, () => {
+  test(`${apiVersion} ${kind} survives a round trip`, () => {
     fc.assert(
       fc.property(objectOf(type), (fields) => {
         const object = { apiVersion, kind, ...fields };
@@ -104,7 +104,7 @@ for (const { type, apiVersion, kind } of kinds)
     );
   });
 
-/** A value for each field of each part, none the same as that of its neighbours. */
+/** An object with a value for each field, different from those of its neighbors. */
 function fullValue(declared: FieldType, place: number): Json {
   const type = underlying(declared);
   switch (type.kind) {
@@ -126,14 +126,14 @@ function fullValue(declared: FieldType, place: number): Json {
 }
 
 for (const { type, apiVersion, kind } of kinds)
-  test(`${apiVersion} ${kind} with all of its fields is read as it was written`, () => {
+  test(`${apiVersion} ${kind} with all fields survives a round trip`, () => {
     const full = fullValue(type, 0) as JsonObject;
     const object = { apiVersion, kind, ...full };
     assert.deepEqual(decodeProtobuf(encodeProtobuf(object)), object);
   });
 
-/** Whatever comes: an object, or a refusal that can be answered. */
-function readOrRefused(bytes: Buffer): void {
+/** Any input decodes to an object or is rejected with status 400. */
+function decodesOrRejects(bytes: Buffer): void {
   try {
     JSON.stringify(decodeProtobuf(bytes));
   } catch (error) {
@@ -142,36 +142,36 @@ function readOrRefused(bytes: Buffer): void {
   }
 }
 
-test("junk is refused", () => {
+test("random bytes are rejected", () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 200 }),
       fc.constantFrom(...kinds),
       (junk, { apiVersion, kind }) => {
-        readOrRefused(Buffer.from(junk));
-        readOrRefused(Buffer.concat([Buffer.from("k8s\0"), junk]));
+        decodesOrRejects(Buffer.from(junk));
+        decodesOrRejects(Buffer.concat([Buffer.from("k8s\0"), junk]));
         const head = encodeProtobuf({ apiVersion, kind });
-        // The head ends with an empty object: its length is put right.
-        readOrRefused(Buffer.concat([head.subarray(0, -1), Buffer.from([junk.length % 128]), junk]));
+        // The head ends with an empty object: its length is replaced.
+        decodesOrRejects(Buffer.concat([head.subarray(0, -1), Buffer.from([junk.length % 128]), junk]));
       },
     ),
     { seed, numRuns: 2000 },
   );
 });
 
-test("a message with changed or missing bytes is read or refused", () => {
+test("a message with changed or missing bytes is decoded or rejected", () => {
   fc.assert(
     fc.property(anyObject, fc.nat(), fc.nat({ max: 255 }), (object, place, byte) => {
       const bytes = encodeProtobuf(object as JsonObject);
-      readOrRefused(bytes.subarray(0, place % bytes.length));
+      decodesOrRejects(bytes.subarray(0, place % bytes.length));
       bytes[place % bytes.length] = byte;
-      readOrRefused(bytes);
+      decodesOrRejects(bytes);
     }),
     { seed, numRuns: 1000 },
   );
 });
 
-test("a frame of a watch has its length, the type and the whole object", () => {
+test("a watch frame has its length, the type and the object", () => {
   fc.assert(
     fc.property(anyObject, (value) => {
       const object = value as JsonObject;

@@ -1,2 +1,2 @@
-export { decodeProtobuf, type KindOf, protobufType } from "./decode-protobuf.ts";
+export { decodeProtobuf, protobufType } from "./decode-protobuf.ts";
 export { encodeProtobuf, watchFrame } from "./encode-protobuf.ts";

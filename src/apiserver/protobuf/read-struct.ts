@@ -1,16 +1,16 @@
 import { type Field, type FieldType, type StructType, underlying } from "../../lib/schema/field-type.ts";
 import { isObject, type Json, type JsonObject, ownValue, setValue } from "../patch/json-value.ts";
-import { bytesOf, scalarValue, wholeValue } from "./scalars.ts";
+import { bytesOf, integerValue, scalarValue } from "./scalars.ts";
 import { packedVarints, WireError, type WireField, wireFields } from "./wire-reader.ts";
 
 /**
- * Adds the contents of a message to an object: what is sent twice is merged, as readers of protobuf do. No type holds itself, so
- * this ends.
+ * Adds the contents of a message to an object: a field that is sent twice is merged, as in all protobuf decoders. No type contains
+ * itself, so the recursion terminates.
  */
 export function readStruct(out: JsonObject, type: StructType, message: Buffer): void {
   for (const field of wireFields(message)) {
     const member = type.members.get(field.number);
-    // Newer clients may know more: what is not known is left out, as unknown fields of JSON are.
+    // Unknown fields of newer clients are dropped, as in JSON.
     if (member?.kind === "embedded") readStruct(out, member.struct, bytesOf(field));
     else if (member) readField(out, member, field);
   }
@@ -34,10 +34,10 @@ function readField(out: JsonObject, declared: Field, field: WireField): void {
       return readStruct(objectAt(out, name), type, bytesOf(field));
     case "scalar": {
       const value = scalarValue(type.scalar, field);
-      // Fields that cannot be absent are always sent: empty ones mean nothing, unless JSON has them, too.
+      // Fields that cannot be absent are always sent: empty values are dropped, unless JSON has them, too.
       const empty = value === "" || value === 0 || value === false;
-      const says = !empty || declared.pointer || declared.kept || declared.required;
-      if (value !== undefined && says) setValue(out, name, value);
+      const isMeaningful = !empty || declared.pointer || declared.kept || declared.required;
+      if (value !== undefined && isMeaningful) setValue(out, name, value);
       else delete out[name];
       return;
     }
@@ -49,9 +49,9 @@ function readField(out: JsonObject, declared: Field, field: WireField): void {
 function objectAt(out: JsonObject, name: string): JsonObject {
   const before = ownValue(out, name);
   if (isObject(before)) return before;
-  const made: JsonObject = {};
-  setValue(out, name, made);
-  return made;
+  const created: JsonObject = {};
+  setValue(out, name, created);
+  return created;
 }
 
 function readItem(list: Json[], items: FieldType, field: WireField): void {
@@ -66,14 +66,14 @@ function readItem(list: Json[], items: FieldType, field: WireField): void {
     case "scalar": {
       const { scalar } = type;
       if (field.kind === "bytes" && (scalar === "int32" || scalar === "int64" || scalar === "bool")) {
-        for (const value of packedVarints(field.bytes)) list.push(wholeValue(scalar, value));
+        for (const value of packedVarints(field.bytes)) list.push(integerValue(scalar, value));
         return;
       }
       list.push(scalarValue(scalar, field) ?? null);
       return;
     }
     default:
-      throw new WireError("a list of what cannot be in one");
+      throw new WireError("unsupported list item");
   }
 }
 
@@ -85,7 +85,7 @@ function readEntry(map: JsonObject, values: FieldType, message: Buffer): void {
     if (field.number === 1) key = bytesOf(field).toString("utf8");
     if (field.number !== 2) continue;
     if (type.kind === "scalar") value = scalarValue(type.scalar, field) ?? emptyOf(type);
-    // A map holds no lists: each stands in a message that has nothing else.
+    // The values of a map cannot be lists: each list is wrapped in a message.
     else if (type.kind === "list" && Array.isArray(value)) {
       for (const item of wireFields(bytesOf(field))) if (item.number === 1) readItem(value, type.items, item);
     } else if (type.kind === "struct" && isObject(value)) readStruct(value, type, bytesOf(field));

@@ -2,13 +2,13 @@ import type { Scalar } from "../../lib/schema/field-type.ts";
 import type { Json } from "../patch/json-value.ts";
 import { WireError, type WireField, wireFields } from "./wire-reader.ts";
 
-/** A value as JSON has it; undefined if there is none, as for a time that was never set. */
+/** The JSON form of a value; undefined if it has none, such as the zero time. */
 export function scalarValue(scalar: Scalar, field: WireField): Json | undefined {
   switch (scalar) {
     case "bool":
     case "int32":
     case "int64":
-      return wholeValue(scalar, varintOf(field));
+      return integerValue(scalar, varintOf(field));
     case "float64":
       if (field.kind !== "fixed64") throw wrongType(field);
       return field.bytes.readDoubleLE();
@@ -30,8 +30,8 @@ export function scalarValue(scalar: Scalar, field: WireField): Json | undefined 
   }
 }
 
-/** What numbers stand for. Those of 64 bits lose what JSON would lose, too. */
-export function wholeValue(scalar: "bool" | "int32" | "int64", value: bigint): boolean | number {
+/** A 64-bit integer loses precision as in JSON. */
+export function integerValue(scalar: "bool" | "int32" | "int64", value: bigint): boolean | number {
   return scalar === "bool" ? value !== 0n : Number(BigInt.asIntN(scalar === "int32" ? 32 : 64, value));
 }
 
@@ -74,7 +74,7 @@ const million = 1_000_000n;
 const yearOne = -62_135_596_800n;
 const afterYear9999 = 253_402_300_800n;
 
-/** Nothing at all is the time that was never set, and so is its one other spelling, the first moment of the year 1. */
+/** An empty message is the zero time, and so is the first second of the year 1. */
 function time(message: Buffer, scalar: "time" | "microtime"): string | undefined {
   if (message.length === 0) return undefined;
   let micros = 0n;
@@ -83,7 +83,7 @@ function time(message: Buffer, scalar: "time" | "microtime"): string | undefined
     if (field.number === 1) seconds = BigInt.asIntN(64, varintOf(field));
     else if (field.number === 2) micros = BigInt.asIntN(32, varintOf(field)) / 1000n;
   }
-  // Clients of whole seconds never read the rest, wherever it is from.
+  // A Time has second precision.
   if (scalar === "time") micros = 0n;
   const rest = ((micros % million) + million) % million;
   const whole = seconds + (micros - rest) / million;
@@ -94,7 +94,7 @@ function time(message: Buffer, scalar: "time" | "microtime"): string | undefined
   return scalar === "time" ? `${text}Z` : `${text}.${String(rest).padStart(6, "0")}Z`;
 }
 
-/** JSON inside of protobuf: who owns which field. */
+/** JSON in protobuf: managed fields. */
 function anything(message: Buffer): Json | undefined {
   const text = firstText(message);
   if (!text) return undefined;

@@ -1,18 +1,18 @@
-/** One field of a message as it is on the wire. */
+/** A field of an encoded message. */
 export type WireField =
   | { readonly number: number; readonly kind: "varint"; readonly value: bigint }
   | { readonly number: number; readonly kind: "fixed64"; readonly bytes: Buffer }
   | { readonly number: number; readonly kind: "bytes"; readonly bytes: Buffer }
   | { readonly number: number; readonly kind: "fixed32"; readonly bytes: Buffer };
 
-/** Bytes that are no message. */
+/** Bytes that are not a valid message. */
 export class WireError extends Error {
   override readonly name = "WireError";
 }
 
-const highestNumber = 2 ** 31 - 1;
+const maxFieldNumber = 2 ** 31 - 1;
 
-/** The fields of a message in the order in which they were sent. Groups, which nobody sends any more, are passed over. */
+/** The fields of a message in order. Groups, which are deprecated, are skipped. */
 export function* wireFields(bytes: Buffer): Generator<WireField, void, undefined> {
   const reader = new WireReader(bytes);
   let openGroups = 0;
@@ -28,10 +28,10 @@ export function* wireFields(bytes: Buffer): Generator<WireField, void, undefined
       if (openGroups === 0) yield field;
     }
   }
-  if (openGroups > 0) throw cut();
+  if (openGroups > 0) throw unexpectedEof();
 }
 
-/** Numbers that follow one another without tags, as lists of them may be sent. */
+/** The values of a packed list. */
 export function packedVarints(bytes: Buffer): bigint[] {
   const reader = new WireReader(bytes);
   const values: bigint[] = [];
@@ -55,7 +55,7 @@ class WireReader {
     if (this.atEnd) return undefined;
     const tag = Number(this.varint());
     const number = Math.floor(tag / 8);
-    if (number === 0 || number > highestNumber) throw new WireError(`proto: illegal tag ${number}`);
+    if (number === 0 || number > maxFieldNumber) throw new WireError(`proto: illegal tag ${number}`);
     return { number, type: tag % 8 };
   }
 
@@ -64,11 +64,11 @@ class WireReader {
       case 0:
         return { number, kind: "varint", value: this.varint() };
       case 1:
-        return { number, kind: "fixed64", bytes: this.#take(8) };
+        return { number, kind: "fixed64", bytes: this.#slice(8) };
       case 2:
-        return { number, kind: "bytes", bytes: this.#take(Number(this.varint())) };
+        return { number, kind: "bytes", bytes: this.#slice(Number(this.varint())) };
       case 5:
-        return { number, kind: "fixed32", bytes: this.#take(4) };
+        return { number, kind: "fixed32", bytes: this.#slice(4) };
       default:
         throw new WireError(`proto: illegal wireType ${type}`);
     }
@@ -83,20 +83,20 @@ class WireReader {
     let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {
       const byte = this.#bytes[this.#at++];
-      if (byte === undefined) throw cut();
+      if (byte === undefined) throw unexpectedEof();
       value |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) return BigInt.asUintN(64, value);
     }
     throw new WireError("proto: integer overflow");
   }
 
-  #take(size: number): Buffer {
-    if (size > this.#bytes.length - this.#at) throw cut();
+  #slice(size: number): Buffer {
+    if (size > this.#bytes.length - this.#at) throw unexpectedEof();
     this.#at += size;
     return this.#bytes.subarray(this.#at - size, this.#at);
   }
 }
 
-function cut(): WireError {
+function unexpectedEof(): WireError {
   return new WireError("unexpected EOF");
 }

@@ -2,7 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { parseDocument } from "yaml";
 import type { Clock } from "../../lib/base/clock.ts";
 import { ApiProblem } from "../api-problem.ts";
-import { decodeProtobuf, type KindOf } from "../protobuf/protobuf.ts";
+import type { GroupVersionKind } from "../definition.ts";
+import { decodeProtobuf } from "../protobuf/protobuf.ts";
 import { badRequest, tooLarge } from "./refusals.ts";
 
 export interface BodyLimits {
@@ -72,7 +73,7 @@ export interface ParsedBody {
 }
 
 /** `wanted` is the assumed type of a protobuf message that does not name its type. */
-export function parseBody(body: Buffer, encoding: BodyEncoding, wanted?: KindOf): ParsedBody {
+export function parseBody(body: Buffer, encoding: BodyEncoding, wanted?: GroupVersionKind): ParsedBody {
   switch (encoding) {
     case "json":
       return { value: parseJson(body.toString("utf8")), duplicates: [] };

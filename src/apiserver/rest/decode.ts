@@ -1,8 +1,8 @@
-import type { Draft } from "../definition.ts";
+import type { Draft, GroupVersionKind } from "../definition.ts";
 import { isObject, type Json, type JsonObject, withoutNulls } from "../patch/json-value.ts";
 import { type BodyEncoding, parseBody } from "./body.ts";
 import { apiVersionOf } from "./catalog.ts";
-import { type FieldChecks, type KindOf, reportFields } from "./field-checks.ts";
+import { type FieldChecks, reportFields } from "./field-checks.ts";
 import type { FieldValidation } from "./query.ts";
 import { badRequest } from "./refusals.ts";
 
@@ -15,7 +15,7 @@ export interface DecodeOptions {
 }
 
 /** The object in the body of a create, an update or an action. */
-export function decodeObject(bytes: Buffer, wanted: KindOf, options: DecodeOptions): Draft {
+export function decodeObject(bytes: Buffer, wanted: GroupVersionKind, options: DecodeOptions): Draft {
   const { encoding, validation, fields, warn } = options;
   const { value, duplicates } = parseBody(bytes, encoding, wanted);
   if (!isObject(value as Json))
@@ -40,7 +40,7 @@ export function decodeObject(bytes: Buffer, wanted: KindOf, options: DecodeOptio
 }
 
 /** A body may leave out what it is, but may not be something else. */
-export function checkType(body: JsonObject, { group, version, kind }: KindOf): void {
+export function checkType(body: JsonObject, { group, version, kind }: GroupVersionKind): void {
   const expected = apiVersionOf(group, version);
   const { apiVersion = "", kind: given = "" } = body;
   if (typeof apiVersion !== "string" || typeof given !== "string")
@@ -58,7 +58,7 @@ export function checkType(body: JsonObject, { group, version, kind }: KindOf): v
 }
 
 /** With apiVersion and kind first: readers of the store rely on it. */
-export function asDraft(body: JsonObject, { group, version, kind }: KindOf): Draft {
+export function asDraft(body: JsonObject, { group, version, kind }: GroupVersionKind): Draft {
   const { apiVersion: _, kind: __, metadata = {}, ...rest } = withoutNulls(body);
   if (!isObject(metadata)) throw unreadable({ group, version, kind }, "metadata is not an object");
   for (const field of ["name", "namespace", "generateName", "uid", "resourceVersion"])
@@ -67,6 +67,6 @@ export function asDraft(body: JsonObject, { group, version, kind }: KindOf): Dra
   return { apiVersion: apiVersionOf(group, version), kind, metadata, ...rest } as unknown as Draft;
 }
 
-function unreadable({ version, kind }: KindOf, why: string) {
+function unreadable({ version, kind }: GroupVersionKind, why: string) {
   return badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`);
 }

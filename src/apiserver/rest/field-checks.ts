@@ -1,4 +1,5 @@
 import type { Problem } from "../../lib/model/validation/problem.ts";
+import type { GroupVersionKind } from "../definition.ts";
 
 /** What is known of the fields of kinds. Without it, everything that is JSON is taken. */
 export interface FieldChecks {
@@ -22,16 +23,10 @@ export interface FieldReport {
   readonly value: unknown;
 }
 
-export interface KindOf {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
-
 /** Looks at the fields of a body, and reads what can be read. */
 export function reportFields(
   checks: FieldChecks | undefined,
-  { group, version, kind }: KindOf,
+  { group, version, kind }: GroupVersionKind,
   value: unknown,
   text: string | undefined,
 ): FieldReport {

@@ -1,5 +1,5 @@
 import { ApiProblem } from "../api-problem.ts";
-import type { Draft, PartSubresource } from "../definition.ts";
+import type { Draft, GroupVersionKind, PartSubresource } from "../definition.ts";
 import { apply } from "../patch/apply.ts";
 import { jsonPatch } from "../patch/json-patch.ts";
 import { isObject, type Json, type JsonObject, shownValue } from "../patch/json-value.ts";
@@ -9,7 +9,7 @@ import { parseYaml } from "./body.ts";
 import type { Served } from "./catalog.ts";
 import { ignoredByMain } from "./create.ts";
 import { asDraft, checkType } from "./decode.ts";
-import { type FieldChecks, type KindOf, reportFields } from "./field-checks.ts";
+import { type FieldChecks, reportFields } from "./field-checks.ts";
 import { mediaType } from "./media-types.ts";
 import type { WriteQuery } from "./query.ts";
 import { badRequest, invalid, unsupportedMediaType } from "./refusals.ts";
@@ -152,7 +152,7 @@ function parsePatch(text: string): Json {
   }
 }
 
-function kindOf({ group, version, definition }: Served): KindOf {
+function kindOf({ group, version, definition }: Served): GroupVersionKind {
   return { group, version, kind: definition.kind };
 }
 

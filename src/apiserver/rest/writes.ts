@@ -1,5 +1,5 @@
 import { epochMs } from "../../lib/base/time.ts";
-import type { Draft, PartSubresource } from "../definition.ts";
+import type { Draft, GroupVersionKind, PartSubresource } from "../definition.ts";
 import { isStoreError } from "../storage/errors.ts";
 import type { StoredObject } from "../storage/object.ts";
 import { parseBody, readBody } from "./body.ts";
@@ -8,7 +8,6 @@ import { createObject } from "./create.ts";
 import { decodeObject } from "./decode.ts";
 import { type DeleteOptions, deleteOptions } from "./delete-options.ts";
 import type { Exchange } from "./exchange.ts";
-import type { KindOf } from "./field-checks.ts";
 import { bodyEncoding } from "./media-types.ts";
 import { patchUpdate } from "./patch-request.ts";
 import { mustBeAllowed } from "./permission.ts";
@@ -47,7 +46,11 @@ export function writeRequest(
   };
 }
 
-export async function decodedBody(exchange: Exchange, wanted: KindOf, query: WriteQuery): Promise<Draft> {
+export async function decodedBody(
+  exchange: Exchange,
+  wanted: GroupVersionKind,
+  query: WriteQuery,
+): Promise<Draft> {
   const { parts, answer } = exchange;
   const encoding = bodyEncoding(answer.request.headers["content-type"]);
   return decodeObject(await bodyOf(exchange), wanted, {
@@ -58,7 +61,7 @@ export async function decodedBody(exchange: Exchange, wanted: KindOf, query: Wri
   });
 }
 
-export function kindServed({ group, version, definition }: Served): KindOf {
+export function kindServed({ group, version, definition }: Served): GroupVersionKind {
   return { group, version, kind: definition.kind };
 }
 

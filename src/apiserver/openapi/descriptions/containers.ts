@@ -1,150 +1,150 @@
 /** In the notation of `../descriptions.ts`. */
 export const containerDescriptions = `
-core.Container: One program of a pod, run from an image.
-  args: Arguments; without them, those of the image.
-  command: What is run; without it, the entrypoint of the image.
-  env: Variables of the environment.
-  envFrom: Config maps and secrets whose keys all become variables.
+core.Container: A container of a pod, run from an image.
+  args: Arguments of the entrypoint; the image's CMD if left out.
+  command: Entrypoint; the image's ENTRYPOINT if left out.
+  env: Environment variables.
+  envFrom: ConfigMaps and Secrets whose keys all become environment variables.
   image: Name of the image, with its registry, tag or digest.
-  imagePullPolicy: When the image is fetched.
-  lifecycle: What to do after the start and before the end.
+  imagePullPolicy: When the image is pulled.
+  lifecycle: Hooks that run after the start and before the stop.
   livenessProbe: The container is restarted when this fails.
   name: Unique in the pod; a DNS label.
-  ports: Ports it listens on. Leaving one out does not close it.
-  readinessProbe: Requests are sent to the pod only while this succeeds.
-  resizePolicy: Whether new resources need a restart, for each resource.
-  resources: CPU, memory and other resources it asks for and may use.
+  ports: Ports to expose. A port that is left out can still be reached.
+  readinessProbe: The pod receives traffic from services only while this succeeds.
+  resizePolicy: Whether a resize restarts the container, for each resource.
+  resources: Requests and limits of CPU, memory and other resources.
   restartPolicy: Overrides the policy of the pod. "Always" on an init container makes it a sidecar.
-  restartPolicyRules: Exceptions from the restart policy, by exit code.
-  securityContext: User, capabilities and other rights; comes before that of the pod.
-  startupProbe: Other probes wait until this has succeeded once.
+  restartPolicyRules: Rules that override the restart policy by exit code.
+  securityContext: User, capabilities and other security settings; overrides that of the pod.
+  startupProbe: Other probes start after this has succeeded.
   stdin: Keeps standard input open.
-  stdinOnce: Closes standard input after the first client has gone.
-  terminationMessagePath: File from which the last words are read. /dev/termination-log if left out.
-  terminationMessagePolicy: Where the last words come from.
-  tty: Gives it a terminal; needs stdin.
-  volumeDevices: Block devices that it sees.
-  volumeMounts: Volumes of the pod, and where they appear.
-  workingDir: Where the program starts; without it, as the image says.
-core.EphemeralContainer = core.Container: A container that is added to a running pod to look into it.
-  targetContainerName: The container whose processes it sees.
-core.ContainerPort: A port that a container listens on.
-  containerPort: The number, from 1 to 65535.
-  hostIP: Address of the node to bind the port to.
-  hostPort: Port of the node that leads here.
-  name: Name by which services and probes may call it.
+  stdinOnce: Closes standard input after the first client detaches.
+  terminationMessagePath: File that the termination message is read from. /dev/termination-log if left out.
+  terminationMessagePolicy: Whether the message can also be taken from the log.
+  tty: Allocates a terminal; requires stdin.
+  volumeDevices: Block devices to be used by the container.
+  volumeMounts: Volumes of the pod and their mount paths.
+  workingDir: Working directory; that of the image if left out.
+core.EphemeralContainer = core.Container: A container that is added to a running pod for debugging.
+  targetContainerName: The container whose process namespace it shares.
+core.ContainerPort: A port that a container exposes.
+  containerPort: Port number, from 1 to 65535.
+  hostIP: Node address to bind the host port to.
+  hostPort: Port to expose on the node.
+  name: Name that services and probes can refer to.
   protocol: Protocol; TCP if left out.
-core.EnvVar: A variable of the environment.
+core.EnvVar: An environment variable.
   name: Its name.
-  value: Its value; $(OTHER) stands for the value of another variable.
-  valueFrom: Takes the value from elsewhere.
-core.EnvVarSource: Where the value of a variable comes from: one of these.
-  configMapKeyRef: A key of a config map.
+  value: Its value; $(OTHER) is replaced by the value of another variable.
+  valueFrom: Source of the value.
+core.EnvVarSource: Source of the value of an environment variable: one of these.
+  configMapKeyRef: A key of a ConfigMap.
   fieldRef: A field of the pod.
-  fileKeyRef: A key of a file that an init container wrote.
+  fileKeyRef: A key of a file in an emptyDir volume.
   resourceFieldRef: A request or limit of a container.
-  secretKeyRef: A key of a secret.
-core.EnvFromSource: All keys of an object, as variables.
-  configMapRef: The config map.
-  prefix: Put before each name.
-  secretRef: The secret.
-core.ConfigMapKeySelector: A key of a config map.
+  secretKeyRef: A key of a Secret.
+core.EnvFromSource: All keys of an object as environment variables.
+  configMapRef: The ConfigMap.
+  prefix: Prepended to each name.
+  secretRef: The Secret.
+core.ConfigMapKeySelector: A key of a ConfigMap.
   key: The key.
-  name: Name of the config map.
+  name: Name of the ConfigMap.
   optional: Whether it may be missing.
-core.SecretKeySelector: A key of a secret.
+core.SecretKeySelector: A key of a Secret.
   key: The key.
-  name: Name of the secret.
+  name: Name of the Secret.
   optional: Whether it may be missing.
 core.ObjectFieldSelector: A field of the pod.
-  apiVersion: Version in which the path is written; v1 if left out.
+  apiVersion: API version of the path; v1 if left out.
   fieldPath: Path of the field, such as metadata.name.
 core.ResourceFieldSelector: A request or limit.
-  containerName: The container; needed in volumes only.
-  divisor: Unit of the value.
-  resource: Which one, such as limits.cpu.
-core.Probe: A check that is repeated.
+  containerName: The container; required in volumes.
+  divisor: Unit of the value; 1 if left out.
+  resource: The resource, such as limits.cpu.
+core.Probe: A periodic check of a container.
   exec: Runs a command; exit code 0 is success.
-  failureThreshold: Failures in a row until it counts as failed. 3 if left out.
+  failureThreshold: Consecutive failures after which the probe fails. 3 if left out.
   grpc: Calls the gRPC health service.
-  httpGet: Sends an HTTP GET; any answer from 200 to 399 is success.
-  initialDelaySeconds: Seconds from the start of the container to the first check.
+  httpGet: Sends an HTTP GET; a status from 200 to 399 is success.
+  initialDelaySeconds: Seconds between the start of the container and the first check.
   periodSeconds: Seconds between checks. 10 if left out.
-  successThreshold: Successes in a row until it counts as succeeded. 1 if left out.
-  tcpSocket: Opens a connection.
-  terminationGracePeriodSeconds: Seconds to end in after a failure, instead of those of the pod.
-  timeoutSeconds: Seconds after which a check fails. 1 if left out.
-core.ExecAction: A command that is run in the container.
-  command: Program and arguments; there is no shell unless it is called.
+  successThreshold: Consecutive successes after which the probe succeeds. 1 if left out.
+  tcpSocket: Opens a TCP connection.
+  terminationGracePeriodSeconds: Grace period in seconds after a failure; overrides that of the pod.
+  timeoutSeconds: Timeout of a check in seconds. 1 if left out.
+core.ExecAction: A command to run in the container.
+  command: Program and arguments; not run in a shell.
 core.HTTPGetAction: An HTTP request.
-  host: Where to; the address of the pod if left out.
+  host: Host to connect to; the pod IP if left out.
   httpHeaders: Headers to send.
-  path: Path to ask for.
+  path: Path to request.
   port: Number or name of the port.
   scheme: HTTP if left out.
 core.HTTPHeader: A header of a request.
   name: Its name.
   value: Its value.
-core.TCPSocketAction: A connection to a port.
-  host: Where to; the address of the pod if left out.
+core.TCPSocketAction: A TCP connection to a port.
+  host: Host to connect to; the pod IP if left out.
   port: Number or name of the port.
-core.GRPCAction: A call of the gRPC health service.
+core.GRPCAction: A call to the gRPC health service.
   port: Number of the port.
-  service: Service to ask for.
+  service: Service name in the request.
 core.SleepAction: A pause.
-  seconds: How long.
-core.Lifecycle: What happens at the start and the end of a container.
-  postStart: Done right after the start; a failure ends the container.
-  preStop: Done before the container is told to stop.
-  stopSignal: Signal that asks the container to stop, instead of that of the image.
-core.LifecycleHandler: One thing to do.
+  seconds: Duration in seconds.
+core.Lifecycle: Hooks at the start and the stop of a container.
+  postStart: Runs right after the start; the container is killed if it fails.
+  preStop: Runs before the container is stopped.
+  stopSignal: Signal that stops the container; that of the image if left out.
+core.LifecycleHandler: The action of a hook: one of these.
   exec: Runs a command.
   httpGet: Sends an HTTP GET.
   sleep: Waits.
-  tcpSocket: No longer does anything.
-core.ResourceRequirements: What is asked for and what is allowed.
-  claims: Resource claims of the pod that are used.
-  limits: The most that may be used.
-  requests: What is set aside; the limits if left out.
-core.SecurityContext: Rights of a container.
-  allowPrivilegeEscalation: Whether a process may gain more rights than its parent.
+  tcpSocket: Deprecated; has no effect.
+core.ResourceRequirements: Requests and limits of resources.
+  claims: Resource claims of the pod that the container uses.
+  limits: Maximum amounts.
+  requests: Reserved amounts; the limits if left out.
+core.SecurityContext: Security settings of a container.
+  allowPrivilegeEscalation: Whether a process can gain more privileges than its parent.
   appArmorProfile: AppArmor profile.
   capabilities: Capabilities to add and drop.
-  privileged: All rights of root on the node.
+  privileged: Runs with all privileges of root on the node.
   procMount: How /proc is mounted.
   readOnlyRootFilesystem: Whether the root file system is read-only.
-  runAsGroup: Primary group.
-  runAsNonRoot: Refuses to start as root.
-  runAsUser: User.
+  runAsGroup: GID of the process.
+  runAsNonRoot: The container does not start if its user is root.
+  runAsUser: UID of the process.
   seLinuxOptions: SELinux label.
-  seccompProfile: Which system calls are allowed.
+  seccompProfile: Seccomp profile.
   windowsOptions: For Windows only.
-core.Capabilities: Capabilities of Linux.
-  add: Those added.
-  drop: Those dropped; ALL stands for all.
-core.SeccompProfile: Which system calls are allowed.
-  localhostProfile: File on the node, below the seccomp folder of the kubelet.
-  type: Which kind of profile.
-core.AppArmorProfile: Which AppArmor profile applies.
-  localhostProfile: Name of a profile that the node has loaded.
-  type: Which kind of profile.
+core.Capabilities: Linux capabilities.
+  add: Capabilities to add.
+  drop: Capabilities to drop; ALL drops all of them.
+core.SeccompProfile: A seccomp profile.
+  localhostProfile: Path of the profile on the node, relative to the kubelet's seccomp directory.
+  type: Type of the profile.
+core.AppArmorProfile: An AppArmor profile.
+  localhostProfile: Name of a profile that is loaded on the node.
+  type: Type of the profile.
 core.SELinuxOptions: An SELinux label.
   level: Its level.
   role: Its role.
   type: Its type.
   user: Its user.
-core.VolumeMount: Where a volume appears in a container.
+core.VolumeMount: A volume mounted in a container.
   mountPath: Path in the container.
-  mountPropagation: Whether mounts made later are seen on the other side.
+  mountPropagation: Whether later mounts propagate between the container and the node.
   name: Name of the volume.
   readOnly: Whether it is read-only.
   recursiveReadOnly: Whether mounts below it are read-only, too.
-  subPath: Part of the volume that appears.
-  subPathExpr: The same, with $(VARIABLES).
+  subPath: Path in the volume to mount; its root if left out.
+  subPathExpr: The same, with $(VAR) expanded.
 core.VolumeDevice: A block device in a container.
   devicePath: Path in the container.
-  name: Name of the claim in the pod.
-core.ContainerResizePolicy: What a change of a resource does.
+  name: Name of a persistentVolumeClaim volume of the pod.
+core.ContainerResizePolicy: What a resize does to the container.
   resourceName: cpu or memory.
   restartPolicy: NotRequired or RestartContainer.
 `;

@@ -1,135 +1,135 @@
 /** In the notation of `../descriptions.ts`. */
 export const volumeDescriptions = `
-core.Volume: Storage of a pod: a name, and one of the sources.
-  configMap: Keys of a config map as files.
-  csi: A volume of a CSI driver that lives as long as the pod.
+core.Volume: A volume of a pod: a name and one of the sources.
+  configMap: Keys of a ConfigMap as files.
+  csi: An ephemeral volume of a CSI driver.
   downwardAPI: Fields of the pod as files.
-  emptyDir: An empty folder that lives as long as the pod.
-  ephemeral: A claim that is made for the pod and goes with it.
-  hostPath: A file or folder of the node.
-  image: Files of an image.
+  emptyDir: An empty directory with the lifetime of the pod.
+  ephemeral: A PVC that is created for the pod and deleted with it.
+  hostPath: A file or directory of the node.
+  image: Contents of an OCI image.
   iscsi: An iSCSI disk.
-  name: Name by which containers mount it.
-  nfs: A folder of an NFS server.
-  persistentVolumeClaim: A claim in the same namespace.
-  projected: Several sources in one folder.
-  secret: Keys of a secret as files.
-core.ConfigMapVolumeSource: Keys of a config map as files.
+  name: Name that containers mount it by.
+  nfs: A directory of an NFS server.
+  persistentVolumeClaim: A PVC in the same namespace.
+  projected: Several sources in one directory.
+  secret: Keys of a Secret as files.
+core.ConfigMapVolumeSource: Keys of a ConfigMap as files.
   defaultMode: Permissions of the files. 0644 if left out.
-  items: Which keys, and where to; all if left out.
-  name: Name of the config map.
+  items: Keys and their paths; all keys if left out.
+  name: Name of the ConfigMap.
   optional: Whether it may be missing.
-core.SecretVolumeSource: Keys of a secret as files.
+core.SecretVolumeSource: Keys of a Secret as files.
   defaultMode: Permissions of the files. 0644 if left out.
-  items: Which keys, and where to; all if left out.
+  items: Keys and their paths; all keys if left out.
   optional: Whether it may be missing.
-  secretName: Name of the secret.
-core.KeyToPath: A key, and the file it becomes.
+  secretName: Name of the Secret.
+core.KeyToPath: A key and the path of its file.
   key: The key.
   mode: Permissions of the file.
   path: Path of the file in the volume.
-core.EmptyDirVolumeSource: An empty folder.
-  medium: "Memory" keeps it in memory; the disk of the node if empty.
-  sizeLimit: The most it may hold.
-core.HostPathVolumeSource: A path of the node.
+core.EmptyDirVolumeSource: An empty directory.
+  medium: "Memory" for a tmpfs; the disk of the node if empty.
+  sizeLimit: Maximum size.
+core.HostPathVolumeSource: A path on the node.
   path: The path.
-  type: What must be there, or is made if it is not.
-core.PersistentVolumeClaimVolumeSource: A claim.
-  claimName: Name of the claim.
+  type: Type that the path must have, or is created with.
+core.PersistentVolumeClaimVolumeSource: A PVC.
+  claimName: Name of the PVC.
   readOnly: Whether mounts are read-only.
-core.ProjectedVolumeSource: Several sources in one folder.
+core.ProjectedVolumeSource: Several sources in one directory.
   defaultMode: Permissions of the files. 0644 if left out.
   sources: The sources.
-core.VolumeProjection: One of the sources.
-  clusterTrustBundle: Certificates of authorities.
-  configMap: Keys of a config map.
+core.VolumeProjection: A source of a projected volume: one of these.
+  clusterTrustBundle: CA certificates of a ClusterTrustBundle.
+  configMap: Keys of a ConfigMap.
   downwardAPI: Fields of the pod.
-  podCertificate: A certificate and key of the pod.
-  secret: Keys of a secret.
-  serviceAccountToken: A token of the service account.
-core.ServiceAccountTokenProjection: A token.
-  audience: Whom it is for; the API if left out.
-  expirationSeconds: How long it is good. It is renewed before.
+  podCertificate: A private key and certificate of the pod.
+  secret: Keys of a Secret.
+  serviceAccountToken: A service account token.
+core.ServiceAccountTokenProjection: A service account token.
+  audience: Intended audience; the API server if left out.
+  expirationSeconds: Requested lifetime in seconds. It is rotated before it expires.
   path: Path of the file in the volume.
 core.DownwardAPIVolumeSource: Fields of the pod as files.
   defaultMode: Permissions of the files. 0644 if left out.
-  items: Which fields, and where to.
-core.DownwardAPIVolumeFile: A field and the file it becomes.
+  items: Fields and their paths.
+core.DownwardAPIVolumeFile: A field and the path of its file.
   fieldRef: A field of the pod.
   mode: Permissions of the file.
   path: Path of the file in the volume.
   resourceFieldRef: A request or limit of a container.
 core.CSIVolumeSource: A volume of a CSI driver.
   driver: Name of the driver.
-  fsType: File system.
-  nodePublishSecretRef: Secret that is given to the driver.
+  fsType: Filesystem type.
+  nodePublishSecretRef: Secret that is passed to the driver.
   readOnly: Whether it is read-only.
-  volumeAttributes: What else the driver is told.
-core.ImageVolumeSource: Files of an image.
-  pullPolicy: When the image is fetched.
+  volumeAttributes: Attributes that are passed to the driver.
+core.ImageVolumeSource: Contents of an OCI image.
+  pullPolicy: When the image is pulled.
   reference: Name of the image.
-core.NFSVolumeSource: A folder of an NFS server.
-  path: The folder.
+core.NFSVolumeSource: A directory of an NFS server.
+  path: Exported path.
   readOnly: Whether it is read-only.
   server: Name or address of the server.
-core.EphemeralVolumeSource: A claim that is made for the pod.
-  volumeClaimTemplate: What the claim is to be.
+core.EphemeralVolumeSource: A PVC that is created for the pod.
+  volumeClaimTemplate: Template of the PVC.
 core.PersistentVolume: A piece of storage in the cluster.
-  spec: What it is.
-  status: Whether it is in use.
-core.PersistentVolumeSpec: What a volume is: a source, and its properties.
-  accessModes: How it can be mounted.
-  capacity: How large it is.
-  claimRef: The claim it is bound to.
+  spec: Desired state.
+  status: Observed state.
+core.PersistentVolumeSpec: Desired state of a volume: a source and its properties.
+  accessModes: Supported access modes.
+  capacity: Size of the volume.
+  claimRef: PVC that the volume is bound to.
   csi: A volume of a CSI driver.
-  hostPath: A path of the node, for tests.
-  local: A disk or folder of one node.
-  mountOptions: Options of the mount.
-  nfs: A folder of an NFS server.
-  nodeAffinity: Nodes that can reach it.
-  persistentVolumeReclaimPolicy: What becomes of it after its claim.
-  storageClassName: Its storage class.
-  volumeMode: File system or block device.
-core.PersistentVolumeStatus: Whether a volume is in use.
+  hostPath: A path on the node, for tests.
+  local: A disk or directory of one node.
+  mountOptions: Mount options.
+  nfs: A directory of an NFS server.
+  nodeAffinity: Nodes that can access the volume.
+  persistentVolumeReclaimPolicy: What happens to the volume when its PVC is deleted.
+  storageClassName: Name of the StorageClass.
+  volumeMode: Filesystem or Block.
+core.PersistentVolumeStatus: Observed state of a volume.
   lastPhaseTransitionTime: When the phase last changed.
-  message: Why, in words.
-  phase: Where it is in its life.
-  reason: Why, in one word.
+  message: Human-readable details.
+  phase: Phase of the volume, such as Bound.
+  reason: Short reason, in CamelCase.
 core.PersistentVolumeClaim: A request for storage.
-  spec: What is wanted.
-  status: What it got.
-core.PersistentVolumeClaimSpec: What storage is wanted.
-  accessModes: How it is to be mounted.
-  dataSource: What it is filled from.
-  dataSourceRef: The same, with more kinds of sources.
-  resources: How large it is to be.
-  selector: Labels of volumes that may be bound.
-  storageClassName: Storage class; the default one if left out.
-  volumeMode: File system or block device.
-  volumeName: The volume it is bound to.
-core.PersistentVolumeClaimStatus: What a claim got.
-  accessModes: How the volume can be mounted.
-  capacity: How large the volume is.
-  conditions: What is true of it, and since when.
-  phase: Where it is in its life.
-core.PersistentVolumeClaimTemplate: A claim to be made.
-  spec: What storage is wanted.
-core.VolumeResourceRequirements: How large a volume is to be.
-  limits: The most.
-  requests: The least.
-storage.StorageClass: A kind of storage, and how to make it.
-  allowVolumeExpansion: Whether volumes can grow.
-  allowedTopologies: Where volumes may be made.
-  mountOptions: Options of the mounts.
-  parameters: What the provisioner is told.
-  provisioner: Who makes the volumes.
-  reclaimPolicy: What becomes of volumes after their claims.
-  volumeBindingMode: When volumes are made and bound.
-storage.CSIDriver: A CSI driver of the cluster.
-  spec: What it can do.
-storage.CSINode: The CSI drivers of one node.
+  spec: Desired state.
+  status: Observed state.
+core.PersistentVolumeClaimSpec: Desired state of a PVC.
+  accessModes: Required access modes.
+  dataSource: Source that the volume is populated from.
+  dataSourceRef: The same, for more kinds of sources.
+  resources: Required size.
+  selector: Labels of volumes that can be bound.
+  storageClassName: Name of the StorageClass; the default class if left out.
+  volumeMode: Filesystem or Block.
+  volumeName: Volume that the PVC is bound to.
+core.PersistentVolumeClaimStatus: Observed state of a PVC.
+  accessModes: Access modes of the volume.
+  capacity: Size of the volume.
+  conditions: Current conditions.
+  phase: Phase of the PVC, such as Bound.
+core.PersistentVolumeClaimTemplate: Template of a PVC.
+  spec: Desired state of the PVC.
+core.VolumeResourceRequirements: Size of a volume.
+  limits: Maximum size.
+  requests: Minimum size.
+storage.StorageClass: A class of storage and how volumes are provisioned.
+  allowVolumeExpansion: Whether volumes can be expanded.
+  allowedTopologies: Where volumes can be provisioned.
+  mountOptions: Mount options of the volumes.
+  parameters: Parameters that are passed to the provisioner.
+  provisioner: Provisioner of the volumes.
+  reclaimPolicy: Reclaim policy of the volumes.
+  volumeBindingMode: When volumes are provisioned and bound.
+storage.CSIDriver: A CSI driver installed in the cluster.
+  spec: Capabilities of the driver.
+storage.CSINode: The CSI drivers of a node.
   spec: The drivers.
-storage.VolumeAttachment: The wish to attach a volume to a node.
-  spec: Which volume, and where to.
+storage.VolumeAttachment: The intent to attach a volume to a node.
+  spec: Volume and node.
   status: Whether it is attached.
 `;
