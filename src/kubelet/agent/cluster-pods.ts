@@ -50,7 +50,7 @@ export function clusterPods(
       return uid && !deletionTimestamp ? { name: node.name, uid } : undefined;
     },
     areSourcesReady: parts.areSourcesReady,
-    isEnding: (name) =>
+    isTerminating: (name) =>
       [...workers.all()].some(({ id, pod }) => fullNameOf({ metadata: id }) === name && pod && isStatic(pod)),
   });
   const watch = new MirrorWatch({
@@ -90,7 +90,7 @@ export function clusterPods(
         "worker-gone": ({ uid }) => watch.gone(uid),
         "api-pod": ({ pod }) => watch.apiPodChanged(pod),
         "node-changed": () => mirrors.poke(),
-        "api-back": () => mirrors.tryAgain(),
+        "api-back": () => mirrors.resetBackoff(),
       },
     },
   };

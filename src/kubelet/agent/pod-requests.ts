@@ -5,13 +5,13 @@ import {
   criRequests,
 } from "../pipeline/pod-runtime/cri-requests.ts";
 import { writeEtcHosts } from "../pods/network/etc-hosts.ts";
-import { PodNames, type PodNamesOptions } from "../pods/network/pod-names.ts";
+import { PodNameResolution, type PodNameResolutionOptions } from "../pods/network/pod-name-resolution.ts";
 import { type HandlerFeatures, requireUserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { emptyDirPath, readFileKeys } from "./env-files.ts";
 
 export interface PodRequestsOptions
   extends Omit<CriRequestsOptions, "names" | "userNamespace" | "fileKeys">,
-    PodNamesOptions {
+    PodNameResolutionOptions {
   /** Without it no pod can have a user namespace. */
   userNamespaces?: { mappingsFor(uid: PodUid): Promise<{ first: number; length: number }> };
   runtimeHandlers?: () => readonly HandlerFeatures[];
@@ -21,7 +21,7 @@ export interface PodRequestsOptions
 
 /** The CRI requests, with names, users and files of this node's pods. */
 export function podRequests(o: PodRequestsOptions): CriRequests {
-  const names = new PodNames(o);
+  const names = new PodNameResolution(o);
   const volumeDir = o.volumeDir ?? emptyDirPath(o.settings.rootDir);
   return criRequests({
     ...o,

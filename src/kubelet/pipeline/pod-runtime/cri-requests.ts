@@ -31,7 +31,7 @@ export interface CriRequestsOptions {
   node: NodeFacts;
   settings: RuntimeSettings;
   /** What pods are called, and how they resolve names. */
-  names: PodNames;
+  names: PodNameResolution;
   /** False for a pod that is not to be told of that there is no cluster DNS; all are unless told. */
   reportsMissingDns?: (pod: Pod) => boolean;
   cgroupParentOf: (pod: Pod) => string;
@@ -59,7 +59,7 @@ export interface CriRequestsOptions {
   extraGroups?: (pod: Pod) => readonly number[];
 }
 
-export interface PodNames {
+export interface PodNameResolution {
   /** Reads the node's own resolver configuration. */
   dns(
     pod: Pod,

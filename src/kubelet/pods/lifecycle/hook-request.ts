@@ -1,12 +1,11 @@
 import type { HTTPGetAction } from "../../../lib/gen/kubernetes/core.d.ts";
 import { requestTarget } from "../../../lib/model/http-target.ts";
 
-/** What hooks call themselves to servers. */
 const userAgent = "kube-lifecycle/1.36";
 
 export interface HookRequest {
   scheme: "http" | "https";
-  /** A name or an address, an IPv6 one without brackets. */
+  /** A name or an address; IPv6 without brackets. */
   host: string;
   port: number;
   /** Path and query. */
@@ -19,7 +18,7 @@ interface NamedPort {
   containerPort: number;
 }
 
-/** The request that an httpGet hook asks for. Without a host of its own it goes to the pod. */
+/** The request of an httpGet hook. Without a host it is sent to the pod. */
 export function hookRequest(
   action: HTTPGetAction,
   ports: readonly NamedPort[],
@@ -57,22 +56,22 @@ function numberIn(text: string): number {
   throw new Error(`strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
 }
 
-/** These describe a body, which such a request does not have. */
+/** Set separately, or describe a body, which such a request does not have. */
 const notSent = new Set(["host", "content-length", "transfer-encoding", "trailer"]);
 
 function requestHeaders(
-  wanted: readonly { name: string; value: string }[],
+  specified: readonly { name: string; value: string }[],
   hostAndPort: string,
 ): [string, string][] {
-  const given = (name: string) => wanted.find((h) => h.name.toLowerCase() === name)?.value;
-  const headers: [string, string][] = [["Host", given("host") || hostAndPort]];
-  if (given("user-agent") === undefined) headers.push(["User-Agent", userAgent]);
-  if (given("accept") === undefined) headers.push(["Accept", "*/*"]);
-  for (const { name, value } of wanted) {
+  const headerValue = (name: string) => specified.find((h) => h.name.toLowerCase() === name)?.value;
+  const headers: [string, string][] = [["Host", headerValue("host") || hostAndPort]];
+  if (headerValue("user-agent") === undefined) headers.push(["User-Agent", userAgent]);
+  if (headerValue("accept") === undefined) headers.push(["Accept", "*/*"]);
+  for (const { name, value } of specified) {
     const key = name.toLowerCase();
-    // These two are left out by giving them no value.
-    const refused = value === "" && (key === "user-agent" || key === "accept");
-    if (!refused && !notSent.has(key)) headers.push([name, value]);
+    // An empty value removes these two.
+    const omitted = value === "" && (key === "user-agent" || key === "accept");
+    if (!omitted && !notSent.has(key)) headers.push([name, value]);
   }
   return headers;
 }

@@ -4,69 +4,72 @@ import { isIP } from "node:net";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import { type HookRequest, hostPort, urlOf } from "./hook-request.ts";
 
-const mostBodyBytes = 10 * 1024;
-const mostRedirects = 10;
+const maxBodyBytes = 10 * 1024;
+const maxRedirects = 10;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/** The server was asked with TLS and does not speak it. It may well speak HTTP. */
+/** The server does not speak TLS. It may speak HTTP. */
 export class NotTlsError extends Error {}
 
 /**
- * Sends the request of a hook. Any answer is a success, whatever its status: the hook was delivered. Redirects are
+ * Sends the request of a hook. Any response is a success, whatever its status: the hook was delivered. Redirects are
  * followed within the host, certificates are not checked.
  */
 export async function httpGet(first: HookRequest, signal: AbortSignal): Promise<void> {
   let request = first;
   for (let sent = 1; ; sent++) {
     const fail = (why: string) => new Error(`Get ${JSON.stringify(urlOf(request))}: ${why}`);
-    let answer: Answer;
+    let received: HookResponse;
     try {
-      answer = await send(request, signal);
+      received = await send(request, signal);
     } catch (error) {
       if (!isNotTls(error)) throw fail(reasonOf(error, request));
       throw new NotTlsError(fail("tls: first record does not look like a TLS handshake").message);
     }
-    const next = redirected(request, answer);
+    const next = redirected(request, received);
     if (!next || next.host !== first.host) return;
-    if (sent >= mostRedirects) throw fail(`stopped after ${mostRedirects} redirects`);
+    if (sent >= maxRedirects) throw fail(`stopped after ${maxRedirects} redirects`);
     request = next;
   }
 }
 
-interface Answer {
+interface HookResponse {
   status: number;
   location: string | undefined;
 }
 
-function send(request: HookRequest, signal: AbortSignal): Promise<Answer> {
+function send(request: HookRequest, signal: AbortSignal): Promise<HookResponse> {
   const { scheme, host, port, path } = request;
   return new Promise((resolve, reject) => {
     const options = {
       host,
       port,
       path,
-      // As a flat list, so that a name may stand there twice.
+      // As a flat list, so that names may repeat.
       headers: request.headers.flat(),
       agent: false as const,
       maxHeaderSize: 1024 * 1024,
       signal,
     };
-    const onAnswer = (response: IncomingMessage) => {
-      const answer = { status: response.statusCode ?? 0, location: response.headers.location };
-      discard(response, () => resolve(answer));
+    const onResponse = (response: IncomingMessage) => {
+      const received = { status: response.statusCode ?? 0, location: response.headers.location };
+      discard(response, () => resolve(received));
     };
     const outgoing =
       scheme === "https"
-        ? tlsRequest({ ...options, rejectUnauthorized: false, servername: isIP(host) ? "" : host }, onAnswer)
-        : plainRequest(options, onAnswer);
+        ? tlsRequest(
+            { ...options, rejectUnauthorized: false, servername: isIP(host) ? "" : host },
+            onResponse,
+          )
+        : plainRequest(options, onResponse);
     outgoing.on("error", reject);
     outgoing.end();
   });
 }
 
-/** Reads a short body to its end, so that the server does not see its connection break; a long one it does. */
+/** Reads a short body to its end, so that the server sees no broken connection; closes it on a long one. */
 function discard(response: IncomingMessage, done: () => void): void {
-  let left = mostBodyBytes;
+  let left = maxBodyBytes;
   response.on("error", () => {});
   response.once("close", done);
   if (Number(response.headers["content-length"] ?? 0) > left) return void response.destroy();
@@ -76,7 +79,7 @@ function discard(response: IncomingMessage, done: () => void): void {
   });
 }
 
-function redirected(from: HookRequest, { status, location }: Answer): HookRequest | undefined {
+function redirected(from: HookRequest, { status, location }: HookResponse): HookRequest | undefined {
   if (!redirects.has(status) || !location) return undefined;
   let url: URL;
   try {
@@ -91,7 +94,7 @@ function redirected(from: HookRequest, { status, location }: Answer): HookReques
   const scheme = url.protocol === "https:" ? "https" : "http";
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (scheme === "https" ? 443 : 80));
-  // A host header that was asked for goes along only if the answer names no host itself.
+  // The Host header of the hook is kept only if the location is relative.
   const absolute = /^([a-z][a-z0-9+.-]*:)?\/\//i.test(location);
   const headers = from.headers.map(([name, value]) =>
     absolute && name === "Host" ? ([name, hostPort(host, port)] as const) : ([name, value] as const),
@@ -99,12 +102,12 @@ function redirected(from: HookRequest, { status, location }: Answer): HookReques
   return { scheme, host, port, path: url.pathname + url.search, headers };
 }
 
-/** OpenSSL says so when the answer begins with "HTTP/" where a TLS record should begin. */
+/** The errors of OpenSSL for a response that starts with "HTTP/" instead of a TLS record. */
 function isNotTls(error: unknown): boolean {
   return /wrong version number|packet length too long/.test(messageOf(error));
 }
 
-/** In the words that people who know a kubelet search for. */
+/** The error as Go prints it: users search for these messages. */
 function reasonOf(error: unknown, { host, port }: HookRequest): string {
   const dial = (why: string) => `dial tcp ${hostPort(host, port)}: ${why}`;
   switch (errnoOf(error)) {

@@ -19,13 +19,13 @@ const keyAndCertificate = readFileSync(
   new URL("../../../../test/fixtures/probes/self-signed.pem", import.meta.url),
 );
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
-const answer = (exitCode: number, stdout = "", stderr = "") =>
+const execResult = (exitCode: number, stdout = "", stderr = "") =>
   ({ exitCode, stdout: bytes(stdout), stderr: bytes(stderr) }) as ExecSyncResponse;
 
-function setUp(exec: (o?: CallOptions) => Promise<ExecSyncResponse> = async () => answer(0)) {
+function setUp(exec: (o?: CallOptions) => Promise<ExecSyncResponse> = async () => execResult(0)) {
   const metrics = createMetrics();
   const clock = new FakeClock();
-  const said: string[] = [];
+  const events: string[] = [];
   const execs: unknown[][] = [];
   const hooks = new LifecycleHooks({
     runtime: {
@@ -35,8 +35,8 @@ function setUp(exec: (o?: CallOptions) => Promise<ExecSyncResponse> = async () =
       },
     },
     events: {
-      normal: (_: Pod, reason: string, message: string) => void said.push(`${reason}: ${message}`),
-      warning: (_: Pod, reason: string, message: string) => void said.push(`${reason}! ${message}`),
+      normal: (_: Pod, reason: string, message: string) => void events.push(`${reason}: ${message}`),
+      warning: (_: Pod, reason: string, message: string) => void events.push(`${reason}! ${message}`),
     },
     clock,
     logger: silentLogger,
@@ -55,7 +55,7 @@ function setUp(exec: (o?: CallOptions) => Promise<ExecSyncResponse> = async () =
     });
   const count = async (name: string) =>
     (await metrics.registry.getSingleMetric(name)?.get())?.values[0]?.value;
-  return { run, clock, said, execs, count };
+  return { run, clock, events, execs, count };
 }
 
 async function listen(t: TestContext, server: Server | TcpServer, host = "127.0.0.1"): Promise<number> {
@@ -77,14 +77,14 @@ const failsWith = (message: string | RegExp) => (error: unknown) => {
 };
 const inPod = `for Container "a" in Pod "p_default(${testUid})" failed - error:`;
 
-test("exec: the command runs in the container, for as long as it takes", async () => {
+test("exec: the command runs in the container, without a timeout", async () => {
   const s = setUp();
   await s.run({ exec: { command: ["sh", "-c", "true"] } });
   assert.deepEqual(s.execs, [["a-0", ["sh", "-c", "true"], 0]]);
 });
 
-test("exec: an exit code other than 0 is a failure, told with what the command wrote", async () => {
-  const s = setUp(async () => answer(3, "out", 'no "x"\n'));
+test("exec: an exit code other than 0 is a failure, with the output of the command", async () => {
+  const s = setUp(async () => execResult(3, "out", 'no "x"\n'));
   await assert.rejects(
     s.run({ exec: { command: ["sh", "-c", "exit 3"] } }),
     failsWith(
@@ -93,7 +93,7 @@ test("exec: an exit code other than 0 is a failure, told with what the command w
   );
 });
 
-test("exec: what the runtime cannot run is a failure", async () => {
+test("exec: an error of the runtime is a failure", async () => {
   const s = setUp(() => Promise.reject(new Error("no such container")));
   await assert.rejects(
     s.run({ exec: { command: ["x"] } }),
@@ -101,54 +101,54 @@ test("exec: what the runtime cannot run is a failure", async () => {
   );
 });
 
-test("exec: who waits for it may stop waiting", async () => {
+test("exec: can be aborted", async () => {
   const s = setUp(
     (o) => new Promise((_, reject) => o?.signal?.addEventListener("abort", () => reject(new Error("cut")))),
   );
-  const patience = new AbortController();
-  const ran = assert.rejects(s.run({ exec: { command: ["x"] } }, { signal: patience.signal }), isAbort);
-  patience.abort();
+  const stop = new AbortController();
+  const ran = assert.rejects(s.run({ exec: { command: ["x"] } }, { signal: stop.signal }), isAbort);
+  stop.abort();
   await ran;
 });
 
-test("exec: a command that nobody waits for gets a minute more, and holds nothing when it ends", async () => {
+test("exec: an aborted command gets a minute more, and leaves no timer when it exits", async () => {
   const calls: { signal: AbortSignal | undefined; end: () => void }[] = [];
   const s = setUp(
     (o) =>
       new Promise((resolve) => {
-        const answer = { stdout: new Uint8Array(), stderr: new Uint8Array(), exitCode: 0 };
-        calls.push({ signal: o?.signal, end: () => resolve(answer as never) });
+        const result = { stdout: new Uint8Array(), stderr: new Uint8Array(), exitCode: 0 };
+        calls.push({ signal: o?.signal, end: () => resolve(result as never) });
       }),
   );
-  for (const ends of [false, true]) {
-    const patience = new AbortController();
-    const ran = assert.rejects(s.run({ exec: { command: ["x"] } }, { signal: patience.signal }), isAbort);
-    patience.abort();
+  for (const exits of [false, true]) {
+    const stop = new AbortController();
+    const ran = assert.rejects(s.run({ exec: { command: ["x"] } }, { signal: stop.signal }), isAbort);
+    stop.abort();
     await ran;
     const { signal, end } = calls.pop()!;
     await s.clock.advance(59_999);
     assert.equal(signal?.aborted, false);
-    if (ends) end();
+    if (exits) end();
     await s.clock.advance(1);
-    assert.equal(signal?.aborted, !ends);
+    assert.equal(signal?.aborted, !exits);
     assert.equal(s.clock.pending, 0);
   }
 });
 
-test("httpGet: any answer is a success", async (t) => {
+test("httpGet: any response is a success", async (t) => {
   const s = setUp();
   for (const status of [200, 204, 404, 500]) {
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const port = await listen(
       t,
       createServer((request, response) => {
-        asked.push([request.method, request.url, request.headers.host, request.headers["user-agent"]]);
+        requests.push([request.method, request.url, request.headers.host, request.headers["user-agent"]]);
         response.writeHead(status).end();
       }),
     );
     await s.run({ httpGet: { port, path: "/x?y" } });
     assert.deepEqual(
-      asked,
+      requests,
       [["GET", "/x?y", `127.0.0.1:${port}`, "kube-lifecycle/1.36"]],
       `status ${status}`,
     );
@@ -157,11 +157,11 @@ test("httpGet: any answer is a success", async (t) => {
 
 test("httpGet: a named port of the container, and headers", async (t) => {
   const s = setUp();
-  let got: unknown;
+  let received: unknown;
   const port = await listen(
     t,
     createServer((request, response) => {
-      got = [request.headers.host, request.headers["x-a"]];
+      received = [request.headers.host, request.headers["x-a"]];
       response.end("bye");
     }),
   );
@@ -174,28 +174,28 @@ test("httpGet: a named port of the container, and headers", async (t) => {
     { httpGet: { port: "web", httpHeaders } },
     { container: { name: "a", ports: [{ name: "web", containerPort: port }] } },
   );
-  assert.deepEqual(got, ["web", "1, 2"]);
+  assert.deepEqual(received, ["web", "1, 2"]);
 });
 
-test("httpGet: a pod on the host's network is asked at the host's address, any other needs its own", async (t) => {
+test("httpGet: a pod in the host's network is reached at the host's address, any other needs its own", async (t) => {
   const s = setUp();
-  let asked = 0;
+  let requests = 0;
   const port = await listen(
     t,
     createServer((_, response) => {
-      asked++;
+      requests++;
       response.end();
     }),
   );
   await s.run({ httpGet: { port } }, { pod: aPod({ hostNetwork: true }), podIps: [] });
-  assert.equal(asked, 1);
+  assert.equal(requests, 1);
   await assert.rejects(
     s.run({ httpGet: { port } }, { podIps: [] }),
     failsWith(/failed to find networking container/),
   );
 });
 
-test("httpGet: nobody listens", async (t) => {
+test("httpGet: a closed port", async (t) => {
   const s = setUp();
   const server = createTcpServer();
   const port = await listen(t, server);
@@ -209,7 +209,7 @@ test("httpGet: nobody listens", async (t) => {
   );
 });
 
-test("httpGet: a server that hangs up", async (t) => {
+test("httpGet: a server that closes the connection", async (t) => {
   const s = setUp();
   const port = await listen(
     t,
@@ -218,7 +218,7 @@ test("httpGet: a server that hangs up", async (t) => {
   await assert.rejects(s.run({ httpGet: { port } }), failsWith(/: EOF$/));
 });
 
-test("httpGet: only so much of an answer is read", async (t) => {
+test("httpGet: a response is read up to a limit", async (t) => {
   const s = setUp();
   for (const head of [{ "content-length": 1e9 }, {}]) {
     const closed = Promise.withResolvers<void>();
@@ -234,14 +234,14 @@ test("httpGet: only so much of an answer is read", async (t) => {
   }
 });
 
-test("httpGet: who waits for it may stop waiting", async (t) => {
+test("httpGet: can be aborted", async (t) => {
   const s = setUp();
-  const patience = new AbortController();
+  const stop = new AbortController();
   const port = await listen(
     t,
-    createServer(() => patience.abort()),
+    createServer(() => stop.abort()),
   );
-  await assert.rejects(s.run({ httpGet: { port } }, { signal: patience.signal }), isAbort);
+  await assert.rejects(s.run({ httpGet: { port } }, { signal: stop.signal }), isAbort);
 });
 
 const to =
@@ -251,58 +251,58 @@ const to =
 
 test("httpGet: redirects are followed within the host, to another they are not", async (t) => {
   const s = setUp();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const second = await listen(
     t,
     createServer((request, response) => {
-      asked.push(`${request.url} ${request.headers.host} ${request.headers["x-a"]}`);
+      requests.push(`${request.url} ${request.headers.host} ${request.headers["x-a"]}`);
       response.end();
     }),
   );
   for (const status of [301, 302, 303, 307, 308]) {
     const first = await listen(t, createServer(to(`http://127.0.0.1:${second}/next?q`, status)));
     await s.run({ httpGet: { port: first, httpHeaders: [{ name: "X-A", value: "1" }] } });
-    assert.deepEqual(asked.splice(0), [`/next?q 127.0.0.1:${second} 1`], `status ${status}`);
+    assert.deepEqual(requests.splice(0), [`/next?q 127.0.0.1:${second} 1`], `status ${status}`);
   }
   const away = await listen(t, createServer(to(`http://localhost:${second}/`)));
   await s.run({ httpGet: { port: away } });
-  assert.deepEqual(asked, []);
+  assert.deepEqual(requests, []);
 });
 
-test("httpGet: a server that sends us round in circles", async (t) => {
+test("httpGet: a redirect loop", async (t) => {
   const s = setUp();
-  let asked = 0;
+  let requests = 0;
   const port = await listen(
     t,
     createServer((request, response) => {
-      asked++;
+      requests++;
       to("/again")(request, response);
     }),
   );
   await assert.rejects(s.run({ httpGet: { port } }), failsWith(/: stopped after 10 redirects$/));
-  assert.equal(asked, 10);
+  assert.equal(requests, 10);
 });
 
-test("httpGet: HTTPS, whatever the certificate", async (t) => {
+test("httpGet: HTTPS with any certificate", async (t) => {
   const s = setUp();
-  let asked = 0;
+  let requests = 0;
   const server = createTlsServer({ key: keyAndCertificate, cert: keyAndCertificate }, (_, response) => {
-    asked++;
+    requests++;
     response.end();
   });
   const port = await listen(t, server);
   await s.run({ httpGet: { port, scheme: "HTTPS" } });
-  assert.equal(asked, 1);
-  assert.deepEqual(s.said, []);
+  assert.equal(requests, 1);
+  assert.deepEqual(s.events, []);
 });
 
 test("httpGet: HTTPS to a server that speaks HTTP falls back, without credentials", async (t) => {
   const s = setUp();
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const port = await listen(
     t,
     createServer((request, response) => {
-      asked.push([request.url, request.headers.authorization, request.headers["x-a"]]);
+      requests.push([request.url, request.headers.authorization, request.headers["x-a"]]);
       response.end();
     }),
   );
@@ -311,8 +311,8 @@ test("httpGet: HTTPS to a server that speaks HTTP falls back, without credential
     { name: "X-A", value: "1" },
   ];
   await s.run({ httpGet: { port, path: "/x", scheme: "HTTPS", httpHeaders } });
-  assert.deepEqual(asked, [["/x", undefined, "1"]]);
-  assert.deepEqual(s.said, [
+  assert.deepEqual(requests, [["/x", undefined, "1"]]);
+  assert.deepEqual(s.events, [
     `LifecycleHTTPFallback! request to HTTPS lifecycle hook 127.0.0.1:${port} got HTTP response, retry with HTTP succeeded`,
   ]);
   assert.equal(await s.count("kubelet_lifecycle_handler_http_fallbacks_total"), 1);
@@ -328,11 +328,11 @@ test("httpGet: HTTPS to a server that speaks neither is a failure", async (t) =>
     s.run({ httpGet: { port, scheme: "HTTPS" } }),
     failsWith(/: tls: first record does not look like a TLS handshake$/),
   );
-  assert.deepEqual(s.said, []);
+  assert.deepEqual(s.events, []);
   assert.equal(await s.count("kubelet_lifecycle_handler_http_fallbacks_total"), 0);
 });
 
-test("sleep: as long as asked for", async () => {
+test("sleep: as long as specified", async () => {
   const s = setUp();
   let done = false;
   const slept = s.run({ sleep: { seconds: 5 } }).then(() => {
@@ -345,27 +345,27 @@ test("sleep: as long as asked for", async () => {
   assert.equal(await s.count("kubelet_sleep_action_terminated_early_total"), 0);
 });
 
-test("sleep: ends when nobody waits any more", async () => {
+test("sleep: ends when it is aborted", async () => {
   const s = setUp();
-  const patience = new AbortController();
-  const slept = assert.rejects(s.run({ sleep: { seconds: 5 } }, { signal: patience.signal }), isAbort);
-  patience.abort();
+  const stop = new AbortController();
+  const slept = assert.rejects(s.run({ sleep: { seconds: 5 } }, { signal: stop.signal }), isAbort);
+  stop.abort();
   await slept;
   assert.equal(s.clock.pending, 0);
   assert.equal(await s.count("kubelet_sleep_action_terminated_early_total"), 1);
 });
 
-const refused: [rule: string, handler: LifecycleHandler, described: string][] = [
+const rejected: [rule: string, handler: LifecycleHandler, described: string][] = [
   ["tcpSocket", { tcpSocket: { port: 80 } }, "&TCPSocketAction{Port:{0 80 },Host:,}"],
   [
     "tcpSocket with names",
     { tcpSocket: { port: "web", host: "h" } },
     "&TCPSocketAction{Port:{1 0 web},Host:h,}",
   ],
-  ["nothing at all", {}, "nil"],
+  ["an empty handler", {}, "nil"],
 ];
-for (const [rule, handler, described] of refused)
-  test(`a hook that is none is refused: ${rule}`, async () => {
+for (const [rule, handler, described] of rejected)
+  test(`an invalid handler is rejected: ${rule}`, async () => {
     await assert.rejects(
       setUp().run(handler),
       failsWith(
@@ -374,7 +374,7 @@ for (const [rule, handler, described] of refused)
     );
   });
 
-test("a hook that nobody waits for is not begun", async () => {
+test("an aborted hook is not started", async () => {
   const s = setUp();
   await assert.rejects(s.run({ exec: { command: ["x"] } }, { signal: AbortSignal.abort() }), isAbort);
   assert.deepEqual(s.execs, []);

@@ -12,7 +12,7 @@ import { httpGet, NotTlsError } from "./http-get.ts";
 export type LifecycleHandler = NonNullable<Lifecycle["preStop"]>;
 type Port = Pick<ContainerPort, "name" | "containerPort">;
 
-/** How long a command may go on that nobody waits for any more; the end of its container ends it sooner. */
+/** How long the command of an aborted hook may continue; it ends with its container. */
 const lingerMs = 60_000;
 
 export interface Hook {
@@ -31,31 +31,31 @@ export interface LifecycleHooksOptions {
   clock: Clock;
   logger: Logger;
   metrics: Metrics;
-  /** Where pods listen that use the host's network. */
+  /** Addresses of pods in the host's network. */
   hostIps: () => readonly string[];
 }
 
-/** Runs what a container asked for: postStart right after its start, preStop before it is stopped. */
+/** Runs the lifecycle hooks of containers: postStart right after the start, preStop before the stop. */
 export class LifecycleHooks {
   readonly #o: LifecycleHooksOptions;
   readonly #fallbacks;
-  readonly #sleepsCut;
+  readonly #sleepsTerminatedEarly;
 
   constructor(options: LifecycleHooksOptions) {
     this.#o = options;
     this.#fallbacks = options.metrics.counter({
       name: "kubelet_lifecycle_handler_http_fallbacks_total",
-      help: "Lifecycle hooks that were asked for with HTTPS and delivered with HTTP.",
+      help: "The number of times lifecycle handlers successfully fell back to http from https.",
     });
-    this.#sleepsCut = options.metrics.counter({
+    this.#sleepsTerminatedEarly = options.metrics.counter({
       name: "kubelet_sleep_action_terminated_early_total",
-      help: "Sleep hooks that ended before their time was over.",
+      help: "The number of times lifecycle sleep handler got terminated before it finishes",
     });
   }
 
   /**
-   * Resolves when the hook is done. The error of one that failed has details that may be secret: they are for the
-   * status and the log, not for events. Rejects with an AbortError as soon as the signal is aborted.
+   * Resolves when the hook is done. The error of a failed hook has details that may be secret: they are for the status and
+   * the log, not for events. Rejects with an AbortError as soon as the signal is aborted.
    */
   async run(hook: Hook): Promise<void> {
     const { pod, container, signal } = hook;
@@ -89,43 +89,43 @@ export class LifecycleHooks {
     } else if (handler.sleep) {
       await this.#sleep(handler.sleep.seconds, hook.signal);
     } else {
-      throw new Error(`Cannot run handler: invalid handler: ${described(handler)}`);
+      throw new Error(`Cannot run handler: invalid handler: ${describeHandler(handler)}`);
     }
   }
 
   /**
-   * Stops waiting at once when aborted. The call gets a while more: a runtime that is cut off while it starts a command
-   * may not notice the end of the container for half a minute.
+   * Stops waiting at once when aborted. The call continues for a while: a runtime whose call is canceled while it starts a
+   * command may not notice the exit of the container for half a minute.
    */
-  async #unlessAborted<T>(signal: AbortSignal, call: (late: AbortSignal) => Promise<T>): Promise<T> {
+  async #unlessAborted<T>(signal: AbortSignal, call: (lingering: AbortSignal) => Promise<T>): Promise<T> {
     if (signal.aborted) throw abortError(signal.reason);
-    const late = new AbortController();
+    const lingering = new AbortController();
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     let cancelTimer = () => {};
     const onAbort = () => {
-      cancelTimer = this.#o.clock.after(lingerMs, () => late.abort(abortError(signal.reason)));
+      cancelTimer = this.#o.clock.after(lingerMs, () => lingering.abort(abortError(signal.reason)));
       reject(abortError(signal.reason));
     };
     signal.addEventListener("abort", onAbort, { once: true });
-    const work = call(late.signal).finally(() => {
+    const work = call(lingering.signal).finally(() => {
       signal.removeEventListener("abort", onAbort);
       cancelTimer();
     });
     return Promise.race([work, aborted]);
   }
 
-  /** A hook's command may take as long as it likes; who waits for it may not. */
+  /** The command has no timeout; the caller has one. */
   async #exec({ id, signal }: Hook, command: string[]): Promise<{ output: string; failure?: unknown }> {
     try {
-      const { stdout, stderr, exitCode } = await this.#unlessAborted(signal, (late) =>
-        this.#o.runtime.execSync(id, command, 0, { signal: late }),
+      const { stdout, stderr, exitCode } = await this.#unlessAborted(signal, (lingering) =>
+        this.#o.runtime.execSync(id, command, 0, { signal: lingering }),
       );
-      const said = Buffer.from(stderr).toString("utf8");
-      const output = Buffer.from(stdout).toString("utf8") + said;
+      const stderrText = Buffer.from(stderr).toString("utf8");
+      const output = Buffer.from(stdout).toString("utf8") + stderrText;
       if (exitCode === 0) return { output };
       return {
         output,
-        failure: new Error(`command '${command.join(" ")}' exited with ${exitCode}: ${said}`),
+        failure: new Error(`command '${command.join(" ")}' exited with ${exitCode}: ${stderrText}`),
       };
     } catch (failure) {
       return { output: "", failure };
@@ -153,13 +153,13 @@ export class LifecycleHooks {
     try {
       await sleep(this.#o.clock, seconds * 1000, signal);
     } catch (error) {
-      this.#sleepsCut.inc();
+      this.#sleepsTerminatedEarly.inc();
       throw error;
     }
   }
 }
 
-/** The credentials were meant for a server that shows who it is. */
+/** The credentials were meant for an encrypted connection. */
 function withoutTls(request: HookRequest): HookRequest {
   const headers = request.headers.filter(([name]) => name.toLowerCase() !== "authorization");
   return { ...request, scheme: "http", headers };
@@ -178,12 +178,12 @@ function longName({ metadata: { name, namespace, uid } }: Pod): string {
   return `${name}_${namespace}(${uid})`;
 }
 
-function bracketed(words: readonly string[]): string {
-  return `[${words.join(" ")}]`;
+function bracketed(args: readonly string[]): string {
+  return `[${args.join(" ")}]`;
 }
 
-/** As it has always been written, down to the braces. */
-function described({ tcpSocket }: LifecycleHandler): string {
+/** As Go prints it. */
+function describeHandler({ tcpSocket }: LifecycleHandler): string {
   const port = typeof tcpSocket?.port === "string" ? `{1 0 ${tcpSocket.port}}` : `{0 ${tcpSocket?.port} }`;
   const tcp = tcpSocket ? `&TCPSocketAction{Port:${port},Host:${tcpSocket.host ?? ""},}` : "nil";
   return `&LifecycleHandler{Exec:nil,HTTPGet:nil,TCPSocket:${tcp},Sleep:nil,}`;

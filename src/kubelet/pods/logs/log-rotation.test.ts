@@ -13,7 +13,7 @@ import { type LoggingContainer, LogRotation, type LogRotationOptions } from "./l
 
 const everyMs = 10_000;
 
-/** Files are real, time is not. Each container has a folder's file, which its "runtime" opens anew when told. */
+/** Files are real, time is not. Each container has a log file, which the fake runtime reopens. */
 async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) {
   const dir = mkdtempSync(join(tmpdir(), "logs-"));
   const clock = new FakeClock(new Date(2026, 0, 1, 12, 0, 0).getTime());
@@ -58,7 +58,7 @@ async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) 
     files: () => readdirSync(dir).sort((a, b) => (a < b ? -1 : 1)),
     start: () => rotation.start(stop.signal),
     stop,
-    /** Lets the next round come, and waits for real files until what it does is done. */
+    /** Advances to the next check, and waits until its file operations are done. */
     async round(check: () => void): Promise<void> {
       await clock.advance(everyMs);
       await eventually(check);
@@ -78,7 +78,7 @@ async function eventually(check: () => void): Promise<void> {
   }
 }
 
-test("a log of the size is put aside, and the runtime begins a new one; a smaller one stays", async (t) => {
+test("a log of the maximum size is rotated, and the runtime reopens it; a smaller one is not", async (t) => {
   const { write, run, start, files, runtime, path } = await setUp(t);
   write("a.log", "0123456789");
   write("b.log", "012345678");
@@ -90,7 +90,7 @@ test("a log of the size is put aside, and the runtime begins a new one; a smalle
   await eventually(() => assert.deepEqual(runtime.reopened, ["a"]));
 });
 
-test("what was put aside before is compressed, and the oldest goes", async (t) => {
+test("the previous rotated log is compressed, and the oldest is removed", async (t) => {
   const { write, run, start, files, round, path } = await setUp(t);
   run("a");
   write("a.log", "first  log");
@@ -107,7 +107,7 @@ test("what was put aside before is compressed, and the oldest goes", async (t) =
   );
 });
 
-test("a runtime that does not begin a new log: the old one is put back, said once, tried again", async (t) => {
+test("a log that cannot be reopened is renamed back, logged once, and retried", async (t) => {
   const { write, run, start, files, round, path, runtime, warnings } = await setUp(t);
   const reopen = runtime.reopen;
   runtime.reopen = async () => {
@@ -126,7 +126,7 @@ test("a runtime that does not begin a new log: the old one is put back, said onc
   await round(() => assert.deepEqual(files(), ["a.log", "a.log.20260101-120020"]));
 });
 
-test("a log that somebody removed is begun anew", async (t) => {
+test("a log that was deleted is reopened", async (t) => {
   const { run, start, files, runtime } = await setUp(t);
   run("a");
   await start();
@@ -134,7 +134,7 @@ test("a log that somebody removed is begun anew", async (t) => {
   assert.deepEqual(runtime.reopened, ["a"]);
 });
 
-test("a container that was removed meanwhile is no trouble", async (t) => {
+test("a container that was removed meanwhile is not an error", async (t) => {
   const { run, start, runtime, warnings, rotation, stop } = await setUp(t);
   runtime.reopen = async () => {
     throw new CriError("NOT_FOUND", "ReopenContainerLog", "no such container");
@@ -147,7 +147,7 @@ test("a container that was removed meanwhile is no trouble", async (t) => {
   assert.deepEqual(warnings, []);
 });
 
-test("a container that does not run any more is left alone", async (t) => {
+test("the log of a container that has exited is not rotated", async (t) => {
   const { write, run, start, files, round, running, runtime } = await setUp(t);
   run("a");
   run("b");
@@ -162,7 +162,7 @@ test("a container that does not run any more is left alone", async (t) => {
   assert.equal(files().filter((name) => name.startsWith("a.")).length, 1);
 });
 
-test("two in one second: nothing is overwritten", async (t) => {
+test("two rotations in one second overwrite nothing", async (t) => {
   const { write, run, start, files, path, runtime, warnings, round } = await setUp(t);
   run("a");
   run("b");
@@ -177,7 +177,7 @@ test("two in one second: nothing is overwritten", async (t) => {
   assert.deepEqual(warnings, []);
 });
 
-test("no more logs are worked on at once than allowed, and each only once", async (t) => {
+test("no more logs are rotated in parallel than allowed, and each only once", async (t) => {
   const { write, run, start, round, runtime, clock } = await setUp(t, { workers: 2 });
   const ends: (() => void)[] = [];
   const { reopen } = runtime;
@@ -199,7 +199,7 @@ test("no more logs are worked on at once than allowed, and each only once", asyn
   for (const end of ends) end();
 });
 
-test("a negative size: never", async (t) => {
+test("a negative size disables rotation", async (t) => {
   const { write, run, start, files, clock, rotation } = await setUp(t, { maxBytes: -1 });
   run("a");
   write("a.log", "0123456789");
@@ -209,7 +209,7 @@ test("a negative size: never", async (t) => {
   assert.deepEqual(files(), ["a.log"]);
 });
 
-test("it is done when what it does to files is done", async (t) => {
+test("it is done when its file operations are done", async (t) => {
   const { write, run, start, runtime, rotation, stop, files } = await setUp(t);
   const end = Promise.withResolvers<void>();
   runtime.reopen = () => end.promise;
@@ -229,7 +229,7 @@ test("it is done when what it does to files is done", async (t) => {
   assert.deepEqual(files(), ["a.log.20260101-120000"]);
 });
 
-test("a compressed file has the rights of the one before; a compression that fails leaves that", async (t) => {
+test("a compressed file has the mode of the original, which a failed compression keeps", async (t) => {
   const { write, path } = await setUp(t);
   write("x", "content");
   const { mode } = statSync(path("x"));

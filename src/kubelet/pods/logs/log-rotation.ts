@@ -18,28 +18,28 @@ export interface LoggingContainer {
 
 export interface LogRotationOptions {
   runtime: Pick<RuntimeService, "reopenContainerLog">;
-  /** The containers that run now: others write no more. */
+  /** The running containers: others do not write. */
   running: () => Iterable<LoggingContainer>;
   /** From this size on a log is rotated; negative for never. */
   maxBytes: number;
-  /** Files to keep of a container, with the one that it writes to. */
+  /** Files to keep of a container, including the current one. */
   maxFiles: number;
-  /** Logs that may be worked on at once. */
+  /** Maximum of logs that are rotated in parallel. */
   workers: number;
   everyMs: number;
   clock: Clock;
   logger: Logger;
 }
 
-/** Puts logs that have become too large aside, lets the runtime begin new ones, and removes the oldest. */
+/** Rotates logs that are too large, has the runtime reopen them, and removes the oldest. */
 export class LogRotation implements Component {
   readonly name = "log-rotation";
   readonly #o: LogRotationOptions;
   readonly #gate: ConcurrencyGate;
-  /** Logs that are waiting or worked on. */
+  /** Logs that are queued or being rotated. */
   #busy = new Map<ContainerId, Promise<void>>();
-  /** What went wrong last: said again only when it changes. */
-  #troubles = new Map<ContainerId, string>();
+  /** Logged again only when it changes. */
+  #lastErrors = new Map<ContainerId, string>();
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: LogRotationOptions) {
@@ -54,7 +54,7 @@ export class LogRotation implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { clock, everyMs, maxBytes, logger } = this.#o;
     if (maxBytes < 0) return;
-    this.#loop = runPeriodically(async () => this.#round(signal), {
+    this.#loop = runPeriodically(async () => this.#sync(signal), {
       clock,
       everyMs,
       signal,
@@ -62,15 +62,15 @@ export class LogRotation implements Component {
     });
   }
 
-  /** Does not wait for the work: a large log must not keep others from being looked at. */
-  #round(signal: AbortSignal): void {
+  /** Does not wait for the work: a large log must not block the check of others. */
+  #sync(signal: AbortSignal): void {
     const running = [...this.#o.running()];
     const ids = new Set(running.map((container) => container.id));
-    for (const id of this.#troubles.keys()) if (!ids.has(id)) this.#troubles.delete(id);
+    for (const id of this.#lastErrors.keys()) if (!ids.has(id)) this.#lastErrors.delete(id);
     for (const container of running) {
       if (!container.logPath || this.#busy.has(container.id)) continue;
       const work = this.#gate
-        .run(() => this.#watchOver(container, signal), { signal })
+        .run(() => this.#check(container, signal), { signal })
         .catch((error) => {
           if (!isAbort(error)) throw error;
         })
@@ -79,22 +79,22 @@ export class LogRotation implements Component {
     }
   }
 
-  async #watchOver(container: LoggingContainer, signal: AbortSignal): Promise<void> {
+  async #check(container: LoggingContainer, signal: AbortSignal): Promise<void> {
     try {
       if ((await this.#sizeOf(container)) >= this.#o.maxBytes) await this.#rotate(container, signal);
-      this.#troubles.delete(container.id);
+      this.#lastErrors.delete(container.id);
     } catch (error) {
-      // A container that was removed meanwhile has no log to care for.
+      // The container was removed meanwhile.
       if (isAbort(error) || hasGrpcCode(error, "NOT_FOUND")) return;
-      const trouble = messageOf(error);
-      if (this.#troubles.get(container.id) === trouble) return;
-      this.#troubles.set(container.id, trouble);
+      const message = messageOf(error);
+      if (this.#lastErrors.get(container.id) === message) return;
+      this.#lastErrors.set(container.id, message);
       const { id, logPath: path } = container;
-      this.#o.logger.warn("Failed to rotate container log", { id, path, err: trouble });
+      this.#o.logger.warn("Failed to rotate container log", { id, path, err: message });
     }
   }
 
-  /** A log that somebody removed is begun anew, or what the container says would be lost for good. */
+  /** A log that was deleted is reopened, or the output of the container would be lost. */
   async #sizeOf({ id, logPath }: LoggingContainer): Promise<number> {
     try {
       return (await stat(logPath)).size;
@@ -113,16 +113,16 @@ export class LogRotation implements Component {
     for (const name of plan.remove) await rm(join(dir, name), { force: true });
     for (const name of plan.compress) await compressFile(join(dir, name), signal);
     signal.throwIfAborted();
-    const aside = rotatedName(logPath, this.#o.clock.wall());
-    // Two in one second: the later waits for the next round, rather than overwrite the earlier.
-    if (rotated.includes(basename(aside))) return;
-    await rename(logPath, aside);
+    const rotatedPath = rotatedName(logPath, this.#o.clock.wall());
+    // Two rotations in one second: the later waits for the next check, rather than overwrite the earlier.
+    if (rotated.includes(basename(rotatedPath))) return;
+    await rename(logPath, rotatedPath);
     try {
-      // Not to be cut off: until the runtime has reopened it, it writes to the file that was put aside.
+      // Not to be aborted: until the runtime has reopened the log, it writes to the rotated file.
       await this.#o.runtime.reopenContainerLog(id);
     } catch (error) {
-      await rename(aside, logPath).catch((failure) => {
-        throw new KubeletError("LogRotation", `${aside} cannot be put back: ${messageOf(failure)}`, {
+      await rename(rotatedPath, logPath).catch((failure) => {
+        throw new KubeletError("LogRotation", `${rotatedPath} cannot be put back: ${messageOf(failure)}`, {
           cause: error,
         });
       });

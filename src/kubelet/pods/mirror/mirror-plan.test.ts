@@ -17,9 +17,9 @@ const mirror = (name: string, hash: string | undefined, more: Partial<Pod["metad
   });
 
 const cases: { rule: string; pods: Pod[]; mirrors: Pod[]; steps: string[] }[] = [
-  { rule: "a pod without a mirror gets one", pods: [pod("a", "1")], mirrors: [], steps: ["create a"] },
+  { rule: "a pod without a mirror needs one", pods: [pod("a", "1")], mirrors: [], steps: ["create a"] },
   {
-    rule: "a mirror of the same version stays",
+    rule: "a mirror of the same version is kept",
     pods: [pod("a", "1")],
     mirrors: [mirror("a", "1")],
     steps: [],
@@ -31,14 +31,14 @@ const cases: { rule: string; pods: Pod[]; mirrors: Pod[]; steps: string[] }[] = 
     steps: ["replace a"],
   },
   {
-    rule: "one that somebody deletes is replaced",
+    rule: "one that is being deleted is replaced",
     pods: [pod("a", "1")],
     mirrors: [mirror("a", "1", { deletionTimestamp: "2026-01-01T00:00:00Z" })],
     steps: ["replace a"],
   },
-  { rule: "one without a pod goes", pods: [], mirrors: [mirror("a", "1")], steps: ["delete a"] },
+  { rule: "one without a pod is deleted", pods: [], mirrors: [mirror("a", "1")], steps: ["delete a"] },
   {
-    rule: "names count with their namespace",
+    rule: "names are compared with their namespace",
     pods: [pod("a", "1")],
     mirrors: [mirror("a", "1", { namespace: "other" })],
     steps: ["create a", "delete a"],

@@ -2,16 +2,16 @@ import { annotationHash, annotationMirror, fullNameOf, type Pod } from "../../..
 
 export type MirrorStep =
   | { kind: "create"; pod: Pod }
-  /** The mirror is of an older version or a former life of the pod, or somebody deletes it: away with it, then a new one. */
+  /** The mirror is of an older version or a previous run of the pod, or is being deleted: delete it and create a new one. */
   | { kind: "replace"; mirror: Pod; pod: Pod }
   | { kind: "delete"; mirror: Pod };
 
-/** What to do so that each static pod has its mirror in the API and no mirror is without its pod. */
+/** The steps after which each static pod has its mirror in the API and no mirror is without its pod. */
 export function planMirrors(
   pods: readonly Pod[],
   mirrors: readonly Pod[],
-  /** UIDs of mirrors whose pod has ended, and may have begun again. */
-  ended: ReadonlySet<string> = new Set(),
+  /** UIDs of mirrors whose pod has terminated, and may have been started again. */
+  terminated: ReadonlySet<string> = new Set(),
 ): MirrorStep[] {
   const rest = new Map(mirrors.map((mirror) => [fullNameOf(mirror), mirror]));
   const steps: MirrorStep[] = [];
@@ -22,7 +22,7 @@ export function planMirrors(
     if (!mirror) steps.push({ kind: "create", pod });
     else if (
       mirror.metadata.deletionTimestamp !== undefined ||
-      ended.has(mirror.metadata.uid) ||
+      terminated.has(mirror.metadata.uid) ||
       !isMirrorOf(mirror, pod)
     )
       steps.push({ kind: "replace", mirror, pod });
@@ -42,7 +42,7 @@ export interface OwnerNode {
   uid: string;
 }
 
-/** The object that is created. The API gives it a UID of its own; NodeRestriction wants to see the node as its owner. */
+/** The mirror to create. The API server assigns its UID; NodeRestriction requires the node as its owner. */
 export function mirrorOf(pod: Pod, node: OwnerNode): object {
   const { uid: _uid, annotations, ...metadata } = pod.metadata;
   const owner = { apiVersion: "v1", kind: "Node", name: node.name, uid: node.uid, controller: true };

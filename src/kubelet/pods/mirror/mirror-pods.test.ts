@@ -16,8 +16,8 @@ import { MirrorPods } from "./mirror-pods.ts";
 const staticPod = (hash: string): Pod =>
   fakePod({ metadata: { uid: hash as PodUid, annotations: { [annotationHash]: hash } } });
 
-function refused(status: number): Error {
-  return Object.assign(new Error(`answer ${status}`), { status });
+function httpError(status: number): Error {
+  return Object.assign(new Error(`status ${status}`), { status });
 }
 
 async function setUp(t: { after(fn: () => void): void }) {
@@ -28,32 +28,32 @@ async function setUp(t: { after(fn: () => void): void }) {
     pods: [] as Pod[],
     node: { name: "node-1", uid: "n" } as { name: string; uid: string } | undefined,
     ready: true,
-    ending: false,
-    /** What the API has, by name. */
+    terminating: false,
+    /** The pods in the API, by name. */
     api: new Map<string, Pod>(),
-    /** False: the watch brings nothing. */
+    /** False: the watch delivers nothing. */
     watching: true,
     watched: [] as Pod[],
-    fault: (_call: KubeRequest): "unheard" | "unanswered" | undefined => undefined,
+    fault: (_call: KubeRequest): "unreachable" | "response lost" | undefined => undefined,
   };
-  let made = 0;
-  const see = () => {
+  let created = 0;
+  const updateWatched = () => {
     if (world.watching) world.watched = [...world.api.values()];
   };
-  const answer = ({ method, path, body }: KubeRequest): Pod => {
+  const respond = ({ method, path, body }: KubeRequest): Pod => {
     const name = path.split("/")[6] ?? (body as Pod).metadata.name;
     const found = world.api.get(name);
     if (method === "POST") {
-      if (found) throw refused(409);
+      if (found) throw httpError(409);
       const pod = structuredClone(body) as Pod;
-      pod.metadata.uid = `m${++made}` as PodUid;
+      pod.metadata.uid = `m${++created}` as PodUid;
       world.api.set(name, pod);
       return pod;
     }
-    if (!found) throw refused(404);
+    if (!found) throw httpError(404);
     if (method === "GET") return found;
     const { preconditions } = body as { preconditions: { uid: string } };
-    if (preconditions.uid !== found.metadata.uid) throw refused(409);
+    if (preconditions.uid !== found.metadata.uid) throw httpError(409);
     world.api.delete(name);
     return found;
   };
@@ -62,10 +62,10 @@ async function setUp(t: { after(fn: () => void): void }) {
       request: async <T>(call: KubeRequest): Promise<T> => {
         calls.push(call.method);
         const fault = world.fault(call);
-        if (fault === "unheard") throw new Error("connection refused");
-        const pod = answer(call);
-        see();
-        if (fault === "unanswered") throw new Error("connection reset");
+        if (fault === "unreachable") throw new Error("connection refused");
+        const pod = respond(call);
+        updateWatched();
+        if (fault === "response lost") throw new Error("connection reset");
         return pod as T;
       },
     },
@@ -75,12 +75,12 @@ async function setUp(t: { after(fn: () => void): void }) {
     mirrors: () => world.watched.filter((p) => p.metadata.annotations?.[annotationMirror] !== undefined),
     node: () => world.node,
     areSourcesReady: () => world.ready,
-    isEnding: () => world.ending,
+    isTerminating: () => world.terminating,
   });
   await mirrors.start(stop.signal);
   t.after(() => stop.abort());
   const poke = async () => {
-    see();
+    updateWatched();
     mirrors.poke();
     await clock.advance(0);
   };
@@ -88,7 +88,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   return { clock, stop, calls, world, mirrors, poke, hash };
 }
 
-test("a static pod has its mirror at once, as soon as the node is registered", async (t) => {
+test("a static pod has its mirror as soon as the node is registered", async (t) => {
   const { world, poke, calls, hash } = await setUp(t);
   world.node = undefined;
   world.pods = [staticPod("1")];
@@ -99,7 +99,7 @@ test("a static pod has its mirror at once, as soon as the node is registered", a
   assert.equal(hash(), "1");
 });
 
-test("an edit replaces it, a removal deletes it, and then nothing is asked any more", async (t) => {
+test("a change replaces the mirror, a removal deletes it, and then there are no more requests", async (t) => {
   const { clock, world, poke, calls, hash } = await setUp(t);
   world.pods = [staticPod("1")];
   await poke();
@@ -113,16 +113,16 @@ test("an edit replaces it, a removal deletes it, and then nothing is asked any m
   assert.deepEqual(calls, ["POST", "DELETE", "POST", "DELETE"]);
 });
 
-test("a pod that ended and begins again with the same UID gets another mirror, once", async (t) => {
+test("a pod that terminated and starts again with the same UID gets a new mirror, once", async (t) => {
   const { clock, world, poke, calls, mirrors, hash } = await setUp(t);
   world.pods = [staticPod("1")];
   await poke();
   const first = world.api.get("web")?.metadata.uid;
   world.pods = [];
-  world.ending = true;
-  mirrors.podEnded(fullNameOf(staticPod("1")));
+  world.terminating = true;
+  mirrors.podTerminated(fullNameOf(staticPod("1")));
   await poke();
-  assert.equal(world.api.get("web")?.metadata.uid, first, "it stays until the pod begins");
+  assert.equal(world.api.get("web")?.metadata.uid, first, "it is kept until the pod starts");
   world.pods = [staticPod("1")];
   await poke();
   assert.notEqual(world.api.get("web")?.metadata.uid, first);
@@ -131,7 +131,7 @@ test("a pod that ended and begins again with the same UID gets another mirror, o
   assert.deepEqual(calls, ["POST", "DELETE", "POST"]);
 });
 
-test("a mirror that somebody deletes comes back, at once if it had been seen, else within 10 s", async (t) => {
+test("a deleted mirror is created again, at once if the watch had shown it, else within 10 s", async (t) => {
   const { clock, world, poke, hash } = await setUp(t);
   world.pods = [staticPod("1")];
   await poke();
@@ -146,21 +146,21 @@ test("a mirror that somebody deletes comes back, at once if it had been seen, el
   assert.equal(hash(), "1");
 });
 
-test("a mirror without a pod stays until all sources are read and its pod has ended", async (t) => {
+test("a mirror without a pod is kept until all sources are read and its pod has terminated", async (t) => {
   const { world, poke } = await setUp(t);
   world.api.set("web", fakePod({ metadata: { annotations: { [annotationMirror]: "1" } } }));
   world.ready = false;
   await poke();
   world.ready = true;
-  world.ending = true;
+  world.terminating = true;
   await poke();
   assert.equal(world.api.size, 1);
-  world.ending = false;
+  world.terminating = false;
   await poke();
   assert.equal(world.api.size, 0);
 });
 
-test("while the watch is late, nothing is made or deleted twice", async (t) => {
+test("while the watch lags, nothing is created or deleted twice", async (t) => {
   const { clock, world, poke, calls } = await setUp(t);
   world.watching = false;
   world.pods = [staticPod("1")];
@@ -176,11 +176,11 @@ test("while the watch is late, nothing is made or deleted twice", async (t) => {
   assert.deepEqual(calls, ["POST", "DELETE"]);
 });
 
-test("a creation whose answer was lost is recognised", async (t) => {
+test("a creation whose response was lost is recognized", async (t) => {
   const { clock, world, poke, calls, hash } = await setUp(t);
   world.watching = false;
   world.pods = [staticPod("1")];
-  world.fault = () => "unanswered";
+  world.fault = () => "response lost";
   await poke();
   world.fault = () => undefined;
   await clock.advance(1000);
@@ -188,7 +188,7 @@ test("a creation whose answer was lost is recognised", async (t) => {
   assert.equal(hash(), "1");
 });
 
-test("somebody else's pod of the name is left alone", async (t) => {
+test("a foreign pod of the same name is left alone", async (t) => {
   const { clock, world, poke, calls } = await setUp(t);
   world.api.set("web", fakePod());
   world.pods = [staticPod("1")];
@@ -199,9 +199,9 @@ test("somebody else's pod of the name is left alone", async (t) => {
   assert.ok(!calls.includes("DELETE"));
 });
 
-test("after an outage mirrors are there within the longest back-off, and pokes do not shorten it", async (t) => {
+test("after an outage mirrors are created within the maximum back-off, and pokes do not shorten it", async (t) => {
   const { clock, world, poke, calls, hash } = await setUp(t);
-  world.fault = () => "unheard";
+  world.fault = () => "unreachable";
   world.pods = [staticPod("1")];
   for (let i = 0; i < 60; i++) {
     await poke();
@@ -213,19 +213,19 @@ test("after an outage mirrors are there within the longest back-off, and pokes d
   assert.equal(hash(), "1");
 });
 
-test("an API that is known to be back gets its mirrors at once", async (t) => {
+test("resetBackoff creates mirrors at once", async (t) => {
   const { clock, world, poke, mirrors, hash } = await setUp(t);
-  world.fault = () => "unheard";
+  world.fault = () => "unreachable";
   world.pods = [staticPod("1")];
   await poke();
   await clock.advance(60_000);
   world.fault = () => undefined;
-  mirrors.tryAgain();
+  mirrors.resetBackoff();
   await clock.advance(0);
   assert.equal(hash(), "1");
 });
 
-test("an abort ends it", async (t) => {
+test("an abort stops it", async (t) => {
   const { clock, stop, mirrors, poke } = await setUp(t);
   await poke();
   stop.abort();

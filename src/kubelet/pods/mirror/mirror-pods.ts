@@ -13,34 +13,34 @@ export interface MirrorPodsOptions {
   api: Pick<KubeTransport, "request">;
   clock: Clock;
   logger: Logger;
-  /** The static pods that run here; those that are ending need no mirror made any more. */
+  /** The static pods that run here; terminating ones need no new mirror. */
   staticPods: () => readonly Pod[];
   /** Pods of the API that are mirrors, as last watched. */
   mirrors: () => readonly Pod[];
-  /** Undefined while the node is not registered or is being deleted: no mirror is made then. */
+  /** Undefined while the node is not registered or is being deleted: no mirror is created then. */
   node: () => OwnerNode | undefined;
-  /** Every source has told its pods. Before that, a mirror without a pod is no orphan. */
+  /** All sources have reported their pods. Before that, a mirror without a pod is not an orphan. */
   areSourcesReady: () => boolean;
-  /** A static pod of this name is still ending here: its mirror shows how. */
-  isEnding: (name: PodFullName) => boolean;
+  /** A static pod of this name is still terminating here: its mirror has the status. */
+  isTerminating: (name: PodFullName) => boolean;
 }
 
 const everyMs = 10_000;
-const requestMs = 10_000;
-/** How long to wait for the watch to bring what was just made. */
-const unseenMs = 5000;
+const requestTimeoutMs = 10_000;
+/** How long to wait for the watch to deliver a mirror that was just created. */
+const watchLagMs = 5000;
 
-/** Keeps a pod in the API for each static pod, so that users and the scheduler see it. */
+/** Maintains a mirror pod for each static pod, so that users and the scheduler see it. */
 export class MirrorPods implements Component {
   readonly name = "mirror-pods";
   readonly #o: MirrorPodsOptions;
   #backoff = new Backoff({ initialMs: 1000, maxMs: 30_000, resetMs: 60_000 });
-  /** Made, and not seen in the watch so far. */
-  #made = new Map<PodFullName, { pod: Pod; at: MonotonicTime }>();
+  /** Created, and not delivered by the watch yet. */
+  #created = new Map<PodFullName, { pod: Pod; at: MonotonicTime }>();
   /** Mirrors that were deleted and that the watch may still show. */
   #deleted = new Set<string>();
-  /** Mirrors of pods that have ended: of no use to a pod that begins again with the same UID. */
-  #ended = new Set<string>();
+  /** Mirrors of terminated pods: a pod that starts again with the same UID needs a new one. */
+  #terminated = new Set<string>();
   #pokes = 0;
   #wake: () => void = () => {};
   #loop: Promise<void> = Promise.resolve();
@@ -63,15 +63,15 @@ export class MirrorPods implements Component {
     this.#wake();
   }
 
-  /** The static pod of this name has ended. If it begins again, that is another pod in the API. */
-  podEnded(name: PodFullName): void {
+  /** The static pod of this name has terminated. If it starts again, that is another pod in the API. */
+  podTerminated(name: PodFullName): void {
     for (const mirror of this.#o.mirrors())
-      if (fullNameOf(mirror) === name) this.#ended.add(mirror.metadata.uid);
+      if (fullNameOf(mirror) === name) this.#terminated.add(mirror.metadata.uid);
     this.poke();
   }
 
-  /** The API was away and is back: what failed meanwhile need not wait any longer. */
-  tryAgain(): void {
+  /** The API server is reachable again: failed steps need not wait any longer. */
+  resetBackoff(): void {
     this.#backoff.forget("");
     this.poke();
   }
@@ -79,29 +79,29 @@ export class MirrorPods implements Component {
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const pokes = this.#pokes;
-      const nextMs = await this.#round(signal);
+      const nextSyncMs = await this.#sync(signal);
       if (this.#pokes !== pokes || signal.aborted) continue;
       const awake = new AbortController();
       this.#wake = () => awake.abort();
-      await sleep(this.#o.clock, nextMs, AbortSignal.any([signal, awake.signal])).catch(() => {});
+      await sleep(this.#o.clock, nextSyncMs, AbortSignal.any([signal, awake.signal])).catch(() => {});
     }
   }
 
-  /** Does what is to be done now, and says when to look again. */
-  async #round(signal: AbortSignal): Promise<number> {
+  /** Applies the plan, and resolves with the delay until the next sync. */
+  async #sync(signal: AbortSignal): Promise<number> {
     const { clock, logger } = this.#o;
-    let nextMs = everyMs;
+    let nextSyncMs = everyMs;
     for (const step of this.#plan()) {
       const target = step.kind === "delete" ? step.mirror : step.pod;
       const name = fullNameOf(target);
       const readyAt = this.#backoff.readyAt(name);
       const waitMs = readyAt === undefined ? 0 : msUntil(clock, readyAt);
       if (waitMs > 0) {
-        nextMs = Math.min(nextMs, waitMs);
+        nextSyncMs = Math.min(nextSyncMs, waitMs);
         continue;
       }
       try {
-        await this.#act(step, signal);
+        await this.#apply(step, signal);
         this.#backoff.succeeded(name);
       } catch (error) {
         if (signal.aborted) break;
@@ -114,31 +114,31 @@ export class MirrorPods implements Component {
           step: step.kind,
           err: messageOf(error),
         });
-        nextMs = Math.min(nextMs, this.#backoff.failed(name, clock.monotonic()));
+        nextSyncMs = Math.min(nextSyncMs, this.#backoff.failed(name, clock.monotonic()));
       }
     }
-    return nextMs;
+    return nextSyncMs;
   }
 
   #plan(): MirrorStep[] {
-    const { clock, staticPods, mirrors, node, areSourcesReady, isEnding } = this.#o;
+    const { clock, staticPods, mirrors, node, areSourcesReady, isTerminating } = this.#o;
     const watched = mirrors();
-    for (const uids of [this.#deleted, this.#ended])
+    for (const uids of [this.#deleted, this.#terminated])
       for (const uid of uids) if (!watched.some((m) => m.metadata.uid === uid)) uids.delete(uid);
     const seen = watched.filter((m) => !this.#deleted.has(m.metadata.uid));
     const names = new Set(seen.map(fullNameOf));
-    for (const [name, { at }] of this.#made)
-      if (names.has(name) || msSince(clock, at) >= unseenMs) this.#made.delete(name);
-    const steps = planMirrors(staticPods(), seen, this.#ended);
+    for (const [name, { at }] of this.#created)
+      if (names.has(name) || msSince(clock, at) >= watchLagMs) this.#created.delete(name);
+    const steps = planMirrors(staticPods(), seen, this.#terminated);
     return steps.filter((step) => {
-      if (step.kind === "delete") return areSourcesReady() && !isEnding(fullNameOf(step.mirror));
-      const made = this.#made.get(fullNameOf(step.pod))?.pod;
-      const isMade = made?.metadata.uid === step.pod.metadata.uid;
-      return step.kind === "replace" || (!isMade && node() !== undefined);
+      if (step.kind === "delete") return areSourcesReady() && !isTerminating(fullNameOf(step.mirror));
+      const created = this.#created.get(fullNameOf(step.pod))?.pod;
+      const isCreated = created?.metadata.uid === step.pod.metadata.uid;
+      return step.kind === "replace" || (!isCreated && node() !== undefined);
     });
   }
 
-  async #act(step: MirrorStep, signal: AbortSignal): Promise<void> {
+  async #apply(step: MirrorStep, signal: AbortSignal): Promise<void> {
     switch (step.kind) {
       case "delete":
         return this.#delete(step.mirror, signal);
@@ -162,20 +162,25 @@ export class MirrorPods implements Component {
         path: podsPath(pod),
         body: mirrorOf(pod, node),
         signal,
-        timeoutMs: requestMs,
+        timeoutMs: requestTimeoutMs,
       });
       logger.info("Created mirror pod", { pod: podRef(pod) });
     } catch (error) {
       if (httpStatusOf(error) !== 409) throw error;
-      await this.#mustBeOurs(pod, error, signal);
+      await this.#requireMirror(pod, error, signal);
     }
-    this.#made.set(fullNameOf(pod), { pod, at: clock.monotonic() });
+    this.#created.set(fullNameOf(pod), { pod, at: clock.monotonic() });
   }
 
-  /** There is a pod of the name: our mirror, if only the answer was lost or the watch is late, or somebody else's pod. */
-  async #mustBeOurs(pod: Pod, cause: unknown, signal: AbortSignal): Promise<void> {
+  /** Throws if the pod of this name is foreign. It is our mirror if only the response was lost or the watch lags. */
+  async #requireMirror(pod: Pod, cause: unknown, signal: AbortSignal): Promise<void> {
     const { api } = this.#o;
-    const found = await api.request<Pod>({ method: "GET", path: podPath(pod), signal, timeoutMs: requestMs });
+    const found = await api.request<Pod>({
+      method: "GET",
+      path: podPath(pod),
+      signal,
+      timeoutMs: requestTimeoutMs,
+    });
     if (isMirrorOf(found, pod)) return;
     throw new KubeletError("MirrorPod", `another pod has the name ${podRef(pod)}`, { cause });
   }
@@ -188,11 +193,11 @@ export class MirrorPods implements Component {
         path: podPath(mirror),
         body: { apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds: 0, preconditions: { uid } },
         signal,
-        timeoutMs: requestMs,
+        timeoutMs: requestTimeoutMs,
       });
       this.#o.logger.info("Deleted mirror pod", { pod: podRef(mirror), podUID: uid });
     } catch (error) {
-      // It is gone, or there is another of the name already.
+      // Already deleted, or replaced by another pod of the name.
       const status = httpStatusOf(error);
       if (status !== 404 && status !== 409) throw error;
     }

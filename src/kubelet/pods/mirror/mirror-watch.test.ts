@@ -30,7 +30,7 @@ function setUp() {
   const desired = new DesiredPods();
   const state: { inApi?: Pod } = {};
   const watch = new MirrorWatch({
-    mirrors: { poke: () => calls.push("poke"), podEnded: () => calls.push("ended") },
+    mirrors: { poke: () => calls.push("poke"), podTerminated: () => calls.push("terminated") },
     desired,
     apiPod: (pod) => (state.inApi && isSamePod(pod, state.inApi) ? state.inApi : undefined),
     onMirror: (uid, isFirst) => calls.push(`${uid}${isFirst ? " first" : ""}`),
@@ -54,20 +54,20 @@ test("a mirror is seen for the first time once, and reported at each change", ()
     "that of another version reports nothing of this one",
   );
   watch.apiPodChanged(fakePod());
-  assert.deepEqual(calls, [], "no mirror");
+  assert.deepEqual(calls, [], "not a mirror");
 });
 
-test("what a mirror reported counts until the pod has ended and begun again", () => {
+test("the status of a mirror counts until the pod has terminated and started again", () => {
   const { watch, calls, desired, state } = setUp();
   const own = staticPod("1");
   desired.set(own);
   state.inApi = mirrorPod("1");
   assert.deepEqual(watch.statusInApi(own), { phase: "Running" });
   watch.gone(own.metadata.uid);
-  assert.deepEqual(calls.splice(0), ["ended"]);
+  assert.deepEqual(calls.splice(0), ["terminated"]);
   assert.equal(watch.statusInApi(own), undefined);
   watch.apiPodChanged(mirrorPod("1"));
-  assert.deepEqual(calls.splice(0), ["poke", "static-1 first"], "it is another life");
+  assert.deepEqual(calls.splice(0), ["poke", "static-1 first"], "it is another run");
   desired.remove(own.metadata.uid);
   watch.gone(own.metadata.uid);
   assert.deepEqual(calls, ["poke"]);

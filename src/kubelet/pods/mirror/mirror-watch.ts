@@ -3,28 +3,28 @@ import { type DesiredPods, isMirror, isSamePod } from "../../state/desired-pods.
 import type { MirrorPods } from "./mirror-pods.ts";
 
 export interface MirrorWatchOptions {
-  readonly mirrors: Pick<MirrorPods, "poke" | "podEnded">;
+  readonly mirrors: Pick<MirrorPods, "poke" | "podTerminated">;
   readonly desired: Pick<DesiredPods, "get" | "podOfMirror">;
   /** The pod as it was last watched in the API; for a static pod its mirror. */
   readonly apiPod: (pod: Pod) => Pod | undefined;
-  /** The mirror of this static pod is another; `isFirst`: one of it was seen for the first time. */
+  /** The mirror of this static pod has changed; `isFirst`: it was observed for the first time. */
   readonly onMirror: (uid: PodUid, isFirst: boolean) => void;
 }
 
-/** What mirrors report of static pods from before this agent, and until when that counts. */
+/** The status of static pods that mirrors have from before this agent, and until when it counts. */
 export class MirrorWatch {
   readonly #o: MirrorWatchOptions;
-  /** Static pods whose mirror is known: what it reports now is what this agent wrote. */
+  /** Static pods whose mirror was observed: from then on this agent writes its status. */
   readonly #mirrored = new Set<PodUid>();
-  readonly #begunAgain = new Set<PodUid>();
+  readonly #restarted = new Set<PodUid>();
 
   constructor(options: MirrorWatchOptions) {
     this.#o = options;
   }
 
-  /** Of the pod, or of its mirror; not of one that has ended since and begun again. */
+  /** Of the pod or its mirror; undefined if the pod has terminated since and started again. */
   statusInApi(pod: Pod): PodStatus | undefined {
-    return this.#begunAgain.has(pod.metadata.uid) ? undefined : this.#o.apiPod(pod)?.status;
+    return this.#restarted.has(pod.metadata.uid) ? undefined : this.#o.apiPod(pod)?.status;
   }
 
   apiPodChanged(pod: Pod): void {
@@ -44,12 +44,12 @@ export class MirrorWatch {
 
   gone(uid: PodUid): void {
     this.#mirrored.delete(uid);
-    const back = this.#o.desired.get(uid);
-    if (back && isStatic(back)) {
-      this.#begunAgain.add(uid);
-      this.#o.mirrors.podEnded(fullNameOf(back));
+    const desired = this.#o.desired.get(uid);
+    if (desired && isStatic(desired)) {
+      this.#restarted.add(uid);
+      this.#o.mirrors.podTerminated(fullNameOf(desired));
     } else {
-      this.#begunAgain.delete(uid);
+      this.#restarted.delete(uid);
       this.#o.mirrors.poke();
     }
   }

@@ -22,8 +22,8 @@ const of = (spec: Partial<PodSpec>, over: Partial<DnsSettings> = {}) =>
   podDns(fakePod({ spec: spec as object }), { ...settings, ...over });
 
 describe("podDns", () => {
-  const rows: [rule: string, want: DnsConfig, spec: Partial<PodSpec>, over?: Partial<DnsSettings>][] = [
-    ["ClusterFirst asks the cluster's server only", cluster, { dnsPolicy: "ClusterFirst" }],
+  const rows: [rule: string, expected: DnsConfig, spec: Partial<PodSpec>, over?: Partial<DnsSettings>][] = [
+    ["ClusterFirst uses the cluster's server only", cluster, { dnsPolicy: "ClusterFirst" }],
     [
       "ClusterFirst on the host's network is the node's",
       host,
@@ -35,9 +35,9 @@ describe("podDns", () => {
       { dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true },
     ],
     ["Default is the node's", host, { dnsPolicy: "Default" }],
-    ["None is nothing", { servers: [], searches: [], options: [] }, { dnsPolicy: "None" }],
+    ["None is empty", { servers: [], searches: [], options: [] }, { dnsPolicy: "None" }],
     [
-      "None takes all from dnsConfig",
+      "None uses dnsConfig only",
       { servers: ["1.1.1.1"], searches: ["a"], options: ["ndots:2", "edns0"] },
       {
         dnsPolicy: "None",
@@ -67,27 +67,27 @@ describe("podDns", () => {
       { clusterDomain: "" },
     ],
     [
-      "an empty resolvConf turns lookups off",
+      "an empty resolvConf disables lookups",
       { servers: ["127.0.0.1", "::1"], searches: ["."], options: [] },
       { dnsPolicy: "Default" },
       { host: undefined, nodeIps: ["192.0.2.10", "fd00::1"] },
     ],
     [
-      "an empty resolvConf is no matter to the cluster's DNS",
+      "an empty resolvConf does not affect the cluster's DNS",
       { ...cluster, searches: cluster.searches.slice(0, 3) },
       { dnsPolicy: "ClusterFirst" },
       { host: undefined },
     ],
   ];
-  for (const [rule, want, spec, over] of rows) {
+  for (const [rule, expected, spec, over] of rows) {
     it(rule, () => {
       const { config, notices } = of(spec, over);
-      assert.deepEqual(config, want);
+      assert.deepEqual(config, expected);
       assert.deepEqual(notices, []);
     });
   }
 
-  it("falls back to the node's without a cluster server, and says so of node and pod", () => {
+  it("falls back to the node's without a cluster server, with notices for node and pod", () => {
     const { config, notices } = of({ dnsPolicy: "ClusterFirst" }, { clusterDns: [] });
     assert.deepEqual(config, host);
     assert.deepEqual(
@@ -122,7 +122,7 @@ describe("podDns", () => {
     assert.deepEqual(config.searches, ["a", "c"]);
     assert.equal(notices[0]?.reason, "DNSConfigForming");
   });
-  it("is within the limits for any searches, and says when it left one out", () => {
+  it("is within the limits for any searches, with a notice if one was omitted", () => {
     const search = fc.integer({ min: 1, max: 300 }).map((n) => "x".repeat(n));
     fc.assert(
       fc.property(fc.uniqueArray(search, { maxLength: 40 }), (searches) => {
@@ -135,7 +135,7 @@ describe("podDns", () => {
 });
 
 describe("parseResolvConf", () => {
-  const rows: [rule: string, text: string, want: DnsConfig][] = [
+  const rows: [rule: string, text: string, expected: DnsConfig][] = [
     [
       "servers add up",
       "nameserver 1.1.1.1\nnameserver 2.2.2.2 # x",
@@ -157,7 +157,8 @@ describe("parseResolvConf", () => {
       { servers: [], searches: [], options: [] },
     ],
   ];
-  for (const [rule, text, want] of rows) it(rule, () => assert.deepEqual(parseResolvConf(text), want));
+  for (const [rule, text, expected] of rows)
+    it(rule, () => assert.deepEqual(parseResolvConf(text), expected));
   it("a server line without a server is an error", () =>
     assert.throws(() => parseResolvConf("nameserver\n"), /nameserver list is empty/));
 });

@@ -2,20 +2,20 @@ import { isIPv6 } from "node:net";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { type DnsConfig, emptyDns } from "./resolv-conf.ts";
 
-const mostServers = 3;
-const mostSearches = 32;
-const longestSearch = 253;
-const longestSearchLine = 2048;
+const maxNameservers = 3;
+const maxSearches = 32;
+const maxSearchLength = 253;
+const maxSearchLineLength = 2048;
 
 export interface DnsSettings {
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
-  /** What the configured resolvConf says; undefined if resolvConf is "": pods then get no servers of the node. */
+  /** The content of the configured resolvConf; undefined if resolvConf is "": pods then get no servers of the node. */
   readonly host: DnsConfig | undefined;
   readonly nodeIps: readonly string[];
 }
 
-/** Something to tell in an event, about the pod or about the node. */
+/** An event to record, about the pod or about the node. */
 export interface DnsNotice {
   readonly about: "pod" | "node";
   readonly reason: "DNSConfigForming" | "MissingClusterDNS";
@@ -33,11 +33,11 @@ type Policy = { kind: "none" } | { kind: "cluster" } | { kind: "host" };
 export function podDns(pod: Pod, settings: DnsSettings): PodDns {
   const notices: DnsNotice[] = [];
   const base = baseConfig(pod, settings, notices);
-  const wanted = pod.spec.dnsConfig ? extend(base, pod.spec.dnsConfig) : base;
+  const merged = pod.spec.dnsConfig ? extend(base, pod.spec.dnsConfig) : base;
   const config = {
-    servers: limitServers(wanted.servers, notices),
-    searches: limitSearches(wanted.searches, notices),
-    options: wanted.options,
+    servers: limitServers(merged.servers, notices),
+    searches: limitSearches(merged.searches, notices),
+    options: merged.options,
   };
   return { config, notices };
 }
@@ -111,8 +111,8 @@ function extend(base: DnsConfig, own: NonNullable<Pod["spec"]["dnsConfig"]>): Dn
 }
 
 function limitServers(servers: readonly string[], notices: DnsNotice[]): readonly string[] {
-  if (servers.length <= mostServers) return servers;
-  const kept = servers.slice(0, mostServers);
+  if (servers.length <= maxNameservers) return servers;
+  const kept = servers.slice(0, maxNameservers);
   notices.push({
     about: "pod",
     reason: "DNSConfigForming",
@@ -124,9 +124,9 @@ function limitServers(servers: readonly string[], notices: DnsNotice[]): readonl
 }
 
 function limitSearches(searches: readonly string[], notices: DnsNotice[]): readonly string[] {
-  // Some resolvers abort on a search path that is too long to be a domain name.
-  const kept = searches.slice(0, mostSearches).filter((search) => search.length <= longestSearch);
-  while (kept.join(" ").length > longestSearchLine) kept.pop();
+  // Some resolvers abort on a search path that is longer than a domain name may be.
+  const kept = searches.slice(0, maxSearches).filter((search) => search.length <= maxSearchLength);
+  while (kept.join(" ").length > maxSearchLineLength) kept.pop();
   if (kept.length < searches.length) {
     notices.push({
       about: "pod",

@@ -28,14 +28,14 @@ describe("/etc/hosts", () => {
         "\n# Entries added by HostAliases.\n10.1.2.3\tfoo.local\tbar.local\n",
     );
   });
-  it("is the node's for pods on the host's network, with their aliases", () => {
+  it("is the node's for pods in the host's network, with their aliases", () => {
     assert.equal(
       hostNetworkHosts(aliased, "127.0.0.1 localhost\n"),
       "# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost\n" +
         "\n# Entries added by HostAliases.\n10.1.2.3\tfoo.local\tbar.local\n",
     );
   });
-  it("is rewritten in place, so that whoever has it mounted sees it, and is readable by all", async () => {
+  it("is rewritten in place, so that containers that mount it see the change, and is readable by all", async () => {
     const dir = await mkdtemp(join(tmpdir(), "etc-hosts-"));
     try {
       const file = join(dir, "pods", "uid", "etc-hosts");

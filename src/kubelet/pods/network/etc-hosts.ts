@@ -15,14 +15,14 @@ const localNames = [
   "fe00::2\tip6-allrouters",
 ];
 
-/** /etc/hosts of a pod with a network of its own. */
+/** /etc/hosts of a pod with its own network. */
 export function managedHosts(pod: Pod, podIps: readonly string[], { hostname, domain }: PodHostname): string {
   const names = domain === "" ? hostname : `${hostname}.${domain}\t${hostname}`;
   const lines = [...localNames, ...podIps.map((ip) => `${ip}\t${names}`)];
   return `${header}${lines.join("\n")}\n${aliases(pod)}`;
 }
 
-/** /etc/hosts of a pod on the host's network: the node's own. */
+/** /etc/hosts of a pod in the host's network: the node's. */
 export function hostNetworkHosts(pod: Pod, nodeHosts: string): string {
   return `${hostNetworkHeader}${nodeHosts}${aliases(pod)}`;
 }
@@ -34,7 +34,7 @@ function aliases(pod: Pod): string {
   return `\n# Entries added by HostAliases.\n${lines.join("")}`;
 }
 
-/** Written in place: running containers have this very file mounted, and would not see a new one. */
+/** Written in place: running containers have this file mounted, and would not see a new one. */
 export async function writeEtcHosts(path: string, content: string): Promise<void> {
   await makeDirs(dirname(path), 0o750);
   await writeFile(path, content);

@@ -11,8 +11,8 @@ describe("podHostname", () => {
     ["is the pod's name", "web", "", {}],
     ["is spec.hostname if there is one", "web-0", "", { hostname: "web-0" }],
     ["has a domain with a subdomain", "web", "sub.default.svc.cluster.local", { subdomain: "sub" }],
-    ["is cut to 63 characters", "a".repeat(63), "", {}, "a".repeat(70)],
-    ["does not end with - or . after the cut", "a".repeat(60), "", {}, `${"a".repeat(60)}.-.bbbb`],
+    ["is truncated to 63 characters", "a".repeat(63), "", {}, "a".repeat(70)],
+    ["does not end with - or . after truncation", "a".repeat(60), "", {}, `${"a".repeat(60)}.-.bbbb`],
     [
       "is the override, which has no domain",
       "other.name",
@@ -23,17 +23,17 @@ describe("podHostname", () => {
   for (const [rule, hostname, domain, spec, name] of rows) {
     it(rule, () => assert.deepEqual(of(spec, name), { hostname, domain }));
   }
-  it("is not the override while that is turned off", () => {
+  it("is not the override while the feature is disabled", () => {
     const pod = fakePod({ spec: { hostnameOverride: "other", hostname: "own", subdomain: "sub" } });
-    const want = { hostname: "own", domain: "sub.default.svc.cluster.local" };
-    assert.deepEqual(podHostname(pod, "cluster.local", false), want);
+    const expected = { hostname: "own", domain: "sub.default.svc.cluster.local" };
+    assert.deepEqual(podHostname(pod, "cluster.local", false), expected);
   });
   for (const [field, spec] of [
     ["Hostname", { hostname: "Upper" }],
     ["Subdomain", { subdomain: "a.b" }],
     ["HostnameOverride", { hostnameOverride: "-x" }],
   ] as const) {
-    it(`names a bad ${field}`, () =>
+    it(`names an invalid ${field}`, () =>
       assert.throws(
         () => of(spec),
         (e: Error & { code?: string }) =>
@@ -43,7 +43,7 @@ describe("podHostname", () => {
 });
 
 describe("kernelHostname", () => {
-  it("is the short name unless the pod wants the full one", () => {
+  it("is the short name unless setHostnameAsFQDN is set", () => {
     const name = { hostname: "web", domain: "d.local" };
     assert.equal(kernelHostname(name, undefined), "web");
     assert.equal(kernelHostname(name, true), "web.d.local");

@@ -1,9 +1,9 @@
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 
-/** The kernel keeps 64 bytes, one of them the end mark; a whole domain name may use the 64th too. */
-const longestHostname = 63;
-const longestFqdn = 64;
+/** The kernel stores 64 bytes, including the terminator; an FQDN may use the 64th too. */
+const maxHostnameLength = 63;
+const maxFqdnLength = 64;
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export interface PodHostname {
@@ -12,7 +12,7 @@ export interface PodHostname {
   readonly domain: string;
 }
 
-/** The pod's short name and its domain under the cluster's. `overrides` is false if spec.hostnameOverride does not count. */
+/** The pod's hostname and its domain in the cluster domain. `overrides` is false if spec.hostnameOverride is ignored. */
 export function podHostname(pod: Pod, clusterDomain: string, overrides = true): PodHostname {
   const { hostname, hostnameOverride, subdomain } = pod.spec;
   if (overrides && hostnameOverride != null) {
@@ -31,19 +31,19 @@ export function podHostname(pod: Pod, clusterDomain: string, overrides = true): 
 export function kernelHostname({ hostname, domain }: PodHostname, asFqdn: boolean | undefined): string {
   if (!asFqdn || domain === "") return hostname;
   const fqdn = `${hostname}.${domain}`;
-  if (fqdn.length > longestFqdn) {
+  if (fqdn.length > maxFqdnLength) {
     throw new KubeletError(
       "ConfigPodSandboxError",
       `failed to construct FQDN from pod hostname and cluster domain, FQDN ${fqdn} is too long ` +
-        `(${longestFqdn} characters is the max, ${fqdn.length} characters requested)`,
+        `(${maxFqdnLength} characters is the max, ${fqdn.length} characters requested)`,
     );
   }
   return fqdn;
 }
 
 function shorten(pod: Pod, hostname: string): string {
-  if (hostname.length <= longestHostname) return hostname;
-  const cut = hostname.slice(0, longestHostname).replace(/[-.]+$/, "");
+  if (hostname.length <= maxHostnameLength) return hostname;
+  const cut = hostname.slice(0, maxHostnameLength).replace(/[-.]+$/, "");
   if (cut === "") {
     throw new KubeletError(
       "ConfigPodSandboxError",

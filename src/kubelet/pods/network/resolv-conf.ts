@@ -8,23 +8,23 @@ export interface DnsConfig {
 
 export const emptyDns: DnsConfig = { servers: [], searches: [], options: [] };
 
-/** Servers add up, the last search line counts, an option replaces an earlier one of its name. */
+/** Nameservers accumulate, the last search line counts, an option replaces an earlier one of its name. */
 export function parseResolvConf(text: string): DnsConfig {
   const servers: string[] = [];
   let searches: string[] = [];
   const options = new Map<string, string>();
   for (const line of text.split("\n")) {
-    const [keyword, ...words] = line.trim().split(/\s+/);
+    const [keyword, ...values] = line.trim().split(/\s+/);
     switch (keyword) {
       case "nameserver":
-        if (words[0] === undefined) throw new KubeletError("ResolvConf", "nameserver list is empty");
-        servers.push(words[0]);
+        if (values[0] === undefined) throw new KubeletError("ResolvConf", "nameserver list is empty");
+        servers.push(values[0]);
         break;
       case "search":
-        searches = words.filter((word) => word !== ".").map((word) => word.replace(/\.$/, ""));
+        searches = values.filter((value) => value !== ".").map((value) => value.replace(/\.$/, ""));
         break;
       case "options":
-        for (const option of words) options.set(option.split(":")[0] ?? option, option);
+        for (const option of values) options.set(option.split(":")[0] ?? option, option);
         break;
     }
   }

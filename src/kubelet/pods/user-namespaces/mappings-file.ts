@@ -11,13 +11,13 @@ interface IdMapping {
   length: number;
 }
 
-/** IDs from `first` on are 0 and up in the pod; the same for users and groups. */
+/** Host IDs from `first` on are 0 and up in the pod; the same for users and groups. */
 export interface Mappings {
   readonly first: number;
   readonly length: number;
 }
 
-/** Undefined if the pod has none on record. */
+/** Undefined if the pod has no record. */
 export async function readMappings(podDir: string): Promise<Mappings | undefined> {
   try {
     const text = await readFile(join(podDir, fileName), "utf8");
@@ -29,23 +29,23 @@ export async function readMappings(podDir: string): Promise<Mappings | undefined
 }
 
 export function parseMappings(text: string): Mappings {
-  const complain = (message: string, cause?: unknown) =>
+  const invalid = (message: string, cause?: unknown) =>
     new KubeletError("UserNamespaces", message, { cause });
   let parsed: { uidMappings?: IdMapping[]; gidMappings?: IdMapping[] } | null;
   try {
     parsed = JSON.parse(text) as typeof parsed;
   } catch (error) {
-    throw complain(`invalid user namespace mappings file: ${messageOf(error)}`, error);
+    throw invalid(`invalid user namespace mappings file: ${messageOf(error)}`, error);
   }
   const [uids = [], gids = []] = [parsed?.uidMappings, parsed?.gidMappings];
   const [users, groups] = [uids[0], gids[0]];
   if (!users || uids.length !== 1)
-    throw complain("invalid user namespace configuration: no more than one mapping allowed.");
+    throw invalid("invalid user namespace configuration: no more than one mapping allowed.");
   if (!groups || gids.length !== 1 || !same(users, groups))
-    throw complain("invalid user namespace configuration: GID and UID mapping should be identical");
-  if (users.containerId !== 0) throw complain("invalid user namespace configuration: UID 0 must be mapped");
+    throw invalid("invalid user namespace configuration: GID and UID mapping should be identical");
+  if (users.containerId !== 0) throw invalid("invalid user namespace configuration: UID 0 must be mapped");
   if (!Number.isSafeInteger(users.hostId) || !Number.isSafeInteger(users.length))
-    throw complain("invalid user namespace configuration: IDs must be numbers");
+    throw invalid("invalid user namespace configuration: IDs must be numbers");
   return { first: users.hostId, length: users.length };
 }
 
@@ -54,20 +54,20 @@ function same(a: IdMapping, b: IdMapping): boolean {
 }
 
 /**
- * On disk before anybody uses the IDs: after a power cut the same IDs must not be given to another pod while files of
- * this one are still there.
+ * On disk before the IDs are used: after a power failure the same IDs must not be assigned to another pod while files of
+ * this one still exist.
  */
 export async function writeMappings(podDir: string, { first, length }: Mappings): Promise<void> {
   const mappings: IdMapping[] = [{ hostId: first, containerId: 0, length }];
   await makeDirs(podDir, 0o750);
   const path = join(podDir, fileName);
-  const draft = join(podDir, `.${fileName}.tmp`);
-  await synced(draft, "w", JSON.stringify({ uidMappings: mappings, gidMappings: mappings }));
-  await rename(draft, path);
-  await synced(podDir, "r");
+  const tempPath = join(podDir, `.${fileName}.tmp`);
+  await openAndSync(tempPath, "w", JSON.stringify({ uidMappings: mappings, gidMappings: mappings }));
+  await rename(tempPath, path);
+  await openAndSync(podDir, "r");
 }
 
-async function synced(path: string, flags: "r" | "w", content?: string): Promise<void> {
+async function openAndSync(path: string, flags: "r" | "w", content?: string): Promise<void> {
   const handle = await open(path, flags, 0o600);
   try {
     if (content !== undefined) await handle.writeFile(content);

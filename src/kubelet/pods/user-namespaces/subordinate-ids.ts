@@ -6,7 +6,7 @@ import type { IdRange } from "./id-ranges.ts";
 
 const user = "kubelet";
 
-/** What the machine says of its users. */
+/** The users of the system. */
 export interface UserDatabase {
   hasUser(name: string): Promise<boolean>;
   /** The output of getsubids; undefined if there is no such program. */
@@ -14,21 +14,28 @@ export interface UserDatabase {
 }
 
 /**
- * The IDs that pods may use: what the machine has set aside for the user `kubelet`, or all but the first part if it has
- * set aside nothing. If there is such a user, getsubids must know of IDs: it may ask a server, and a server that does
- * not answer is no reason to use the IDs of others.
+ * The IDs that pods may use: the subordinate IDs of the user `kubelet`, or all but the first slot if there is no such user.
+ * If there is one, getsubids must return its IDs: it may query a server, and a server that does not respond is no reason to
+ * use the IDs of others.
  */
-export async function podIdRange(idsPerPod: number, users: UserDatabase = machineUsers): Promise<IdRange> {
+export async function podIdRange(idsPerPod: number, users: UserDatabase = systemUsers): Promise<IdRange> {
   const all = { first: idsPerPod, length: 2 ** 32 - idsPerPod };
   if (!(await users.hasUser(user))) return all;
-  const [uids, gids] = [await ask(users, "uids", [user]), await ask(users, "gids", ["-g", user])];
+  const [uids, gids] = [
+    await getSubordinateIds(users, "uids", [user]),
+    await getSubordinateIds(users, "gids", ["-g", user]),
+  ];
   if (uids === undefined || gids === undefined) return all;
   if (uids !== gids)
     throw new KubeletError("UserNamespaces", `mismatched subuids and subgids for user "${user}"`);
   return parseSubordinateIds(uids);
 }
 
-async function ask(users: UserDatabase, what: string, args: string[]): Promise<string | undefined> {
+async function getSubordinateIds(
+  users: UserDatabase,
+  what: string,
+  args: string[],
+): Promise<string | undefined> {
   try {
     return await users.getsubids(args);
   } catch (error) {
@@ -40,19 +47,21 @@ async function ask(users: UserDatabase, what: string, args: string[]): Promise<s
 /** From "0: kubelet 65536 2147483648". */
 export function parseSubordinateIds(output: string): IdRange {
   const lines = output.trim().split("\n");
-  const complain = (why: string) =>
+  const invalid = (why: string) =>
     new KubeletError("UserNamespaces", `getsubids: "${output.trim()}": ${why}`);
-  if (lines.length !== 1) throw complain("there must be one range only");
-  const words = lines[0]!.trim().split(/\s+/);
-  const [first = NaN, length = NaN] = words.slice(2).map((word) => (/^\d+$/.test(word) ? Number(word) : NaN));
-  if (words.length !== 4 || !(first < 2 ** 32) || !(length < 2 ** 32))
-    throw complain("this is no range of IDs");
+  if (lines.length !== 1) throw invalid("there must be one range only");
+  const fields = lines[0]!.trim().split(/\s+/);
+  const [first = NaN, length = NaN] = fields
+    .slice(2)
+    .map((field) => (/^\d+$/.test(field) ? Number(field) : NaN));
+  if (fields.length !== 4 || !(first < 2 ** 32) || !(length < 2 ** 32))
+    throw invalid("this is no range of IDs");
   return { first, length };
 }
 
 const run = promisify(execFile);
 
-const machineUsers: UserDatabase = {
+const systemUsers: UserDatabase = {
   async hasUser(name) {
     const text = await readFile("/etc/passwd", "utf8").catch(() => "");
     return text.split("\n").some((line) => line.startsWith(`${name}:`));

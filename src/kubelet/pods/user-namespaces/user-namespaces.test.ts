@@ -11,34 +11,34 @@ import { parseSubordinateIds, podIdRange, type UserDatabase } from "./subordinat
 import { requireUserNamespaces, UserNamespaces, type UserNamespacesOptions } from "./user-namespaces.ts";
 
 const uid = (name: string) => name as PodUid;
-const part = 65_536;
-const nobody: UserDatabase = { hasUser: async () => false, getsubids: async () => assert.fail("asked") };
-const some = (output: string | undefined, gids = output): UserDatabase => ({
+const slot = 65_536;
+const noUser: UserDatabase = { hasUser: async () => false, getsubids: async () => assert.fail("called") };
+const withUser = (output: string | undefined, gids = output): UserDatabase => ({
   hasUser: async (name) => name === "kubelet",
   getsubids: async ([first]) => (first === "-g" ? gids : output),
 });
 
 describe("podIdRange", () => {
-  it("is all but the first part without a kubelet user", async () =>
-    assert.deepEqual(await podIdRange(part, nobody), { first: part, length: 2 ** 32 - part }));
-  it("is all but the first part without getsubids", async () =>
-    assert.deepEqual(await podIdRange(2 * part, some(undefined)), {
-      first: 2 * part,
-      length: 2 ** 32 - 2 * part,
+  it("is all but the first slot without a kubelet user", async () =>
+    assert.deepEqual(await podIdRange(slot, noUser), { first: slot, length: 2 ** 32 - slot }));
+  it("is all but the first slot without getsubids", async () =>
+    assert.deepEqual(await podIdRange(2 * slot, withUser(undefined)), {
+      first: 2 * slot,
+      length: 2 ** 32 - 2 * slot,
     }));
-  it("is what is set aside for the user", async () =>
-    assert.deepEqual(await podIdRange(part, some("0: kubelet 65536 7208960\n")), {
-      first: part,
+  it("is that of the user's subordinate IDs", async () =>
+    assert.deepEqual(await podIdRange(slot, withUser("0: kubelet 65536 7208960\n")), {
+      first: slot,
       length: 7_208_960,
     }));
   it("has to be the same for users and groups", async () =>
     assert.rejects(
-      podIdRange(part, some("0: kubelet 65536 65536\n", "0: kubelet 131072 65536\n")),
+      podIdRange(slot, withUser("0: kubelet 65536 65536\n", "0: kubelet 131072 65536\n")),
       /mismatched subuids and subgids for user "kubelet"/,
     ));
   it("is an error if getsubids fails", async () =>
     assert.rejects(
-      podIdRange(part, {
+      podIdRange(slot, {
         hasUser: async () => true,
         getsubids: () => Promise.reject(new Error("no answer")),
       }),
@@ -58,47 +58,47 @@ describe("podIdRange", () => {
 describe("IdRanges", () => {
   const bad: [rule: string, options: ConstructorParameters<typeof IdRanges>[0], message: RegExp][] = [
     [
-      "IDs of a pod come in whole parts",
-      { range: { first: part, length: part }, idsPerPod: 1000, maxPods: 1 },
+      "the IDs of a pod are a multiple of 65536",
+      { range: { first: slot, length: slot }, idsPerPod: 1000, maxPods: 1 },
       /length 1000 is not a multiple of 65536/,
     ],
     [
-      "root of the host is never a pod's",
-      { range: { first: 0, length: 10 * part }, idsPerPod: part, maxPods: 1 },
+      "root of the host is in no pod's slot",
+      { range: { first: 0, length: 10 * slot }, idsPerPod: slot, maxPods: 1 },
       /ID 0 must be greater or equal to 65536/,
     ],
     [
-      "the first ID begins a part",
-      { range: { first: part + 1, length: part }, idsPerPod: part, maxPods: 1 },
+      "the range starts with a slot",
+      { range: { first: slot + 1, length: slot }, idsPerPod: slot, maxPods: 1 },
       /assigned ID 65537 is not a multiple/,
     ],
     [
-      "the range ends with a part",
-      { range: { first: part, length: part + 1 }, idsPerPod: part, maxPods: 1 },
+      "the range ends with a slot",
+      { range: { first: slot, length: slot + 1 }, idsPerPod: slot, maxPods: 1 },
       /length 65537 is not a multiple/,
     ],
     [
-      "there is a part for each pod",
-      { range: { first: part, length: part }, idsPerPod: part, maxPods: 2 },
+      "there is a slot for each pod",
+      { range: { first: slot, length: slot }, idsPerPod: slot, maxPods: 2 },
       /not enough to support 2 pods/,
     ],
   ];
   for (const [rule, options, message] of bad)
     it(rule, () => assert.throws(() => new IdRanges(options), { message }));
 
-  const small = () => new IdRanges({ range: { first: part, length: 3 * part }, idsPerPod: part, maxPods: 3 });
-  it("a pod keeps its part", () => {
+  const small = () => new IdRanges({ range: { first: slot, length: 3 * slot }, idsPerPod: slot, maxPods: 3 });
+  it("a pod keeps its slot", () => {
     const ranges = small();
     assert.equal(ranges.allocate(uid("a")), ranges.allocate(uid("a")));
   });
-  it("there is an end", () => {
+  it("allocation fails when all slots are used", () => {
     const ranges = small();
     for (const name of ["a", "b", "c"]) ranges.allocate(uid(name));
     assert.throws(() => ranges.allocate(uid("d")), /could not find an empty slot/);
     ranges.release(uid("b"));
-    assert.equal(ranges.allocate(uid("d")), 2 * part);
+    assert.equal(ranges.allocate(uid("d")), 2 * slot);
   });
-  it("what was given back is used last", () => {
+  it("a released slot is reused last", () => {
     const ranges = small();
     const first = ranges.allocate(uid("a"));
     ranges.release(uid("a"));
@@ -118,7 +118,7 @@ describe("IdRanges", () => {
           }
           const firsts = ranges.uids().map((name) => ranges.of(name)!);
           assert.equal(new Set(firsts).size, firsts.length);
-          assert.ok(firsts.every((first) => first >= part && first % part === 0 && first < 4 * part));
+          assert.ok(firsts.every((first) => first >= slot && first % slot === 0 && first < 4 * slot));
         }
       }),
     );
@@ -126,84 +126,91 @@ describe("IdRanges", () => {
 });
 
 describe("parseMappings", () => {
-  const mapping = { hostId: part, containerId: 0, length: part };
+  const mapping = { hostId: slot, containerId: 0, length: slot };
   const text = (uidMappings: unknown, gidMappings: unknown = uidMappings) =>
     JSON.stringify({ uidMappings, gidMappings });
-  it("reads what other kubelets wrote", () =>
+  it("reads upstream's format", () =>
     assert.deepEqual(
       parseMappings(
         '{"uidMappings":[{"hostId":65536,"containerId":0,"length":65536}],"gidMappings":[{"hostId":65536,"containerId":0,"length":65536}]}',
       ),
-      { first: part, length: part },
+      { first: slot, length: slot },
     ));
   for (const [rule, content, message] of [
-    ["what is no JSON", "{", /invalid user namespace mappings file/],
+    ["invalid JSON", "{", /invalid user namespace mappings file/],
     ["null", "null", /no more than one mapping/],
     ["two mappings", text([mapping, mapping]), /no more than one mapping/],
-    ["users other than groups", text([mapping], [{ ...mapping, hostId: 2 * part }]), /should be identical/],
-    ["a pod without root", text([{ ...mapping, containerId: 1 }]), /UID 0 must be mapped/],
-    ["IDs that are no numbers", text([{ ...mapping, hostId: "65536" }]), /must be numbers/],
+    [
+      "different users and groups",
+      text([mapping], [{ ...mapping, hostId: 2 * slot }]),
+      /should be identical/,
+    ],
+    ["mappings without root", text([{ ...mapping, containerId: 1 }]), /UID 0 must be mapped/],
+    ["IDs that are not numbers", text([{ ...mapping, hostId: "65536" }]), /must be numbers/],
   ] as const)
-    it(`refuses ${rule}`, () => assert.throws(() => parseMappings(content), { message }));
+    it(`rejects ${rule}`, () => assert.throws(() => parseMappings(content), { message }));
 });
 
 describe("UserNamespaces", () => {
   async function setUp(t: TestContext, over: Partial<UserNamespacesOptions> = {}) {
     const podsDir = await mkdtemp(join(tmpdir(), "userns-"));
     t.after(() => rm(podsDir, { recursive: true }));
-    const make = () => new UserNamespaces({ podsDir, maxPods: 110, users: nobody, ...over });
-    return { podsDir, make };
+    const create = () => new UserNamespaces({ podsDir, maxPods: 110, users: noUser, ...over });
+    return { podsDir, create };
   }
-  it("writes down what it gives, and knows it after a restart", async (t) => {
-    const { podsDir, make } = await setUp(t);
-    const first = make();
+  it("records assigned IDs, and loads them after a restart", async (t) => {
+    const { podsDir, create } = await setUp(t);
+    const first = create();
     const a = await first.mappingsFor(uid("a"));
     const b = await first.mappingsFor(uid("b"));
     assert.notEqual(a.first, b.first);
     assert.deepEqual(JSON.parse(await readFile(join(podsDir, "a", "userns"), "utf8")), {
-      uidMappings: [{ hostId: a.first, containerId: 0, length: part }],
-      gidMappings: [{ hostId: a.first, containerId: 0, length: part }],
+      uidMappings: [{ hostId: a.first, containerId: 0, length: slot }],
+      gidMappings: [{ hostId: a.first, containerId: 0, length: slot }],
     });
-    const second = make();
+    const second = create();
     assert.deepEqual(await second.mappingsFor(uid("b")), b);
     const c = await second.mappingsFor(uid("c"));
     assert.ok(c.first !== a.first && c.first !== b.first);
   });
-  it("takes IDs back, and forgets the record", async (t) => {
-    const { podsDir, make } = await setUp(t, {
-      users: some("0: kubelet 65536 65536\n"),
+  it("releases IDs, and removes the record", async (t) => {
+    const { podsDir, create } = await setUp(t, {
+      users: withUser("0: kubelet 65536 65536\n"),
       maxPods: 1,
     });
-    const namespaces = make();
+    const namespaces = create();
     const a = await namespaces.mappingsFor(uid("a"));
     await assert.rejects(namespaces.mappingsFor(uid("b")), /empty slot/);
     await namespaces.release(uid("a"));
     await assert.rejects(readFile(join(podsDir, "a", "userns")), { code: "ENOENT" });
     assert.deepEqual(await namespaces.mappingsFor(uid("b")), a);
   });
-  it("takes the IDs of pods back that nobody knows", async (t) => {
-    const { make } = await setUp(t);
-    const before = make();
+  it("releases the IDs of orphaned pods", async (t) => {
+    const { create } = await setUp(t);
+    const before = create();
     const [a, b] = [await before.mappingsFor(uid("a")), await before.mappingsFor(uid("b"))];
-    const namespaces = make();
-    await namespaces.releaseOthers((name) => name === "b");
+    const namespaces = create();
+    await namespaces.releaseOrphans((name) => name === "b");
     assert.deepEqual(await namespaces.mappingsFor(uid("b")), b);
     assert.deepEqual(await namespaces.mappingsFor(uid("c")), a, "a's are free");
   });
-  it("gives as many IDs as configured", async (t) => {
-    const { make } = await setUp(t, { idsPerPod: 2 * part });
-    assert.deepEqual(await make().mappingsFor(uid("a")), { first: 2 * part, length: 2 * part });
+  it("assigns as many IDs as configured", async (t) => {
+    const { create } = await setUp(t, { idsPerPod: 2 * slot });
+    assert.deepEqual(await create().mappingsFor(uid("a")), { first: 2 * slot, length: 2 * slot });
   });
-  it("does not start on a record that it cannot trust", async (t) => {
-    const { podsDir, make } = await setUp(t);
+  it("does not start with an invalid record", async (t) => {
+    const { podsDir, create } = await setUp(t);
     await mkdir(join(podsDir, "a"));
     await writeFile(join(podsDir, "a", "userns"), "{}");
-    await assert.rejects(make().start(), /record pod mappings for existing pod "a": invalid user namespace/);
-    const namespaces = make();
+    await assert.rejects(
+      create().start(),
+      /record pod mappings for existing pod "a": invalid user namespace/,
+    );
+    const namespaces = create();
     await assert.rejects(namespaces.mappingsFor(uid("b")), /existing pod "a"/);
     await namespaces.release(uid("b"));
     await namespaces.release(uid("a"));
-    assert.ok(await namespaces.mappingsFor(uid("b")), "with the end of that pod all is well again");
+    assert.ok(await namespaces.mappingsFor(uid("b")), "allocation works again after that pod is released");
   });
 });
 
@@ -212,7 +219,7 @@ describe("requireUserNamespaces", () => {
     { name: "", userNamespaces: true },
     { name: "kata", userNamespaces: false },
   ];
-  it("is content with a handler that has them", () => requireUserNamespaces("", handlers));
+  it("accepts a handler with support", () => requireUserNamespaces("", handlers));
   for (const [rule, handler, known, message] of [
     [
       "an old runtime",
@@ -221,7 +228,7 @@ describe("requireUserNamespaces", () => {
       /^can't set `spec.hostUsers: false`, runtime does not support user namespaces$/,
     ],
     [
-      "a handler without",
+      "a handler without support",
       "kata",
       handlers,
       /^can't set `spec.hostUsers: false`, RuntimeClass handler "kata" does not support user namespaces$/,

@@ -9,22 +9,22 @@ import { podIdRange, type UserDatabase } from "./subordinate-ids.ts";
 const defaultIdsPerPod = 65_536;
 
 export interface UserNamespacesOptions {
-  /** Each pod has a folder in it, by its UID. */
+  /** Contains a directory for each pod UID. */
   podsDir: string;
   idsPerPod?: number;
   maxPods: number;
   users?: UserDatabase;
 }
 
-/** A runtime handler, as the runtime told of it. */
+/** A runtime handler, as reported by the runtime. */
 export interface HandlerFeatures {
   readonly name: string;
   readonly userNamespaces: boolean;
 }
 
 /**
- * Gives pods with `hostUsers: false` IDs of their own, and remembers them in the pod's folder, so that a pod keeps its IDs
- * over a restart of the agent.
+ * Assigns host IDs to pods with `hostUsers: false`, and records them in the pod's directory, so that a pod keeps its IDs
+ * across restarts of the agent.
  */
 export class UserNamespaces {
   readonly #o: UserNamespacesOptions;
@@ -36,14 +36,14 @@ export class UserNamespaces {
     this.#idsPerPod = options.idsPerPod || defaultIdsPerPod;
   }
 
-  /** Finds out which IDs there are, and which of them pods have. Fails if that cannot be known for sure. */
+  /** Loads the range of IDs and the records of pods. Fails if one of them is invalid. */
   async start(): Promise<void> {
-    await this.#known();
+    await this.#load();
   }
 
-  /** The pod's IDs; new ones if it has none yet. */
+  /** The pod's IDs, which are allocated at the first call. */
   async mappingsFor(uid: PodUid): Promise<Mappings> {
-    const ranges = await this.#known();
+    const ranges = await this.#load();
     const dir = join(this.#o.podsDir, uid);
     const recorded = await readMappings(dir);
     if (recorded) {
@@ -60,24 +60,24 @@ export class UserNamespaces {
     return fresh;
   }
 
-  /** Takes the IDs back. Only when nothing of the pod runs any more, and its files are gone or nobody's. */
+  /** To be called only when the pod has terminated and has no files with its IDs any more. */
   async release(uid: PodUid): Promise<void> {
-    // Where it is not known who has which IDs, a pod can end all the same.
-    const ranges = await this.#known().catch(() => undefined);
+    // A pod can terminate even if the records cannot be loaded.
+    const ranges = await this.#load().catch(() => undefined);
     if (ranges && ranges.of(uid) === undefined) return;
     await removeMappings(join(this.#o.podsDir, uid));
     ranges?.release(uid);
   }
 
-  /** Takes back the IDs of pods that are not known any more. */
-  async releaseOthers(isKnown: (uid: PodUid) => boolean): Promise<void> {
-    const ranges = await this.#known();
+  /** Releases the IDs of pods that are not known. */
+  async releaseOrphans(isKnown: (uid: PodUid) => boolean): Promise<void> {
+    const ranges = await this.#load();
     for (const uid of ranges.uids()) if (!isKnown(uid)) await this.release(uid);
   }
 
-  #known(): Promise<IdRanges> {
+  #load(): Promise<IdRanges> {
     this.#ranges ??= this.#read().catch((error) => {
-      // Whoever asks next tries again.
+      // The next call retries.
       this.#ranges = undefined;
       throw error;
     });
@@ -87,7 +87,7 @@ export class UserNamespaces {
   async #read(): Promise<IdRanges> {
     const range: IdRange = await podIdRange(this.#idsPerPod, this.#o.users);
     const ranges = new IdRanges({ range, idsPerPod: this.#idsPerPod, maxPods: this.#o.maxPods });
-    for (const uid of (await folders(this.#o.podsDir)) as PodUid[]) {
+    for (const uid of (await subdirectories(this.#o.podsDir)) as PodUid[]) {
       try {
         const recorded = await readMappings(join(this.#o.podsDir, uid));
         if (recorded) ranges.record(uid, recorded.first, recorded.length);
@@ -100,12 +100,12 @@ export class UserNamespaces {
   }
 }
 
-/** Throws if the runtime cannot give pods of this handler a user namespace. */
+/** Throws if the handler does not support user namespaces. */
 export function requireUserNamespaces(handler: string, handlers: readonly HandlerFeatures[]): void {
   const found = handlers.find(({ name }) => name === handler);
   if (found?.userNamespaces) return;
   const who = handler === "" ? "runtime" : `RuntimeClass handler "${handler}"`;
-  // An old runtime tells of no handlers at all.
+  // An old runtime reports no handlers.
   const unknown = !found && handlers.length > 0 ? `: the handler "${handler}" is not known` : "";
   throw new KubeletError(
     "UserNamespaces",
@@ -113,7 +113,7 @@ export function requireUserNamespaces(handler: string, handlers: readonly Handle
   );
 }
 
-async function folders(dir: string): Promise<string[]> {
+async function subdirectories(dir: string): Promise<string[]> {
   try {
     const entries = await readdir(dir, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);

@@ -5,20 +5,20 @@ import { hostNetworkHosts, managedHosts } from "./etc-hosts.ts";
 import { kernelHostname, podHostname } from "./hostname.ts";
 import { parseResolvConf } from "./resolv-conf.ts";
 
-export interface PodNamesOptions {
+export interface PodNameResolutionOptions {
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
-  /** The node's own resolver configuration; "" for none. */
+  /** Path of the node's resolver configuration; "" for none. */
   readonly resolvConf: string;
-  /** False if spec.hostnameOverride does not count. */
+  /** False if spec.hostnameOverride is ignored. */
   readonly hostnameOverrides?: boolean;
 }
 
-/** What pods are called, and how they resolve names. */
-export class PodNames {
-  readonly #o: PodNamesOptions;
+/** Hostname, /etc/hosts and resolver configuration of pods. */
+export class PodNameResolution {
+  readonly #o: PodNameResolutionOptions;
 
-  constructor(options: PodNamesOptions) {
+  constructor(options: PodNameResolutionOptions) {
     this.#o = options;
   }
 
@@ -28,7 +28,7 @@ export class PodNames {
     return podDns(pod, { clusterDns, clusterDomain, host, nodeIps });
   }
 
-  /** As the kernel of the sandbox has it; "" for the node's own. */
+  /** The hostname of the sandbox; "" for the node's. */
   kernelHostname(pod: Pod): string {
     return pod.spec.hostNetwork ? "" : kernelHostname(this.#name(pod), pod.spec.setHostnameAsFQDN);
   }
