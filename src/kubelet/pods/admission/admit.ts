@@ -125,8 +125,8 @@ function failedPredicate(pod: Pod, ctx: AdmissionContext): Rejection | undefined
 }
 
 function preemptionFailure({ resource, requested, capacity }: Insufficient): string {
-  const lack = `no set of running pods found to reclaim resources: [(res: ${resource}, q: ${requested - capacity}), ]`;
-  return `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${lack}`;
+  const cause = `no set of running pods found to reclaim resources: [(res: ${resource}, q: ${requested - capacity}), ]`;
+  return `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${cause}`;
 }
 
 function predicate(reason: string, why: string, detail: string): Rejection {

@@ -43,14 +43,14 @@ export function kernelHostname({ hostname, domain }: PodHostname, asFqdn: boolea
 
 function shorten(pod: Pod, hostname: string): string {
   if (hostname.length <= maxHostnameLength) return hostname;
-  const cut = hostname.slice(0, maxHostnameLength).replace(/[-.]+$/, "");
-  if (cut === "") {
+  const truncated = hostname.slice(0, maxHostnameLength).replace(/[-.]+$/, "");
+  if (truncated === "") {
     throw new KubeletError(
       "ConfigPodSandboxError",
       `hostname for pod "${pod.metadata.name}" was invalid: "${hostname}"`,
     );
   }
-  return cut;
+  return truncated;
 }
 
 function isSubdomain(text: string): boolean {

@@ -131,10 +131,10 @@ function readResponse(stream: ClientHttp2Stream, responded: (result: AttemptResu
     if (size <= maxOutputBytes) parts.push(part);
   });
   // Also after an error, which was reported before.
-  stream.once("close", () => responded(judge(fields, Buffer.concat(parts))));
+  stream.once("close", () => responded(resultOf(fields, Buffer.concat(parts))));
 }
 
-function judge(fields: IncomingHttpHeaders & { ":status"?: number }, body: Buffer): AttemptResult {
+function resultOf(fields: IncomingHttpHeaders & { ":status"?: number }, body: Buffer): AttemptResult {
   const status = fields["grpc-status"];
   if (status === undefined && (fields[":status"] ?? 200) === 200)
     return rpcFailure("Internal", "server closed the stream without sending trailers");

@@ -20,7 +20,7 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<At
   const sent: HttpRequest[] = [];
   let reading = false;
   let current = request;
-  const getFailure = (message: string) => failure(`Get "${urlOf(current)}": ${message}`);
+  const failedGet = (message: string) => failure(`Get "${urlOf(current)}": ${message}`);
   const timedOut = () =>
     reading
       ? // As with any other error while reading: there was a response, so the container did not fail.
@@ -28,7 +28,7 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<At
           "context deadline exceeded (Client.Timeout or context cancellation while reading body)",
           "failure",
         )
-      : getFailure("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
+      : failedGet("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
   return withDeadline(limits, timedOut, ({ finish }) => {
     let exchange: Exchange | undefined;
     const send = (next: HttpRequest) => {
@@ -38,7 +38,7 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<At
       const isCurrent = () => current === next;
       try {
         exchange = new Exchange(next, {
-          failed: (message) => isCurrent() && finish(getFailure(message)),
+          failed: (message) => isCurrent() && finish(failedGet(message)),
           responded: (response) => isCurrent() && handle(response),
         });
       } catch (error) {
@@ -60,7 +60,7 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<At
           reading = true;
           return readBody(
             response,
-            (body) => finish(judge(status, body)),
+            (body) => finish(resultOf(status, body)),
             (message) => finish(probeError(message, "failure")),
           );
         default:
@@ -72,7 +72,7 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<At
   });
 }
 
-function judge(status: number, body: string): AttemptResult {
+function resultOf(status: number, body: string): AttemptResult {
   if (status < 200 || status >= 400) return failure(`HTTP probe failed with statuscode: ${status}`);
   return status < 300 ? success(body) : warning(`Probe terminated redirects, Response body: ${body}`);
 }

@@ -39,7 +39,7 @@ describe("a container is probed", () => {
     assert.equal(pod.result("readiness", "c0#1"), "success");
   });
 
-  it("after the initial delay, countResult from the start of the container", async () => {
+  it("after the initial delay, counted from the start of the container", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ initialDelaySeconds: 5 }) }] });
     pod.setContainer("c0#1", "running");
     await pod.clock.advance(4999);

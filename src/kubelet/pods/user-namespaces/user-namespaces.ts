@@ -104,12 +104,12 @@ export class UserNamespaces {
 export function requireUserNamespaces(handler: string, handlers: readonly HandlerFeatures[]): void {
   const found = handlers.find(({ name }) => name === handler);
   if (found?.userNamespaces) return;
-  const who = handler === "" ? "runtime" : `RuntimeClass handler "${handler}"`;
+  const subject = handler === "" ? "runtime" : `RuntimeClass handler "${handler}"`;
   // An old runtime reports no handlers.
   const unknown = !found && handlers.length > 0 ? `: the handler "${handler}" is not known` : "";
   throw new KubeletError(
     "UserNamespaces",
-    `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces${unknown}`,
+    `can't set \`spec.hostUsers: false\`, ${subject} does not support user namespaces${unknown}`,
   );
 }
 

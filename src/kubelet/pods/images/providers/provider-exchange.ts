@@ -39,13 +39,15 @@ export function decodeResponse(apiVersion: RequestVersion, text: string): Provid
   const response = parse(text);
   if (response.apiVersion !== apiVersion)
     throw new Error(
-      `apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}, actual apiVersion:${shown(response.apiVersion)}`,
+      `apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}, actual apiVersion:${safeText(response.apiVersion)}`,
     );
   const { kind, cacheKeyType, cacheDuration, auth } = response;
   if (kind !== "CredentialProviderResponse") throw bad("kind");
   onlyFields(response, ["kind", "apiVersion", "cacheKeyType", "cacheDuration", "auth"]);
   if (cacheKeyType !== "Image" && cacheKeyType !== "Registry" && cacheKeyType !== "Global")
-    throw new Error(`credential provider plugin did not return a valid cacheKeyType: ${shown(cacheKeyType)}`);
+    throw new Error(
+      `credential provider plugin did not return a valid cacheKeyType: ${safeText(cacheKeyType)}`,
+    );
   return { cacheKeyType, cacheMs: cacheMs(cacheDuration), auth: authOf(auth) };
 }
 
@@ -93,6 +95,6 @@ function bad(what: string): Error {
 }
 
 /** A plugin that puts a credential into such a field must not have it logged. */
-function shown(value: unknown): string {
+function safeText(value: unknown): string {
   return typeof value === "string" && /^[\w./-]{0,64}$/.test(value) ? value : "";
 }

@@ -194,7 +194,7 @@ for (const [rule, before, more, after] of merges)
     }
   });
 
-const policies: [policy: string, allowlist: string[], image: string, ours: boolean, verify: boolean][] = [
+const policies: [policy: string, allowlist: string[], image: string, pulled: boolean, verify: boolean][] = [
   ["NeverVerify", [], "r.io/a", true, false],
   ["NeverVerifyPreloadedImages", [], "r.io/a", false, false],
   ["NeverVerifyPreloadedImages", [], "r.io/a", true, true],
@@ -207,9 +207,9 @@ const policies: [policy: string, allowlist: string[], image: string, ours: boole
   ["NeverVerifyAllowlistedImages", ["r.io/*"], "r.io:5000/x", false, true],
   ["NeverVerifyAllowlistedImages", [], "r.io/a", false, true],
 ];
-for (const [policy, allowlist, image, ours, verify] of policies)
-  test(`${policy} [${allowlist}]: ${image}, ${ours ? "pulled by us" : "preloaded"}: ${verify ? "verified" : "not verified"}`, () =>
-    assert.equal(verificationPolicy(policy, allowlist)(image, ours), verify));
+for (const [policy, allowlist, image, pulled, verify] of policies)
+  test(`${policy} [${allowlist}]: ${image}, ${pulled ? "pulled" : "preloaded"}: ${verify ? "verified" : "not verified"}`, () =>
+    assert.equal(verificationPolicy(policy, allowlist)(image, pulled), verify));
 
 test("an unknown policy is rejected", () => {
   assert.throws(
