@@ -10,7 +10,7 @@ export interface NodeLock {
 
 /** Makes this process the owner of the node, until it releases it or ends. */
 export async function takeNode(files: NodeFiles): Promise<NodeLock> {
-  const lock = await lockFile(files.lock, { folderMode: 0o711 });
+  const lock = await lockFile(files.lock, { dirMode: 0o711 });
   if (lock.kind === "held")
     throw new KubeletError(
       "NodeInUse",

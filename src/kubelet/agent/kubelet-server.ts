@@ -121,7 +121,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     blocked: parts.explain,
     setVerbosity: (level) => options.setVerbosity?.(level),
     runtime: cri,
-    checkpointFolder: async () => {
+    checkpointDir: async () => {
       const folder = join(options.rootDir, "checkpoints");
       await mkdir(folder, { recursive: true, mode: 0o700 });
       return folder;

@@ -37,7 +37,7 @@ export class RootDirLock implements Component {
     const { rootDir, clock, logger, waitMs = freeWithinMs } = this.#o;
     // Counted: the clock may be set meanwhile.
     for (let left = waitMs / retryMs; ; left--) {
-      const lock = await lockFile(join(rootDir, "kubelet.lock"), { folderMode: 0o750 });
+      const lock = await lockFile(join(rootDir, "kubelet.lock"), { dirMode: 0o750 });
       if (lock.kind === "taken") return lock;
       const { holder } = lock;
       if (left <= 0) {

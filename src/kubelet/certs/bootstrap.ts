@@ -79,7 +79,7 @@ async function newKey(file: string): Promise<KeyObject> {
   return privateKey;
 }
 
-/** A node may come up before its API server does. After a minute the request is sent anyway, and reports the error. */
+/** A node may start before its API server does. After a minute the request is sent anyway, and reports the error. */
 async function waitForServer({ transport, clock, random, logger, signal }: BootstrapOptions): Promise<void> {
   const until = msFromNow(clock, serverMs);
   while (clock.monotonic() < until) {
@@ -89,7 +89,7 @@ async function waitForServer({ transport, clock, random, logger, signal }: Boots
     } catch (error) {
       signal.throwIfAborted();
       const status = httpStatusOf(error);
-      if (status !== undefined && status < 500) return; // It is there, whatever it thinks of us.
+      if (status !== undefined && status < 500) return; // The server responds; its status does not matter.
       failureLog(logger, "info", error)("Failed to connect to apiserver", { err: messageOf(error) });
     }
     await sleep(clock, 2000 * (1 + 0.2 * random()), signal);

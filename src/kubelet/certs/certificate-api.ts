@@ -9,7 +9,7 @@ export const servingSigner = "kubernetes.io/kubelet-serving";
 
 /** What is requested. */
 export interface SigningRequest {
-  /** Without a name the API makes one up, "csr-…". */
+  /** Without a name the API generates one, "csr-…". */
   readonly name?: string;
   /** PEM. */
   readonly request: string;
@@ -23,7 +23,7 @@ export interface RequestCondition {
   readonly message?: string;
 }
 
-/** A CertificateSigningRequest as it is in the API. */
+/** A CertificateSigningRequest of the API. */
 export interface SigningRequestState {
   readonly name: string;
   readonly uid: string;
@@ -35,12 +35,12 @@ export interface SigningRequestState {
   readonly certificate: string;
 }
 
-/** The part of the API that certificates come from. Refusals carry the HTTP status of the answer as `status`. */
+/** The certificates API. Errors have the HTTP status of the response as `status`. */
 export interface CertificateApi {
   create(request: SigningRequest, signal: AbortSignal): Promise<SigningRequestState>;
   get(name: string, signal: AbortSignal): Promise<SigningRequestState>;
   /**
-   * Reports each state of a request, the current one first, and undefined when it is gone. Survives outages. Ends with
+   * Reports each state of a request, the current one first, and undefined when it was deleted. Survives outages. Ends with
    * the signal.
    */
   follow(
@@ -50,7 +50,7 @@ export interface CertificateApi {
   ): Promise<void>;
 }
 
-/** A rule that lets us follow our request counts soon after it was corrected. */
+/** A corrected authorization takes effect soon. */
 const followAgainWithinMs = 9_000;
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 

@@ -41,7 +41,7 @@ function newPair(): { cert: string; key: string } {
 }
 
 let version = 1;
-/** Each write has a time of its own, whatever the file system's clock does. */
+/** Each write has a distinct mtime. */
 async function put(name: string, text: string): Promise<void> {
   await writeFile(at(`${name}.tmp`), text);
   await utimes(at(`${name}.tmp`), version, version++);
@@ -96,7 +96,7 @@ test("without reload files are read once", async () => {
   assert.equal(file.current(), first.cert);
 });
 
-test("authorities are read again when they change; a file without any changes nothing", async () => {
+test("CA certificates are read again when they change; a file without any changes nothing", async () => {
   const [first, second] = [newPair().cert, newPair().cert];
   await put("ca.crt", `comment\n${first}`);
   const file = clientCaFile({ file: at("ca.crt"), reload: true, clock, logger });
@@ -123,7 +123,7 @@ for (const [what, text] of [
 
 const selfSigned = (hostName = "n1") => selfSignedFiles({ certDir: at("pki"), hostName, clock, logger });
 
-test("a self-signed certificate is made once: for the host, for a year, with an RSA key", async () => {
+test("a self-signed certificate is created once: for the host, for a year, with an RSA key", async () => {
   const { certFile, keyFile } = await selfSigned();
   assert.deepEqual([certFile, keyFile], [at("pki/kubelet.crt"), at("pki/kubelet.key")]);
   const cert = await readFile(certFile, "utf8");
@@ -144,7 +144,7 @@ test("a self-signed certificate is made once: for the host, for a year, with an 
   assert.equal(await readFile(certFile, "utf8"), cert);
 });
 
-test("a start that was ended between key and certificate is finished by the next", async () => {
+test("a start that was killed between key and certificate is completed by the next", async () => {
   const { certFile, keyFile } = await selfSigned("10.0.0.1");
   const key = await readFile(keyFile, "utf8");
   await rm(certFile);

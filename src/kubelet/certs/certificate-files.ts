@@ -24,7 +24,7 @@ export function servingCertificateFiles(
   });
 }
 
-/** The authorities of clientCAFile, as PEM: whom to believe when a client shows a certificate. */
+/** The CA certificates of clientCAFile, as PEM. */
 export function clientCaFile(o: FileParts & { readonly file: string }): WatchedFiles<string> {
   return new WatchedFiles({
     ...o,

@@ -8,7 +8,7 @@ export interface GuardOptions {
   readonly manager: { current(): CertificatePair | undefined; readonly serverRejectedUs: boolean };
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called once. A kubelet ends itself here, with status 1. */
+  /** Called once. The kubelet exits here, with status 1. */
   readonly onCertificateUnavailable: (reason: string) => void;
 }
 
@@ -41,7 +41,7 @@ export class CertificateGuard implements Component {
     );
   }
 
-  /** Rounds are counted, not the time of the clock: a clock that jumps must not end an agent. */
+  /** Checks are counted, not wall time: a clock jump must not end the agent. */
   #look(): void {
     const { manager, logger, onCertificateUnavailable } = this.#o;
     if (manager.current() !== undefined) {

@@ -40,7 +40,7 @@ const failures = fc.constantFrom<SignerBehavior[]>("deny", "fail", "delete", "aw
   refuse: 503,
 });
 
-test("while the API answers in time there is always a valid certificate, through failures and restarts", async () => {
+test("while the API responds in time there is always a valid certificate, through failures and restarts", async () => {
   const steps = fc.array(fc.record({ minutes: fc.integer({ min: 1, max: 20 }), restart: fc.boolean() }), {
     minLength: 10,
     maxLength: 40,
@@ -49,7 +49,7 @@ test("while the API answers in time there is always a valid certificate, through
     lifeMs: fc.integer({ min: 30 * minute, max: 4 * hour }),
     backdateMs: fc.integer({ min: 0, max: 5 * minute }),
     delayMs: fc.integer({ min: 0, max: 30_000 }),
-    // At most 4 tries in a row fail: with the delays between them less than 1.5 minutes are lost.
+    // At most 4 attempts in a row fail: with the delays between them less than 1.5 minutes are lost.
     fates: fc.array(fc.array(failures, { maxLength: 4 }), { minLength: 1, maxLength: 5 }),
     numbers,
     steps,
@@ -98,7 +98,7 @@ test("while the API answers in time there is always a valid certificate, through
   );
 });
 
-test("after an outage of hours there is a certificate within 40 s, and the API is not stormed", async () => {
+test("after an outage of hours there is a certificate within 40 s, without a burst of requests", async () => {
   const outages = fc.array(
     fc.record({ upMinutes: fc.integer({ min: 1, max: 120 }), downMinutes: fc.integer({ min: 1, max: 240 }) }),
     { minLength: 1, maxLength: 3 },
@@ -194,7 +194,7 @@ unmovedByLeaps(
   { numRuns: 10 },
 );
 
-test("after a suspend longer than its life a certificate is replaced within a minute", async () => {
+test("after a suspend longer than its lifetime a certificate is replaced within a minute", async () => {
   const clock = new FakeClock();
   const signer = new FakeSigner(clock);
   signer.lifeMs = 4 * hour;

@@ -41,7 +41,7 @@ function client(more: Partial<Parameters<typeof clientCertificateManager>[0]> = 
   });
 }
 
-test("the first certificate is requested at once, for the node, from the signer of client certificates", async () => {
+test("the first certificate is requested immediately, for the node, from the signer of client certificates", async () => {
   const manager = client();
   assert.equal(manager.current(), undefined);
   await manager.start(stop.signal);
@@ -86,7 +86,7 @@ test("a stored certificate is used, and no other is requested before its deadlin
   assert.equal(signer.requests.length, 1);
 });
 
-test("a stored certificate that has expired is none", async () => {
+test("an expired stored certificate is not used", async () => {
   await client().start(stop.signal);
   await clock.advance(0);
   stop.abort();
@@ -147,7 +147,7 @@ for (const behavior of ["deny", "fail", "delete", "away", "wrong key", { refuse:
   });
 }
 
-test("a refused request is repeated at least every 10 s: a corrected rule counts soon", async () => {
+test("a rejected request is retried at least every 10 s", async () => {
   const tries: number[] = [];
   signer.behavior = () => {
     tries.push(clock.elapsedMs);
@@ -161,7 +161,7 @@ test("a refused request is repeated at least every 10 s: a corrected rule counts
   assert.match(manager.reason ?? "", /403|Forbidden|refuse/i);
 });
 
-test("a certificate of before, loaded at the start, ends the wait of those who came earlier", async () => {
+test("a stored certificate, loaded at the start, releases earlier waiters", async () => {
   const before = client();
   await before.start(stop.signal);
   await clock.advance(0);
@@ -178,7 +178,7 @@ test("a certificate of before, loaded at the start, ends the wait of those who c
   assert.equal(signer.requests.length, 1, "no other certificate was requested");
 });
 
-test("a request that is not approved is given up after 15 minutes, and another is sent", async () => {
+test("a request that is not approved times out after 15 minutes, and another is sent", async () => {
   signer.behavior = () => (signer.requests.length === 0 ? "ignore" : "sign");
   const manager = client();
   await manager.start(stop.signal);
@@ -189,7 +189,7 @@ test("a request that is not approved is given up after 15 minutes, and another i
   assert.notEqual(manager.current(), undefined);
 });
 
-test("a manager that is stopped while it waits ends at once", async () => {
+test("a manager that is stopped while it waits ends immediately", async () => {
   signer.behavior = () => "ignore";
   const manager = client();
   await manager.start(stop.signal);
@@ -199,7 +199,7 @@ test("a manager that is stopped while it waits ends at once", async () => {
   assert.equal(clock.pending, 0);
 });
 
-test("certificates that are due again at once are not requested in a loop", async () => {
+test("certificates that are due immediately are not requested in a loop", async () => {
   signer.lifeMs = -1000;
   signer.backdateMs = hour;
   const manager = client({ random: () => 0 });
@@ -217,7 +217,7 @@ test("certificates without the requested names are not requested in a loop", asy
   assert.equal(manager.current()?.leaf.subject.commonName, "x", "better than none");
 });
 
-test("of a certificate that was dated back, what is left counts", async () => {
+test("the remaining lifetime of a backdated certificate counts", async () => {
   signer.lifeMs = 60_000;
   signer.backdateMs = 300_000;
   const manager = client();
@@ -228,7 +228,7 @@ test("of a certificate that was dated back, what is left counts", async () => {
   assert.equal(signer.requests.length, 2);
 });
 
-test("without a certificate for five minutes a manager is not healthy, and it is again with one", async () => {
+test("without a certificate for five minutes a manager is unhealthy, and healthy again with one", async () => {
   signer.behavior = () => "away";
   const manager = client();
   await manager.start(stop.signal);
@@ -286,7 +286,7 @@ test("a serving certificate is requested when there is an address, and again whe
   assert.deepEqual(lived, { count: 1, sum: 10 });
 });
 
-test("a request for addresses that have changed meanwhile is given up", async () => {
+test("a request for addresses that have changed meanwhile is abandoned", async () => {
   let addresses = [ip("10.0.0.1")];
   signer.behavior = () => (signer.requests.length === 0 ? "ignore" : "sign");
   const all = metrics();

@@ -33,11 +33,11 @@ export interface CertificateManagerOptions {
   readonly store: PairStore;
   /** The API client with valid credentials: with our certificate if there is one that has not expired. */
   readonly api: (current: CertificatePair | undefined) => CertificateApi | Promise<CertificateApi>;
-  /** What to request; undefined as long as that is not known. */
+  /** What to request; undefined while unknown. */
   readonly template: () => RequestTemplate | undefined;
   readonly signerName: string;
   readonly usages: readonly Usage[];
-  /** A pair to begin with if the store has none; it is replaced at once. */
+  /** The initial pair if the store has none; it is replaced immediately. */
   readonly initial?: { readonly cert: string; readonly key: string } | undefined;
   readonly clock: Clock;
   readonly random: () => number;
@@ -51,7 +51,7 @@ const approvalMs = 15 * 60_000;
 const unhealthyAfterMs = 5 * 60_000;
 const lookAtTemplateMs = 1000;
 
-/** Always has a valid certificate, as far as the API issues one: requests the first, and the next before it expires. */
+/** Keeps a valid certificate: requests the first, and the next before it expires. */
 export class CertificateManager implements Component {
   readonly name: string;
   readonly done: Promise<void>;
@@ -84,7 +84,7 @@ export class CertificateManager implements Component {
     return this.#listeners.add(listener);
   }
 
-  /** Why there is no valid certificate, as far as that is known. */
+  /** Why there is no valid certificate, if known. */
   get reason(): string | undefined {
     return this.current() === undefined ? (this.#without?.reason ?? this.#pending) : undefined;
   }
@@ -105,7 +105,7 @@ export class CertificateManager implements Component {
     return pair ? Promise.resolve(pair) : this.#listeners.next(signal);
   }
 
-  /** Does not wait for the API: the agent starts without, too. */
+  /** Does not wait for the API: the agent also starts without it. */
   async start(signal: AbortSignal): Promise<void> {
     try {
       await this.#load();
@@ -128,7 +128,7 @@ export class CertificateManager implements Component {
     const stored = await store.current();
     if (stored && !isExpired(stored, clock.wall())) {
       this.#install(stored, undefined);
-      // Requests may have begun to wait before.
+      // Requests may already be waiting.
       return this.#listeners.notify(stored);
     }
     this.#forced = true;
@@ -248,7 +248,7 @@ export class CertificateManager implements Component {
     });
   }
 
-  /** Aborts when the request no longer matches what is wanted, and the previous certificate does not, either. */
+  /** Aborts when neither the request nor the previous certificate matches the template. */
   #untilOther(requested: RequestTemplate): { signal: AbortSignal; release: () => void } {
     const { clock, template } = this.#o;
     const other = new AbortController();
@@ -285,5 +285,5 @@ export class CertificateManager implements Component {
   }
 }
 
-/** The requested certificate is no longer the wanted one. */
+/** The requested certificate no longer matches the template. */
 class TemplateChanged extends Error {}

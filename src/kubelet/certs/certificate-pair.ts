@@ -5,16 +5,16 @@ import { type Certificate, parseCertificates, pemBlocks, samePublicKey } from ".
 
 /** A certificate with the key that belongs to it. */
 export interface CertificatePair {
-  /** PEM: the certificate, then those that lead from it to its authority. */
+  /** PEM: the certificate, then its intermediates. */
   readonly cert: string;
   /** PEM. */
   readonly key: string;
-  /** The first of the certificates: the one that is about us. */
+  /** The leaf certificate. */
   readonly leaf: Certificate;
   readonly privateKey: KeyObject;
 }
 
-/** Reads a pair; both texts may hold other blocks, too, as they do when they are of one file. */
+/** Reads a pair; both texts may contain other blocks, as when they are one file. */
 export function readPair(certText: string, keyText: string): CertificatePair {
   const certificates = parseCertificates(certText);
   const [leaf] = certificates;

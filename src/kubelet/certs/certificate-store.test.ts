@@ -63,7 +63,7 @@ test("a pair is one file with the time in its name, and a link to it", async () 
   assert.deepEqual([read?.cert, read?.key], [chain, pair.key]);
 });
 
-test("the folder is made if there is none", async () => {
+test("the directory is created if needed", async () => {
   const { cert, key } = newPair();
   const inner = new CertificateStore({ prefix: "p", dir: at("a/b"), clock, logger: silentLogger });
   assert.equal(await inner.current(), undefined);
@@ -82,7 +82,7 @@ test("an update replaces the link, also within the same second", async () => {
   assert.equal((await readdir(dir)).length, 3);
 });
 
-test("files of others are used as long as there is no pair of the store's own", async () => {
+test("configured files are used as long as the store has no pair", async () => {
   const [own, named, plain] = [newPair(), newPair(), newPair()];
   await writeFile(at("kubelet-client.crt"), plain.cert);
   assert.equal(await store().current(), undefined, "half a pair is none");
@@ -106,7 +106,7 @@ for (const [what, spoil] of [
   ["is junk", () => writeFile(current(), "junk")],
   ["is a link to nothing", async () => rm(await readlink(current()))],
 ] as const) {
-  test(`a pair that ${what} is none, and can be replaced`, async () => {
+  test(`a pair that ${what} is ignored, and can be replaced`, async () => {
     const [first, second] = [newPair(), newPair()];
     await store().update(first.cert, first.key);
     await spoil();
@@ -116,7 +116,7 @@ for (const [what, spoil] of [
   });
 }
 
-test("a pair that does not belong together is not stored", async () => {
+test("a pair that does not match is not stored", async () => {
   const [first, second] = [newPair(), newPair()];
   await store().update(first.cert, first.key);
   await assert.rejects(store().update(first.cert, second.key), { code: "CertificatePair" });
@@ -124,7 +124,7 @@ test("a pair that does not belong together is not stored", async () => {
   assert.equal((await store().current())?.cert, first.cert);
 });
 
-test("a link that another kubelet had no time to put in place is put there", async () => {
+test("a link that another kubelet did not create is created", async () => {
   const { cert, key } = newPair();
   await store().update(cert, key);
   await rename(current(), at("kubelet-client-updated.pem"));
@@ -132,7 +132,7 @@ test("a link that another kubelet had no time to put in place is put there", asy
   assert.ok((await lstat(current())).isSymbolicLink());
 });
 
-test("what an update left behind when it was ended does not disturb the next", async () => {
+test("files of an interrupted update do not affect the next", async () => {
   const [first, second] = [newPair(), newPair()];
   await store().update(first.cert, first.key);
   await symlink(at("nothing"), at("kubelet-client-updated.pem"));
@@ -143,7 +143,7 @@ test("what an update left behind when it was ended does not disturb the next", a
   assert.equal((await stat(current())).mode & 0o777, 0o600);
 });
 
-test("a file where the link should be is not ours to replace", async () => {
+test("a file in place of the link is not replaced", async () => {
   const { cert, key } = newPair();
   await writeFile(current(), cert + key);
   assert.equal((await store().current())?.cert, cert);
@@ -153,7 +153,7 @@ test("a file where the link should be is not ours to replace", async () => {
   );
 });
 
-test("whenever a process that stores pairs is killed, one of them is there", {
+test("when a process that stores pairs is killed, a pair remains", {
   timeout: 60_000,
 }, async () => {
   const pairs = [newPair(), newPair(), newPair()];
@@ -175,7 +175,7 @@ test("whenever a process that stores pairs is killed, one of them is there", {
       stdio: ["ignore", "pipe", "inherit"],
     });
     await once(child.stdout!, "data");
-    for (let turns = round * 37; turns > 0; turns--) existsSync(dir); // A different moment in each round
+    for (let turns = round * 37; turns > 0; turns--) existsSync(dir); // A different time in each round
     child.kill("SIGKILL");
     await once(child, "exit");
     const found = await store().current();

@@ -7,9 +7,9 @@ import { dateOf, type WallTime } from "../../lib/base/time.ts";
 import { syncDir, writeDurably } from "../../lib/host/durable-file.ts";
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
 
-/** Where a manager keeps its pair from one start to the next. */
+/** Where a manager stores its pair. */
 export interface PairStore {
-  /** The pair that was stored last; undefined if there is none that can be used. */
+  /** The last stored pair; undefined if there is no usable one. */
   current(): Promise<CertificatePair | undefined>;
   update(cert: string, key: string): Promise<CertificatePair>;
 }
@@ -18,7 +18,7 @@ export interface CertificateStoreOptions {
   /** "kubelet-client" or "kubelet-server". */
   readonly prefix: string;
   readonly dir: string;
-  /** Used as long as the store has no pair of its own. */
+  /** Used as long as the store has no pair. */
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
   readonly clock: Clock;
@@ -26,8 +26,8 @@ export interface CertificateStoreOptions {
 }
 
 /**
- * Pairs in files of their own, `<prefix>-<time>.pem`, and a link `<prefix>-current.pem` to the one in use. A file is
- * complete before anything refers to it, and the link is replaced in one step.
+ * Pairs in files `<prefix>-<time>.pem`, and a link `<prefix>-current.pem` to the one in use. A file is
+ * complete before anything refers to it, and the link is replaced atomically.
  */
 export class CertificateStore implements PairStore {
   readonly #o: CertificateStoreOptions;
@@ -40,7 +40,7 @@ export class CertificateStore implements PairStore {
     this.#updatedPath = resolve(options.dir, `${options.prefix}-updated.pem`);
   }
 
-  /** Whether there is a pair of the store's own, usable or not. */
+  /** Whether the store has a pair, usable or not. */
   async hasOwn(): Promise<boolean> {
     await this.#recover();
     return exists(this.currentPath);
@@ -76,7 +76,7 @@ export class CertificateStore implements PairStore {
     return pair;
   }
 
-  /** A kubelet that removes the old link before it puts the new one in place may have been stopped between the two. */
+  /** A kubelet that removes the old link before it creates the new one may have been stopped in between. */
   async #recover(): Promise<void> {
     if (await exists(this.currentPath)) return;
     if (!(await exists(this.#updatedPath))) return;
@@ -84,7 +84,7 @@ export class CertificateStore implements PairStore {
     await rename(this.#updatedPath, this.currentPath);
   }
 
-  /** The files of the first pair that is there. */
+  /** The files of the first existing pair. */
   async #files(): Promise<readonly [string, string] | undefined> {
     const { prefix, dir, certFile = "", keyFile = "" } = this.#o;
     const candidates = [
@@ -98,7 +98,7 @@ export class CertificateStore implements PairStore {
     return undefined;
   }
 
-  /** A file that was put there by others is not ours to replace. */
+  /** A file of other origin is not replaced. */
   async #mustBeLink(path: string): Promise<void> {
     try {
       if ((await lstat(path)).isSymbolicLink()) return;
@@ -121,7 +121,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** 2026-01-31-13-45-00, in the time of the machine. */
+/** 2026-01-31-13-45-00, in local time. */
 function timestamp(now: WallTime): string {
   const date = dateOf(now);
   const parts = [date.getFullYear(), date.getMonth() + 1, date.getDate()];

@@ -83,7 +83,7 @@ async function until(condition: () => boolean | Promise<boolean>, what: string):
   assert.fail(`it is not so in time: ${what}`);
 }
 
-/** Sends a request with the given credentials; the server accepts or refuses them. */
+/** Sends a request with the given credentials; the server accepts or rejects them. */
 const isKnown = (transport: KubeTransport) =>
   transport
     .request({ method: "GET", path: "/apis/certificates.k8s.io/v1/certificatesigningrequests" })
@@ -93,7 +93,7 @@ const isKnown = (transport: KubeTransport) =>
       return false;
     });
 
-/** A kubeconfig with a certificate of our own making. */
+/** A kubeconfig with a certificate that the test issued. */
 async function kubeconfigWith(user: { name: string; until: number; inFiles?: boolean }): Promise<void> {
   const { privateKey } = generateKey();
   const subject = { commonName: user.name, organizations: ["system:nodes"] };
@@ -137,7 +137,7 @@ test("bootstrap without rotation waits for the certificate and writes a kubeconf
   assert.equal(server.csrs.length, 1, "the next start has all it needs");
 });
 
-test("a start that was ended while it waited finds its request again", async () => {
+test("a start that was killed while it waited finds its request again", async () => {
   server.approve = false;
   const first = new AbortController();
   const waiting = credentials({ rotate: false, signal: first.signal });
@@ -175,7 +175,7 @@ test("a denied request ends the start with the reason", async () => {
   assert.ok(!existsSync(at("kubelet.conf")));
 });
 
-test("bootstrap with rotation goes on in the background, and later requests come from the node", async () => {
+test("bootstrap with rotation continues in the background, and later requests come from the node", async () => {
   server.lifeMs = 3000;
   server.approve = false;
   const { access, manager } = await credentials();
@@ -244,7 +244,7 @@ for (const rotate of [true, false]) {
   });
 }
 
-test("a serving certificate is requested by the node and kept beside the other", async () => {
+test("a serving certificate is requested by the node and stored beside the client certificate", async () => {
   const { access } = await credentials({ rotate: false });
   const manager = servingCertificateManager({
     nodeName: "n1",

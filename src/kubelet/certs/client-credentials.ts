@@ -21,7 +21,7 @@ export interface ClientCredentialsOptions {
   readonly nodeName: string;
   /** rotateCertificates */
   readonly rotate: boolean;
-  /** Makes a client of the API with these credentials; it is for requests for certificates only. */
+  /** Creates an API client with these credentials, for certificate requests only. */
   readonly connect: (access: KubeAccess) => KubeTransport;
   readonly clock: Clock;
   readonly random: () => number;
@@ -31,7 +31,7 @@ export interface ClientCredentialsOptions {
 }
 
 export interface ClientCredentials {
-  /** With what the agent speaks to the API. Its certificate file may not be there yet, and changes. */
+  /** The credentials of the agent. The certificate file may not exist yet, and changes. */
   readonly access: KubeAccess;
   /** To be started before any request to the API; present only if certificates are rotated. */
   readonly manager: CertificateManager | undefined;
@@ -39,7 +39,7 @@ export interface ClientCredentials {
   close(): void;
 }
 
-/** Who the agent is to the API: from its kubeconfig, or by means of a bootstrap kubeconfig. */
+/** The credentials of the agent: from its kubeconfig, or through a bootstrap kubeconfig. */
 export async function clientCredentials(o: ClientCredentialsOptions): Promise<ClientCredentials> {
   return o.rotate ? rotatedCredentials(o) : fixedCredentials(o);
 }
@@ -108,7 +108,7 @@ function clientStore(o: ClientCredentialsOptions, user?: UserAccess): Certificat
   });
 }
 
-/** Files of others become the first pair of the store: connections then have one place to look for a certificate. */
+/** Configured files become the first pair of the store: connections then read one path. */
 async function adopt(store: CertificateStore, logger: Logger): Promise<void> {
   if (await store.hasOwn()) return;
   const pair = await store.current();
@@ -117,7 +117,7 @@ async function adopt(store: CertificateStore, logger: Logger): Promise<void> {
   logger.info("Copied client certificate into the certificate store", { path: store.currentPath });
 }
 
-/** What a kubeconfig holds itself; kubeadm writes such files, with more rights than a node needs. */
+/** Credentials embedded in the kubeconfig; kubeadm writes such files, with more permissions than a node needs. */
 function inlinePair(user: UserAccess): { cert: string; key: string } | undefined {
   const pair = user.clientCertificate;
   if (pair?.cert.kind !== "data" || pair.key.kind !== "data") return undefined;

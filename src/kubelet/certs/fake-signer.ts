@@ -17,7 +17,7 @@ import type {
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
 import type { PairStore } from "./certificate-store.ts";
 
-/** What becomes of a request. `away`: no response; `refuse`: an HTTP status. */
+/** How a request is handled. `away`: no response; `refuse`: an HTTP status. */
 export type SignerBehavior =
   | "sign"
   | "deny"

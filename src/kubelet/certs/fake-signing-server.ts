@@ -18,7 +18,7 @@ const collection = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 export class FakeSigningServer {
   readonly authority = fakeAuthority();
   readonly token = "bootstrap-token";
-  /** Who made each request for a certificate. */
+  /** The user of each certificate request. */
   readonly requestedBy: string[] = [];
   readonly csrs: Csr[] = [];
   lifeMs = 3_600_000;

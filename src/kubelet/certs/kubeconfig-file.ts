@@ -14,7 +14,7 @@ import {
 import { writeDurably } from "../../lib/host/durable-file.ts";
 import { readPair } from "./certificate-pair.ts";
 
-/** Reads a kubeconfig. The files that it names need not be there yet. */
+/** Reads a kubeconfig. The files that it names need not exist yet. */
 export async function readKubeconfig(file: string, what: string): Promise<KubeAccess> {
   try {
     return parseKubeconfig(await readFile(file, "utf8"), file);
@@ -23,7 +23,7 @@ export async function readKubeconfig(file: string, what: string): Promise<KubeAc
   }
 }
 
-/** True if the kubeconfig is there and has a client certificate with key, none of which has expired. */
+/** True if the kubeconfig exists and has a client certificate with key that has not expired. */
 export async function isStillValid(file: string, o: { clock: Clock; logger: Logger }): Promise<boolean> {
   try {
     const access = parseKubeconfig(await readFile(file, "utf8"), file);

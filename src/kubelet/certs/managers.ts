@@ -22,7 +22,7 @@ export interface ManagerParts {
   readonly metrics: Metrics;
 }
 
-/** The certificate with which the agent shows the API who it is. */
+/** The client certificate of the agent. */
 export function clientCertificateManager(
   o: ManagerParts & {
     readonly store: PairStore;
@@ -42,16 +42,16 @@ export function clientCertificateManager(
   return manager;
 }
 
-/** The certificate of the agent's own server, signed by the cluster (serverTLSBootstrap). */
+/** The serving certificate of the agent, signed by the cluster (serverTLSBootstrap). */
 export function servingCertificateManager(
   o: ManagerParts & {
     readonly certDir: string;
     /** tlsCertFile and tlsPrivateKeyFile, which are served until there is a signed one. */
     readonly certFile?: string | undefined;
     readonly keyFile?: string | undefined;
-    /** As the node: only for itself does a signer give it a certificate. */
+    /** With the node's credentials: the signer only accepts requests of the node itself. */
     readonly api: CertificateApi;
-    /** The addresses of the Node object; none as long as it has none. Call `poke()` when they change. */
+    /** The addresses of the Node object. Call `poke()` when they change. */
     readonly addresses: () => readonly NodeAddress[];
     readonly allowDnsOnly: boolean;
   },

@@ -3,7 +3,7 @@ import type { DistinguishedName, Usage } from "../../lib/base/x509/x509.ts";
 
 /**
  * The name of a request that stays the same as long as key, subject and usages do: an agent that is started again finds
- * the request that it has sent. Kubelets make the same name of the same things.
+ * its request. The name equals that of the reference kubelet.
  */
 export function requestName(
   publicKey: KeyObject,

@@ -22,7 +22,7 @@ function pairFor(template: RequestTemplate, from = start, until = start + 10 * h
 const client = clientTemplate("n1");
 const pair = pairFor(client);
 
-test("a certificate is replaced after 70 to 90 % of its life", () => {
+test("a certificate is rotated after 70 to 90 % of its lifetime", () => {
   assert.equal(rotationDeadline(pair, undefined, 0), start + 7 * hour);
   assert.equal(Math.round(epochMs(rotationDeadline(pair, undefined, 1))), start + 9 * hour);
   assert.equal(
@@ -42,7 +42,7 @@ test("a certificate is replaced after 70 to 90 % of its life", () => {
   );
 });
 
-test("tries follow each other after 2, 4, 8, 16 and then each 32 seconds, or up to a tenth later", () => {
+test("attempts are 2, 4, 8, 16 and then 32 seconds apart, plus up to a tenth", () => {
   const delays = [1, 2, 3, 4, 5, 6, 50].map((tries) => retryDelayMs(tries, 0));
   assert.deepEqual(delays, [2000, 4000, 8000, 16_000, 32_000, 32_000, 32_000]);
   assert.equal(retryDelayMs(5, 1), 35_200);

@@ -10,8 +10,8 @@ export interface RequestTemplate {
 }
 
 /**
- * When a certificate is to be replaced: after 70 to 90 % of its life, so that nodes that began together do not come back
- * together. Signers date certificates back: of the life of one that we saw arrive, only what was left then counts.
+ * When a certificate is rotated: after 70 to 90 % of its lifetime, with jitter so that nodes that started together do not rotate
+ * together. Signers backdate certificates: for one that we received, only the remaining lifetime counts.
  */
 export function rotationDeadline(
   pair: CertificatePair,
@@ -24,7 +24,7 @@ export function rotationDeadline(
   return plusMs(start, Math.round(msBetween(start, until) * (0.7 + 0.2 * random)));
 }
 
-/** Why the certificate is not the wanted one; undefined if it is. More than requested is no reason. */
+/** Why the certificate does not match the template; undefined if it does. Additional names are accepted. */
 export function mismatch(pair: CertificatePair, wanted: RequestTemplate): string | undefined {
   const { subject, dnsNames, ipAddresses } = pair.leaf;
   const missing = (have: readonly string[], want: readonly string[]) =>
@@ -43,16 +43,16 @@ export const sameTemplate = (a: RequestTemplate | undefined, b: RequestTemplate 
   JSON.stringify(a) === JSON.stringify(b);
 
 export interface RotationState {
-  /** The certificate is judged by the wall clock, … */
+  /** Validity is checked by wall time, … */
   readonly wall: WallTime;
-  /** … and what has to wait waits in monotonic time. */
+  /** … and waits use monotonic time. */
   readonly now: MonotonicTime;
   readonly template: RequestTemplate | undefined;
   readonly pair: CertificatePair | undefined;
   readonly deadline: WallTime;
-  /** The pair is only there to begin with. */
+  /** The pair is the initial one, to be replaced. */
   readonly forced: boolean;
-  /** Not before then, after a try that failed. */
+  /** Not before then, after a failed attempt. */
   readonly retryAt: MonotonicTime | undefined;
 }
 
@@ -60,7 +60,7 @@ export type RotationStep =
   | { readonly do: "rotate"; readonly why: string }
   | { readonly do: "wait"; readonly ms: number };
 
-/** Without a template, one is looked for that often. */
+/** How often to check for a template while there is none. */
 const lookForTemplateMs = 1000;
 /** The template and the clock may change at any time. */
 const lookAgainMs = 10_000;
@@ -95,7 +95,7 @@ function reasonToRotate(
 
 /**
  * 2, 4, 8, 16, 32, 32 … seconds after the first, second … attempt, and up to a tenth more. Whole milliseconds. A server
- * that refuses us is tried at least every 10 s: a token or a rule may be corrected soon.
+ * that rejects us is retried at least every 10 s: a token or a role may be corrected.
  */
 export function retryDelayMs(tries: number, random: number, refused = false): number {
   return Math.round(Math.min(2000 * 2 ** (tries - 1), refused ? 9_000 : 32_000) * (1 + 0.1 * random));

@@ -22,7 +22,7 @@ const yearMs = 365 * 24 * hourMs;
 /** `kubelet.crt` and `kubelet.key` for a server without a configured certificate. They are created once. */
 export async function selfSignedFiles(o: {
   certDir: string;
-  /** The name of the machine, or --hostname-override. */
+  /** The host name, or --hostname-override. */
   hostName: string;
   clock: Clock;
   logger: Logger;
@@ -35,7 +35,7 @@ export async function selfSignedFiles(o: {
     const message = `error reading ${keyFile}, certificate and key must be supplied as a pair`;
     throw new KubeletError("CertificateFiles", message);
   }
-  // The key comes first: one without a certificate is what an earlier start had no time to finish.
+  // The key is written first: a key without a certificate is from an interrupted start.
   const key = hasKey ? readKey(await readFile(keyFile, "utf8")) : await rsaKey();
   if (!hasKey) await writeDurably(keyFile, privateKeyPem(key), 0o600);
   await writeDurably(certFile, selfSigned(o.hostName, key, o.clock.wall()), 0o644);
@@ -50,13 +50,13 @@ async function canRead(file: string): Promise<boolean> {
   );
 }
 
-/** RSA, because lists of cipher suites may have none for other keys. */
+/** RSA, because configured cipher suites may have none for other keys. */
 async function rsaKey(): Promise<KeyObject> {
   const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
   return privateKey;
 }
 
-/** The certificate and that of a CA created for it alone, whose key is not kept. */
+/** The certificate and that of its own CA, whose key is discarded. */
 function selfSigned(hostName: string, key: KeyObject, now: WallTime): string {
   const [notBefore, notAfter] = [dateOf(plusMs(now, -hourMs)), dateOf(plusMs(now, yearMs - hourMs))];
   const seconds = Math.floor(epochMs(now) / 1000);

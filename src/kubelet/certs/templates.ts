@@ -6,7 +6,7 @@ export interface NodeAddress {
   readonly address: string;
 }
 
-/** What signers expect of keys on elliptic curves, which encipher no other keys. */
+/** Usages for EC keys, which have no key encipherment. */
 export const clientUsages: readonly Usage[] = ["digital signature", "client auth"];
 export const servingUsages: readonly Usage[] = ["digital signature", "server auth"];
 

@@ -74,7 +74,7 @@ const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = 
   ["pods by core, where more", { pods: { maxPods: 110, podsPerCore: 50 } }, {}],
 ];
 
-describe("what pods may have of a node", () => {
+describe("capacity and allocatable", () => {
   for (const [rule, changes, different] of allocations)
     it(rule, () => {
       const { allocatable } = planCapacity({ ...input, ...changes }, {});
@@ -85,7 +85,7 @@ describe("what pods may have of a node", () => {
 describe("capacity", () => {
   it("is what the machine has", () => assert.deepEqual(planCapacity(input, {}).capacity, all));
 
-  it("keeps resources of others, and allocatable follows it", () => {
+  it("keeps resources of other writers, also in allocatable", () => {
     const present = { capacity: { "x.example/y": "7", cpu: "99" }, allocatable: { "x.example/y": "1" } };
     const plan = planCapacity(input, present);
     assert.deepEqual(plan.capacity, { ...all, "x.example/y": "7" });
@@ -97,7 +97,7 @@ describe("capacity", () => {
     assert.deepEqual(plan.allocatable, all);
   });
 
-  it("of a machine that cannot be inspected is nothing", () => {
+  it("of a machine that cannot be inspected is empty", () => {
     const plan = planCapacity({ ...input, machine: undefined }, {});
     assert.deepEqual(plan.capacity, { cpu: "0", memory: "0", pods: "110" });
   });

@@ -4,20 +4,20 @@ import type { ResourceList } from "./node-types.ts";
 import { type ReservationSettings, reservationsOf } from "./reservations.ts";
 import { binaryBytes, hugepagesName, isExtended, isHugepages } from "./resource-names.ts";
 
-/** What the machine has. */
+/** The resources of the machine. */
 export interface MachineSize {
   readonly cpus: number;
   readonly memoryBytes: bigint;
   readonly hugepages: readonly { readonly pageBytes: bigint; readonly pages: bigint }[];
-  /** Of the filesystem with the agent's folder; undefined if local storage is not accounted for. */
+  /** Of the file system with the root directory; undefined if local storage is not accounted for. */
   readonly storageBytes?: bigint;
 }
 
-/** What device plugins brought. */
+/** Resources of device plugins. */
 export interface DeviceResources {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
-  /** Resources whose plugin has gone: they stay with an amount of 0, so that it shows who managed them. */
+  /** Resources whose plugin is gone: they stay with an amount of 0. */
   readonly removed: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface Capacity {
   allocatable: ResourceList;
 }
 
-/** Capacity and allocatable. Resources that others have written into the status stay in it. */
+/** Capacity and allocatable. Resources that other writers added to the status are kept. */
 export function planCapacity(input: CapacityInput, present: Partial<Capacity>): Capacity {
   const { machine, devices, pods } = input;
   const own = machine ? ofMachine(machine, pods) : { cpu: "0", memory: "0", pods: String(pods.maxPods) };
@@ -78,14 +78,14 @@ function allocatableOf(
   for (const [name, text] of Object.entries(capacity))
     allocatable[name] = less(name, text, reserved.get(name) ?? 0n);
   if (machine) Object.assign(allocatable, devices.allocatable);
-  // Huge pages are cut out of memory, used or not.
+  // Huge pages are subtracted from memory, used or not.
   for (const [name, text] of Object.entries(capacity))
     if (isHugepages(name))
       allocatable.memory = less("memory", allocatable.memory ?? "0", parseQuantity(text) ?? 0n);
   return allocatable;
 }
 
-/** The rest of a quantity, never below nothing. Bytes keep the binary form even where no suffix shows it. */
+/** The remaining quantity, at least 0. Bytes keep the binary format even without a suffix. */
 function less(name: string, text: string, nano: bigint): string {
   const left = (parseQuantity(text) ?? 0n) - nano;
   const binary = text.endsWith("i") || name === "memory" || name === "ephemeral-storage" || isHugepages(name);

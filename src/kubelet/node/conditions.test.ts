@@ -27,7 +27,7 @@ const start = plan([], {}, then);
 const byType = (conditions: NodeCondition[], type: string) => conditions.find((c) => c.type === type)!;
 
 describe("conditions of a node", () => {
-  it("begin with four, Ready last, and events for all but Ready", () => {
+  it("start with four, Ready last, and events for all but Ready", () => {
     assert.deepEqual(
       start.conditions.map(({ type, status }) => `${type}=${status}`),
       ["MemoryPressure=False", "DiskPressure=False", "PIDPressure=False", "Ready=True"],
@@ -39,7 +39,7 @@ describe("conditions of a node", () => {
     assert.equal(start.events[0]?.message, "Node n status is now: NodeHasSufficientMemory");
   });
 
-  it("that stay change their heartbeat alone, and notify no one", () => {
+  it("that do not change only update their heartbeat, without an event", () => {
     const { conditions, events } = plan(start.conditions, {});
     assert.deepEqual(events, []);
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe("conditions of a node", () => {
     [{ notReady: ["network"] }, "Ready", "False", "KubeletNotReady", "NodeNotReady"],
   ];
   for (const [change, type, status, reason, event] of changes)
-    it(`${event} comes with ${type}=${status}, and goes back`, () => {
+    it(`${event} is sent with ${type}=${status}, and for the reverse`, () => {
       const changed = plan(start.conditions, change);
       const { message: _, ...condition } = byType(changed.conditions, type);
       assert.deepEqual(condition, {
@@ -92,7 +92,7 @@ describe("conditions of a node", () => {
       assert.equal(byType(back.conditions, type).lastTransitionTime, "2026-01-01T12:00:20Z");
     });
 
-  it("of others stay where they are", () => {
+  it("of other writers are kept in place", () => {
     const other: NodeCondition = {
       ...start.conditions[0]!,
       type: "NetworkUnavailable",
@@ -103,7 +103,7 @@ describe("conditions of a node", () => {
     assert.equal(conditions.length, 5);
   });
 
-  it("that a controller has made Unknown become known again", () => {
+  it("that a controller set to Unknown are updated", () => {
     const lost = start.conditions.map(
       (c): NodeCondition => ({ ...c, status: "Unknown", reason: "NodeStatusUnknown" }),
     );
@@ -127,7 +127,7 @@ describe("the message of Ready", () => {
     [{ notReady: ["a"], warning: "w" }, "a. WARNING: w"],
   ];
   for (const [change, text] of messages) it(text, () => assert.equal(message(change), text));
-  it("names capacity that is missing", () => {
+  it("names missing capacity", () => {
     const text = message({ notReady: ["a"], required: ["cpu", "memory"] }, {});
     assert.equal(text, "[a, missing node capacity for resources: cpu, memory]");
   });

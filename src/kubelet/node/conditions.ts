@@ -6,9 +6,9 @@ export interface ConditionFacts {
   readonly pressure: { readonly memory: boolean; readonly disk: boolean; readonly pid: boolean };
   /** Why the node cannot run pods: runtime, network, storage, shutdown, in this order. */
   readonly notReady: readonly string[];
-  /** What the host lacks without being unusable for it. */
+  /** Warnings about the host that do not make it unusable. */
   readonly warning?: string;
-  /** Resources without which a node is not ready: these have to be in the capacity. */
+  /** Resources that must be in the capacity for the node to be Ready. */
   readonly required: readonly string[];
 }
 
@@ -44,7 +44,7 @@ const pressures = [
   },
 ] as const;
 
-/** Our four conditions among those that are there; others keep theirs. Ready comes last on a new node. */
+/** Updates our four conditions among the existing ones. Ready comes last on a new node. */
 export function planConditions(
   node: { name: string; conditions: readonly NodeCondition[]; capacity: ResourceList },
   facts: ConditionFacts,

@@ -10,7 +10,7 @@ type Gate = (typeof declarable)[number] | "NodeDeclaredFeatures";
 
 /**
  * What the node declares: the features whose gate is on, as the reference does. A resize that needs one of them is accepted by the API and
- * answered here, if only with Infeasible. Undefined if declaring is off.
+ * handled here, if only with Infeasible. Undefined if declaring is off.
  */
 export function declaredFeatures(enabled: (gate: Gate) => boolean): string[] | undefined {
   if (!enabled("NodeDeclaredFeatures")) return undefined;

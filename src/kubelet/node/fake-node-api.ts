@@ -6,7 +6,7 @@ type Json = Record<string, unknown>;
 
 /**
  * What a patch of ours may hold. NodeRestriction lets a node write its status, annotations and some labels; spec (with
- * taints), owners and finalizers are not a node's to change.
+ * taints), owners and finalizers cannot be changed by a node.
  */
 export const writable = ["metadata.labels", "metadata.annotations", "status"] as const;
 
@@ -18,14 +18,14 @@ export class FakeApiError extends Error {
   }
 }
 
-/** An API server for one node, in memory, that refuses what NodeRestriction refuses. For tests. */
+/** An API server for one node, in memory, with NodeRestriction. For tests. */
 export class FakeNodeApi implements NodeApi {
   readonly name: string;
   node: NodeObject | undefined;
   /** Every request, in order: "GET", "POST", "PATCH". */
   readonly calls: string[] = [];
   readonly patches: Json[] = [];
-  /** What NodeRestriction refused; a test that ends with any has failed. */
+  /** Requests that NodeRestriction rejected; a test with any of these fails. */
   readonly refused: string[] = [];
   /** Called before each request; an error it throws is the response. */
   fault: ((call: string) => void) | undefined;

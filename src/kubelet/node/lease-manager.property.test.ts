@@ -38,7 +38,7 @@ unmovedByLeaps(
       if (metadata.resourceVersion === last) continue;
       last = metadata.resourceVersion;
       seen.push(`${clock.elapsedMs} renewed`);
-      // What is written is what the wall clock shows, also when that has leapt.
+      // renewTime is wall time, also after a clock jump.
       const age = Date.parse(apiMicroTime(clock.wall())) - Date.parse(spec.renewTime!);
       assert.ok(Math.abs(age) <= 1000 || Math.abs(age) >= 3_000_000, `${age} ms old`);
     }

@@ -45,7 +45,7 @@ function world(changes: Partial<LeaseOptions> = {}) {
 }
 
 describe("the lease of a node", () => {
-  it("is the one that was observed, but for what the API server adds", async () => {
+  it("equals the recorded one, except for fields of the API server", async () => {
     const w = world();
     await w.start();
     const { uid: _u, resourceVersion: _v, ...metadata } = w.api.lease!.metadata;
@@ -71,7 +71,7 @@ describe("the lease of a node", () => {
     await w.end();
   });
 
-  it("that is there already is renewed, and holds what we are configured to", async () => {
+  it("that exists is renewed with the configured duration", async () => {
     const w = world();
     w.api.put({ ...observed, spec: { holderIdentity: "x", leaseDurationSeconds: 10, renewTime: "old" } });
     await w.start();
@@ -84,7 +84,7 @@ describe("the lease of a node", () => {
     await w.end();
   });
 
-  it("is not made before there is a node to own it", async () => {
+  it("is not created before its owner node exists", async () => {
     let uid: string | undefined;
     const w = world({
       nodeUid: async () => {
@@ -100,7 +100,7 @@ describe("the lease of a node", () => {
     await w.end();
   });
 
-  it("that was deleted is made again", async () => {
+  it("that was deleted is created again", async () => {
     const w = world();
     await w.start();
     w.api.lease = undefined;
@@ -121,7 +121,7 @@ describe("the lease of a node", () => {
     await w.end();
   });
 
-  it("is renewed within 4 seconds after an outage of a minute, and the API is not hammered meanwhile", async () => {
+  it("is renewed within 4 seconds after an outage of a minute, without a burst of requests meanwhile", async () => {
     let suspected = 0;
     const w = world({ onRepeatedFailure: () => suspected++ });
     await w.start();
@@ -138,7 +138,7 @@ describe("the lease of a node", () => {
     await w.end();
   });
 
-  it("is left alone by an agent that has ended", async () => {
+  it("is not renewed after the agent stopped", async () => {
     const w = world();
     await w.start();
     await w.end();

@@ -10,7 +10,7 @@ import { attempts, jittered, retryUntilDone } from "./retry.ts";
 
 export interface LeaseOptions extends LeaseSettings {
   api: LeaseApi;
-  /** The UID of the node in the API; rejects if it cannot be had. */
+  /** The UID of the node in the API; rejects if it cannot be read. */
   nodeUid: (signal: AbortSignal) => Promise<string>;
   clock: Clock;
   random: () => number;
@@ -18,7 +18,7 @@ export interface LeaseOptions extends LeaseSettings {
   onRepeatedFailure?: () => void;
 }
 
-/** Renews the node's lease four times in its duration: that is how a cluster knows that a node lives. */
+/** Renews the node's lease four times in its duration: the heartbeat of the node. */
 export class LeaseManager implements Component {
   readonly name = "node-lease";
   readonly done: Promise<void>;
@@ -54,7 +54,7 @@ export class LeaseManager implements Component {
 
   async #round(signal: AbortSignal): Promise<void> {
     if (this.#latest) {
-      // No one else writes this lease: most of the time what we wrote last is still current.
+      // No other client writes this lease: our last version is usually still current.
       try {
         return await this.#renew(this.#latest, signal);
       } catch (error) {
@@ -88,7 +88,7 @@ export class LeaseManager implements Component {
           attempt: attempt + 1,
         });
         const status = httpStatusOf(error);
-        // A deleted lease does not come back by retrying.
+        // Retrying does not restore a deleted lease.
         if (status === 404) break;
         if (status === 409) base = (await this.#ensure(signal)).lease;
         else if (attempt > 0) onRepeatedFailure?.();
@@ -97,7 +97,7 @@ export class LeaseManager implements Component {
     throw new KubeletError("LeaseRenewal", `lease not renewed: ${messageOf(cause)}`, { cause });
   }
 
-  /** The lease that is there, or a new one; none as long as there is no node to own it. */
+  /** The existing lease, or a new one; undefined while the node does not exist. */
   async #ensure(signal: AbortSignal): Promise<{ lease: Lease | undefined; created: boolean }> {
     const { api, clock, logger } = this.#o;
     const work = async () => {

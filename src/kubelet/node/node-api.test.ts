@@ -20,7 +20,7 @@ function recorder() {
 const { signal } = new AbortController();
 
 describe("requests about the node itself", () => {
-  it("go to the node, its status and its lease, and nowhere else", async () => {
+  it("are for the node, its status and its lease only", async () => {
     const { calls, options } = recorder();
     const node = kubeNodeApi(options);
     const lease = kubeLeaseApi(options);
@@ -46,12 +46,12 @@ describe("requests about the node itself", () => {
     assert.ok(calls.every((call) => call.timeoutMs === 10_000 && call.signal === signal));
   });
 
-  it("are answered with a whole node, even where the API leaves out what is empty", async () => {
+  it("return a complete node, even where the API omits empty fields", async () => {
     const node = await kubeNodeApi(recorder().options).get(signal);
     assert.deepEqual(node, { apiVersion: "v1", kind: "Node", metadata: { name: "n" }, spec: {}, status: {} });
   });
 
-  it("that are refused show the status of the answer", () => {
+  it("that are rejected have the status of the response", () => {
     assert.equal(httpStatusOf({ status: 404 }), 404);
     assert.equal(httpStatusOf(new Error("x")), undefined);
     assert.equal(httpStatusOf(undefined), undefined);

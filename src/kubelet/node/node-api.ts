@@ -21,7 +21,7 @@ export const leaseNamespace = "kube-node-lease";
 interface ApiOptions {
   transport: Pick<KubeTransport, "request">;
   nodeName: string;
-  /** How long one request may take: no longer than a heartbeat is due again. */
+  /** Timeout of one request: shorter than the heartbeat period. */
   timeoutMs: number;
 }
 

@@ -16,7 +16,7 @@ const of = (config: PartialConfiguration = {}, flags = {}, reservedCpus = 0) =>
   );
 
 describe("the node configuration", () => {
-  it("by default is what was observed of one", () => {
+  it("by default equals the recorded one", () => {
     const { facts, manager, settings, nodeIps, leaseSeconds, requestTimeoutMs } = of();
     assert.deepEqual(facts.pods, { maxPods: 110, podsPerCore: 0 });
     assert.equal(facts.reservations.evictionHard?.["memory.available"], "100Mi");

@@ -1,13 +1,13 @@
 import type { NodeEvents } from "../../lib/model/pod-events.ts";
 
-/** An event that is due once what it speaks of has reached the API. */
+/** An event that is sent after the change it describes was written to the API. */
 export interface NodeEvent {
   type: "Normal" | "Warning";
   reason: string;
   message: string;
 }
 
-/** That the node's status has come to be so, e.g. "NodeReady". */
+/** For a change of the node status, e.g. "NodeReady". */
 export function statusEvent(node: string, reason: string): NodeEvent {
   return { type: "Normal", reason, message: `Node ${node} status is now: ${reason}` };
 }

@@ -18,7 +18,7 @@ export interface NodeSettings {
   readonly arch: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
-  /** A cloud controller sets addresses and removes the taint that keeps pods away until it has. */
+  /** A cloud controller sets addresses and then removes the uninitialized taint. */
   readonly externalCloudProvider: boolean;
   readonly controllerAttachDetach: boolean;
   readonly providerId: string;

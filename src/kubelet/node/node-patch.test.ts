@@ -12,9 +12,9 @@ import type { NodeObject, NodeStatus } from "./node-types.ts";
 const base = planStatus(initialNode(fakeSettings()), fakeFacts(), wallTime(0)).node;
 
 describe("a patch of a node", () => {
-  it("of nothing is none", () => assert.equal(nodePatch(base, structuredClone(base)), undefined));
+  it("without changes is undefined", () => assert.equal(nodePatch(base, structuredClone(base)), undefined));
 
-  it("of a heartbeat has the four heartbeats and their order", () => {
+  it("of a heartbeat has the four conditions and their order", () => {
     const later = planStatus(base, fakeFacts(), wallTime(10_000)).node;
     const types = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
     assert.deepEqual(nodePatch(base, later), {
@@ -39,7 +39,7 @@ describe("a patch of a node", () => {
     });
   });
 
-  it("holds nothing but what a node may write, whatever differs", () => {
+  it("contains only fields that a node may write, whatever differs", () => {
     const other: NodeObject = {
       ...structuredClone(base),
       metadata: { ...base.metadata, uid: "u", resourceVersion: "7", labels: { a: "b" }, annotations: {} },
@@ -53,7 +53,7 @@ describe("a patch of a node", () => {
     assert.ok(paths.every((path) => (writable as readonly string[]).includes(path)));
   });
 
-  it("applied by the API server makes the node that was wanted", () => {
+  it("applied by the API server results in the desired node", () => {
     const name = fc.constantFrom("a", "b", "c");
     const map = fc.dictionary(name, fc.constantFrom("0", "1", "2"));
     const condition = fc.record({

@@ -30,7 +30,7 @@ const steps = fc.array(
   { maxLength: 12 },
 ) as fc.Arbitrary<Step[]>;
 
-it("whatever happens, the API soon has the node as it is, never gets an invalid request, and gets every transition", async () => {
+it("whatever happens, the API soon has the current status, gets no invalid request, and gets every transition", async () => {
   await fc.assert(fc.asyncProperty(steps, live), { numRuns: 60 });
 });
 
@@ -125,6 +125,6 @@ async function live(plan: Step[]): Promise<void> {
   assert.equal(isReady(node.status.conditions), notReady.length === 0);
   assert.equal(statusChanged(node.status, planStatus(node, facts(), clock.wall()).node.status), false);
   assert.equal(node.metadata.labels?.["kubernetes.io/os"], "linux");
-  // A node that was created again starts without a transition: only on one and the same node do transitions alternate.
+  // A node that was created again starts without a transition: transitions alternate only on the same node.
   if (!deleted) for (const [i, turn] of turns.entries()) assert.notEqual(turn, turns[i + 1]);
 }

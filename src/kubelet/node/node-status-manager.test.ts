@@ -13,7 +13,7 @@ import type { NodeObject } from "./node-types.ts";
 const second = 1000;
 const notReadyYet = ["container runtime network not ready"];
 
-/** A manager in simulated time, with an API that refuses what NodeRestriction refuses. */
+/** A manager in simulated time, with an API that enforces NodeRestriction. */
 function world(changes: Partial<NodeStatusOptions> = {}) {
   const clock = new FakeClock();
   const api = new FakeNodeApi("bench-node");
@@ -50,7 +50,7 @@ function world(changes: Partial<NodeStatusOptions> = {}) {
       await manager.start(stop.signal);
       await settle();
     },
-    /** Stops it, and checks that nothing forbidden was requested. */
+    /** Stops it, and checks that no request was rejected by NodeRestriction. */
     end: async () => {
       stop.abort();
       await manager.done;
@@ -113,7 +113,7 @@ describe("registration", () => {
     await w.end();
   });
 
-  it("goes on until the API can be reached, at most 4 seconds apart", async () => {
+  it("is retried until the API can be reached, at most 4 seconds apart", async () => {
     const w = world();
     w.api.fault = () => {
       throw new Error("connection refused");
@@ -130,7 +130,7 @@ describe("registration", () => {
     await w.end();
   });
 
-  it("adopts a node that is there: labels and annotation of ours, never taints", async () => {
+  it("adopts an existing node: our labels and annotation, never taints", async () => {
     const taints = [{ key: "mine", effect: "NoSchedule" }];
     const w = world({ settings: fakeSettings({ taints, labels: { team: "a" } }) });
     w.api.put(
@@ -151,7 +151,7 @@ describe("registration", () => {
   });
 
   for (const getOnExistsOnly of [false, true])
-    it(`where creating is forbidden, an existing node is ${getOnExistsOnly ? "not looked for" : "adopted"}`, async () => {
+    it(`where creating is forbidden, an existing node is ${getOnExistsOnly ? "not requested" : "adopted"}`, async () => {
       const w = world({ getOnExistsOnly });
       w.api.put(registered());
       w.api.fault = (call) => {
@@ -163,7 +163,7 @@ describe("registration", () => {
       await w.end();
     });
 
-  it("is left to others with registerNode off, and the status is kept all the same", async () => {
+  it("is skipped with registerNode off, and the status is still updated", async () => {
     const w = world({ registerNode: false });
     await w.start();
     assert.ok(!w.api.calls.includes("POST"));
@@ -173,7 +173,7 @@ describe("registration", () => {
     await w.end();
   });
 
-  it("can be waited for no longer than the signal allows", async () => {
+  it("can be waited for until the signal is aborted", async () => {
     const w = world();
     const stop = new AbortController();
     const waiting = w.manager.whenRegistered(stop.signal);
@@ -185,7 +185,7 @@ describe("registration", () => {
 });
 
 describe("the first Ready", () => {
-  it("comes as soon as runtime and network are ready", async () => {
+  it("is set as soon as runtime and network are ready", async () => {
     const w = world();
     w.nodeState.notReady = notReadyYet;
     await w.start();
@@ -198,7 +198,7 @@ describe("the first Ready", () => {
     await w.end();
   });
 
-  it("is not looked for in haste for longer than two minutes", async () => {
+  it("is polled quickly for two minutes at most", async () => {
     const w = world();
     w.nodeState.notReady = notReadyYet;
     await w.start();
@@ -210,7 +210,7 @@ describe("the first Ready", () => {
     await w.end();
   });
 
-  it("does not hammer an API that refuses it", async () => {
+  it("does not send bursts to an API that rejects it", async () => {
     const w = world();
     w.nodeState.notReady = notReadyYet;
     await w.start();
@@ -226,7 +226,7 @@ describe("the first Ready", () => {
 });
 
 describe("status updates", () => {
-  it("are written when something is new, and else each report period", async () => {
+  it("are written on changes, and otherwise each report period", async () => {
     const w = world();
     await w.start();
     await w.clock.advance(290 * second);
@@ -256,7 +256,7 @@ describe("status updates", () => {
     await w.end();
   });
 
-  it("begin again at once when something changes while one is made", async () => {
+  it("are repeated immediately when something changes during one", async () => {
     const w = world();
     await w.start();
     w.nodeState.facts = { port: 1 };
@@ -289,7 +289,7 @@ describe("status updates", () => {
     await w.end();
   });
 
-  it("are tried five times at once; then connections are suspected, and 4 seconds are enough to catch up", async () => {
+  it("are retried five times; then connections are closed, and 4 seconds are enough to catch up", async () => {
     let suspected = 0;
     const w = world({ onRepeatedFailure: () => suspected++ });
     await w.start();
@@ -308,7 +308,7 @@ describe("status updates", () => {
     await w.end();
   });
 
-  it("that meet a conflict are made again from the node as it is now", async () => {
+  it("are recomputed from the current node after a conflict", async () => {
     const w = world();
     await w.start();
     let conflicts = 1;
@@ -350,7 +350,7 @@ describe("status updates", () => {
       await w.end();
     });
 
-  it("of a deleted node do not bring it back; created again by others it gets all of its status", async () => {
+  it("of a deleted node do not create it again; created again by another client it gets its full status", async () => {
     const w = world();
     await w.start();
     w.api.node = undefined;
@@ -365,7 +365,7 @@ describe("status updates", () => {
     await w.end();
   });
 
-  it("leave the conditions of others alone", async () => {
+  it("leave other conditions alone", async () => {
     const w = world();
     await w.start();
     const node = structuredClone(w.api.node!);
@@ -379,7 +379,7 @@ describe("status updates", () => {
     await w.end();
   });
 
-  it("survive a clock that is set back by a day, and reports go on", async () => {
+  it("survive a clock that is set back by a day, and continue", async () => {
     const clock = new FakeClock();
     const w = world({ clock });
     await w.start();
@@ -393,7 +393,7 @@ describe("status updates", () => {
     await w.end();
   });
 
-  it("save the request for the node where a watch shows it, but never trust it over our own writes", async () => {
+  it("use the watched node instead of a request, unless it is older than our own writes", async () => {
     let stale: NodeObject | undefined;
     const w = world({ cached: () => stale });
     await w.start();
@@ -411,7 +411,7 @@ describe("status updates", () => {
   });
 });
 
-describe("what others learn from the node", () => {
+describe("data from the Node object", () => {
   it("cordoning is recorded both ways, a reboot once", async () => {
     const w = world();
     w.api.put(
@@ -436,7 +436,7 @@ describe("what others learn from the node", () => {
     await w.end();
   });
 
-  it("pod CIDRs are handed on when they are new, and offered again if they were refused", async () => {
+  it("pod CIDRs are passed on when they change, and again if they were rejected", async () => {
     const got: string[] = [];
     const w = world({
       onPodCidrs: async (cidrs) => {
@@ -451,7 +451,7 @@ describe("what others learn from the node", () => {
     await w.end();
   });
 
-  it("volumes are in use for the API only once it has them", async () => {
+  it("volumes are reported as in use only after they were written to the API", async () => {
     const reported: string[][] = [];
     const w = world({ onVolumesReported: (volumes) => reported.push([...volumes]) });
     await w.start();

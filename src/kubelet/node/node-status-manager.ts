@@ -24,20 +24,20 @@ import type { StartupSteps } from "./startup-metrics.ts";
 
 export interface NodeStatusOptions {
   api: NodeApi;
-  /** The node as a watch last showed it, if there is one; saves a request each round. */
+  /** The watched node, if there is one; saves a request for each update. */
   cached?: () => NodeObject | undefined;
   settings: NodeSettings;
-  /** Everything the status is made of, as it is now. */
+  /** All inputs of the status. */
   facts: (signal: AbortSignal) => Promise<StatusFacts>;
-  /** Only why the node is not ready, cheaply: checked many times a second until the node is ready for the first time. */
+  /** Only the reason for NotReady, cheaply: polled until the node is ready for the first time. */
   notReady: () => readonly string[];
   /**
-   * Whether facts can be relied on. For a moment after the start they cannot, and a status made of them would call a node not
-   * ready that is, with its pods.
+   * Whether the inputs are known. Right after the start they are not, and a status made of them would report a node as not
+   * ready although it is.
    */
   isSettled?: () => boolean;
   registerNode: boolean;
-  /** KubeletRegistrationGetOnExistsOnly: a node that may not be created is not looked for either. */
+  /** KubeletRegistrationGetOnExistsOnly: a node that may not be created is not requested either. */
   getOnExistsOnly: boolean;
   /** Whether device plugins have to announce their resources again. */
   resetExtendedResources: () => boolean;
@@ -47,19 +47,19 @@ export interface NodeStatusOptions {
   random: () => number;
   events: NodeEvents;
   logger: Logger;
-  /** The pod CIDRs that the cluster gave this node, when they are new. */
+  /** The pod CIDRs of this node, when they change. */
   onPodCidrs?: (cidrs: readonly string[], signal: AbortSignal) => Promise<void>;
-  /** The volumes in use that the API knows of: only these may be mounted where a controller attaches. */
+  /** The volumes in use that were written to the API: with a controller that attaches, only these may be mounted. */
   onVolumesReported?: (volumes: readonly string[]) => void;
-  /** Notified of the steps of a first start. */
+  /** Notified of the steps of node startup. */
   startup?: StartupSteps;
-  /** A heartbeat failed more than once: connections may be dead without knowing it. */
+  /** A heartbeat failed more than once: connections may be dead. */
   onRepeatedFailure?: () => void;
 }
 
 const fastCheckMs = 100;
 const fastForMs = 120_000;
-/** A runtime or an API server that does not answer is reported then. */
+/** After this, a runtime or API server that does not respond is reported. */
 const settledWithinMs = 3_000;
 const settledCheckMs = 25;
 
@@ -89,12 +89,12 @@ export class NodeStatusManager implements Component {
     if (this.#registered) this.#firstRegistration.resolve();
   }
 
-  /** Resolves at once: an agent runs its pods whether or not the API can be reached. */
+  /** Resolves immediately: pods run whether or not the API can be reached. */
   async start(signal: AbortSignal): Promise<void> {
     void Promise.all([this.#loop(signal), this.#watchForReady(signal)]).finally(this.#ended.resolve);
   }
 
-  /** Resolves when the node is in the API, as far as this agent has to see to it. */
+  /** Resolves when the node is registered, if this agent registers it. */
   async whenRegistered(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const aborted = Promise.withResolvers<never>();
@@ -107,12 +107,12 @@ export class NodeStatusManager implements Component {
     }
   }
 
-  /** The node as the API last answered. */
+  /** The node of the last response. */
   get latest(): NodeObject | undefined {
     return this.#latest;
   }
 
-  /** Something the status is made of has changed: looks now instead of at the next tick. */
+  /** An input of the status has changed: update now instead of at the next tick. */
   poke(): void {
     this.#poked = true;
     this.#wake();
@@ -125,14 +125,14 @@ export class NodeStatusManager implements Component {
       this.#poked = false;
       const ok = await this.#round(signal);
       const waitMs = ok ? jittered(updateFrequencyMs, random) : Math.min(updateFrequencyMs, longestRetryMs);
-      // After a failure only time helps: pokes would send ever more requests to a failing API server.
+      // After a failure, pokes are ignored: they would send more requests to a failing API server.
       if (!ok || !this.#poked) await this.#sleep(waitMs, signal, ok);
     }
   }
 
   async #untilSettled(signal: AbortSignal): Promise<void> {
     const { clock, isSettled } = this.#o;
-    // Counted: the clock of a machine that was just started may be set meanwhile.
+    // Attempts are counted: the clock may be set during boot.
     for (let waitedMs = 0; waitedMs < settledWithinMs; waitedMs += settledCheckMs) {
       if (signal.aborted || isSettled?.() !== false) return;
       await sleep(clock, settledCheckMs, signal).catch(() => {});
@@ -146,7 +146,7 @@ export class NodeStatusManager implements Component {
     this.#wake = () => {};
   }
 
-  /** A node that has just started is ready as soon as its runtime and network are, not at the next tick. */
+  /** After startup the node is ready as soon as its runtime and network are, not at the next tick. */
   async #watchForReady(signal: AbortSignal): Promise<void> {
     const { clock, logger, notReady } = this.#o;
     const until = msFromNow(clock, fastForMs);
@@ -160,7 +160,7 @@ export class NodeStatusManager implements Component {
     }
   }
 
-  /** True if the API has what it should have. Never rejects. */
+  /** True if the API is up to date. Never rejects. */
   async #round(signal: AbortSignal): Promise<boolean> {
     const { logger, clock } = this.#o;
     try {
@@ -230,7 +230,7 @@ export class NodeStatusManager implements Component {
       this.#accept(created, plan.events);
     } catch (error) {
       const status = httpStatusOf(error);
-      // A node that may not create its object may still find that it was created by others.
+      // A node that may not create its object may find an existing one.
       if (status !== 409 && (status !== 403 || getOnExistsOnly)) throw error;
       await this.#adopt(plan, signal);
     }
@@ -274,7 +274,7 @@ export class NodeStatusManager implements Component {
     try {
       await this.#o.onPodCidrs?.(cidrs, signal);
     } catch (error) {
-      // The node reports all the same, and the CIDR is offered again next time.
+      // The update continues, and the CIDR is passed again next time.
       this.#o.logger.error("Failed to parse pod CIDR", { podCIDR: text, err: messageOf(error) });
       return false;
     }
@@ -297,7 +297,7 @@ export class NodeStatusManager implements Component {
     this.#o.onVolumesReported?.(node.status.volumesInUse ?? []);
   }
 
-  /** A persistent problem is logged once, not each round. */
+  /** A persistent problem is logged once. */
   #logProblems(problems: readonly string[]): void {
     const text = problems.join("; ");
     if (text && text !== this.#problems) this.#o.logger.warn("Node status is incomplete", { problems: text });
@@ -305,7 +305,7 @@ export class NodeStatusManager implements Component {
   }
 }
 
-/** A watch may lag behind our own writes; of another node of the same name it knows better. */
+/** A watch may lag behind our own writes; for a recreated node of the same name it is newer. */
 function newer(cached: NodeObject, written: NodeObject): NodeObject {
   if (cached.metadata.uid !== written.metadata.uid) return cached;
   const version = (node: NodeObject) => Number(node.metadata.resourceVersion ?? 0);

@@ -17,16 +17,16 @@ type ObservedMeta = NodeMeta & { creationTimestamp: string };
 const registeredAt = Date.parse("2026-11-15T03:07:31Z");
 
 describe("the node made from facts", () => {
-  it("is the one that was observed, but for what the API server adds", () => {
+  it("equals the recorded one, except for fields of the API server", () => {
     const { node, problems } = planStatus(initialNode(fakeSettings()), fakeFacts(), wallTime(registeredAt));
     const { uid, resourceVersion, creationTimestamp, ...metadata } = observed.metadata as ObservedMeta;
-    // The taint is the API server's: it keeps pods from nodes that are not known to be ready.
+    // The not-ready taint is added by the API server.
     assert.deepEqual(node, { ...observed, metadata, spec: {} });
     assert.deepEqual(problems, []);
     assert.ok(uid && resourceVersion && creationTimestamp);
   });
 
-  it("made again from what the API has is the same", () => {
+  it("is unchanged when computed again", () => {
     const { node, events } = planStatus(observed, fakeFacts(), wallTime(registeredAt));
     assert.deepEqual(node, observed);
     assert.deepEqual(events, []);
@@ -45,7 +45,7 @@ describe("a status", () => {
     assert.equal(node.status.nodeInfo?.bootID, "other");
   });
 
-  it("keeps what could not be determined, and reports what that is", () => {
+  it("keeps values that could not be determined, and reports which", () => {
     const addresses = { ...fakeFacts().addresses, ofDefaultRoute: {} };
     const facts = fakeFacts({ addresses, images: undefined, supplementalGroupsPolicy: undefined });
     const { node, problems } = planStatus(present, facts, wallTime(registeredAt));
@@ -55,7 +55,7 @@ describe("a status", () => {
     assert.equal(problems.length, 2);
   });
 
-  it("is not ready without local storage to account for", () => {
+  it("is not ready without local storage accounting", () => {
     const machine = { ...fakeFacts().machine!, storageBytes: undefined };
     const message = (localStorage: boolean) =>
       planStatus(
@@ -67,7 +67,7 @@ describe("a status", () => {
     assert.equal(message(false), "kubelet is posting ready status");
   });
 
-  it("names a runtime whose version is unknown", () => {
+  it("has the name of a runtime whose version is unknown", () => {
     const runtime = { name: "containerd", version: undefined };
     const { node } = planStatus(initial, fakeFacts({ runtime }), wallTime(registeredAt));
     assert.equal(node.status.nodeInfo?.containerRuntimeVersion, "containerd://Unknown");
@@ -80,7 +80,7 @@ describe("a status", () => {
     });
   });
 
-  it("has the volumes in use once they are known, and leaves attached ones to the controller", () => {
+  it("has the volumes in use once they are known, and does not change the attached ones", () => {
     const attached = {
       ...present,
       status: { ...present.status, volumesInUse: ["a"], volumesAttached: [{ name: "a", devicePath: "/d" }] },
@@ -91,7 +91,7 @@ describe("a status", () => {
     assert.deepEqual(status.volumesAttached, attached.status.volumesAttached);
   });
 
-  it("annotates the given addresses for a cloud provider, and cleans up after it", () => {
+  it("annotates the configured addresses for a cloud provider, and removes the annotation otherwise", () => {
     const key = "alpha.kubernetes.io/provided-node-ip";
     const withNodeIps = { ...fakeFacts().addresses, nodeIps: ["192.0.2.10"], externalCloudProvider: true };
     const annotated = planStatus(present, fakeFacts({ addresses: withNodeIps }), wallTime(0)).node;
@@ -102,7 +102,7 @@ describe("a status", () => {
 });
 
 describe("the node to register", () => {
-  it("has the configured labels, also over its own", () => {
+  it("has the configured labels, which override the defaults", () => {
     const labels = { "kubernetes.io/hostname": "h", team: "a" };
     const node = initialNode(fakeSettings({ labels }));
     assert.equal(node.metadata.labels?.["kubernetes.io/hostname"], "h");
@@ -130,7 +130,7 @@ describe("the node to register", () => {
   });
 });
 
-describe("small parts of a status", () => {
+describe("parts of a status", () => {
   it("images: the largest, at most five names, digests before tags", () => {
     const image = (sizeBytes: number, digests: number, tags: number) => ({
       repoDigests: Array.from({ length: digests }, (_, i) => `d${i}`),
@@ -144,7 +144,7 @@ describe("small parts of a status", () => {
     assert.deepEqual(nodeImages(images, 0), []);
   });
 
-  it("images of one size keep their places", () => {
+  it("images of one size keep their order", () => {
     const image = (name: string) => ({ repoDigests: [], repoTags: [name], sizeBytes: 1 });
     assert.deepEqual(nodeImages([image("b"), image("a")], 50), nodeImages([image("a"), image("b")], 50));
   });
@@ -162,7 +162,7 @@ describe("small parts of a status", () => {
     assert.equal(declared({ NodeDeclaredFeatures: false }), undefined);
   });
 
-  it("system labels are restored, and nothing is copied without need", () => {
+  it("system labels are restored, and the object is copied only if needed", () => {
     assert.equal(withSystemLabels(observed, fakeSettings()), observed);
     const bare = {
       ...observed,

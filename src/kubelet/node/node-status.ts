@@ -7,7 +7,7 @@ import { type NodeEvent, statusEvent } from "./node-events.ts";
 import { providedIpAnnotation } from "./node-object.ts";
 import type { NodeMeta, NodeObject, NodeRuntimeHandler, NodeSystemInfo } from "./node-types.ts";
 
-/** Who this machine is. */
+/** The identity of the machine. */
 export interface SystemFacts {
   readonly machineId: string;
   readonly systemUuid: string;
@@ -19,7 +19,7 @@ export interface SystemFacts {
   readonly swapBytes: bigint;
 }
 
-/** Everything that a status is made of. What could not be determined is undefined, and its previous value stays. */
+/** All inputs of a status. Values that could not be determined are undefined, and the previous ones stay. */
 export interface StatusFacts extends CapacityInput {
   readonly addresses: AddressFacts;
   readonly system: SystemFacts;
@@ -33,20 +33,20 @@ export interface StatusFacts extends CapacityInput {
   readonly supplementalGroupsPolicy: boolean | undefined;
   readonly declaredFeatures: readonly string[] | undefined;
   readonly conditions: Omit<ConditionFacts, "required">;
-  /** Does the node account for local storage? */
+  /** Whether local storage is accounted for. */
   readonly localStorage: boolean;
-  /** Volumes that pods use or are about to; undefined until the volume manager knows. */
+  /** Volumes that pods use or will use; undefined until the volume manager has synced. */
   readonly volumesInUse: readonly string[] | undefined;
 }
 
 export interface StatusPlan {
   node: NodeObject;
-  /** Due once the node was written. */
+  /** To be sent after the node was written. */
   events: NodeEvent[];
   problems: string[];
 }
 
-/** The node with the status that the facts mean, made from the node as it is in the API. */
+/** The desired node: the API object with the status computed from the facts. */
 export function planStatus(original: NodeObject, facts: StatusFacts, now: WallTime): StatusPlan {
   const { name } = original.metadata;
   const before = original.status;
@@ -115,7 +115,7 @@ function withProvidedIp(metadata: NodeMeta, ip: string | undefined): NodeMeta {
   return { ...metadata, annotations: ip ? { ...annotations, [providedIpAnnotation]: ip } : annotations };
 }
 
-/** Every node has its system labels, even where they were removed. */
+/** Restores system labels that were removed. */
 export function withSystemLabels(node: NodeObject, system: { os: string; arch: string }): NodeObject {
   const wanted = { "kubernetes.io/os": system.os, "kubernetes.io/arch": system.arch };
   const labels = node.metadata.labels ?? {};

@@ -3,7 +3,7 @@ import type * as coordination from "../../lib/gen/kubernetes/coordination.d.ts";
 import type * as core from "../../lib/gen/kubernetes/core.d.ts";
 import type { ObjectMeta } from "../../lib/gen/kubernetes/meta.d.ts";
 
-/** The Node of the API. What the agent writes of its status is complete; fields of others pass through untouched. */
+/** The Node of the API. Status fields that the agent writes are complete; other fields are passed through. */
 export interface NodeObject extends Required<core.Node> {
   metadata: NodeMeta;
   status: NodeStatus;
@@ -42,12 +42,12 @@ export interface Lease extends Required<coordination.Lease> {
   metadata: ObjectMeta & { name: string; namespace: string };
 }
 
-/** A moment as the API writes it: whole seconds. */
+/** A time in API format: whole seconds. */
 export function apiTime(time: WallTime): string {
   return `${dateOf(time).toISOString().slice(0, 19)}Z`;
 }
 
-/** A moment of a lease: microseconds, though our clock only knows thousandths. */
+/** A MicroTime of a lease; our clock has milliseconds. */
 export function apiMicroTime(time: WallTime): string {
   return `${dateOf(time).toISOString().slice(0, 23)}000Z`;
 }

@@ -17,10 +17,10 @@ const copy = (change: (node: NodeObject) => void): NodeObject => {
 const patchOf = (existing: NodeObject, from = initial, resetExtended = false) =>
   nodePatch(existing, reconcileNode(existing, from, { resetExtended }));
 
-describe("a node that is registered already", () => {
-  it("is left alone if nothing differs", () => assert.equal(patchOf(initial), undefined));
+describe("an existing node", () => {
+  it("is not changed if nothing differs", () => assert.equal(patchOf(initial), undefined));
 
-  it("gets its own labels back, but no others", () => {
+  it("gets its default labels back, but no others", () => {
     const existing = copy((node) => {
       node.metadata.labels = { "kubernetes.io/hostname": "old", admin: "x" };
     });
@@ -54,7 +54,7 @@ describe("a node that is registered already", () => {
     assert.equal(patchOf(initial, planned), undefined);
   });
 
-  it("follows who attaches volumes", () => {
+  it("follows the attach-detach setting", () => {
     const off = planStatus(
       initialNode(fakeSettings({ controllerAttachDetach: false })),
       fakeFacts(),
@@ -65,7 +65,7 @@ describe("a node that is registered already", () => {
     assert.deepEqual(patchOf(off, initial), { metadata: { annotations: { [key]: "true" } } });
   });
 
-  it("offers no devices until their plugins are back", () => {
+  it("has no devices until their plugins are back", () => {
     const existing = copy((node) => {
       node.status.capacity!["v.example/gpu"] = node.status.allocatable!["v.example/gpu"] = "2";
     });

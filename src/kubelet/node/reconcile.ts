@@ -3,7 +3,7 @@ import { attachDetachAnnotation } from "./node-object.ts";
 import type { NodeObject, ResourceList } from "./node-types.ts";
 import { isExtended, isHugepages } from "./resource-names.ts";
 
-/** Labels that a node brings up to date when it finds itself registered already. The others are the administrator's. */
+/** Labels that are updated on an existing node. Others belong to the administrator. */
 const ownLabels = [
   "kubernetes.io/hostname",
   "topology.kubernetes.io/zone",
@@ -19,8 +19,8 @@ const ownLabels = [
 ];
 
 /**
- * The node that is in the API, with what registration decides: taints and labels beyond our own stay as they are, for
- * nodes may not change these. `resetExtended` after a restart without device plugins: nothing is offered until they are
+ * The existing node, reconciled at registration: taints and other labels are kept, because
+ * nodes may not change these. `resetExtended` after a restart without device plugins: extended resources are 0 until they are
  * back.
  */
 export function reconcileNode(
@@ -47,7 +47,7 @@ export function reconcileNode(
   };
 }
 
-/** Amounts of the page sizes that the machine has, and of no others. */
+/** Amounts of the machine's page sizes only. */
 function withHugepages(list: ResourceList, from: ResourceList, supported: ResourceList): ResourceList {
   const kept = Object.entries(list).filter(([name]) => !isHugepages(name) || name in supported);
   const result: ResourceList = Object.fromEntries(kept);

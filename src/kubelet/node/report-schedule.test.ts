@@ -9,7 +9,7 @@ function setUp(random: number) {
 }
 
 describe("reports without changes", () => {
-  it("the first is due at once", () => assert.ok(setUp(0.5).schedule.isDue()));
+  it("the first is due immediately", () => assert.ok(setUp(0.5).schedule.isDue()));
 
   const shifts: [number, number][] = [
     [0, 50],
@@ -17,7 +17,7 @@ describe("reports without changes", () => {
     [0.9, 140],
   ];
   for (const [random, dueAt] of shifts)
-    it(`after a change at ${random} of chance the next comes after ${dueAt} %`, async () => {
+    it(`after a change with jitter ${random} the next is due after ${dueAt} %`, async () => {
       const { clock, schedule } = setUp(random);
       schedule.reported(true);
       await clock.advance(dueAt - 1);
@@ -48,7 +48,7 @@ describe("reports without changes", () => {
     assert.ok(!schedule.isDue());
   });
 
-  it("a clock that leaps forward makes none due", async () => {
+  it("a clock that jumps forward makes none due", async () => {
     const { clock, schedule } = setUp(0.5);
     schedule.reported(true);
     clock.suspend(86_400_000);

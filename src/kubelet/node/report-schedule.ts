@@ -2,8 +2,8 @@ import { type Clock, msSince } from "../../lib/base/clock.ts";
 import type { MonotonicTime, WallTime } from "../../lib/base/time.ts";
 
 /**
- * When a status is written although nothing in it is new. After a change the next such report comes at a random moment
- * between half and one and a half of the period, so that nodes which changed together do not report together for ever.
+ * When an unchanged status is written. After a change the next such report is due at a random time
+ * between half and one and a half of the period, so that nodes which changed together do not report together forever.
  */
 export class ReportSchedule {
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class ReportSchedule {
 
   isDue(): boolean {
     if (this.#last === undefined) return true;
-    // A clock that was set back leaves heartbeats of the future in the API: they are replaced at once.
+    // A clock that was set back leaves heartbeats of the future in the API: they are replaced immediately.
     if (this.#clock.wall() < this.#last.heartbeat) return true;
     return msSince(this.#clock, this.#last.at) >= this.#everyMs + this.#shiftMs;
   }

@@ -4,9 +4,9 @@ import type { ResourceList } from "./node-types.ts";
 export interface ReservationSettings {
   readonly kubeReserved?: Readonly<Record<string, string>>;
   readonly systemReserved?: Readonly<Record<string, string>>;
-  /** Hard eviction thresholds by signal: what is below them is not for pods. */
+  /** Hard eviction thresholds by signal: the reserve is not allocatable. */
   readonly evictionHard?: Readonly<Record<string, string>>;
-  /** How many CPUs reservedSystemCPUs names; these take the place of reserved CPU amounts. */
+  /** How many CPUs reservedSystemCPUs names; these replace reserved CPU amounts. */
   readonly reservedCpus?: number;
   /** --experimental-allocatable-ignore-eviction */
   readonly ignoreEviction?: boolean;
@@ -18,7 +18,7 @@ const resourceOfSignal: Record<string, string> = {
 };
 const unit = 1_000_000_000n;
 
-/** What of the capacity is kept from pods, in billionths; only of resources that the machine itself has. */
+/** The reserved part of the capacity, in billionths; only of native resources. */
 export function reservationsOf(settings: ReservationSettings, capacity: ResourceList): Map<string, bigint> {
   const { reservedCpus = 0 } = settings;
   const system: ResourceList = { ...settings.systemReserved };
@@ -43,13 +43,13 @@ function evictionReserve(settings: ReservationSettings, capacity: ResourceList):
     if (!name) continue;
     const percent = /^(.*)%$/.exec(value)?.[1];
     if (percent === undefined) reserve.set(name, nano(value));
-    // 100% turns a threshold off, as 0% does.
+    // 100% disables a threshold, as 0% does.
     else if (value !== "100%") reserve.set(name, share(percent, nano(capacity[name])));
   }
   return reserve;
 }
 
-/** The scheduler compares this number with what others compute: the share is kept in single precision, as they do. */
+/** Single precision, as in the reference, so that the results are equal. */
 function share(percent: string, of: bigint): bigint {
   const fraction = Math.fround(Math.fround(Number(percent)) / 100);
   return BigInt(Math.trunc(Number(of / unit) * fraction)) * unit;

@@ -9,7 +9,7 @@ export function hugepagesName(pageBytes: bigint): string {
   return `hugepages-${binaryBytes(pageBytes)}`;
 }
 
-/** An extended resource: "vendor.example/device", not one of Kubernetes itself. */
+/** An extended resource: "vendor.example/device". */
 export function isExtended(name: string): boolean {
   const native = !name.includes("/") || name.includes("kubernetes.io/");
   return !native && !name.startsWith("requests.");

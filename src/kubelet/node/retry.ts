@@ -1,14 +1,14 @@
 import { type Clock, sleep } from "../../lib/base/clock.ts";
 
-/** Heartbeats are tried so many times at once before they wait for their next turn. */
+/** Attempts of one heartbeat before the next period. */
 export const attempts = 5;
 
-/** An API server that comes back is not kept waiting longer than this for what it missed. */
+/** The longest delay of an update after the API server is back. */
 export const longestRetryMs = 4_000;
 
 const firstRetryMs = 100;
 
-/** Does the work until it succeeds, waiting longer and longer in between. Rejects only when the signal is aborted. */
+/** Retries the work with back-off until it succeeds. Rejects only when the signal is aborted. */
 export async function retryUntilDone<T>(
   work: () => Promise<T>,
   options: { clock: Clock; signal: AbortSignal; onError: (error: unknown, retryMs: number) => void },
@@ -26,7 +26,7 @@ export async function retryUntilDone<T>(
   }
 }
 
-/** A period that many nodes do not keep in step: up to 4 % longer. */
+/** A period with jitter: up to 4 % longer. */
 export function jittered(ms: number, random: () => number): number {
   return ms * (1 + 0.04 * random());
 }

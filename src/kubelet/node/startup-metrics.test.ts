@@ -20,8 +20,8 @@ function bench() {
   return { startup, clock, exposed };
 }
 
-describe("the start of a node", () => {
-  it("each step has its time, counted once", async () => {
+describe("startup metrics", () => {
+  it("each step has its duration, once", async () => {
     const { startup, clock, exposed } = bench();
     assert.deepEqual(await exposed(), [0, 0, 0, 0, 0]);
     startup.attempting();
@@ -36,7 +36,7 @@ describe("the start of a node", () => {
     assert.deepEqual(await exposed(), [50, 10, 2, 3, 65]);
   });
 
-  it("a node that was registered before has none", async () => {
+  it("an existing node has none", async () => {
     const { startup, clock, exposed } = bench();
     startup.attempting();
     await clock.advance(2000);

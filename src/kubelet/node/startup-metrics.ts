@@ -2,10 +2,10 @@ import { type Clock, monotonicOf } from "../../lib/base/clock.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import { type MonotonicTime, msBetween, type WallTime } from "../../lib/base/time.ts";
 
-/** What a node that joins a cluster for the first time goes through. Each step counts once. */
+/** The startup steps of a node that joins a cluster for the first time. Each step counts once. */
 export interface StartupSteps {
   attempting(): void;
-  /** Only if it was not there before. */
+  /** Only if the node did not exist. */
   registered(): void;
   ready(): void;
 }
@@ -18,7 +18,7 @@ export interface StartupMetricsOptions {
   startedAt: WallTime;
 }
 
-/** How long each step took; 0 of all of them for a node that was registered before. */
+/** The duration of each step; 0 for an existing node. */
 export function startupMetrics({ metrics, clock, bootedAt, startedAt }: StartupMetricsOptions): StartupSteps {
   const gauge = (name: string, help: string) =>
     metrics.gauge({ name: `kubelet_node_startup_${name}duration_seconds`, help });

@@ -6,16 +6,16 @@ export interface Plugin {
   readonly versions: readonly string[];
 }
 
-/** Who uses the plugins of one type. */
+/** Handles the plugins of one type. */
 export interface PluginHandler {
   /** Throws if such a plugin cannot be used; the message is sent to the plugin. */
   validate(plugin: Plugin): void;
   /**
-   * From now on the plugin is used. If it throws, it has undone everything: the message is sent to the plugin. An abort
-   * for another reason than SocketChanged means that the agent stops: then the registration stays as it is.
+   * Registers the plugin. If it throws, it has undone everything: the message is sent to the plugin. An abort
+   * for another reason than SocketChanged means that the agent stops: then the registration is kept.
    */
   register(plugin: Plugin, signal: AbortSignal): Promise<void>;
-  /** The plugin is gone. A failure cannot be reported to it. */
+  /** Deregisters the plugin. A failure cannot be reported to it. */
   deregister(plugin: Plugin): Promise<void>;
 }
 

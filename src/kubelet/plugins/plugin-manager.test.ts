@@ -152,7 +152,7 @@ describe("the plugin manager", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it("registers a plugin whose socket comes, and deregisters it when the socket goes", async () => {
+  it("registers a plugin when its socket is created, and deregisters it when the socket is removed", async () => {
     const { metrics } = await start();
     const server = await listen("p.sock");
     await logged(2);
@@ -177,17 +177,17 @@ describe("the plugin manager", () => {
     assert.deepEqual(log, [...again, "deregister p", ...again]);
   });
 
-  it("leaves a plugin alone that sets the mode of its socket after it made it", async () => {
+  it("does not register a plugin again that changes the mode of its socket", async () => {
     await start();
     await listen("p.sock");
     await logged(2);
     await chmod(join(dir, "p.sock"), 0o600);
-    await listen("q.sock"); // by now the folder is looked at again
+    await listen("q.sock"); // by now the directory has been scanned again
     await logged(4);
     assert.equal(log.includes("deregister p"), false);
   });
 
-  it("takes a plugin that has moved out of its former place before it lets it in at the new one", async () => {
+  it("deregisters a plugin that moved to another socket before it registers it again", async () => {
     const left = Promise.withResolvers<void>();
     const deregister = async () => {
       log.push("leaving");
@@ -205,7 +205,7 @@ describe("the plugin manager", () => {
     assert.deepEqual(log.slice(2), ["leaving", "left", "validate p", `register p ${join(dir, "q.sock")}`]);
   });
 
-  it("tries a plugin again that it could not register, after half a second, then after one", async () => {
+  it("retries a failed registration after half a second, then after one", async () => {
     let tries = 0;
     const register = async () => {
       tries++;
@@ -224,7 +224,7 @@ describe("the plugin manager", () => {
     assert.equal(tries, 3);
   });
 
-  it("tries all that failed at once when whatever they failed for may be over", async () => {
+  it("retries all failed registrations immediately on request", async () => {
     let tries = 0;
     const register = async () => {
       tries++;
@@ -242,7 +242,7 @@ describe("the plugin manager", () => {
     assert.equal(tries, 8, "it is registered");
   });
 
-  it("does not let one that hangs hold up another, and gives it up when its socket goes", async () => {
+  it("a plugin that hangs does not block others, and is aborted when its socket is removed", async () => {
     const register: PluginHandler["register"] = ({ endpoint }, signal) => {
       log.push(`begin ${endpoint.slice(dir.length + 1)}`);
       if (!endpoint.endsWith("stuck.sock")) return Promise.resolve();

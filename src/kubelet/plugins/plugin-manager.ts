@@ -22,7 +22,7 @@ export interface PluginManagerOptions {
   readonly open?: OpenPlugin;
 }
 
-/** One socket: what is there, what is registered of it, and what is being done about the difference. */
+/** One socket: desired state, actual state, and the operation in progress. */
 interface Place {
   identity: string | undefined;
   registered: { readonly identity: string; readonly by: Registered } | undefined;
@@ -44,7 +44,7 @@ export class PluginManager implements Component {
   readonly #places = new Map<string, Place>();
   readonly #backoff = new Backoff(backoffLimits);
   readonly #running = new Set<Promise<void>>();
-  /** Deregistrations on their way: a plugin that moved to another socket must not be removed after it was added. */
+  /** Deregistrations in progress: a plugin that moved to another socket must not be removed after it was added. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #ended = Promise.withResolvers<void>();
   #signal = AbortSignal.abort();
@@ -82,7 +82,7 @@ export class PluginManager implements Component {
     });
   }
 
-  /** What registrations failed for may be over: those that wait for their next try are tried now. */
+  /** The cause of failed registrations may be gone: retry them now. */
   retry(): void {
     for (const [path, place] of this.#places) {
       if (place.work || place.registered) continue;

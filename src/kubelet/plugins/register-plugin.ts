@@ -38,7 +38,7 @@ async function exchange(
     const limits = { timeoutMs: notifyTimeoutMs, signal };
     await channel.call(method.notifyRegistrationStatus, { pluginRegistered, error }, limits);
   };
-  /** The plugin gets the reason; if that fails, the failure is reported instead. */
+  /** The plugin is notified of the reason; if that fails, the failure is reported instead. */
   const refuse = async (reason: string, cause?: unknown): Promise<never> => {
     await step(`failed to send error at socket ${socketPath}, err`, () => notify(false, problem(reason)));
     throw failure(reason, cause);
@@ -71,7 +71,7 @@ async function exchange(
   try {
     await step(`failed to send registration status at socket ${socketPath}, err`, () => notify(true, ""));
   } catch (error) {
-    // A plugin that does not know that it is registered would register again: we start over, too.
+    // A plugin that was not notified would register again: start over.
     await handler.deregister(plugin);
     throw error;
   }

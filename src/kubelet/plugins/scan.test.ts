@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { scanSockets } from "./scan.ts";
 
-describe("the look for sockets", () => {
+describe("the scan for sockets", () => {
   let dir: string;
   const servers: Server[] = [];
   const socket = async (path: string) => {
@@ -29,7 +29,7 @@ describe("the look for sockets", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it("finds sockets at any depth, and neither plain files nor what begins with a dot", async () => {
+  it("finds sockets at any depth, and neither plain files nor dot names", async () => {
     const { sockets, dirs } = await scanSockets(dir);
     const found = [...sockets.keys()]
       .map((path) => path.slice(dir.length + 1))
@@ -41,7 +41,7 @@ describe("the look for sockets", () => {
     );
   });
 
-  it("finds nothing in a folder that is not there", async () => {
+  it("finds nothing in a missing directory", async () => {
     assert.deepEqual([...(await scanSockets(join(dir, "none"))).sockets], []);
   });
 });

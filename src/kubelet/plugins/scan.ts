@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { errnoOf } from "../../lib/base/errors.ts";
 
 export interface Scan {
-  /** Path to identity: another identity means that the file was created again, however fast that was. */
+  /** Path to identity: another identity means that the file was created again. */
   readonly sockets: ReadonlyMap<string, string>;
   readonly dirs: readonly string[];
 }
 
-/** All sockets at any depth; names that begin with a dot are not looked at. */
+/** All sockets at any depth; names that start with a dot are ignored. */
 export async function scanSockets(root: string): Promise<Scan> {
   const sockets = new Map<string, string>();
   const dirs: string[] = [];
@@ -22,7 +22,7 @@ export async function scanSockets(root: string): Promise<Scan> {
       if (entry.isDirectory()) await visit(path);
       else if (entry.isSocket() || entry.isSymbolicLink()) {
         const file = await stat(path, { bigint: true }).catch(gone);
-        // The time of the last change is no good: drivers set the mode of their socket after they made it.
+        // Without ctime: drivers set the mode of their socket after creating it.
         if (file?.isSocket())
           sockets.set(path, `${file.dev}:${file.ino}:${file.birthtimeNs || file.ctimeNs}`);
       }
@@ -32,7 +32,7 @@ export async function scanSockets(root: string): Promise<Scan> {
   return { sockets, dirs };
 }
 
-/** Files come and go while we look; a link may lead nowhere. */
+/** Files may be removed during the scan; a link may be dangling. */
 function gone(error: unknown): undefined {
   const code = errnoOf(error);
   if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return undefined;

@@ -41,13 +41,13 @@ export async function watchSockets(options: SocketWatchOptions, signal: AbortSig
   };
   try {
     while (!signal.aborted) {
-      // Made before the look: what changes during it calls for another one.
+      // Created before the scan: changes during it trigger another one.
       wake = Promise.withResolvers<void>();
       try {
         await mkdir(dir, { recursive: true, mode: 0o755 });
         const scan = await scanSockets(dir);
         for (const path of watchers.keys()) if (!scan.dirs.includes(path)) forget(path);
-        // What came into a folder before it was watched is found by one more look.
+        // Files created in a directory before it was watched are found by another scan.
         const hasChanged = scan.dirs.map(follow).includes(true);
         onSockets(scan.sockets);
         if (hasChanged) continue;

@@ -10,7 +10,7 @@ import { type DebugOptions, debugRoutes, openRoutes } from "./debug/routes.ts";
 import type { Route } from "./route.ts";
 import { type StreamingRuntime, streamingRoutes } from "./streaming/routes.ts";
 
-/** Stands in everything that a caller without rights must not see. */
+/** Part of all data that an unauthorized caller must not see. */
 export const secret = "S3CRET";
 
 const pod = fakePod({
@@ -102,7 +102,7 @@ export function fakeNodeRoutes(o: {
         if (seconds === 13) throw new CriError("UNKNOWN", "CheckpointContainer", "out of luck");
       },
     },
-    checkpointFolder: async () => "/checkpoints",
+    checkpointDir: async () => "/checkpoints",
     gates: { containerCheckpoint: true, statusz: true, flagz: true },
     settings: {
       ...{ enableDebuggingHandlers: true, enableDebugFlagsHandler: true, enableProfilingHandler: true },

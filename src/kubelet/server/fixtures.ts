@@ -55,7 +55,7 @@ export function testPair(
   return { cert: cert + (o.chain ?? ""), key: privateKeyPem(privateKey) };
 }
 
-/** Something that can be replaced, and what it is replaced with. */
+/** A value that can be replaced, with change listeners. */
 export function reloadable<T>(value: T) {
   const listeners = new Set<(value: T) => void>();
   let now = value;
@@ -145,7 +145,7 @@ export interface TestAnswer {
   readonly body: string;
 }
 
-/** One request on a connection of its own. */
+/** One request on its own connection. */
 export function send(
   port: number,
   path: string,
@@ -171,7 +171,7 @@ export function send(
   });
 }
 
-/** Sends bytes over TLS and gives back all that comes until the other side hangs up. */
+/** Sends bytes over TLS and returns everything received until the server closes the connection. */
 export function rawTls(
   port: number,
   send: string | Buffer,

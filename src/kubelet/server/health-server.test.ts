@@ -127,7 +127,7 @@ for (const [rule, method, path, status, well, brokenStatus, ill] of table)
     assert.equal((await send(path, method)).status, status);
   });
 
-test("information is listed with ?verbose, whatever it reports, and is no check", async (t) => {
+test("information is listed with ?verbose, and cannot fail the check", async (t) => {
   const { health, send, information, checked } = await setUp(t);
   information.pods = () => ({ ok: true });
   information["pod-config"] = () => ({ ok: false, reason: "file: cannot read /x" });
@@ -170,7 +170,7 @@ test("the results of all checks are passed on; those of a single check are not",
   assert.deepEqual(checked, ["ping true", "pleg false"]);
 });
 
-test("a request for another host, or for nonsense, does not end the server", async (t) => {
+test("a request for another host, or a malformed one, does not end the server", async (t) => {
   const { send, port } = await setUp(t);
   for (const line of ["GET http://[ HTTP/1.1", "GET http://elsewhere/healthz HTTP/1.1", "NONSENSE"]) {
     const socket = connect(port, "127.0.0.1");
@@ -181,7 +181,7 @@ test("a request for another host, or for nonsense, does not end the server", asy
   assert.equal((await send("/healthz")).status, 200);
 });
 
-test("a port that stays in use is reported plainly", async (t) => {
+test("a port that stays in use is reported", async (t) => {
   const { port } = await setUp(t);
   const clock = new FakeClock();
   const options = { address: "127.0.0.1", port, checks: () => [], logger: silentLogger, clock };
@@ -195,7 +195,7 @@ test("a port that stays in use is reported plainly", async (t) => {
   clearInterval(timer);
 });
 
-test("a port that is in use for a moment only is waited for", async (t) => {
+test("a port that is in use briefly is waited for", async (t) => {
   const { port, stop } = await setUp(t);
   const logs: string[] = [];
   const logger = { ...silentLogger, info: (message: string) => void logs.push(message) };

@@ -15,10 +15,10 @@ export interface HealthCheck {
 
 export interface HealthServerOptions {
   address: string;
-  /** 0 for any that is free; less for no server. */
+  /** 0 for any free port; negative for no server. */
   port: number;
   checks: () => readonly HealthCheck[];
-  /** Listed with ?verbose; whatever they report, the answer does not fail. */
+  /** Listed with ?verbose; they cannot fail the check. */
   information?: () => readonly HealthCheck[];
   /** Notified of the result of each check when all of them are requested. */
   onChecked?: (check: string, ok: boolean) => void;
@@ -28,7 +28,7 @@ export interface HealthServerOptions {
 
 const maxConnections = 100;
 
-/** Answers /healthz and /healthz/<check> on a port of its own, as `ok` or with what is wrong. */
+/** Serves /healthz and /healthz/<check> on its own port, with `ok` or the error. */
 export class HealthServer implements Component {
   readonly name = "healthz";
   readonly #o: HealthServerOptions;

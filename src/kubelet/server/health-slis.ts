@@ -1,13 +1,13 @@
 import { createMetrics, type Metrics } from "../../lib/base/metrics.ts";
 
-/** How the checks of /healthz came out, for those who compute from it how often a node was well. */
+/** The results of health checks, as SLI metrics. */
 export interface HealthSlis {
   /** A separate registry: it has its own path, and is reset on request. */
   readonly metrics: Metrics;
   observe(check: string, ok: boolean): void;
 }
 
-/** Counts whenever health is requested; no check is run for the sake of counting. */
+/** Counts on each health request; no check is run only for the metrics. */
 export function healthSlis(): HealthSlis {
   const metrics = createMetrics();
   const last = metrics.gauge({

@@ -1,6 +1,6 @@
 import { KubeletError } from "../../lib/base/errors.ts";
 
-/** A refusal: what a handler throws to have the request answered with this status and this text. */
+/** Thrown by a handler to respond with this status and text. */
 export class HttpError extends KubeletError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -3,13 +3,13 @@ import { type Clock, sleep } from "../../lib/base/clock.ts";
 import { errnoOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 
-/** An agent that is being replaced needs at most this long to stop. */
+/** The longest time that a stopping agent keeps the port. */
 const portFreeWithinMs = 12_000;
 const retryMs = 100;
-/** Counted: the clock may be set meanwhile. */
+/** Attempts are counted: the clock may be set meanwhile. */
 const maxAttempts = 1 + portFreeWithinMs / retryMs;
 
-/** Resolves when the server listens. A port that is taken is tried again for a moment: its owner may be about to end. */
+/** Resolves when the server listens. A port in use is retried for a while: its owner may be stopping. */
 export async function listen(
   server: Server,
   options: ListenOptions,
@@ -29,7 +29,7 @@ export async function listen(
 
 function listenOnce(server: Server, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Not as the callback of listen(): Node keeps that one after a failure, one more with each attempt.
+    // Not as the callback of listen(): Node keeps that listener after a failure.
     const end = (error?: Error) => {
       server.off("error", end).off("listening", end);
       if (error) reject(error);

@@ -107,7 +107,7 @@ function states(response: IncomingMessage): number[] {
   return seen;
 }
 
-test("the pods, and how the runtime is, for those who may open the socket", async (t) => {
+test("the pods and the state of the runtime are served on the socket", async (t) => {
   const { start, send, socketPath } = await setUp(t);
   await start();
   assert.deepEqual(await send("/pods"), {
@@ -129,7 +129,7 @@ for (const [path, status, body] of [
     assert.deepEqual(await send(path), { status, body: `${body}\n` });
   });
 
-test("a pod that cannot be explained costs that request, not the agent", async (t) => {
+test("a pod that cannot be explained fails that request only", async (t) => {
   const { start, send } = await setUp(t);
   await start();
   assert.deepEqual(await send("/explain?pod=weird"), { status: 500, body: "Invalid time value\n" });
@@ -143,7 +143,7 @@ for (const [method, path] of [
   ["GET", "//"],
   ["GET", "//["],
 ] as const)
-  test(`${method} ${path} is not found, and ends nothing`, async (t) => {
+  test(`${method} ${path} is not found`, async (t) => {
     const { start, send } = await setUp(t);
     await start();
     assert.equal((await send(path, method)).status, 404);
@@ -157,7 +157,7 @@ for (const [method, path, status, body] of [
   ["GET", "/things/one", 405, /Not Allowed/],
   ["PUT", "/things/one/two", 404, /Not Found/],
 ] as const)
-  test(`${method} ${path} is answered with ${status} by the routes that it was given`, async (t) => {
+  test(`${method} ${path} is answered with ${status} by additional routes`, async (t) => {
     const { start, send } = await setUp(t);
     await start();
     const answer = await send(path, method);
@@ -165,7 +165,7 @@ for (const [method, path, status, body] of [
     assert.match(answer.body, body);
   });
 
-test("a watch shows the state now and each change after it, until the reader goes", async (t) => {
+test("a watch sends the current state and each change, until the client disconnects", async (t) => {
   const { start, open, board } = await setUp(t);
   await start();
   const response = await open("/pods?watch");
@@ -180,13 +180,13 @@ test("a watch shows the state now and each change after it, until the reader goe
   await eventually(() => board.listeners.size === 0 || undefined);
 });
 
-test("a slow reader gets the newest state when it reads again, not all that were", async (t) => {
+test("a slow reader gets the newest state when it reads again, not all states", async (t) => {
   const { start, open, board } = await setUp(t);
   await start();
   board.padding = "x".repeat(100_000);
   const response = await open("/pods?watch");
   await eventually(() => board.listeners.size === 1 || undefined);
-  // Nothing is read: what does not fit into the socket must not pile up.
+  // Nothing is read: data beyond the socket buffer must not accumulate.
   for (let i = 1; i <= 500; i++) {
     board.change(i);
     await new Promise((resolve) => setImmediate(resolve));
@@ -199,7 +199,7 @@ test("a slow reader gets the newest state when it reads again, not all that were
   response.destroy();
 });
 
-test("one that ended leaves room for the next", async (t) => {
+test("an ended watch frees its slot", async (t) => {
   const { start, send, socketPath } = await setUp(t);
   const first = await start();
   await first.end();
@@ -225,7 +225,7 @@ test("a socket without a listener is taken over", async (t) => {
   assert.equal((await send("/pods")).status, 200);
 });
 
-test("a plain file in the place of the socket is replaced", async (t) => {
+test("a plain file at the path of the socket is replaced", async (t) => {
   const { start, send, socketPath } = await setUp(t);
   const first = await start();
   await first.end();

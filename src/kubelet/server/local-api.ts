@@ -22,10 +22,10 @@ export interface Board {
 export interface LocalApiOptions {
   socketPath: string;
   board: Board;
-  /** Why pods are where they are: those that are not ready, all, or one; JSON. Undefined if there is no such pod. */
+  /** Explains pods: those that are not ready, all, or one; JSON. Undefined if there is no such pod. */
   explain: Explain;
   logger: Logger;
-  /** Served besides: who can open the socket may do all of it. */
+  /** Additional routes: clients that can open the socket may use all of them. */
   routes?: readonly Route[];
 }
 
@@ -44,7 +44,7 @@ export class LocalApi implements Component {
     const { routes = [], logger } = options;
     const table = new RouteTable(routes);
     this.#roots = new Set(table.paths.map((path) => path.split("/")[1] ?? ""));
-    // Requests of people at this machine are not those that operators count.
+    // Local requests are not part of the metrics.
     this.#others = new Dispatcher({ table, gate: openGate, metrics: { begin: () => () => {} }, logger });
   }
 
@@ -55,13 +55,13 @@ export class LocalApi implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { socketPath, logger } = this.#o;
     await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
-    // The folder is ours alone (RootDirLock): what is there was left by an agent that was killed.
+    // The directory is locked (RootDirLock): an existing socket is from a killed agent.
     await rm(socketPath, { force: true });
     const server: Server = createServer((request, response) => {
       try {
         this.#answer(request, response, signal);
       } catch (error) {
-        // One pod that cannot be shown is no reason to stop looking after all others.
+        // A pod that cannot be shown must not stop the agent.
         logger.error("Request to local API failed", { path: request.url, err: messageOf(error) });
         if (response.headersSent) response.destroy();
         else response.writeHead(500, { "content-type": "text/plain" }).end(`${messageOf(error)}\n`);
@@ -70,7 +70,7 @@ export class LocalApi implements Component {
     limitConnections(server, maxConnections);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      // The umask is the whole process's: it is restored before any other file can be created.
+      // The umask is process-wide: it is restored before any other file can be created.
       const umask = process.umask(0o177);
       server.listen(socketPath, resolve);
       process.umask(umask);
@@ -108,7 +108,7 @@ export class LocalApi implements Component {
       blocked = false;
     });
     const stop = this.#o.board.onChange(() => {
-      // A slow reader gets the newest state when it is ready for it, not a queue of old ones.
+      // A slow reader gets the newest state, not a queue of old ones.
       if (response.writableNeedDrain) blocked = true;
       else response.write(body());
     });

@@ -62,7 +62,7 @@ before(async () => {
 
 after(() => server.stop());
 
-/** A good request is served, and does not wait for others to end. */
+/** A valid request is served, and does not wait for others. */
 async function servesTheNext(): Promise<void> {
   const began = performance.now();
   const answer = await send(server.port, "/pods", { ...admin });
@@ -95,7 +95,7 @@ const webSocket = upgradeTo("websocket", {
 const app = "/exec/default/web/app?output=1&command=x";
 
 const cases: Case[] = [
-  // Who it is
+  // Authentication
   { name: "no identity", status: 401, message: /^Unauthorized$/ },
   { name: "no identity, metrics", path: "/configz", status: 401 },
   { name: "no identity, a path that is not there", path: "/pods/nope", status: 401 },
@@ -131,7 +131,7 @@ const cases: Case[] = [
     headers: { "x-remote-user": "admin", "impersonate-user": "admin" },
     status: 401,
   },
-  // What it may
+  // Authorization
   {
     name: "no right",
     ...bearer("good-denied"),
@@ -176,7 +176,7 @@ const cases: Case[] = [
   },
   { name: "no right, a path that is not there", path: "/pods/nope", ...bearer("good-denied"), status: 403 },
   { name: "no right, a spelling with another method", method: "HEAD", ...bearer("good-denied"), status: 403 },
-  // Where
+  // Targets
   { name: "nothing", path: "/", pair: admin, status: 404, message: /^404 page not found\n$/ },
   { name: "an unknown path", path: "/secrets", pair: admin, status: 404 },
   { name: "another case", path: "/PODS", pair: admin, status: 404 },
@@ -411,12 +411,12 @@ function signedByLeaf(): TestPair {
   try {
     return testPair(issuer, "admin", { chain: leaf.cert });
   } catch {
-    // Our own signer refuses to do it: then another authority of that name has to do.
+    // Our own signer rejects it: use another CA of that name.
     return testPair(testAuthority("leaf"), "admin", { chain: leaf.cert });
   }
 }
 
-describe("requests that are refused", () => {
+describe("rejected requests", () => {
   for (const { name, path = "/pods", method = "GET", pair, headers = {}, body, status, message } of cases)
     test(`${name}: ${status}`, async () => {
       const answer = await send(server.port, path, {
@@ -433,7 +433,7 @@ describe("requests that are refused", () => {
     });
 });
 
-describe("what is no request at all", () => {
+describe("malformed requests", () => {
   const bytes: [string, string, RegExp][] = [
     ["noise", "\x00\x01\x02\r\n\r\n", /^HTTP\/1\.1 400/],
     ["no host", "GET /pods HTTP/1.1\r\n\r\n", /^HTTP\/1\.1 400/],
@@ -474,12 +474,12 @@ describe("what is no request at all", () => {
       await servesTheNext();
     });
 
-  test("CONNECT leads nowhere", async () => {
+  test("CONNECT is rejected", async () => {
     await rawTls(server.port, "CONNECT evil.example:443 HTTP/1.1\r\nhost: x\r\n\r\n");
     await servesTheNext();
   });
 
-  test("plain HTTP on the port of HTTPS", async () => {
+  test("plain HTTP on the HTTPS port", async () => {
     await new Promise((resolve) => {
       const socket = connectPlain(server.port, "127.0.0.1", () => socket.write("GET /pods HTTP/1.1\r\n\r\n"));
       socket.on("error", () => {}).on("close", resolve);
@@ -487,27 +487,27 @@ describe("what is no request at all", () => {
     await servesTheNext();
   });
 
-  test("TLS 1.1 is not spoken", async () => {
+  test("TLS 1.1 is rejected", async () => {
     const o = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
     assert.equal(await rawTls(server.port, "GET /pods HTTP/1.1\r\n\r\n", o), "");
     await servesTheNext();
   });
 });
 
-describe("who takes too long", () => {
-  test("a head that never ends is cut", async () => {
+describe("slow clients", () => {
+  test("endless headers are cut off", async () => {
     assert.match(await rawTls(server.port, "GET /pods HTTP/1.1\r\nhost: x\r\n"), /^HTTP\/1\.1 408/);
     await servesTheNext();
   });
 
-  test("a body that never comes is cut", async () => {
+  test("a missing body is cut off", async () => {
     const head =
       "PUT /debug/flags/v HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good-admin\r\ncontent-length: 9\r\n\r\n";
     await rawTls(server.port, `${head}1`);
     await servesTheNext();
   });
 
-  test("an unread body is not waited for, and the refusal arrives", async () => {
+  test("an unread body is not waited for, and the error response arrives", async () => {
     const head = "PUT /pods HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n";
     assert.match(await rawTls(server.port, `${head}1`), /^HTTP\/1\.1 401/);
     await servesTheNext();
@@ -523,18 +523,18 @@ describe("who takes too long", () => {
   });
 });
 
-describe("good callers", () => {
+describe("authorized clients", () => {
   test("a certificate with its chain", async () => {
     const pair = testPair(intermediate, "admin", { chain: intermediate.certificate });
     assert.equal((await send(server.port, "/pods", { ...pair })).status, 200);
   });
 
-  test("a token goes where a bad certificate does not", async () => {
+  test("a token works with an invalid certificate", async () => {
     const answer = await send(server.port, "/pods", { ...testPair(stranger, "x"), ...bearer("good-admin") });
     assert.equal(answer.status, 200);
   });
 
-  test("the finest permission is enough, and checked first", async () => {
+  test("the most specific permission is sufficient, and checked first", async () => {
     reviews.requests.length = 0;
     assert.equal((await send(server.port, "/pods", bearer("good-pods"))).status, 200);
     assert.deepEqual(reviews.requests.at(-1)?.spec, {
@@ -552,7 +552,7 @@ describe("good callers", () => {
     });
   });
 
-  test("the cluster is queried once, however often the same client comes", async () => {
+  test("reviews are cached for the same client", async () => {
     const before = reviews.requests.length;
     await Promise.all(
       Array.from({ length: 20 }, () => send(server.port, "/healthz", bearer("good-healthz"))),
@@ -560,7 +560,7 @@ describe("good callers", () => {
     assert.equal(reviews.requests.length - before, 2);
   });
 
-  test("HTTP/2 is the same, many requests on one connection", async () => {
+  test("HTTP/2: many requests on one connection", async () => {
     const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false, ...admin });
     const get = (path: string) =>
       new Promise<number>((resolve, reject) => {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Plain text, marked so that no browser takes it for anything else. */
+/** Plain text, with headers that prevent content sniffing. */
 export function replyText(
   response: ServerResponse,
   status: number,

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 /** The subresource of the node for which the permission to call a route is checked. */
 export interface RouteAttributes {
   readonly verb: string;
-  /** The finest first; one of them is enough. */
+  /** The most specific first; one of them is sufficient. */
   readonly subresources: readonly string[];
 }
 
@@ -13,29 +13,29 @@ export interface Caller {
   readonly groups: readonly string[];
 }
 
-/** One request, to one who may make it. */
+/** An authorized request. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Aborted when the caller has gone, or the server stops. */
+  /** Aborted when the client disconnects, or the server stops. */
   readonly signal: AbortSignal;
   readonly caller: Caller;
 }
 
-/** A request to turn the connection into something else. `response` still answers it in plain HTTP. */
+/** An upgrade request. `response` can still send a plain HTTP response. */
 export interface UpgradeExchange extends Exchange {
   readonly socket: Duplex;
-  /** What has already been read behind the request's head. */
+  /** Data that was already read after the request head. */
   readonly head: Buffer;
 }
 
 export interface Route {
   readonly method: string;
-  /** "/containerLogs/{namespace}/{pod}/{container}"; a last "{path...}" takes all the rest, slashes and nothing included. */
+  /** "/containerLogs/{namespace}/{pod}/{container}"; a last "{path...}" matches the rest, including slashes, also if empty. */
   readonly path: string;
-  /** True if the same path with a slash at its end is another, which is not there. */
+  /** True if the path with a trailing slash is not found. */
   readonly exact?: boolean;
   readonly attributes: (params: Readonly<Record<string, string>>) => RouteAttributes;
   handle(exchange: Exchange): Promise<void>;

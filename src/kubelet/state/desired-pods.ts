@@ -8,7 +8,7 @@ import {
   type PodUid,
 } from "../../lib/model/pod.ts";
 
-/** A pod that stands in the API for a static pod of this node; its spec is never run. */
+/** A mirror pod of a static pod of this node; its spec is never run. */
 export function isMirror(pod: Pod): boolean {
   return pod.metadata.annotations?.[annotationMirror] !== undefined;
 }
@@ -21,7 +21,7 @@ export function isSamePod(pod: Pod, inApi: Pod): boolean {
 }
 
 /**
- * The pods that this node should run (the pod manager), and apart from them the mirrors of its static pods. A pod and
+ * The desired pods of this node (the pod manager), and the mirror pods of its static pods. A pod and
  * its mirror have the same full name and different UIDs.
  */
 export class DesiredPods {
@@ -30,7 +30,7 @@ export class DesiredPods {
   #byFullName = new Map<PodFullName, Pod>();
   #mirrorByFullName = new Map<PodFullName, Pod>();
 
-  /** Adds a pod, or replaces the version of it that is known. */
+  /** Adds or updates a pod. */
   set(pod: Pod): void {
     this.remove(pod.metadata.uid);
     const mirror = isMirror(pod);
@@ -46,7 +46,7 @@ export class DesiredPods {
       const pod = byUid.get(uid);
       if (!pod) continue;
       byUid.delete(uid);
-      // A newer pod may have taken the name while this one was ending.
+      // A newer pod may have the name while this one was terminating.
       if (byName.get(fullNameOf(pod)) === pod) byName.delete(fullNameOf(pod));
     }
   }
@@ -59,7 +59,7 @@ export class DesiredPods {
     return this.#byFullName.get(name);
   }
 
-  /** All pods to run; mirrors are not among them. */
+  /** All pods to run, without mirror pods. */
   all(): Pod[] {
     return [...this.#pods.values()];
   }
@@ -81,7 +81,7 @@ export class DesiredPods {
     return this.#byFullName.get(fullNameOf(mirror));
   }
 
-  /** Mirrors whose static pod is gone: to be deleted in the API. */
+  /** Mirror pods without their static pod: to be deleted in the API. */
   orphanedMirrors(): Pod[] {
     return this.mirrors().filter((mirror) => !this.podOfMirror(mirror));
   }

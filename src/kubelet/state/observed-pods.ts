@@ -8,17 +8,17 @@ export interface ObservedContainer {
   name: string;
   sandboxId: SandboxId;
   state: "created" | "running" | "exited" | "unknown";
-  /** How many containers of that name came before it: part of its name in the runtime. */
+  /** The attempt: part of its name in the runtime. */
   attempt: number;
-  /** What the spec was when it was created. */
+  /** The spec hash at creation. */
   hash: string;
-  /** The name that the runtime has for the image. */
+  /** The image name in the runtime. */
   image: string;
-  /** What a list of the runtime's containers has there instead: with containerd, the image's id. */
+  /** The image in a container list, which may differ: with containerd, the image ID. */
   listedImage?: string;
-  /** What the API calls imageID: a digest where the image has one. */
+  /** imageID in the API: a digest if the image has one. */
   imageRef: string;
-  /** The image's own id in the runtime; it keeps the image from being removed. Empty with old runtimes. */
+  /** The image ID in the runtime; it protects the image from garbage collection. Empty with old runtimes. */
   imageId?: string;
   createdAt: WallTime;
   startedAt: WallTime;
@@ -46,7 +46,7 @@ export interface ObservedSandbox {
   annotations: Readonly<Record<string, string>>;
 }
 
-/** What the runtime has of one pod, newest first. */
+/** The sandboxes and containers of one pod, newest first. */
 export interface ObservedPod {
   uid: PodUid;
   name: string;
@@ -55,7 +55,7 @@ export interface ObservedPod {
   containers: readonly ObservedContainer[];
 }
 
-/** A pod that the runtime has listed, and no more. */
+/** A pod that was listed but could not be inspected. */
 export interface UninspectedPod extends PodId {
   sandboxes: readonly { annotations: Readonly<Record<string, string>> }[];
 }
@@ -66,7 +66,7 @@ export class ObservedPods {
   #relisted = false;
   #uninspected = new Map<PodUid, UninspectedPod>();
 
-  /** False if "nothing observed" means nothing: there was no relist yet, or the pod could not be inspected. */
+  /** False if a missing pod may still exist: there was no relist yet, or the pod could not be inspected. */
   knows(uid: PodUid): boolean {
     return this.#pods.has(uid) || (this.#relisted && !this.#uninspected.has(uid));
   }
@@ -82,7 +82,7 @@ export class ObservedPods {
     this.#uninspected.set(pod.uid, pod);
   }
 
-  /** Pods that the runtime has and of which nothing else is known. */
+  /** Pods that could not be inspected. */
   uninspected(): UninspectedPod[] {
     return [...this.#uninspected.values()].filter((pod) => !this.#pods.has(pod.uid));
   }

@@ -1,13 +1,13 @@
 import type { Pod, PodSourceName } from "../../lib/model/pod.ts";
 
-/** What became of pods of one source, in the order in which changes of one moment are reported. */
+/** Changes of the pods of one source, in the order in which they are reported. */
 export const operations = ["REMOVE", "ADD", "UPDATE", "DELETE", "RECONCILE"] as const;
 
 /**
- * - ADD, REMOVE: the pod is (no longer) wanted
+ * - ADD, REMOVE: the pod is (no longer) desired
  * - UPDATE: its spec, labels or annotations changed
- * - DELETE: it should end gracefully, and is still there
- * - RECONCILE: only its status in the API differs from what it was
+ * - DELETE: it is to be terminated gracefully, and still exists
+ * - RECONCILE: only its status in the API has changed
  */
 export type Operation = (typeof operations)[number];
 

@@ -2,34 +2,34 @@ import type { Pod, PodId } from "../../lib/model/pod.ts";
 import type { PodStart, StepRecord } from "../../lib/model/pod-step.ts";
 import type { PodVerdict } from "../../lib/model/pod-verdict.ts";
 
-/** Where a pod is in its life on this node. It never goes back. */
+/** The lifecycle phase of a pod worker. It never goes back. */
 export type WorkerPhase = "syncing" | "terminating" | "terminated";
 
-/** What a pod waited for, one step after another. */
+/** The steps of a pod. */
 export interface PodHistory {
   readonly startedAt: number;
-  /** The oldest first; the last one may still go on. */
+  /** The oldest first; the last one may be in progress. */
   readonly records: readonly StepRecord[];
-  /** How many older ones there were. */
+  /** How many older ones were dropped. */
   readonly dropped: number;
   readonly current: StepRecord | undefined;
   /** Undefined until the pod was ready for the first time, and for a pod that was found running. */
   readonly start: PodStart | undefined;
 }
 
-/** The life of one pod as its worker has it: for those who read it, and may not import the worker. */
+/** The state of a pod worker, for readers that may not import it. */
 export interface PodSyncStatus {
   readonly id: PodId;
-  /** Undefined for what only the runtime has. */
+  /** Undefined for an orphaned pod. */
   readonly pod: Pod | undefined;
   readonly phase: WorkerPhase;
   readonly removed: boolean;
   readonly verdict: PodVerdict | undefined;
   readonly refused: boolean;
-  /** True if the pod terminated before it was requested. */
+  /** True if the pod completed before termination was requested. */
   readonly endedByItself: boolean;
   readonly blockedOn: { readonly text: string; readonly since: number } | undefined;
   readonly history: PodHistory;
-  /** By container, why it does not run. */
+  /** Why a container does not run, by name. */
   readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message: string }>;
 }

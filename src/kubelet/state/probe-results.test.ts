@@ -29,7 +29,7 @@ describe("probe results", () => {
     assert.deepEqual(reported, [first, second]);
   });
 
-  it("are reported after they hold", () => {
+  it("are reported after they are stored", () => {
     const results = new ProbeResults();
     let held: unknown;
     results.onChange(({ kind, id }) => {

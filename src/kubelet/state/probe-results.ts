@@ -3,7 +3,7 @@ import type { PodUid } from "../../lib/model/pod.ts";
 
 export type ProbeKind = "startup" | "liveness" | "readiness";
 
-/** What the last probes of a container came to. Unknown: it is probed, and no threshold was reached yet. */
+/** The result of the last probes of a container. Unknown: no threshold was reached yet. */
 export type ProbeOutcome = "success" | "failure" | "unknown";
 
 export interface ProbeResultChange {
@@ -18,7 +18,7 @@ export class ProbeResults {
   #outcomes = new Map<string, ProbeOutcome>();
   #listeners = new Set<(change: ProbeResultChange) => void>();
 
-  /** Undefined if that container is not probed that way. */
+  /** Undefined if that container has no such probe. */
   get(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined {
     return this.#outcomes.get(key(kind, id));
   }

@@ -7,7 +7,7 @@ import { ReplacedContainers } from "./replaced-containers.ts";
 const uid = "u" as PodUid;
 const a = (id: string) => ({ name: "a", id: id as ContainerId });
 
-test("only the container that was ended to be replaced is marked, not the next of its name", () => {
+test("only the container that was stopped for replacement is marked, not the next of its name", () => {
   const replaced = new ReplacedContainers();
   assert.equal(replaced.has(uid, a("1")), false);
   replaced.mark(uid, a("1"));
@@ -16,7 +16,7 @@ test("only the container that was ended to be replaced is marked, not the next o
   assert.equal(replaced.has("other" as PodUid, a("1")), false);
 });
 
-test("one mark a name is kept, and none of a pod that is gone", () => {
+test("one mark for each name is kept, and none of a removed pod", () => {
   const replaced = new ReplacedContainers();
   replaced.mark(uid, a("1"));
   replaced.mark(uid, a("2"));

@@ -3,14 +3,14 @@ import type { PodUid } from "../../lib/model/pod.ts";
 import type { ObservedPod } from "./observed-pods.ts";
 
 /**
- * Containers that run for the runtime but have not started for users: their postStart hook is not done. Who starts
- * containers writes it; an agent that restarts in between does not know any more, and takes them for started.
+ * Containers that run in the runtime but whose postStart hook is not done. The component that starts
+ * containers writes it; after a restart of the agent they count as started.
  */
 export class StartingContainers {
   #ids = new Map<ContainerId, PodUid>();
   readonly #onStarted: (uid: PodUid) => void;
 
-  /** `onStarted`: something of this pod has started for users, too. */
+  /** `onStarted`: a container of this pod has started. */
   constructor(onStarted: (uid: PodUid) => void = () => {}) {
     this.#onStarted = onStarted;
   }
@@ -35,7 +35,7 @@ export class StartingContainers {
     return this.#ids.size;
   }
 
-  /** The pod as users should see it: what is still starting is created, not running. */
+  /** The pod as reported to users: a starting container is created, not running. */
   seenFromOutside(pod: ObservedPod | undefined): ObservedPod | undefined {
     if (!pod?.containers.some((c) => this.#isStarting(c))) return pod;
     return {

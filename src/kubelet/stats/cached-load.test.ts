@@ -14,7 +14,7 @@ it("concurrent callers share one result, later ones get a new one", async () => 
   assert.equal(await remembered.get(), 2);
 });
 
-it("a failure is passed to all waiting callers, and the next one tries again", async () => {
+it("a failure is passed to all waiting callers, and the next one retries", async () => {
   let calls = 0;
   const remembered = new CachedLoad(new FakeClock(), 1000, async () => {
     if (++calls === 1) throw new Error("not now");

@@ -1,7 +1,7 @@
 import { type Clock, msSince } from "../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../lib/base/time.ts";
 
-/** One request for all concurrent callers. A failure is passed to those that waited, and not kept. */
+/** Caches a result; concurrent callers share one request. A failure is passed to the waiting callers, and not cached. */
 export class CachedLoad<T> {
   readonly #clock: Clock;
   readonly #maxAgeMs: number;

@@ -23,7 +23,7 @@ export interface CgroupRow {
   readonly time: WallTime;
   readonly startedAt: WallTime;
   readonly usage: CgroupUsage;
-  /** Of a pod's network: at its sandbox, as everywhere. */
+  /** Of a pod's network: at its sandbox. */
   readonly network?: readonly InterfaceCount[];
   readonly processes?: number;
   readonly tasks?: TaskStates;
@@ -41,7 +41,7 @@ type Owner = Pick<CgroupRow, "name" | "image" | "namespace" | "pod" | "container
 const cgroupsAtOnce = 4;
 const noContainer = { name: "", image: "", namespace: "", pod: "", container: "" };
 
-/** The machine, the cgroups that the configuration names, and all of pods from the top to containers. */
+/** The machine, the configured cgroups, and all cgroups of pods down to containers. */
 export async function cgroupRows(o: StatsOptions, host: StatsHost): Promise<CgroupRow[]> {
   const owners = new Map<string, Owner>([["/", { ...noContainer, kind: "machine", startedAt: o.bootedAt }]]);
   for (const path of Object.values(await o.systemCgroups()))
@@ -62,7 +62,7 @@ function podsByCgroup(o: StatsOptions): Map<string, ObservedPod> {
   return found;
 }
 
-/** kubepods, and the tiers in it; pods are looked at by themselves. */
+/** kubepods and its tiers; pods are read separately. */
 async function addTree(
   o: StatsOptions,
   path: string,
@@ -87,18 +87,18 @@ async function addPod(
 ): Promise<void> {
   const whose = { namespace: pod.namespace, pod: pod.name };
   owners.set(path, { ...noContainer, ...whose, kind: "pod" });
-  for (const folder of await o.cgroups.children(path)) {
-    const id = containerIdOf(folder);
+  for (const dir of await o.cgroups.children(path)) {
+    const id = containerIdOf(dir);
     const container = pod.containers.find((c) => c.id === id);
     const sandbox = pod.sandboxes.find((s) => s.id === id);
     const owner = { ...noContainer, ...whose, name: id };
     if (container)
-      owners.set(`${path}/${folder}`, {
+      owners.set(`${path}/${dir}`, {
         ...{ ...owner, kind: "container", container: container.name, image: container.image },
         startedAt: container.createdAt,
       });
     else if (sandbox)
-      owners.set(`${path}/${folder}`, { ...owner, kind: "sandbox", startedAt: sandbox.createdAt });
+      owners.set(`${path}/${dir}`, { ...owner, kind: "sandbox", startedAt: sandbox.createdAt });
   }
 }
 

@@ -42,8 +42,8 @@ export class CgroupSampler {
 }
 
 /** "cri-containerd-<id>.scope" where systemd makes cgroups, "<id>" elsewhere. */
-export function containerIdOf(folder: string): string {
-  if (!folder.endsWith(".scope")) return folder;
-  const name = folder.slice(0, -".scope".length);
+export function containerIdOf(dir: string): string {
+  if (!dir.endsWith(".scope")) return dir;
+  const name = dir.slice(0, -".scope".length);
   return name.slice(name.lastIndexOf("-") + 1);
 }

@@ -19,11 +19,11 @@ export interface ContainerSources {
   readonly psi: boolean;
   /** True on v2, where the kernel counts pressure by cgroup. */
   readonly cgroupPressure: boolean;
-  /** True if the machine has any. */
+  /** True if the machine has swap. */
   readonly canSwap: boolean;
 }
 
-/** CPU, memory and swap of a container: from the runtime, and what it does not report from the cgroup. */
+/** CPU, memory and swap of a container: from the runtime, with missing values from the cgroup. */
 export async function containerUsage(
   container: ObservedContainer,
   from: ContainerSources,
@@ -57,12 +57,12 @@ function noSwap(time: string | undefined): SwapStats | undefined {
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** Without what is not known. */
+/** Without undefined values. */
 export function present<T extends object>(values: T): Present<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
-/** What the container has written beside its image. */
+/** The writable layer of the container. */
 export function rootfsOf(
   runtimeStats: api.ContainerStats | undefined,
   room: FsSpace | undefined,

@@ -9,7 +9,7 @@ it("the first sample is the average since the start", () => {
   assert.equal(new CpuRates().rate("a", wallTime(10_000), 5 * second, wallTime(0)), 0.5e9);
 });
 
-it("the next is the difference to the one before", () => {
+it("the next is the rate since the previous one", () => {
   const rates = new CpuRates();
   rates.rate("a", wallTime(10_000), 5 * second, wallTime(0));
   assert.equal(rates.rate("a", wallTime(20_000), 15 * second, wallTime(0)), 1e9);

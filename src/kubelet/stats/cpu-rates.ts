@@ -6,17 +6,17 @@ interface Sample {
 }
 
 interface Samples {
-  /** What the newest is compared with. */
+  /** The sample that the newest is compared with. */
   readonly base: Sample;
   readonly newest: Sample;
 }
 
-/** A shorter time between two samples measures the clock more than the CPU. */
+/** A shorter interval between two samples is too imprecise. */
 const shortestMs = 1000;
 /** Entries not requested in this time are dropped. */
 const forgetMs = 10 * 60_000;
 
-/** How much CPU is used now: the difference of two samples of a counter that only grows. */
+/** Current CPU usage: the rate between two samples of a counter. */
 export class CpuRates {
   readonly #samples = new Map<string, Samples>();
 
@@ -24,7 +24,7 @@ export class CpuRates {
   rate(key: string, at: WallTime, usageNs: number, startedAt: WallTime): number {
     const sample = { at, usageNs };
     const known = this.#samples.get(key);
-    // Less than before: another one of the same name, or the counter was reset.
+    // Less than before: another container of the same name, or the counter was reset.
     if (!known || usageNs < known.newest.usageNs || at < known.newest.at) {
       this.#samples.set(key, { base: { at: startedAt, usageNs: 0 }, newest: sample });
       return perSecond({ at: startedAt, usageNs: 0 }, sample);

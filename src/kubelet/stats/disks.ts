@@ -12,11 +12,11 @@ export interface Disk {
 
 export interface Disks {
   readonly disks: readonly Disk[];
-  /** "8:0" as "/dev/sda"; a device that is no disk keeps its numbers. */
+  /** "8:0" as "/dev/sda"; other devices keep their numbers. */
   deviceName(device: string): string;
 }
 
-/** The machine's disks that are mounted, each once however often it is. */
+/** The mounted disks of the machine, each once. */
 export async function readDisks(mounts: readonly MountPoint[] = readMounts()): Promise<Disks> {
   const devices = await readBlockDevices();
   const first = new Map<string, MountPoint>();

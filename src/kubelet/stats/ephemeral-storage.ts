@@ -3,7 +3,7 @@ import type { ContainerStats, FsStats, VolumeStats } from "../../lib/model/stats
 import type { FsSpace } from "./filesystems.ts";
 import type { FileUsage } from "./log-usage.ts";
 
-/** True if what is in the volume is on the node's own disk and goes with the pod. */
+/** True if the volume counts as local ephemeral storage. */
 export function isEphemeral(volume: NonNullable<Pod["spec"]["volumes"]>[number]): boolean {
   if (volume.emptyDir) return !volume.emptyDir.medium;
   return volume.gitRepo !== undefined || volume.configMap !== undefined;
@@ -15,14 +15,14 @@ export interface StorageParts {
   readonly containers: readonly ContainerStats[];
   /** Those that are ephemeral. */
   readonly volumes: readonly VolumeStats[];
-  /** Files of the pod itself: its logs folder, its hosts file. */
+  /** Files of the pod itself: its log directory, its hosts file. */
   readonly files: readonly (FileUsage | undefined)[];
 }
 
-/** All that a pod has on the node's disk. */
+/** The local ephemeral storage of a pod. */
 export function ephemeralStorage({ time, room, containers, volumes, files }: StorageParts): FsStats {
   const parts: (Pick<FsStats, "usedBytes" | "inodesUsed"> | undefined)[] = [
-    // Logs count with a writable layer only, as everywhere: one without the other is a container half seen.
+    // Logs count only together with a writable layer, as in the reference.
     ...containers.flatMap(({ rootfs, logs }) => (rootfs ? [rootfs, logs] : [])),
     ...volumes,
     ...files.map((usage) => usage && { usedBytes: usage.bytes, inodesUsed: usage.files }),

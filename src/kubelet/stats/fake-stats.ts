@@ -143,7 +143,7 @@ const imageFs = {
   inodesUsed: { value: 315n },
 };
 
-/** Options for a node with one pod "web" of one container "c" in cgroups of its own. */
+/** Options for a node with one pod "web" of one container "c" in its own cgroups. */
 export function fakeStatsOptions(
   clock: Clock,
   cgroups: FakeCgroups,

@@ -3,7 +3,7 @@ import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
 import type { FsStats } from "../../lib/model/stats-summary.ts";
 import { runtimeFs } from "./from-runtime.ts";
 
-/** The available space, whatever used the rest. */
+/** Available space and capacity. */
 export type FsSpace = Pick<FsStats, "availableBytes" | "capacityBytes" | "inodesFree" | "inodes">;
 
 export function fsSpaceOf(space: FilesystemSpace): FsSpace {
@@ -11,7 +11,7 @@ export function fsSpaceOf(space: FilesystemSpace): FsSpace {
   return { availableBytes, capacityBytes, inodesFree, inodes };
 }
 
-/** The file system of images, and that of what containers write, which may be another. */
+/** The image file system, and that of writable layers, which may be another. */
 export async function runtimeFilesystems(
   info: ImageFsInfoResponse,
   space: (mountpoint: string) => Promise<FilesystemSpace | undefined>,
@@ -27,7 +27,7 @@ export async function runtimeFilesystems(
   return { imageFs, containerFs };
 }
 
-/** A file system that this node does not see has no space to report. */
+/** A file system that is not visible here has no space to report. */
 async function withRoom(
   fs: FsStats,
   mountpoint: string | undefined,

@@ -16,7 +16,7 @@ export interface CgroupStatsOptions {
   readonly nanoCores: number;
   /** Whether pressure is reported at all. */
   readonly psi: boolean;
-  /** Of the whole machine, whose own cgroup has no limits. */
+  /** Of the whole machine, whose root cgroup has no limits. */
   readonly machine?: { readonly memoryBytes: number; readonly swapBytes: number };
 }
 
@@ -43,7 +43,7 @@ function memoryOf({ time, machine }: CgroupStatsOptions, memory: MemoryCount): M
     usageBytes: memory.usage,
     workingSetBytes: memory.workingSet,
     rssBytes: memory.rss,
-    // Without those below, as dashboards know it of a kubelet: on v1 the faults of "pods" are not those of all pods.
+    // Without descendants, as in the reference: on v1 the faults of "pods" are not those of all pods.
     pageFaults: memory.ownPageFaults,
     majorPageFaults: memory.ownMajorPageFaults,
   };

@@ -15,7 +15,7 @@ import { rfc3339, timeOfNs } from "./times.ts";
 
 type Amount = api.UInt64Value | undefined;
 
-/** A field for each value that is there. */
+/** A field for each present value. */
 function amounts<K extends string>(values: Readonly<Record<K, Amount>>): { [Key in K]?: number } {
   const found: { [Key in K]?: number } = {};
   for (const [key, amount] of Object.entries(values) as [K, Amount][])
@@ -23,7 +23,7 @@ function amounts<K extends string>(values: Readonly<Record<K, Amount>>): { [Key 
   return found;
 }
 
-/** Undefined if the runtime did not count: what has a time and no number is no statistic. */
+/** Undefined if there is a time without a value. */
 export function runtimeCpu(
   cpu: api.CpuUsage | undefined,
   rate: (at: WallTime, usageNs: number) => number,

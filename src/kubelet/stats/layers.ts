@@ -3,11 +3,11 @@ import type { ContainerStats } from "../../lib/gen/runtime/v1/api_pb.js";
 import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
 import { timeOfNs } from "./times.ts";
 
-/** What a container has written on the disk of images. */
+/** The writable layer of a container. */
 export interface Layer {
   readonly device: string;
   readonly usedBytes: number;
-  /** Files that the container has made. */
+  /** Files that the container has created. */
   readonly inodesUsed: number;
   readonly space: FilesystemSpace;
   /** Milliseconds since the epoch. */

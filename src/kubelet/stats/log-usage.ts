@@ -7,7 +7,7 @@ export interface FileUsage {
   readonly files: number;
 }
 
-/** What the files right in a folder take on disk; undefined if there is no such folder. */
+/** The disk usage of the files directly in a directory; undefined if it does not exist. */
 export async function usageOfFiles(dir: string): Promise<FileUsage | undefined> {
   let entries: Awaited<ReturnType<typeof list>>;
   try {

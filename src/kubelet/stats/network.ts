@@ -1,7 +1,7 @@
 import type { InterfaceCount } from "../../lib/host/network-usage.ts";
 import type { NetworkStats } from "../../lib/model/stats-summary.ts";
 
-/** The one whose numbers stand for all, where there is one of this name. */
+/** The default interface, whose counters represent the network. */
 const mainInterface = "eth0";
 
 export function networkStats(time: string, counts: readonly InterfaceCount[]): NetworkStats {

@@ -8,10 +8,10 @@ import { networkStats } from "./network.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
 import { rfc3339 } from "./times.ts";
 
-/** The runtime walks its disk for an answer, and may be slow at it. */
+/** The runtime walks its disk for this, which may be slow. */
 const imageFsWithinMs = 10_000;
 
-/** The statistics of the machine, and of those cgroups on it that are no pods'. */
+/** The stats of the machine and of system cgroups. */
 export class NodeStatsProvider {
   readonly #o: StatsOptions;
   readonly #host: StatsHost;
@@ -70,7 +70,7 @@ export class NodeStatsProvider {
     return all.filter((stats) => stats !== undefined);
   }
 
-  /** Without an answer of the runtime the rest is as good as ever. */
+  /** Without a response of the runtime the rest is still reported. */
   async #runtimeFs(): Promise<NodeStats["runtime"]> {
     const { runtime, logger } = this.#o;
     try {

@@ -42,11 +42,11 @@ export interface StatsOptions {
   };
   readonly observed: { all(): Iterable<ObservedPod> };
   readonly pod: (uid: PodUid) => Pod | undefined;
-  /** The cgroup of a pod alone; undefined if there is none. */
+  /** The cgroup of a pod; undefined if there is none. */
   readonly cgroupOf: (uid: PodUid) => string | undefined;
   /** The cgroup above all pods: "/kubepods". */
   readonly podsCgroup: string;
-  /** Where the agent, the runtime and all other processes outside of containers are, as far as that is known. */
+  /** The cgroups of the agent, the runtime and other system processes, if known. */
   readonly systemCgroups: () => Promise<{
     readonly kubelet?: string;
     readonly runtime?: string;
@@ -63,7 +63,7 @@ export interface StatsOptions {
   /** The PodAndContainerStatsFromCRI gate. */
   readonly podStatsFromRuntime: boolean;
   readonly host?: StatsHost;
-  /** How old an answer may be. */
+  /** How long results are cached. */
   readonly maxAgeMs?: number;
   /** How long to wait for a second sample of the CPU if the last one is too old to show the current usage; 0: never. */
   readonly secondSampleMs?: number;

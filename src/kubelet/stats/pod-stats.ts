@@ -30,7 +30,7 @@ export interface PodStatsParts {
   readonly rates: CpuRates;
 }
 
-/** The statistics of one pod at a time. */
+/** The stats of a pod. */
 export class PodStatsProvider {
   readonly #p: PodStatsParts;
 
@@ -38,21 +38,21 @@ export class PodStatsProvider {
     this.#p = parts;
   }
 
-  /** Undefined if nothing of it runs. */
+  /** Undefined if no container runs. */
   async cpuAndMemory(pod: ObservedPod, counts: RuntimeCounts): Promise<PodStats | undefined> {
     const { o, sampler, rates } = this.#p;
     const running = pod.containers.filter((c) => c.state === "running");
     const sandbox = sandboxOf(pod, running);
     if (!sandbox || running.length === 0) return undefined;
     const cgroup = o.cgroupOf(pod.uid);
-    const folders = cgroup === undefined ? undefined : await sampler.containers(cgroup);
+    const dirs = cgroup === undefined ? undefined : await sampler.containers(cgroup);
     const containers = await Promise.all(
       running.map((container) =>
         containerUsage(container, {
           ...{ sampler, rates, psi: o.psi, cgroupPressure: o.cgroups.version === 2 },
           canSwap: o.machine.swapBytes > 0,
           runtimeStats: counts.containers.get(container.id),
-          cgroup: folders?.get(container.id),
+          cgroup: dirs?.get(container.id),
         }),
       ),
     );
@@ -71,7 +71,7 @@ export class PodStatsProvider {
     };
   }
 
-  /** All of it. */
+  /** Complete stats. */
   async whole(pod: ObservedPod, counts: RuntimeCounts, nodeSpace: FsSpace): Promise<PodStats | undefined> {
     const { o } = this.#p;
     const basic = await this.cpuAndMemory(pod, counts);
@@ -131,7 +131,7 @@ export class PodStatsProvider {
     return space && fsSpaceOf(space);
   }
 
-  /** Any process of the pod is in its network; that of the sandbox was there first. */
+  /** Any process of the pod is in its network namespace; the sandbox's exists first. */
   async #network(pod: ObservedPod, counts: RuntimeCounts, time: string): Promise<NetworkStats | undefined> {
     const { o, host, sampler } = this.#p;
     const sandbox = sandboxOf(pod, pod.containers);
@@ -139,10 +139,10 @@ export class PodStatsProvider {
     const runtimeStats = runtimeNetwork(counts.sandboxes.get(sandbox.id)?.network);
     const cgroup = o.cgroupOf(pod.uid);
     if (runtimeStats || cgroup === undefined) return runtimeStats;
-    const folders = await sampler.containers(cgroup);
-    for (const id of [sandbox.id, ...folders.keys()]) {
-      const folder = folders.get(id);
-      const [pid] = folder === undefined ? [] : await o.cgroups.pids(folder);
+    const dirs = await sampler.containers(cgroup);
+    for (const id of [sandbox.id, ...dirs.keys()]) {
+      const dir = dirs.get(id);
+      const [pid] = dir === undefined ? [] : await o.cgroups.pids(dir);
       const found = pid === undefined ? undefined : await host.network(pid);
       if (found) return networkStats(time, found);
     }
@@ -156,9 +156,9 @@ export class PodStatsProvider {
     if (runtimeStats) return Number(runtimeStats.value);
     const cgroup = o.cgroupOf(pod.uid);
     if (cgroup === undefined) return undefined;
-    const folders = await sampler.containers(cgroup);
+    const dirs = await sampler.containers(cgroup);
     const lists = await Promise.all(
-      pod.containers.flatMap(({ id }) => folders.get(id) ?? []).map((folder) => o.cgroups.pids(folder)),
+      pod.containers.flatMap(({ id }) => dirs.get(id) ?? []).map((dir) => o.cgroups.pids(dir)),
     );
     return lists.length === 0 ? undefined : lists.flat().length;
   }
@@ -179,7 +179,7 @@ export class PodStatsProvider {
   }
 }
 
-/** The one that the containers are in. */
+/** The sandbox of the running containers. */
 function sandboxOf(pod: ObservedPod, containers: readonly ObservedContainer[]) {
   const ids = new Set<string>(containers.filter((c) => c.state === "running").map((c) => c.sandboxId));
   return pod.sandboxes.find(({ id }) => ids.has(id)) ?? pod.sandboxes[0];

@@ -15,7 +15,7 @@ const layout = await detectLayout();
 const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
 const megabyte = 1024 * 1024;
 
-/** A process that burns CPU and holds memory, in a cgroup of this test's. */
+/** A process that uses CPU and memory, in a cgroup of this test. */
 describe("statistics of a real cgroup", { skip }, () => {
   const root = `/kubelet-ts-stats-${process.pid}`;
   const podPath = `${root}/podweb-uid`;
@@ -23,14 +23,14 @@ describe("statistics of a real cgroup", { skip }, () => {
   const driver = cgroupDriver(layout);
   let child: ChildProcess;
   const mounts = layout.version === 1 ? layout.mounts : new Map<string, string>();
-  const folder = (controller: string) =>
+  const dir = (controller: string) =>
     join(layout.version === 1 ? mounts.get(controller)! : layout.root, path);
   const number = (controller: string, file: string) =>
-    Number(readFileSync(join(folder(controller), file), "utf8"));
+    Number(readFileSync(join(dir(controller), file), "utf8"));
   const cpuNs = () =>
     layout.version === 1
       ? number("cpuacct", "cpuacct.usage")
-      : Number(/^usage_usec (\d+)/m.exec(readFileSync(join(folder("cpu"), "cpu.stat"), "utf8"))![1]) * 1000;
+      : Number(/^usage_usec (\d+)/m.exec(readFileSync(join(dir("cpu"), "cpu.stat"), "utf8"))![1]) * 1000;
   const memoryUsage = () =>
     number("memory", layout.version === 1 ? "memory.usage_in_bytes" : "memory.current");
 
@@ -44,9 +44,9 @@ describe("statistics of a real cgroup", { skip }, () => {
         stdio: ["pipe", "pipe", "inherit"],
       },
     );
-    const folders = layout.version === 1 ? [...new Set(mounts.values())] : [layout.root];
-    for (const mount of folders) writeFileSync(join(mount, path, "cgroup.procs"), String(child.pid));
-    // Only then does it take memory: what it had before belongs to another cgroup.
+    const dirs = layout.version === 1 ? [...new Set(mounts.values())] : [layout.root];
+    for (const mount of dirs) writeFileSync(join(mount, path, "cgroup.procs"), String(child.pid));
+    // It allocates memory only then: earlier memory is charged to another cgroup.
     child.stdin!.write("go\n");
     await new Promise((resolve) => child.stdout!.once("data", resolve));
   });
@@ -81,7 +81,7 @@ describe("statistics of a real cgroup", { skip }, () => {
     const before = { ...moment(), memory: memoryUsage() };
     const summary = await stats.summary();
     const after = moment();
-    // Each of the two was measured while its summary was made, whenever in that time a busy machine let it.
+    // Each of the two was measured at some point while its summary was computed.
     const perSecond = (ns: number, time: bigint) => (ns / Number(time)) * 1e9;
     const lowest = perSecond(before.ns - from.ns, after.at - start.at);
     const highest = perSecond(after.ns - start.ns, before.at - from.at);

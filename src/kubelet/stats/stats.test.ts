@@ -127,7 +127,7 @@ describe("summary", () => {
     assert.equal(node.swap?.swapAvailableBytes, 0);
   });
 
-  it("system containers: those that are named and there", async () => {
+  it("system containers: those that are configured and exist", async () => {
     const { node } = await bench(
       {},
       { systemCgroups: async () => ({ kubelet: "/kubepods", runtime: "/none" }) },
@@ -240,7 +240,7 @@ describe("summary", () => {
     assert.doesNotMatch(summary, /"psi"|"io"/);
   });
 
-  it("systemd's names of cgroups are found, too", async () => {
+  it("systemd cgroup names are found, too", async () => {
     const { stats, cgroups } = bench();
     cgroups.all.delete(`${podPath}/c-id`);
     cgroups.all.set(`${podPath}/cri-containerd-c1d.scope`, fakeUsage(5e9, 50_000));
@@ -253,7 +253,7 @@ describe("summary", () => {
     assert.equal((await other.stats.summary()).pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds, 5e9);
   });
 
-  it("a pod without a cgroup of its own is the sum of its containers", async () => {
+  it("a pod without its own cgroup is the sum of its containers", async () => {
     const two = [runtimeStats, { ...runtimeStats, attributes: { id: "d-id" } }];
     const observed = { all: () => [fakeObservedPod("web", [fakeContainer("c"), fakeContainer("d")])] };
     const [pod] = (await bench({ containers: two }, { cgroupOf: () => undefined, observed }).stats.summary())
@@ -319,7 +319,7 @@ describe("summary", () => {
     assert.equal(found?.["ephemeral-storage"]?.inodesUsed, 6 + 5);
   });
 
-  it("CPU now: a second sample is waited for unless there was one a minute ago; counters are reported immediately", async () => {
+  it("current CPU: waits for a second sample unless there is a recent one; counters are reported immediately", async () => {
     const { stats, clock, cgroups } = bench({}, { secondSampleMs: 1000 });
     const use = (ns: number) => cgroups.all.set("/", fakeUsage(ns, 1));
     assert.equal((await stats.totals()).node.cpu?.usageCoreNanoSeconds, 100e9);
@@ -334,7 +334,7 @@ describe("summary", () => {
     assert.equal((await stats.cpuAndMemory()).node.cpu?.usageNanoCores, 0.2e9);
   });
 
-  it("only CPU and memory: no disk is looked at", async () => {
+  it("only CPU and memory: no disk is read", async () => {
     const host = {
       network: () => Promise.reject(new Error("requested a network")),
       space: () => Promise.reject(new Error("requested a disk")),
@@ -355,7 +355,7 @@ describe("summary", () => {
   });
 });
 
-describe("cgroups with the names of what runs in them", () => {
+describe("cgroup rows", () => {
   it("machine, tiers, pods, sandboxes and containers", async () => {
     const { stats, cgroups } = bench({ containers: [runtimeStats] });
     cgroups.all.set("/kubepods/burstable", fakeUsage(1, 1));

@@ -28,7 +28,7 @@ const realHost: StatsHost = {
 
 const defaultMaxAgeMs = 1000;
 const defaultSecondSampleMs = 1000;
-/** CPU use over a longer time than this is not what is used now. */
+/** CPU usage over a longer interval is not current. */
 const longestWindowMs = 60_000;
 const runtimeWithinMs = 10_000;
 const podsAtOnce = 4;
@@ -47,7 +47,7 @@ export class Stats {
   readonly #containers: CachedLoad<readonly CgroupRow[]>;
   readonly #counts: CachedLoad<RuntimeCounts>;
   #sampledAt: MonotonicTime | undefined;
-  /** Calls that this runtime does not implement; tried again with another runtime, which means another agent. */
+  /** Calls that this runtime does not implement; not retried until the agent restarts. */
   readonly #unknown = new Set<string>();
 
   constructor(options: StatsOptions) {
@@ -78,27 +78,27 @@ export class Stats {
     return this.#summary.get();
   }
 
-  /** Only CPU, memory and swap: no disk is looked at. */
+  /** Only CPU, memory and swap: no disk is read. */
   cpuAndMemory(): Promise<Summary> {
     return this.#cpuAndMemory.get();
   }
 
-  /** The same, at once: who reads counters only need not wait for a second sample of what is used now. */
+  /** The same immediately: readers of counters need not wait for a second CPU sample. */
   totals(): Promise<Summary> {
     return this.#totals.get();
   }
 
-  /** All of a summary at once: for those who want to know of disks, not of the CPU now. */
+  /** A complete summary immediately: for readers of disk usage, not of current CPU usage. */
   storage(): Promise<Summary> {
     return this.#storage.get();
   }
 
-  /** Every counter of every cgroup with something of Kubernetes in it, and of the machine. */
+  /** All counters of all Kubernetes cgroups, and of the machine. */
   containers(): Promise<readonly CgroupRow[]> {
     return this.#containers.get();
   }
 
-  /** There is no polling, so infrequent requests find only an old sample: then another is taken first. */
+  /** There is no polling, so infrequent requests find only an old sample: then a second sample is taken first. */
   async #haveSamples(): Promise<void> {
     const { clock, secondSampleMs = defaultSecondSampleMs } = this.#o;
     const isNew = this.#sampledAt !== undefined && msSince(clock, this.#sampledAt) < longestWindowMs;
@@ -148,7 +148,7 @@ export class Stats {
     return { node, pods: pods.filter((pod) => pod !== undefined) };
   }
 
-  /** A runtime that does not answer costs its own numbers; the cgroups are there without it. */
+  /** If the runtime does not respond, only its stats are missing; cgroups are read without it. */
   async #loadRuntimeStats(): Promise<RuntimeCounts> {
     const { runtime, podStatsFromRuntime } = this.#o;
     const [containers, sandboxes] = await Promise.all([

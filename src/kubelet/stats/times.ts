@@ -1,5 +1,5 @@
 import { dateOf, type WallTime, wallTime } from "../../lib/base/time.ts";
-/** As the API writes times: RFC 3339, in whole seconds. */
+/** A time in API format: RFC 3339, in whole seconds. */
 export function rfc3339(time: WallTime): string {
   return `${dateOf(time).toISOString().slice(0, 19)}Z`;
 }

@@ -29,7 +29,7 @@ test("back-off: returns when to retry, for each key separately", () => {
   assert.equal(backoff.readyAt("b"), 30);
 });
 
-test("back-off: a success makes the next failure the first", () => {
+test("back-off: a success resets the delay", () => {
   const backoff = new Backoff(limits);
   backoff.failed("a", monotonicTime(0));
   backoff.succeeded("a");
@@ -37,7 +37,7 @@ test("back-off: a success makes the next failure the first", () => {
   assert.equal(backoff.failed("a", monotonicTime(1)), 10);
 });
 
-test("back-off: all keys of one owner can be forgotten", () => {
+test("back-off: all keys with a prefix can be dropped", () => {
   const backoff = new Backoff(limits);
   for (const key of ["u1_x", "u1_y", "u10_x"]) backoff.failed(key, monotonicTime(0));
   backoff.forget("u1_");

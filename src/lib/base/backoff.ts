@@ -2,11 +2,11 @@ import { type MonotonicTime, msBetween, plusMs } from "./time.ts";
 export interface BackoffLimits {
   initialMs: number;
   maxMs: number;
-  /** After this long without a failure the next one counts as the first again. */
+  /** After this long without a failure the back-off is reset. */
   resetMs: number;
 }
 
-/** Doubling delays by key: how long to wait after a failure, depending on how many came before. */
+/** Exponential back-off by key. */
 export class Backoff {
   readonly #limits: BackoffLimits;
   #entries = new Map<string, { delayMs: number; failedAt: MonotonicTime }>();
@@ -15,7 +15,7 @@ export class Backoff {
     this.#limits = limits;
   }
 
-  /** Notes a failure and returns how long to wait from `at` on. */
+  /** Records a failure and returns how long to wait from `at` on. */
   failed(key: string, at: MonotonicTime): number {
     const { initialMs, maxMs, resetMs } = this.#limits;
     const last = this.#entries.get(key);
@@ -25,7 +25,7 @@ export class Backoff {
     return delayMs;
   }
 
-  /** When the key may be tried again, if a failure was noted. */
+  /** When the key may be retried, if a failure was recorded. */
   readyAt(key: string): MonotonicTime | undefined {
     const entry = this.#entries.get(key);
     return entry && plusMs(entry.failedAt, entry.delayMs);
@@ -35,7 +35,7 @@ export class Backoff {
     this.#entries.delete(key);
   }
 
-  /** Forgets every key that begins so. */
+  /** Drops every key with this prefix. */
   forget(prefix: string): void {
     for (const key of this.#entries.keys()) if (key.startsWith(prefix)) this.#entries.delete(key);
   }

@@ -1,2 +1,2 @@
-/** A string that only its own kind may be assigned to: a wrong id does not compile. */
+/** A string type that other strings cannot be assigned to: a wrong ID does not compile. */
 export type Brand<T, Name extends string> = T & { readonly __brand: Name };

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Where in the sources the code stands that called `callee`: "pleg/pleg.ts:99", the file with its folder. In a bundle the
+ * The source position of the call to `callee`: "pleg/pleg.ts:99", the file with its folder. In a bundle the
  * position is looked up in the table that the build wrote beside it, because a source map of megabytes is too much to load for that.
  */
 export function callSite(callee: Caller): string {

@@ -18,7 +18,7 @@ test("sleep lasts as long as requested", async () => {
   await slept;
 });
 
-test("an aborted sleep ends at once and leaves no timer", async () => {
+test("an aborted sleep ends immediately and leaves no timer", async () => {
   const clock = new FakeClock(0);
   const stop = new AbortController();
   const slept = sleep(clock, 100, stop.signal);
@@ -29,7 +29,7 @@ test("an aborted sleep ends at once and leaves no timer", async () => {
   assert.equal(clock.pending, 0);
 });
 
-test("timers of the fake clock fire in order of time, then of age, also those set by others on the way", async () => {
+test("timers of the fake clock fire in order of time, then of creation, also those that timers set", async () => {
   const clock = new FakeClock(0);
   const fired: string[] = [];
   clock.after(20, () => fired.push(`late ${clock.elapsedMs}`));
@@ -52,7 +52,7 @@ test("the system's clock waits and can be stopped", async () => {
   assert.ok(msSince(systemClock, before) >= 4);
 });
 
-test("a wait that is already over ends at once, without a warning of the process", async () => {
+test("a wait that is already due ends immediately, without a process warning", async () => {
   const warnings: string[] = [];
   const onWarning = ({ name }: Error) => void warnings.push(name);
   process.on("warning", onWarning);
@@ -85,7 +85,7 @@ test("an external timestamp is as old as the wall clock shows, and never in the 
   assert.equal(monotonicOf(clock, plusMs(clock.wall(), 5000)), now);
 });
 
-test("a wait of more than a timer of Node can hold does not end early", (t) => {
+test("a wait longer than the maximum of a Node timer does not end early", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const most = 0x7fffffff;
   let fired = 0;

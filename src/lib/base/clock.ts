@@ -3,26 +3,26 @@ import { type MonotonicTime, msBetween, plusMs, type WallTime, wallTime } from "
 
 /** The only way to read the time or to wait: tests pass a FakeClock and run in simulated time. */
 export interface Clock {
-  /** What is shown, written down or compared with other machines, certificates and files. */
+  /** For display, storage and comparison with other machines, certificates and files. */
   wall(): WallTime;
-  /** What waits, rates and durations are made of. */
+  /** For waits, rates and durations. */
   monotonic(): MonotonicTime;
   /** Calls back once, after `ms` of monotonic time; the returned function cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Node calls back at once if it is to wait longer. */
+/** Node fires immediately if the delay is longer. */
 const longestTimerMs = 0x7fffffff;
 
 export const systemClock: Clock = {
   wall: () => wallTime(Date.now()),
-  // CLOCK_MONOTONIC, as for the timers of Node: both stand still while the machine is suspended.
+  // CLOCK_MONOTONIC, as for Node's timers: both stop while the machine is suspended.
   monotonic: () => performance.now() as unknown as MonotonicTime,
   after(ms, callback) {
     let timer: NodeJS.Timeout;
     const wait = (leftMs: number) => {
       const more = leftMs > longestTimerMs;
-      // What is due already, as a hook whose grace period has passed, is no reason for Node to warn.
+      // Node warns about negative delays, for example of a hook whose grace period has passed.
       timer = more
         ? setTimeout(wait, longestTimerMs, leftMs - longestTimerMs)
         : setTimeout(callback, Math.max(leftMs, 0));

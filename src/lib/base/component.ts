@@ -4,13 +4,13 @@ export type Health =
 
 export const healthy: Health = { ok: true };
 
-/** A part of the agent with a life of its own. Constructors have no side effects: everything begins in start(). */
+/** A part of the agent that is started and stopped. Constructors have no side effects. */
 export interface Component {
   readonly name: string;
   /** Resolves when the component is ready; its loops end when the signal is aborted. */
   start(signal: AbortSignal): Promise<void>;
   /** Resolves when all of its loops have ended. */
   readonly done: Promise<void>;
-  /** Only for those that can be unwell for a while without ending. */
+  /** Only for components that can be unhealthy while they run. */
   health?(): Health;
 }

@@ -3,8 +3,8 @@ import { Socket } from "node:net";
 import { describe, test } from "node:test";
 import { Connections } from "./connections.ts";
 
-describe("places for connections", () => {
-  test("who comes when all are taken gets the place of the one that was idle longest", () => {
+describe("connection limit", () => {
+  test("at the limit the longest-idle connection is closed for a new one", () => {
     const connections = new Connections(3);
     const [a, b, c, d] = [new Socket(), new Socket(), new Socket(), new Socket()] as const;
     for (const socket of [a, b, c]) connections.add(socket);
@@ -33,7 +33,7 @@ describe("places for connections", () => {
     assert.ok(a.destroyed);
   });
 
-  test("a connection that has another face keeps its one place", () => {
+  test("a connection counts once after its TLS handshake", () => {
     const connections = new Connections(2);
     const [below, above] = [new Socket(), new Socket()] as const;
     connections.add(below);

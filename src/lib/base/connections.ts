@@ -10,7 +10,7 @@ const keepAliveAfterMs = 120_000;
  */
 export class Connections {
   readonly #limit: number;
-  /** Who waited longest is first. */
+  /** The longest-idle is first. */
   readonly #idle = new Set<Socket>();
   readonly #busy = new Map<Socket, number>();
 
@@ -26,7 +26,7 @@ export class Connections {
     return this.#idle;
   }
 
-  /** False: it was turned away. */
+  /** False: it was rejected. */
   add(socket: Socket): boolean {
     if (this.size >= this.#limit) {
       const [longest] = this.#idle;
@@ -45,7 +45,7 @@ export class Connections {
     return true;
   }
 
-  /** The same connection has another face now: TLS is done. */
+  /** After the TLS handshake another socket object stands for the same connection. */
   replace(before: Socket, after: Socket): void {
     if (!this.#idle.delete(before)) return void after.destroy();
     this.#idle.add(after);
@@ -57,7 +57,7 @@ export class Connections {
     this.#busy.delete(socket);
   }
 
-  /** A request is under way on it, maybe one of several. Gives back what ends that. */
+  /** A request is in progress on it, maybe one of several. Returns a function that ends it. */
   busy(socket: Socket): () => void {
     if (!this.#idle.has(socket) && !this.#busy.has(socket)) return () => {};
     this.#idle.delete(socket);
@@ -80,7 +80,7 @@ export class Connections {
   }
 }
 
-/** For a server of plain HTTP/1.1 that has no more to do with its connections. */
+/** For a plain HTTP/1.1 server that does not manage its connections otherwise. */
 export function limitConnections(server: Server, limit: number): void {
   const connections = new Connections(limit);
   server.on("connection", (socket: Socket) => {

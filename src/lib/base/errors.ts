@@ -6,7 +6,7 @@ const mark = Symbol.for("kubelet-ts/KubeletError");
 /** An error with a stable code, a message that a user can act on, and what caused it. */
 export class KubeletError extends Error {
   readonly code: string;
-  /** When trying again makes sense (milliseconds since the epoch), if that is known. */
+  /** When to retry (milliseconds since the epoch), if known. */
   readonly retryAt: MonotonicTime | undefined;
   constructor(code: string, message: string, options?: { cause?: unknown; retryAt?: MonotonicTime }) {
     super(message, options);
@@ -20,7 +20,7 @@ export class KubeletError extends Error {
   }
 }
 
-/** True for the errors of another bundle, too, which has a class of its own: a command's, in the program that loaded it. */
+/** Also true for errors of another bundle, whose class is a different object. */
 export function isKubeletError(error: unknown): error is KubeletError {
   return error instanceof Error && mark in error;
 }

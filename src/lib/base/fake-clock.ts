@@ -12,7 +12,7 @@ export function monotonicTime(ms: number): MonotonicTime {
   return ms as unknown as MonotonicTime;
 }
 
-/** Neither zero nor near to the wall time of any test. */
+/** Neither zero nor near the wall time of any test. */
 const origin = monotonicTime(5_000_000);
 
 /** A clock that moves only when a test advances it. */
@@ -34,7 +34,7 @@ export class FakeClock implements Clock {
     return plusMs(origin, this.#elapsedMs);
   }
 
-  /** Monotonic time since the clock was made. */
+  /** Monotonic time since the clock was created. */
   get elapsedMs(): number {
     return this.#elapsedMs;
   }
@@ -54,7 +54,7 @@ export class FakeClock implements Clock {
     this.#wallOrigin = plusMs(this.#wallOrigin, ms);
   }
 
-  /** The machine sleeps: on resume the wall clock is ahead, monotonic time and timers are where they were. */
+  /** The machine is suspended: on resume the wall clock is ahead, monotonic time and timers have not moved. */
   suspend(ms: number): void {
     this.jump(ms);
   }
@@ -82,7 +82,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything that is ready to run, run. */
+/** Lets pending promises and callbacks run. */
 export async function settle(turns = 3): Promise<void> {
   for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -27,7 +27,7 @@ function setUp() {
 test("files are read again only after they were touched", async () => {
   const { made, reads, write } = setUp();
   assert.equal(made.value, undefined);
-  assert.equal(await made.reload(), "made");
+  assert.equal(await made.reload(), "loaded");
   assert.deepEqual(made.value, { texts: ["a", "b"] });
   assert.equal(await made.reload(), "untouched");
   assert.equal(reads.length, 2);
@@ -47,7 +47,7 @@ test("the value is the same object while the content is", async () => {
   assert.equal(await made.reload(), "untouched");
 });
 
-test("what makes no sense leaves the value and is looked at again", async () => {
+test("invalid content keeps the value and is read again", async () => {
   const { made, write } = setUp();
   await made.reload();
   const before = made.value;
@@ -59,11 +59,11 @@ test("what makes no sense leaves the value and is looked at again", async () => 
   assert.equal(await made.reload(), "changed");
 });
 
-test("a first look that fails is tried again", async () => {
+test("a first load that fails is retried", async () => {
   const { made, write } = setUp();
   write(0, "bad", "1");
   await assert.rejects(made.reload(), /bad/);
   assert.equal(made.value, undefined);
   write(0, "a", "1");
-  assert.equal(await made.reload(), "made");
+  assert.equal(await made.reload(), "loaded");
 });

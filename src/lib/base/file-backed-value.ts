@@ -1,19 +1,19 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 
-/** One of the texts that something is made of. */
+/** One of the files that the value is made of. */
 export interface Part {
   /** Changes whenever the text may have changed. Cheap. */
   version(): Promise<string>;
   read(): Promise<string>;
 }
 
-/** What a look came to: made for the first time, not touched since, touched but with the same content, made again. */
-export type ReloadResult = "made" | "untouched" | "same" | "changed";
+/** Loaded for the first time, not touched, touched with the same content, loaded again. */
+export type ReloadResult = "loaded" | "untouched" | "same" | "changed";
 
 /**
- * Something made of files, and made again when they change. Its owner decides when to check. A look that fails (a
- * file is gone, half of a pair was replaced) leaves the value as it is, and the next one tries again.
+ * A value made of files, and made again when they change. Its owner decides when to check. A reload that fails (a
+ * file is missing, half of a pair was replaced) keeps the value, and the next one retries.
  */
 export class FileBackedValue<T> {
   readonly #parts: readonly Part[];
@@ -21,13 +21,13 @@ export class FileBackedValue<T> {
   #value: { readonly value: T; readonly hash: string } | undefined;
   #versions = "";
 
-  /** `make` throws if the texts do not make sense (together). */
+  /** `make` throws if the texts are invalid or do not match. */
   constructor(parts: readonly Part[], make: (texts: readonly string[]) => T) {
     this.#parts = parts;
     this.#make = make;
   }
 
-  /** Undefined only before the first look that succeeded. The same object until the files change. */
+  /** Undefined only before the first successful load. The same object until the files change. */
   get value(): T | undefined {
     return this.#value?.value;
   }
@@ -40,7 +40,7 @@ export class FileBackedValue<T> {
     const hash = createHash("sha256").update(texts.join("\0")).digest("hex");
     if (hash !== before?.hash) this.#value = { value: this.#make(texts), hash };
     this.#versions = versions;
-    if (!before) return "made";
+    if (!before) return "loaded";
     return before === this.#value ? "same" : "changed";
   }
 }

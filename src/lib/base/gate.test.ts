@@ -39,7 +39,7 @@ test("no more work runs at once than the gate is wide", async () => {
   assert.deepEqual(await Promise.all(all), ["a", "b", "c"]);
 });
 
-test("the most important goes first, then the one that waits longest", async () => {
+test("the highest priority runs first, then the longest-waiting", async () => {
   const { run, end, order } = setUp(1);
   const all = [
     run("first"),
@@ -57,7 +57,7 @@ test("the most important goes first, then the one that waits longest", async () 
   assert.deepEqual(order, ["first", "critical", "critical too", "old", "young", "low"]);
 });
 
-test("who gives up while waiting never runs and takes nobody's place", async () => {
+test("an aborted waiter never runs and uses no slot", async () => {
   const { run, end, order, gate } = setUp(1);
   const first = run("first");
   const stop = new AbortController();
@@ -73,13 +73,13 @@ test("who gives up while waiting never runs and takes nobody's place", async () 
   assert.deepEqual(order, ["first", "last"]);
 });
 
-test("who has given up before does not begin, though there is room", async () => {
+test("work aborted beforehand does not start, even with a free slot", async () => {
   const { run, order } = setUp(1);
   await assert.rejects(run("late", { signal: AbortSignal.abort() }), isAbort);
   assert.deepEqual(order, []);
 });
 
-test("to give up after the work began changes nothing at the gate", async () => {
+test("an abort after the start of the work does not change the gate", async () => {
   const { run, end, running } = setUp(1);
   const stop = new AbortController();
   const first = run("first", { signal: stop.signal });
@@ -94,7 +94,7 @@ test("to give up after the work began changes nothing at the gate", async () => 
   await Promise.all([first, second]);
 });
 
-test("work that fails leaves its place to the next", async () => {
+test("work that fails frees its slot", async () => {
   const { run, end, ends, running } = setUp(1);
   const first = run("first");
   const second = run("second");
@@ -111,7 +111,7 @@ for (const width of [0, -1, Number.NaN])
   test(`a gate of width ${width} is refused`, () =>
     assert.throws(() => new ConcurrencyGate(width), RangeError));
 
-test("work that hangs gives its place to the next, and leaves only once", async () => {
+test("work that hangs passes its slot on, and frees it only once", async () => {
   const clock = new FakeClock();
   const gate = new ConcurrencyGate(1, { clock, longestMs: 10_000 });
   const hang = Promise.withResolvers<void>();
@@ -200,7 +200,7 @@ for (const [rule, turns, expected] of orders)
     assert.deepEqual(order, ["first", ...expected]);
   });
 
-test("the reserved place is for its kind only, for one at a time, and beyond the width", async () => {
+test("the reserved slot is for its kind only, one at a time, beyond the width", async () => {
   const { run, end, running, gate } = setUp(1, { kinds, reserved: ["restart"] });
   const all = [
     run("s1", { kind: "sandbox", priority: 9 }),
@@ -222,7 +222,7 @@ test("the reserved place is for its kind only, for one at a time, and beyond the
   assert.deepEqual([gate.running, gate.waiting], [0, 0]);
 });
 
-test("a reserved kind takes a shared place while there is one", async () => {
+test("a reserved kind uses a shared slot while one is free", async () => {
   const { run, end, running, order } = setUp(1, { kinds, reserved: ["restart"] });
   const all = [run("r1", { kind: "restart" }), run("r2", { kind: "restart" }), run("s", { kind: "sandbox" })];
   await settle();
@@ -235,7 +235,7 @@ test("a reserved kind takes a shared place while there is one", async () => {
   assert.deepEqual(order, ["r1", "r2", "s"]);
 });
 
-test("a restart that comes into a burst of 60 waits for one turn at most, also when others restart", async () => {
+test("a restart during a burst of 60 waits for one slot at most, also when others restart", async () => {
   const clock = new FakeClock();
   const waits: { kind: string | undefined; waitMs: number }[] = [];
   const gate = new ConcurrencyGate(4, {
@@ -261,7 +261,7 @@ test("a restart that comes into a burst of 60 waits for one turn at most, also w
   assert.equal(waits.length, 125);
 });
 
-test("in a burst half of the pods run after half of the time, for none begins before others are finished", async () => {
+test("in a burst half of the pods run after half of the time, because started pods are finished first", async () => {
   const clock = new FakeClock();
   const began = clock.elapsedMs;
   const gate = new ConcurrencyGate(4, { clock, kinds });
@@ -278,7 +278,7 @@ test("in a burst half of the pods run after half of the time, for none begins be
   assert.ok(runsAfter[19]! <= 1100, `${runsAfter}`);
 });
 
-test("waits and counts are reported, also for callers that give up", async () => {
+test("waits and counts are reported, also for aborted callers", async () => {
   const clock = new FakeClock();
   const waits: [number, string | undefined][] = [];
   const counts: string[] = [];
@@ -304,7 +304,7 @@ test("waits and counts are reported, also for callers that give up", async () =>
   assert.deepEqual(counts, ["0/1", "1/1", "2/1", "1/1", "0/1", "0/0"]);
 });
 
-test("a restart that hangs leaves the reserved place to the next restart", async () => {
+test("a restart that hangs frees the reserved slot for the next restart", async () => {
   const clock = new FakeClock();
   const gate = new ConcurrencyGate(1, { clock, longestMs: 1000, kinds, reserved: ["restart"] });
   const hang = Promise.withResolvers<void>();

@@ -5,22 +5,22 @@ import { type MonotonicTime, msBetween } from "./time.ts";
 export interface GateOptions<Kind extends string = string> {
   /** Needed for `longestMs`, and to report waits. */
   clock?: Clock;
-  /** Work that takes longer waits for something else than its share of the machine: its place goes to the next. */
+  /** Work that takes longer is blocked on something other than the CPU: its slot is passed on. */
   longestMs?: number;
-  /** Of equal priority, a kind goes before those that follow it here. */
+  /** With equal priority, kinds run in this order. */
   kinds?: readonly Kind[];
   /** Kinds that have one slot beyond the width, reserved for them: no burst can delay them. */
   reserved?: readonly Kind[];
-  /** Work begins; it has waited so long. */
+  /** Called when work starts, with its wait. */
   onAdmitted?: (waitMs: number, kind: Kind | undefined) => void;
   onChange?: (counts: { waiting: number; running: number }) => void;
 }
 
 export interface SlotRequest<Kind extends string = string> {
-  /** Higher goes first. */
+  /** Higher runs first. */
   priority?: number;
   kind?: Kind;
-  /** Since when it is wanted, in milliseconds: the oldest goes first. Default: now. */
+  /** Since when it waits: the oldest runs first. Default: now. */
   since?: MonotonicTime;
   signal?: AbortSignal;
 }
@@ -37,8 +37,8 @@ interface Waiter<Kind extends string> {
 }
 
 /**
- * Lets at most `width` pieces of work run at once, and one of a reserved kind beside them. The most important waits least,
- * then the first of the kinds, then the oldest.
+ * Runs at most `width` operations at once, and one of a reserved kind in addition: by priority,
+ * then by kind, then by age.
  */
 export class ConcurrencyGate<Kind extends string = string> {
   readonly #width: number;
@@ -65,7 +65,7 @@ export class ConcurrencyGate<Kind extends string = string> {
     return this.#running.shared + this.#running.reserved;
   }
 
-  /** Runs the work when there is room for it. */
+  /** Runs the work when a slot is free. */
   async run<T>(work: () => Promise<T>, turn: SlotRequest<Kind> = {}): Promise<T> {
     const { clock, longestMs } = this.#o;
     const requestedAt = clock?.monotonic();
@@ -127,7 +127,7 @@ export class ConcurrencyGate<Kind extends string = string> {
     return place === "shared" || (kind !== undefined && (this.#o.reserved?.includes(kind) ?? false));
   }
 
-  /** What is of no listed kind comes after all that is. */
+  /** Unlisted kinds come last. */
   #rank(kind: Kind | undefined): number {
     const { kinds = [] } = this.#o;
     const index = kind === undefined ? -1 : kinds.indexOf(kind);
@@ -139,7 +139,7 @@ export class ConcurrencyGate<Kind extends string = string> {
       .filter((waiter) => this.#mayUse(place, waiter.kind))
       .reduce<Waiter<Kind> | undefined>((best, w) => (best && !goesBefore(w, best) ? best : w), undefined);
     if (next) {
-      // The slot passes directly to the next one, so no other can slip in between.
+      // The slot passes directly to the next waiter, so that no other caller gets it first.
       this.#waiting.splice(this.#waiting.indexOf(next), 1);
       next.admit(place);
     } else this.#running[place]--;

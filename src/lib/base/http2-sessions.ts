@@ -15,12 +15,12 @@ export interface Served {
   end(): void;
 }
 
-/** The sessions of HTTP/2 of a server: each has its place among the connections, and is closed when it was idle for too long. */
+/** The HTTP/2 sessions of a server: each counts as a connection, and is closed after its idle timeout. */
 export class Http2Sessions {
   readonly #connections: Connections;
   readonly #idleMs: number;
   readonly #sessions = new Map<ServerHttp2Session, Session>();
-  /** The last one whose handshake was done: a session is announced right after. */
+  /** The socket of the last handshake: its session event follows immediately. */
   #newest: Socket | undefined;
 
   constructor(connections: Connections, idleMs: number) {
@@ -39,7 +39,7 @@ export class Http2Sessions {
     server.on("sessionError", () => {});
   }
 
-  /** A request of either protocol: its connection is busy until it ends. */
+  /** A request of either protocol: its connection is busy until the request ends. */
   begin(request: IncomingMessage): Served {
     const link = (request as { stream?: { session?: ServerHttp2Session } }).stream?.session;
     const session = link && this.#sessions.get(link);
@@ -48,13 +48,13 @@ export class Http2Sessions {
     if (session) session.streams++;
     const end = () => {
       idle();
-      // Its timeout restarts: when it expired before, a client still waited for this response.
+      // Restart the timeout: it may have expired while a client waited for this response.
       if (session && --session.streams === 0 && !link.closed) link.setTimeout(this.#idleMs);
     };
     return { socket, inSession: session !== undefined, end };
   }
 
-  /** Sessions that are busy end with their last answer; connections that are idle end now. */
+  /** Busy sessions close after their last response, idle connections close now. */
   close(chosen: (socket: Socket) => boolean = () => true): void {
     const ofSessions = new Set([...this.#sessions.values()].map(({ socket }) => socket));
     for (const [session, { socket }] of this.#sessions)

@@ -35,8 +35,8 @@ class FakeEnd extends Duplex {
 
 const closed = (end: Duplex) => new Promise((resolve) => end.once("close", resolve));
 
-describe("two connections that are one", () => {
-  test("the last data arrives, though its sender and the request are gone", async () => {
+describe("joined connections", () => {
+  test("the last data arrives after its sender and the request have closed", async () => {
     const [client, backend] = [new FakeEnd(["last line"], true), new FakeEnd(["bye"], false)];
     const request = new AbortController();
     client.once("close", () => request.abort());
@@ -60,7 +60,7 @@ describe("two connections that are one", () => {
     assert.equal(backend.closed, true);
   });
 
-  test("a side that breaks takes the other with it", async () => {
+  test("an error on one side closes the other", async () => {
     const [client, backend] = [new FakeEnd([], true), new FakeEnd([], false)];
     const over = joinStreams(client, backend, new AbortController().signal);
     backend.destroy(new Error("reset"));
@@ -68,7 +68,7 @@ describe("two connections that are one", () => {
     assert.ok(client.destroyed);
   });
 
-  test("a request that was given up before leaves nothing open", async () => {
+  test("a request aborted beforehand leaves nothing open", async () => {
     const [client, backend] = [new FakeEnd([], true), new FakeEnd([], true)];
     await joinStreams(client, backend, AbortSignal.abort());
     assert.ok(client.destroyed && backend.destroyed);

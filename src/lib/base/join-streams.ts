@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 
 /**
- * Makes one connection of two, `a` being the caller's. What one side ends is ended for the other, which may go on talking;
- * where one breaks, both do. Resolves when both are closed.
+ * Joins two connections, `a` being the caller's. A half-close of one side is passed to the other, which may continue to send;
+ * an error closes both. Resolves when both are closed.
  */
 export async function joinStreams(a: Duplex, b: Duplex, signal: AbortSignal): Promise<void> {
   const both = Promise.all([follow(a, b), follow(b, a)]);

@@ -3,7 +3,7 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
-/** No list and not null. */
+/** Not a list and not null. */
 export function isObject(value: Json | undefined): value is JsonObject;
 export function isObject(value: unknown): value is Record<string, unknown>;
 export function isObject(value: unknown): boolean {

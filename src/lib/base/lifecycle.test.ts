@@ -43,7 +43,7 @@ function setUp() {
   };
 }
 
-test("components stop in reverse, each when the one after it has ended", async () => {
+test("components stop in reverse order, each when the one after it has ended", async () => {
   const { clock, log, component, lifecycle } = setUp();
   for (const one of [
     component("a"),
@@ -68,7 +68,7 @@ test("components stop in reverse, each when the one after it has ended", async (
   assert.deepEqual(lifecycle.components, []);
 });
 
-test("one that does not end is named, and the others still get their turn", async () => {
+test("one that does not end is named, and the others are still stopped", async () => {
   const { clock, log, logs, component, lifecycle } = setUp();
   for (const one of [component("a"), component("stuck", { endsAfterMs: 60_000 }), component("c")])
     await lifecycle.start(one);
@@ -115,7 +115,7 @@ test("one that cannot start is stopped, and those before it can be stopped", asy
   assert.ok(log.includes("end a"));
 });
 
-test("stopping ends the start that is under way, and no other begins; what was started goes on until it is stopped", async () => {
+test("stopping aborts the start in progress and starts no more components; started ones run until they are stopped", async () => {
   const { log, component, lifecycle, stopping } = setUp();
   await lifecycle.start(component("a"));
   const waiting: Component = {

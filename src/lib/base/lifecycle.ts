@@ -13,7 +13,7 @@ export class Lifecycle {
   readonly #stopping: AbortSignal | undefined;
   #started: { component: Component; controller: AbortController }[] = [];
 
-  /** `stopping` ends a start that is under way, and lets none begin after it; what has been started stays so until `stop`. */
+  /** `stopping` aborts a start in progress and starts no more components; started ones run until `stop`. */
   constructor(clock: Clock, logger: Logger, stopping?: AbortSignal) {
     this.#clock = clock;
     this.#logger = logger;

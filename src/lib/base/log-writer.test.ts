@@ -52,7 +52,7 @@ const text: [rule: string, emit: (log: Logger) => void, expected: string][] = [
     'I1115 05:08:01.123000      42 "m" bytes=1152921504606846976',
   ],
 ];
-// The rows above stand in this file, each with its call in a line of its own or not: which line is another test's matter.
+// The line number in the header is covered by another test.
 const place = /log-writer\.test\.ts:\d+\] /;
 for (const [rule, emit, expected] of text)
   test(`text log: ${rule}`, () => {
@@ -89,7 +89,7 @@ for (const [rule, emit, expected] of json)
   });
 
 for (const format of ["text", "json"] as const)
-  test(`${format} log: what cannot be written down is no reason to fail`, () => {
+  test(`${format} log: a value that cannot be serialized does not throw`, () => {
     const { log, lines } = setUp(format);
     log.info("m", { loop });
     log.info("m", { deep: { size: 1n } });

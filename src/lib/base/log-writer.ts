@@ -66,7 +66,7 @@ function quoted(value: unknown): string {
       : String(value);
 }
 
-/** A line that cannot be written must not end the one who wanted to write it. */
+/** A line that cannot be written must not fail its caller. */
 function json(value: unknown): string {
   try {
     return JSON.stringify(value, (_, inner) =>

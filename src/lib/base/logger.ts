@@ -1,7 +1,7 @@
-/** Keys are stable, so that queries over logs are: an error is `err`, and `error` does not compile. */
+/** Keys are stable, so that log queries are: an error is `err`, and `error` does not compile. */
 export type Fields = Readonly<Record<string, unknown>> & { readonly error?: never };
 
-/** Structured logs with stable keys (pod, podUID, container, …), one line a fact. */
+/** Structured logs with stable keys (pod, podUID, container, …), one line for each fact. */
 export interface Logger {
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { mapWithLimit } from "./map-with-limit.ts";
 
-it("all are done in order, never more than a few together", async () => {
+it("items start in order, at most `limit` at a time", async () => {
   let running = 0;
   let most = 0;
   const results = await mapWithLimit([5, 1, 4, 2, 3], 2, async (turns) => {
@@ -16,7 +16,7 @@ it("all are done in order, never more than a few together", async () => {
   assert.deepEqual(await mapWithLimit([], 2, async () => 1), []);
 });
 
-it("a failure is the failure of all", async () => {
+it("a failure rejects the whole", async () => {
   await assert.rejects(
     mapWithLimit([1, 2], 2, async (n) => {
       if (n === 2) throw new Error("no");

@@ -1,5 +1,5 @@
 /**
- * Does the work for each, a few at a time and in order: hundreds of concurrent file reads would block all other reads.
+ * Runs the work for each item, at most `width` at a time: hundreds of concurrent file reads would block all other reads.
  */
 export async function mapWithLimit<T, R>(
   items: readonly T[],

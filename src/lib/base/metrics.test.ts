@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createMetrics, exponentialBuckets } from "./metrics.ts";
 
 describe("metrics", () => {
-  it("gives the same metric for the same name", async () => {
+  it("returns the same metric for the same name", async () => {
     const metrics = createMetrics();
     const options = { name: "a_total", help: "a", labels: ["x"] as const };
     metrics.counter(options).inc({ x: "1" });
@@ -11,7 +11,7 @@ describe("metrics", () => {
     assert.match(await metrics.registry.metrics(), /^a_total\{x="1"\} 2$/m);
   });
 
-  it("refuses one name for two kinds", () => {
+  it("rejects one name for two types", () => {
     const metrics = createMetrics();
     metrics.counter({ name: "a", help: "a" });
     assert.throws(() => metrics.gauge({ name: "a", help: "a" }), /already registered/);
@@ -31,7 +31,7 @@ describe("metrics", () => {
     assert.match(await metrics.registry.metrics(), /^a 2$/m);
   });
 
-  it("makes buckets that grow by a factor", () => {
+  it("creates exponential buckets", () => {
     assert.deepEqual(exponentialBuckets(1, 2, 4), [1, 2, 4, 8]);
   });
 });

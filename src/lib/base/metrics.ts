@@ -7,11 +7,11 @@ export interface MetricOptions<L extends string> {
 }
 
 export interface GaugeOptions<L extends string> extends MetricOptions<L> {
-  /** Sets the values whenever they are read: what can be counted at any time need not be kept up to date. */
+  /** Sets the values on each scrape. */
   collect?: (gauge: Gauge<L>) => void;
 }
 
-/** The metrics of one agent, in a registry of its own: two agents in one process do not share a number. */
+/** The metrics of one agent, in its own registry: two agents in one process share no metric. */
 export interface Metrics {
   readonly registry: Registry;
   /** Each of these returns the same metric again for the same name. */
@@ -55,7 +55,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** `count` bucket bounds that begin at `start` and grow by `factor`. */
+/** `count` bucket bounds that start at `start` and grow by `factor`. */
 export function exponentialBuckets(start: number, factor: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => start * factor ** i);
 }

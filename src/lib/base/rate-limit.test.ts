@@ -4,7 +4,7 @@ import { isAbort } from "./errors.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { RateLimit } from "./rate-limit.ts";
 
-/** Requests `count` tokens at once, and notes when each is granted. */
+/** Requests `count` tokens at once, and records when each is granted. */
 function setUp(perSecond: number, burst: number) {
   const clock = new FakeClock(0);
   const limit = new RateLimit(perSecond, burst, clock);
@@ -20,7 +20,7 @@ function setUp(perSecond: number, burst: number) {
   return { clock, limit, wentAt, acquire };
 }
 
-test("a burst goes at once, the rest at the rate, in order", async () => {
+test("a burst passes immediately, the rest at the rate, in order", async () => {
   const { clock, wentAt, acquire } = setUp(2, 3);
   await acquire(6);
   assert.deepEqual(wentAt, [0, 0, 0]);
@@ -28,7 +28,7 @@ test("a burst goes at once, the rest at the rate, in order", async () => {
   assert.deepEqual(wentAt, [0, 0, 0, 500, 1000, 1500]);
 });
 
-test("what is not used is saved, up to a burst", async () => {
+test("unused tokens accumulate, up to the burst", async () => {
   const { clock, wentAt, acquire } = setUp(1, 2);
   await acquire(2);
   await clock.advance(60_000);
@@ -43,14 +43,14 @@ test("a rate of zero is no limit", async () => {
   assert.equal(wentAt.length, 50);
 });
 
-test("a burst of zero still lets one go at a time", async () => {
+test("a burst of zero still allows one at a time", async () => {
   const { clock, wentAt, acquire } = setUp(1, 0);
   await acquire(2);
   await clock.advance(1000);
   assert.deepEqual(wentAt, [0, 1000]);
 });
 
-test("who gives up uses nothing up", async () => {
+test("an aborted wait uses no token", async () => {
   const { clock, wentAt, limit, acquire } = setUp(1, 1);
   await acquire(1);
   const stop = new AbortController();

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "./clock.ts";
 import { type MonotonicTime, msBetween } from "./time.ts";
 
-/** A token bucket: `perSecond` on average, `burst` at once. Zero or less a second means no limit. */
+/** A token bucket: `perSecond` on average, `burst` at once. Zero or less means no limit. */
 export class RateLimit {
   readonly #perSecond: number;
   readonly #burst: number;
@@ -17,7 +17,7 @@ export class RateLimit {
     this.#at = clock.monotonic();
   }
 
-  /** Resolves when one more may go. Those who wait go in the order they came. */
+  /** Resolves when a token is available. Waiters get tokens in order. */
   async take(signal?: AbortSignal): Promise<void> {
     if (this.#perSecond <= 0) return;
     this.#refill();
@@ -31,7 +31,7 @@ export class RateLimit {
     }
   }
 
-  /** True if one more may go now. Never waits. */
+  /** Takes a token if one is available. Never waits. */
   tryTake(): boolean {
     if (this.#perSecond <= 0) return true;
     this.#refill();

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { type SourceMapFile, type SourcePosition, sourcePositions } from "./source-map.ts";
 
-/** A place in a bundle within a stack: "/opt/kubelet/dist/agent.cjs:12:345", counted from 1. */
+/** A position in a bundle within a stack: "/opt/kubelet/dist/agent.cjs:12:345", counted from 1. */
 const bundlePlace = /(?:file:\/\/)?(\/[^\s():]+\.cjs):(\d+):(\d+)/g;
 
 /**
- * The stack of an error with the places in the sources ("src/kubelet/agent/agent.ts:99:5") instead of those in minified bundles. The
+ * The stack of an error with the positions in the sources ("src/kubelet/agent/agent.ts:99:5") instead of those in minified bundles. The
  * source map is read for this and not kept: mapping every stack (--enable-source-maps) costs memory in each process and time in each
  * error, while few stacks are ever printed.
  */
@@ -24,7 +24,7 @@ export function readableStack(error: Error): string {
   return stack.replace(bundlePlace, (place) => readable.get(place) ?? place);
 }
 
-/** Sources are relative to the bundle; what counts is their place in the project. */
+/** Sources are relative to the bundle; the result is relative to the project. */
 function shown({ source, line, column }: SourcePosition): string {
   return `${source.replace(/^(?:\.\.\/)+/, "")}:${line + 1}:${column + 1}`;
 }

@@ -19,7 +19,7 @@ function setUp(work: () => Promise<void> = async () => {}) {
   return { clock, stop, at, errors, done };
 }
 
-test("the first round is now, the next when the time after the last is over", async () => {
+test("the first run is immediate, the next one period after the end of the last", async () => {
   let end = Promise.withResolvers<void>();
   const { clock, stop, at, done } = setUp(() => end.promise);
   await clock.advance(500);
@@ -34,7 +34,7 @@ test("the first round is now, the next when the time after the last is over", as
   assert.equal(clock.pending, 0);
 });
 
-test("an error in one round is reported, and does not end the rounds", async () => {
+test("an error in one run is reported, and the next run still happens", async () => {
   const { clock, stop, at, errors, done } = setUp(async () => {
     throw new Error("no");
   });
@@ -45,7 +45,7 @@ test("an error in one round is reported, and does not end the rounds", async () 
   await done;
 });
 
-test("work that ends because of the abort has done nothing wrong", async () => {
+test("work that ends because of the abort reports no error", async () => {
   const hang = Promise.withResolvers<void>();
   const { stop, errors, done } = setUp(() => hang.promise);
   await settle();

@@ -2,8 +2,8 @@ import { type Clock, sleep } from "./clock.ts";
 import { isAbort } from "./errors.ts";
 
 /**
- * Does the work now and then again, each time `everyMs` after the last has ended, until the signal is aborted. Errors
- * are passed to `onError`, and the next round comes anyway. Never rejects.
+ * Runs the work now and then again, each time `everyMs` after the end of the last run, until the signal is aborted. Errors
+ * are passed to `onError` and do not end the loop. Never rejects.
  */
 export async function runPeriodically(
   work: () => Promise<void>,

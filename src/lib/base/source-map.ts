@@ -1,4 +1,4 @@
-/** The parts of a source map (version 3) that positions are looked up in. */
+/** The parts of a source map (version 3) that lookups need. */
 export interface SourceMapFile {
   readonly sources: readonly string[];
   readonly mappings: string;
@@ -42,7 +42,7 @@ export function sourcePositions(
         sourceColumn += number();
         if (isDigit(mappings.charCodeAt(at))) number(); // the name
       }
-      // Mappings are in the order of their columns: the last one that is not after the position is the one that covers it.
+      // Mappings are ordered by column: the last one that is not after the position covers it.
       for (const { column: wantedColumn, index } of wanted)
         if (column <= wantedColumn)
           found[index] = hasSource

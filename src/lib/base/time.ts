@@ -2,8 +2,8 @@ declare const wall: unique symbol;
 declare const monotonic: unique symbol;
 
 /**
- * What a clock on the wall shows. For what is shown, written down, or compared with certificates, API objects, runtime
- * timestamps and file times. May leap either way at any moment, so no wait is made of it.
+ * Wall-clock time. For display, storage, and comparison with certificates, API objects, runtime
+ * timestamps and file times. It may jump either way at any moment, so no wait depends on it.
  *
  * At run time a number of milliseconds since the epoch, to the compiler neither a number nor a MonotonicTime: points of
  * the same kind compare with `<` and `===`, everything else goes through the functions below (docs/adr/0024-two-clocks.md).
@@ -13,15 +13,15 @@ export interface WallTime {
 }
 
 /**
- * Runs evenly, never back, and stands still while the machine is suspended. For back-off, rates, deadlines, TTLs,
- * health and durations. Counts from an arbitrary origin, so it means nothing to another process: there is no way to
- * make a number of it.
+ * Never goes back, and stops while the machine is suspended. For back-off, rates, deadlines, TTLs,
+ * health and durations. Counts from an arbitrary origin, so it means nothing to another process: it cannot be
+ * converted to a number.
  */
 export interface MonotonicTime {
   readonly [monotonic]: true;
 }
 
-/** A point in monotonic time that never comes. */
+/** A point in monotonic time that is never reached. */
 export const endOfTime = Number.POSITIVE_INFINITY as unknown as MonotonicTime;
 
 export function plusMs<T extends WallTime | MonotonicTime>(time: T, ms: number): T {
@@ -45,7 +45,7 @@ export function latest<T extends WallTime | MonotonicTime>(...times: T[]): T {
   return Math.max(...(times as unknown as number[])) as unknown as T;
 }
 
-/** From milliseconds since the epoch, a date, or its text in RFC 3339. What is no date is NaN: neither before nor after anything. */
+/** From milliseconds since the epoch, a date, or its text in RFC 3339. An invalid date is NaN: neither before nor after anything. */
 export function wallTime(of: number | Date | string): WallTime {
   const ms = typeof of === "number" ? of : typeof of === "string" ? Date.parse(of) : of.getTime();
   return ms as unknown as WallTime;

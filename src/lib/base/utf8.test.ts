@@ -13,4 +13,4 @@ const ends: [rule: string, bytes: Buffer, limit: number, text: string][] = [
   ["nothing", Buffer.alloc(0), 3, ""],
 ];
 for (const [rule, bytes, limit, text] of ends)
-  test(`the end of bytes: ${rule}`, () => assert.equal(lastUtf8(bytes, limit), text));
+  test(`the last characters of bytes: ${rule}`, () => assert.equal(lastUtf8(bytes, limit), text));

@@ -25,7 +25,7 @@ test("a flag is acted on exactly if its configuration field is", () => {
   }
 });
 
-test("one line names all that is not acted on, each once", () => {
+test("one line names everything without effect, each once", () => {
   assert.equal(
     notActedOn(
       ["config", "kube-api-content-type", "vmodule", "kube-api-content-type"],
@@ -42,7 +42,7 @@ test("no line if everything is acted on", () => {
   );
 });
 
-test("all that is configured of TLS is acted on", () => {
+test("all TLS settings are acted on", () => {
   const fields = leaves(kubeletFields).filter((name) => name.startsWith("tls"));
   assert.ok(fields.length >= 5);
   assert.equal(notActedOn([], fields), undefined);

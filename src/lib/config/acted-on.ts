@@ -1,4 +1,4 @@
-/** Flags that change what the agent does today. Add a name here together with the code that acts on it. */
+/** Flags that have an effect. Add a name here together with the code that acts on it. */
 export const actedOnFlags: ReadonlySet<string> = new Set([
   "address",
   "allowed-unsafe-sysctls",
@@ -97,7 +97,7 @@ export const actedOnFlags: ReadonlySet<string> = new Set([
   "volume-stats-agg-period",
 ]);
 
-/** Configuration fields that change what the agent does today; objects by their inner fields. */
+/** Configuration fields that have an effect; objects by their inner fields. */
 export const actedOnFields: ReadonlySet<string> = new Set([
   "address",
   "allowedUnsafeSysctls",
@@ -197,7 +197,7 @@ export const actedOnFields: ReadonlySet<string> = new Set([
   "volumeStatsAggPeriod",
 ]);
 
-/** One line that names everything that was accepted and changes nothing yet, or none. */
+/** One line that names everything that was set and has no effect yet, or none. */
 export function notActedOn(flags: Iterable<string>, fields: Iterable<string>): string | undefined {
   const idleFlags = [...new Set(flags)].filter((name) => !actedOnFlags.has(name)).map((name) => `--${name}`);
   const idleFields = [...new Set(fields)]

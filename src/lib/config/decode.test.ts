@@ -57,7 +57,7 @@ const withHeader = (value: unknown) => ({ ...header, ...(value as object) });
 
 for (const [path, type] of everyField(kubeletFields)) {
   const { good, decoded, bad } = samples(type);
-  test(`${formatPath(path)} takes a ${type.kind} and nothing else`, () => {
+  test(`${formatPath(path)} accepts a ${type.kind} and nothing else`, () => {
     const right = decodeConfiguration(withHeader(at(path, good)));
     assert.deepEqual(right.problems, []);
     assert.deepEqual(right.config, at(path, decoded));
@@ -107,7 +107,7 @@ const refused: [raw: unknown, ...shown: string[]][] = [
   ],
 ];
 for (const [raw, ...shown] of refused) {
-  test(`refused: ${shown.join("; ")}`, () => {
+  test(`rejected: ${shown.join("; ")}`, () => {
     const lines = decodeConfiguration(raw).problems.map((problem: Problem) => formatConfigProblem(problem));
     assert.deepEqual(lines, shown);
   });

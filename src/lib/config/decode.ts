@@ -6,12 +6,12 @@ import type { Path, Problem } from "./problems.ts";
 import type { Fields, IntSize, Kind } from "./schema.ts";
 
 export interface Decoded {
-  /** What was set and understood; fields with problems are left out. */
+  /** The decoded fields; invalid ones are left out. */
   readonly config: PartialConfiguration;
   readonly problems: readonly Problem[];
 }
 
-/** Reads a document strictly: an unknown field or a value of the wrong type is a problem, and all of them are found. */
+/** Strict decoding: an unknown field or a value of the wrong type is a problem, and all problems are reported. */
 export function decodeConfiguration(raw: unknown): Decoded {
   if (!isObject(raw)) {
     return { config: {}, problems: [{ path: [], message: `must be an object, not ${describe(raw)}` }] };
@@ -33,7 +33,7 @@ export function decodeConfiguration(raw: unknown): Decoded {
   }
 }
 
-/** The value as its kind wants it, or undefined after a problem was noted. */
+/** The decoded value, or undefined after a problem was recorded. */
 export function decodeValue(type: Kind, raw: unknown, path: Path, problems: Problem[]): unknown {
   const refuse = (message: string) => {
     problems.push({ path, message });
@@ -72,7 +72,7 @@ export function decodeValue(type: Kind, raw: unknown, path: Path, problems: Prob
       if (!isObject(raw)) return refuse(`must be an object, not ${describe(raw)}`);
       return Object.fromEntries(
         Object.entries(raw)
-          // In a drop-in, null takes the key away.
+          // In a drop-in, null removes the key.
           .filter(([, value]) => value !== null)
           .map(([name, value]) => [name, decodeValue(type.of, value, [...path, name], problems)] as const)
           .filter(([, value]) => value !== undefined),
@@ -85,7 +85,7 @@ export function decodeValue(type: Kind, raw: unknown, path: Path, problems: Prob
   }
 }
 
-/** A list with a gap would only give rise to further problems. */
+/** A list with a gap would only cause further problems. */
 function whole(items: unknown[]): unknown[] | undefined {
   return items.includes(undefined) ? undefined : items;
 }

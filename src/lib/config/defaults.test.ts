@@ -14,7 +14,7 @@ const observed = JSON.parse(
 
 test("a node with an almost empty file shows the defaults of a real kubelet, in the same order", () => {
   const config = withDefaults(withFileDefaults({}), gates);
-  // What that node's own file, and its start, had set.
+  // What that node's file and flags had set.
   config.tlsCertFile = "/var/lib/kubelet/pki/kubelet.crt";
   config.tlsPrivateKeyFile = "/var/lib/kubelet/pki/kubelet.key";
   config.authentication.x509.clientCAFile = "/etc/kubernetes/pki/ca.crt";
@@ -28,7 +28,7 @@ test("the defaults are valid", () => {
   assert.deepEqual(validateConfiguration(withCommandLineDefaults(withDefaults({}, gates)), gates), []);
 });
 
-test("without a file the open defaults of the command line hold", () => {
+test("without a file the permissive command-line defaults apply", () => {
   const config = withCommandLineDefaults(withDefaults({}, gates));
   assert.equal(config.authentication.anonymous.enabled, true);
   assert.equal(config.authentication.webhook.enabled, false);
@@ -92,7 +92,7 @@ for (const [name, given, look, want] of rules) {
   test(`defaults: ${name}`, () => assert.deepEqual(look(withDefaults(given, gates)), want));
 }
 
-test("a feature that is off brings no defaults", () => {
+test("a disabled feature sets no defaults", () => {
   const off = new FeatureGates({ KubeletCrashLoopBackOffMax: false, KubeletEnsureSecretPulledImages: false });
   const config = withDefaults({}, off);
   assert.deepEqual(config.crashLoopBackOff, {});

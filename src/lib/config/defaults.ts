@@ -18,7 +18,7 @@ export const defaultEvictionHard: Readonly<Record<string, string>> = {
 
 const maxRestartPeriod = 300_000;
 
-/** Fills in everything that was not set. The input is left as it is. */
+/** Sets defaults for everything that was not set. The input is not changed. */
 export function withDefaults(partial: PartialConfiguration, gates: FeatureGates): KubeletConfiguration {
   const config = fillFields(kubeletFields, partial) as unknown as KubeletConfiguration;
   // If only the update period is set, reports follow it.
@@ -38,7 +38,7 @@ export function withDefaults(partial: PartialConfiguration, gates: FeatureGates)
   return config;
 }
 
-/** Defaults that only a configuration file brings; drop-ins come after and may still change them. */
+/** Defaults that apply only with a configuration file; drop-ins are merged later and may change them. */
 export function withFileDefaults(partial: PartialConfiguration): PartialConfiguration {
   const { evictionHard, mergeDefaultEvictionSettings } = partial;
   if (!evictionHard) return { ...partial, evictionHard: { ...defaultEvictionHard } };
@@ -46,7 +46,7 @@ export function withFileDefaults(partial: PartialConfiguration): PartialConfigur
   return { ...partial, evictionHard: { ...defaultEvictionHard, ...evictionHard } };
 }
 
-/** Without a configuration file the old command-line defaults hold, which are more open. */
+/** Without a configuration file the old command-line defaults apply, which are more permissive. */
 export function withCommandLineDefaults(config: KubeletConfiguration): KubeletConfiguration {
   const result = structuredClone(config);
   result.authentication.anonymous.enabled = true;

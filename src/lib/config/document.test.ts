@@ -13,7 +13,7 @@ test("YAML and JSON give the same data", () => {
   assert.deepEqual(json.value, yaml.value);
 });
 
-test("every field knows its line, and an unknown one that of the field around it", () => {
+test("every field has its line, and an unknown one that of its parent", () => {
   const { origins } = parseDocument("# a comment\na:\n  memory.available: 1\nlist:\n- x\n- y\n", "/f");
   assert.equal(origins.find(["a"]), "/f:2");
   assert.equal(origins.find(["a", "memory.available"]), "/f:3");
@@ -55,7 +55,7 @@ for (const [name, text, shown] of bad) {
   });
 }
 
-test("no text whatever makes the reader throw", () => {
+test("no text makes the reader throw", () => {
   const scrap = fc.constantFrom(
     "a",
     ":",

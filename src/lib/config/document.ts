@@ -29,11 +29,11 @@ const customTags = [
   booleanTag(/^(?:n|N|no|No|NO|off|Off|OFF)$/, false),
 ];
 
-// Aliases may name one another over and over; no honest configuration is this large.
+// Nested aliases can expand exponentially; no real configuration is this large.
 const maxNodes = 100_000;
 const maxDepth = 64;
 
-/** Reads one YAML or JSON document and remembers the line of every field. */
+/** Reads one YAML or JSON document and records the line of every field. */
 export function parseDocument(text: string, file: string): ConfigDocument {
   const origins = new Origins();
   const problems: Problem[] = [];

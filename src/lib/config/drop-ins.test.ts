@@ -5,9 +5,9 @@ import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import { listDropIns, mergePatch } from "./drop-ins.ts";
 
-test("drop-ins are the .conf files below the folder, by name, folders in their place", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "drop-ins-"));
-  t.after(() => rm(folder, { recursive: true }));
+test("drop-ins are the .conf files below the directory, by name, subdirectories in order", async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "drop-ins-"));
+  t.after(() => rm(dir, { recursive: true }));
   for (const name of [
     "20-b.conf",
     "10-a.conf",
@@ -18,14 +18,14 @@ test("drop-ins are the .conf files below the folder, by name, folders in their p
     ".conf",
     "é.conf",
   ]) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), "");
+    await mkdir(dirname(join(dir, name)), { recursive: true });
+    await writeFile(join(dir, name), "");
   }
-  const names = (await listDropIns(folder)).map((path) => relative(folder, path));
+  const names = (await listDropIns(dir)).map((path) => relative(dir, path));
   assert.deepEqual(names, [".conf", "10-a.conf", "15-dir/z.conf", "20-b.conf", "Z.conf", "é.conf"]);
 });
 
-test("a folder that is not there is an error", async () => {
+test("a missing directory is an error", async () => {
   await assert.rejects(listDropIns("/nowhere/at/all"), { code: "ENOENT" });
 });
 
@@ -48,7 +48,7 @@ for (const [name, base, patch, want] of merges) {
   test(`merge: ${name}`, () => assert.deepEqual(mergePatch(base, patch), want));
 }
 
-test("a key named like a part of JavaScript is only a key", () => {
+test("a key such as __proto__ is a plain key", () => {
   const merged = mergePatch({}, JSON.parse('{"__proto__": {"polluted": true}}')) as Record<string, unknown>;
   assert.ok(Object.hasOwn(merged, "__proto__"));
   assert.equal(merged.polluted, undefined);

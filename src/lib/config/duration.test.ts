@@ -34,7 +34,7 @@ for (const text of ["", "-", "1", "s", "1 s", "1d", "1m 30s", "1ms1", ".s", "1e3
 
 test("a number of nanoseconds is a duration", () => assert.equal(fromNanoseconds(5_000_000_000), 5000));
 
-test("what is written is read back as the same duration", () => {
+test("a formatted duration parses to the same value", () => {
   fc.assert(
     fc.property(fc.integer({ min: -(10 ** 15), max: 10 ** 15 }), (ns) => {
       const duration = fromNanoseconds(ns);

@@ -1,4 +1,4 @@
-/** A length of time in milliseconds; fractions go down to a nanosecond (a millionth). */
+/** Milliseconds, with fractions down to a nanosecond. */
 export type Milliseconds = number;
 
 const nanosecondsPer: Record<string, bigint> = {
@@ -37,7 +37,7 @@ export function parseDuration(text: string): Milliseconds | undefined {
   return toMilliseconds(sign * total);
 }
 
-/** Whole nanoseconds, as the log flush period may also be given. */
+/** Whole nanoseconds, which the log flush period also accepts. */
 export function fromNanoseconds(ns: number): Milliseconds {
   return toMilliseconds(BigInt(ns));
 }

@@ -55,7 +55,7 @@ const read = (raw: unknown) => {
   return withDefaults(config, gates);
 };
 
-test("what is written is read back and written the same", () => {
+test("encoding round-trips", () => {
   fc.assert(
     fc.property(record(kubeletFields), (fields) => {
       // An empty list is left out when written and would then mean the default.

@@ -1,4 +1,4 @@
-/** Where a feature is on its way: off and experimental, on by default, settled, or going away. */
+/** The stage of a feature, as upstream. */
 export type Stage = "ALPHA" | "BETA" | "GA" | "DEPRECATED";
 
 export interface GateSpec {

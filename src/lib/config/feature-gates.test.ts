@@ -68,7 +68,7 @@ test("the table knows 241 gates, in alphabetical order, those of alpha stage off
     if (spec.stage === "ALPHA") assert.equal(spec.default, false, name);
 });
 
-test("setting a gate that goes away gives a warning, others do not", () => {
+test("setting a GA or deprecated gate logs a warning, others do not", () => {
   const warnings = new FeatureGates({
     NodeSwap: true,
     MemoryQoS: true,
@@ -80,7 +80,7 @@ test("setting a gate that goes away gives a warning, others do not", () => {
   );
 });
 
-test("help names the gates that can be set", () => {
+test("the help lists the gates that can be set", () => {
   const lines = settableGates();
   assert.ok(lines.includes("MemoryQoS=true|false (ALPHA - default=false)"));
   assert.ok(!lines.some((line) => line.startsWith("NodeSwap=")));

@@ -6,7 +6,7 @@ export type { FeatureName } from "./feature-gate-table.ts";
 const all: Readonly<Record<string, GateSpec>> = gateTable;
 const names = Object.keys(gateTable) as FeatureName[];
 
-/** Which features are on. AllAlpha and AllBeta speak for every gate of their stage that is not set by name. */
+/** Which features are on. AllAlpha and AllBeta set every gate of their stage that is not set by name. */
 export class FeatureGates {
   readonly #set: ReadonlyMap<string, boolean>;
 
@@ -28,7 +28,7 @@ export class FeatureGates {
     return byStage ?? spec.default;
   }
 
-  /** All gates as they are; those that have become part of the whole have no stage. */
+  /** All gates with their values; GA gates have no stage. */
   list(): { name: string; stage: string; enabled: boolean }[] {
     return names.map((name) => {
       const { stage } = gateTable[name];
@@ -53,7 +53,7 @@ export class FeatureGates {
     return problems;
   }
 
-  /** One line for each gate that was set although it will go away. */
+  /** One line for each GA or deprecated gate that was set. */
   warnings(): string[] {
     const lines: string[] = [];
     for (const [name, value] of this.#set) {

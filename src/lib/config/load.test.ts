@@ -9,14 +9,14 @@ import { loadConfiguration } from "./load.ts";
 
 const header = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 
-async function folderWith(t: TestContext, files: Record<string, string>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "config-"));
-  t.after(() => rm(folder, { recursive: true }));
+async function dirWith(t: TestContext, files: Record<string, string>): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "config-"));
+  t.after(() => rm(dir, { recursive: true }));
   for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), content);
+    await mkdir(dirname(join(dir, name)), { recursive: true });
+    await writeFile(join(dir, name), content);
   }
-  return folder;
+  return dir;
 }
 
 interface Sources {
@@ -29,21 +29,21 @@ async function load(t: TestContext, { file, dropIns, flags = [] }: Sources) {
   const files: Record<string, string> = {};
   if (file !== undefined) files["k.yaml"] = header + file;
   for (const [name, content] of Object.entries(dropIns ?? {})) files[`d/${name}`] = header + content;
-  const folder = await folderWith(t, files);
+  const dir = await dirWith(t, files);
   const args = [...flags];
-  if (file !== undefined) args.push(`--config=${folder}/k.yaml`);
-  if (dropIns) args.push("--config-dir", `${folder}/d`);
-  return { folder, args };
+  if (file !== undefined) args.push(`--config=${dir}/k.yaml`);
+  if (dropIns) args.push("--config-dir", `${dir}/d`);
+  return { dir, args };
 }
 
-/** Loads and returns the lines of the error, with the folder taken out. */
+/** Loads and returns the lines of the error, without the directory. */
 async function linesOf(t: TestContext, sources: Sources): Promise<string[]> {
-  const { folder, args } = await load(t, sources);
+  const { dir, args } = await load(t, sources);
   try {
     await loadConfiguration({ args });
   } catch (error) {
     assert.ok(error instanceof KubeletError && error.code === "Config", String(error));
-    return error.message.replaceAll(`${folder}/`, "").split("\n");
+    return error.message.replaceAll(`${dir}/`, "").split("\n");
   }
   return assert.fail("was accepted");
 }
@@ -198,31 +198,31 @@ for (const [name, sources, look, want] of matrix) {
   });
 }
 
-test("paths in the file start at its folder, an address of the runtime is not a path", async (t) => {
+test("paths in the file are relative to its directory, an endpoint is not a path", async (t) => {
   const file =
     "staticPodPath: manifests\npodLogsDir: logs/x\nresolvConf: ''\nauthentication: {x509: {clientCAFile: ../ca.crt}}\n";
-  const { folder, args } = await load(t, { file });
+  const { dir, args } = await load(t, { file });
   const { config } = await loadConfiguration({ args });
-  assert.equal(config.staticPodPath, join(folder, "manifests"));
-  assert.equal(config.podLogsDir, join(folder, "logs/x"));
-  assert.equal(config.authentication.x509.clientCAFile, join(dirname(folder), "ca.crt"));
+  assert.equal(config.staticPodPath, join(dir, "manifests"));
+  assert.equal(config.podLogsDir, join(dir, "logs/x"));
+  assert.equal(config.authentication.x509.clientCAFile, join(dirname(dir), "ca.crt"));
   assert.equal(config.resolvConf, "");
   assert.equal(config.volumePluginDir, "/usr/libexec/kubernetes/kubelet-plugins/volume/exec/");
 });
 
 test("the file may be named by a path relative to the working directory", async (t) => {
-  const { folder } = await load(t, { file: "maxPods: 4" });
+  const { dir } = await load(t, { file: "maxPods: 4" });
   const { config } = await loadConfiguration({
-    args: ["--config", relative(process.cwd(), join(folder, "k.yaml"))],
+    args: ["--config", relative(process.cwd(), join(dir, "k.yaml"))],
   });
   assert.equal(config.maxPods, 4);
 });
 
-test("a JSON file is as good as YAML", async (t) => {
+test("a JSON file works like YAML", async (t) => {
   const text =
     '{\n\t"apiVersion": "kubelet.config.k8s.io/v1beta1",\n\t"kind": "KubeletConfiguration",\n\t"syncFrequency": "5s"\n}';
-  const folder = await folderWith(t, { "k.json": text });
-  assert.equal((await loadConfiguration({ args: [`--config=${folder}/k.json`] })).config.syncFrequency, 5000);
+  const dir = await dirWith(t, { "k.json": text });
+  assert.equal((await loadConfiguration({ args: [`--config=${dir}/k.json`] })).config.syncFrequency, 5000);
 });
 
 const refused: [name: string, sources: Sources, ...lines: string[]][] = [
@@ -293,10 +293,10 @@ const refused: [name: string, sources: Sources, ...lines: string[]][] = [
   ],
 ];
 for (const [name, sources, ...lines] of refused) {
-  test(`refused: ${name}`, async (t) => assert.deepEqual(await linesOf(t, sources), lines));
+  test(`rejected: ${name}`, async (t) => assert.deepEqual(await linesOf(t, sources), lines));
 }
 
-test("the file that kubeadm writes is accepted as it is", async () => {
+test("the file that kubeadm writes is accepted unchanged", async () => {
   const path = new URL("../../../test/fixtures/config/kubeadm.yaml", import.meta.url).pathname;
   const { config } = await loadConfiguration({ args: [`--config=${path}`] });
   assert.equal(config.cgroupDriver, "systemd");
@@ -306,19 +306,19 @@ test("the file that kubeadm writes is accepted as it is", async () => {
 });
 
 test("a drop-in must have its apiVersion and kind", async (t) => {
-  const folder = await folderWith(t, { "d/a.conf": "maxPods: 1\n" });
-  await assert.rejects(loadConfiguration({ args: [`--config-dir=${folder}/d`] }), (error: KubeletError) => {
+  const dir = await dirWith(t, { "d/a.conf": "maxPods: 1\n" });
+  await assert.rejects(loadConfiguration({ args: [`--config-dir=${dir}/d`] }), (error: KubeletError) => {
     assert.match(error.message, /a\.conf: apiVersion: is missing/);
     return true;
   });
 });
 
-test("a file or folder that is not there is named, without looking further", async () => {
+test("a missing file or directory is the only problem reported", async () => {
   const args = ["--config=/nowhere/k.yaml", "--config-dir=/nowhere/d", "--max-pods=-1"];
   await assert.rejects(loadConfiguration({ args }), (error: KubeletError) => {
-    const [file, folder, ...more] = error.message.split("\n");
+    const [file, dir, ...more] = error.message.split("\n");
     assert.match(file ?? "", /^\/nowhere\/k\.yaml: cannot be read: ENOENT/);
-    assert.match(folder ?? "", /^\/nowhere\/d: cannot be listed: ENOENT/);
+    assert.match(dir ?? "", /^\/nowhere\/d: cannot be listed: ENOENT/);
     assert.deepEqual(more, []);
     return error.code === "Config";
   });
@@ -358,7 +358,7 @@ test("gates follow files and flags, and old ones are warned about", async (t) =>
   );
 });
 
-test("a host with cgroup v1 is refused when the host is known", async () => {
+test("a host with cgroup v1 is rejected when the host is known", async () => {
   await assert.rejects(loadConfiguration({ args: [], cgroupVersion: 1 }), /^KubeletError: failCgroupV1: /);
   const { config } = await loadConfiguration({ args: ["--fail-cgroupv1=false"], cgroupVersion: 1 });
   assert.equal(config.failCgroupV1, false);

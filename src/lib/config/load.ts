@@ -22,7 +22,7 @@ import { validateConfiguration, validateForHost } from "./validate/validate.ts";
 
 export interface LoadOptions {
   readonly args: readonly string[];
-  /** With it, settings that this host cannot serve are refused too. */
+  /** With it, settings that this host cannot support are rejected too. */
   readonly cgroupVersion?: 1 | 2;
 }
 
@@ -64,7 +64,7 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
       merged = mergePatch(merged, dropIn.raw);
       origins.overlay(dropIn.origins, listPaths(dropIn.raw));
     }
-    // Each drop-in was decoded by itself before, so that this brings up nothing new.
+    // Each drop-in was already decoded by itself, so this finds no new problems.
     const { config: partial } = decodeConfiguration(merged);
     config = withDefaults(partial, gatesOf(partial));
   }
@@ -104,15 +104,15 @@ async function readFiles(flags: KubeletFlags): Promise<ConfigFiles> {
   const main = flags.config === "" ? undefined : await readConfigFile(resolve(flags.config), problems);
   const dropIns: ConfigFile[] = [];
   if (flags.configDir !== "") {
-    const folder = resolve(flags.configDir);
+    const dir = resolve(flags.configDir);
     try {
-      for (const path of await listDropIns(folder)) {
+      for (const path of await listDropIns(dir)) {
         const file = await readConfigFile(path, problems);
         if (file) dropIns.push(file);
         else unreadable = true;
       }
     } catch (error) {
-      problems.push({ path: [], message: `cannot be listed: ${messageOf(error)}`, origin: folder });
+      problems.push({ path: [], message: `cannot be listed: ${messageOf(error)}`, origin: dir });
       unreadable = true;
     }
   }
@@ -138,9 +138,9 @@ async function readConfigFile(path: string, problems: Problem[]): Promise<Config
   return { path, raw: document.value, partial: decoded.config, origins: document.origins };
 }
 
-/** Paths in the main file start at its folder; elsewhere they start where the process runs. */
-function withAbsolutePaths(partial: PartialConfiguration, folder: string): PartialConfiguration {
-  const absolute = (path: string | undefined) => (path && !isAbsolute(path) ? join(folder, path) : path);
+/** Paths in the main file are relative to its directory; others are relative to the working directory. */
+function withAbsolutePaths(partial: PartialConfiguration, dir: string): PartialConfiguration {
+  const absolute = (path: string | undefined) => (path && !isAbsolute(path) ? join(dir, path) : path);
   const result = structuredClone(partial);
   for (const name of [
     "staticPodPath",

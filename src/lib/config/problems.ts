@@ -3,7 +3,7 @@ import { KubeletError } from "../base/errors.ts";
 /** A field inside the configuration: keys of objects and maps, indexes of lists. */
 export type Path = readonly (string | number)[];
 
-/** One thing that is wrong, with the field it is about (an empty path is the document itself). */
+/** One problem, with the field it is about (an empty path is the document itself). */
 export interface Problem {
   readonly path: Path;
   readonly message: string;
@@ -20,7 +20,7 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** Remembers which file and line, or which flag, gave each field its value. */
+/** Records which file and line, or which flag, set each field. */
 export class Origins {
   readonly #byPath = new Map<string, string>();
 
@@ -28,7 +28,7 @@ export class Origins {
     this.#byPath.set(keyOf(path), origin);
   }
 
-  /** Takes over the values of a later source; whatever that source replaced as a whole is dropped. */
+  /** Merges a later source; whatever that source replaced as a whole is dropped. */
   overlay(later: Origins, replaced: readonly Path[] = []): void {
     for (const path of replaced) {
       const prefix = keyOf(path);

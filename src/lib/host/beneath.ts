@@ -4,11 +4,11 @@ import { promisify } from "node:util";
 import { errnoOf, KubeletError } from "../base/errors.ts";
 import { libc, openFlags, resolveFlags } from "./libc.ts";
 
-// In the thread pool: the server of the file system may be slow, and the agent must not wait with it.
+// In the thread pool: a network file system may be slow, and must not block the agent.
 const statOf = promisify(fstat);
 const setMode = promisify(fchmod);
 
-/** An open file without a name that could be changed: bind mounts of its `path` lead to nothing else. */
+/** An open file that cannot be replaced: bind mounts of its `path` always refer to it. */
 export interface OpenedFile {
   readonly fd: number;
   /** "/proc/self/fd/7" */
@@ -19,11 +19,11 @@ export interface OpenedFile {
   close(): void;
 }
 
-/** How often the kernel may report that directories are moved too quickly to be sure. */
+/** How often to retry when the kernel reports a concurrent rename (EAGAIN). */
 const mostTries = 128;
 const beneath = resolveFlags.beneath | resolveFlags.noMagicLinks;
 
-/** Opens without the right to read or write: enough for a mount, and nothing (a pipe, a device) is set off by it. */
+/** O_PATH: enough for a mount, and opening a pipe or device has no side effect. */
 export async function openRoot(dir: string): Promise<OpenedFile> {
   const handle = await open(dir, openFlags.path | openFlags.closeOnExec);
   // The handle owns the descriptor and closes it; only its number is needed here.
@@ -39,12 +39,12 @@ export async function openRoot(dir: string): Promise<OpenedFile> {
 }
 
 /**
- * Opens what `path` leads to from the root. Symbolic links are followed, but the kernel itself refuses (EXDEV) any that
+ * Opens `path` below the root. Symbolic links are followed, but the kernel itself rejects (EXDEV) any that
  * lead out of the root, even if one is created meanwhile.
  */
 export async function openBeneath(root: OpenedFile, path: string): Promise<OpenedFile> {
-  const asFolder = openFlags.path | openFlags.directory; // accessed first: that also triggers automounts
-  const fd = await openAt(root.fd, path, asFolder).catch((error) => {
+  const asDir = openFlags.path | openFlags.directory; // accessed first: that also triggers automounts
+  const fd = await openAt(root.fd, path, asDir).catch((error) => {
     if (errnoOf(error) !== "ENOTDIR") throw error;
     return openAt(root.fd, path, openFlags.path);
   });
@@ -77,7 +77,7 @@ async function opened(fd: number): Promise<OpenedFile> {
   };
 }
 
-/** Opens a folder below the root and makes it, and those above it, if they are not there. */
+/** Opens a directory below the root, and creates it and its parents if they do not exist. */
 export async function makeDirsBeneath(root: OpenedFile, path: string, mode: number): Promise<OpenedFile> {
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   let parent = root;
@@ -95,7 +95,7 @@ export async function makeDirsBeneath(root: OpenedFile, path: string, mode: numb
     if (parent !== root) parent.close();
     throw error;
   }
-  if (parent === root) throw new KubeletError("EINVAL", `"${path}" names nothing below the folder`);
+  if (parent === root) throw new KubeletError("EINVAL", `"${path}" names nothing below the directory`);
   return parent;
 }
 
@@ -106,7 +106,7 @@ async function makeDir(parent: OpenedFile, name: string, mode: number): Promise<
   });
   const flags = constants.O_RDONLY | openFlags.directory | openFlags.noFollow;
   const fd = await openAt(parent.fd, name, flags, beneath | resolveFlags.noSymlinks);
-  // Not by mkdir: the umask would take some of it away.
+  // Not by mkdir, which applies the umask.
   await setMode(fd, mode & 0o7777).catch((error) => {
     closeSync(fd);
     throw error;

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** What the machine has done with one block device since it came up. */
+/** The I/O counters of one block device since boot. */
 export interface BlockDevice {
   /** "/dev/vda1" */
   readonly path: string;

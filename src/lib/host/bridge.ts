@@ -21,7 +21,7 @@ const sockRaw = 3;
 const closeOnExec = 0o2000000;
 const dontWait = 0x40;
 
-/** Makes a bridge that is up and has these addresses. There must be none of that name. */
+/** Creates a bridge that is up and has these addresses. The name must be free. */
 export async function makeBridge({ name, addresses }: Bridge): Promise<void> {
   const kernel = await openNetlink();
   try {
@@ -34,7 +34,7 @@ export async function makeBridge({ name, addresses }: Bridge): Promise<void> {
   }
 }
 
-/** Removes links by their names, one after the other; those that are not there (any more) are no error. */
+/** Removes links by name; those that do not exist are ignored. */
 export async function removeLinks(names: readonly string[]): Promise<void> {
   const kernel = await openNetlink();
   try {
@@ -51,8 +51,8 @@ export async function removeLinks(names: readonly string[]): Promise<void> {
 }
 
 /**
- * A bridge without one takes the lowest of its ports, and so another one with many a pod that is added or removed:
- * others on it would not find it until the next ARP request. This one is from the locally administered range.
+ * Without one, a bridge uses the lowest address of its ports, which changes as pods are added and removed:
+ * other pods would not reach it until the next ARP request. This one is from the locally administered range.
  */
 function hardwareAddress(name: string): Uint8Array {
   return Uint8Array.of(0x02, ...createHash("sha256").update(name).digest().subarray(0, 5));
@@ -77,7 +77,7 @@ async function openNetlink() {
       const message = encodeRequest(request, ++sequence);
       checked(Number(send(fd, message, message.length, 0)), what);
       const answer = Buffer.alloc(8192);
-      // The kernel has done it and has answered before send returns.
+      // The kernel has processed the request and responded before send returns.
       const length = checked(Number(receive(fd, answer, answer.length, dontWait)), what);
       const errno = errnoOfResponse(answer.subarray(0, length));
       if (errno === undefined)

@@ -63,17 +63,17 @@ for (const [rule, log, options, text] of table)
     assert.equal(await tailLog(path, options), text);
   });
 
-test("headers that lie across a chunk's edge are understood, wherever the edge is", async () => {
+test("headers that cross a chunk boundary are parsed, wherever the boundary is", async () => {
   const path = join(dir, "edge.log");
   for (let edge = 0; edge < 60; edge++) {
-    // The last row ends `edge` bytes behind the edge of the chunk that is read second.
+    // The last row ends `edge` bytes after the boundary of the second chunk.
     const last = out("y".repeat(64 * 1024 - out("").length - edge));
     await writeFile(path, out("a") + out("b") + last);
     assert.match(await tailLog(path, { lines: 2, bytes: 1e6 }), /^b\ny+\n$/, `edge at ${edge}`);
   }
 });
 
-test("of a row that never ends, only so much is kept in memory", async () => {
+test("a row without an end takes bounded memory", async () => {
   const path = join(dir, "huge.log");
   await writeFile(path, out("a") + out("begin").trimEnd());
   const file = await open(path, "r+");
@@ -91,7 +91,7 @@ test("a link is followed, as some runtimes write them", async () => {
   assert.equal(await tailLog(join(dir, "link.log"), all), "a\n");
 });
 
-test("what is no file is refused at once, a pipe too", async () => {
+test("anything but a file is rejected immediately, also a pipe", async () => {
   const pipe = join(dir, "pipe.log");
   execFileSync("mkfifo", [pipe]);
   await assert.rejects(tailLog(pipe, all), /pipe\.log: not a regular file/);

@@ -5,15 +5,15 @@ import { openRegularFile, readAt } from "./regular-file.ts";
 const chunkBytes = 64 * 1024;
 
 export interface TailOptions {
-  /** The maximum number of lines; all by default. A line that the runtime wrote in several pieces is one. */
+  /** The maximum number of lines; all by default. A line that the runtime wrote in several entries counts once. */
   lines?: number;
-  /** How many bytes, at most. What is kept in memory grows with this and not with the file. */
+  /** The maximum number of bytes. Memory grows with this and not with the file. */
   bytes: number;
 }
 
 /**
  * The end of a container's log, as the container wrote it. The file has the format that all CRI runtimes write:
- * `time stream tag text`, with the tag F for the end of a line and P for a piece that goes on in the next entry.
+ * `time stream tag text`, with the tag F for the end of a line and P for a partial line that continues in the next entry.
  */
 export async function tailLog(path: string, options: TailOptions): Promise<string> {
   const { lines = Number.POSITIVE_INFINITY, bytes } = options;
@@ -27,7 +27,7 @@ export async function tailLog(path: string, options: TailOptions): Promise<strin
   }
 }
 
-/** The rows of a file, last first. Of one that is far too long only its beginning and its last bytes are kept. */
+/** The rows of a file, last first. Of one that is far too long only its start and its last bytes are kept. */
 async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   let rest: Buffer[] = [];
@@ -35,7 +35,7 @@ async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator
   for (let end = size; end > 0; ) {
     const start = Math.max(0, end - chunkBytes);
     const chunk: Buffer = spare?.length === end - start ? spare : Buffer.alloc(end - start);
-    // A file that is cut short meanwhile has no end to show any more.
+    // The file was truncated meanwhile.
     if ((await readAt(file, chunk, start)) < chunk.length) return;
     let cut = chunk.length;
     for (let at = chunk.lastIndexOf(10); at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(10, at - 1)) {
@@ -53,8 +53,8 @@ async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator
 }
 
 /**
- * Time, stream and tag of a row may lie across its first two pieces; of the others only the last bytes matter. What is
- * dropped is returned, to read the next piece into it.
+ * Time, stream and tag of a row may cross its first two chunks; of the others only the last bytes matter. The
+ * dropped buffer is returned, to read the next chunk into it.
  */
 function dropMiddle(pieces: Buffer[], keepBytes: number): Buffer | undefined {
   const kept = pieces.slice(3).reduce((sum, piece) => sum + piece.length, 0);
@@ -68,13 +68,13 @@ interface Line {
   ended: boolean;
 }
 
-/** Takes the rows of a log, last first, until it has enough. */
+/** Collects the rows of a log, last first, until it has enough. */
 class Tail {
   readonly #mostLines: number;
   readonly #mostBytes: number;
   /** Last first. */
   #lines: Line[] = [];
-  /** The line that pieces of a stream belong to. */
+  /** The line that partial entries of a stream belong to. */
   #current = new Map<string, Line>();
   #bytes = 0;
 
@@ -110,7 +110,7 @@ class Tail {
   }
 }
 
-/** Undefined for what is no log entry: a row that was written half before a crash, for instance. */
+/** Undefined if it is not a log entry, for example a row that a crash truncated. */
 function parseEntry(row: Buffer): { stream: string; partial: boolean; text: Buffer } | undefined {
   const [afterTime, afterStream, afterTags] = spaces(row);
   if (afterTime === undefined || afterStream === undefined || afterTags === undefined) return undefined;

@@ -16,7 +16,7 @@ export async function readCpuTopology(dir = "/sys/devices/system/cpu"): Promise<
       return { socket: socket.trim(), core: core.trim() };
     }),
   );
-  // A CPU that is switched off is nowhere.
+  // An offline CPU has no topology.
   const known = places.filter(({ socket, core }) => socket !== "" && core !== "");
   return {
     sockets: Math.max(1, new Set(known.map(({ socket }) => socket)).size),

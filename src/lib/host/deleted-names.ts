@@ -6,7 +6,7 @@ import { systemError } from "./libc.ts";
 const nonBlocking = 0o4000; // IN_NONBLOCK
 const closeOnExec = 0o2000000; // IN_CLOEXEC
 const deleted = 0x200; // IN_DELETE
-const onlyFolders = 0x1000000; // IN_ONLYDIR
+const onlyDirs = 0x1000000; // IN_ONLYDIR
 const watchEnded = 0x8000; // IN_IGNORED
 /** struct inotify_event: watch, mask, cookie, length of the name that follows. */
 const headBytes = 16;
@@ -37,12 +37,12 @@ export class DeletedNames {
   #isGone = false;
   #names = new Set<string>();
 
-  constructor(folder: string) {
+  constructor(dir: string) {
     calls ??= inotify();
     const fd = calls.init(nonBlocking | closeOnExec);
     if (fd < 0) throw systemError(koffi.errno(), "inotify_init1");
-    if (calls.add(fd, folder, deleted | onlyFolders) < 0) {
-      const error = systemError(koffi.errno(), `watch ${folder}`);
+    if (calls.add(fd, dir, deleted | onlyDirs) < 0) {
+      const error = systemError(koffi.errno(), `watch ${dir}`);
       closeSync(fd);
       throw error;
     }
@@ -57,7 +57,7 @@ export class DeletedNames {
     return names;
   }
 
-  /** True once the folder itself was deleted: another of its path is not watched, even if it has got the same inode. */
+  /** True once the directory itself was deleted: a new one at its path is not watched, even if it reuses the inode. */
   get isGone(): boolean {
     this.#readAll();
     return this.#isGone;

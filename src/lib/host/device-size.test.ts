@@ -24,6 +24,6 @@ test("a disk has the size that the kernel reports", async (t) => {
     );
 });
 
-test("what is no disk is refused", async () => {
+test("anything but a block device is rejected", async () => {
   await assert.rejects(deviceBytes("/dev/null"), /\/dev\/null is no block device/);
 });

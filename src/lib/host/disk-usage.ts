@@ -17,12 +17,12 @@ export interface FilesystemSpace {
   readonly inodesUsed: number;
 }
 
-/** How many files are looked at together: enough to keep the thread pool busy, not so many that others starve. */
+/** How many files are checked concurrently: enough to keep the thread pool busy, without starving other calls. */
 const together = 8;
 
 /**
- * What a folder takes on its disk, itself included: by blocks, each file once whatever its number of names, and not what is on
- * other file systems. Files that go away meanwhile do not count. Containers choose names and depth: all bytes are names to it, and no
+ * The disk usage of a directory, itself included: by blocks, each file once whatever its number of links, without
+ * other file systems. Files that are removed meanwhile do not count. Containers choose names and depth: names may be any bytes, and no
  * tree is too deep.
  */
 export async function diskUsage(dir: string, signal?: AbortSignal): Promise<DiskUsage> {
@@ -42,19 +42,19 @@ export async function diskUsage(dir: string, signal?: AbortSignal): Promise<Disk
   try {
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
       if (!Buffer.isBuffer(next)) {
-        await next.close(); // all below it is counted
+        await next.close(); // its subtree is counted
         continue;
       }
-      let folder = next;
-      if (folder.length > longestPath) {
-        const short = await shortened(folder).catch(goneIsFine);
+      let directory = next;
+      if (directory.length > longestPath) {
+        const short = await shortened(directory).catch(goneIsFine);
         if (!short) continue;
         left.push(short.handle);
-        folder = short.path;
+        directory = short.path;
       }
-      for await (const names of unlessGone(namesIn(folder, together))) {
+      for await (const names of unlessGone(namesIn(directory, together))) {
         if (signal?.aborted) throw abortError(signal.reason);
-        const paths = names.map((name) => rawJoin(folder, name));
+        const paths = names.map((name) => rawJoin(directory, name));
         const stats = await Promise.all(paths.map((path) => lstat(path).catch(goneIsFine)));
         stats.forEach((stat, index) => {
           if (!stat || stat.dev !== top.dev) return;
@@ -78,7 +78,7 @@ async function* unlessGone<T>(names: AsyncGenerator<T>): AsyncGenerator<T> {
 }
 
 function goneIsFine(error: unknown): undefined {
-  // ENOTDIR, ELOOP: something else has taken the folder's place.
+  // ENOTDIR, ELOOP: the directory was replaced.
   if (["ENOENT", "ENOTDIR", "ELOOP"].includes(errnoOf(error) ?? "")) return undefined;
   throw error;
 }

@@ -2,7 +2,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeDirs } from "./make-dirs.ts";
 
-/** Puts a file in place at once or not at all, whenever the process or the machine ends; its folder is made if need be. */
+/** Writes a file atomically and durably; its directory is created if needed. */
 export async function writeDurably(
   path: string,
   content: string | Uint8Array,
@@ -13,14 +13,14 @@ export async function writeDurably(
   await replaceDurably(path, content, mode, draft);
 }
 
-/** The same in a folder that has to be there. The draft is in the same folder. */
+/** The same in an existing directory. The temporary file is in the same directory. */
 export async function replaceDurably(
   path: string,
   content: string | Uint8Array,
   mode: number,
   draft = `${path}.new`,
 ): Promise<void> {
-  // One that was left over may have other permissions.
+  // A stale one may have other permissions.
   await rm(draft, { force: true });
   const file = await open(draft, "wx", mode);
   try {
@@ -33,12 +33,12 @@ export async function replaceDurably(
   await syncDir(dirname(path));
 }
 
-/** Makes sure that what was renamed in a folder stays so. */
+/** Makes renames in a directory durable. */
 export async function syncDir(path: string): Promise<void> {
-  const folder = await open(path, "r");
+  const dir = await open(path, "r");
   try {
-    await folder.sync();
+    await dir.sync();
   } finally {
-    await folder.close();
+    await dir.close();
   }
 }

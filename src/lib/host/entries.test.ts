@@ -8,13 +8,13 @@ import { diskUsage } from "./disk-usage.ts";
 import { rawJoin } from "./entries.ts";
 import { removeTree } from "./remove-tree.ts";
 
-async function folder(t: TestContext): Promise<string> {
+async function directory(t: TestContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "entries-"));
   t.after(() => removeTree(dir));
   return dir;
 }
 
-/** Each folder is made from the one above it: as a container does that changes into it first. */
+/** Each directory is created relative to its parent, as a container can do. */
 async function nest(dir: string, name: string, depth: number): Promise<void> {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY;
   let parent = await open(dir, flags);
@@ -33,8 +33,8 @@ for (const [what, name, depth] of [
   ["long names", "n".repeat(250), 40],
   ["many levels", "d", 2_100],
 ] as const)
-  test(`what is nested more deeply than a path can be long is counted and removed: ${what}`, async (t) => {
-    const dir = await folder(t);
+  test(`directories nested deeper than PATH_MAX are counted and removed: ${what}`, async (t) => {
+    const dir = await directory(t);
     const none = await diskUsage(dir);
     await nest(dir, name, depth);
     const { bytes, inodes } = await diskUsage(dir);
@@ -44,8 +44,8 @@ for (const [what, name, depth] of [
     await assert.rejects(lstat(dir), { code: "ENOENT" });
   });
 
-test("files whose names are no text are counted and removed", async (t) => {
-  const dir = await folder(t);
+test("files whose names are not UTF-8 are counted and removed", async (t) => {
+  const dir = await directory(t);
   const none = await diskUsage(dir);
   const sub = rawJoin(Buffer.from(dir), Buffer.from([0xff, 0x20, 0xc3]));
   await mkdir(sub);
@@ -57,9 +57,9 @@ test("files whose names are no text are counted and removed", async (t) => {
   await assert.rejects(lstat(dir), { code: "ENOENT" });
 });
 
-test("links go, what they lead to stays, and a folder with the name of a moved one is no obstacle", async (t) => {
-  const dir = await folder(t);
-  const precious = await folder(t);
+test("links are removed and their targets kept, and a directory with the name of a moved one does not interfere", async (t) => {
+  const dir = await directory(t);
+  const precious = await directory(t);
   await writeFile(join(precious, "file"), "kept");
   const tree = join(dir, "tree");
   await mkdir(join(tree, ".removed-0", "sub"), { recursive: true });
@@ -78,8 +78,8 @@ test("links go, what they lead to stays, and a folder with the name of a moved o
   assert.deepEqual(await readdir(precious), ["file"]);
 });
 
-test("a folder with many files is removed whole", async (t) => {
-  const dir = await folder(t);
+test("a directory with many files is removed completely", async (t) => {
+  const dir = await directory(t);
   const tree = join(dir, "tree");
   await mkdir(tree);
   for (let i = 0; i < 1_000; i++) await writeFile(join(tree, String(i)), "");

@@ -12,7 +12,7 @@ async function setUp(t: TestContext) {
   const dir = await mkdtemp(join(tmpdir(), "file-lock-"));
   t.after(() => rm(dir, { recursive: true }));
   const path = join(dir, "folder", "lock");
-  const attempt = () => lockFile(path, { folderMode: 0o755 });
+  const attempt = () => lockFile(path, { dirMode: 0o755 });
   const take = async (): Promise<FileLock> => {
     const lock = await attempt();
     if (lock.kind !== "taken") assert.fail(`held by ${lock.holder}`);
@@ -21,7 +21,7 @@ async function setUp(t: TestContext) {
   return { path, attempt, take };
 }
 
-test("a lock is held once, and names its holder", async (t) => {
+test("a lock is exclusive, and names its holder", async (t) => {
   const { path, attempt, take } = await setUp(t);
   const lock = await take();
   assert.match(await readFile(path, "utf8"), new RegExp(`^${process.pid} \\d+$`));
@@ -62,11 +62,11 @@ for (const [name, content] of [
     next.release();
   });
 
-test("a process that is killed holds it no more", async (t) => {
+test("a killed process no longer holds it", async (t) => {
   const { path, attempt, take } = await setUp(t);
   const program = `
     const { lockFile } = await import(${JSON.stringify(join(import.meta.dirname, "file-lock.ts"))});
-    console.log((await lockFile(${JSON.stringify(path)}, { folderMode: 0o755 })).kind);
+    console.log((await lockFile(${JSON.stringify(path)}, { dirMode: 0o755 })).kind);
     setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -81,7 +81,7 @@ test("a process that is killed holds it no more", async (t) => {
   (await take()).release();
 });
 
-test("one that takes and one that releases at the same time never both hold it", async (t) => {
+test("concurrent lock and unlock never give it to both", async (t) => {
   const { attempt } = await setUp(t);
   let [held, taken] = [0, 0];
   const one = async () => {

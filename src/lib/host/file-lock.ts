@@ -21,11 +21,11 @@ export interface FileLock {
 
 export interface HeldLock {
   readonly kind: "held";
-  /** The process that holds it, if that is known. */
+  /** The process that holds it, if known. */
   readonly holder: number | undefined;
 }
 
-/** A process that has just taken the lock is about to write who it is. */
+/** A process that has just acquired the lock is about to write its PID. */
 const readAttempts = 20;
 const readAgainMs = 10;
 
@@ -33,15 +33,15 @@ const readAgainMs = 10;
  * Takes an exclusive flock(2) on a file, which names its holder by pid and start time. The kernel releases the lock when the process
  * ends, however it ends. Does not wait.
  */
-export async function lockFile(path: string, o: { folderMode: number }): Promise<FileLock | HeldLock> {
+export async function lockFile(path: string, o: { dirMode: number }): Promise<FileLock | HeldLock> {
   const { flock } = await libc();
   for (;;) {
-    const fd = open(path, o.folderMode);
+    const fd = open(path, o.dirMode);
     if (fd === undefined) continue;
     let isOurs = false;
     try {
       if (!flock(fd)) break;
-      // Otherwise its former holder has removed the file since it was opened: a lock on that one excludes no other
+      // Otherwise the previous holder has removed the file since it was opened: a lock on it excludes no other
       // process.
       isOurs = isFileAt(fd, path);
       if (!isOurs) continue;
@@ -57,9 +57,9 @@ export async function lockFile(path: string, o: { folderMode: number }): Promise
   return { kind: "held", holder: await holderOf(path) };
 }
 
-/** Undefined if the folder was removed between making it and opening the file. */
-function open(path: string, folderMode: number): number | undefined {
-  mkdirSync(dirname(path), { recursive: true, mode: folderMode });
+/** Undefined if the directory was removed between creating it and opening the file. */
+function open(path: string, dirMode: number): number | undefined {
+  mkdirSync(dirname(path), { recursive: true, mode: dirMode });
   try {
     // For reading: a file that stays open for writing would keep its file system from being remounted read-only.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
@@ -90,7 +90,7 @@ async function holderOf(path: string): Promise<number | undefined> {
   return undefined;
 }
 
-/** What a killed process wrote does not count. */
+/** Ignore what a killed process wrote. */
 function readHolder(path: string): number | undefined {
   try {
     const text = readFileSync(path, "utf8");
@@ -101,10 +101,10 @@ function readHolder(path: string): number | undefined {
   }
 }
 
-/** With its start time a pid names a process for good. */
+/** PID and start time identify a process uniquely. */
 function identity(pid: number): string {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name in parentheses may hold anything; the fields after it are plain.
+  // The name in parentheses may contain anything; the fields after it are plain.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state] = fields;
   return state === "Z" || state === "X" ? `${pid} ended` : `${pid} ${fields[19]}`;

@@ -10,7 +10,7 @@ import { persistentPort } from "./free-port.ts";
 
 const host = "127.0.0.1";
 
-function ownFolder(t: TestContext): string {
+function ownDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), "ports-"));
   t.after(() => rmSync(dir, { recursive: true }));
   return dir;
@@ -25,7 +25,7 @@ async function anyPort(): Promise<number> {
   return port;
 }
 
-/** Another process that requests it, reports what it got, and lives on until the test ends. */
+/** Another process that requests it, reports its port, and runs until the test ends. */
 async function request(t: TestContext, file: string, usual: number): Promise<number> {
   const module = import.meta.resolve("./free-port.ts");
   const code = `const { persistentPort } = await import(${JSON.stringify(module)});
@@ -38,12 +38,12 @@ async function request(t: TestContext, file: string, usual: number): Promise<num
   return Number(line);
 }
 
-test("the port of the last time, or the usual one, or any that is free", async (t) => {
+test("the port of the last run, or the preferred one, or any free one", async (t) => {
   const taken = createServer().listen(0, host);
   await once(taken, "listening");
   t.after(() => taken.close());
   const busy = (taken.address() as { port: number }).port;
-  const file = join(ownFolder(t), "port");
+  const file = join(ownDir(t), "port");
   const first = await persistentPort(file, host, busy);
   assert.notEqual(first, busy);
   assert.equal(readFileSync(file, "utf8"), `${first}\n`);
@@ -51,11 +51,11 @@ test("the port of the last time, or the usual one, or any that is free", async (
   writeFileSync(file, "what?");
   assert.notEqual(await persistentPort(file, host, busy), busy);
   const usual = await anyPort();
-  assert.equal(await persistentPort(join(ownFolder(t), "port"), host, usual), usual);
+  assert.equal(await persistentPort(join(ownDir(t), "port"), host, usual), usual);
 });
 
-test("of several processes that request it at once, and do not listen yet, one gets it", async (t) => {
-  const dir = ownFolder(t);
+test("of several processes that request it at once and do not listen yet, one gets it", async (t) => {
+  const dir = ownDir(t);
   const usual = await anyPort();
   const ports = await Promise.all(["a", "b", "c"].map((name) => request(t, join(dir, name), usual)));
   assert.equal(ports.filter((port) => port === usual).length, 1, ports.join(" "));

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 
 /**
- * The port of the last time if it is free, or the usual one, or any; it is noted in the file. No other process gets the
- * same one, though nothing listens there yet.
+ * The port of the last run if it is free, or the preferred one, or any; it is stored in the file. No other process gets the
+ * same one, even before this process listens.
  */
 export async function persistentPort(file: string, host: string, usual: number): Promise<number> {
   const candidates = [notedIn(file), usual, 0].filter((port) => port !== undefined);
@@ -28,11 +28,11 @@ function freePort(port: number, host: string): Promise<number | undefined> {
   });
 }
 
-/** What this process was given: until it ends. */
+/** Ports that this process has reserved until it ends. */
 const claims = new Map<string, Server>();
 
 /**
- * A socket without a file reserves the port: the kernel gives its name to one process, and releases it when that exits.
+ * An abstract socket reserves the port: the kernel lets one process bind its name, and releases it when that exits.
  */
 async function claim(address: string): Promise<boolean> {
   if (claims.has(address)) return true;

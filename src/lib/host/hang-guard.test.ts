@@ -13,7 +13,7 @@ import { removeTree } from "./remove-tree.ts";
 
 const never = () => new Promise<string>(() => {});
 
-test("a call that answers gives its answer, and a failed one its error", async () => {
+test("a call returns its result or its error", async () => {
   const guard = new HangGuard(new FakeClock());
   assert.equal(await guard.run("/a", async () => "x"), "x");
   await assert.rejects(
@@ -25,7 +25,7 @@ test("a call that answers gives its answer, and a failed one its error", async (
   assert.equal(await guard.run("/a", async () => "y"), "y");
 });
 
-test("a path that hangs is given up after 5 s, not tried again, and usable once it responds", async () => {
+test("a path that hangs fails after 5 s, is not retried, and is usable once it responds", async () => {
   const clock = new FakeClock();
   const guard = new HangGuard(clock);
   let answer = (_: string) => {};
@@ -41,7 +41,7 @@ test("a path that hangs is given up after 5 s, not tried again, and usable once 
   assert.equal(await guard.run("/a", async () => "x"), "x");
 });
 
-test("a second caller for a path in progress waits for its turn", async () => {
+test("a second caller for a path in progress waits", async () => {
   const guard = new HangGuard(new FakeClock());
   const order: string[] = [];
   const answer = Promise.withResolvers<void>();
@@ -52,7 +52,7 @@ test("a second caller for a path in progress waits for its turn", async () => {
   assert.deepEqual(order, ["first", "second"]);
 });
 
-test("however many paths hang at once, no more calls are made than half of the threads can take", async () => {
+test("however many paths hang, calls use at most half of the threads", async () => {
   const clock = new FakeClock();
   const guard = new HangGuard(clock, 2);
   let begun = 0;
@@ -77,7 +77,7 @@ test("however many paths hang at once, no more calls are made than half of the t
   assert.equal(await guard.run("/f", async () => "x"), "x");
 });
 
-test("calls that are refused a place at once get one as soon as another has ended", async () => {
+test("queued calls start as soon as another has ended", async () => {
   const guard = new HangGuard(new FakeClock(), 2);
   const paths = Array.from({ length: 20 }, (_, i) => `/${i}`);
   let running = 0;

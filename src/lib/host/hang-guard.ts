@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { KubeletError } from "../base/errors.ts";
 import { poolThreads } from "./thread-pool.ts";
 
-/** A call that takes longer than this is taken for one that will not come back. */
+/** A call that takes longer than this counts as hung. */
 const hangsAfterMs = 5_000;
 
 interface Waiting {
@@ -12,9 +12,9 @@ interface Waiting {
 }
 
 /**
- * For calls on paths that may never answer, such as those of a dead server. Each call that hangs keeps a thread, and without
- * threads the agent stands still: so there is one call for a path at a time, and never more in all than leave half of the threads to
- * others. Who comes when there are as many waits for one to end, and is refused when all of them hang.
+ * For calls on paths that may hang, such as those of a dead NFS server. Each call that hangs keeps a thread, and without
+ * threads the agent stops: so there is one call for a path at a time, and at most half of the threads are used. When
+ * that limit is reached, a caller waits for one to end, and is rejected when all of them hang.
  */
 export class HangGuard {
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class HangGuard {
     this.#most = most;
   }
 
-  /** Rejects after the time in which a call should answer; the call itself may go on. */
+  /** Rejects after the timeout; the call itself may continue. */
   run<T>(path: string, work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const begin = () => {
@@ -50,7 +50,7 @@ export class HangGuard {
     });
   }
 
-  /** Begins all that can be, and refuses what would wait for ever. */
+  /** Starts calls up to the limit, and rejects those that would wait forever. */
   #next(): void {
     const waiting = this.#waiting;
     this.#waiting = [];

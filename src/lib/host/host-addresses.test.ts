@@ -25,15 +25,15 @@ ${zero} 00 ${zero} 00 ${zero} ffffffff 00000001 00000000 00200200       lo
 `;
 
 describe("default routes", () => {
-  it("of IPv4: no mask, the lowest metric first; half of the world is no default", () => {
+  it("of IPv4: no mask, the lowest metric first; 0.0.0.0/1 is no default", () => {
     assert.deepEqual(ipv4Default(ipv4), ["eth0", "wlan0"]);
     assert.deepEqual(ipv4Default(""), []);
   });
-  it("of IPv6: the kernel's unreachable one is none", () => {
+  it("of IPv6: the kernel's unreachable route is ignored", () => {
     assert.deepEqual(ipv6Default(ipv6), ["eth0"]);
     assert.deepEqual(ipv6Default(""), []);
   });
-  it("lead to an address of each family that the world can reach", async () => {
+  it("lead to a global address of each family", async () => {
     const proc = await mkdtemp(join(tmpdir(), "proc-"));
     try {
       await mkdir(join(proc, "net"));
@@ -55,7 +55,6 @@ describe("default routes", () => {
 });
 
 describe("addresses", () => {
-  it("of this host have the loopback among them", () =>
-    assert.ok(interfaceAddresses().lo?.includes("127.0.0.1")));
+  it("of this host include the loopback", () => assert.ok(interfaceAddresses().lo?.includes("127.0.0.1")));
   it("of an unknown name are none", async () => assert.deepEqual(await addressesOfName(""), []));
 });

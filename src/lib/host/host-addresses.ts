@@ -18,7 +18,7 @@ export async function addressesOfName(name: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** The address, of each family, of the interface through which the default route leads. */
+/** The address, of each family, of the interface with the default route. */
 export async function defaultRouteAddresses(
   interfaces: Interfaces,
   proc = "/proc",
@@ -50,7 +50,7 @@ export function ipv4Default(table: string): string[] {
   );
 }
 
-/** The kernel's own "unreachable" default route leads through "lo" and is none. */
+/** The kernel's "unreachable" default route uses "lo" and is ignored. */
 export function ipv6Default(table: string): string[] {
   return byMetric(
     rows(table)

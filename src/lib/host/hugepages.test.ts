@@ -7,7 +7,7 @@ import { filesystemBytes } from "./disk-usage.ts";
 import { readHugepagePools } from "./hugepages.ts";
 
 describe("the size of a machine", () => {
-  it("huge pages are counted by size, smallest first; other folders are none", async () => {
+  it("huge pages are counted by size, smallest first; other directories are ignored", async () => {
     const dir = await mkdtemp(join(tmpdir(), "hugepages-"));
     try {
       for (const [name, count] of [

@@ -7,7 +7,7 @@ export interface HugepagePool {
   pages: bigint;
 }
 
-/** The huge pages that the kernel has set aside, by size, smallest first. */
+/** The preallocated huge pages, by size, smallest first. */
 export async function readHugepagePools(dir = "/sys/kernel/mm/hugepages"): Promise<HugepagePool[]> {
   const names = await readdir(dir).catch((error: unknown) => {
     if (errnoOf(error) === "ENOENT") return [];

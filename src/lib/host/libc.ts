@@ -38,7 +38,7 @@ export const openFlags = {
 };
 export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath: 8 };
 
-/** The same number on all architectures that came after it. */
+/** The same number on all architectures. */
 const sysOpenat2 = 437;
 
 const lockExclusive = 2; // LOCK_EX

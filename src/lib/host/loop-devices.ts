@@ -7,7 +7,7 @@ const loopClearFd = 0x4c01;
 const loopControlGetFree = 0x4c82;
 const mostTries = 16;
 
-/** The loop device that shows this file or device, if there is one. */
+/** The loop device of this file or device, if there is one. */
 export function loopDeviceOf(path: string): string | undefined {
   const real = realpathSync(path);
   for (const name of readdirSync("/sys/block").filter((entry) => entry.startsWith("loop"))) {
@@ -26,7 +26,7 @@ function backingFileOf(name: string): string | undefined {
   }
 }
 
-/** Makes a loop device of a file, or gives the one that it has. A device that is shown so cannot be replaced by another. */
+/** Creates the loop device of a file, or returns the existing one. A file with a loop device cannot be replaced. */
 export async function attachLoopDevice(path: string): Promise<string> {
   const known = loopDeviceOf(path);
   if (known) return known;
@@ -41,7 +41,7 @@ export async function attachLoopDevice(path: string): Promise<string> {
         ioctl(loop, loopSetFd, file);
         return device;
       } catch (error) {
-        if (errnoOf(error) !== "EBUSY") throw error; // another process took it in between
+        if (errnoOf(error) !== "EBUSY") throw error; // another process got it in between
       } finally {
         closeSync(loop);
       }
@@ -53,7 +53,7 @@ export async function attachLoopDevice(path: string): Promise<string> {
   }
 }
 
-/** Takes the loop device of this file away; without one there is nothing to do. */
+/** Detaches the loop device of this file, if there is one. */
 export async function detachLoopDevice(path: string): Promise<void> {
   const device = loopDeviceOf(path);
   if (!device) return;

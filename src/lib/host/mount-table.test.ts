@@ -21,7 +21,7 @@ const text = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 `;
 const mounts = parseMountinfo(text);
 
-test("mounts below a folder come in the order in which they can be unmounted", () => {
+test("mounts below a directory are in unmount order", () => {
   assert.deepEqual(mountsBelow(mounts, ["/run/n"]), [
     "/run/n/shm",
     "/run/n/with space",
@@ -34,7 +34,7 @@ test("cgroup hierarchies of both versions are found, with optional fields or wit
   assert.deepEqual(cgroupMounts(mounts), ["/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory"]);
 });
 
-test("a mount is found by its path alone, the topmost if there are several, and not by what is bound from there", () => {
+test("a mount is found by its path, the topmost if there are several, and not by its source", () => {
   for (const path of [
     "/run/n/shm",
     "/run/n/with space",
@@ -49,12 +49,12 @@ test("a mount is found by its path alone, the topmost if there are several, and 
   assert.equal(findMount(text, "/run/n/bound"), undefined);
 });
 
-test("mounts below a folder are found in the text as they are in the table", () => {
+test("mounts below a directory are found in the text as in the parsed table", () => {
   for (const path of ["/run/n", "/run/n/shm", "/run/n/with space", "/run/n/bound", "/nothing"])
     assert.deepEqual(findMountsBelow(text, path), mountsBelow(mounts, [path]), path);
 });
 
-test("a mount has an id of its own, its parent, the part of the file system that is seen, and whether it is shared", () => {
+test("a mount has its ID, its parent, the visible part of the file system, and whether it is shared", () => {
   const { id, parentId, device, root, source, shared, mountOptions } = findMount(text, "/elsewhere")!;
   assert.deepEqual(
     [id, parentId, device, root, source, shared, mountOptions],

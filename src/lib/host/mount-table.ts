@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
 
 export interface MountPoint {
-  /** Unlike the path, another one for each time that something is mounted there. */
+  /** Unlike the path, it differs for each mount. */
   readonly id: number;
   readonly parentId: number;
   /** Of the file system: "8:1". */
   readonly device: string;
-  /** The part of the file system that is visible here: "/" unless it is a bind mount of a folder in it. */
+  /** The part of the file system that is visible here: "/" unless it is a bind mount of a directory in it. */
   readonly root: string;
   readonly path: string;
   readonly fsType: string;
   readonly source: string;
   /** Of this mount: "ro", "nosuid", … */
   readonly mountOptions: readonly string[];
-  /** Of the file system, not of this mount of it: for cgroup v1 the controllers. */
+  /** Superblock options: for cgroup v1 the controllers. */
   readonly options: readonly string[];
-  /** True if mounts below it are also seen where it is bound to. */
+  /** True if its propagation is shared. */
   readonly shared: boolean;
 }
 
@@ -55,7 +55,7 @@ export function readMounts(): MountPoint[] {
   return parseMountinfo(readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
-/** The same as mountAt() of all mounts, without making sense of those elsewhere: a busy node has hundreds. */
+/** The same as mountAt() of all mounts, without parsing the others: a busy node has hundreds. */
 export function findMount(text: string, path: string): MountPoint | undefined {
   const needle = ` ${escapeOctal(path)} `;
   const lines: string[] = [];
@@ -66,7 +66,7 @@ export function findMount(text: string, path: string): MountPoint | undefined {
   return mountAt(parseMountinfo(lines.join("\n")), path);
 }
 
-/** Mount points at or below a folder, in the order in which they can be unmounted. */
+/** Mount points at or below a directory, in unmount order. */
 export function findMountsBelow(text: string, dir: string): string[] {
   const escaped = escapeOctal(dir);
   if (!text.includes(` ${escaped} `) && !text.includes(` ${escaped}/`)) return [];
@@ -86,7 +86,7 @@ export function mountAt(mounts: readonly MountPoint[], path: string): MountPoint
   return mounts.findLast((mount) => mount.path === path);
 }
 
-/** Mount points at or below these folders, in the order in which they can be unmounted. */
+/** Mount points at or below these directories, in unmount order. */
 export function mountsBelow(mounts: readonly MountPoint[], dirs: readonly string[]): string[] {
   const below = (path: string) => dirs.some((dir) => path === dir || path.startsWith(`${dir}/`));
   return mounts

@@ -12,7 +12,7 @@ import { removeEmptyTree, removeTree } from "./remove-tree.ts";
 
 const mayMount = process.getuid?.() === 0;
 
-test("options of mount(8) become flags, and the rest goes to the file system; the last of two opposites counts", () => {
+test("options of mount(8) become flags, and the rest is passed to the file system; the last of two opposites counts", () => {
   const table: [string[], number, string][] = [
     [[], 0, ""],
     [["ro"], 1, ""],
@@ -35,13 +35,13 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
       if (mount.path.startsWith(`${dir}/`)) await hostMounts.unmount(mount.path);
     await removeTree(dir);
   });
-  const folder = async (name: string) => {
+  const directory = async (name: string) => {
     await mkdir(join(dir, name), { recursive: true });
     return join(dir, name);
   };
 
   test("a tmpfs has the requested size and can be unmounted twice", async () => {
-    const at = await folder("memory");
+    const at = await directory("memory");
     await hostMounts.mountTmpfs(at, { size: 1n << 20n, noSwap: true });
     const { blocks, bsize } = await statfs(at);
     assert.equal(blocks * bsize, 1 << 20);
@@ -51,12 +51,12 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     await hostMounts.unmount(at);
   });
 
-  test("a path that is not there is no mount point", async () => {
+  test("a missing path is not a mount point", async () => {
     assert.equal(await hostMounts.isMountPoint(join(dir, "no/such/folder")), false);
   });
 
   test("a mount point is found through a symbolic link above it", async () => {
-    const at = await folder("real/inner");
+    const at = await directory("real/inner");
     await symlink(join(dir, "real"), join(dir, "alias"));
     await hostMounts.mountTmpfs(at);
     assert.equal(await hostMounts.isMountPoint(join(dir, "alias/inner")), true);
@@ -64,16 +64,16 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     assert.equal(await hostMounts.isMountPoint(at), false);
   });
 
-  test("mounts over one another all go", async () => {
-    const at = await folder("stacked");
+  test("stacked mounts are all unmounted", async () => {
+    const at = await directory("stacked");
     for (let i = 0; i < 3; i++) await hostMounts.mountTmpfs(at);
     await hostMounts.unmount(at);
     assert.equal(await hostMounts.isMountPoint(at), false);
   });
 
   test("a read-only bind mount cannot be written to, and its source still can", async () => {
-    const from = await folder("from");
-    const to = await folder("to");
+    const from = await directory("from");
+    const to = await directory("to");
     await hostMounts.mountTmpfs(from);
     await hostMounts.bind(from, to, { readOnly: true });
     await writeFile(join(from, "file"), "x");
@@ -91,8 +91,8 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     });
   });
 
-  test("mounts below a folder can be made to be seen by others, once", async () => {
-    const at = await folder("shared");
+  test("mount propagation of a directory is made shared, once", async () => {
+    const at = await directory("shared");
     await shareMountsOf(at);
     const holder = hostMounts
       .list()
@@ -105,8 +105,8 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
   });
 
   test("nothing is deleted through a mount", async () => {
-    const tree = await folder("tree/a/b");
-    const at = await folder("tree/mounted");
+    const tree = await directory("tree/a/b");
+    const at = await directory("tree/mounted");
     await hostMounts.mountTmpfs(at);
     await writeFile(join(at, "precious"), "x");
     await assert.rejects(removeTree(join(dir, "tree")), { code: "EBUSY" });
@@ -120,8 +120,8 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     await removeTree(join(dir, "tree"));
   });
 
-  test("links are followed inside of a folder, and none leads out of it", async () => {
-    const at = await folder("beneath/in/deep");
+  test("links are followed inside a directory, and none leads out of it", async () => {
+    const at = await directory("beneath/in/deep");
     await writeFile(join(at, "file"), "inside");
     const links: [name: string, target: string, code: string | undefined][] = [
       ["ok", "in/deep", undefined],
@@ -154,7 +154,7 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
   });
 
   test("directories are created with the requested mode, whatever the umask, and not through a link that leads out", async () => {
-    await folder("make");
+    await directory("make");
     await symlink("/", join(dir, "make/out"));
     const root = await openRoot(join(dir, "make"));
     try {
@@ -170,7 +170,7 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
   });
 
   test("usage counts blocks and files, each once, and not what is mounted below", async () => {
-    const at = await folder("usage");
+    const at = await directory("usage");
     await hostMounts.mountTmpfs(at);
     const none = await diskUsage(at);
     await writeFile(join(at, "file"), Buffer.alloc(8192));

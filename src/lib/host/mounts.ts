@@ -5,20 +5,20 @@ import { libc } from "./libc.ts";
 import { type MountPoint, readMountAt, readMounts } from "./mount-table.ts";
 
 export interface TmpfsOptions {
-  /** Bytes; the kernel's own bound (half of the memory) without it. */
+  /** Bytes; default: the kernel's (half of the memory). */
   readonly size?: bigint;
-  /** Never to be written to swap, where the kernel can promise that. */
+  /** Never swapped, where the kernel supports it. */
   readonly noSwap?: boolean;
   readonly mode?: number;
 }
 
-/** What volumes have mounted. No call starts a process. */
+/** Mount operations for volumes. No call starts a process. */
 export interface Mounts {
   mountTmpfs(dir: string, options?: TmpfsOptions): Promise<void>;
   mount(source: string, dir: string, fsType: string, options?: readonly string[]): Promise<void>;
-  /** The folder or file `source` is then also seen at `target`, which has to be there. */
+  /** Bind-mounts the directory or file `source` at `target`, which must exist. */
   bind(source: string, target: string, options?: BindOptions): Promise<void>;
-  /** A path where nothing is mounted is as good as unmounted. */
+  /** A path where nothing is mounted is no error. */
   unmount(dir: string): Promise<void>;
   isMountPoint(dir: string): Promise<boolean>;
   /** What is mounted there, if anything; read from the mount table, so that no dead server can block it. */
@@ -28,7 +28,7 @@ export interface Mounts {
 
 export interface BindOptions {
   readonly readOnly?: boolean;
-  /** With all that is mounted below. */
+  /** Recursive. */
   readonly recursive?: boolean;
   /** Other options, as mount(8) writes them. */
   readonly options?: readonly string[];
@@ -51,7 +51,7 @@ const flag = {
   strictAtime: 1 << 24,
 };
 
-/** Options that the kernel takes as flags; [set, clear]. All others are for the file system. */
+/** Options that are mount flags; [set, clear]. All others are for the file system. */
 const flagOf: Record<string, readonly [number, number]> = {
   defaults: [0, 0],
   ro: [flag.readOnly, 0],
@@ -75,7 +75,7 @@ const flagOf: Record<string, readonly [number, number]> = {
   rbind: [flag.bind | flag.recursive, 0],
 };
 
-/** What mount(8) makes of its options: flags for the kernel, and the rest for the file system. */
+/** Splits options of mount(8): flags for the kernel, and the rest for the file system. */
 export function mountFlags(options: readonly string[]): { flags: number; data: string } {
   let flags = 0;
   const data: string[] = [];
@@ -89,7 +89,7 @@ export function mountFlags(options: readonly string[]): { flags: number; data: s
 
 const umountNoFollow = 8;
 const mntDetach = 2;
-/** How many mounts over one another are taken away before that is given up. */
+/** How many stacked mounts are unmounted at most. */
 const mostStacked = 64;
 
 export const hostMounts: Mounts = {
@@ -104,7 +104,7 @@ export const hostMounts: Mounts = {
       try {
         return await mount({ ...call, data: [...options, "noswap"].join(",") });
       } catch (error) {
-        if (errnoOf(error) !== "EINVAL") throw error; // older kernels, and user namespaces, do not know the option
+        if (errnoOf(error) !== "EINVAL") throw error; // older kernels and user namespaces do not support the option
       }
     }
     await mount({ ...call, data: options.join(",") });
@@ -153,7 +153,7 @@ export const hostMounts: Mounts = {
   list: readMounts,
 };
 
-/** As the kernel names it. The last part is not looked at: what is mounted there may not answer. */
+/** The path as in the mount table. The last component is not resolved: its file system may hang. */
 async function realPathOf(dir: string): Promise<string | undefined> {
   try {
     return join(await realpath(dirname(dir)), basename(dir));
@@ -164,8 +164,8 @@ async function realPathOf(dir: string): Promise<string | undefined> {
 }
 
 /**
- * Makes sure that mounts below this folder are seen by others, and theirs here: what a container with a bidirectional mount
- * mounts would otherwise stay with it. Where that took a mount of the folder on itself, the answer takes that away again, unless
+ * Makes the propagation of this directory shared: mounts of a container with bidirectional
+ * propagation would otherwise stay in it. If that needed a bind mount of the directory on itself, the returned function unmounts it, unless
  * something is mounted in it.
  */
 export async function shareMountsOf(dir: string): Promise<() => Promise<void>> {

@@ -42,7 +42,7 @@ test("the removal of a link names it by its index", () => {
   );
 });
 
-test("the kernel's answer is an errno, or 0 for done; anything else is no answer", () => {
+test("the kernel's response is an errno, or 0 for success; anything else is no response", () => {
   const answer = (type: number, code: number) => {
     const bytes = Buffer.alloc(36);
     bytes.writeUInt16LE(type, 4);

@@ -20,7 +20,7 @@ const addressAttributes = { address: 1, local: 2 };
 const errorType = 2;
 const creating = netlinkFlags.request | netlinkFlags.ack | netlinkFlags.create | netlinkFlags.exclusive;
 
-/** A bridge that is up from its beginning, with a hardware address of its own. */
+/** A bridge that is up, with its own hardware address. */
 export function bridgeRequest(name: string, hardwareAddress: Uint8Array): NetlinkRequest {
   const header = Buffer.alloc(16); // struct ifinfomsg
   header.writeUInt32LE(flagUp, 8);
@@ -37,7 +37,7 @@ export function bridgeRequest(name: string, hardwareAddress: Uint8Array): Netlin
   };
 }
 
-/** Removes a link; of a veth pair both ends go, in whatever network namespace the other one is. */
+/** Removes a link; of a veth pair both ends are removed, in any network namespace. */
 export function removalRequest(link: number): NetlinkRequest {
   const header = Buffer.alloc(16); // struct ifinfomsg
   header.writeInt32LE(link, 4);
@@ -70,13 +70,13 @@ export function encodeRequest(request: NetlinkRequest, sequence: number): Buffer
   return Buffer.concat([head, body]);
 }
 
-/** The errno in the kernel's response, 0 on success; undefined if this is no such response. */
+/** The errno in the kernel's response, 0 on success; undefined if this is not such a response. */
 export function errnoOfResponse(answer: Buffer): number | undefined {
   if (answer.length < 20 || answer.readUInt16LE(4) !== errorType) return undefined;
   return Math.abs(answer.readInt32LE(16));
 }
 
-/** Length, type and value, filled up to four bytes. */
+/** Length, type and value, padded to four bytes. */
 function attribute(type: number, value: Uint8Array): Buffer {
   const length = 4 + value.length;
   const whole = Buffer.alloc(Math.ceil(length / 4) * 4);

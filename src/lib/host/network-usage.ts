@@ -13,7 +13,7 @@ export interface InterfaceCount {
   readonly txDropped: number;
 }
 
-/** The interfaces of the network that a process is in, without what only leads to itself. Undefined if it has gone. */
+/** The interfaces of the network namespace of a process, without loopback. Undefined if the process has ended. */
 export async function readNetworkUsage(pid: number | "self"): Promise<InterfaceCount[] | undefined> {
   try {
     return parseNetDev(await readFile(`/proc/${pid}/net/dev`, "utf8")).filter(({ name }) => isReal(name));
@@ -24,7 +24,7 @@ export async function readNetworkUsage(pid: number | "self"): Promise<InterfaceC
   }
 }
 
-/** Pods' ends of cables and bridges belong to pods and would count all of their traffic twice. */
+/** veth ends and bridges of pods would count their traffic twice. */
 function isReal(name: string): boolean {
   return name !== "lo" && !/^(veth|docker|nerdctl)/.test(name);
 }

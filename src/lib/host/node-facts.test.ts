@@ -13,7 +13,7 @@ const names: [configured: string | undefined, name: string][] = [
 for (const [configured, name] of names)
   test(`node name: ${JSON.stringify(configured)} is ${name}`, () => assert.equal(nodeName(configured), name));
 
-test("addresses are those that are configured", async () => {
+test("configured addresses are used", async () => {
   assert.deepEqual(await nodeAddresses("192.0.2.1"), ["192.0.2.1"]);
   assert.deepEqual(await nodeAddresses("192.0.2.1, 2001:db8::1"), ["192.0.2.1", "2001:db8::1"]);
 });

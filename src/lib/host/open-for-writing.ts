@@ -11,12 +11,12 @@ let fcntl: Fcntl | undefined;
 
 /**
  * Does any process still have this file open for writing? The kernel grants a read lease on a file only if none has: we
- * take one, and release it immediately. Undefined where the file system has no leases.
+ * request one, and release it immediately. Undefined where the file system has no leases.
  */
 export function isOpenForWriting(fd: number): boolean | undefined {
   fcntl ??= koffi.load(null).func("int fcntl(int fd, int command, int argument)") as Fcntl;
-  // A writer that comes between the two calls makes the kernel send a signal: one that is ignored by default, since
-  // the usual SIGIO would end the process.
+  // A writer between the two calls makes the kernel send a signal: one that is ignored by default, since
+  // the default SIGIO would kill the process.
   if (fcntl(fd, setSignal, urgent) !== 0) return undefined;
   if (fcntl(fd, setLease, readLease) !== 0) return koffi.errno() === koffi.os.errno.EAGAIN ? true : undefined;
   fcntl(fd, setLease, noLease);

@@ -23,7 +23,7 @@ export async function readTaskCounts(proc = "/proc"): Promise<TaskCounts> {
   };
 }
 
-/** When the machine came up. */
+/** Boot time. */
 export async function readBootTime(proc = "/proc"): Promise<WallTime> {
   const text = await readFile(`${proc}/stat`, "utf8");
   return wallTime(Number(/^btime (\d+)$/m.exec(text)?.[1] ?? 0) * 1000);

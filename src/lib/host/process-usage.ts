@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { mapWithLimit } from "../base/map-with-limit.ts";
 import { plusMs, type WallTime } from "../base/time.ts";
 
-/** A process may have more files open than others should wait for. */
+/** Reading the open files of a process in batches does not block others. */
 const readAtOnce = 16;
 
-/** What a process takes of the machine. */
+/** Resource usage of a process. */
 export interface ProcessUsage {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
@@ -56,7 +56,7 @@ export function limitOf(limits: string, name: string): number {
   return value === undefined || value === "unlimited" ? 2 ** 64 : Number(value);
 }
 
-/** What the network of the process has seen: the kernel counts by network, not by process. */
+/** Traffic of the network namespace of the process: the kernel does not count by process. */
 function ipOctets(netstat: string): { receivedBytes: number; sentBytes: number } {
   const lines = netstat.split("\n").filter((line) => line.startsWith("IpExt:"));
   const [names = [], values = []] = lines.map((line) => line.split(" "));
@@ -79,7 +79,7 @@ export async function readOpenFiles(pids: readonly number[]): Promise<{ files: n
   return total;
 }
 
-/** How many files a process may have open: its soft limit; undefined if it has gone. */
+/** How many files a process may have open: its soft limit; undefined if it has ended. */
 export async function readOpenFilesLimit(pid: number): Promise<number | undefined> {
   const text = await readFile(`/proc/${pid}/limits`, "utf8").catch(() => undefined);
   return text === undefined ? undefined : limitOf(text, "Max open files");

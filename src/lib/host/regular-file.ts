@@ -3,12 +3,12 @@ import { type FileHandle, lstat, open, stat } from "node:fs/promises";
 import { KubeletError } from "../base/errors.ts";
 
 /**
- * Opens a file that a container may have had its hands on. Nothing but a regular file is opened: a pipe would
- * block, a device might do something, and a link may lead to what the container must not show.
+ * Opens a file that a container may have replaced. Only a regular file is opened: a pipe would
+ * block, a device might have side effects, and a link may lead out of the container's files.
  */
 export async function openRegularFile(path: string, options: { follow: boolean }): Promise<FileHandle> {
   const { follow } = options;
-  // A device is refused before it is opened, whatever takes the path's place after that is refused below.
+  // A device is rejected before it is opened; a replacement after that is rejected below.
   demandRegular(path, await (follow ? stat(path) : lstat(path)));
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
   const file = await open(path, O_RDONLY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
@@ -28,7 +28,7 @@ export async function readEnd(file: FileHandle, limit: number): Promise<Buffer> 
   return buffer.subarray(0, await readAt(file, buffer, size - buffer.length));
 }
 
-/** Fills the buffer from this position on; returns how much the file had. */
+/** Fills the buffer from this position; returns the number of bytes read. */
 export async function readAt(file: FileHandle, buffer: Buffer, position: number): Promise<number> {
   let filled = 0;
   while (filled < buffer.length) {

@@ -4,12 +4,12 @@ import { errnoOf, KubeletError } from "../base/errors.ts";
 import { longestPath, namesIn, type RawPath, rawJoin } from "./entries.ts";
 import { readMountsBelow } from "./mount-table.ts";
 
-/** How many files are removed together: others need the thread pool too, however many files there are. */
+/** How many files are removed concurrently: other calls need the thread pool too. */
 const together = 32;
 
 /**
- * Removes a folder with all that is in it, unless something is mounted there: to delete through a mount would delete what is
- * mounted. What is not there is as good as removed. Links are removed and never followed.
+ * Removes a directory recursively, unless something is mounted in it: that would delete the content of the
+ * mount. A missing directory is no error. Links are removed and never followed.
  */
 export async function removeTree(dir: string): Promise<void> {
   await refuseMounts(dir);
@@ -26,7 +26,7 @@ export async function removeTree(dir: string): Promise<void> {
       if (!isGone) left.push({ path, turn: turn + 1, isEmptied: false });
       continue;
     }
-    // A container can nest folders more deeply than a path can be long: these are removed from the top.
+    // A container can nest directories deeper than PATH_MAX: these are removed from the top.
     if (path.length > longestPath) path = await moveTo(root, path, () => moved++);
     left.push({ path, turn, isEmptied: true });
     for (const name of await removeFiles(path, top.dev))
@@ -37,11 +37,11 @@ export async function removeTree(dir: string): Promise<void> {
 interface Left {
   readonly path: RawPath;
   readonly turn: number;
-  /** All that was in it is gone. */
+  /** It is empty now. */
   readonly isEmptied: boolean;
 }
 
-/** A folder that changes while it is read may not show all of its names. */
+/** A directory that changes while it is read may not list all of its names. */
 const mostTurns = 3;
 
 async function removeEmpty(path: RawPath, isLast: boolean): Promise<boolean> {
@@ -62,29 +62,32 @@ async function moveTo(root: RawPath, path: RawPath, next: () => number): Promise
       await rename(path, short);
       return short;
     } catch (error) {
-      if (!["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errnoOf(error) ?? "")) throw error; // the name is taken
+      if (!["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errnoOf(error) ?? "")) throw error; // the name exists
     }
   }
 }
 
-/** Removes all but the folders in a folder, which are returned. */
-async function removeFiles(folder: RawPath, device: number): Promise<Buffer[]> {
-  const found = await lstat(folder).catch(unlessGone);
+/** Removes everything in a directory but subdirectories, which are returned. */
+async function removeFiles(directory: RawPath, device: number): Promise<Buffer[]> {
+  const found = await lstat(directory).catch(unlessGone);
   if (!found) return [];
-  // The mount table was read before: what was mounted since is not in it.
+  // The mount table was read before: later mounts are not in it.
   if (found.dev !== device)
-    throw new KubeletError("EBUSY", `remove ${folder}: it is on another file system than what is above it`);
-  const folders: Buffer[] = [];
-  for await (const names of namesIn(folder, together))
+    throw new KubeletError(
+      "EBUSY",
+      `remove ${directory}: it is on another file system than what is above it`,
+    );
+  const dirs: Buffer[] = [];
+  for await (const names of namesIn(directory, together))
     await Promise.all(
       names.map((name) =>
-        unlink(rawJoin(folder, name)).catch((error) => {
-          if (errnoOf(error) === "EISDIR") folders.push(name);
+        unlink(rawJoin(directory, name)).catch((error) => {
+          if (errnoOf(error) === "EISDIR") dirs.push(name);
           else unlessGone(error);
         }),
       ),
     );
-  return folders;
+  return dirs;
 }
 
 function unlessGone(error: unknown): undefined {
@@ -92,7 +95,7 @@ function unlessGone(error: unknown): undefined {
   throw error;
 }
 
-/** Removes folders that are empty or hold nothing but empty folders; any file in them is an error. */
+/** Removes directories that contain only empty directories; any file in them is an error. */
 export async function removeEmptyTree(dir: string): Promise<void> {
   await refuseMounts(dir);
   await removeDirs(dir);
@@ -105,13 +108,14 @@ async function removeDirs(dir: string): Promise<void> {
   });
   for (const entry of entries) {
     const path = join(dir, entry.name);
-    if (!entry.isDirectory()) throw new KubeletError("ENOTEMPTY", `remove ${dir}: ${path} is not a folder`);
+    if (!entry.isDirectory())
+      throw new KubeletError("ENOTEMPTY", `remove ${dir}: ${path} is not a directory`);
     await removeDirs(path);
   }
   await removeEntry(dir);
 }
 
-/** Removes one file or empty folder. */
+/** Removes one file or empty directory. */
 export async function removeEntry(path: string): Promise<void> {
   try {
     if ((await lstat(path)).isDirectory()) await rmdir(path);

@@ -12,9 +12,9 @@ const table: [rule: string, files: string[], restarts: number][] = [
   ["rotated and compressed ones count", ["2.log", "3.log.20260101-000000.gz"], 4],
   ["what is no log of a run is left out", ["a.log", "7.txt", "x7.log", ".log", "-1.log"], 0],
   ["numbers that no run can have are left out", ["99999999999999999999.log", "1.log"], 2],
-  ["a folder is no log", ["5.log/"], 0],
+  ["a directory is no log", ["5.log/"], 0],
 ];
-async function folder(t: TestContext, files: string[]): Promise<string> {
+async function directory(t: TestContext, files: string[]): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "restart-logs-"));
   t.after(() => rm(dir, { recursive: true, force: true }));
   for (const file of files)
@@ -23,8 +23,8 @@ async function folder(t: TestContext, files: string[]): Promise<string> {
 }
 for (const [rule, files, restarts] of table)
   test(`restarts by logs: ${rule}`, async (t) =>
-    assert.equal(await restartsByLogs(await folder(t, files)), restarts));
+    assert.equal(await restartsByLogs(await directory(t, files)), restarts));
 
-test("restarts by logs: no folder", async (t) => {
-  assert.equal(await restartsByLogs(join(await folder(t, []), "none")), 0);
+test("restarts by logs: no directory", async (t) => {
+  assert.equal(await restartsByLogs(join(await directory(t, []), "none")), 0);
 });

@@ -40,7 +40,7 @@ export interface ServiceManager {
   ready(): void;
   stopping(): void;
   alive(): void;
-  /** How often alive() must be called at the least, if a watchdog expects it. */
+  /** The watchdog interval, if there is a watchdog. */
   watchdogMs: number | undefined;
 }
 

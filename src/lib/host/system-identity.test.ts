@@ -19,7 +19,7 @@ async function identityOf(files: Record<string, string>) {
   }
 }
 
-describe("who this machine is", () => {
+describe("the identity of the machine", () => {
   it("comes from the firmware, the system and the kernel", async () => {
     const identity = await identityOf({
       "etc/machine-id": "m1\n",
@@ -31,18 +31,18 @@ describe("who this machine is", () => {
     assert.deepEqual(identity, { machineId: "m1", systemUuid: "U-1", bootId: "b1", osImage });
   });
 
-  it("without firmware the machine ID stands in, and a device tree before it", async () => {
+  it("without firmware the device tree is used, then the machine ID", async () => {
     assert.equal((await identityOf({ "etc/machine-id": "m1" })).systemUuid, "m1");
     const files = { "etc/machine-id": "m1", "proc/device-tree/vm,uuid": "vm-1\0" };
     assert.equal((await identityOf(files)).systemUuid, "vm-1");
   });
 
-  it("an empty machine-id is none", async () => {
+  it("an empty machine-id is ignored", async () => {
     const files = { "etc/machine-id": "\n", "var/lib/dbus/machine-id": "d1\n" };
     assert.equal((await identityOf(files)).machineId, "d1");
   });
 
-  it("a bare root is not an error", async () => {
+  it("missing files are not an error", async () => {
     assert.deepEqual(await identityOf({}), { machineId: "", systemUuid: "", bootId: "", osImage: "Unknown" });
   });
 
@@ -59,7 +59,7 @@ describe("who this machine is", () => {
     assert.deepEqual(["x64", "arm64", "ia32", "riscv64"].map(archOf), ["amd64", "arm64", "386", "riscv64"]);
   });
 
-  it("of this very machine can be read", async () => {
+  it("of this machine can be read", async () => {
     const { bootId, kernelVersion } = await readSystemIdentity();
     assert.match(bootId, /^[0-9a-f-]{36}$/);
     assert.match(kernelVersion, /^\d+\./);

@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { release } from "node:os";
 import { join } from "node:path";
 
-/** Who this machine is, and what runs on it. */
+/** The identity of this machine and its operating system. */
 export interface SystemIdentity {
   machineId: string;
-  /** What the firmware calls the machine; the machine ID where it has no name for it. */
+  /** The system UUID of the firmware; otherwise the machine ID. */
   systemUuid: string;
-  /** Another one after each boot. */
+  /** Changes with each boot. */
   bootId: string;
   kernelVersion: string;
   osImage: string;
@@ -38,7 +38,7 @@ export async function readSystemIdentity(root = "/"): Promise<SystemIdentity> {
   };
 }
 
-/** The text of the first of these files that has any. The device tree ends its strings with a NUL. */
+/** The text of the first non-empty file. Strings of the device tree end with a NUL. */
 async function firstOf(root: string, paths: readonly string[]): Promise<string> {
   for (const path of paths) {
     const text = await readFile(join(root, path), "utf8").catch(() => "");
@@ -48,7 +48,7 @@ async function firstOf(root: string, paths: readonly string[]): Promise<string> 
   return "";
 }
 
-/** The name of the system for people, from an os-release file. */
+/** PRETTY_NAME of an os-release file. */
 export function osImageOf(osRelease: string): string {
   if (osRelease === "") return "Unknown";
   const name = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim();

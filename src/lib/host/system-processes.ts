@@ -2,9 +2,9 @@ import { readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf } from "../base/errors.ts";
 
-/** What kind of processes they are that run beside containers. */
+/** Distinguishes kernel threads and container processes from host processes. */
 export interface SystemProcesses {
-  /** Kernel threads have no executable; neither has a process that has ended. */
+  /** Kernel threads have no executable; neither has an ended process. */
   isKernelThread(pid: number): Promise<boolean>;
   /** False for a process in a container with a PID namespace of its own. */
   isInHostPidNamespace(pid: number): Promise<boolean>;

@@ -11,7 +11,7 @@ import { readTaskStates } from "./task-states.ts";
 const none = { sleeping: 0, running: 0, stopped: 0, uninterruptible: 0, iowaiting: 0 };
 
 describe("states of tasks", () => {
-  it("all threads of all processes count by their state, zombies and those that are gone do not", async (t) => {
+  it("all threads of all processes count by their state, zombies and ended ones do not", async (t) => {
     const proc = await mkdtemp(join(tmpdir(), "tasks-"));
     t.after(() => rm(proc, { recursive: true }));
     for (const [pid, states] of [
@@ -29,7 +29,7 @@ describe("states of tasks", () => {
     assert.deepEqual(await readTaskStates([], proc), none);
   });
 
-  it("a process with thousands of threads does not use up the files that may be open", async (t) => {
+  it("a process with thousands of threads does not exhaust file descriptors", async (t) => {
     const proc = await mkdtemp(join(tmpdir(), "tasks-"));
     t.after(() => rm(proc, { recursive: true }));
     const count = 3000;

@@ -8,11 +8,11 @@ export interface TaskStates {
   readonly running: number;
   readonly stopped: number;
   readonly uninterruptible: number;
-  /** The kernel counts tasks here that wait for I/O in none of the other states: there are none in /proc. */
+  /** The kernel counts tasks here that wait for I/O in none of the other states: /proc does not show them. */
   readonly iowaiting: number;
 }
 
-/** A process may have more threads than we may have files open. */
+/** A process may have more threads than our limit of open files. */
 const readAtOnce = 16;
 
 const stateOf: Readonly<Record<string, keyof TaskStates>> = {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { readThermalThrottlePaths } from "./thermal-throttle.ts";
 
-it("thermal_throttle folders are those of the CPUs that have one, by number", async () => {
+it("thermal_throttle directories are sorted by CPU number", async () => {
   const dir = await mkdtemp(join(tmpdir(), "cpu-"));
   try {
     for (const path of [

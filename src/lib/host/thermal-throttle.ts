@@ -2,7 +2,7 @@ import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf } from "../base/errors.ts";
 
-/** Directories that expose the heat of a CPU, and by it what others compute: hidden from containers where they exist. */
+/** Directories that expose the temperature of a CPU, a side channel: hidden from containers where they exist. */
 export async function readThermalThrottlePaths(cpuDir = "/sys/devices/system/cpu"): Promise<string[]> {
   const names = await readdir(cpuDir).catch((error: unknown) => {
     if (errnoOf(error) === "ENOENT") return [];

@@ -1,6 +1,6 @@
 /**
  * All file calls of the process, and the system calls of `libc.ts`, are made by a pool of threads. Node has four of them, and a call
- * on a dead file system keeps one for good.
+ * on a dead file system blocks one forever.
  */
 const wanted = 8;
 const mostInNode = 1024;

@@ -19,7 +19,7 @@ eth0:1: 5 1 0 0 0 0 0 0 6 1 0 0 0 0 0 0
 broken: 1 2 3
 `;
 
-it("interfaces are read with both directions, a colon in the name and rows that are none of it aside", () => {
+it("interfaces are read with both directions, also with a colon in the name; other rows are ignored", () => {
   const [lo, eth0, alias, ...more] = parseNetDev(netDev);
   assert.equal(lo?.name, "lo");
   assert.deepEqual(eth0, {
@@ -37,7 +37,7 @@ it("interfaces are read with both directions, a colon in the name and rows that 
   assert.deepEqual(more, []);
 });
 
-it("a process that has gone has no network, one's own has no loopback", async () => {
+it("an ended process has no network, our own has no loopback", async () => {
   assert.equal(await readNetworkUsage(2 ** 30), undefined);
   const own = await readNetworkUsage("self");
   assert.ok(own && !own.some(({ name }) => name === "lo" || name.startsWith("veth")));
@@ -70,7 +70,7 @@ it("this process has used some CPU and memory, was started after the machine, an
   assert.ok((await readOpenFiles([process.pid, 2 ** 30])).files > 2);
 });
 
-it("a limit that there is not is the largest number", () => {
+it("no limit is the largest number", () => {
   const limits =
     "Limit  Soft Limit  Hard Limit  Units\nMax address space  unlimited  unlimited  bytes\nMax open files            1024                 4096                 files\n";
   assert.equal(limitOf(limits, "Max open files"), 1024);

@@ -13,10 +13,9 @@ describe("containerHash", () => {
     ["app", "5e1854d5"],
   ];
   for (const [name, hash] of recorded) {
-    it(`of ${name} is the one that the reference kubelet gives`, () =>
-      assert.equal(containerHash({ name, image }), hash));
+    it(`of ${name} equals the reference kubelet's`, () => assert.equal(containerHash({ name, image }), hash));
   }
-  it("looks at name and image only", () => {
+  it("depends on name and image only", () => {
     const container = { name: "c", image, command: ["x"], env: [{ name: "A", value: "b" }] };
     assert.equal(containerHash(container), containerHash({ name: "c", image }));
     assert.notEqual(containerHash({ name: "c", image: `${image}.1` }), containerHash({ name: "c", image }));

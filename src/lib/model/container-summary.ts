@@ -1,13 +1,13 @@
 import type { ContainerState, ContainerStatus, Pod } from "./pod.ts";
 import { isSidecar } from "./restart-policy.ts";
 
-/** What the containers of a pod amount to in one line. */
+/** The containers of a pod, summarized in one line. */
 export interface ContainerSummary {
   readonly ready: number;
-  /** Containers that are to run side by side: the regular ones and the sidecars. */
+  /** Containers that run at the same time: the regular ones and the sidecars. */
   readonly total: number;
   readonly restarts: number;
-  /** When the last container that was restarted had ended; milliseconds since the epoch. */
+  /** When the last restarted container terminated; milliseconds since the epoch. */
   readonly lastRestart: number | undefined;
   /** The state of the containers, or else that of the pod. */
   readonly reason: string;
@@ -82,7 +82,7 @@ function lookAtRegular(pod: Shown, restartsSoFar: Restarts, reasonSoFar: string)
   return { ready, restarts, reason };
 }
 
-/** One container has completed, but it does not speak for those that run or have failed. */
+/** One container has completed, but others run or have failed. */
 function notAllCompleted(pod: Shown, running: boolean, failure: string | undefined): string | undefined {
   if (running && hasTrueCondition(pod, "Ready")) return "Running";
   return failure ?? (running ? "NotReady" : undefined);

@@ -8,12 +8,12 @@ const systemClasses: Readonly<Record<string, number>> = {
   "system-cluster-critical": systemCritical,
 };
 
-/** Who starts first: the higher goes before the lower. */
+/** The start priority: higher starts first. */
 export function startPriority({ spec }: Pod): number {
   return spec.priority ?? systemClasses[spec.priorityClassName ?? ""] ?? 0;
 }
 
-/** A pod that the node cannot do without: static, or of a priority that only the system's own pods have. */
+/** A critical pod: static, or with a system-critical priority. */
 export function isCritical(pod: Pod): boolean {
   const mirror = pod.metadata.annotations?.[annotationMirror] !== undefined;
   return isStatic(pod) || mirror || (pod.spec.priority ?? 0) >= systemCritical;

@@ -34,7 +34,7 @@ describe("expandVariables", () => {
       }),
     );
   });
-  it("doubling every dollar keeps any text as it is", () => {
+  it("doubling every dollar keeps any text unchanged", () => {
     fc.assert(fc.property(fc.string(), (text) => assert.equal(expand(text.replaceAll("$", "$$$$")), text)));
   });
 });

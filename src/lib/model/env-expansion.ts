@@ -1,6 +1,6 @@
 /**
- * `$(NAME)` becomes the result of `lookup`, and stays as it is where `lookup` knows no such name; `$$` becomes `$`, so
- * that `$$(NAME)` is a literal `$(NAME)`. Everything else is left alone.
+ * `$(NAME)` becomes the result of `lookup`, and stays unchanged if `lookup` returns undefined; `$$` becomes `$`, so
+ * that `$$(NAME)` is a literal `$(NAME)`. Everything else is unchanged.
  */
 export function expandVariables(text: string, lookup: (name: string) => string | undefined): string {
   return text.replace(/\$(?:\$|\(([^)]*)\))/g, (match, name: string | undefined) =>

@@ -1,9 +1,9 @@
 import { isStatic, type Pod, type PodSpec } from "./pod.ts";
 
-/** What client-side apply leaves of what was applied. */
+/** The annotation of client-side apply. */
 const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Specs whose manifest names a dnsPolicy. By identity: on its way from the source to the runtime a spec is not copied. */
+/** Specs whose manifest names a dnsPolicy. By identity: a spec is not copied between source and runtime. */
 const named = new WeakSet<PodSpec>();
 
 export function markExplicitDnsPolicy(spec: PodSpec): void {
@@ -11,7 +11,7 @@ export function markExplicitDnsPolicy(spec: PodSpec): void {
 }
 
 /**
- * True if the dnsPolicy of this pod was chosen explicitly. In the API a default looks as if it were chosen, and some
+ * True if the dnsPolicy of this pod was chosen explicitly. In the API a default looks like an explicit value, and some
  * tools write it into all pods (`kubectl run`): only the applied manifest shows it.
  */
 export function hasExplicitDnsPolicy(pod: Pod): boolean {

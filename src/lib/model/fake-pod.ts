@@ -8,7 +8,7 @@ export interface FakePodParts {
 
 export type FakeContainer = Partial<Container>;
 
-/** A pod for tests: whole enough to be used, with only what the test cares about written down. */
+/** A complete pod for tests, of which a test sets only the relevant fields. */
 export function fakePod({ metadata, spec, status }: FakePodParts = {}): Pod {
   return {
     apiVersion: "v1",

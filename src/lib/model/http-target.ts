@@ -1,13 +1,13 @@
-/** The path of an httpGet may be written in any way; what is sent has to be a valid first line. */
+/** The request target for the path of an httpGet, which may be any text. */
 export function requestTarget(written: string): string {
   const badEscape = /%(?![0-9a-f]{2})/i;
   const pathOnly = written.split(/[?#]/, 1)[0] ?? "";
-  // Not a URL at all: then it is a path, every letter of it.
+  // Not a URL: the whole text is a path.
   if (badEscape.test(pathOnly))
     return withSlash(
       percentEncoded(written.replace(/[%?#]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)),
     );
-  // Scheme and host come from other fields, so those in the path do not count.
+  // Scheme and host come from other fields; those in the path are ignored.
   const local = written.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\/[^/?#]*/i, "").replace(/#.*$/s, "");
   const query = local.indexOf("?");
   if (query < 0) return withSlash(percentEncoded(local));

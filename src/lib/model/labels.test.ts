@@ -21,7 +21,7 @@ const container = fakeContainer({
 });
 
 describe("labels", () => {
-  it("of a sandbox are the pod's, with its identity over them", () => {
+  it("of a sandbox are the pod's, overridden by its identity", () => {
     assert.deepEqual(sandboxLabels(pod), {
       app: "x",
       "io.kubernetes.pod.name": "web",
@@ -49,7 +49,7 @@ describe("container annotations", () => {
     "dev/x": "1",
     "io.kubernetes.container.hash": "forged",
   });
-  it("win over those of devices", () => {
+  it("override those of devices", () => {
     assert.equal(annotations["dev/x"], "1");
     assert.notEqual(annotations["io.kubernetes.container.hash"], "forged");
   });
@@ -72,7 +72,7 @@ describe("container annotations", () => {
     assert.deepEqual(notes.preStop, { httpGet: { path: "/bye", port: 80 } });
     assert.equal(notes.ports[0]?.containerPort, 80);
   });
-  it("that are damaged count as absent", () => {
+  it("that are invalid count as absent", () => {
     const notes = readContainerInfo({
       "io.kubernetes.container.restartCount": "many",
       "io.kubernetes.container.preStopHandler": "{",
@@ -82,7 +82,7 @@ describe("container annotations", () => {
       [0, undefined, undefined, []],
     );
   });
-  it("remember a grace period that a deletion came with", () => {
+  it("contain the grace period of a deletion", () => {
     const deleted = fakePod({ metadata: { deletionGracePeriodSeconds: 5 } });
     const notes = readContainerInfo(containerAnnotations(deleted, container, 0));
     assert.equal(notes.deletionGracePeriodSeconds, 5);

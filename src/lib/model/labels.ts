@@ -1,7 +1,7 @@
 import { apiJson, containerHash } from "./container-hash.ts";
 import type { Container, Pod } from "./pod.ts";
 
-/** What a kubelet writes on its sandboxes and containers, and finds them by after a restart. */
+/** Labels and annotations that a kubelet sets on its sandboxes and containers, and finds them by after a restart. */
 export const labelPodName = "io.kubernetes.pod.name";
 export const labelPodNamespace = "io.kubernetes.pod.namespace";
 export const labelPodUid = "io.kubernetes.pod.uid";
@@ -31,7 +31,7 @@ export function containerLabels(pod: Pod, container: Container): Record<string, 
   return { ...identity(pod), [labelContainerName]: container.name };
 }
 
-/** `extra` comes from device plugins; ours win over it. */
+/** `extra` comes from device plugins; ours take precedence. */
 export function containerAnnotations(
   pod: Pod,
   container: Container,
@@ -90,7 +90,7 @@ function orderedPort({ name, hostPort, containerPort, protocol, hostIP }: Port):
 }
 
 export interface ContainerInfo {
-  /** Hexadecimal, as containerHash gives it. */
+  /** Hexadecimal, as of containerHash. */
   readonly hash: string | undefined;
   readonly restartCount: number;
   readonly terminationMessagePath: string;
@@ -101,7 +101,7 @@ export interface ContainerInfo {
   readonly ports: readonly Port[];
 }
 
-/** What a container's annotations remember of a pod spec that may be gone by now. Damaged ones count as absent. */
+/** The parts of the pod spec in a container's annotations: the pod may be deleted by now. Invalid ones count as absent. */
 export function readContainerInfo(annotations: Readonly<Record<string, string | undefined>>): ContainerInfo {
   return {
     hash: annotations[annotationContainerHash] || undefined,

@@ -1,4 +1,4 @@
-/** Which nodes a pod, or a volume, is content with. */
+/** A term of a node selector. */
 export interface NodeTerm {
   readonly matchExpressions?: readonly Requirement[];
   readonly matchFields?: readonly Requirement[];
@@ -17,7 +17,7 @@ export interface NodeIdentity {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What keeps a node from being selected, for people: "zone In [east, west]: the node has zone=north". */
+/** Why a node is not selected, for messages: "zone In [east, west]: the node has zone=north". */
 export function unmetTerms(terms: readonly NodeTerm[], node: NodeIdentity): string {
   if (terms.length === 0) return "no terms, which match no node";
   return terms
@@ -32,7 +32,7 @@ export function unmetTerms(terms: readonly NodeTerm[], node: NodeIdentity): stri
     .join(", or ");
 }
 
-/** Likewise of a nodeSelector: "disk=ssd: the node has no label disk". */
+/** The same for a nodeSelector: "disk=ssd: the node has no label disk". */
 export function unmetLabels(wanted: Labels | undefined, labels: Labels): string | undefined {
   const unmet = Object.entries(wanted ?? {}).filter(([key, value]) => labelOf(labels, key) !== value);
   if (unmet.length === 0) return undefined;
@@ -48,7 +48,7 @@ function labelText(labels: Labels, key: string): string {
   return value === undefined ? `the node has no label ${key}` : `the node has ${key}=${value}`;
 }
 
-/** Terms are alternatives. All of a term has to hold; an empty one matches nothing. */
+/** Terms are ORed, the requirements of a term are ANDed; an empty term matches nothing. */
 export function matchesTerms(terms: readonly NodeTerm[], node: NodeIdentity): boolean {
   return terms.some(({ matchExpressions = [], matchFields = [] }) => {
     if (matchExpressions.length + matchFields.length === 0) return false;
@@ -60,7 +60,7 @@ export function matchesTerms(terms: readonly NodeTerm[], node: NodeIdentity): bo
   });
 }
 
-/** True if all of the labels of a nodeSelector are there. */
+/** True if the node has all labels of a nodeSelector. */
 export function matchesLabels(wanted: Labels | undefined, labels: Labels): boolean {
   return Object.entries(wanted ?? {}).every(([key, value]) => labelOf(labels, key) === value);
 }

@@ -1,12 +1,12 @@
 import type { Pod } from "./pod.ts";
 
-/** Where events of a pod are recorded. With the name of a container, the event is about that container. */
+/** Records events of a pod. With the name of a container, the event is about that container. */
 export interface PodEvents {
   normal(pod: Pod, reason: string, message: string, container?: string): void;
   warning(pod: Pod, reason: string, message: string, container?: string): void;
 }
 
-/** Where to report what happens to the node. */
+/** Records events of the node. */
 export interface NodeEvents {
   normal(reason: string, message: string): void;
   warning(reason: string, message: string): void;

@@ -22,21 +22,21 @@ export type StepKind =
   | "status"
   | "other";
 
-/** What is to be known of a step besides its text. */
+/** Details of a step besides its text. */
 export interface StepDetails {
   readonly kind: StepKind;
-  /** The container that it is for, if it is for one. */
+  /** The container, if the step is about one. */
   readonly container?: string;
-  /** When it ends by itself or is tried again (milliseconds since the epoch), if that is known. */
+  /** When it ends by itself or is retried (milliseconds since the epoch), if known. */
   readonly until?: number;
 }
 
-/** One thing that a pod waits for, in one line for people, and in a form for programs. */
+/** What a pod waits for, as one line for users, and for programs. */
 export interface Step extends StepDetails {
   readonly text: string;
 }
 
-/** A step of a pod: since when, until when if it is over, and what went wrong in it if something did. */
+/** A step of a pod: its start, its end if it has ended, and its error if there was one. */
 export interface StepRecord {
   readonly kind: StepKind;
   readonly text: string;
@@ -47,10 +47,10 @@ export interface StepRecord {
   readonly error?: string;
 }
 
-/** How a pod came up, once it did. */
+/** How a pod became ready, once it did. */
 export interface PodStart {
   readonly readyAt: number;
   readonly tookMs: number;
-  /** How long it was at what, in the order in which it first was. */
+  /** How long each step took, in the order of their first start. */
   readonly steps: readonly { readonly kind: StepKind; readonly ms: number }[];
 }

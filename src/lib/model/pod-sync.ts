@@ -7,27 +7,27 @@ export interface Waiting {
   message: string;
 }
 
-/** Where the work on a pod reports what it is doing. */
+/** Receives the progress of a sync. */
 export interface SyncReport {
-  /** One line for people; the details are for programs, and for the history of the pod. */
+  /** One line for users; the details are for programs, and for the history of the pod. */
   blockedOn(text: string, details?: StepDetails): void;
   waiting(container: string, waiting: Waiting | undefined): void;
 }
 
-/** The state of a pod after a pass that had nothing left to do. */
+/** The result of a sync with nothing left to do. */
 export interface SyncResult {
-  /** When there will be something to do. */
+  /** When to sync again. */
   wakeAt?: MonotonicTime;
   /** What the pod waits for, if it does. */
   waitingFor?: string;
   waitsOn?: StepDetails;
-  /** Why nothing of the pod will run again: what still runs, as sidecars do, is to be stopped. */
+  /** Why no container of the pod will run again: remaining ones, such as sidecars, are to be stopped. */
   finished?: string;
 }
 
 /** An image that is present. */
 export interface EnsuredImage {
-  /** What the runtime is given to run. */
+  /** The image reference for the runtime. */
   ref: string;
   /** The user that the image names: a number, a name, or neither. */
   user: { uid?: bigint; username?: string };

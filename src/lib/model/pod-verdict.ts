@@ -1,12 +1,12 @@
 import type { PodCondition } from "./pod.ts";
 
-/** The pod was declared failed, whatever its containers did: rejected, evicted, deadline exceeded. */
+/** The pod has failed, whatever its containers did: rejected, evicted, deadline exceeded. */
 export interface PodVerdict {
   phase: "Failed";
   reason: string;
   message: string;
   /** The label, taint or port that decided. For explanations only: reason and message in the API are the reference's. */
   detail?: string;
-  /** Conditions to set besides the usual ones, as DisruptionTarget. */
+  /** Conditions to set besides the usual ones, such as DisruptionTarget. */
   conditions?: Pick<PodCondition, "type" | "status" | "reason" | "message">[];
 }

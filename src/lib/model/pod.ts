@@ -3,17 +3,17 @@ import type * as core from "../gen/kubernetes/core.d.ts";
 import type { ObjectMeta } from "../gen/kubernetes/meta.d.ts";
 
 export type PodUid = Brand<string, "PodUid">;
-/** "name_namespace": what a static pod keeps when an edit gives it another UID. */
+/** "name_namespace": unlike the UID, a static pod keeps it when its manifest is edited. */
 export type PodFullName = Brand<string, "PodFullName">;
 
-/** Which pod, for those who need nothing else of it. */
+/** The identity of a pod. */
 export interface PodId {
   readonly uid: PodUid;
   readonly name: string;
   readonly namespace: string;
 }
 
-/** "applied": put by HTTP or by `kubelet apply`, which no other kubelet knows. */
+/** "applied": applied over HTTP or with `kubelet apply`; kubelet-ts only. */
 export type PodSourceName = "file" | "http" | "applied" | "api";
 
 export interface PodMeta extends ObjectMeta {
@@ -37,7 +37,7 @@ export type PodCondition = core.PodCondition;
 export type PodStatus = core.PodStatus;
 export type PodSpec = core.PodSpec;
 
-/** A pod that was defaulted and validated: what every component past pod-config works with. */
+/** A defaulted and validated pod, as all components after pod-config use it. */
 export interface Pod {
   apiVersion: "v1";
   kind: "Pod";
@@ -55,7 +55,7 @@ export function fullNameOf(pod: { metadata: { name: string; namespace: string } 
   return `${pod.metadata.name}_${pod.metadata.namespace}` as PodFullName;
 }
 
-/** "namespace/name", as logs and people write it. */
+/** "namespace/name", as in logs. */
 export function podRef(pod: { metadata: { name: string; namespace: string } }): string {
   return `${pod.metadata.namespace}/${pod.metadata.name}`;
 }
@@ -64,7 +64,7 @@ export function sourceOf(pod: Pod): PodSourceName {
   return (pod.metadata.annotations?.[annotationSource] as PodSourceName | undefined) ?? "api";
 }
 
-/** A pod from a file, from a URL or applied here: it has no object of its own in the API. */
+/** A pod from a file, from a URL or applied here: its only API object is a mirror pod. */
 export function isStatic(pod: Pod): boolean {
   return sourceOf(pod) !== "api";
 }

@@ -64,7 +64,7 @@ const rows: { rule: string; pod: Pod; qos: QosClass }[] = [
 describe("computeQos", () => {
   for (const row of rows) it(row.rule, () => assert.equal(computeQos(row.pod), row.qos));
 
-  it("looks at containers with the gate off", () => {
+  it("uses containers with the gate off", () => {
     const gated = fakePod({ spec: { containers: [{}], resources: full } });
     assert.equal(computeQos(gated, { podLevel: false }), "BestEffort");
   });
@@ -95,7 +95,7 @@ describe("computeQos", () => {
 });
 
 describe("podQos", () => {
-  it("keeps the class that the status settled", () => {
+  it("keeps the class of the status", () => {
     const settled = { ...pod(full), status: { qosClass: "Burstable" } };
     assert.equal(podQos(settled), "Burstable");
     assert.equal(podQos(pod(full)), "Guaranteed");

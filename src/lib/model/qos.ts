@@ -8,7 +8,7 @@ export interface QosOptions {
   podLevel?: boolean;
 }
 
-/** The class in the status wins: it is settled at creation and a later resize does not move a pod to another tier. */
+/** The class in the status takes precedence: it is set at creation and a later resize does not change it. */
 export function podQos(pod: Pod, options: QosOptions = {}): QosClass {
   const settled = pod.status?.qosClass;
   return settled ? (settled as QosClass) : computeQos(pod, options);
@@ -38,7 +38,7 @@ export function computeQos(pod: Pod, options: QosOptions = {}): QosClass {
   return everyLimitSet && equal(requests, limits) ? "Guaranteed" : "Burstable";
 }
 
-/** Adds what is above zero of CPU and memory, and returns how many of the two it found. */
+/** Adds nonzero CPU and memory, and returns how many of the two it found. */
 function addPositive(to: Map<string, bigint>, list: Record<string, string> | undefined): number {
   const amounts = amountsOf(list);
   let found = 0;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { canonicalQuantity, roundedToMilli } from "./quantity-form.ts";
 
-test("each quantity has one spelling", () => {
+test("each quantity has one canonical form", () => {
   for (const [text, canonical] of [
     ["0", "0"],
     ["0Mi", "0"],

@@ -24,12 +24,12 @@ function formOf(text: string): Form {
   return /[eE][+-]?\d+$/.test(text) ? "exponent" : "decimal";
 }
 
-/** Billionths as the API server writes them: the largest suffix that leaves a whole number. */
+/** Formats billionths as the API server does: with the largest suffix that leaves a whole number. */
 export function formatQuantity(nano: bigint, form: Form = "decimal"): string {
   if (nano === 0n) return "0";
   const magnitude = nano < 0n ? -nano : nano;
   if (form === "binary" && magnitude >= 1024n * 10n ** 9n) {
-    // Bytes are whole: what is left over counts as one more.
+    // Bytes are rounded up.
     const whole =
       nano -
       (nano % 10n ** 9n) +
@@ -43,7 +43,7 @@ export function formatQuantity(nano: bigint, form: Form = "decimal"): string {
   return power === 0 ? String(nano / unit) : `${nano / unit}e${power}`;
 }
 
-/** The one spelling of a quantity ("0.5" and "500m" are the same); undefined if it is not one. */
+/** The canonical form of a quantity ("0.5" and "500m" are the same); undefined if it is invalid. */
 export function canonicalQuantity(text: string | number): string | undefined {
   const nano = parseQuantity(text);
   return nano === undefined ? undefined : formatQuantity(nano, formOf(String(text)));

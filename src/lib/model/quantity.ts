@@ -26,7 +26,7 @@ const scale: Record<string, bigint> = {
 /** No quantity is larger than a signed 64-bit number of units. */
 const largest = ((1n << 63n) - 1n) * nano;
 
-/** Of a power of ten beyond this, no digit counts any more. */
+/** Exponents beyond this are out of range. */
 const mostPower = 40;
 
 const shape = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/;

@@ -85,11 +85,11 @@ describe("podRequests", () => {
     const pod = fakePod({ spec: { containers: [cpu("100m")], resources: { requests: { cpu: "1" } } } });
     assert.equal(milliOf(podRequests(pod, { podLevel: false }), "cpu"), 100n);
   });
-  it("takes from the pod level only what counts there", () => {
+  it("uses only supported resources of the pod level", () => {
     const pod = fakePod({ spec: { resources: { requests: { cpu: "1", "example.com/gpu": "3" } } } });
     assert.deepEqual([...podRequests(pod).keys()], ["cpu"]);
   });
-  it("names what is not a quantity", () => {
+  it("names invalid quantities", () => {
     const pod = fakePod({ spec: { containers: [{ resources: { requests: { memory: "1QQ" } } }] } });
     assert.throws(() => podRequests(pod), /memory: "1QQ" is not a quantity/);
   });
@@ -101,7 +101,7 @@ describe("podLimits", () => {
     assert.equal(milliOf(podLimits(pod), "cpu"), 110n);
     assert.equal(podLimits(pod).has("memory"), false);
   });
-  it("shows the limits of each step, with the sidecars that run by then", () => {
+  it("has the limits of each step, with the sidecars that run by then", () => {
     const spec = {
       containers: [cpu("1")],
       initContainers: [sidecar("50m"), init("200m"), fakeContainer({}, "free")],
@@ -157,7 +157,7 @@ describe("amounts", () => {
     assert.equal(milliOf(amounts, "cpu"), 1n);
     assert.equal(wholeOf(amounts, "none"), 0n);
   });
-  it("know page sizes by their kernel names", () => {
+  it("use the kernel's names of page sizes", () => {
     assert.equal(hugepageBytes("hugepages-2Mi"), 2n ** 21n);
     assert.equal(hugepageBytes("memory"), undefined);
     assert.deepEqual([2n ** 16n, 2n ** 21n, 2n ** 30n].map(hugepageUnit), ["64KB", "2MB", "1GB"]);

@@ -1,11 +1,11 @@
 import type { Container, Pod } from "./pod.ts";
 import { parseQuantity } from "./quantity.ts";
 
-/** Amounts of named resources ("cpu", "memory", "hugepages-2Mi") in billionths, as parseQuantity gives them. */
+/** Amounts of named resources ("cpu", "memory", "hugepages-2Mi") in billionths, as parseQuantity returns them. */
 export type ResourceAmounts = ReadonlyMap<string, bigint>;
 
 export interface PodResourceOptions {
-  /** Leaves out what the pod's runtime class costs by itself. */
+  /** Leaves out the pod overhead of the runtime class. */
   excludeOverhead?: boolean;
   /** False if the PodLevelResources gate is off: spec.resources is then ignored. */
   podLevel?: boolean;
@@ -44,7 +44,7 @@ export function isSidecar(container: { restartPolicy?: string }): boolean {
   return container.restartPolicy === "Always";
 }
 
-/** True if spec.resources has anything that counts at pod level. */
+/** True if spec.resources has any supported resource. */
 export function hasPodLevelResources(pod: Pod): boolean {
   return hasPodLevel(pod.spec.resources?.requests) || hasPodLevel(pod.spec.resources?.limits);
 }
@@ -61,7 +61,7 @@ function hasPodLevel(list: object | undefined): boolean {
   return Object.keys(list ?? {}).some(isPodLevelResource);
 }
 
-/** The requests of the pod: the most it needs at any moment of its lifecycle, plus overhead. */
+/** The requests of the pod: the maximum over its lifecycle, plus overhead. */
 export function podRequests(pod: Pod, options: PodResourceOptions = {}): Map<string, bigint> {
   const total = aggregate(pod, "requests").total;
   if (options.podLevel !== false && hasPodLevelRequests(pod)) override(total, pod.spec.resources?.requests);
@@ -88,7 +88,7 @@ export function containerRequests(pod: Pod): Map<string, bigint> {
 }
 
 /**
- * Limits at each step of the pod's life: one for each container, and for each init container what holds while it
+ * Limits at each step of the pod lifecycle: one for each container, and for each init container those while it
  * runs (its own and those of the sidecars before it). A resource is limited only if no step lacks it.
  */
 export function limitsByStep(pod: Pod): ResourceAmounts[] {
@@ -139,7 +139,7 @@ function override(to: Map<string, bigint>, list: Readonly<Record<string, string>
   for (const [name, amount] of amountsOf(list)) if (isPodLevelResource(name)) to.set(name, amount);
 }
 
-/** The kernel's bounds of cpu.shares, and the shortest quota it takes. */
+/** The kernel's bounds of cpu.shares, and its minimum quota. */
 export const minCpuShares = 2n;
 export const maxCpuShares = 262_144n;
 const defaultQuotaPeriodUs = 100_000n;
@@ -165,7 +165,7 @@ export function quotaToMilliCpu(quotaUs: bigint, periodUs: bigint): bigint {
   return quotaUs < 0n || periodUs === 0n ? 0n : (quotaUs * 1000n) / periodUs;
 }
 
-/** The page size that a resource name speaks of, in bytes; undefined if it is not about huge pages. */
+/** The page size of a huge page resource name, in bytes; undefined for other resources. */
 export function hugepageBytes(resourceName: string): bigint | undefined {
   if (!resourceName.startsWith(hugepagesPrefix)) return undefined;
   const size = parseQuantity(resourceName.slice(hugepagesPrefix.length));
@@ -185,7 +185,7 @@ export function hugepageUnit(bytes: bigint): string {
   return `${size}${sizeUnits[power]}`;
 }
 
-/** Huge page amounts by page size ("2MB") in bytes. Names that mean the same size are added up. */
+/** Huge page amounts by page size ("2MB") in bytes. Names of the same size are added up. */
 export function hugepageAmounts(amounts: ResourceAmounts): Map<string, bigint> {
   const bySize = new Map<string, bigint>();
   for (const name of amounts.keys()) {

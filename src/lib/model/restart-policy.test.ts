@@ -124,13 +124,13 @@ for (const [name, role, restartPolicy, own, expected] of killed)
   test(`runs again when it is killed: ${name}`, () =>
     assert.equal(restartsWhenKilled(aPod({ restartPolicy }), aContainer("a", own), role), expected));
 
-test("out of memory is no success of an init container", () => {
+test("an init container that was OOM-killed has failed", () => {
   assert.equal(effectiveExitCode("init", { exitCode: 0, reason: "OOMKilled" }), 137);
   assert.equal(effectiveExitCode("init", { exitCode: 0, reason: "Completed" }), 0);
   assert.equal(effectiveExitCode("regular", { exitCode: 0, reason: "OOMKilled" }), 0);
 });
 
-test("all is restarted while the one that triggered it is the last of its name", () => {
+test("all containers are restarted while the one that triggered it is the last of its name", () => {
   const pod = aPod({ containers: [aContainer("a", all42), aContainer("b")] });
   const last = (state: string, exitCode: number) => (name: string) =>
     name === "a" ? { state, exitCode } : { state: "running", exitCode: 0 };

@@ -1,9 +1,9 @@
 import type { Container, Pod } from "./pod.ts";
 
-/** What a container is in its pod. A sidecar is an init container that is restarted always. */
+/** The role of a container in its pod. A sidecar is an init container with restartPolicy Always. */
 export type ContainerRole = "init" | "sidecar" | "regular" | "ephemeral";
 
-/** What follows from the end of a container: nothing, its own restart, or that of all containers of the pod. */
+/** What the termination of a container leads to: nothing, its restart, or that of all containers of the pod. */
 export type RestartDecision = "restart" | "restart-all" | "no";
 
 export interface RestartGates {
@@ -15,13 +15,13 @@ export interface RestartGates {
 
 export const defaultRestartGates: RestartGates = { containerRules: true, restartAll: true };
 
-/** How a container ended. */
+/** How a container terminated. */
 export interface Termination {
   exitCode: number;
   reason?: string;
 }
 
-/** What the end of a container with this exit code leads to, by the rules and policies of the container and its pod. */
+/** What this exit code leads to, by the rules and policies of the container and its pod. */
 export function restartDecision(
   pod: Pod,
   container: Container,
@@ -38,11 +38,11 @@ export function restartDecision(
   if (action === "Restart") return "restart";
   const policy = policyOf(pod, container, role, gates);
   if (policy === "Never") return "no";
-  // OnFailure is about regular containers here; for init containers, only failures come this far.
+  // OnFailure applies to regular containers here; init containers that succeeded were handled above.
   return policy === "OnFailure" && exitCode === 0 ? "no" : "restart";
 }
 
-/** Whether a container that we stop, for a failed probe for example, is to run again, whatever its exit code. */
+/** Whether a container that we stop, for example for a failed probe, is restarted, whatever its exit code. */
 export function restartsWhenKilled(
   pod: Pod,
   container: Container,
@@ -53,7 +53,7 @@ export function restartsWhenKilled(
   return role === "sidecar" || policyOf(pod, container, role, gates) !== "Never";
 }
 
-/** The exit code to judge by. Out of memory is a failure, even of an init container that ended as if all was well. */
+/** An init container that was OOM-killed has failed, even with exit code 0. */
 export function effectiveExitCode(role: ContainerRole, { exitCode, reason }: Termination): number {
   return role === "init" && exitCode === 0 && reason === "OOMKilled" ? 137 : exitCode;
 }
@@ -67,13 +67,13 @@ export type LastTermination = (name: string) => (Termination & { state: string }
 
 /**
  * True while all containers of the pod are being restarted: one terminated in a way that triggers it. It is removed
- * last, so that this stays true until the rest is gone.
+ * last, so that this stays true until the rest is removed.
  */
 export function restartsAll(pod: Pod, lastOf: LastTermination, gates?: RestartGates): boolean {
   return restartAllTriggers(pod, lastOf, gates).length > 0;
 }
 
-/** The names of the containers that ended in a way that restarts all. */
+/** The containers whose termination restarts all. */
 export function restartAllTriggers(pod: Pod, lastOf: LastTermination, gates?: RestartGates): string[] {
   const triggers = (container: Container, role: ContainerRole) => {
     const last = lastOf(container.name);

@@ -1,15 +1,15 @@
 import { isIPv6 } from "node:net";
 
-/** What of a Service becomes variables of containers. */
+/** The parts of a Service that become environment variables. */
 export interface ServiceAddress {
   readonly namespace: string;
   readonly name: string;
-  /** "None" or "" for a service without an address of its own. */
+  /** "None" or "" for a headless service. */
   readonly clusterIP: string;
   readonly ports: readonly { readonly name?: string; readonly port: number; readonly protocol?: string }[];
 }
 
-/** Where the API server is: clients inside of pods look for its variables. */
+/** The service of the API server: in-cluster clients read its variables. */
 const apiServer = { namespace: "default", name: "kubernetes" };
 
 /**
@@ -25,7 +25,7 @@ export function serviceVariables(
     const { namespace, name, clusterIP, ports } = service;
     if (clusterIP === "" || clusterIP === "None" || ports.length === 0) continue;
     if (namespace === apiServer.namespace && name === apiServer.name) {
-      // A service of that name in the pod's own namespace is nearer.
+      // A service of that name in the pod's own namespace takes precedence.
       if (!chosen.has(name)) chosen.set(name, service);
     } else if (namespace === pod.namespace && pod.wantsLinks) chosen.set(name, service);
   }
@@ -43,7 +43,7 @@ function variablesOf({ name, clusterIP, ports }: ServiceAddress): Record<string,
       variables[`${prefix}_PORT`] = url;
     }
     if (portName) variables[`${prefix}_SERVICE_PORT_${variableName(portName)}`] = String(port);
-    // As links between containers were called once.
+    // In the format of legacy Docker links.
     const link = `${prefix}_PORT_${port}_${protocol.toUpperCase()}`;
     variables[link] = url;
     variables[`${link}_PROTO`] = protocol.toLowerCase();

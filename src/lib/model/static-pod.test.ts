@@ -35,13 +35,13 @@ test("a static pod gets the identity of its node", () => {
   assert.deepEqual(pod.spec.tolerations, [{ operator: "Exists", effect: "NoExecute" }]);
 });
 
-test("a pod from a URL gets no toleration of its own", () => {
+test("a pod from a URL gets no extra toleration", () => {
   const pod = made(written(), { nodeName: "n", origin: { source: "http", url: "http://x/" } });
   assert.equal(pod.spec.tolerations, undefined);
   assert.equal(pod.metadata.annotations?.["kubernetes.io/config.source"], "http");
 });
 
-test("an applied pod is like one of a file: its name on the node, its source and its toleration", () => {
+test("an applied pod is like one of a file: name, source and toleration", () => {
   const applied = (name: string, nodeName = "n") =>
     made(written(), { nodeName, origin: { source: "applied", name } });
   const pod = applied("m");
@@ -53,7 +53,7 @@ test("an applied pod is like one of a file: its name on the node, its source and
   assert.equal(new Set(uids).size, 3, "the manifest's name and the node are part of the UID");
 });
 
-test("with local objects a pod may refer to config maps and secrets, and to nothing else of the API", () => {
+test("with local objects a pod may refer to ConfigMaps and Secrets, and to no other API objects", () => {
   const spec = {
     imagePullSecrets: [{ name: "s" }],
     serviceAccountName: "a",
@@ -119,11 +119,11 @@ test("the UID changes with the pod, the file and the node, and with nothing else
   assert.notEqual(uid(written(), { ...fromFile, nodeName: "other" }), base, "the node");
 });
 
-test("a UID that was written stays", () => {
+test("a UID in the manifest is kept", () => {
   assert.equal(made(written({}, { uid: "mine" })).metadata.uid, "mine");
 });
 
-test("a name is needed, and must be valid with that of the node", () => {
+test("a name is required, and must be valid with the node name appended", () => {
   const problems = (input: unknown, nodeName: string) => {
     const result = makeStaticPod(input, { ...fromFile, nodeName });
     return "problems" in result ? result.problems.map((p) => p.path) : [];
@@ -133,7 +133,7 @@ test("a name is needed, and must be valid with that of the node", () => {
   assert.deepEqual(problems(written({}, { name: "a".repeat(250) }), "node"), ["metadata.name"]);
 });
 
-test("a static pod may not refer to objects of the API", async (t) => {
+test("a static pod may not refer to API objects", async (t) => {
   const container = { name: "c", image: "i:1" };
   const volume = (source: Loose): Loose => ({ volumes: [{ name: "v", ...source }] });
   const rows: [spec: Loose, path: string, resource: string][] = [

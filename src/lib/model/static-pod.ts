@@ -19,7 +19,7 @@ export interface StaticPodOptions {
   origin: ManifestOrigin;
   /** Feature gate PreventStaticPodAPIReferences. */
   allowApiReferences?: boolean;
-  /** Config maps and secrets come from a folder of this node, so that pods may refer to them. */
+  /** ConfigMaps and Secrets come from a directory of this node, so that pods may refer to them. */
   hasLocalObjects?: boolean;
 }
 
@@ -61,7 +61,7 @@ function onThisNode(written: UndefaultedPod, input: unknown, { nodeName, origin 
   return pod;
 }
 
-/** A pod whose manifest is on this node is not evicted by taints of its node. */
+/** Static pods are not evicted by NoExecute taints. */
 function tolerateNoExecute(pod: Pod): void {
   const others = (pod.spec.tolerations ?? []).filter(
     (t) => t.key || t.value || t.operator !== "Exists" || t.effect !== "NoExecute",

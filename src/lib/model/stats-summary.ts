@@ -1,6 +1,6 @@
 /**
- * The response of /stats/summary, as its readers know it (stats/v1alpha1). Times are RFC 3339 in whole seconds; amounts
- * are numbers, which are exact up to 2^53 and above that precise enough.
+ * The response of /stats/summary (stats/v1alpha1). Times are RFC 3339 in whole seconds; amounts
+ * are numbers, which are exact up to 2^53.
  */
 export interface Summary {
   readonly node: NodeStats;

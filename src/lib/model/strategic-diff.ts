@@ -3,15 +3,15 @@ import { isObject } from "../base/json-value.ts";
 export type Fields = Record<string, unknown>;
 
 export interface DiffRules {
-  /** Lists whose items the API merges, by field, with the key of an item. Other lists are replaced as a whole. */
+  /** Lists that are merged, by field, with their merge key. Other lists are replaced as a whole. */
   readonly mergeKeys?: Readonly<Record<string, string>>;
-  /** Those of them in which the order has a meaning. */
+  /** Those of them whose order matters. */
   readonly ordered?: readonly string[];
   /** True: an empty text is a value, as in labels. Otherwise it is the same as no such field. */
   readonly keepEmptyText?: boolean;
 }
 
-/** The strategic merge patch that makes `after` of `before`, without the fields that are the same. */
+/** The strategic merge patch from `before` to `after`. */
 export function strategicDiff(before: Fields, after: Fields, rules: DiffRules = {}): Fields {
   const { mergeKeys = {}, ...nested } = rules;
   const patch: Fields = {};
@@ -19,7 +19,7 @@ export function strategicDiff(before: Fields, after: Fields, rules: DiffRules = 
     const [old, now] = [before[field], after[field]];
     const key = mergeKeys[field];
     if (isSame(old, now, rules)) continue;
-    // Of objects and merged lists only what we know is removed: others may have added to them.
+    // Of objects and merged lists only known entries are removed: other writers may have added to them.
     if (key && Array.isArray(old) && Array.isArray(now))
       Object.assign(patch, listDiff(field, key, old, now, rules));
     else if (isObject(old) && isObject(now)) patch[field] = strategicDiff(old, now, nested);

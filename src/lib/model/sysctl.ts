@@ -1,4 +1,4 @@
-/** The kernel namespace that a sysctl belongs to, by the name that messages give it. */
+/** The kernel namespace that a sysctl belongs to, by its name in messages. */
 export type SysctlNamespace = "IPC" | "Net";
 
 const namespaces: readonly [prefix: string, namespace: SysctlNamespace][] = [
@@ -9,15 +9,15 @@ const namespaces: readonly [prefix: string, namespace: SysctlNamespace][] = [
 ];
 
 /**
- * The name with dots between its parts. "/" between the parts is the other spelling that sysctl.d knows; which one a
- * name uses shows at its first separator, and the other character is then part of a name: "net/ipv4/conf/eth0.1/x".
+ * The name with dots between its parts. "/" is the alternative separator of sysctl.d; which one a
+ * name uses is decided by its first separator, and the other character is then part of a name: "net/ipv4/conf/eth0.1/x".
  */
 export function normalizeSysctl(name: string): string {
   if (/[./]/.exec(name)?.[0] !== "/") return name;
   return name.replace(/[./]/g, (c) => (c === "/" ? "." : "/"));
 }
 
-/** Undefined if the kernel has no such sysctl for each pod, as far as is known. `name` may be the begin of a name. */
+/** Undefined if the sysctl is not known to be namespaced. `name` may be a prefix. */
 export function sysctlNamespace(name: string): SysctlNamespace | undefined {
   if (name === "kernel.sem") return "IPC";
   return namespaces.find(([prefix]) => name.startsWith(prefix))?.[1];

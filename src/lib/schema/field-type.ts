@@ -1,4 +1,4 @@
-/** What a field may hold. */
+/** The type of a field. */
 export type FieldType =
   | { readonly kind: "scalar"; readonly scalar: Scalar }
   | StructType
@@ -6,7 +6,7 @@ export type FieldType =
   | { readonly kind: "map"; readonly values: FieldType }
   | AliasType;
 
-/** Another name for a type, with the values it knows if they are few. */
+/** A named type, with its values if it is an enumeration. */
 export interface AliasType {
   readonly kind: "alias";
   /** With its package: "core.PullPolicy". */
@@ -15,7 +15,7 @@ export interface AliasType {
   readonly values: readonly string[];
 }
 
-/** `any`: whatever JSON; nothing is known of its inside. */
+/** `any`: arbitrary JSON. */
 export const scalars = [
   "any",
   "bool",
@@ -32,7 +32,7 @@ export const scalars = [
 
 export type Scalar = (typeof scalars)[number];
 
-/** How the entries of a list are distinguished: not at all, by themselves, by keys. */
+/** The list type of server-side apply: atomic, set, map by keys. */
 export type ListType = "atomic" | "set" | "map";
 
 export interface Field {
@@ -42,23 +42,23 @@ export interface Field {
   readonly number: number;
   readonly type: FieldType;
   readonly required: boolean;
-  /** May be absent, so that an empty value that is sent means something. */
+  /** A pointer: an empty value differs from an absent one. */
   readonly pointer: boolean;
   /** JSON has it even if it is empty (as it has all fields that are required). */
   readonly kept: boolean;
   readonly list: ListType;
   readonly keys: readonly string[];
-  /** A strategic merge patch merges this list: by this key, or values by themselves (""). */
+  /** A strategic merge patch merges this list: by this key, or by value (""). */
   readonly mergeKey?: string;
   readonly retainKeys: boolean;
   readonly map?: "atomic" | "granular";
-  /** What the field stands for if it is left out. */
+  /** The default. */
   readonly default?: string;
-  /** The embedded struct that brings the field: decoding errors report it. */
+  /** The embedded struct that contains the field: decoding errors report it. */
   readonly embeddedIn?: string;
 }
 
-/** A message of its own in protobuf, whose fields stand beside the others in JSON. */
+/** A separate message in protobuf, whose fields are inlined in JSON. */
 export interface EmbeddedStruct {
   readonly kind: "embedded";
   readonly name: string;
@@ -74,15 +74,15 @@ export interface StructType {
   readonly name: string;
   /** Has apiVersion and kind. */
   readonly isKind: boolean;
-  /** One value to its owners. */
+  /** Atomic in server-side apply. */
   readonly atomic: boolean;
-  /** What its message in protobuf is made of, by number, in ascending order. */
+  /** The protobuf fields, by ascending number. */
   readonly members: ReadonlyMap<number, Member>;
-  /** What its object in JSON is made of, by name; with the fields of embedded structs. */
+  /** The JSON fields, by name; with those of embedded structs. */
   readonly fields: ReadonlyMap<string, Field>;
 }
 
-/** The type itself, whatever its name. */
+/** Resolves aliases. */
 export function underlying(type: FieldType): Exclude<FieldType, AliasType> {
   return type.kind === "alias" ? underlying(type.base) : type;
 }

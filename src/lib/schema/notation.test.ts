@@ -61,7 +61,7 @@ describe("the notation", () => {
 
   const malformed = ["A: name string", "A\n   name string", "A\n   1 name Nothing", "A\n   1 ...Nothing"];
   for (const one of malformed)
-    test(`has no ${JSON.stringify(one)}`, () =>
+    test(`rejects ${JSON.stringify(one)}`, () =>
       assert.throws(() => packageOf(one).struct("A")!.fields, /Not in the notation/));
 
   test("has enumerations", () => {

@@ -12,21 +12,21 @@ import {
  * The notation of the tables in `types/`: a paragraph for each type, a line for each field.
  *
  *     kind Pod                          a struct; with `kind`, it has apiVersion and kind, too
- *     OwnerReference atomic             its fields have one owner
- *     PullPolicy = string Always | …    another name for a type, and its values
+ *     OwnerReference atomic             one owner for all its fields
+ *     PullPolicy = string Always | …    a named type, and its values
  *
- * A line is the number in protobuf, the name (with ! if it must be given), the type and what else there is to know. A type is a
+ * A line is the number in protobuf, the name (with ! if it is required), the type and attributes. A type is a
  * scalar, a type of the same package, `package.Type`, `[]T` or `map[string]T`; `*T` may be absent, so that empty values of it
  * are written.
  *
- *     set, by:name, by:port+protocol    a list whose entries are distinguished (the others are atomic)
+ *     set, by:name, by:port+protocol    the list type: set, or map with these keys (default: atomic)
  *     merge, merge:ip                   merged by strategic merge patches: by the first key of the list, or this one
- *     retainKeys                        clients list in such patches which keys they want to keep
- *     atomic, granular                  who owns the inside of an object
- *     =TCP                              what it stands for if left out
+ *     retainKeys                        such patches list the keys to keep
+ *     atomic, granular                  ownership of the fields of an object
+ *     =TCP                              the default
  *     kept                              JSON has it even if it is empty
  *
- * `1 ...Name` is an embedded struct: a message of its own, whose fields stand beside the others in JSON.
+ * `1 ...Name` is an embedded struct: a separate message, whose fields are inlined in JSON.
  */
 export type ParsedType =
   | { readonly kind: "struct"; readonly isKind: boolean; readonly atomic: boolean; readonly lines: string[] }

@@ -6,7 +6,7 @@ import { kindType, packages } from "./packages.ts";
 const all = packages.flatMap(({ structs }) => structs);
 
 describe("the tables", () => {
-  test("have every type that a field refers to, and every field a number of its own", () => {
+  test("have every type that a field refers to, and a unique number for every field", () => {
     const inside = (type: FieldType): FieldType => {
       const under = underlying(type);
       if (under.kind === "list") return inside(under.items);

@@ -14,13 +14,13 @@ import { policy } from "./types/policy.ts";
 import { scheduling } from "./types/scheduling.ts";
 import { storage } from "./types/storage.ts";
 
-/** All of them. Who needs the types of one package only imports its table. */
+/** All packages. Code that needs one package only imports its table. */
 export const packages: readonly TypePackage[] = [
   ...[core, meta, authentication, authorization, certificates, certificatesBeta, coordination],
   ...[discovery, events, node, policy, scheduling, storage],
 ];
 
-/** The type of a kind, undefined if the tables do not have it. DeleteOptions and the like are in every group. */
+/** The type of a kind, undefined if the tables do not have it. DeleteOptions and similar kinds are in every group. */
 export function kindType(group: string, version: string, kind: string): StructType | undefined {
   const home = packages.find((one) => one.group === group && one.version === version);
   return home?.struct(kind) ?? meta.struct(kind);

@@ -11,11 +11,11 @@ import {
 } from "./notation.ts";
 
 export interface PackageOptions {
-  /** How tables refer to it: "core". */
+  /** Its name in tables: "core". */
   readonly name: string;
   readonly group: string;
   readonly version: string;
-  /** What the names of its schemas begin with; from group and version unless given. */
+  /** The prefix of its schema names; derived from group and version unless set. */
   readonly schemaPrefix?: string;
   /** The packages that its types refer to. */
   readonly uses?: readonly TypePackage[];
@@ -26,8 +26,8 @@ export interface PackageOptions {
 const uid: FieldType = { kind: "alias", name: "types.UID", base: scalar("string"), values: [] };
 
 /**
- * The types of one group and version. Texts are taken apart when one of their types is first looked up, types one by one when
- * their fields are: most are never needed.
+ * The types of one group and version. Tables are parsed when one of their types is first looked up, types one by one when
+ * their fields are used: most are never needed.
  */
 export class TypePackage {
   readonly name: string;
@@ -132,7 +132,7 @@ function fieldsOf(member: Member): Field[] {
   return [...member.struct.fields.values()].map((field) => ({ ...field, embeddedIn: member.name }));
 }
 
-/** No part of the message in protobuf: the envelope has them. */
+/** Not part of the protobuf message: the envelope has them. */
 const typeMeta: readonly Field[] = ["apiVersion", "kind"].map((name) => ({
   kind: "field",
   name,

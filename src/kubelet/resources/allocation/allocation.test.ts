@@ -18,7 +18,7 @@ const large: ResourceRequirements = {
 const podWith = (resources: ResourceRequirements, generation = 1): Pod =>
   fakePod({ metadata: { generation }, spec: { containers: [{ name: "c", resources }] } });
 
-describe("what pods were given", () => {
+describe("the allocation of pods", () => {
   let rootDir = "";
   const events: string[] = [];
   beforeEach((t) => {
@@ -67,7 +67,7 @@ describe("what pods were given", () => {
     assert.equal(allocation.pending(pod.metadata.uid), undefined);
   });
 
-  it("does not report again what the agent before has reported", async () => {
+  it("does not report again what the previous agent reported", async () => {
     const allocation = await start();
     allocation.admitted(podWith(small));
     const conditions = [
@@ -100,7 +100,7 @@ describe("what pods were given", () => {
     const first = await start();
     first.admitted(podWith(small));
     await first.flushed();
-    // The other kubelet has given more since, and has not got to the container.
+    // The other kubelet has allocated more since, and has not actuated it.
     rmSync(join(rootDir, "allocated_pods_state"));
     const allocation = await start();
     const now = podWith(large);
@@ -110,7 +110,7 @@ describe("what pods were given", () => {
     assert.deepEqual(allocation.actuated(uid, "c"), large);
   });
 
-  it("leaves out what cannot be resized, and unknown pods", async () => {
+  it("leaves out resources that cannot be resized, and unknown pods", async () => {
     const allocation = await start({ podLevel: false, initContainers: false });
     const initContainers = [{ name: "i" }, { name: "s", restartPolicy: "Always" as const }];
     const pod = fakePod({ spec: { initContainers, containers: [{ name: "c" }] } });
@@ -125,7 +125,7 @@ describe("what pods were given", () => {
     assert.equal(entryOf("actuated_pods_state", other), undefined);
   });
 
-  it("may be any amount that the API server takes: it costs the pod nothing, nor others", async () => {
+  it("may be any amount that the API server accepts", async () => {
     const allocation = await start();
     const pod = podWith({ requests: { cpu: "1m" }, limits: { cpu: "1e1002", memory: "1e-1002" } });
     allocation.admitted(pod);
@@ -134,7 +134,7 @@ describe("what pods were given", () => {
     assert.equal(allocation.updated(pod), pod);
   });
 
-  it("does not start with a file that is damaged, and names it", async () => {
+  it("fails to start with a corrupt file, and names it", async () => {
     const path = join(rootDir, "allocated_pods_state");
     writeFileSync(path, '{"data":"{}","checksum":1}');
     await assert.rejects(start(), {

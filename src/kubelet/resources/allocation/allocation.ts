@@ -14,13 +14,13 @@ import {
 } from "./allocated-pod.ts";
 import { PodResourceFile } from "./state-file.ts";
 
-/** A requested resize that is not done. */
+/** A pending resize. */
 export interface PendingResize {
   readonly reason: "Infeasible" | "Deferred";
   readonly message: string;
   /** The generation of the pod that requests it. */
   readonly generation: number;
-  /** When it was found, in milliseconds. */
+  /** When it was first seen, in milliseconds. */
   readonly at: WallTime;
 }
 
@@ -37,7 +37,7 @@ const notSupported =
 
 /**
  * What pods were admitted with (allocated) and what their containers were started with (actuated), across restarts. A
- * pod runs with its allocation, whatever its spec requests since.
+ * pod runs with its allocation, even if its spec has changed.
  */
 export class Allocation {
   readonly #o: AllocationOptions;
@@ -56,13 +56,13 @@ export class Allocation {
     await this.#actuated.load();
   }
 
-  /** The pod with what it was given. */
+  /** The pod with its allocation. */
   allocatedPod(pod: Pod): Pod {
     const info = this.#allocated.get(pod.metadata.uid);
     return (info && withAllocation(pod, info, this.#o.gates)) ?? pod;
   }
 
-  /** The same for a pod as its source has it now. If it requests something else, that is recorded, with one event. */
+  /** The same for the current pod of its source. If it requests other resources, a pending resize is recorded, with one event. */
   updated(pod: Pod): Pod {
     const { uid, generation = 0 } = pod.metadata;
     const given = this.allocatedPod(pod);
@@ -87,7 +87,7 @@ export class Allocation {
     return this.#actuated.get(uid)?.containers.get(container);
   }
 
-  /** The pod, with what `updated` gave it, may run here. */
+  /** The pod, with the allocation of `updated`, was admitted. */
   admitted(pod: Pod): void {
     const { uid } = pod.metadata;
     this.#allocated.set(uid, allocationOf(pod, this.#o.gates));
@@ -120,7 +120,7 @@ export class Allocation {
   }
 }
 
-/** An agent before this one has already reported it. */
+/** A previous agent has already reported it. */
 function isReported({ metadata, status }: Pod): boolean {
   const found = status?.conditions?.find(({ type }) => type === "PodResizePending");
   return found?.reason === "Infeasible" && (found.observedGeneration ?? 0) === (metadata.generation ?? 0);

@@ -19,7 +19,7 @@ describe("the checkpoint of pod resources", () => {
     assert.equal(typeof checksum, "number");
   });
 
-  it("is read as it was written, with the resources of the pod", () => {
+  it("round-trips, with the resources of the pod", () => {
     const pod = { limits: { cpu: "1" }, requests: { cpu: "500m" } };
     const infos = new Map([[uid, { ...info, pod }]]);
     assert.deepEqual(decodeCheckpoint(encodeCheckpoint(infos)), infos);
@@ -34,7 +34,7 @@ describe("the checkpoint of pod resources", () => {
     ["no object", () => "null"],
   ];
   for (const [what, damage] of damaged)
-    it(`is refused if it is damaged: ${what}`, () => {
+    it(`is rejected if it is corrupt: ${what}`, () => {
       assert.throws(() => decodeCheckpoint(damage(encodeCheckpoint(new Map([[uid, info]])))));
     });
 });

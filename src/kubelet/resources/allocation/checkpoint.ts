@@ -3,7 +3,7 @@ import { apiJson } from "../../../lib/model/container-hash.ts";
 import { fnv32a } from "../../../lib/model/fnv.ts";
 import type { PodUid, ResourceRequirements } from "../../../lib/model/pod.ts";
 
-/** What a pod was given: by container name, and for the pod as a whole if its spec has that. */
+/** The resources of a pod: by container name, and at pod level if its spec has them. */
 export interface PodResourceInfo {
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   readonly pod?: ResourceRequirements | undefined;

@@ -11,7 +11,7 @@ import { PodResourceFile } from "./state-file.ts";
 const uid = (text: string) => text as PodUid;
 const nothing = { containers: new Map() };
 
-test("what is set at whatever moment of a write is in the file", async (t) => {
+test("values set at any point of a write are in the file", async (t) => {
   const dir = mkdtempSync(join(tmpdir(), "state-file-"));
   t.after(() => rmSync(dir, { recursive: true }));
   const missing: number[] = [];
@@ -20,7 +20,7 @@ test("what is set at whatever moment of a write is in the file", async (t) => {
     const file = new PodResourceFile(path, silentLogger);
     file.set(uid("a"), nothing);
     await file.flushed();
-    // The same again: a write that is over within a few turns.
+    // The same again: a write that ends within a few ticks.
     file.set(uid("a"), nothing);
     for (let i = 0; i < turns; i++) await Promise.resolve();
     file.set(uid("b"), nothing);

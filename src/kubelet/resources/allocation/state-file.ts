@@ -19,7 +19,7 @@ export class PodResourceFile {
     this.#logger = logger;
   }
 
-  /** A file that cannot be trusted prevents startup, as in the reference: it holds the allocations of containers. */
+  /** A file that cannot be trusted prevents startup, as in the reference: it contains the allocations of containers. */
   async load(): Promise<void> {
     try {
       const text = await readFile(this.#path, "utf8");
@@ -44,7 +44,7 @@ export class PodResourceFile {
     this.#save();
   }
 
-  /** The file follows with the next pod that is set: a pod too many in it is no harm. */
+  /** The file is updated with the next write: an extra pod in it does no harm. */
   remove(uid: PodUid): void {
     this.#infos.delete(uid);
   }
@@ -53,7 +53,7 @@ export class PodResourceFile {
     for (const uid of this.#infos.keys()) if (!isKnown(uid)) this.remove(uid);
   }
 
-  /** Resolves when all that was set has been written, or could not be. */
+  /** Resolves when all changes have been written, or failed to be. */
   async flushed(): Promise<void> {
     while (this.#writing) await this.#writing;
   }
@@ -64,7 +64,7 @@ export class PodResourceFile {
   }
 
   async #write(): Promise<void> {
-    // What is set in the same turn goes into the same write.
+    // Changes of the same tick are written together.
     await Promise.resolve();
     while (this.#isDirty) {
       this.#isDirty = false;
@@ -80,7 +80,7 @@ export class PodResourceFile {
         });
       }
     }
-    // Together with the last check of what is to be written: a later change starts another write.
+    // In the same tick as the last check for changes: a later change starts another write.
     this.#writing = undefined;
   }
 }

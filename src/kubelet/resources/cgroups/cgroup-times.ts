@@ -2,7 +2,7 @@ import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { CgroupDriver } from "../../../lib/host/cgroups/driver.ts";
 
-/** The same driver; how long it takes to change cgroups is counted, whether it succeeds or not. */
+/** The same driver, with its operations timed, successful or not. */
 export function timedCgroups(driver: CgroupDriver, metrics: Metrics | undefined, clock: Clock): CgroupDriver {
   if (!metrics) return driver;
   const times = metrics.histogram({

@@ -94,7 +94,7 @@ describe("podCgroupLimits", () => {
       assert.equal(hugepages?.size, 0);
     });
   }
-  it("page sizes that are not requested are limited to nothing", () => {
+  it("page sizes that are not requested have limit 0", () => {
     const limits = podCgroupLimits(pod({ resources: { requests: { "hugepages-2Mi": "4Mi" } } }), {
       ...settings,
       hugepageSizes: ["2MB", "1GB"],
@@ -110,7 +110,7 @@ describe("podCgroupLimits", () => {
 });
 
 describe("tierLimits", () => {
-  it("Burstable has the CPU that its pods request, BestEffort the least", () => {
+  it("Burstable has the CPU that its pods request, BestEffort the minimum", () => {
     const limits = tierLimits([pod(burstable), pod(burstable), pod(guaranteed), pod({})], {
       ...settings,
       hugepageSizes: ["2MB"],
@@ -120,7 +120,7 @@ describe("tierLimits", () => {
     assert.equal(limits.root.cpuShares, undefined);
     for (const tier of Object.values(limits)) assert.equal(tier.hugepages.get("2MB"), 1n << 62n);
   });
-  it("without Burstable pods it has the least too", () =>
+  it("without Burstable pods it has the minimum too", () =>
     assert.equal(tierLimits([], settings).burstable.cpuShares, 2n));
   it("tiers protect what their pods request under MemoryQoS, the root that of both", () => {
     const limits = tierLimits([pod(burstable), pod(guaranteed)], {
@@ -134,7 +134,7 @@ describe("tierLimits", () => {
 });
 
 describe("rootLimits", () => {
-  it("are what the node has for pods", () => {
+  it("are the allocatable resources", () => {
     assert.deepEqual(rootLimits({ cpu: "2", memory: "1Gi", pid: "1000" }), {
       cpuShares: 2048n,
       memory: 1024n * mi,

@@ -29,12 +29,12 @@ export interface LimitSettings {
   readonly hugepageSizes: readonly string[];
 }
 
-/** More than any host has, and still a number to the kernel. */
+/** More than any host has, and within the kernel's range. */
 const unbounded = 1n << 62n;
 
 /**
  * The limits of a pod's own cgroup. A Burstable pod is bounded in CPU or memory only if it is at every step of its
- * life: one container without a limit may use all there is, and so the pod may.
+ * lifecycle: a container without a limit makes the pod unlimited.
  */
 export function podCgroupLimits(pod: Pod, settings: LimitSettings): CgroupResources {
   const podLevel = settings.podLevelResources;
@@ -74,7 +74,7 @@ function memoryProtection(
   return { unified: { [guaranteed ? "memory.min" : "memory.low"]: String(request) } };
 }
 
-/** The cgroup above all pods: what the node has for them. */
+/** The cgroup above all pods: the resources for pods. */
 export function rootLimits(allocatable: Readonly<Record<string, string>>): CgroupResources {
   const amounts = amountsOf(allocatable);
   return {
@@ -90,7 +90,7 @@ export interface TierLimits {
   readonly bestEffort: CgroupResources;
 }
 
-/** The tiers share the CPU by what the pods in them request; BestEffort gets the least there is. */
+/** The QoS tiers share the CPU by the requests of their pods; BestEffort gets the minimum. */
 export function tierLimits(pods: readonly Pod[], settings: LimitSettings): TierLimits {
   const podLevel = settings.podLevelResources;
   const sums = { cpu: 0n, guaranteedMemory: 0n, burstableMemory: 0n };
@@ -114,7 +114,7 @@ export function tierLimits(pods: readonly Pod[], settings: LimitSettings): TierL
   };
 }
 
-/** A parent has to protect at least what its children do, or theirs has no effect. */
+/** memory.min of a parent must cover that of its children to take effect. */
 function tierProtection(guaranteed: bigint, burstable: bigint, settings: LimitSettings) {
   if (!settings.memoryQos) return {};
   const tiered = settings.memoryReservationPolicy === "TieredReservation";

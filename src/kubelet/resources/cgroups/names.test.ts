@@ -33,24 +33,24 @@ describe("cgroup names", () => {
   ];
   for (const [rule, path, want] of rows) it(rule, () => assert.equal(path, want));
 
-  it("a folder name gives back the pod's uid, in both namings", () => {
+  it("a directory name yields the pod UID, in both namings", () => {
     const anyUid = fc.uuid().map((text) => text as PodUid);
     fc.assert(
       fc.property(anyUid, fc.constantFrom<CgroupNaming>("cgroupfs", "systemd"), (some, naming) => {
-        const folder = toPath(podName(root, "Burstable", some), naming)
+        const dir = toPath(podName(root, "Burstable", some), naming)
           .split("/")
           .at(-1)!;
-        assert.equal(uidOfDir(folder, naming), some);
+        assert.equal(uidOfDir(dir, naming), some);
       }),
     );
   });
-  it("folders of others are no pods", () => {
-    for (const folder of ["burstable", "besteffort", "system", "pod"])
-      assert.equal(uidOfDir(folder, "cgroupfs"), undefined);
-    for (const folder of ["kubepods-burstable.slice", "podx", "cri-abc.scope"])
-      assert.equal(uidOfDir(folder, "systemd"), undefined);
+  it("other directories are not pods", () => {
+    for (const dir of ["burstable", "besteffort", "system", "pod"])
+      assert.equal(uidOfDir(dir, "cgroupfs"), undefined);
+    for (const dir of ["kubepods-burstable.slice", "podx", "cri-abc.scope"])
+      assert.equal(uidOfDir(dir, "systemd"), undefined);
   });
-  it("a name that would be another cgroup is refused", () => {
+  it("a name that would be another cgroup is rejected", () => {
     assert.throws(() => podName(root, "Burstable", "../x" as PodUid), /cannot be the name of a cgroup/);
     assert.throws(() => parseRoot("/a/../b"), /must not contain/);
   });

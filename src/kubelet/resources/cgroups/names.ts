@@ -4,7 +4,7 @@ import type { QosClass } from "../../../lib/model/qos.ts";
 
 export type CgroupNaming = "cgroupfs" | "systemd";
 
-/** A cgroup by its parts, whatever a driver makes of them: ["kubepods", "burstable", "pod<uid>"]. */
+/** A cgroup by its path elements, independent of the driver: ["kubepods", "burstable", "pod<uid>"]. */
 export type CgroupName = readonly string[];
 
 const podPrefix = "pod";
@@ -42,20 +42,20 @@ function toSlices(name: CgroupName): string {
   return `/${escaped.map((_, index) => `${escaped.slice(0, index + 1).join("-")}${slice}`).join("/")}`;
 }
 
-/** The pod whose cgroup has this folder name; undefined for other folders (the tiers, things of others). */
-export function uidOfDir(folder: string, naming: CgroupNaming): PodUid | undefined {
-  const last = naming === "systemd" ? lastSlicePart(folder) : folder;
+/** The pod whose cgroup has this directory name; undefined for other directories. */
+export function uidOfDir(dir: string, naming: CgroupNaming): PodUid | undefined {
+  const last = naming === "systemd" ? lastSlicePart(dir) : dir;
   if (last === undefined || !last.startsWith(podPrefix)) return undefined;
   const uid = last.slice(podPrefix.length);
   return uid === "" ? undefined : (uid as PodUid);
 }
 
-function lastSlicePart(folder: string): string | undefined {
-  if (!folder.endsWith(slice)) return undefined;
-  return folder.slice(0, -slice.length).split("-").at(-1)?.replaceAll("_", "-");
+function lastSlicePart(dir: string): string | undefined {
+  if (!dir.endsWith(slice)) return undefined;
+  return dir.slice(0, -slice.length).split("-").at(-1)?.replaceAll("_", "-");
 }
 
-/** "_" would come back from systemd's form as "-"; "/" would be another cgroup. */
+/** "_" would be converted back from the systemd form as "-"; "/" would be another cgroup. */
 function checkPart(part: string): string {
   if (/[/_]/.test(part)) throw new KubeletError("InvalidCgroup", `"${part}" cannot be the name of a cgroup`);
   return part;

@@ -9,7 +9,7 @@ import { createPodCgroups } from "./pod-cgroups.ts";
 
 const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
 
-/** On the kernel's own cgroups, in one of this test's. */
+/** On real cgroups, below one of this test. */
 describe("pod cgroups on this host", { skip }, async () => {
   const layout = await detectLayout();
   const driver = cgroupDriver(layout);
@@ -41,7 +41,7 @@ describe("pod cgroups on this host", { skip }, async () => {
   };
   after(() => driver.remove(cgroupRoot));
 
-  it("are made, found again after a restart, and removed", async () => {
+  it("are created, found again after a restart, and removed", async () => {
     await driver.create(cgroupRoot, {});
     await cgroups.start();
     await cgroups.ensure(pod);

@@ -86,7 +86,7 @@ describe("pod cgroups", () => {
     await cgroups.start();
     assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 4000n);
   });
-  it("are made below their tier with their limits, once", async () => {
+  it("are created below their tier with their limits, once", async () => {
     const { driver, cgroups } = setUp();
     await cgroups.start();
     assert.equal(cgroups.parentFor(burstable), "/kubepods/burstable/podu-1");
@@ -98,7 +98,7 @@ describe("pod cgroups", () => {
     await cgroups.ensure(burstable);
     assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 9n);
   });
-  it("without a limit that the kernel refuses are still there, and it is logged", async () => {
+  it("are created without a limit that the kernel rejects, and it is logged", async () => {
     const lines: string[] = [];
     const logger: Logger = {
       ...silentLogger,
@@ -110,7 +110,7 @@ describe("pod cgroups", () => {
     assert.equal(await cgroups.exists(burstable), true);
     assert.deepEqual(lines, ["Failed to set limit of pod cgroup: EINVAL"]);
   });
-  it("are listed and removed by uid, whatever their tier", async () => {
+  it("are listed and removed by UID, in any tier", async () => {
     const { driver, cgroups } = setUp();
     await cgroups.start();
     await cgroups.ensure(burstable);
@@ -133,7 +133,7 @@ describe("pod cgroups", () => {
     assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 2n);
     assert.equal(driver.cgroups.get("/kubepods")?.cpuShares, 2048n);
   });
-  it("go below cgroupRoot, which must exist with the controllers that pods need", async () => {
+  it("are below cgroupRoot, which must exist with the controllers that pods need", async () => {
     const { driver, cgroups } = setUp({ cgroupRoot: "/node" });
     await assert.rejects(cgroups.start(), /cgroupRoot: "\/node" doesn't exist/);
     await driver.create("/node", {});
@@ -146,12 +146,12 @@ describe("pod cgroups", () => {
     await cgroups.start();
     assert.equal(cgroups.parentFor(bestEffort), "/node/kubepods/besteffort/podu-2");
   });
-  it("are refused where the cgroup of all pods does not get the controllers that pods need", async () => {
+  it("fail where the cgroup of all pods does not get the controllers that pods need", async () => {
     const { driver, cgroups } = setUp();
     driver.without = ["memory"];
     await assert.rejects(cgroups.start(), /cgroup "\/kubepods" has some missing controllers: memory \(/);
   });
-  it("with systemd are named, but cannot be made yet", async () => {
+  it("with systemd are named, but cannot be created yet", async () => {
     const { cgroups } = setUp({ naming: "systemd" });
     assert.equal(
       cgroups.parentFor(burstable),
@@ -159,7 +159,7 @@ describe("pod cgroups", () => {
     );
     await assert.rejects(cgroups.start(), { code: "NotSupported" });
   });
-  it("are nothing with cgroupsPerQOS off", async () => {
+  it("are not created with cgroupsPerQOS off", async () => {
     const { driver, cgroups } = setUp({ cgroupsPerQos: false, cgroupRoot: "/custom" });
     await cgroups.start();
     await cgroups.ensure(burstable);

@@ -16,18 +16,18 @@ import {
 
 /** The cgroups of pods: one for each, in the tier of its QoS class. */
 export interface PodCgroups {
-  /** Makes the cgroups above the pods. */
+  /** Creates the cgroups above the pods. */
   start(): Promise<void>;
   /** The cgroup parent that is passed to the runtime. */
   parentFor(pod: Pod): string;
-  /** Makes the pod's cgroup with its limits, if it is not there. */
+  /** Creates the pod's cgroup with its limits, if it does not exist. */
   ensure(pod: Pod): Promise<void>;
   exists(pod: Pod): Promise<boolean>;
-  /** Ends what is left in the pod's cgroup, whatever its tier, and removes it. */
+  /** Kills remaining processes in the pod's cgroup, in any tier, and removes it. */
   remove(uid: PodUid, signal?: AbortSignal): Promise<void>;
-  /** Pods that have a cgroup, wanted or not. */
+  /** Pods that have a cgroup, desired or not. */
   list(): Promise<PodUid[]>;
-  /** Gives the tiers their share of the CPU, for the pods that there are now. */
+  /** Sets the CPU shares of the tiers, for the current pods. */
   updateQos(pods: readonly Pod[]): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface PodCgroupsOptions {
   readonly driver: CgroupDriver;
   readonly naming: CgroupNaming;
   readonly cgroupsPerQos: boolean;
-  /** "" or "/" for the top. It has to exist. */
+  /** "" or "/" for the root. It must exist. */
   readonly cgroupRoot: string;
   readonly limits: LimitSettings;
   /** For the cgroup above all pods: see rootLimits. */
@@ -76,16 +76,16 @@ class QosPodCgroups implements PodCgroups {
     await this.#driver.create(this.#path(this.#root), {});
     await this.#check(this.#root, `cgroup "${this.#path(this.#root)}"`);
     await this.#driver.update(this.#path(this.#root), { ...this.#o.root, ...root });
-    // What Burstable pods of an earlier run need is known only when there are pods: until then it keeps its share.
+    // The requests of existing Burstable pods are not known at startup: the tier keeps its shares until then.
     const { cpuShares: _, ...keepShares } = burstable;
     await this.#driver.create(this.#path(qosName(this.#root, "Burstable")), keepShares);
     await this.#driver.create(this.#path(qosName(this.#root, "BestEffort")), bestEffort);
   }
 
   /**
-   * A cgroup without its controllers would take no limits, and seem absent at every check. On v2 that happens easily:
-   * systemd does not delegate hugetlb, and memory cannot be delegated from a cgroup with processes, as in many a
-   * container.
+   * A cgroup without its controllers would accept no limits, and seem absent at every check. On v2 that happens easily:
+   * systemd does not delegate hugetlb, and memory cannot be delegated from a cgroup with processes, as in
+   * many containers.
    */
   async #check(name: CgroupName, title: string): Promise<void> {
     const lacks = await this.#driver.lacks(this.#path(name));
@@ -115,7 +115,7 @@ class QosPodCgroups implements PodCgroups {
     try {
       await this.#driver.update(path, podCgroupLimits(pod, this.#o.limits));
     } catch (error) {
-      // A pod without one of its limits is better than no pod: its containers have limits of their own.
+      // A pod without one of its limits still runs: its containers have their own limits.
       this.#o.logger.error("Failed to set limit of pod cgroup", {
         pod: podRef(pod),
         podUID: pod.metadata.uid,
@@ -134,8 +134,8 @@ class QosPodCgroups implements PodCgroups {
   async list(): Promise<PodUid[]> {
     const found = new Set<PodUid>();
     for (const qos of classes) {
-      for (const folder of await this.#driver.children(this.#path(qosName(this.#root, qos)))) {
-        const uid = uidOfDir(folder, this.#o.naming);
+      for (const dir of await this.#driver.children(this.#path(qosName(this.#root, qos)))) {
+        const uid = uidOfDir(dir, this.#o.naming);
         if (uid !== undefined) found.add(uid);
       }
     }
@@ -158,7 +158,7 @@ class QosPodCgroups implements PodCgroups {
   }
 }
 
-/** With cgroupsPerQOS off: containers go below cgroupRoot, or where the runtime likes, and nothing is made here. */
+/** With cgroupsPerQOS off: containers are below cgroupRoot, or where the runtime decides, and nothing is created here. */
 class NoPodCgroups implements PodCgroups {
   readonly #parent: string;
   constructor(cgroupRoot: string) {

@@ -41,7 +41,7 @@ function machine(over: Partial<SystemCgroupsOptions> = {}) {
 }
 
 describe("system cgroups", () => {
-  it("the agent goes to kubeletCgroups, all others but init and kernel threads to systemCgroups", async () => {
+  it("the agent is moved to kubeletCgroups, all others but init and kernel threads to systemCgroups", async () => {
     const { at, start, created } = machine();
     await start();
     assert.deepEqual(Object.fromEntries(at), {
@@ -64,7 +64,7 @@ describe("system cgroups", () => {
     assert.deepEqual(second.created, ["/kubelet"]);
   });
 
-  it("processes that come later are moved within a minute, until it is stopped", async () => {
+  it("later processes are moved within a minute, until it is stopped", async () => {
     const { at, clock, cgroups, stop, start } = machine();
     await start();
     at.set(50, "/");
@@ -78,7 +78,7 @@ describe("system cgroups", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("those that are started while others are moved are moved in the same round", async () => {
+  it("processes started while others are moved are moved in the same pass", async () => {
     const at = new Map([[30, "/"]]);
     const { start } = machine({
       kubelet: "",
@@ -94,7 +94,7 @@ describe("system cgroups", () => {
     assert.deepEqual([...at.values()], ["/system", "/system", "/system", "/system"]);
   });
 
-  it("one that cannot be moved is reported, holds up no other, and is tried again", async () => {
+  it("one that cannot be moved is reported, blocks no other, and is retried", async () => {
     const { at, clock, stubborn, warnings, start } = machine();
     stubborn.add(30);
     await start();

@@ -10,7 +10,7 @@ import type { SystemProcesses } from "../../../lib/host/system-processes.ts";
 export interface SystemCgroupsOptions {
   /** kubeletCgroups: where the agent itself runs; empty: it stays where it was started. */
   readonly kubelet: string;
-  /** systemCgroups: where processes go that are in no cgroup; empty: they stay in the root. */
+  /** systemCgroups: for processes in the root cgroup; empty: they stay there. */
   readonly system: string;
   readonly cgroups: Pick<CgroupDriver, "create">;
   readonly membership: CgroupMembership;
@@ -21,9 +21,9 @@ export interface SystemCgroupsOptions {
   readonly pid: number;
 }
 
-/** Processes start in the root cgroup at any time, so it is emptied again and again. */
+/** Processes start in the root cgroup at any time, so it is emptied periodically. */
 const everyMs = 60_000;
-/** Processes that are started while others are moved: the root is looked at again until nothing is left, at most this often. */
+/** For processes that are started while others are moved: the root is listed again until it is empty, at most this often. */
 const maxPasses = 11;
 
 /** Moves the agent and the processes outside of containers into the cgroups that the configuration names. */
@@ -38,7 +38,7 @@ export class SystemCgroups implements Component {
     this.done = this.#ended.promise;
   }
 
-  /** The agent is moved first: memory is accounted where it was allocated. */
+  /** The agent is moved first: memory is charged to the cgroup that allocated it. */
   async start(signal: AbortSignal): Promise<void> {
     if (pathOf(this.#o.system) === "/")
       throw new KubeletError("InvalidCgroup", 'systemCgroups must not be the root cgroup ("/")');
@@ -99,7 +99,7 @@ export class SystemCgroups implements Component {
     if (failure !== undefined) throw failure;
   }
 
-  /** Init stays in the root with the kernel's threads, which must not wait for a quota of other processes. */
+  /** Init stays in the root with kernel threads, which must not be throttled. */
   async #movable(): Promise<number[]> {
     const { membership, processes } = this.#o;
     const pids = (await membership.rootProcesses()).filter((pid) => pid !== 1);
@@ -108,7 +108,7 @@ export class SystemCgroups implements Component {
   }
 }
 
-/** Names are absolute, with or without a slash in front; undefined if there is none. */
+/** Names are absolute, with or without a leading slash; undefined if empty. */
 export function pathOf(name: string): string | undefined {
   return name === "" ? undefined : posix.join("/", name).replace(/(.)\/$/, "$1");
 }

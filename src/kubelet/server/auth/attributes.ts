@@ -9,7 +9,7 @@ const verbs: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** By the first segment of the path; a permission for all of the node (proxy) is sufficient where it is listed, too. */
+/** By the first segment of the path; the general permission (proxy) is also sufficient where it is listed. */
 const subresources: Readonly<Record<string, readonly string[]>> = {
   pods: ["pods", "proxy"],
   runningpods: ["pods", "proxy"],
@@ -24,7 +24,7 @@ const subresources: Readonly<Record<string, readonly string[]>> = {
   flagz: ["configz"],
 };
 
-/** The rights that a request takes, known from its method and path alone. */
+/** The permissions that a request needs, by its method and path. */
 export function attributesOf(method: string, path: string): RouteAttributes {
   const first = path.split("/")[1] ?? "";
   return {

@@ -34,7 +34,7 @@ const refused = (code: number) => (error: unknown) => status(error) === code;
 const known = { authenticated: true, user: { username: "u", groups: ["g"] } };
 
 describe("without a cluster", () => {
-  test("a token is worth nothing", async () => {
+  test("a token is not accepted", async () => {
     await assert.rejects(access().enter(withToken, right), refused(401));
   });
 
@@ -42,7 +42,7 @@ describe("without a cluster", () => {
     await assert.rejects(access({ anonymous: true }).enter(request(), right), refused(403));
   });
 
-  test("who is let in by configuration gets in", async () => {
+  test("a client that the configuration allows is authorized", async () => {
     const authorization = { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 } as const;
     const gate = access({ anonymous: true, authorization });
     assert.deepEqual(await gate.enter(request(), right), {
@@ -68,7 +68,7 @@ describe("reviews of the cluster", () => {
     assert.equal(reviews(), 2);
   });
 
-  test("a right is remembered for five minutes, and the lack of one for thirty seconds", async () => {
+  test("an allowed review is cached for five minutes, a denied one for thirty seconds", async () => {
     const clock = new FakeClock();
     let allowed = false;
     const { transport, requests } = fakeReviews({ token: () => known, access: () => ({ allowed }) });
@@ -117,7 +117,7 @@ describe("reviews of the cluster", () => {
     assert.deepEqual(await value("apiserver_delegated_authz_request_total"), { "code=201": 1 });
   });
 
-  test("an answer that did not come is not remembered", async () => {
+  test("a failed review is not cached", async () => {
     let down = true;
     const { transport } = fakeReviews({
       token: () => (down ? new Error("down") : known),
@@ -149,7 +149,7 @@ describe("reviews of the cluster", () => {
       assert.equal(requests.length, tries);
     });
 
-  test("an answer that comes with the second try is as good as one with the first", async () => {
+  test("a review that succeeds on retry is used", async () => {
     const clock = new FakeClock();
     const rights = [lost(), { allowed: true }];
     const { transport } = fakeReviews({ token: () => known, access: () => rights.shift() ?? {} });
@@ -158,7 +158,7 @@ describe("reviews of the cluster", () => {
     assert.equal((await entered).name, "u");
   });
 
-  test("a denial beats an allowance, and the next subresource is checked", async () => {
+  test("denied takes precedence over allowed, and the next subresource is checked", async () => {
     const { transport, requests } = fakeReviews({
       token: () => known,
       access: ({ resourceAttributes: { subresource } }) => ({
@@ -170,7 +170,7 @@ describe("reviews of the cluster", () => {
     assert.equal(requests.length, 3);
   });
 
-  test("who shows a bad token is not anonymous", async () => {
+  test("a client with an invalid token is not anonymous", async () => {
     const { transport } = fakeReviews({ token: () => ({}), access: () => ({ allowed: true }) });
     const gate = access({ transport, anonymous: true });
     await assert.rejects(gate.enter(withToken, right), refused(401));
@@ -200,7 +200,7 @@ describe("the token of a request", () => {
   for (const [headers, token] of tokens)
     test(`${JSON.stringify(headers)}: ${token}`, () => assert.equal(bearerToken(request(headers)), token));
 
-  test("among protocols it is for us alone", () => {
+  test("is removed from the WebSocket protocols", () => {
     const made = request({
       upgrade: "websocket",
       "sec-websocket-protocol": "a, base64url.bearer.authorization.k8s.io.YWJj, b",
@@ -210,7 +210,7 @@ describe("the token of a request", () => {
   });
 });
 
-describe("the rights that a request takes", () => {
+describe("the permissions that a request needs", () => {
   const rights: [string, string, string, string[]][] = [
     ["GET", "/pods", "get", ["pods", "proxy"]],
     ["GET", "/runningpods/", "get", ["pods", "proxy"]],

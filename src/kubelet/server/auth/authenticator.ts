@@ -24,7 +24,7 @@ export class RequestAuthenticator implements Authenticator {
 
   constructor(o: {
     certificates: ClientCertificates;
-    /** Absent: tokens count for nothing. */
+    /** Absent: tokens are not accepted. */
     tokens: TokenReviews | undefined;
     anonymous: boolean;
     logger: Logger;

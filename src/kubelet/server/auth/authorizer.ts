@@ -9,13 +9,13 @@ export interface Permission {
 }
 
 export interface Authorizer {
-  /** Throws if that could not be found out. */
+  /** Throws if the review failed. */
   allows(identity: Identity, right: Permission): Promise<boolean>;
 }
 
 export const alwaysAllow: Authorizer = { allows: async () => true };
 
-/** There is no cluster to review access, and no one is authorized by configuration. */
+/** Without a cluster there are no access reviews, and the configuration authorizes no one. */
 export const alwaysDeny: Authorizer = { allows: async () => false };
 
 const reviewTimeoutMs = 10_000;

@@ -47,7 +47,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
 
   const statusOf = async (bundle: string, chain: readonly string[], key: string) => {
     clientCa.set(bundle);
-    // OpenSSL keeps what the client presented for the life of the connection with TLS 1.2, and not with TLS 1.3.
+    // With TLS 1.2 OpenSSL keeps the client's chain for the lifetime of the connection, with TLS 1.3 it does not.
     const versions = ["TLSv1.2", "TLSv1.3"] as const;
     const statuses = versions.map(
       async (maxVersion) =>
@@ -58,7 +58,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     return status;
   };
 
-  test("a chain as long as the path length allows is accepted, a longer one is refused", async () => {
+  test("a chain as long as the path length allows is accepted, a longer one is rejected", async () => {
     const top = root();
     const first = make({ subject: "/CN=first", issuer: top, extensions: ca });
     const second = make({ subject: "/CN=second", issuer: first, extensions: ca });
@@ -73,7 +73,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     });
   });
 
-  test("names outside of the constraints of an intermediate are refused", async () => {
+  test("names outside the constraints of an intermediate are rejected", async () => {
     const top = root();
     const limited = [
       ...ca,
@@ -99,7 +99,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     assert.equal(await statusOf(top.certificate, [leaf.certificate, between.certificate], leaf.key), 401);
   });
 
-  test("a critical extension of unknown meaning is refused", async () => {
+  test("an unknown critical extension is rejected", async () => {
     const top = root();
     const extensions = [...client, "1.2.3.4=critical,DER:0500"];
     const leaf = make({ subject: "/CN=admin", issuer: top, extensions });
@@ -107,7 +107,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
   });
 
   for (const curve of ["secp256k1", "brainpoolP256r1"])
-    test(`intermediates with keys on ${curve}, which has no NIST name, do not end the process`, async () => {
+    test(`intermediates with keys on ${curve}, which has no NIST name, do not crash the process`, async () => {
       const top = root();
       const unrelated = make({ subject: "/CN=unrelated", extensions: ca });
       const key = ["ec", "-pkeyopt", `ec_paramgen_curve:${curve}`];
@@ -120,7 +120,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
       }
     });
 
-  test("of several chains the one that is allowed, and then the one that is valid longest, is found", () => {
+  test("of several chains the allowed one that is valid longest is found", () => {
     const short = make({ subject: "/CN=a", extensions: ca, x509: ["-days", "2"] });
     const [key] = [openssl.file("shared.key", short.key)];
     const sameKey = (extensions: readonly string[], days: string) => {
@@ -154,7 +154,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     assert.equal(findChain(leaf, [], [forbidding]).kind, "invalid");
   });
 
-  test("a root that is presented itself needs no chain, and cycles end", () => {
+  test("a presented root needs no chain, and cycles end", () => {
     const own = x509(make({ subject: "/CN=self", extensions: client }));
     assert.deepEqual(findChain(own, [], [own]), { kind: "valid", chain: [own] });
     const top = x509(root());

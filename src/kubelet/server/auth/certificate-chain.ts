@@ -9,7 +9,7 @@ export const incompatibleUsage = "x509: certificate specifies an incompatible ke
 
 /** Longer chains are not followed. */
 export const maxChain = 8;
-/** A client that sends many certificates of one name must not keep the processor busy. */
+/** A client that sends many certificates of one name must not use much CPU. */
 const maxSignatures = 100;
 
 export type ChainResult =
@@ -17,7 +17,7 @@ export type ChainResult =
   | { readonly kind: "invalid"; readonly problem: string };
 
 /**
- * Finds a chain from the certificate through the intermediates to one of the roots that may be relied on for client authentication; of
+ * Finds a chain from the certificate through the intermediates to one of the roots that is trusted for client authentication; of
  * several, the one that is valid longest. Times are not checked.
  */
 export function findChain(

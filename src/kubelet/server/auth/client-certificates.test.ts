@@ -60,13 +60,13 @@ async function setUp(t: TestContext, bundle: string, around: (gate: Gate) => Gat
   return { clientCa, port: server.port, open, begun: begun.promise, finish: held.resolve };
 }
 
-/** Only judges requests; connections stay open. */
+/** Only checks requests; connections stay open. */
 const withoutClosing = ({ enter }: Gate): Gate => ({ enter });
 
 for (const protocol of [http1, http2])
   describe(`client certificates on an open connection of ${protocol.name}`, { timeout: 60_000 }, () => {
     for (const before of [0, 1])
-      test(`a removed CA is refused after ${before} requests`, async (t) => {
+      test(`a certificate of a removed CA is rejected after ${before} requests`, async (t) => {
         const { clientCa, open } = await setUp(t, former.certificate, withoutClosing);
         const client = await open(protocol, ofFormer);
         for (let i = 0; i < before; i++) assert.equal(await client.get(), 200);
@@ -75,14 +75,14 @@ for (const protocol of [http1, http2])
         assert.equal(await client.get(), 401);
       });
 
-    test("a certificate with intermediates of a removed CA is refused at its first request", async (t) => {
+    test("a certificate with intermediates of a removed CA is rejected at its first request", async (t) => {
       const { clientCa, open } = await setUp(t, ours.certificate, withoutClosing);
       const client = await open(protocol, chained);
       clientCa.set(former.certificate);
       assert.equal(await client.get(), 401);
     });
 
-    test("the connection of a removed CA is closed, and the next one is refused", async (t) => {
+    test("the connection of a removed CA is closed, and the next one is rejected", async (t) => {
       const { clientCa, open } = await setUp(t, former.certificate + ours.certificate);
       const [client, other] = [await open(protocol, ofFormer), await open(protocol, direct)];
       assert.deepEqual([await client.get(), await other.get()], [200, 200]);
@@ -98,7 +98,7 @@ for (const protocol of [http1, http2])
       ["another CA after it", ours.certificate + former.certificate],
     ] as const)
       for (const before of [0, 1])
-        test(`intermediates: works on after ${edit} was added, ${before} requests before`, async (t) => {
+        test(`intermediates: still works after ${edit} was added, ${before} requests before`, async (t) => {
           const { clientCa, open } = await setUp(t, ours.certificate);
           const client = await open(protocol, chained);
           for (let i = 0; i < before; i++) assert.equal(await client.get(), 200);
@@ -111,12 +111,12 @@ for (const protocol of [http1, http2])
       const client = await open(protocol, chained);
       assert.equal(await client.get(), 200);
       clientCa.set(ours.certificate);
-      // Which CA the intermediates led to is not known any more: the client has to present them again.
+      // The CA of the intermediates is no longer known: the client has to present them again.
       await client.closed;
       assert.equal(await (await open(protocol, chained)).get(), 200);
     });
 
-    test("a request under way is finished before its connection is closed", async (t) => {
+    test("a request in progress is finished before its connection is closed", async (t) => {
       const { clientCa, open, begun, finish } = await setUp(t, former.certificate);
       const client = await open(protocol, ofFormer);
       const answer = client.get("/slow");
@@ -128,11 +128,11 @@ for (const protocol of [http1, http2])
     });
   });
 
-test("a handshake that was begun under the former CA does not outlive it", async (t) => {
+test("a handshake that started with the previous CA does not outlive it", async (t) => {
   const { clientCa, port } = await setUp(t, former.certificate);
   const plain = connectPlain(port, "127.0.0.1");
   await once(plain, "connect");
-  // The server takes connections in order: it has this one when it has answered a later one.
+  // The server accepts connections in order: it has this one when it has responded to a later one.
   const later = await http1(port, direct);
   assert.equal(await later.get(), 401);
   later.end();
@@ -146,7 +146,7 @@ test("a handshake that was begun under the former CA does not outlive it", async
 });
 
 for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const)
-  test(`a session of ${maxVersion} that began under the former CA is not resumed`, async (t) => {
+  test(`a session of ${maxVersion} that started with the previous CA is not resumed`, async (t) => {
     const { clientCa, port } = await setUp(t, former.certificate);
     const connected = async (session?: Buffer) => {
       const link = connectTls({

@@ -10,7 +10,7 @@ import type { Identity } from "./identity.ts";
 
 export type CertificateResult =
   | { readonly kind: "known"; readonly identity: Identity }
-  /** Nothing was shown. */
+  /** No certificate was presented. */
   | { readonly kind: "none" }
   | { readonly kind: "refused"; readonly problem: string };
 
@@ -22,8 +22,8 @@ interface Seen {
 }
 
 /**
- * Knows callers by certificates that an authority of ours has signed. That the caller has the key was seen by TLS; whose
- * signature counts and whether it is time is decided here, with each request, because both can change while a connection is open.
+ * Authenticates by client certificates of clientCAFile. TLS has verified that the client has the key; whether the CA is
+ * trusted and the certificate is valid is checked here, with each request, because both can change while a connection is open.
  */
 export class ClientCertificates {
   readonly #authorities: () => string | undefined;
@@ -31,7 +31,7 @@ export class ClientCertificates {
   readonly #seen = new WeakMap<object, Seen>();
   #parsed: { readonly pem: string; readonly roots: readonly X509Certificate[] } = { pem: "", roots: [] };
 
-  /** `authorities`: PEM, as of now; undefined if certificates count for nothing. */
+  /** `authorities`: the current PEM; undefined if certificates are not accepted. */
   constructor(o: { authorities: () => string | undefined; clock: Clock }) {
     this.#authorities = o.authorities;
     this.#clock = o.clock;
@@ -41,7 +41,7 @@ export class ClientCertificates {
     const ca = this.#authorities();
     const socket = request.socket as Partial<TLSSocket>;
     if (ca === undefined || typeof socket.getPeerX509Certificate !== "function") return { kind: "none" };
-    // Over HTTP/2 each request has a socket object of its own, and the session is what stays.
+    // With HTTP/2 each request has its own socket object; the session is shared.
     const { stream } = request as { stream?: { session?: object } };
     const connection = stream?.session ?? socket;
     let seen = this.#seen.get(connection);

@@ -18,7 +18,7 @@ export class ExpiringCache<V> {
     this.#max = max;
   }
 
-  /** Failures are not remembered. */
+  /** Failures are not cached. */
   async get(key: string, fetch: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
     const kept = this.#kept.get(key);
     if (kept && this.#clock.monotonic() < kept.until) return kept.value;
@@ -40,7 +40,7 @@ export class ExpiringCache<V> {
   #keep(key: string, value: V, ttlMs: number): void {
     this.#kept.delete(key);
     if (ttlMs <= 0) return;
-    // The oldest go first: a flood of made-up tokens costs answers, not memory.
+    // The oldest are evicted first: a flood of invalid tokens does not exhaust memory.
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size < this.#max) break;
       this.#kept.delete(oldest);

@@ -11,7 +11,7 @@ export interface KeptConnection {
   end(): void;
 }
 
-/** A real connection whose handshake is done; nothing was requested on it yet. */
+/** A real connection after its handshake, without a request. */
 export async function http1(port: number, pair: TestPair, socket?: TLSSocket): Promise<KeptConnection> {
   const link = socket ?? connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, ...pair });
   link.on("error", () => {});
@@ -51,7 +51,7 @@ export async function http2(port: number, pair: TestPair): Promise<KeptConnectio
   });
   session.on("error", () => {});
   const closed = new Promise((resolve) => session.once("close", resolve));
-  // The settings of the server come after its part of the handshake.
+  // The server's SETTINGS arrive after its handshake.
   await once(session, "remoteSettings");
   return {
     closed,

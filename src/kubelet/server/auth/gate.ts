@@ -9,13 +9,13 @@ import type { Authorizer } from "./authorizer.ts";
 import type { Identity } from "./identity.ts";
 
 export interface Gate {
-  /** The caller, if authorized. Throws an HttpError with the refusal otherwise. */
+  /** The caller, if authorized. Throws an HttpError otherwise. */
   enter(request: IncomingMessage, attributes: RouteAttributes): Promise<Identity>;
   /** False if the client certificate of the connection is not accepted, so that only a new handshake can help. */
   trusts?(socket: TLSSocket): boolean;
 }
 
-/** Who may call: first who it is (401), then what it may (403). */
+/** Authentication (401), then authorization (403). */
 export function accessGate(o: {
   authenticator: Authenticator;
   authorizer: Authorizer;
@@ -42,7 +42,7 @@ export function accessGate(o: {
   };
 }
 
-/** For the read-only port: all clients, for what is served there. */
+/** For the read-only port: all clients are allowed. */
 export const openGate: Gate = {
   enter: async () => ({ name: "system:anonymous", groups: ["system:unauthenticated"] }),
 };

@@ -9,15 +9,15 @@ export function setClientCa(socket: TLSSocket, bundle: string | undefined): void
   Object.assign(socket, { [clientCa]: bundle });
 }
 
-/** Also of the socket of an HTTP/2 request, which passes properties of the connection's socket on. */
+/** Also works for the socket of an HTTP/2 request, which proxies the connection's socket. */
 export function clientCaOf(socket: Partial<TLSSocket>): string | undefined {
   return (socket as { readonly [clientCa]?: string })[clientCa];
 }
 
 /**
- * The certificate that the client presented; `issuerCertificate` leads to the others. Node hands the others out once, so all that need them
- * use one object. (`getPeerCertificate(true)` is no way around that: making legacy objects of a key on a curve without a NIST name crashes
- * Node 24, so that any client could end the process.)
+ * The certificate that the client presented; `issuerCertificate` leads to the others. Node returns the others once, so all callers
+ * use one object. (`getPeerCertificate(true)` is no alternative: creating legacy objects for a key on a curve without a NIST name crashes
+ * Node 24, so that any client could crash the process.)
  */
 export function peerOf(socket: TLSSocket): X509Certificate | undefined {
   const noted = socket as { [peer]?: X509Certificate };

@@ -1,6 +1,6 @@
 import type { Caller } from "../route.ts";
 
-/** The caller, with all that a review needs. */
+/** The caller, with all fields that a review needs. */
 export interface Identity extends Caller {
   readonly uid?: string;
   readonly extra?: Readonly<Record<string, readonly string[]>>;

@@ -27,7 +27,7 @@ export interface AccessOptions {
     readonly allowedTtlMs: number;
     readonly deniedTtlMs: number;
   };
-  /** The authorities of clientCAFile as PEM, as of now; undefined without one. */
+  /** The current PEM of clientCAFile; undefined without one. */
   readonly clientCa: () => string | undefined;
   /** Absent without a cluster: then tokens cannot be verified, and no one is authorized unless everyone is. */
   readonly transport?: KubeTransport;
@@ -36,7 +36,7 @@ export interface AccessOptions {
   readonly metrics?: Metrics;
 }
 
-/** Who may call this node, as configured. */
+/** Authentication and authorization as configured. */
 export function nodeAccess(o: AccessOptions): Gate {
   const { transport, clock, logger, metrics, authentication } = o;
   const certificates = new ClientCertificates({ authorities: o.clientCa, clock });

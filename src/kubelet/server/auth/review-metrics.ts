@@ -3,7 +3,7 @@ import type { Metrics } from "../../../lib/base/metrics.ts";
 import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 
-/** As much of the way to the cluster as reviews take. */
+/** The API client for reviews. */
 export type Reviewer = Pick<KubeTransport, "request">;
 
 /** The same client of the cluster; reviews of tokens ("authn") or access ("authz") are counted. */
@@ -31,7 +31,7 @@ export function countedReviews(
     let code = "<error>";
     try {
       const answer = await reviewer.request<A>(call);
-      // The error passes the response on, without its code.
+      // The error of the response, without its code.
       code = "201";
       return answer;
     } catch (error) {

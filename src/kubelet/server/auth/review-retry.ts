@@ -8,8 +8,8 @@ const firstWaitMs = 500;
 const waitFactor = 1.5;
 
 /**
- * The same client of the cluster; a lost review is sent again. Reviews change nothing, and callers should not be
- * refused because the API server was just being replaced.
+ * The same client of the cluster; a failed review is retried. Reviews change nothing, and callers should not be
+ * rejected because the API server was just restarting.
  */
 export function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
   return {
@@ -26,7 +26,7 @@ export function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
   };
 }
 
-/** An API server that is not there at all is not waited for: its callers have better things to do. */
+/** An unreachable API server is not retried: callers should not wait. */
 function mayPass(error: unknown): boolean {
   if (error instanceof KubeApiError)
     return error.status === 429 || error.status === 500 || error.status === 504;

@@ -29,7 +29,7 @@ export class TokenReviews {
   readonly #clock: Clock;
   readonly #metrics: TokenCacheMetrics | undefined;
   readonly #cache: ExpiringCache<CertificateResult>;
-  /** What is remembered must not be a list of tokens. */
+  /** The cache must not contain tokens. */
   readonly #secret = randomBytes(32);
 
   constructor(o: {
@@ -87,14 +87,14 @@ export class TokenReviews {
   }
 }
 
-/** The token of a request: in its header, or, because browsers cannot set that, among the protocols of a WebSocket. */
+/** The token of a request: in its header, or, because browsers cannot set that, in the WebSocket protocols. */
 export function bearerToken(request: IncomingMessage): string | undefined {
   const [scheme, token] = (request.headers.authorization ?? "").trim().split(" ");
   if (scheme?.toLowerCase() === "bearer" && token) return token;
   const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((word) => word.trim());
   const carrier = offered.find((word) => word.startsWith(protocolPrefix));
   if (carrier === undefined || request.headers.upgrade?.toLowerCase() !== "websocket") return undefined;
-  // It is not passed on, and it is no protocol.
+  // It is not passed on: it is not a protocol.
   request.headers["sec-websocket-protocol"] = offered.filter((word) => word !== carrier).join(", ");
   const decoded = Buffer.from(carrier.slice(protocolPrefix.length), "base64url").toString("utf8");
   return decoded === "" ? undefined : decoded;

@@ -14,12 +14,12 @@ export interface CheckpointOptions {
   readonly desired: { byFullName(name: PodFullName): Pod | undefined };
   readonly observed: { get(uid: Pod["metadata"]["uid"]): ObservedPod | undefined };
   readonly runtime: Pick<RuntimeService, "checkpointContainer">;
-  /** Where archives go; made when it is first needed. */
-  readonly checkpointFolder: () => Promise<string>;
+  /** The directory of archives; created on first use. */
+  readonly checkpointDir: () => Promise<string>;
   readonly clock: Clock;
 }
 
-/** Has the runtime write down all that a container is, into an archive. */
+/** Has the runtime checkpoint a container into an archive. */
 export function checkpointRoute(o: CheckpointOptions): Route {
   const path = "/checkpoint/{namespace}/{pod}/{container}";
   return {
@@ -42,9 +42,9 @@ export function checkpointRoute(o: CheckpointOptions): Route {
         const running = newestContainer(o.observed.get(pod.metadata.uid), container);
         if (running?.state !== "running") throw new Error(`container ${container} not found`);
         const seconds = Number(given);
-        // As the CRI has it for its callers.
+        // As in the CRI.
         if (seconds < 0) throw new Error("CheckpointContainer requires the timeout value to be > 0");
-        location = join(await o.checkpointFolder(), `checkpoint-${fullNameOf(pod)}-${container}-${at}.tar`);
+        location = join(await o.checkpointDir(), `checkpoint-${fullNameOf(pod)}-${container}-${at}.tar`);
         await o.runtime.checkpointContainer(running.id, location, seconds, { signal });
       } catch (error) {
         signal.throwIfAborted();

@@ -21,14 +21,14 @@ const json = async (path: string, method = "GET") =>
   JSON.parse((await send(server.port, path, { method })).body);
 
 describe("information about the node", () => {
-  test("pods: what is wanted, with the status that is known", async () => {
+  test("pods: the desired pods, with their known status", async () => {
     const list = await json("/pods");
     assert.deepEqual([list.kind, list.apiVersion, list.items.length], ["PodList", "v1", 1]);
     const [pod] = list.items;
     assert.deepEqual([pod.metadata.name, pod.status, pod.kind], ["web", { phase: "Running" }, undefined]);
   });
 
-  test("runningpods: what the runtime has", async () => {
+  test("runningpods: the pods of the runtime", async () => {
     const { items } = await json("/runningpods/");
     assert.deepEqual(
       items[0].spec.containers.map(({ name }: { name: string }) => name),
@@ -47,7 +47,7 @@ describe("information about the node", () => {
     assert.equal((await send(server.port, "/debug/blocked?pod=other")).status, 404);
   });
 
-  test("configz holds the configuration by its name", async () => {
+  test("configz has the configuration by its name", async () => {
     assert.equal((await json("/configz")).kubeletconfig.port, 10250);
   });
 
@@ -71,7 +71,7 @@ describe("information about the node", () => {
     );
   });
 
-  test("a profile of the time, one at once", async () => {
+  test("a CPU profile, one at a time", async () => {
     const path = "/debug/pprof/profile?seconds=1";
     const [first, second] = await Promise.all([send(server.port, path), send(server.port, path)]);
     assert.deepEqual(
@@ -137,7 +137,7 @@ test("without debugging handlers, callers get an error", async () => {
   await own.stop();
 });
 
-test("what is refused for all methods needs the permission of the requested one", async () => {
+test("a path disabled for all methods needs the permission of the requested one", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebugFlagsHandler: false } });
   const names: string[] = [];
   const gate: Gate = {

@@ -14,7 +14,7 @@ export function disabledRoute(path: string, reason: string): Route {
   };
 }
 
-/** In place of everything that enableDebuggingHandlers: false takes away, and that the read-only port never has. */
+/** Replaces the routes that enableDebuggingHandlers: false disables, and that the read-only port never has. */
 export function disabledRoutes(): Route[] {
   const roots = [
     "run",

@@ -6,7 +6,7 @@ import { disabledRoute } from "./disabled.ts";
 
 const path = "/debug/flags/v";
 
-/** How much is logged, changed while the agent runs. */
+/** Changes the log verbosity at run time. */
 export function flagsRoute(enabled: boolean, setVerbosity: (level: number) => void): Route {
   if (!enabled) return disabledRoute(path, "flags endpoint is disabled.");
   return {

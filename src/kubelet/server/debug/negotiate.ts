@@ -1,4 +1,4 @@
-/** A kind that a client wants an answer as: `application/json;g=config.k8s.io;v=v1beta1;as=Flagz`. */
+/** A kind that a client requests: `application/json;g=config.k8s.io;v=v1beta1;as=Flagz`. */
 export interface RequestedKind {
   readonly group: string;
   readonly version: string;
@@ -12,7 +12,7 @@ export type MediaType = (typeof mediaTypes)[number];
 export interface Negotiated {
   readonly type: MediaType;
   readonly wanted: RequestedKind | undefined;
-  /** Laid out for people to read. */
+  /** Indented. */
   readonly pretty: boolean;
 }
 
@@ -35,7 +35,7 @@ export function negotiate(
   return undefined;
 }
 
-/** By quality, then those without a wildcard first, then as they are written. */
+/** By quality, then those without a wildcard first, then in header order. */
 function clauses(accept: string): Clause[] {
   const wildcards = ({ range }: Clause) => range.filter((word) => word === "*").length;
   return accept

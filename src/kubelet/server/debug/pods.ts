@@ -5,7 +5,7 @@ import { attributesOf } from "../auth/attributes.ts";
 import { replyText } from "../replies.ts";
 import type { Route } from "../route.ts";
 
-/** The pods that this node should run, with the status that is known here, which is never older than that of the API. */
+/** The desired pods of this node, with their local status, which is never older than that of the API. */
 export function podsRoute(o: {
   readonly desired: { all(): Pod[] };
   readonly statuses: { get(uid: Pod["metadata"]["uid"]): PodStatus | undefined };
@@ -23,7 +23,7 @@ export function podsRoute(o: {
   };
 }
 
-/** What the runtime runs, whether it is desired or not: names and images, as that is all it knows. */
+/** The pods of the runtime, desired or not, with names and images only. */
 export function runningPodsRoute(o: { readonly observed: { all(): Iterable<ObservedPod> } }): Route {
   return {
     method: "GET",
@@ -58,7 +58,7 @@ function replyPods(response: ServerResponse, items: readonly object[]): void {
   replyText(response, 200, `${JSON.stringify(list)}\n`, { "content-type": "application/json" });
 }
 
-/** In a list, the list has the kind. */
+/** In a list, only the list has a kind. */
 function withoutType(pod: object): object {
   const { kind: _, apiVersion: __, ...rest } = pod as { kind?: string; apiVersion?: string };
   return rest;

@@ -8,7 +8,7 @@ import { disabledRoute } from "./disabled.ts";
 
 const maxSeconds = 300;
 
-/** Profiles of this process, as V8 gives them: for DevTools, not for pprof. */
+/** V8 profiles of this process: for DevTools, not for pprof. */
 export function profileRoutes(enabled: boolean): Route[] {
   const base = "/debug/pprof/{name...}";
   if (!enabled) return [disabledRoute(base, "profiling endpoint is disabled.")];

@@ -37,8 +37,8 @@ export interface DebugOptions {
   readonly blocked: Explain;
   readonly setVerbosity: (level: number) => void;
   readonly runtime: Pick<RuntimeService, "checkpointContainer">;
-  /** Where archives of containers go; made when it is first needed. */
-  readonly checkpointFolder: () => Promise<string>;
+  /** The directory of container checkpoints; created on first use. */
+  readonly checkpointDir: () => Promise<string>;
   readonly gates: {
     readonly containerCheckpoint: boolean;
     readonly statusz: boolean;
@@ -52,12 +52,12 @@ export interface DebugOptions {
   readonly clock: Clock;
 }
 
-/** What both ports serve of this folder: health and pods. */
+/** Routes of both ports: health and pods. */
 export function openRoutes(o: Pick<DebugOptions, "desired" | "statuses" | "checks" | "onChecked">): Route[] {
   return [...healthRoutes(o.checks, o.onChecked), podsRoute(o)];
 }
 
-/** What only authorized clients get. `others`: the rest of what the server has, for the list of paths. */
+/** Routes for authorized clients. `others`: the other routes of the server, for the list of paths. */
 export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] {
   const { settings, gates } = o;
   if (!settings.enableDebuggingHandlers) return disabledRoutes();

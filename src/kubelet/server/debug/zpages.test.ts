@@ -19,7 +19,7 @@ const pages = [
   ["/statusz", "Statusz"],
 ] as const;
 
-/** What a reference kubelet 1.36.4 answered. KIND is the kind of the page. */
+/** Responses of kubelet v1.36.4. KIND is the kind of the page. */
 const negotiations: [accept: string, status: number, contentType: string][] = [
   ["", 200, text],
   ["*/*", 200, text],
@@ -74,7 +74,7 @@ for (const [path, kind] of pages)
         );
       });
 
-    test("a refusal is a Status: in one line for who takes JSON, else laid out", async () => {
+    test("a rejection is a Status: one line for JSON, otherwise indented", async () => {
       const inLine = await send(server.port, path, { headers: { accept: "application/json" } });
       const laidOut = await send(server.port, path, { headers: { accept: "text/html" } });
       assert.equal(
@@ -84,7 +84,7 @@ for (const [path, kind] of pages)
       assert.equal(laidOut.body, JSON.stringify(JSON.parse(inLine.body), undefined, 2));
     });
 
-    test("JSON is one line, and laid out for people; YAML has the same content", async () => {
+    test("JSON is one line, or indented on request; YAML has the same content", async () => {
       const get = (accept: string, more = "", agent = "") =>
         send(server.port, `${path}${more}`, {
           headers: { accept, ...(agent && { "user-agent": agent }) },
@@ -122,7 +122,7 @@ for (const [path, kind] of pages)
       assert.equal(newer.headers.warning, undefined);
     });
 
-    test("any method is answered, and there is nothing behind a slash", async () => {
+    test("any method is served, and a trailing slash is not found", async () => {
       for (const method of ["POST", "HEAD", "PUT"])
         assert.equal((await send(server.port, path, { method })).status, 200, method);
       const { status, body } = await send(server.port, `${path}/`);
@@ -130,7 +130,7 @@ for (const [path, kind] of pages)
     });
   });
 
-test("statusz: since when it runs, what it is and what there is to debug", async () => {
+test("statusz: start time, version and debug paths", async () => {
   const { body } = await send(server.port, "/statusz");
   const lines = body.split("\n");
   assert.deepEqual(

@@ -16,7 +16,7 @@ const deprecated = "v1alpha1";
  */
 const listed = ["/configz", "/debug", "/flagz", "/healthz", "/metrics"];
 
-/** What this process is, for people, and for programs that request it by kind. */
+/** Information about this process, as text, or structured if requested by kind. */
 export function statuszRoute(
   o: { readonly version: string; readonly startedAt: WallTime; readonly clock: Clock },
   paths: readonly string[],
@@ -88,7 +88,7 @@ function page(path: string, kind: string, make: () => { text: string; fields: ob
   return { method: "*", path, exact: true, attributes: () => attributesOf("GET", path), handle };
 }
 
-/** As a Status, in a form that the client takes if it takes one. */
+/** As a Status, in a format that the client accepts, if any. */
 function notAcceptable(exchange: Exchange, accept: string): void {
   const status = {
     kind: "Status",

@@ -10,8 +10,8 @@ import { AuthorityFilter } from "./authority-filter.ts";
 import { withValidAuthority } from "./header-block.ts";
 import { huffmanText } from "./huffman.ts";
 
-/** What arrives at a server behind the filter, of what a real client sends. */
-describe("a server by the book behind the filter", () => {
+/** What a server behind the filter receives from a real client. */
+describe("a strict server behind the filter", () => {
   let dir = "";
   let socketPath = "";
   const seen: { authority: string | undefined; path: string | undefined; note: unknown; body: string }[] = [];
@@ -27,7 +27,7 @@ describe("a server by the book behind the filter", () => {
   });
   const listener = createServer((socket) => {
     const filter = new AuthorityFilter();
-    // Cut anywhere: frames come in pieces.
+    // Split at any position: frames arrive in chunks.
     socket.on("data", (chunk: Buffer) => {
       for (let at = 0; at < chunk.length; at += cut) filter.write(chunk.subarray(at, at + cut));
     });
@@ -65,7 +65,7 @@ describe("a server by the book behind the filter", () => {
   const path = "/var/lib/kubelet/pod-resources/kubelet.sock";
   for (const size of [1, 7, 65_536])
     for (const authority of [path, "localhost", "passthrough:///x", "a b", "~{|}^<@#\"'!", "x".repeat(300)])
-      it(`${JSON.stringify(authority.slice(0, 50))} in pieces of ${size}`, async () => {
+      it(`${JSON.stringify(authority.slice(0, 50))} in chunks of ${size}`, async () => {
         cut = size;
         seen.length = 0;
         const session = open();
@@ -87,10 +87,10 @@ describe("a server by the book behind the filter", () => {
           assert.equal(seenAuthority, "localhost".padEnd(authority.length, "x").slice(0, authority.length));
       });
 
-  it("the tables of both ends stay the same when they are full to the last byte", async () => {
+  it("the HPACK tables of both ends stay in sync when they are full", async () => {
     cut = 65_536;
     const large = ["a", "b", "c"].map((letter) => letter.repeat(1000));
-    // Together with the authority, these fill the table of 4096 bytes: not quite, just, and a little too much.
+    // Together with the authority, these fill the table of 4096 bytes: not quite, exactly, and slightly over.
     for (let size = 895; size <= 915; size++) {
       seen.length = 0;
       const notes = [...large, "d".repeat(size), ...large, "d".repeat(size)];
@@ -108,7 +108,7 @@ describe("a server by the book behind the filter", () => {
     }
   });
 
-  it("without the filter it would refuse", async () => {
+  it("without the filter it rejects", async () => {
     const bare = createHttp2((_, response) => response.end());
     const barePath = join(dir, "bare");
     await new Promise<void>((resolve) => bare.listen(barePath, resolve));
@@ -120,7 +120,7 @@ describe("a server by the book behind the filter", () => {
   });
 });
 
-describe("what cannot be read stays as it is", () => {
+describe("invalid data is passed unchanged", () => {
   const rows: [string, number[]][] = [
     ["nothing", []],
     ["no authority", [0x82, 0x86]],

@@ -5,16 +5,16 @@ const prefaceBytes = 24;
 const headBytes = 9;
 const headers = 1;
 const flags = { endHeaders: 0x4, padded: 0x8, priority: 0x20 };
-/** Of a frame, unless both sides agree on more. */
+/** Default maximum frame size. */
 const maxPayload = 16_384;
 
 /**
- * What an HTTP/2 client sends, with a good :authority. On a unix socket there is no host to name, and libraries put the path of the
- * socket there; servers by the book refuse that.
+ * Rewrites an invalid :authority of HTTP/2 clients. On a unix socket there is no host, and libraries send the path of the
+ * socket, which strict servers reject.
  */
 export class AuthorityFilter extends Transform {
   #held: Buffer = Buffer.alloc(0);
-  /** Bytes that are passed on as they are. */
+  /** Bytes that are passed on unchanged. */
   #passing = prefaceBytes;
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -28,7 +28,7 @@ export class AuthorityFilter extends Transform {
     done();
   }
 
-  /** False if there have to be more bytes first. */
+  /** False if more bytes are needed. */
   #step(): boolean {
     if (this.#passing > 0) {
       const part = this.#take(Math.min(this.#passing, this.#held.length));
@@ -54,7 +54,7 @@ export class AuthorityFilter extends Transform {
   }
 }
 
-/** A frame of headers; as it is if there is nothing to change, or if more frames belong to it. */
+/** A HEADERS frame; unchanged if there is nothing to rewrite, or if CONTINUATION frames follow. */
 function withoutBadAuthority(frame: Buffer): Buffer {
   const has = (flag: number) => ((frame[4] ?? 0) & flag) !== 0;
   if (!has(flags.endHeaders)) return frame;

@@ -5,7 +5,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { serveGrpc } from "./grpc-socket.ts";
 
-/** A gRPC service on a unix socket. Pods run without it: a socket that cannot be created ends nothing else. */
+/** A gRPC service on a unix socket. Pods run without it: a socket that cannot be created affects nothing else. */
 export abstract class GrpcComponent implements Component {
   abstract readonly name: string;
   readonly #socketPath: string;

@@ -20,7 +20,7 @@ export async function serveGrpc(server: Server, socketPath: string, signal: Abor
     socket.once("close", () => sockets.delete(socket));
     injector.injectConnection(filtered(socket));
   });
-  // Unix sockets have short names only: no more than a few letters are added.
+  // Socket paths are limited in length: the suffix is short.
   const making = join(dirname(socketPath), `.${process.pid}.s`);
   await rm(making, { force: true });
   await new Promise<void>((resolve, reject) => {
@@ -45,7 +45,7 @@ function filtered(socket: Socket): Duplex {
   const filter = new AuthorityFilter();
   const duplex = Duplex.from({ readable: filter, writable: socket });
   socket.pipe(filter);
-  // Each end notifies the other; a client that is gone is no failure.
+  // Each side closes the other; a disconnected client is no error.
   socket.on("error", () => duplex.destroy());
   socket.on("close", () => duplex.destroy());
   duplex.on("error", () => socket.destroy());

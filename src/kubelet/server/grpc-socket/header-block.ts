@@ -4,8 +4,8 @@ const authorityIndex = 1;
 const stand = "localhost";
 
 /**
- * The same header block with a good name in place of :authority, as long as the one that was there: the tables of both ends go on
- * counting the same. Undefined if it cannot be read, or has none to replace.
+ * The same header block with a valid :authority of the same length: the HPACK tables of both ends
+ * stay in sync. Undefined if it cannot be parsed, or has no literal to replace.
  */
 export function withValidAuthority(block: Buffer): Buffer | undefined {
   const reader = new BlockReader(block);
@@ -37,7 +37,7 @@ type Field =
   | { readonly kind: "other" }
   | { readonly kind: "literal"; readonly name: number; readonly value: Text; readonly valueAt: number };
 
-/** Goes from field to field without knowing what is in the tables. */
+/** Iterates over the fields without decoding them. */
 class BlockReader {
   readonly #block: Buffer;
   at = 0;
@@ -52,7 +52,7 @@ class BlockReader {
 
   field(): Field | undefined {
     const first = this.#block[this.at] ?? 0;
-    // A field of the tables, or a new size for the one that grows.
+    // An indexed field, or a table size update.
     if (first & 0x80) return this.#integer(7) === undefined ? undefined : { kind: "other" };
     if ((first & 0xe0) === 0x20) return this.#integer(5) === undefined ? undefined : { kind: "other" };
     const name = this.#integer(first & 0x40 ? 6 : 4);

@@ -1,4 +1,4 @@
-/** The symbols that may be in the name of a host or a path, by the length of their codes (RFC 7541, appendix B). */
+/** The symbols of host names and paths, by the length of their codes (RFC 7541, appendix B). */
 const symbols: readonly (readonly [bits: number, symbols: string])[] = [
   [5, "012aceiost"],
   [6, " %-./3456789=A_bdfghlmnpru"],
@@ -22,7 +22,7 @@ for (const [bits, group] of symbols) {
   for (const symbol of group) codes.set(`${bits}:${next++}`, symbol);
 }
 
-/** The text of a string in HPACK's Huffman code; undefined if it has symbols that no name has. */
+/** The text of a string in HPACK's Huffman code; undefined if it has other symbols. */
 export function huffmanText(bytes: Uint8Array): string | undefined {
   let text = "";
   let code = 0;
@@ -38,6 +38,6 @@ export function huffmanText(bytes: Uint8Array): string | undefined {
         bits = 0;
       } else if (bits > lastBits) return undefined;
     }
-  // What is left of the last byte is filled up with ones.
+  // The last byte is padded with ones.
   return bits < 8 && code === (1 << bits) - 1 ? text : undefined;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { HttpError } from "../http-error.ts";
 
-/** The whole body. Throws a 413 as soon as it is larger than that, a 400 if it breaks off, and the signal's reason when the caller goes. */
+/** The whole body. Throws a 413 as soon as it exceeds the limit, a 400 if it is truncated, and the signal's reason when the client disconnects. */
 export async function readBody(
   request: IncomingMessage,
   maxBytes: number,
@@ -12,7 +12,7 @@ export async function readBody(
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    // A refusal is still to be sent over this connection: it has to outlive the reading.
+    // The error response is sent over this connection: it must stay open.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       signal?.throwIfAborted();
       size += (chunk as Buffer).length;

@@ -24,7 +24,7 @@ interface Upgrade {
   readonly head: Buffer;
 }
 
-/** Leads each request to its route, past the gate. Whatever goes wrong costs that request only. */
+/** Dispatches each request to its route, after authentication and authorization. An error affects that request only. */
 export class Dispatcher {
   readonly #o: DispatcherOptions;
 
@@ -32,12 +32,12 @@ export class Dispatcher {
     this.#o = options;
   }
 
-  /** Resolves when the request is over; never rejects. */
+  /** Resolves when the request has ended; never rejects. */
   serve(request: IncomingMessage, response: ServerResponse, stop: AbortSignal): Promise<void> {
     return this.#guarded(request, response, stop);
   }
 
-  /** A request that would change protocols. If its route knows no other, it is a request like any. */
+  /** An upgrade request. If its route has no upgrade, it is handled as a plain request. */
   async upgrade(request: IncomingMessage, upgrade: Upgrade, stop: AbortSignal): Promise<void> {
     const { socket } = upgrade;
     const response = new ServerResponse(request);
@@ -45,7 +45,7 @@ export class Dispatcher {
     try {
       response.assignSocket(socket);
     } catch {
-      // An earlier request of this connection still waits for its answer: protocols cannot change before that.
+      // An earlier request of this connection is still in progress: it cannot be upgraded before that.
       return void socket.destroy();
     }
     response.on("finish", () => socket.destroySoon());
@@ -136,7 +136,7 @@ export class Dispatcher {
   }
 }
 
-/** How much a connection had sent before it was to change protocols. */
+/** How many bytes a connection had sent before its upgrade. */
 const written = new WeakMap<Socket, number>();
 
 export function noteWritten(socket: Socket): void {

@@ -6,11 +6,11 @@ const methods = ["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CO
 const longRunning = ["exec", "attach", "portforward", "debug"];
 
 export interface RequestMetrics {
-  /** Counts a request; what it gives back is called when the request is over. */
+  /** Counts a request; call the returned function when it has ended. */
   begin(method: string, path: string): () => void;
 }
 
-/** `known`: the first segment of each served path; others are counted together, whatever callers make up. */
+/** `known`: the first segment of each served path; others are counted together. */
 export function requestMetrics(o: {
   metrics: Metrics;
   clock: Clock;

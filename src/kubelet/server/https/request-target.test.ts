@@ -38,7 +38,7 @@ describe("the target of a request line", () => {
     ["/../\r\nx", "/%0D%0Ax"],
   ];
   for (const [url, to] of redirects)
-    test(`${JSON.stringify(url)} leads to ${to}`, () =>
+    test(`${JSON.stringify(url)} redirects to ${to}`, () =>
       assert.deepEqual(requestTarget(url), { kind: "redirect", to }));
 
   const bad = [
@@ -47,7 +47,7 @@ describe("the target of a request line", () => {
     ...["ftp://x/y", undefined],
   ];
   for (const url of bad)
-    test(`${url} is refused`, () => assert.deepEqual(requestTarget(url), { kind: "bad" }));
+    test(`${url} is rejected`, () => assert.deepEqual(requestTarget(url), { kind: "bad" }));
 
   test("whatever is sent, an accepted path has no dots, no empty segments and no control characters", () => {
     const segments = fc.constantFrom(

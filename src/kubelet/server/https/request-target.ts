@@ -1,6 +1,6 @@
 export type RequestTarget =
   | { readonly kind: "path"; readonly path: string; readonly query: URLSearchParams }
-  /** The same place in its plain spelling. */
+  /** The normalized path. */
   | { readonly kind: "redirect"; readonly to: string }
   | { readonly kind: "bad" };
 
@@ -23,7 +23,7 @@ export function requestTarget(url: string | undefined): RequestTarget {
     : { kind: "path", path, query: new URLSearchParams(search) };
 }
 
-/** As a path is cleaned: a slash at its end stays. */
+/** Normalization keeps a trailing slash. */
 function withoutDots(path: string): string {
   const kept: string[] = [];
   const segments = path.split("/");
@@ -48,7 +48,7 @@ function hasControls(path: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(path);
 }
 
-/** A header can carry it: what is not printable ASCII is escaped. */
+/** Valid in a header: everything but printable ASCII is escaped. */
 function printable(text: string): string {
   return text.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character));
 }

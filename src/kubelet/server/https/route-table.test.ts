@@ -64,7 +64,7 @@ describe("the route of a path", () => {
     test(`${method} ${path}: ${JSON.stringify(result)}`, () =>
       assert.deepEqual(table.find(method, path), result));
 
-  test("fixed segments go before parameters, in whatever order they are given", () => {
+  test("fixed segments take precedence over parameters, in any order of registration", () => {
     const backwards = new RouteTable([
       route("GET", "/a/{x...}"),
       route("GET", "/a/{x}"),

@@ -3,7 +3,7 @@ import type { Route } from "../route.ts";
 export type RouteMatch =
   | { readonly kind: "route"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly kind: "redirect"; readonly to: string }
-  /** Nothing begins like this. */
+  /** No route matches. */
   | { readonly kind: "unknown" }
   | { readonly kind: "missing" }
   | { readonly kind: "method"; readonly allow: readonly string[] };
@@ -17,7 +17,7 @@ interface Compiled {
 const parameter = /^\{([^.}]+)\}$/;
 const rest = /^\{([^.}]+)\.\.\.\}$/;
 
-/** Finds the route of a path. Fixed segments go before parameters, and those before the wildcard. */
+/** Finds the route of a path. Fixed segments take precedence over parameters, and those over the wildcard. */
 export class RouteTable {
   readonly #routes: readonly Compiled[];
   readonly #roots: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export class RouteTable {
     this.#roots = new Set(this.#routes.map(({ parts }) => parts[0] ?? ""));
   }
 
-  /** All paths that are served, once each and sorted. */
+  /** All served paths, sorted. */
   get paths(): string[] {
     return [...new Set(this.#routes.map(({ route }) => route.path))].sort((a, b) => (a < b ? -1 : 1));
   }
@@ -48,7 +48,7 @@ export class RouteTable {
         continue;
       }
       const whole = compiled.slash || segments.length < compiled.parts.length;
-      // Relative links of such a page lead elsewhere without it.
+      // Relative links of the page need it.
       if (whole && !path.endsWith("/")) return { kind: "redirect", to: `${path}/` };
       return { kind: "route", route, params };
     }
@@ -65,7 +65,7 @@ function rank(parts: readonly string[]): string {
 }
 
 function match(parts: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
-  // Nothing of what callers write may reach the prototype.
+  // Names from clients must not reach the prototype.
   const params: Record<string, string> = Object.create(null);
   for (const [i, part] of parts.entries()) {
     const all = rest.exec(part)?.[1];

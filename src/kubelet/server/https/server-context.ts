@@ -4,10 +4,10 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { type TlsSettings, tlsOptions } from "./tls-options.ts";
 
-/** Something that may be replaced while the server runs. */
+/** A value that may change while the server runs. */
 export interface Reloadable<T> {
   current(): T | undefined;
-  /** Gives back what ends it. */
+  /** Returns a function that unsubscribes. */
   onChange(listener: (value: T) => void): () => void;
 }
 
@@ -19,7 +19,7 @@ export interface ServerTls {
   readonly clientCa?: Reloadable<string>;
 }
 
-/** What handshakes are made with, as of now. */
+/** The current TLS settings. */
 export class ServerContext {
   readonly #tls: ServerTls;
   readonly #fixed: Omit<SecureContextOptions, "ca">;
@@ -34,12 +34,12 @@ export class ServerContext {
     return this.#tls.clientCa !== undefined;
   }
 
-  /** The bundle that new handshakes verify against: the former one if a change could not be applied. */
+  /** The bundle that new handshakes verify against: the previous one if a change could not be applied. */
   get clientCa(): string | undefined {
     return this.#clientCa;
   }
 
-  /** What the server begins with. */
+  /** The initial settings of the server. */
   first(): SecureContextOptions {
     const options = this.#options();
     this.#clientCa = options.ca;
@@ -57,7 +57,7 @@ export class ServerContext {
     };
   }
 
-  /** New connections get what is new; to those that are open nothing happens here. */
+  /** Applies to new connections; open ones are not affected here. */
   follow(set: (options: SecureContextOptions) => void, signal: AbortSignal, logger: Logger): void {
     const renew = () => {
       try {

@@ -76,7 +76,7 @@ const subject = () =>
   });
 
 describe("the server", () => {
-  test("shows the new certificate to new connections, and keeps one that makes no sense to itself", async () => {
+  test("uses the new certificate for new connections, and ignores an invalid one", async () => {
     assert.equal(await subject(), "first");
     certificate.set(testPair(ca, "second"));
     assert.equal(await subject(), "second");
@@ -84,7 +84,7 @@ describe("the server", () => {
     assert.equal(await subject(), "second");
   });
 
-  test("a handler that throws costs that request only", async () => {
+  test("a handler that throws affects that request only", async () => {
     assert.deepEqual(await send(server.port, "/throws").then(({ status, body }) => [status, body]), [
       500,
       "out of luck\n",
@@ -92,11 +92,11 @@ describe("the server", () => {
     assert.equal((await send(server.port, "/healthz")).body, "ok");
   });
 
-  test("a response that breaks off is reset, not ended: half is never taken for the whole", async () => {
+  test("a failed response is reset, not ended: a client can detect that it is incomplete", async () => {
     await assert.rejects(send(server.port, "/halfway"));
   });
 
-  test("a handler is notified when its caller has gone", async () => {
+  test("a handler is notified when its client disconnects", async () => {
     const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
       socket.write("GET /endless HTTP/1.1\r\nhost: x\r\n\r\n"),
     );
@@ -104,7 +104,7 @@ describe("the server", () => {
     await gone;
   });
 
-  test("bodies have an end", async () => {
+  test("bodies have a limit", async () => {
     const put = (body: string) => send(server.port, "/body", { method: "PUT", body });
     assert.deepEqual(
       [(await put("0123456789")).body, (await put("0123456789a")).status],
@@ -117,14 +117,14 @@ describe("the server", () => {
     assert.equal(chunked.status, 413);
   });
 
-  test("requests in a row on one connection are answered in a row", async () => {
+  test("pipelined requests are answered in order", async () => {
     const one = "GET /healthz/ping HTTP/1.1\r\nhost: x\r\n\r\n";
     const count = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
     const text = await rawTls(server.port, one.repeat(50), { until: (t) => count(t) === 50 });
     assert.equal(count(text), 50);
   });
 
-  test("requests that come while a long answer is sent are answered after it", async () => {
+  test("requests that arrive during a long response are answered after it", async () => {
     const one = "GET /large HTTP/1.1\r\nhost: x\r\n\r\n";
     const answers = await new Promise<number>((resolve) => {
       let [sent, received] = [0, 0];
@@ -143,7 +143,7 @@ describe("the server", () => {
     assert.equal(answers, 20);
   });
 
-  test("of requests in a row one is under way at a time, and too many ahead end the connection", async () => {
+  test("of pipelined requests one is handled at a time, and too many close the connection", async () => {
     const one = "GET /counted HTTP/1.1\r\nhost: x\r\n\r\n";
     const answers = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
     const text = await rawTls(server.port, one.repeat(20), { until: (t) => answers(t) === 20 });
@@ -152,7 +152,7 @@ describe("the server", () => {
     assert.ok(answers(await rawTls(server.port, endless + one.repeat(300))) <= 1);
   });
 
-  test("a body that breaks off is not taken for a whole one, by HTTP/2 either", async () => {
+  test("a truncated body is not treated as complete, with HTTP/2 either", async () => {
     const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false });
     session.on("error", () => {});
     const stream = session.request({ ":path": "/broken", ":method": "PUT" });
@@ -161,7 +161,7 @@ describe("the server", () => {
     await assert.rejects(broken.promise, { status: 400 });
   });
 
-  test("CONNECT leads nowhere by HTTP/2 either", async () => {
+  test("CONNECT is rejected with HTTP/2 too", async () => {
     const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false });
     const stream = session.request({ ":method": "CONNECT", ":authority": "evil.example:443" });
     const [headers] = await once(stream, "response");
@@ -169,14 +169,14 @@ describe("the server", () => {
     session.destroy();
   });
 
-  test("a change of protocols behind a request that still waits ends the connection, and nothing else", async () => {
+  test("an upgrade behind a pending request closes that connection only", async () => {
     const upgrade = "GET /pods HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
     await rawTls(server.port, `GET /endless HTTP/1.1\r\nhost: x\r\n\r\n${upgrade}`);
     assert.equal((await send(server.port, "/healthz")).status, 200);
   });
 });
 
-test("whatever paths, queries and headers are sent, nothing throws and the next is served", async () => {
+test("whatever paths, queries and headers are sent, nothing throws and the next request is served", async () => {
   const word = fc.constantFrom(
     ...["pods", "exec", "attach", "portForward", "run", "default", "web", "app", "healthz", "debug", "flags"],
     ...["v", "pprof", "checkpoint", "..", "%2e%2e", "%00", "", "é", "%ff", "a".repeat(300), "__proto__"],
@@ -216,7 +216,7 @@ test("whatever paths, queries and headers are sent, nothing throws and the next 
   assert.equal((await send(server.port, "/healthz")).body, "ok");
 });
 
-test("the read-only port speaks plain HTTP, and stops while a caller still listens", async () => {
+test("the read-only port serves plain HTTP, and stops while a client is connected", async () => {
   const open = await startServer({
     ...{ gate: openGate, plain: true },
     routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
@@ -230,7 +230,7 @@ test("the read-only port speaks plain HTTP, and stops while a caller still liste
   await closed;
 });
 
-test("HTTP/2: a connection is kept while an answer is waited for, and afterwards not for ever", async (t) => {
+test("HTTP/2: a connection is kept while a response is pending, and closed when idle", async (t) => {
   const own = await startServer({
     ...{ gate: openGate, limits: { idleMs: 100 } },
     routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
@@ -250,7 +250,7 @@ test("HTTP/2: a connection is kept while an answer is waited for, and afterwards
   await once(waiting, "close");
 });
 
-test("the kernel checks idle connections: a client that vanished does not occupy a slot", async (t) => {
+test("keep-alive probes: a client that vanished does not occupy a slot", async (t) => {
   const own = await startServer({ gate: openGate, routes: [] });
   t.after(() => own.stop());
   const socket = connect({ host: "127.0.0.1", port: own.port, rejectUnauthorized: false });
@@ -258,7 +258,7 @@ test("the kernel checks idle connections: a client that vanished does not occupy
   await once(socket, "secureConnect");
   const hex = (port: number) => port.toString(16).toUpperCase().padStart(4, "0");
   const ends = `0100007F:${hex(own.port)} 0100007F:${hex(socket.localPort ?? 0)}`;
-  // Its timer is 02 if it is that of keep-alive; 01 and 04 are there while something is on its way.
+  // The timer is 02 for keep-alive; 01 and 04 while data is in flight.
   const timer = () =>
     readFileSync("/proc/net/tcp", "utf8")
       .split("\n")
@@ -270,7 +270,7 @@ test("the kernel checks idle connections: a client that vanished does not occupy
   assert.equal(timer(), "02");
 });
 
-test("who takes nothing of its answer is cut, who waits for more is not", async (t) => {
+test("a client that does not read its response is disconnected, one that waits for more is not", async (t) => {
   let cut = 0;
   const own = await startServer({
     ...{ gate: openGate, limits: { stallMs: 200 } },

@@ -25,7 +25,7 @@ import type { ServerTracing } from "./traced-exchange.ts";
 export interface AgentServerOptions {
   readonly name: string;
   readonly address: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
   readonly routes: readonly Route[];
   readonly gate: Gate;
@@ -35,21 +35,21 @@ export interface AgentServerOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly limits?: Partial<Limits>;
-  /** Absent: no spans are made. */
+  /** Absent: no spans are created. */
   readonly tracing?: ServerTracing | undefined;
 }
 
 export interface Limits {
-  /** Connections at once. */
+  /** Maximum connections. */
   readonly connections: number;
   readonly headerBytes: number;
-  /** How long the head of a request may take to arrive, and a handshake. */
+  /** Timeout of request headers, and of a handshake. */
   readonly headersMs: number;
-  /** How long a whole request may take to arrive, body included. */
+  /** Timeout of a whole request with its body. */
   readonly requestMs: number;
-  /** How long a connection is kept for a next request. */
+  /** Keep-alive timeout. */
   readonly idleMs: number;
-  /** How long a caller may take nothing of an answer that waits for it. */
+  /** How long a client may stop reading a pending response. */
   readonly stallMs: number;
 }
 
@@ -62,11 +62,11 @@ const defaults: Limits = {
   stallMs: 3_600_000,
 };
 
-/** A connection of HTTP/2, and how many requests are under way on it. */
-/** Requests at once on a connection of HTTP/2. */
+/** An HTTP/2 connection, and how many requests are in progress on it. */
+/** Maximum concurrent requests on an HTTP/2 connection. */
 const maxStreams = 250;
 const resetsASecond = 33;
-/** Requests that a connection of HTTP/1.1 may send ahead of their answers. */
+/** Maximum pipelined requests of an HTTP/1.1 connection. */
 const maxAhead = 250;
 /**
  * How long requests in progress may still take when the server stops, before they are notified and before they are
@@ -74,9 +74,9 @@ const maxAhead = 250;
  */
 const finishWithinMs = 500;
 const cutAfterMs = 2000;
-/** An answer given before the whole request was read: how long the rest is listened to, so that the answer arrives. */
+/** How long the rest of a request is read after an early response, so that the response arrives. */
 const lingerMs = 500;
-/** How often it is looked who takes too long. */
+/** How often slow clients are checked. */
 const lookEveryMs = 1000;
 
 /** The agent's HTTP server: one listener, its connections and their limits. What is served is in its routes. */
@@ -91,7 +91,7 @@ export class AgentServer implements Component {
   readonly #ended = Promise.withResolvers<void>();
   readonly #sessions: Http2Sessions;
   readonly #requests = new RequestQueue(maxAhead);
-  /** Connections of HTTP/1.1 that end with the answer that is under way. */
+  /** HTTP/1.1 connections that close after the current response. */
   readonly #retired = new WeakSet<Socket>();
   #ending = false;
   #server: Server | Http2SecureServer | undefined;
@@ -120,7 +120,7 @@ export class AgentServer implements Component {
     return this.#failure;
   }
 
-  /** The port that it listens on, also when any free one was requested. */
+  /** The port that it listens on. */
   get port(): number | undefined {
     const address = this.#server?.address() as AddressInfo | null | undefined;
     return address?.port;
@@ -161,12 +161,12 @@ export class AgentServer implements Component {
       ...context.first(),
       ...this.#httpOptions(),
       requestCert: context.requestsCertificates,
-      // Who has no certificate may have a token: judged with each request.
+      // Clients without a certificate may have a token: checked with each request.
       rejectUnauthorized: false,
       allowHTTP1: true,
       handshakeTimeout: this.#limits.headersMs,
       maxSessionMemory: 10,
-      // Who takes back more requests than that at once does it for the work that they make.
+      // More concurrent resets than this are an attack (rapid reset).
       streamResetBurst: maxStreams,
       streamResetRate: resetsASecond,
       settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: this.#limits.headerBytes },
@@ -175,7 +175,7 @@ export class AgentServer implements Component {
     const end = tls.clientCa?.onChange(() => this.#retire());
     if (end) signal.addEventListener("abort", end, { once: true });
     const handshakes = new WeakMap<Socket, string | undefined>();
-    // What never finishes its handshake takes a place, too.
+    // Connections in their handshake count, too.
     server.on("connection", (socket: Socket) => {
       handshakes.set(socket, context.clientCa);
       this.#connected(socket);
@@ -226,7 +226,7 @@ export class AgentServer implements Component {
     return !(socket instanceof TLSSocket) || (this.#o.gate.trusts?.(socket) ?? true);
   }
 
-  /** After a change of the client CA: what is under way is finished, and then the client has to make a new handshake. */
+  /** After a change of the client CA: requests in progress are finished, and then the client needs a new handshake. */
   #retire(): void {
     const untrusted = new Set(this.#connections.all().filter((socket) => !this.#trusts(socket)));
     for (const socket of untrusted) this.#retired.add(socket);
@@ -241,7 +241,7 @@ export class AgentServer implements Component {
 
   #inTurn(request: IncomingMessage, response: ServerResponse): void {
     const serve = () => this.#serve(request, response);
-    // HTTP/2 is made for many at once.
+    // HTTP/2 handles requests concurrently.
     if (request.httpVersionMajor >= 2) serve();
     else this.#requests.add(request.socket, response, serve);
   }
@@ -253,7 +253,7 @@ export class AgentServer implements Component {
     request.on("error", () => {});
     response.once("close", () => {
       end();
-      // Otherwise the connection would be kept for a next request, and the server for it.
+      // Otherwise keep-alive would keep the connection and the server open.
       if (!inSession && (this.#ending || this.#retired.has(socket))) socket.destroySoon();
     });
     this.#cutStalled(response, stream);
@@ -261,7 +261,7 @@ export class AgentServer implements Component {
     void this.#dispatcher.serve(request, response, this.#stopping.signal);
   }
 
-  /** A silent log may be followed for any time; data that is not read occupies a slot. */
+  /** An idle log may be followed for any time; unread data occupies a slot. */
   #cutStalled(response: ServerResponse, stream: ServerHttp2Stream | undefined): void {
     const { stallMs } = this.#limits;
     const cut = () => {
@@ -283,7 +283,7 @@ export class AgentServer implements Component {
     request.once("end", cancel);
   }
 
-  /** What came is no request, or did not come in time. */
+  /** A malformed request, or a timeout. */
   #unreadable({ code }: NodeJS.ErrnoException, socket: Socket): void {
     if (socket.destroyed || !socket.writable || socket.bytesWritten > 0) return void socket.destroy();
     const status =
@@ -330,7 +330,7 @@ export class AgentServer implements Component {
   }
 }
 
-/** There are no redirects. HTTP/1.1 hands over the connection, HTTP/2 a response object. */
+/** CONNECT is not supported. HTTP/1.1 passes the connection, HTTP/2 a response object. */
 function refuseConnect(other: Duplex | ServerResponse): void {
   if ("writeHead" in other) other.writeHead(405).end();
   else other.end("HTTP/1.1 405 Method Not Allowed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");

@@ -5,9 +5,9 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 export interface TlsSettings {
   /** VersionTLS10 … VersionTLS13; empty: 1.2. */
   readonly tlsMinVersion: string;
-  /** As Go calls them; empty: what OpenSSL thinks well of. */
+  /** Go names; empty: the defaults of OpenSSL. */
   readonly tlsCipherSuites: readonly string[];
-  /** By their number in TLS; empty: what OpenSSL thinks well of. */
+  /** By their number in TLS; empty: the defaults of OpenSSL. */
   readonly tlsCurvePreferences?: readonly number[];
 }
 
@@ -27,7 +27,7 @@ const curves: Readonly<Record<number, string>> = {
   4588: "X25519MLKEM768",
 };
 
-/** Not a matter of choice: a connection of TLS 1.3 may use any of them. */
+/** Not configurable: TLS 1.3 may use any of them. */
 const modern = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
 const cipherNames: Readonly<Record<string, string>> = {
@@ -42,7 +42,7 @@ const cipherNames: Readonly<Record<string, string>> = {
   RC4_128_SHA: "RC4-SHA",
 };
 
-/** Throws a KubeletError that names the field if something cannot be had. */
+/** Throws a KubeletError that names the field if a setting is not supported. */
 export function tlsOptions(settings: TlsSettings): SecureContextOptions {
   const { tlsMinVersion, tlsCipherSuites, tlsCurvePreferences = [] } = settings;
   const minVersion = versions[tlsMinVersion];
@@ -50,14 +50,14 @@ export function tlsOptions(settings: TlsSettings): SecureContextOptions {
   const old = minVersion === "TLSv1" || minVersion === "TLSv1.1";
   const suites = tlsCipherSuites.map(opensslName).filter((name) => !modern.includes(name));
   const named = tlsCipherSuites.length > 0 ? [...suites, ...modern] : [];
-  // OpenSSL has switched off the signatures of TLS before 1.2 at its default level.
+  // At its default level OpenSSL disables the signatures of TLS before 1.2.
   const ciphers = [...(old && named.length === 0 ? ["DEFAULT"] : named), ...(old ? ["@SECLEVEL=0"] : [])];
   const ecdhCurve = tlsCurvePreferences.map(curveName).join(":");
   return {
     minVersion,
     ...(ciphers.length > 0 && { ciphers: ciphers.join(":"), honorCipherOrder: true }),
     ...(ecdhCurve !== "" && { ecdhCurve }),
-    // A session that is taken up again does not carry the client's whole chain of certificates.
+    // A resumed session does not contain the client's certificate chain.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
 }

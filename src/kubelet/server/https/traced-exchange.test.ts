@@ -26,7 +26,7 @@ async function serve(
   return { span: spans[0]!, thrown };
 }
 
-test("of callers who are known, the trace goes on", async () => {
+test("the trace of an authenticated caller is continued", async () => {
   const { span } = await serve(true, async () => {});
   assert.deepEqual(
     [span.name, span.kind, span.traceId, span.parentId, span.links],
@@ -42,7 +42,7 @@ test("for other callers it is only a link", async () => {
   assert.deepEqual(span.links, [theirs]);
 });
 
-test("a header that makes no sense is none", async () => {
+test("an invalid header is ignored", async () => {
   const { span } = await serve(true, async () => {}, { traceparent: "nonsense" });
   assert.deepEqual([span.parentId, span.links], [undefined, []]);
 });
@@ -51,7 +51,7 @@ for (const [name, error, status, failed] of [
   ["a refusal", new HttpError(404, "not here"), 404, undefined],
   ["an internal error that is reported as one", new HttpError(500, "broken"), 500, "broken"],
 ] as const)
-  test(`${name} is thrown on, with its status in the span`, async () => {
+  test(`${name} is rethrown, with its status in the span`, async () => {
     const { span, thrown } = await serve(true, async () => {
       throw error;
     });
@@ -59,7 +59,7 @@ for (const [name, error, status, failed] of [
     assert.deepEqual([span.attributes["http.response.status_code"], span.error], [status, failed]);
   });
 
-test("whatever else is thrown is the error of the span", async () => {
+test("other errors are the error of the span", async () => {
   const error = new Error("bug");
   const { span, thrown } = await serve(true, async () => {
     throw error;

@@ -12,7 +12,7 @@ export interface ServerTracing {
   readonly trustsCallers: boolean;
 }
 
-/** A request to a route as a span, with target and caller as far as headers show them. */
+/** A request to a route as a span, with target and caller from the headers. */
 export async function tracedExchange(
   { tracer, trustsCallers }: ServerTracing,
   route: string,
@@ -24,7 +24,7 @@ export async function tracedExchange(
   const agent = request.headers["user-agent"];
   const options = {
     kind: "server" as const,
-    // The context of the connection has nothing to do with the requests on it.
+    // The trace context of the connection does not apply to its requests.
     ...(trustsCallers && theirs ? { parent: theirs } : { isRoot: true, links: theirs ? [theirs] : [] }),
     attributes: {
       "server.address": "kubelet",
@@ -43,7 +43,7 @@ export async function tracedExchange(
     });
     const status = refusal?.status ?? response.statusCode;
     span.set("http.response.status_code", status);
-    // A caller who is refused is no fault of the server.
+    // A rejected caller is no server error.
     if (status >= 500) span.fail(refusal?.message ?? `HTTP ${status}`);
   });
   if (refusal) throw refusal;

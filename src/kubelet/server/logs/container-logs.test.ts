@@ -139,7 +139,7 @@ for (const [what, status, query] of [
     assert.equal(await answer.text(), "hello\n");
   });
 
-test("pods, containers and options that do not exist are refused", async (t) => {
+test("pods, containers and options that do not exist are rejected", async (t) => {
   const { base, url, podName, log } = await setUp(t, running);
   for (const [target, status, text] of [
     [`${base}/other/main`, 404, 'pod "other" does not exist'],
@@ -167,7 +167,7 @@ test("a follower gets its response immediately, receives new lines, and ends wit
   assert.equal((await reader.read()).done, true);
 });
 
-test("a caller who goes away ends its follower", async (t) => {
+test("a client that disconnects ends its follower", async (t) => {
   const { url, server, listeners } = await setUp(t, running);
   const gone = new AbortController();
   await fetch(url("follow=true"), { signal: gone.signal });
@@ -177,18 +177,18 @@ test("a caller who goes away ends its follower", async (t) => {
   assert.deepEqual(server.faults, []);
 });
 
-test("a caller who does not read is not read for", async (t) => {
+test("a client that does not read applies back-pressure", async (t) => {
   const { url, log, server } = await setUp(t, running);
   const block = "x".repeat(16_000);
   for (let i = 0; i < 4000; i++) log.row(block);
   const gone = new AbortController();
   const answer = await fetch(url(), { signal: gone.signal });
-  // A second one, which does read, gets all meanwhile.
+  // A second client, which reads, gets everything meanwhile.
   const other = await fetch(url());
   let size = 0;
   for await (const chunk of other.body!) size += chunk.length;
   assert.equal(size, 4000 * 16_001);
-  // It would be done, if all of it were waiting in memory.
+  // It would have ended if everything were buffered in memory.
   assert.equal(server.active(), 1);
   gone.abort();
   await until(() => server.active() === 0);

@@ -9,20 +9,20 @@ import { parseLogQuery } from "./log-options.ts";
 import { responseWriter } from "./response-writer.ts";
 import { streamLog } from "./stream-log.ts";
 
-/** What the runtime has of a container that has a log. */
+/** A container with a log, as the runtime reports it. */
 export interface LoggedContainer {
   readonly logPath: string;
   /** True as long as it may write more. */
   readonly running: boolean;
 }
 
-/** What is needed from the rest of the agent. */
+/** Queries to the rest of the agent. */
 export interface LoggedPods {
   pod(namespace: string, name: string): Pod | undefined;
   status(pod: Pod): PodStatus | undefined;
-  /** By the runtime's ID without its scheme. Undefined if the runtime has it no more. */
+  /** By the runtime's ID without its scheme. Undefined if the runtime no longer has it. */
   container(pod: Pod, id: string): LoggedContainer | undefined;
-  /** Calls back when what the runtime has of the pod changed, or the pod is gone; the returned function ends it. */
+  /** Calls back when the observed pod changed or was removed; the returned function unsubscribes. */
   onChange(pod: Pod, listener: () => void): () => void;
 }
 

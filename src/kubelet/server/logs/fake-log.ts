@@ -28,7 +28,7 @@ export function rowText({ stream, tag, text, at }: FakeRow): string {
   return `${new Date(at).toISOString().replace("Z", "000000Z")} ${stream} ${tag} ${text}\n`;
 }
 
-/** A log in a folder of its own, written and rotated as a runtime and its agent do. For tests. */
+/** A log in its own directory, written and rotated as by a runtime and a kubelet. For tests. */
 export class FakeLog {
   readonly dir = mkdtempSync(join(tmpdir(), "container-log-"));
   readonly path = join(this.dir, "0.log");
@@ -45,7 +45,7 @@ export class FakeLog {
     this.write(rowText({ stream: "stdout", tag: "F", at: Date.now(), text, ...options }));
   }
 
-  /** Puts the log aside; the runtime has a new one, and the old one still open until `close`. */
+  /** Rotates the log; the runtime opens a new one, and keeps the old one open until `close`. */
   beginRotation(): { name: string; write(text: string): void; close(): void } {
     const name = `0.log.20260101-${String(100_000 + ++this.#rotations)}`;
     renameSync(this.path, join(this.dir, name));
@@ -54,7 +54,7 @@ export class FakeLog {
     return { name, write: (text) => void writeSync(old, text), close: () => closeSync(old) };
   }
 
-  /** Returns the name of what was put aside. */
+  /** Returns the name of the rotated file. */
   rotate(): string {
     const rotation = this.beginRotation();
     rotation.close();

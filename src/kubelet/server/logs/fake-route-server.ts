@@ -12,7 +12,7 @@ export interface RouteServer {
   readonly url: string;
   /** How many requests are being handled. */
   active(): number;
-  /** What handlers threw that was no refusal. */
+  /** Errors of handlers other than HttpError. */
   readonly faults: string[];
 }
 

@@ -7,7 +7,7 @@ import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { FakeLog, rowText } from "./fake-log.ts";
 import type { StreamLogOptions } from "./stream-log.ts";
 
-/** A follower of a log, and what it was sent so far. */
+/** A follower of a log, and its output so far. */
 function setUp(t: TestContext, options: Partial<StreamLogOptions> = {}) {
   const log = new FakeLog();
   const stop = new AbortController();
@@ -44,7 +44,7 @@ async function until(check: () => boolean, state: () => string = () => ""): Prom
   }
 }
 
-test("what is added is sent at once, and the end of the container is the end", async (t) => {
+test("new output is sent immediately, and the follower ends with the container", async (t) => {
   const { log, follow, until, text } = setUp(t);
   log.row("one");
   const reading = follow();
@@ -68,7 +68,7 @@ test("the log of a container that has ended is read to its end, across files", a
   assert.equal(text(), "one\ntwo\n");
 });
 
-test("a piece of a line is sent immediately; its time is sent once", async (t) => {
+test("a partial line is sent immediately; its timestamp is sent once", async (t) => {
   const { log, follow, until, text } = setUp(t, { timestamps: true });
   const at = Date.UTC(2026, 0, 1);
   void follow();
@@ -81,7 +81,7 @@ test("a piece of a line is sent immediately; its time is sent once", async (t) =
   await until(() => text().endsWith("Z err\njoe\n"));
 });
 
-test("half a row waits for its other half", async (t) => {
+test("an incomplete row is buffered", async (t) => {
   const { log, follow, until, text } = setUp(t, { tailLines: 0 });
   const row = rowText({ stream: "stdout", tag: "F", text: "whole", at: 0 });
   log.write(row.slice(0, 30));
@@ -92,7 +92,7 @@ test("half a row waits for its other half", async (t) => {
   await until(() => text() === "whole\nnext\n");
 });
 
-test("a tail and what comes after it", async (t) => {
+test("a tail and new output", async (t) => {
   const { log, follow, until, text } = setUp(t, { tailLines: 1 });
   log.row("one");
   log.row("two");
@@ -102,7 +102,7 @@ test("a tail and what comes after it", async (t) => {
   await until(() => text() === "two\nthree\n");
 });
 
-test("enough bytes are the end", async (t) => {
+test("the byte limit ends the follower", async (t) => {
   const { log, follow, until, text } = setUp(t, { limitBytes: 5 });
   const reading = follow();
   await until(() => log.followers === 1);
@@ -113,7 +113,7 @@ test("enough bytes are the end", async (t) => {
   assert.equal(log.followers, 0);
 });
 
-test("a fast writer's log is followed over rotations and compressions, no line lost, doubled or out of order", async (t) => {
+test("the log of a fast writer is followed over rotations and compressions, without lost, duplicate or reordered lines", async (t) => {
   const { log, follow, until, lines } = setUp(t);
   const reading = follow();
   const rotateAt = new Set([5_000, 10_000, 15_000, 20_000, 20_001]);
@@ -140,7 +140,7 @@ test("a fast writer's log is followed over rotations and compressions, no line l
   assert.deepEqual(lines(), expected);
 });
 
-test("what is written to the old file after the new one is there comes before the new one's rows", async (t) => {
+test("rows written to the old file after rotation come before the rows of the new one", async (t) => {
   let polls = 0;
   const clock: Clock = {
     ...systemClock,
@@ -163,7 +163,7 @@ test("what is written to the old file after the new one is there comes before th
   await until(() => text() === "before\nlate\nafter\n");
 });
 
-test("a row that was written just before the old file was closed is not left behind", async (t) => {
+test("a row written just before the old file was closed is not lost", async (t) => {
   let rotation: ReturnType<FakeLog["beginRotation"]> | undefined;
   // Read when the new file was seen, and before the writers of the old one are checked.
   const clock: Clock = {
@@ -184,7 +184,7 @@ test("a row that was written just before the old file was closed is not left beh
   await until(() => text() === "before\nlate\nafter\n");
 });
 
-test("a runtime that never closes the old file holds up the new one for a moment only", async (t) => {
+test("a runtime that never closes the old file delays the new one only briefly", async (t) => {
   let now = 0;
   const clock: Clock = { ...systemClock, monotonic: () => monotonicTime(now++ * 100) };
   const { log, follow, until, text } = setUp(t, { clock });
@@ -196,7 +196,7 @@ test("a runtime that never closes the old file holds up the new one for a moment
   await until(() => text() === "after\n");
 });
 
-test("a reader that fell rotations behind gets all of them, compressed meanwhile or not", async (t) => {
+test("a reader that fell several rotations behind gets all of them, compressed or not", async (t) => {
   const gate = Promise.withResolvers<void>();
   const got: string[] = [];
   const { log, follow, until } = setUp(t, {
@@ -255,7 +255,7 @@ test("a log that is truncated in place starts again", async (t) => {
   await until(() => text().endsWith("before\nx\n"));
 });
 
-test("a caller who has gone ends the reading, whatever it waits for", async (t) => {
+test("a client that disconnects ends the reading, whatever it waits for", async (t) => {
   const { log, follow, stop, until } = setUp(t);
   const reading = follow();
   await until(() => log.followers === 1);
@@ -264,7 +264,7 @@ test("a caller who has gone ends the reading, whatever it waits for", async (t) 
   assert.equal(log.followers, 0);
 });
 
-test("the folder of a deleted pod ends the reading when the container is gone", async (t) => {
+test("reading ends when the pod's directory is deleted and the container is removed", async (t) => {
   const { log, follow, until, text } = setUp(t);
   log.row("x");
   const reading = follow();

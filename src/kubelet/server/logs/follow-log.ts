@@ -10,18 +10,18 @@ import { closeLog, type OpenLog, readLog } from "./log-files.ts";
 import type { RowSplitter } from "./row-splitter.ts";
 import { WakeUp } from "./wake-up.ts";
 
-/** Who writes the log that is followed. */
+/** The container that writes the log. */
 export interface LogWriterState {
   /** False when the container has terminated: all its output is in its log then. */
   isRunning(): boolean;
-  /** Calls back whenever that may have changed; the returned function ends it. */
+  /** Calls back whenever that may have changed; the returned function unsubscribes. */
   onChange(listener: () => void): () => void;
 }
 
 export interface FollowOptions {
   readonly chain: LogChain;
   readonly path: string;
-  /** Where in the first file to go on. */
+  /** The offset in the first file. */
   readonly from: number;
   readonly splitter: RowSplitter;
   readonly joiner: LineJoiner;
@@ -33,25 +33,25 @@ export interface FollowOptions {
 
 /** Finds changes that inotify missed. */
 const rescanMs = 5000;
-/** Without the kernel's help. */
+/** Polling interval without inotify. */
 const pollMs = 500;
 /** How long a runtime may write to a file after the next one exists, and how often it is checked. */
 const mostHandoverMs = 2000;
 const handoverPollMs = 20;
-/** Of each follower; the output of a moment fits. */
+/** Buffer of each follower. */
 const bufferBytes = 16 * 1024;
 
 /**
- * Sends what is added to a log until its container has terminated, across rotations: a file is left for the next one
- * only when it has no writer any more, and all of it was read.
+ * Follows a log until its container has terminated, across rotations: the next file is opened
+ * only when the current one has no writer and was read completely.
  */
 export async function followLog(options: FollowOptions): Promise<void> {
   const { path, writer, signal, clock } = options;
   const wake = new WakeUp(clock, signal);
-  // Names change when a log is rotated; otherwise there is no need to look for another file.
+  // Names change when a log is rotated; otherwise there is no need to check for another file.
   let renamed = true;
   const unlisten = writer.onChange(() => wake.ring());
-  const folder = watchFolder(dirname(path), (event) => {
+  const directory = watchDir(dirname(path), (event) => {
     renamed ||= event === "rename";
     wake.ring();
   });
@@ -67,17 +67,17 @@ export async function followLog(options: FollowOptions): Promise<void> {
       if (left === "full" || (left === "stay" && ended)) return;
       if (left === "left") renamed = true;
       else if (left === "soon") renamed = await wake.wait(handoverPollMs).then(() => true);
-      else if ((await wake.wait(folder ? rescanMs : pollMs)) === "time") renamed = true;
+      else if ((await wake.wait(directory ? rescanMs : pollMs)) === "time") renamed = true;
     }
   } finally {
     unlisten();
-    folder?.close();
+    directory?.close();
     wake.close();
   }
 }
 
 /** Undefined if the kernel has no watches left. */
-function watchFolder(dir: string, onEvent: (event: string) => void): { close(): void } | undefined {
+function watchDir(dir: string, onEvent: (event: string) => void): { close(): void } | undefined {
   try {
     const watcher = watch(dir, onEvent);
     watcher.on("error", () => onEvent("rename"));
@@ -99,7 +99,7 @@ class Follower {
     this.#at = options.from;
   }
 
-  /** Sends all that the file has. */
+  /** Sends all new data of the file. */
   async read(): Promise<"full" | "end"> {
     const { chain, joiner, flush } = this.#o;
     const { log } = chain;
@@ -111,7 +111,7 @@ class Follower {
   }
 
   /**
-   * Mostly there is one row more, and many may follow: so this takes one system call, where reading the size takes
+   * Usually there is one new row: this takes one system call, while reading the size takes
    * three.
    */
   async #readPlain(file: FileHandle): Promise<boolean> {
@@ -131,7 +131,7 @@ class Follower {
   }
 
   async #readCompressed(log: OpenLog): Promise<boolean> {
-    // What is compressed changes no more.
+    // A compressed file does not change.
     if (this.#at > 0) return false;
     for await (const chunk of readLog(log, 0)) if (await this.#take(chunk)) return true;
     return false;
@@ -146,7 +146,7 @@ class Follower {
     return joiner.full;
   }
 
-  /** Goes on to the next file, if there is one, and this one is complete; "soon" if it is about to be. */
+  /** Switches to the next file, if there is one and this one is complete; "soon" if it is about to be. */
   async leave(ended: boolean): Promise<"left" | "stay" | "soon" | "full"> {
     const { chain, splitter } = this.#o;
     const next = await chain.next();
@@ -157,7 +157,7 @@ class Follower {
     let left = false;
     try {
       if (!ended && !this.#isComplete()) return "soon";
-      // Between the last look and the last writer's end there may have been a row.
+      // A row may have been written between the last read and the last close.
       if ((await this.read()) === "full") return "full";
       splitter.end({ ends: true });
       splitter.restart();

@@ -4,23 +4,23 @@ import { formatLogTime, type LogTime, TimeFilter } from "./log-time.ts";
 export interface LineOptions {
   /** Only this one; default both. */
   readonly stream?: LogStream;
-  /** Lines that began earlier are left out. */
+  /** Lines that started earlier are left out. */
   readonly since?: LogTime;
   readonly timestamps?: boolean;
   readonly limitBytes?: number;
 }
 
 const newline = Buffer.from("\n");
-/** What may wait for the end of another stream's line. */
+/** Limits of rows that wait for the end of the other stream's line. */
 const mostHeldBytes = 64 * 1024;
 
 /**
- * Makes lines of pieces. While a line of one stream is open, rows of the other wait, so that what the runtime cut is one
- * line again. They wait neither for long nor in large numbers: `settle` lets them go, and so does too much of them.
+ * Joins partial rows to lines. While a line of one stream is incomplete, rows of the other wait, so that lines are not
+ * interleaved. The wait is bounded in time (`settle`) and size.
  */
 export class LineJoiner {
   readonly #o: LineOptions;
-  /** The stream of the line whose end is still to come. */
+  /** The stream of the incomplete line. */
   #open: LogStream | undefined;
   #held: LogPiece[] = [];
   #heldBytes = 0;
@@ -37,7 +37,7 @@ export class LineJoiner {
     this.#left = options.limitBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** No more bytes are wanted. */
+  /** The byte limit is reached. */
   get full(): boolean {
     return this.#left <= 0;
   }
@@ -49,14 +49,14 @@ export class LineJoiner {
     if (this.#open === undefined && this.#held.length > 0) this.#release((held) => this.push(held));
   }
 
-  /** The end of the data: it is unknown when more comes. */
+  /** The end of the available data. */
   settle(): void {
     if (this.#held.length === 0) return;
     this.#release((held) => this.#add(held));
     this.#open = undefined;
   }
 
-  /** All that is to be sent now. */
+  /** The pending output. */
   take(): Buffer {
     const bytes = Buffer.concat(this.#out, this.#outBytes);
     this.#out = [];

@@ -5,12 +5,12 @@ import { closeLog, headOf, type OpenLog, openLog, openRotated, rotatedLogs } fro
 
 /**
  * The position in a log of several files, and the next file. Files are distinguished by inode: an open one keeps its
- * own, whatever its name is meanwhile.
+ * own, even if it is renamed.
  */
 export class LogChain {
   readonly #path: string;
   #log: OpenLog;
-  /** The last rotated file that is known to be older than this one, or to be it. */
+  /** The last rotated file that is known to be this one or older. */
   #name: string;
 
   constructor(path: string, log: OpenLog, name: string) {
@@ -23,7 +23,7 @@ export class LogChain {
     return this.#log;
   }
 
-  /** The file that follows, if there is one; `advance` goes there. */
+  /** The next file, if there is one; `advance` switches to it. */
   async next(): Promise<{ log: OpenLog; name: string } | undefined> {
     for (;;) {
       // Read first: a log that is rotated after this is among the rotated ones, or still this one.
@@ -52,7 +52,7 @@ export class LogChain {
     return closeLog(this.#log);
   }
 
-  /** Which of the names is this file now; -1 if none is. */
+  /** The index of this file among the names; -1 if it is none of them. */
   async #ownPlace(names: readonly string[]): Promise<number> {
     if (this.#log.kind === "compressed") return -1;
     for (const [index, name] of names.entries()) {
@@ -87,7 +87,7 @@ async function inodeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** "changed" if another file has taken its place since it was looked at: one between the two may have been missed. */
+/** "changed" if it was replaced since it was checked: a file between the two may have been missed. */
 async function openCurrent(path: string, ino: number | undefined): Promise<OpenLog | "gone" | "changed"> {
   if (ino === undefined) return "gone";
   try {

@@ -7,7 +7,7 @@ export function hasContainer({ spec }: Pod, name: string): boolean {
   return all.some((container) => container.name === name);
 }
 
-/** Which container of that name has the log, as a full ID ("containerd://…"): the one of now, or the last that ended. */
+/** The container of that name with the log, as a full ID ("containerd://…"): the current, or the last terminated one. */
 export function chooseLogContainer(
   podName: string,
   status: PodStatus | undefined,
@@ -22,7 +22,7 @@ export function chooseLogContainer(
   const last = lastEnded?.containerID;
   if (previous) return last ? { id: last } : { refusal: `previous terminated ${container} not found` };
   if (running) return { id: found.containerID ?? "" };
-  // One that ended without ever being made has no ID: then the one before it has the log.
+  // A container that failed before it was created has no ID: then the previous one has the log.
   const ended = terminated?.containerID || last;
   if (ended) return { id: ended };
   if (terminated || lastEnded) return { refusal: `${container} is terminated` };

@@ -11,8 +11,8 @@ const leastChunkBytes = 4 * 1024;
 const headBytes = 256;
 
 /**
- * What rotation has put aside of a log, oldest first. A file is compressed in its time: the names here are without ".gz",
- * and which of the two is there is seen when it is opened.
+ * The rotated files of a log, oldest first. Files are compressed later: the names here are without ".gz",
+ * and opening tries both.
  */
 export async function rotatedLogs(path: string): Promise<string[]> {
   const prefix = `${basename(path)}.`;
@@ -64,7 +64,7 @@ export async function closeLog(log: OpenLog): Promise<void> {
 }
 
 /**
- * The content from a position on, up to `end` or what there is. A chunk is valid until the next one is requested: it is
+ * The content from a position, up to `end` or the current size. A chunk is valid until the next one is requested: it is
  * read into the same memory.
  */
 export async function* readLog(log: OpenLog, from: number, end?: number): AsyncGenerator<Buffer> {
@@ -97,7 +97,7 @@ async function* unpacked(path: string, from: number): AsyncGenerator<Buffer> {
       skip = Math.max(0, skip - chunk.length);
     }
   } catch (error) {
-    // A damaged one has no more data; the newer ones have. It may have been removed, too.
+    // A corrupt or removed file ends here; newer ones follow.
     const code = errnoOf(error) ?? "";
     if (!code.startsWith("Z_") && code !== "ENOENT") throw error;
   } finally {
@@ -106,7 +106,7 @@ async function* unpacked(path: string, from: number): AsyncGenerator<Buffer> {
   }
 }
 
-/** Its first bytes: with a time to the nanosecond in them, they distinguish logs of one container. */
+/** Its first bytes: with a nanosecond timestamp, they identify a log file. */
 export async function headOf(log: OpenLog): Promise<Buffer> {
   if (log.kind === "plain") {
     const head = Buffer.alloc(headBytes);

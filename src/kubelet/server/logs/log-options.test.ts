@@ -12,7 +12,7 @@ const noSplit = (stream: string) => ({
   message: `unable to return the given log stream: "${stream}". Please enable PodLogsQuerySplitStreams feature gate in kubelet`,
 });
 
-test("a query is read as the API reads PodLogOptions", () => {
+test("a query is parsed as PodLogOptions", () => {
   for (const [query, expected, splitStreams = true] of [
     ["", none],
     ["container=x&insecureSkipTLSVerifyBackend=true&pretty=1", none],

@@ -2,7 +2,7 @@ import { epochMs, type WallTime } from "../../../lib/base/time.ts";
 import type { LogStream } from "./log-row.ts";
 import { type LogTime, parseLogTime } from "./log-time.ts";
 
-/** What of a container's log is requested. */
+/** The requested part of a container's log. */
 export interface LogQuery {
   readonly follow: boolean;
   readonly previous: boolean;
@@ -18,12 +18,12 @@ export interface LogRefusal {
   readonly message: string;
 }
 
-/** Before all times that logs have: what an empty `sinceTime` means. */
+/** Before all log times: an empty `sinceTime`. */
 const beginning: LogTime = { ms: Number.NEGATIVE_INFINITY, nanos: 0 };
 const undecodable: LogRefusal = { status: 400, message: '{"message": "Unable to decode query."}' };
 const invalid: LogRefusal = { status: 422, message: '{"message": "Invalid request."}' };
 
-/** Reads the query of a request as PodLogOptions are read. `splitStreams` is the feature gate PodLogsQuerySplitStreams. */
+/** Parses a query as PodLogOptions. `splitStreams` is the feature gate PodLogsQuerySplitStreams. */
 export function parseLogQuery(
   query: URLSearchParams,
   { now, splitStreams }: { now: WallTime; splitStreams: boolean },
@@ -50,7 +50,7 @@ export function parseLogQuery(
   };
 }
 
-/** Old clients use `tail`, which wins, and "all" for no limit. */
+/** Old clients use `tail`, which takes precedence, and "all" for no limit. */
 function tailOf(query: URLSearchParams): string | null {
   const tail = query.get("tail");
   if (!tail) return query.get("tailLines");
@@ -81,7 +81,7 @@ function flag(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }
 
-/** A 64-bit integer as Go reads one; what JavaScript cannot count to is near enough. */
+/** A 64-bit integer as Go parses it; precision beyond 2^53 does not matter. */
 function integer(value: string | null): number | undefined | "bad" {
   if (value === null) return undefined;
   if (!/^[+-]?\d+$/.test(value)) return "bad";

@@ -1,6 +1,6 @@
 export type LogStream = "stdout" | "stderr";
 
-/** What a row of a log file adds to a line of a stream. */
+/** The part of a line that a row of a log file contains. */
 export interface LogPiece {
   readonly stream: LogStream;
   /** The line ends with this piece. */
@@ -9,7 +9,7 @@ export interface LogPiece {
   readonly text: Buffer;
   /** The time as the runtime wrote it. */
   readonly stamp: () => string;
-  /** Where in the file its row begins. */
+  /** The offset of its row in the file. */
   readonly at: number;
 }
 
@@ -18,11 +18,11 @@ export interface RowHead {
   readonly stream: LogStream;
   readonly partial: boolean;
   readonly stamp: () => string;
-  /** Where its text begins in the buffer. */
+  /** The offset of its text in the buffer. */
   readonly textAt: number;
 }
 
-/** A row's time, stream and tags have less than this. */
+/** Maximum length of time, stream and tags. */
 export const maxHeadBytes = 128;
 
 const space = 32;
@@ -30,14 +30,14 @@ const newline = 10;
 const shortestStamp = "2026-01-31T00:00:00Z".length;
 
 /**
- * Reads the head of a row in the format that CRI runtimes write: `time stream tags text`, where the first tag is P for a
- * piece that goes on in a later row. Undefined for anything else: a row that was cut off by a crash, for instance.
+ * Parses the head of a row in the CRI log format: `time stream tags text`, where the first tag is P for a
+ * partial line. Undefined for anything else, for example a row that a crash truncated.
  */
 export function readHead(bytes: Buffer, start: number, end: number): RowHead | undefined {
   const limit = Math.min(end, start + maxHeadBytes);
   let stampEnd = start + shortestStamp;
   while (stampEnd < limit && bytes[stampEnd] !== space) stampEnd++;
-  // The cheap part of a check of the time: year, T, and colons where they belong.
+  // A cheap check of the time: year, T, and colons at their positions.
   if (stampEnd >= limit || bytes[start + 4] !== 45 || (bytes[start + 10]! | 32) !== 116) return undefined;
   if (bytes[start + 13] !== 58 || bytes[start + 16] !== 58) return undefined;
   const stream = streamAt(bytes, stampEnd + 1);
@@ -46,7 +46,7 @@ export function readHead(bytes: Buffer, start: number, end: number): RowHead | u
   let tagsEnd = tags;
   while (tagsEnd < limit && bytes[tagsEnd] !== space) tagsEnd++;
   if (tagsEnd >= limit) return undefined;
-  // Other tags may stand behind it: "P:x".
+  // Other tags may follow: "P:x".
   const partial = bytes[tags] === 80 && (tagsEnd === tags + 1 || bytes[tags + 1] === 58);
   return { stream, partial, textAt: tagsEnd + 1, stamp: () => bytes.toString("latin1", start, stampEnd) };
 }
@@ -69,7 +69,7 @@ export function pieceOf(head: RowHead, text: Buffer, at: number, ends = !head.pa
   return { stream: head.stream, ends, text, stamp: head.stamp, at };
 }
 
-/** `{"log":"text\n","stream":"stdout","time":"…"}`, as Docker's own log driver writes; the line ends where its text does. */
+/** `{"log":"text\n","stream":"stdout","time":"…"}`, the format of Docker's json-file driver; the line ends with its text. */
 function readJsonRow(row: string, at: number): LogPiece | undefined {
   let value: { log?: unknown; stream?: unknown; time?: unknown } | null;
   try {

@@ -1,4 +1,4 @@
-/** A moment to the nanosecond: log rows have that much, and a Date does not. */
+/** A time to the nanosecond, as in log rows; a Date has milliseconds. */
 export interface LogTime {
   /** Milliseconds since the epoch. */
   readonly ms: number;
@@ -8,7 +8,7 @@ export interface LogTime {
 
 const form = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
-/** RFC 3339 with any number of digits behind the second. Undefined for anything else. */
+/** RFC 3339 with any number of fractional digits. Undefined for anything else. */
 export function parseLogTime(text: string): LogTime | undefined {
   const found = form.exec(text);
   if (!found) return undefined;
@@ -21,7 +21,7 @@ export function parseLogTime(text: string): LogTime | undefined {
     Number(minute),
     Number(second),
   );
-  // Date.UTC takes the 31st of February for the 3rd of March.
+  // Date.UTC turns 31 February into 3 March.
   if (new Date(ms).getUTCDate() !== Number(day) || Number(month) > 12) return undefined;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
   const digits = fraction.padEnd(9, "0").slice(0, 9);
@@ -36,7 +36,7 @@ export function isBefore(a: LogTime, b: LogTime): boolean {
   return a.ms === b.ms ? a.nanos < b.nanos : a.ms < b.ms;
 }
 
-/** The time of a row as it is shown: always nine digits behind the second, in the zone that the runtime wrote. */
+/** The time of a row for output: always nine fractional digits, in the zone that the runtime wrote. */
 export function formatLogTime(text: string): string {
   const at = /(?:[.,](\d+))?(?:[Zz]|[+-]\d\d:\d\d)$/.exec(text);
   if (!at) return text;
@@ -47,19 +47,19 @@ export function formatLogTime(text: string): string {
 }
 
 /**
- * Determines which rows are older than a moment. For most rows the date and time of day in their text decide: only
+ * Determines which rows are older than a time. For most rows a text comparison is enough: only
  * those of the same second are parsed.
  */
 export class TimeFilter {
   readonly #moment: LogTime;
-  /** The second of the moment, as it is written in a zone. */
+  /** The second of the time, formatted by zone. */
   #seconds = new Map<string, string>();
 
   constructor(moment: LogTime) {
     this.#moment = moment;
   }
 
-  /** A row whose time makes no sense is not known to be older. */
+  /** A row with an invalid time is not known to be older. */
   isOlder(text: string): boolean {
     const second = this.#secondIn(text.endsWith("Z") ? "Z" : text.slice(-6));
     if (!text.startsWith(second)) return text < second;
@@ -73,10 +73,10 @@ export class TimeFilter {
     const [, sign, hours, minutes] = /^([+-])(\d\d):(\d\d)$/.exec(zone) ?? [];
     const offset = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000;
     const local = this.#moment.ms + (sign === "-" ? -offset : offset);
-    // What cannot be written is before or after all that can.
+    // Clamped to the range that can be formatted.
     const date = new Date(Math.min(Math.max(local, 0), Date.UTC(9999, 0, 1)));
     const second = date.toISOString().slice(0, 19);
-    // A log has one zone, or two when the clocks change; anything else is garbage.
+    // A log has one zone, or two with daylight saving; anything else is invalid.
     if (this.#seconds.size < 8) this.#seconds.set(zone, second);
     return second;
   }

@@ -8,9 +8,9 @@ import type { TailSearch } from "./tail-search.ts";
 const blockBytes = 64 * 1024;
 const newline = 10;
 const brace = 123;
-/** A row of JSON that is longer is not looked at: as when it is shown. */
+/** A longer JSON row is ignored, as in the output. */
 const mostJsonBytes = 4 * 1024 * 1024;
-/** Rows that are noted at once of a file that can only be read forwards. */
+/** Maximum recorded rows of a file that can only be read forward. */
 const mostNotes = 64 * 1024;
 
 /** Passes the rows of a file to the search from its end on, until it has enough. */
@@ -24,10 +24,10 @@ async function searchBackwards(search: TailSearch, handle: FileHandle, file: num
   let rowEnd = end;
   for (let blockEnd = end; blockEnd > 0 && !search.done; ) {
     const start = Math.max(0, blockEnd - blockBytes);
-    // The head of a row that begins just before the block's end lies across it.
+    // The head of a row may cross the end of the block.
     const size = Math.min(end - start, blockEnd - start + maxHeadBytes);
     const block = buffer.subarray(0, size);
-    // A file that was cut short meanwhile has no end to show any more.
+    // The file was truncated meanwhile.
     if ((await readAt(handle, block, start)) < size) return;
     for (let at = blockEnd - start; at > 0 && !search.done; ) {
       const before = block.lastIndexOf(newline, at - 1);
@@ -66,7 +66,7 @@ async function rowIn(handle: FileHandle, bytes: Buffer, rowAt: number, rowEnd: n
   return piece && { stream: piece.stream, partial: !piece.ends };
 }
 
-/** Reads forwards and notes where rows are, no more of them than the search can need. */
+/** Reads forward and records the positions of rows, no more than the search can need. */
 async function searchNotes(search: TailSearch, log: OpenLog, file: number): Promise<void> {
   let notes: { stream: "stdout" | "stderr"; partial: boolean; at: number }[] = [];
   let limit = mostNotes;
@@ -89,7 +89,7 @@ async function searchNotes(search: TailSearch, log: OpenLog, file: number): Prom
   }
 }
 
-/** From where on notes are needed to find this many lines, with enough of them before for the pieces of the first. */
+/** The first recorded row that is needed to find this many lines, with enough before it for the first line. */
 function needed(notes: { partial: boolean }[], lines: number): number {
   let from = notes.length;
   for (let left = lines; from > 0 && left > 0; from--) if (!notes[from - 1]!.partial) left--;

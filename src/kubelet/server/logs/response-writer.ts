@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import { abortError } from "../../../lib/base/errors.ts";
 
-/** Writes as fast as the other side reads. Rejects with an AbortError when that is gone, so that reading stops. */
+/** Writes with back-pressure. Rejects with an AbortError when the client disconnects, so that reading stops. */
 export function responseWriter(
   response: Writable,
   signal: AbortSignal,

@@ -2,20 +2,20 @@ import { type LogPiece, maxHeadBytes, pieceOf, type RowHead, readHead, readRow }
 
 const newline = 10;
 const none = Buffer.alloc(0);
-/** A row that is longer is given in pieces, so that no row has to fit into memory. */
+/** A longer row is split, so that no row has to fit into memory. */
 const mostRowBytes = 256 * 1024;
-/** Unlike others, a row of JSON makes sense only as a whole. */
+/** A JSON row can only be parsed as a whole. */
 const mostJsonBytes = 4 * 1024 * 1024;
 
-/** Cuts what is read of one log file into pieces of lines. */
+/** Splits the content of one log file into parts of lines. */
 export class RowSplitter {
   readonly #give: (piece: LogPiece) => void;
-  /** Where in the file the row begins that is being read. */
+  /** The offset of the current row in the file. */
   #rowAt: number;
   #carry = none;
-  /** Of a row that is being given in pieces; null if it is no row of a log. */
+  /** Of a row that is being split; null if it is invalid. */
   #long: RowHead | null | undefined;
-  /** How much of it was given. */
+  /** How much of it was passed on. */
   #given = 0;
 
   constructor(give: (piece: LogPiece) => void, at = 0) {
@@ -23,7 +23,7 @@ export class RowSplitter {
     this.#rowAt = at;
   }
 
-  /** True if the last row that was read has no end yet. */
+  /** True if the last row is incomplete. */
   get midRow(): boolean {
     return this.#carry.length > 0 || this.#long !== undefined;
   }
@@ -42,13 +42,13 @@ export class RowSplitter {
   }
 
   /**
-   * Nothing follows in this file. What is there of a last row is returned; `ends` is whether its line ends there, too.
+   * The end of the file. The incomplete last row is passed on; `ends`: whether its line ends there.
    */
   end({ ends }: { ends: boolean }): void {
     if (this.midRow) this.#endCarried(none, ends);
   }
 
-  /** Another file begins, or the same one again. */
+  /** Another file starts, or the same one again. */
   restart(): void {
     this.#carry = none;
     this.#long = undefined;

@@ -45,7 +45,7 @@ interface Line {
   last: number;
 }
 
-/** All in memory, line by line: what the real one must come to. */
+/** The model: everything in memory, line by line. */
 function expected(rows: readonly FakeRow[], o: Options): Buffer {
   const lines: Line[] = [];
   const open = new Map<LogStream, Line>();
@@ -78,7 +78,7 @@ function expected(rows: readonly FakeRow[], o: Options): Buffer {
   return Buffer.from(text).subarray(0, o.limitBytes);
 }
 
-test("any log in any number of files shows what a reader of all of it would, for any options", async () => {
+test("any log in any number of files equals the model, for any options", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(event, { maxLength: 60 }),

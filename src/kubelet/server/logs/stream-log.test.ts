@@ -113,7 +113,7 @@ for (const { name, text, options, expected } of [
   });
 }
 
-test("a log goes through all that rotation has left of it, compressed or not", async (t) => {
+test("a log includes all rotated files, compressed or not", async (t) => {
   const log = fakeLog(t);
   for (const text of ["one", "two", "three"]) {
     log.row(`${text} a`);
@@ -128,7 +128,7 @@ test("a log goes through all that rotation has left of it, compressed or not", a
     assert.equal(await log.read({ tailLines: lines }), all.slice(Math.max(0, 7 - lines)).join(""));
 });
 
-test("a file that is there both plain and compressed counts once; halves and strangers do not count", async (t) => {
+test("a file that is both plain and compressed counts once; partial and unrelated files do not count", async (t) => {
   const log = fakeLog(t);
   log.row("old");
   const name = log.rotate();
@@ -140,7 +140,7 @@ test("a file that is there both plain and compressed counts once; halves and str
   assert.equal(await log.read(), "old\nnew\n");
 });
 
-test("a damaged compressed file hides nothing of the others", async (t) => {
+test("a corrupt compressed file does not affect the others", async (t) => {
   const log = fakeLog(t);
   log.row("old");
   const name = log.rotate();
@@ -151,7 +151,7 @@ test("a damaged compressed file hides nothing of the others", async (t) => {
   assert.equal(await log.read({ tailLines: 5 }), "new\n");
 });
 
-test("a line goes on from one file to the next", async (t) => {
+test("a line continues from one file to the next", async (t) => {
   const log = fakeLog(t);
   log.row("before");
   log.row("first ", { tag: "P" });
@@ -163,7 +163,7 @@ test("a line goes on from one file to the next", async (t) => {
   assert.equal(await log.read({ tailLines: 1 }), "first second third\n");
 });
 
-test("a row that a crash cut off does not swallow the next file's first", async (t) => {
+test("a row truncated by a crash does not affect the first row of the next file", async (t) => {
   const log = fakeLog(t);
   log.write(`${T}Z stdout F cut o`);
   log.rotate();
@@ -171,7 +171,7 @@ test("a row that a crash cut off does not swallow the next file's first", async 
   assert.equal(await log.read(), "cut o\nnext\n");
 });
 
-test("rows across blocks and rows that fill several are found whole", async (t) => {
+test("rows across blocks and rows longer than a block are complete", async (t) => {
   const log = fakeLog(t);
   const texts = Array.from({ length: 400 }, (_, i) => `${i}:${"x".repeat((i * 7919) % 3000)}`);
   texts.push("y".repeat(900_000), "z".repeat(1_200_000), "end");
@@ -181,7 +181,7 @@ test("rows across blocks and rows that fill several are found whole", async (t) 
     assert.equal(await log.read({ tailLines: lines }), `${texts.slice(-lines).join("\n")}\n`);
 });
 
-test("rows of the other stream do not wait for ever for the end of a line", async (t) => {
+test("rows of the other stream do not wait forever for the end of a line", async (t) => {
   const log = fakeLog(t);
   log.row("prompt> ", { tag: "P" });
   const errors = Array.from({ length: 100 }, (_, i) => `${i} ${"e".repeat(1000)}`);
@@ -214,7 +214,7 @@ test("a missing log is reported with its path", async (t) => {
   });
 });
 
-test("since looks into no file that was last written to before", async (t) => {
+test("since reads no file that was last modified before", async (t) => {
   const log = fakeLog(t);
   const now = Date.UTC(2026, 5, 1);
   // Its rows would be shown, if they were read.

@@ -16,13 +16,13 @@ export interface StreamLogOptions extends LineOptions {
   readonly follow?: LogWriterState | undefined;
   /** Called when it is clear that there is a log. */
   readonly begin?: () => void;
-  /** Takes bytes, and resolves when it can take more. */
+  /** Writes bytes, and resolves when it can accept more. */
   readonly write: (bytes: Buffer) => Promise<void>;
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }
 
-/** Sends a container's log, with all that rotation has left of it. Of a log of any size only a few blocks are in memory. */
+/** Sends a container's log, including rotated files. Only a few blocks are in memory. */
 export async function streamLog(givenPath: string, options: StreamLogOptions): Promise<void> {
   const path = await resolved(givenPath);
   const current = await opened(path);
@@ -30,7 +30,7 @@ export async function streamLog(givenPath: string, options: StreamLogOptions): P
   try {
     options.begin?.();
     const { size: whole } = await current.file.stat();
-    // Half a row at the end is left to the follower, who gets to see the rest of it.
+    // An incomplete row at the end is left to the follower.
     const size = options.follow ? await lastRowEnd(current.file, whole) : whole;
     const older = await olderThan(path, current.ino);
     const end: LogPosition = { file: older.length, offset: size };
@@ -55,7 +55,7 @@ export async function streamLog(givenPath: string, options: StreamLogOptions): P
   }
 }
 
-/** Rotation may have made something else of the log since it was opened: it and what is newer do not count. */
+/** The log may have been rotated since it was opened: newer files do not count. */
 async function olderThan(path: string, ino: number): Promise<string[]> {
   const names = await rotatedLogs(path);
   for (const [index, name] of names.entries()) {
@@ -65,7 +65,7 @@ async function olderThan(path: string, ino: number): Promise<string[]> {
   return names;
 }
 
-/** One pass over what is there. */
+/** One pass over the existing files. */
 class Reading {
   readonly joiner: LineJoiner;
   splitter: RowSplitter;
@@ -127,7 +127,7 @@ class Reading {
     else if (!this.#o.follow && this.splitter.midRow) await this.#endRow(log);
   }
 
-  /** The size of the log was read while a row was being written: the rest of it belongs to it. */
+  /** The size was read while a row was being written: include the rest of that row. */
   async #endRow(log: OpenLog): Promise<void> {
     for await (const chunk of readLog(log, this.#end.offset)) {
       const end = chunk.indexOf(10);
@@ -160,7 +160,7 @@ class Reading {
     return isEarlier(stderr, stdout) ? stderr : stdout;
   }
 
-  /** A file that was last written to before that time has nothing to show, nor have older ones. */
+  /** A file that was last modified before that time has no matching rows, nor have older ones. */
   async #firstSince(): Promise<number> {
     const { since } = this.#o;
     if (!since) return 0;
@@ -171,7 +171,7 @@ class Reading {
     return 0;
   }
 
-  /** Nothing happens with a file that rotation has removed meanwhile. */
+  /** A file that was removed meanwhile is skipped. */
   async #with<T>(file: number, work: (log: OpenLog) => Promise<T>): Promise<T | undefined> {
     const name = this.#older[file];
     if (name === undefined) return await work(this.#current);

@@ -1,20 +1,20 @@
 import type { LogStream } from "./log-row.ts";
 
-/** A place in a log of several files, which are counted from the oldest. */
+/** A position in a log of several files, which are numbered from the oldest. */
 export interface LogPosition {
   readonly file: number;
   readonly offset: number;
 }
 
-/** From where on each stream is shown. */
+/** The start of each stream. */
 export type LogStarts = Readonly<Record<LogStream, LogPosition>>;
 
-/** Pieces of one line lie close together: further away, nothing is searched for that might belong to it. */
+/** Parts of one line are close together: the search for them is limited to this distance. */
 const mostApart = 256 * 1024;
 
 /**
- * Finds where the last lines begin, given the rows of a log from its end on. A line counts where it ends. Since the
- * pieces of lines of both streams may be mixed, each stream has its own start.
+ * Finds the start of the last lines, given the rows of a log from its end. A line counts where it ends. Since the
+ * lines of both streams may be interleaved, each stream has its own start.
  */
 export class TailSearch {
   readonly #lines: number;
@@ -34,7 +34,7 @@ export class TailSearch {
     return true;
   }
 
-  /** How many lines are still looked for. */
+  /** How many lines are still missing. */
   get missing(): number {
     return this.#lines - this.#found;
   }
@@ -57,7 +57,7 @@ export class TailSearch {
     else this.#streams.set(stream, { start: nowhere, seenAt: 0, complete: true });
   }
 
-  /** A stream that has none of the lines is shown from the end of the log on. */
+  /** A stream without any of the lines starts at the end of the log. */
   starts(end: LogPosition): LogStarts {
     const of = (stream: LogStream) => {
       const start = this.#streams.get(stream)?.start ?? nowhere;

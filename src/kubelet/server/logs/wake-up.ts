@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { abortError } from "../../../lib/base/errors.ts";
 
-/** A wake-up that is not missed: a signal without a waiter is received by the next one who waits. */
+/** A wake-up that is not missed: a signal without a waiter wakes the next waiter immediately. */
 export class WakeUp {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;

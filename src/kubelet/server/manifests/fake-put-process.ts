@@ -3,8 +3,8 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import { changeOf, decodeJson, podManifest, seeded } from "./fake-manifests.ts";
 import { ManifestStore } from "./manifest-store.ts";
 
-// A process that makes changes until it is killed, and prints each one that was acknowledged. For tests:
-// fake-put-process.ts FOLDER SEED
+// A process that makes changes until it is killed, and prints each acknowledged one. For tests:
+// fake-put-process.ts DIR SEED
 const [dir = "", seed = ""] = process.argv.slice(2);
 const store = new ManifestStore({ dir, decode: decodeJson, logger: silentLogger });
 await store.open();

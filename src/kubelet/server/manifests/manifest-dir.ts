@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import { errnoOf } from "../../../lib/base/errors.ts";
 import { replaceDurably, syncDir } from "../../../lib/host/durable-file.ts";
 
-/** Names of manifests never begin with a dot. */
+/** Names of manifests never start with a dot. */
 const draft = ".draft";
 
 /**
- * Files that are there whole or not at all, whenever the process or the machine ends. One write at a time: the caller sees to
+ * Files with atomic, durable writes. One write at a time: the caller ensures
  * that.
  */
 export class ManifestDir {
@@ -17,12 +17,12 @@ export class ManifestDir {
     this.#dir = dir;
   }
 
-  /** Removes what was left half written. */
+  /** Removes partially written files. */
   async tidy(): Promise<void> {
     await rm(join(this.#dir, draft), { force: true });
   }
 
-  /** Files only, sorted; what was not put here by us has another kind of name. */
+  /** Files only, sorted; other files do not have such names. */
   async names(): Promise<string[]> {
     const entries = await readdir(this.#dir, { withFileTypes: true }).catch((error) => {
       if (errnoOf(error) === "ENOENT") return [];
@@ -44,7 +44,7 @@ export class ManifestDir {
     }
   }
 
-  /** Resolves when it would survive a loss of power. If it fails, what was there before is still there. */
+  /** Resolves when it is durable. If it fails, the previous content is kept. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
     const beside = join(this.#dir, draft);
     await this.#make();
@@ -61,7 +61,7 @@ export class ManifestDir {
     await syncDir(this.#dir);
   }
 
-  /** A folder that the disk forgets takes its files along. */
+  /** The directory must be durable, too. */
   async #make(): Promise<void> {
     const first = await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     if (first === undefined) return;

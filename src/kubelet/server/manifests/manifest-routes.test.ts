@@ -60,7 +60,7 @@ test("a manifest is put, shown, listed and deleted", async (t) => {
   assert.equal((await call("GET", "/manifests/web")).status, 404);
 });
 
-test("each refusal has its status, names the problem, and changes nothing", async (t) => {
+test("each rejection has its status, names the problem, and changes nothing", async (t) => {
   const { call, store, server } = await setUp(t);
   await call("PUT", "/manifests/a", podManifest("a"));
   const noImage = Buffer.from(
@@ -86,7 +86,7 @@ test("each refusal has its status, names the problem, and changes nothing", asyn
   assert.deepEqual(server.faults, []);
 });
 
-test("a manifest is YAML or JSON, and as it is", async (t) => {
+test("a manifest is YAML or JSON, and returned unchanged", async (t) => {
   const { server, store } = await setUp(t);
   const put = async (headers: Record<string, string>) =>
     (await fetch(`${server.url}/manifests/a`, { method: "PUT", headers, body: podManifest("a").toString() }))
@@ -105,7 +105,7 @@ test("a manifest is YAML or JSON, and as it is", async (t) => {
     assert.ok((await put({ "content-type": type })) < 300, type);
 });
 
-test("half a body changes nothing", async (t) => {
+test("a truncated body changes nothing", async (t) => {
   const { server, store } = await setUp(t);
   const whole = podManifest("a");
   const put = request(`${server.url}/manifests/a`, {
@@ -126,7 +126,7 @@ test("half a body changes nothing", async (t) => {
   assert.deepEqual(store.list(), []);
 });
 
-test("half a body changes nothing with HTTP/2, where it ends like a whole one", async (t) => {
+test("a truncated body changes nothing with HTTP/2, where it ends like a complete one", async (t) => {
   const { store } = await setUp(t);
   const put = manifestRoutes({ store }).find(({ method }) => method === "PUT")!;
   const ended = Promise.withResolvers<unknown>();

@@ -71,7 +71,7 @@ async function put(exchange: Exchange, store: ManifestStore, mostBytes: number):
   if (wrong) throw new HttpError(400, `manifest "${name}": invalid name: ${wrong}\n`);
   checkType(request.headers);
   const bytes = await readBody(request, mostBytes, signal);
-  // Half a body is no manifest, even if it parses. With HTTP/2 it ends like a complete one when the caller disconnects,
+  // A truncated body is rejected, even if it parses. With HTTP/2 it ends like a complete one when the client disconnects,
   // and the disconnect is reported a moment later.
   await setImmediate();
   if (signal.aborted || request.aborted || isShort(request.headers["content-length"], bytes))
@@ -101,7 +101,7 @@ async function put(exchange: Exchange, store: ManifestStore, mostBytes: number):
   }
 }
 
-/** The default content type of HTTP tools for an unknown file counts as none. */
+/** The default content type of HTTP tools counts as none. */
 const types =
   /^(?:(?:application|text)\/(?:x-|vnd\.[\w.-]+\+)?(?:yaml|json)|text\/plain|application\/octet-stream|application\/x-www-form-urlencoded)$/;
 
@@ -133,7 +133,7 @@ function describeProblem(name: string, { line, field, message }: ManifestProblem
   return `${name}${line ? `:${line}` : ""}: ${field ? `${field}: ` : ""}${message}`;
 }
 
-/** Without what decoders may add for themselves, such as a file's name. */
+/** Without additional fields of decoders, such as a file name. */
 function plain({ line, field, message }: ManifestProblem): ManifestProblem {
   return { ...(line !== undefined && { line }), ...(field !== undefined && { field }), message };
 }

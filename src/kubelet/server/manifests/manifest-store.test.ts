@@ -10,7 +10,7 @@ import { changeOf, decodeJson, podManifest, seeded } from "./fake-manifests.ts";
 import { ManifestDir } from "./manifest-dir.ts";
 import { ManifestStore, type ManifestStoreOptions } from "./manifest-store.ts";
 
-function folder(t: TestContext): string {
+function directory(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), "manifests-"));
   t.after(() => rmSync(dir, { recursive: true }));
   return join(dir, "applied");
@@ -27,8 +27,8 @@ function images(store: ManifestStore): Record<string, string | undefined> {
   return Object.fromEntries(store.list().map(({ name, pods }) => [name, pods[0]?.spec.containers[0]?.image]));
 }
 
-test("what was put is there after the next start, and what was removed is not", async (t) => {
-  const dir = folder(t);
+test("stored manifests exist after a restart, removed ones do not", async (t) => {
+  const dir = directory(t);
   const store = await opened(dir);
   let changes = 0;
   store.onChange(() => changes++);
@@ -46,7 +46,7 @@ test("what was put is there after the next start, and what was removed is not", 
 });
 
 test("an invalid manifest changes nothing and the error names the field", async (t) => {
-  const dir = folder(t);
+  const dir = directory(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
   let changes = 0;
@@ -63,7 +63,7 @@ test("an invalid manifest changes nothing and the error names the field", async 
 });
 
 test("two manifests cannot have the same pod", async (t) => {
-  const store = await opened(folder(t));
+  const store = await opened(directory(t));
   await store.put("a", podManifest("web"));
   assert.deepEqual(await store.put("b", podManifest("web", "img:2")), {
     kind: "conflict",
@@ -74,16 +74,16 @@ test("two manifests cannot have the same pod", async (t) => {
   assert.equal((await store.put("b", podManifest("web", "img:2"))).kind, "created");
 });
 
-test("there is a most of them; those that are there can still be changed", async (t) => {
-  const store = await opened(folder(t), { mostManifests: 2 });
+test("their number is limited; existing ones can still be changed", async (t) => {
+  const store = await opened(directory(t), { mostManifests: 2 });
   await store.put("a", podManifest("a"));
   await store.put("b", podManifest("b"));
   assert.deepEqual(await store.put("c", podManifest("c")), { kind: "full", most: 2 });
   assert.equal((await store.put("b", podManifest("b", "img:2"))).kind, "replaced");
 });
 
-test("what a crash left half written is no manifest, and one that is bad now stays, without a pod", async (t) => {
-  const dir = folder(t);
+test("a partially written file is no manifest, and one that became invalid is kept without a pod", async (t) => {
+  const dir = directory(t);
   await (await opened(dir)).put("a", podManifest("a"));
   writeFileSync(join(dir, ".draft"), "half");
   writeFileSync(join(dir, "bad"), "{");
@@ -96,12 +96,12 @@ test("what a crash left half written is no manifest, and one that is bad now sta
   assert.equal((await store.put("bad", podManifest("bad"))).kind, "replaced");
 });
 
-test("a put that cannot be written changes nothing, and the next one can", async (t) => {
-  const dir = folder(t);
+test("a put that cannot be written changes nothing, and the next one works", async (t) => {
+  const dir = directory(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
   rmSync(dir, { recursive: true });
-  writeFileSync(dir, "not a folder");
+  writeFileSync(dir, "not a directory");
   await assert.rejects(store.put("b", podManifest("b")), { code: "EEXIST" });
   await assert.rejects(store.put("a", podManifest("a", "img:2")), { code: "EEXIST" });
   await assert.rejects(store.remove("a"), { code: "ENOTDIR" });
@@ -110,8 +110,8 @@ test("a put that cannot be written changes nothing, and the next one can", async
   assert.equal((await store.put("b", podManifest("b"))).kind, "created");
 });
 
-test("nothing is made on the disk before there is something to keep", async (t) => {
-  const dir = folder(t);
+test("nothing is created on disk before the first manifest", async (t) => {
+  const dir = directory(t);
   const store = await opened(dir);
   assert.equal(await store.remove("a"), false);
   assert.equal((await store.put("a", Buffer.from("{"))).kind, "invalid");
@@ -120,8 +120,8 @@ test("nothing is made on the disk before there is something to keep", async (t) 
   assert.equal(statSync(dir).mode & 0o777, 0o700);
 });
 
-test("a pod that another source has is refused, and the error names the source", async (t) => {
-  const store = await opened(folder(t), {
+test("a pod of another source is rejected, and the error names the source", async (t) => {
+  const store = await opened(directory(t), {
     takenBy: (pod) => (pod.metadata.name === "web-node" ? "file" : undefined),
   });
   assert.deepEqual(await store.put("a", podManifest("web")), {
@@ -133,7 +133,7 @@ test("a pod that another source has is refused, and the error names the source",
 });
 
 test("a change before the directory was read waits, and existing manifests count", async (t) => {
-  const dir = folder(t);
+  const dir = directory(t);
   await (await opened(dir)).put("a", podManifest("a"));
   const store = new ManifestStore({ dir, decode: decodeJson, logger: silentLogger });
   const put = store.put("b", podManifest("a"));
@@ -143,8 +143,8 @@ test("a change before the directory was read waits, and existing manifests count
   assert.equal(await removed, true);
 });
 
-test("a removal that may not have reached the disk is done again when it is requested again", async (t) => {
-  const dir = folder(t);
+test("a removal that may not be durable is repeated when it is requested again", async (t) => {
+  const dir = directory(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
   const remove = t.mock.method(ManifestDir.prototype, "remove", async () => {
@@ -162,8 +162,8 @@ test("a removal that may not have reached the disk is done again when it is requ
   assert.equal(again.mock.callCount(), 1, "and no more after that");
 });
 
-test("a put that may not have reached the disk is done again when it is requested again", async (t) => {
-  const dir = folder(t);
+test("a put that may not be durable is repeated when it is requested again", async (t) => {
+  const dir = directory(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
   const write = t.mock.method(ManifestDir.prototype, "write", async (_name: string, bytes: Uint8Array) => {
@@ -177,8 +177,8 @@ test("a put that may not have reached the disk is done again when it is requeste
   assert.equal((await store.put("a", podManifest("a", "img:2"))).kind, "unchanged");
 });
 
-test("a thousand puts and removals, many at once, end in what was requested last, across restarts", async (t) => {
-  const dir = folder(t);
+test("a thousand concurrent puts and removals end in the last requested state, across restarts", async (t) => {
+  const dir = directory(t);
   const random = seeded(7);
   const expected: Record<string, string> = {};
   let store = await opened(dir);
@@ -203,8 +203,8 @@ test("a thousand puts and removals, many at once, end in what was requested last
   assert.deepEqual(images(await opened(dir)), expected);
 });
 
-test("what was acknowledged survives kill -9 at any moment", async (t) => {
-  const dir = folder(t);
+test("acknowledged changes survive kill -9 at any moment", async (t) => {
+  const dir = directory(t);
   const expected: Record<string, string> = {};
   const random = seeded(11);
   for (let round = 1; round <= 6; round++) {
@@ -217,7 +217,7 @@ test("what was acknowledged survives kill -9 at any moment", async (t) => {
     };
     for (let version = 1; version <= acknowledged; version++) apply(version);
     const found = images(await opened(dir));
-    // The change that was under way may have been made, and no other.
+    // The change in progress may have been made, and no other.
     if (JSON.stringify(found) !== JSON.stringify(sorted(expected))) apply(acknowledged + 1);
     assert.deepEqual(found, expected, `round ${round}, ${acknowledged} acknowledged`);
   }
@@ -227,7 +227,7 @@ function sorted(record: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Kills it when it has acknowledged so many; how many it really were is known when it has ended. */
+/** Kills it after this many acknowledgments; the actual number is known when it has ended. */
 async function runUntilKilled(dir: string, seed: number, atLeast: number): Promise<number> {
   const script = join(import.meta.dirname, "fake-put-process.ts");
   const child = spawn(process.execPath, ["--no-warnings", script, dir, `${seed}`], {
@@ -241,8 +241,8 @@ async function runUntilKilled(dir: string, seed: number, atLeast: number): Promi
   return acknowledged;
 }
 
-test("a manifest is replaced as a whole: who has the old one open still reads all of it", async (t) => {
-  const dir = folder(t);
+test("a manifest is replaced atomically: a reader of the old file reads it completely", async (t) => {
+  const dir = directory(t);
   const store = await opened(dir);
   await store.put("a", podManifest("a"));
   const old = await open(join(dir, "a"));

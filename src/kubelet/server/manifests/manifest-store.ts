@@ -4,7 +4,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { type Pod, podRef } from "../../../lib/model/pod.ts";
 import { ManifestDir } from "./manifest-dir.ts";
 
-/** Something wrong with a manifest, for people. */
+/** A problem of a manifest, for users. */
 export interface ManifestProblem {
   readonly line?: number;
   readonly field?: string;
@@ -20,11 +20,11 @@ export type DecodeManifest = (
   | { readonly problems: readonly ManifestProblem[] };
 
 export interface ManifestStoreOptions {
-  /** Its own; made with the first manifest. */
+  /** Its own directory; created with the first manifest. */
   readonly dir: string;
   readonly decode: DecodeManifest;
   readonly logger: Logger;
-  /** The other source that has a pod of this name, for example "file": then it is not put. */
+  /** The other source that has a pod of this name, for example "file": then the manifest is rejected. */
   readonly takenBy?: (pod: Pod) => string | undefined;
   /** The maximum number; default 1000. */
   readonly mostManifests?: number;
@@ -47,41 +47,41 @@ export interface StoredManifest {
   readonly bytes: number;
   readonly modified: Date;
   readonly pods: readonly Pod[];
-  /** Why it has no pods: it was good when it was put, and is not any more. */
+  /** Why it has no pods: it was valid when it was stored, and is no longer. */
   readonly problems: readonly ManifestProblem[];
 }
 
 /**
- * Manifests that were put by HTTP: what was answered for is on the disk. Changes are made one after another; the last one
- * that was begun counts.
+ * Manifests that were applied over HTTP: acknowledged ones are on disk. Changes are serialized; the last one
+ * counts.
  */
 export class ManifestStore {
   readonly #o: ManifestStoreOptions;
-  readonly #folder: ManifestDir;
+  readonly #directory: ManifestDir;
   readonly #most: number;
   #manifests = new Map<string, StoredManifest>();
   #listeners = new Set<() => void>();
-  /** Of which a change failed, so that the disk may forget what it has now. */
+  /** Names whose last change failed, so that the file may not be durable. */
   readonly #unsure = new Set<string>();
   readonly #opened = Promise.withResolvers<void>();
   #last: Promise<unknown> = this.#opened.promise;
 
   constructor(options: ManifestStoreOptions) {
     this.#o = options;
-    this.#folder = new ManifestDir(options.dir);
+    this.#directory = new ManifestDir(options.dir);
     this.#most = options.mostManifests ?? 1000;
   }
 
-  /** Resolves when it is known what was put in earlier runs. Changes wait for it by themselves. */
+  /** Resolves when the manifests of earlier runs were read. Changes wait for it. */
   get ready(): Promise<void> {
     return this.#opened.promise;
   }
 
-  /** Reads what was put in earlier runs; for the only process that uses the folder. */
+  /** Reads the manifests of earlier runs; for the only process that uses the directory. */
   async open(): Promise<void> {
-    await this.#folder.tidy();
-    for (const name of await this.#folder.names()) {
-      const file = await this.#folder.read(name);
+    await this.#directory.tidy();
+    for (const name of await this.#directory.names()) {
+      const file = await this.#directory.read(name);
       if (!file) continue;
       const manifest = this.#manifestOf(name, file.bytes, file.modified);
       this.#manifests.set(name, manifest);
@@ -108,27 +108,27 @@ export class ManifestStore {
     return this.#manifests.get(name);
   }
 
-  /** As it was put. */
+  /** The content as stored. */
   async read(name: string): Promise<Buffer | undefined> {
-    return this.#manifests.has(name) ? (await this.#folder.read(name))?.bytes : undefined;
+    return this.#manifests.has(name) ? (await this.#directory.read(name))?.bytes : undefined;
   }
 
-  /** Calls back after each change of `pods`; the returned function ends it. */
+  /** Calls back after each change of `pods`; the returned function unsubscribes. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Resolves when it would survive a loss of power. What is refused, or fails, changes nothing. */
+  /** Resolves when the change is durable. A rejected or failed put changes nothing. */
   put(name: string, bytes: Uint8Array): Promise<PutResult> {
     return this.#inTurn(() => this.#put(name, bytes));
   }
 
-  /** False if there is none of that name. */
+  /** False if there is no such manifest. */
   remove(name: string): Promise<boolean> {
     return this.#inTurn(async () => {
       if (!this.#manifests.has(name) && !this.#unsure.has(name)) return false;
-      await this.#folder.remove(name).catch((error) => this.#failed(name, error));
+      await this.#directory.remove(name).catch((error) => this.#failed(name, error));
       this.#unsure.delete(name);
       if (!this.#manifests.delete(name)) return false;
       this.#changed();
@@ -147,7 +147,7 @@ export class ManifestStore {
     const digest = digestOf(bytes);
     if (before?.digest === digest && before.problems.length === 0 && !this.#unsure.has(name))
       return { kind: "unchanged", pods, warnings };
-    await this.#folder.write(name, bytes).catch((error) => this.#failed(name, error));
+    await this.#directory.write(name, bytes).catch((error) => this.#failed(name, error));
     this.#unsure.delete(name);
     const modified = new Date();
     this.#manifests.set(name, { name, digest, bytes: bytes.length, modified, pods, problems: [] });
@@ -158,7 +158,7 @@ export class ManifestStore {
   /** An unacknowledged change may still have been made: what counts is what is on disk. */
   async #failed(name: string, error: unknown): Promise<never> {
     this.#unsure.add(name);
-    const file = await this.#folder.read(name).catch(() => {
+    const file = await this.#directory.read(name).catch(() => {
       throw error; // unknown: the previous state is still desired
     });
     const known = this.#manifests.get(name);
@@ -178,7 +178,7 @@ export class ManifestStore {
     return { name, digest: digestOf(bytes), bytes: bytes.length, modified, pods, problems };
   }
 
-  /** The manifest that has one of the pods already. */
+  /** The manifest that already has one of the pods. */
   #holder(name: string, pods: readonly Pod[]): { pod: string; holder: string } | undefined {
     const own = new Map<string, string>();
     for (const other of this.#manifests.values())
@@ -193,7 +193,7 @@ export class ManifestStore {
     return undefined;
   }
 
-  /** Only where it is put: of one that was there before, the order of the sources decides. */
+  /** Only for new manifests: for existing ones, the order of the sources decides. */
   #elsewhere(pods: readonly Pod[]): { pod: string; holder: string } | undefined {
     for (const pod of pods) {
       const source = this.#o.takenBy?.(pod);

@@ -9,7 +9,7 @@ interface Rule {
   readonly name: string;
   readonly help: string;
   readonly type: MetricType;
-  /** False for what is no measurement of a moment. */
+  /** False for values without a timestamp. */
   readonly timed: boolean;
   readonly values: (row: CgroupRow) => readonly (readonly [Labels, Value])[];
 }
@@ -38,12 +38,12 @@ function network(name: string, help: string, of: (count: InterfaceCount) => numb
   };
 }
 
-/** What a container was given, not what it does. */
+/** Limits, not usage. */
 function spec(name: string, help: string, of: (row: CgroupRow) => Value): Rule {
   return { ...rule("gauge", name, help, of), timed: false };
 }
 
-/** Only those with a limit are ever held back by it. */
+/** Only containers with a limit are throttled. */
 const limited = (of: (count: CpuCount) => number) => (count: CpuCount) =>
   count.quotaUs === undefined ? undefined : of(count);
 

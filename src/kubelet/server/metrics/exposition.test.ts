@@ -27,7 +27,7 @@ const awkward: Family[] = [
 ];
 
 describe("Prometheus text", () => {
-  it("what is written is what a strict reader reads", () => {
+  it("output round-trips through a strict parser", () => {
     const parsed = parsePrometheus(exposition(awkward, "text"));
     assert.deepEqual([...parsed.keys()], ["a", "b_total", "d"]);
     const [first, second] = parsed.get("b_total")!.samples;
@@ -79,7 +79,7 @@ describe("Prometheus text", () => {
   });
 });
 
-describe("what the strict reader refuses", () => {
+describe("what the strict parser rejects", () => {
   const head = "# HELP a a\n# TYPE a gauge\n";
   const table: [what: string, text: string, why: RegExp][] = [
     ["a line without an end", `${head}a 1`, /no end/],
@@ -117,7 +117,7 @@ describe("which format", () => {
   ];
   for (const [accept, format] of table)
     it(`${accept}: ${format}`, () => assert.equal(formatFor(accept), format));
-  it("gzip if it is requested", () => {
+  it("gzip if it is accepted", () => {
     assert.equal(acceptsGzip("gzip, deflate"), true);
     assert.equal(acceptsGzip("gzip;q=0"), false);
     assert.equal(acceptsGzip(undefined), false);

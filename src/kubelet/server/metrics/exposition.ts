@@ -22,7 +22,7 @@ export interface Family {
 
 export type Format = "text" | "openmetrics";
 
-/** In the order of names, without those that have no samples. */
+/** Sorted by name, without metrics that have no samples. */
 export function exposition(families: readonly Family[], format: Format): string {
   const parts = families
     .filter(({ samples }) => samples.length > 0)
@@ -40,7 +40,7 @@ function textOf({ name, help, type, samples }: Family): string {
   return head + lines.join("");
 }
 
-/** There a counter's samples end with _total, and its name does not. */
+/** In OpenMetrics a counter's samples end with _total, and its name does not. */
 function openMetricsOf({ name, help, type, samples }: Family): string {
   const counter = type === "counter";
   const base = counter && name.endsWith("_total") ? name.slice(0, -"_total".length) : name;

@@ -15,7 +15,7 @@ export interface Disk {
 
 const machine = { id: "/", name: "", image: "", namespace: "", pod: "", container: "" };
 
-/** Disks: those of the machine as a whole, and what each container does with them. */
+/** Disks of the machine, and the I/O of each container. */
 export function filesystemFamilies(
   rows: readonly CgroupRow[],
   disks: readonly Disk[],
@@ -52,7 +52,7 @@ export function filesystemFamilies(
       ...(["limit_bytes", "gauge", "Bytes that the file system can hold"] as const),
       ...[ofDisks((d) => d.space.capacityBytes), ofLayers((l) => l.space.capacityBytes)],
     ),
-    // A container has no share of the file system's inodes: its total is what it uses, and nothing of that is free.
+    // A container has no inode limit: its total is its usage, and none is free.
     family(
       ...(["inodes_free", "gauge", "Inodes that are free; of a container: 0"] as const),
       ...[ofDisks((d) => d.space.inodesFree), ofLayers(() => 0)],

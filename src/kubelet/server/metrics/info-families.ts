@@ -11,7 +11,7 @@ export interface BuildInfo {
 
 export interface FeatureGate {
   readonly name: string;
-  /** "ALPHA", "BETA", "DEPRECATED", or "" when it is not to be thought of any more. */
+  /** "ALPHA", "BETA", "DEPRECATED", or "" for GA. */
   readonly stage: string;
   readonly enabled: boolean;
 }
@@ -23,7 +23,7 @@ export interface AgentInfo {
   readonly features: readonly FeatureGate[];
 }
 
-/** What this agent is: values that do not change. */
+/** Information about this agent: constant values. */
 export function infoFamilies({ nodeName, cgroupVersion, build, features }: AgentInfo): Family[] {
   const [, major = "", minor = ""] = /^v(\d+)\.(\d+)/.exec(build.gitVersion) ?? [];
   return [
@@ -37,7 +37,7 @@ export function infoFamilies({ nodeName, cgroupVersion, build, features }: Agent
       git_commit: build.gitCommit ?? "",
       git_tree_state: "",
       build_date: build.buildDate ?? "",
-      // The field is called so by all who read it.
+      // The label name that dashboards use.
       go_version: `node${process.version}`,
       compiler: "node",
       platform: build.platform,

@@ -10,7 +10,7 @@ interface Preference {
   readonly q: number;
 }
 
-/** OpenMetrics for those that like it at least as much as plain text, and name it; plain text for all others. */
+/** OpenMetrics for clients that name it and prefer it at least as much as plain text; plain text for all others. */
 export function formatFor(accept: string | undefined): Format {
   const preferences = parse(accept ?? "");
   const quality = (...types: string[]) =>

@@ -2,7 +2,7 @@ import { epochMs } from "../../../lib/base/time.ts";
 import type { ProcessUsage } from "../../../lib/host/process-usage.ts";
 import type { Family, MetricType } from "./exposition.ts";
 
-/** The process that this is. */
+/** Metrics of this process. */
 export function processFamilies(usage: ProcessUsage): Family[] {
   const one = (type: MetricType, name: string, help: string, value: number): Family => ({
     ...{ name: `process_${name}`, help, type, samples: [{ labels: {}, value }] },

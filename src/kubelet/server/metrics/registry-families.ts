@@ -3,7 +3,7 @@ import type { Family, MetricType } from "./exposition.ts";
 
 const types: readonly string[] = ["counter", "gauge", "histogram", "summary"] satisfies MetricType[];
 
-/** What is counted in a registry. */
+/** The metrics of a registry. */
 export async function registryFamilies(registry: Registry): Promise<Family[]> {
   const metrics = await registry.getMetricsAsJSON();
   return metrics.map(({ name, help, type, values }) => ({

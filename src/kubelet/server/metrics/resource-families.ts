@@ -2,7 +2,7 @@ import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerStats, PodStats, Summary } from "../../../lib/model/stats-summary.ts";
 import type { Family, Labels, Sample } from "./exposition.ts";
 
-/** What metrics-server reads: CPU, memory and swap of the node, of pods and of containers. */
+/** Metrics for metrics-server: CPU, memory and swap of the node, of pods and of containers. */
 export function resourceFamilies(summary: Summary | undefined): Family[] {
   const failed = summary === undefined ? 1 : 0;
   return [

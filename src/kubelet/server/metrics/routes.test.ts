@@ -91,7 +91,7 @@ describe("metrics over HTTP", () => {
     assert.deepEqual(await exposed(), []);
   });
 
-  it("what cannot be read is an error in the numbers, not of the request", async (t) => {
+  it("a failed scrape is a metric, not a failed request", async (t) => {
     const broken = () => Promise.reject(new Error("no cgroups"));
     const stats = {
       summary: broken,
@@ -153,7 +153,7 @@ describe("metrics over HTTP", () => {
     assert.equal(parsed.get("container_spec_memory_limit_bytes")?.samples[0]?.time, undefined);
   });
 
-  it("/metrics: what is counted, who this is, and volumes of claims", async (t) => {
+  it("/metrics: the registry, build info, and volumes of claims", async (t) => {
     const send = await serve(t);
     const parsed = parsePrometheus((await send("/metrics")).text);
     assert.equal(parsed.get("kubelet_node_name")?.samples[0]?.labels.node, "n");
@@ -179,7 +179,7 @@ describe("metrics over HTTP", () => {
       assert.equal(parsed.get(name)?.samples[0]?.value, 0, name);
   });
 
-  it("/metrics: what is counted while the response is made is in it", async (t) => {
+  it("/metrics: metrics changed during the scrape are in it", async (t) => {
     const options = fakeMetricsOptions();
     const storage = async () => {
       options.metrics.counter({ name: "measured_total", help: "times that disks were measured" }).inc();

@@ -23,7 +23,7 @@ import { usageFamilies } from "./usage-families.ts";
 
 export interface MetricsRoutesOptions {
   readonly logger: Logger;
-  /** What the agent counts; the probes have a registry and a path of their own. */
+  /** The registry of the agent; probes have their own registry and path. */
   readonly metrics: Metrics;
   readonly probeMetrics: Metrics;
   /** The results of the health checks; reset on request. */
@@ -31,9 +31,9 @@ export interface MetricsRoutesOptions {
   readonly stats: {
     summary(): Promise<Summary>;
     cpuAndMemory(): Promise<Summary>;
-    /** The same; what is used now may be an average over a long time. */
+    /** The same; current CPU usage may be an average over a long time. */
     totals(): Promise<Summary>;
-    /** All of a summary, with the same proviso. */
+    /** A complete summary, with the same restriction. */
     storage(): Promise<Summary>;
     containers(): Promise<readonly CgroupRow[]>;
   };
@@ -59,7 +59,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     attributes: () => ({ verb: "get", subresources: ["metrics"] }),
     handle: async (exchange) => sendFamilies(exchange, await families()),
   });
-  /** A part that fails is left out and logged; the rest is worth having. */
+  /** A part that fails is left out and logged. */
   const part = async <T>(what: string, collect: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await collect();
@@ -75,7 +75,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     );
   return [
     page("/metrics", async () => {
-      // First: to measure volumes is counted itself.
+      // First: measuring volumes is itself counted.
       const usage = await listed("usage", async () => usageFamilies(await o.stats.storage()));
       const info = infoFamilies(o.agent);
       return [
@@ -111,7 +111,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
   ];
 }
 
-/** Counts from nought again, for tests of clusters that want to see what came of one thing. */
+/** Resets the counters, for cluster tests. */
 function resetRoute(path: string, metrics: Metrics): Route {
   return {
     method: "DELETE",

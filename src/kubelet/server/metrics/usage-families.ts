@@ -1,7 +1,7 @@
 import type { Summary, VolumeStats } from "../../../lib/model/stats-summary.ts";
 import type { Family, Sample } from "./exposition.ts";
 
-/** What of a summary is on /metrics: logs of containers, and volumes that belong to claims. */
+/** The parts of a summary on /metrics: container logs, and volumes of claims. */
 export function usageFamilies({ pods }: Summary): Family[] {
   const logs = pods.flatMap(({ podRef: { uid, namespace, name: pod }, containers }) =>
     containers.flatMap(({ name: container, logs }) =>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { byteRange } from "./byte-range.ts";
 
-test("the range of a header, cut to the file", () => {
+test("the range of a header, limited to the file", () => {
   for (const [header, size, expected] of [
     [undefined, 10, undefined],
     ["bytes=0-3", 10, { start: 0, end: 3 }],

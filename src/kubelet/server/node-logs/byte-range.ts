@@ -1,4 +1,4 @@
-/** A part of a file; both ends belong to it. */
+/** A part of a file; both ends are inclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;

@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import type { LogTime } from "../logs/log-time.ts";
 import type { LogQueryOptions } from "./log-query.ts";
 
-/** More units than this a list does not have. */
+/** Maximum number of units. */
 const mostListBytes = 8 * 1024 * 1024;
 
-/** The arguments with which journalctl shows what is requested. */
+/** The arguments of journalctl for a query. */
 export function journalArguments(services: readonly string[], options: LogQueryOptions): string[] {
   const { since, until, tailLines, pattern, boot } = options;
   return [
@@ -28,7 +28,7 @@ function journalTime({ ms }: LogTime): string {
   return `${day} ${[t.getUTCHours(), t.getUTCMinutes(), t.getUTCSeconds()].join(":")}`;
 }
 
-/** Those of the services that write to the journal. Where there is no journal, none do. */
+/** The services that write to the journal. None without a journal. */
 export async function journalServices(
   command: string,
   services: readonly string[],
@@ -45,7 +45,7 @@ export async function journalServices(
   return new Set(services.filter((service) => units.includes(`${service}.service`)));
 }
 
-/** Passes on what the program prints, as fast as that is taken; what it complains of belongs to it. */
+/** Streams the output of the program, with back-pressure and including stderr. */
 export async function runJournal(
   command: string,
   args: readonly string[],

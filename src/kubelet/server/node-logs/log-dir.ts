@@ -6,21 +6,21 @@ import { type OpenedFile, openBeneath, openRoot } from "../../../lib/host/beneat
 
 export type DirEntry =
   | { readonly kind: "file"; readonly file: FileHandle; readonly size: number; readonly modified: Date }
-  | { readonly kind: "folder"; readonly names: readonly string[]; readonly modified: Date };
+  | { readonly kind: "directory"; readonly names: readonly string[]; readonly modified: Date };
 
-/** True if there is no such file, or none that this folder would show. */
+/** True if there is no such file, or it must not be served. */
 export function isNotFound(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"].includes(errnoOf(error) ?? "");
 }
 
 /**
- * Opens what a path leads to below a directory. The kernel ensures that no link leads out, even if one is created
- * meanwhile; and nothing but files and directories is opened: a pipe would block, a device might do something.
+ * Opens a path below a directory. The kernel ensures that no link leads out, even if one is created
+ * meanwhile; and nothing but files and directories is opened: a pipe would block, a device might have side effects.
  */
-export async function openEntry(folder: string, path: string): Promise<DirEntry> {
-  const root = await openRoot(folder);
+export async function openEntry(dir: string, path: string): Promise<DirEntry> {
+  const root = await openRoot(dir);
   try {
-    const found = await openInside(root, folder, path);
+    const found = await openInside(root, dir, path);
     try {
       return await entryOf(found);
     } finally {
@@ -31,7 +31,7 @@ export async function openEntry(folder: string, path: string): Promise<DirEntry>
   }
 }
 
-async function openInside(root: OpenedFile, folder: string, path: string): Promise<OpenedFile> {
+async function openInside(root: OpenedFile, dir: string, path: string): Promise<OpenedFile> {
   const relative = path.replace(/^\/+/, "") || ".";
   if (relative.includes("\0")) throw new KubeletError("ENOENT", "a path has no NUL in it");
   try {
@@ -39,8 +39,8 @@ async function openInside(root: OpenedFile, folder: string, path: string): Promi
   } catch (error) {
     if (errnoOf(error) !== "EXDEV") throw error;
   }
-  // A link with an absolute path may still lead to what is inside. Where it leads is only believed when the kernel agrees.
-  const base = await realpath(folder);
+  // A link with an absolute path may still point inside. Its target is opened with the same restriction.
+  const base = await realpath(dir);
   const target = await realpath(join(base, relative));
   if (!target.startsWith(base.endsWith(sep) ? base : base + sep)) throw escapes();
   return await openBeneath(root, target.slice(base.length).replace(/^\/+/, "")).catch((error) => {
@@ -55,14 +55,14 @@ function escapes(): KubeletError {
 async function entryOf({ path }: OpenedFile): Promise<DirEntry> {
   const found = await stat(path);
   const modified = found.mtime;
-  if (found.isDirectory()) return { kind: "folder", names: await listing(path), modified };
+  if (found.isDirectory()) return { kind: "directory", names: await listing(path), modified };
   if (!found.isFile()) throw new KubeletError("EACCES", "not a regular file");
-  // Through the open file: its name may have changed hands.
+  // Through the open file: its name may have been replaced.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return { kind: "file", file, size: found.size, modified };
 }
 
-/** Folders with a slash. */
+/** Directories have a trailing slash. */
 async function listing(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true });
   return entries

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { journalArguments } from "./journal.ts";
 import { checkLogQuery, joinProblems, parseLogQuery } from "./log-query.ts";
 
-/** The arguments of journalctl, or what is wrong. */
+/** The arguments of journalctl, or the problems. */
 function outcome(search: string): unknown {
   const query = parseLogQuery(new URLSearchParams(search));
   if (!query) return undefined;

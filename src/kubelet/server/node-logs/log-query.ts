@@ -1,6 +1,6 @@
 import { isBefore, type LogTime, parseLogTime } from "../logs/log-time.ts";
 
-/** The request of `/logs/?query=…`: services or one file, and what of their logs. */
+/** The parameters of `/logs/?query=…`: services or one file, and the part of their logs. */
 export interface LogQuery {
   readonly services: readonly string[];
   readonly files: readonly string[];
@@ -19,7 +19,7 @@ const mostTailLines = 100_000;
 const mostServiceLength = 256;
 const mostServices = 4;
 
-/** Undefined if nothing of it is requested: then the path names a file. */
+/** Undefined if it is no query: then the path names a file. */
 export function parseLogQuery(
   query: URLSearchParams,
 ): LogQuery | undefined | { readonly problems: string[] } {
@@ -51,7 +51,7 @@ export function hasOptions(options: LogQueryOptions): boolean {
   return Object.keys(options).length > 0;
 }
 
-/** What is wrong with a query that could be read. Whether its file is there is seen when it is opened. */
+/** The problems of a parsed query. Whether its file exists is checked when it is opened. */
 export function checkLogQuery({ services, files, options }: LogQuery): string[] {
   const problems = services.flatMap((service) => {
     const problem = serviceProblem(service);
@@ -100,7 +100,7 @@ function serviceProblem(service: string): string | undefined {
   return /[^a-zA-Z\-_.:0-9@]/.test(service) ? "input contains unsupported characters" : undefined;
 }
 
-/** The journal reads it in the way of Perl: what is written differently here is taken as good. */
+/** The journal uses Perl syntax: patterns that are invalid in JavaScript are accepted. */
 function patternProblem(pattern: string): string | undefined {
   if (pattern.includes("\0")) return "error parsing regexp: invalid character";
   const here = pattern

@@ -20,21 +20,27 @@ import { serveRoutes } from "../logs/fake-route-server.ts";
 import { isNotFound, openEntry } from "./log-dir.ts";
 import { type NodeLogsOptions, nodeLogs } from "./node-logs.ts";
 
-/** A log folder, and beside it what must never be seen. */
+/** A log directory, and beside it a file that must never be served. */
 async function setUp(t: TestContext, options: Partial<NodeLogsOptions> = {}) {
   const dir = mkdtempSync(join(tmpdir(), "node-logs-"));
   t.after(() => rmSync(dir, { recursive: true }));
-  const folder = join(dir, "log");
-  mkdirSync(join(folder, "sub"), { recursive: true });
+  const directory = join(dir, "log");
+  mkdirSync(join(directory, "sub"), { recursive: true });
   writeFileSync(join(dir, "secret"), "secret");
-  writeFileSync(join(folder, "a.log"), "0123456789");
-  writeFileSync(join(folder, "sub", "b&<.log"), "bee");
+  writeFileSync(join(directory, "a.log"), "0123456789");
+  writeFileSync(join(directory, "sub", "b&<.log"), "bee");
   const server = await serveRoutes(t, [
-    nodeLogs({ enabled: true, queries: true, folder, journalctl: join(dir, "no-journalctl"), ...options }),
+    nodeLogs({
+      enabled: true,
+      queries: true,
+      dir: directory,
+      journalctl: join(dir, "no-journalctl"),
+      ...options,
+    }),
   ]);
   return {
     dir,
-    folder,
+    directory,
     server,
     async get(path: string, headers: Record<string, string> = {}) {
       const answer = await fetch(`${server.url}${path}`, { headers, redirect: "manual" });
@@ -43,9 +49,9 @@ async function setUp(t: TestContext, options: Partial<NodeLogsOptions> = {}) {
   };
 }
 
-test("folders are listed and files are sent", async (t) => {
-  const { get, folder } = await setUp(t);
-  writeFileSync(join(folder, "bin"), Buffer.from([1, 2, 3]));
+test("directories are listed and files are sent", async (t) => {
+  const { get, directory } = await setUp(t);
+  writeFileSync(join(directory, "bin"), Buffer.from([1, 2, 3]));
   const list = await get("/logs/");
   assert.equal(list.headers.get("content-type"), "text/html; charset=utf-8");
   assert.equal(
@@ -62,17 +68,17 @@ test("folders are listed and files are sent", async (t) => {
   assert.equal((await get("/logs/bin")).headers.get("content-type"), "application/octet-stream");
 });
 
-test("a folder has a slash at its end, and a file has not", async (t) => {
+test("a directory has a trailing slash, and a file has not", async (t) => {
   const { get } = await setUp(t, { queries: false });
-  const folder = await get("/logs/sub?x=1");
-  assert.deepEqual([folder.status, folder.headers.get("location")], [301, "sub/?x=1"]);
+  const directory = await get("/logs/sub?x=1");
+  assert.deepEqual([directory.status, directory.headers.get("location")], [301, "sub/?x=1"]);
   const file = await get("/logs/a.log/");
   assert.deepEqual([file.status, file.headers.get("location")], [301, "../a.log"]);
 });
 
 test("parts of files, and files that did not change", async (t) => {
-  const { get, folder } = await setUp(t);
-  utimesSync(join(folder, "a.log"), 1_000_000.5, 1_000_000.5);
+  const { get, directory } = await setUp(t);
+  utimesSync(join(directory, "a.log"), 1_000_000.5, 1_000_000.5);
   const modified = new Date(1_000_000_000).toUTCString();
   const part = await get("/logs/a.log", { range: "bytes=2-4" });
   assert.deepEqual([part.status, part.text, part.headers.get("content-range")], [206, "234", "bytes 2-4/10"]);
@@ -87,17 +93,17 @@ test("parts of files, and files that did not change", async (t) => {
   assert.equal((await get("/logs/a.log", { "if-modified-since": new Date(0).toUTCString() })).status, 200);
 });
 
-test("links are followed inside the folder, never out of it; pipes and devices are not opened", async (t) => {
-  const { get, folder, dir, server } = await setUp(t);
-  symlinkSync("a.log", join(folder, "relative"));
-  symlinkSync(join(folder, "sub", "b&<.log"), join(folder, "absolute"));
-  symlinkSync(join(folder, "sub"), join(folder, "sublink"));
-  symlinkSync("../secret", join(folder, "out"));
-  symlinkSync(join(dir, "secret"), join(folder, "absolute-out"));
-  symlinkSync(dir, join(folder, "folder-out"));
-  symlinkSync("loop", join(folder, "loop"));
-  symlinkSync("/proc/self/root", join(folder, "magic"));
-  execFileSync("mkfifo", [join(folder, "pipe")]);
+test("links are followed inside the directory, never out of it; pipes and devices are not opened", async (t) => {
+  const { get, directory, dir, server } = await setUp(t);
+  symlinkSync("a.log", join(directory, "relative"));
+  symlinkSync(join(directory, "sub", "b&<.log"), join(directory, "absolute"));
+  symlinkSync(join(directory, "sub"), join(directory, "sublink"));
+  symlinkSync("../secret", join(directory, "out"));
+  symlinkSync(join(dir, "secret"), join(directory, "absolute-out"));
+  symlinkSync(dir, join(directory, "folder-out"));
+  symlinkSync("loop", join(directory, "loop"));
+  symlinkSync("/proc/self/root", join(directory, "magic"));
+  execFileSync("mkfifo", [join(directory, "pipe")]);
   for (const [path, status] of [
     ["/logs/relative", 200],
     ["/logs/absolute", 200],
@@ -120,31 +126,31 @@ test("links are followed inside the folder, never out of it; pipes and devices a
   assert.deepEqual(server.faults, []);
 });
 
-test("paths that go up find nothing, even from one who does not clean them", async (t) => {
-  const { folder } = await setUp(t);
+test("paths with .. find nothing, even without normalization by the client", async (t) => {
+  const { directory } = await setUp(t);
   for (const path of ["../secret", "sub/../../secret", "/../secret", "sub/../../log/../secret", "a\0b"])
     await assert.rejects(
-      openEntry(folder, path),
+      openEntry(directory, path),
       (error) => isNotFound(error) || /escapes/.test(String(error)),
       path,
     );
 });
 
-test("a link that is exchanged while it is followed never leads out", async (t) => {
-  const { folder, dir } = await setUp(t);
-  const link = join(folder, "x");
+test("a link that is replaced while it is followed never leads out", async (t) => {
+  const { directory, dir } = await setUp(t);
+  const link = join(directory, "x");
   const put = (target: string) => {
     const next = join(dir, "next");
     if (existsSync(next)) unlinkSync(next);
     symlinkSync(target, next);
     renameSync(next, link);
   };
-  put(join(folder, "a.log"));
+  put(join(directory, "a.log"));
   for (let turn = 0; turn < 300; turn++) {
-    const opening = openEntry(folder, "x").catch(() => undefined);
-    put(turn % 2 ? join(folder, "a.log") : join(dir, "secret"));
+    const opening = openEntry(directory, "x").catch(() => undefined);
+    put(turn % 2 ? join(directory, "a.log") : join(dir, "secret"));
     await new Promise((resolve) => setImmediate(resolve));
-    put(turn % 2 ? join(dir, "secret") : join(folder, "a.log"));
+    put(turn % 2 ? join(dir, "secret") : join(directory, "a.log"));
     const entry = await opening;
     if (entry?.kind !== "file") continue;
     assert.equal((await entry.file.readFile()).toString(), "0123456789");
@@ -152,7 +158,7 @@ test("a link that is exchanged while it is followed never leads out", async (t) 
   }
 });
 
-test("a switch turns all of it off, another the queries", async (t) => {
+test("enableSystemLogHandler and enableSystemLogQuery disable files and queries", async (t) => {
   const off = await setUp(t, { enabled: false });
   for (const path of ["/logs/", "/logs/a.log"]) {
     const answer = await off.get(path);
@@ -168,16 +174,16 @@ echo "$@"; echo failure >&2; exit \${JOURNAL_EXIT:-0}
 `;
 
 test("services are queried from the journal, and those it does not know from files", async (t) => {
-  const { get, dir, folder } = await setUp(t);
-  writeFileSync(join(folder, "web"), "from web\n");
-  writeFileSync(join(folder, "app.log"), "from app.log\n");
-  mkdirSync(join(folder, "db"));
-  writeFileSync(join(folder, "db", "db.log"), "from db/db.log\n");
+  const { get, dir, directory } = await setUp(t);
+  writeFileSync(join(directory, "web"), "from web\n");
+  writeFileSync(join(directory, "app.log"), "from app.log\n");
+  mkdirSync(join(directory, "db"));
+  writeFileSync(join(directory, "db", "db.log"), "from db/db.log\n");
   const command = join(dir, "journalctl");
   writeFileSync(command, journal);
   chmodSync(command, 0o755);
   const server = await serveRoutes(t, [
-    nodeLogs({ enabled: true, queries: true, folder, journalctl: command }),
+    nodeLogs({ enabled: true, queries: true, dir: directory, journalctl: command }),
   ]);
   const text = async (search: string) => await (await fetch(`${server.url}/logs/?${search}`)).text();
   const shown = await text("query=kubelet&query=ssh&tailLines=3");
@@ -199,9 +205,9 @@ test("services are queried from the journal, and those it does not know from fil
   assert.equal((await get("/logs/?query=kubelet")).text, "\nlog not found for kubelet\n");
 });
 
-test("answers to queries are compressed for those who take nothing else", async (t) => {
-  const { server, folder } = await setUp(t);
-  writeFileSync(join(folder, "web"), "from web\n");
+test("query responses are compressed for clients that accept only gzip", async (t) => {
+  const { server, directory } = await setUp(t);
+  writeFileSync(join(directory, "web"), "from web\n");
   const { get } = await import("node:http");
   const parts: Buffer[] = [];
   const encoding = await new Promise((resolve, reject) => {
@@ -214,7 +220,7 @@ test("answers to queries are compressed for those who take nothing else", async 
   assert.equal(gunzipSync(Buffer.concat(parts)).toString(), "from web\n");
 });
 
-test("a query may name a file of the folder, and nothing else", async (t) => {
+test("a query may name a file of the directory, and nothing else", async (t) => {
   const { get } = await setUp(t);
   assert.equal((await get("/logs/?query=/a.log")).text, "0123456789");
   assert.equal((await get("/logs/?query=sub/b%26%3C.log")).text, "bee");
@@ -229,8 +235,8 @@ test("a query may name a file of the folder, and nothing else", async (t) => {
   }
 });
 
-test("the journal's process ends with its caller", async (t) => {
-  const { dir, folder } = await setUp(t);
+test("the journalctl process ends with its client", async (t) => {
+  const { dir, directory } = await setUp(t);
   const command = join(dir, "journalctl");
   writeFileSync(
     command,
@@ -238,13 +244,13 @@ test("the journal's process ends with its caller", async (t) => {
   );
   chmodSync(command, 0o755);
   const server = await serveRoutes(t, [
-    nodeLogs({ enabled: true, queries: true, folder, journalctl: command }),
+    nodeLogs({ enabled: true, queries: true, dir: directory, journalctl: command }),
   ]);
   const gone = new AbortController();
   const answer = await fetch(`${server.url}/logs/?query=a`, { signal: gone.signal });
   await answer.body!.getReader().read();
   gone.abort();
-  // Handled to its end only when the process has ended.
+  // The request ends only when the process has ended.
   for (const end = Date.now() + 10_000; server.active() > 0; ) {
     assert.ok(Date.now() < end, "the process still runs");
     await new Promise((resolve) => setImmediate(resolve));

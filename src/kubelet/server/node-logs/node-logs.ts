@@ -16,7 +16,7 @@ export interface NodeLogsOptions {
   /** enableSystemLogQuery, with the feature gate NodeLogQuery. */
   readonly queries: boolean;
   /** Default "/var/log". */
-  readonly folder?: string;
+  readonly dir?: string;
   /** Default "journalctl". */
   readonly journalctl?: string;
 }
@@ -24,7 +24,7 @@ export interface NodeLogsOptions {
 const path = "/logs/{path...}";
 const attributes = () => ({ verb: "get", subresources: ["log"] });
 
-/** `/logs/`: the files of the node's log folder, and with `?query=` the logs of its services. */
+/** `/logs/`: the files of the node's log directory, and with `?query=` the logs of its services. */
 export function nodeLogs(options: NodeLogsOptions): Route {
   if (!options.enabled)
     return {
@@ -33,21 +33,21 @@ export function nodeLogs(options: NodeLogsOptions): Route {
       attributes,
       handle: async ({ response }) => replyText(response, 405, "logs endpoint is disabled.\n"),
     };
-  const folder = options.folder ?? "/var/log";
-  const services = new ServiceLogs({ folder, command: options.journalctl ?? "journalctl" });
+  const dir = options.dir ?? "/var/log";
+  const services = new ServiceLogs({ dir, command: options.journalctl ?? "journalctl" });
   return {
     method: "GET",
     path,
     attributes,
     async handle(exchange) {
-      if (options.queries && (await answerQuery(exchange, folder, services))) return;
-      await answerPath(exchange, folder);
+      if (options.queries && (await answerQuery(exchange, dir, services))) return;
+      await answerPath(exchange, dir);
     },
   };
 }
 
-/** False if it is no query. */
-async function answerQuery(exchange: Exchange, folder: string, services: ServiceLogs): Promise<boolean> {
+/** False if it is not a query. */
+async function answerQuery(exchange: Exchange, dir: string, services: ServiceLogs): Promise<boolean> {
   const query = parseLogQuery(exchange.query);
   if (!query) return false;
   if ("problems" in query) throw new HttpError(400, `${joinProblems(query.problems)}\n`);
@@ -57,7 +57,7 @@ async function answerQuery(exchange: Exchange, folder: string, services: Service
   const [file] = query.files;
   if (file === undefined) await answerServices(exchange, services, query);
   else {
-    const entry = await openEntry(folder, file).catch((error) => {
+    const entry = await openEntry(dir, file).catch((error) => {
       throw new HttpError(406, `${invalid("query", query.files, whyNot(error))}\n`, { cause: error });
     });
     await serveEntry(exchange, entry);
@@ -96,20 +96,20 @@ async function answerServices(
   }
 }
 
-/** As web servers of files do: folders are listed, and have a slash at their end. */
-async function answerPath(exchange: Exchange, folder: string): Promise<void> {
+/** As Go's file server: directories are listed, and have a trailing slash. */
+async function answerPath(exchange: Exchange, dir: string): Promise<void> {
   const { params, request, response } = exchange;
   const requestedPath = params.path ?? "";
   const [rawPath = "", search] = (request.url ?? "").split("?", 2);
   const hasSlash = rawPath.endsWith("/");
   const redirect = (to: string) =>
     void response.writeHead(301, { location: search === undefined ? to : `${to}?${search}` }).end();
-  const entry = await openEntry(folder, requestedPath).catch((error) => {
+  const entry = await openEntry(dir, requestedPath).catch((error) => {
     if (isNotFound(error)) throw new HttpError(404, "404 page not found\n", { cause: error });
     throw new HttpError(403, "403 Forbidden\n", { cause: error });
   });
   const name = encodeURIComponent(posix.basename(requestedPath));
-  if (entry.kind === "folder" && !hasSlash) return redirect(`${name}/`);
+  if (entry.kind === "directory" && !hasSlash) return redirect(`${name}/`);
   if (entry.kind === "file" && hasSlash) {
     await entry.file.close();
     return redirect(`../${name}`);

@@ -10,14 +10,14 @@ import type { DirEntry } from "./log-dir.ts";
 const chunkBytes = 128 * 1024;
 const sniffBytes = 512;
 
-/** Answers with a file, or a part of it, or with the list of a folder. Closes the file. */
+/** Responds with a file, a part of it, or a directory listing. Closes the file. */
 export async function serveEntry(exchange: Exchange, entry: DirEntry): Promise<void> {
   try {
     if (isUnchanged(exchange, entry.modified)) {
       exchange.response.writeHead(304, { "last-modified": entry.modified.toUTCString() }).end();
       return;
     }
-    if (entry.kind === "folder") serveList(exchange, entry);
+    if (entry.kind === "directory") serveList(exchange, entry);
     else await serveFile(exchange, entry);
   } finally {
     if (entry.kind === "file") await entry.file.close();
@@ -29,7 +29,7 @@ function isUnchanged({ request }: Exchange, modified: Date): boolean {
   return Math.floor(modified.getTime() / 1000) * 1000 <= since;
 }
 
-function serveList({ response }: Exchange, { names, modified }: DirEntry & { kind: "folder" }): void {
+function serveList({ response }: Exchange, { names, modified }: DirEntry & { kind: "directory" }): void {
   const links = names.map((name) => `<a href="${linkTo(name)}">${escaped(name)}</a>\n`);
   const page = `<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n${links.join("")}</pre>\n`;
   response
@@ -84,7 +84,7 @@ async function serveFile(exchange: Exchange, entry: DirEntry & { kind: "file" })
     for (let at = start; at <= end; ) {
       const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, end + 1 - at));
       const read = await readAt(file, buffer, at);
-      // Truncated since its size was sent: the caller must not take what it got for all of it.
+      // Truncated since its size was sent: the client must detect that the response is incomplete.
       if (read < buffer.length) return void response.destroy();
       await writer.write(buffer);
       at += read;
@@ -100,7 +100,7 @@ function isStale(ifRange: string | undefined, modified: Date): boolean {
   return ifRange !== undefined && Date.parse(ifRange) !== Math.floor(modified.getTime() / 1000) * 1000;
 }
 
-/** Never anything that a browser would run: logs have in them what others wrote. */
+/** Never a type that a browser would execute: log content is not trusted. */
 async function contentType(file: FileHandle): Promise<string> {
   const head = Buffer.alloc(sniffBytes);
   const bytes = head.subarray(0, await readAt(file, head, 0));

@@ -7,23 +7,23 @@ import { hasOptions, type LogQuery } from "./log-query.ts";
 
 type Write = (bytes: Buffer) => Promise<void>;
 
-/** Each is a process of its own for a while. */
+/** Each query is a process. */
 const mostAtOnce = 8;
 const deadlineMs = 30_000;
 const chunkBytes = 128 * 1024;
 
-/** The logs of services: from the journal, if they write there, and otherwise from files that are called as they are. */
+/** The logs of services: from the journal, if they write there, and otherwise from files named after them. */
 export class ServiceLogs {
-  readonly #folder: string;
+  readonly #dir: string;
   readonly #command: string;
   #underWay = 0;
 
-  constructor(options: { folder: string; command: string }) {
-    this.#folder = options.folder;
+  constructor(options: { dir: string; command: string }) {
+    this.#dir = options.dir;
     this.#command = options.command;
   }
 
-  /** Throws a refusal if too many are at it; otherwise the returned function is to be called at the end. */
+  /** Throws an HttpError at the concurrency limit; otherwise the returned function must be called at the end. */
   enter(): () => void {
     if (this.#underWay >= mostAtOnce) throw new HttpError(429, "too many log queries at once\n");
     this.#underWay++;
@@ -64,10 +64,10 @@ export class ServiceLogs {
     await print(`\nlog not found for ${service}\n`);
   }
 
-  /** False if it is a folder: the log may be in it. */
+  /** False if it is a directory: the log may be in it. */
   async #tryFile(name: string, write: Write, signal: AbortSignal): Promise<boolean> {
-    const entry = await openEntry(this.#folder, name);
-    if (entry.kind === "folder") return false;
+    const entry = await openEntry(this.#dir, name);
+    if (entry.kind === "directory") return false;
     try {
       const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(1, entry.size)));
       for (let at = 0; at < entry.size; ) {

@@ -69,7 +69,7 @@ describe("pod resources", () => {
     await rm(dir, { recursive: true });
   });
 
-  it("List: sidecars and containers of active pods, with what they were given", async () => {
+  it("List: sidecars and containers of active pods, with their resources", async () => {
     const { podResources } = await callUnary(channel, v1.list, {}, limits);
     assert.deepEqual(
       podResources.map(({ name, namespace, containers }) => [
@@ -91,7 +91,7 @@ describe("pod resources", () => {
     assert.deepEqual(podResources[0]?.containers[1]?.devices[0]?.topology?.nodes[0]?.ID, 0n);
   });
 
-  it("Get: one pod, or that it is not there", async () => {
+  it("Get: one pod, or NOT_FOUND", async () => {
     const found = await callUnary(channel, v1.get, { podName: "web", podNamespace: "default" }, limits);
     assert.equal(found.podResources?.containers.length, 2);
     await assert.rejects(
@@ -101,7 +101,7 @@ describe("pod resources", () => {
     );
   });
 
-  it("GetAllocatableResources: all that there is", async () => {
+  it("GetAllocatableResources: all resources", async () => {
     const all = await callUnary(channel, v1.getAllocatableResources, {}, limits);
     assert.deepEqual(all.cpuIds, [0n, 1n, 2n, 3n]);
     assert.deepEqual(all.devices[0]?.deviceIds, ["g0", "g1"]);
@@ -116,7 +116,7 @@ describe("pod resources", () => {
     );
   });
 
-  it("more than ten at once are refused, and counted only if they are answered", async () => {
+  it("more than ten concurrent requests are rejected, and only served ones are counted", async () => {
     await clock.advance(60_000);
     const answers = await Promise.allSettled(
       Array.from({ length: 15 }, () => callUnary(channel, v1.list, {}, limits)),
@@ -137,7 +137,7 @@ describe("pod resources", () => {
     });
   });
 
-  it("only root can open the socket, and there is nothing else in the folder", async () => {
+  it("only root can open the socket, and nothing else is in the directory", async () => {
     const { mode } = await stat(socketPath);
     assert.equal(mode & 0o022, 0);
     assert.deepEqual(await readdir(dirname(socketPath)), ["kubelet.sock"]);
@@ -145,7 +145,7 @@ describe("pod resources", () => {
   });
 });
 
-it("what an earlier agent left is replaced, whatever it is, and sources are optional", async () => {
+it("a stale file is replaced, and sources are optional", async () => {
   const dir = await mkdtemp(join(tmpdir(), "pod-resources-"));
   const stop = new AbortController();
   try {

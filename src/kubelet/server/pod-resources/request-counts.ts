@@ -23,7 +23,7 @@ export function requestCounts(metrics: Metrics): RequestCounts {
   return {
     requested(version, call) {
       total.inc({ server_api_version: version });
-      // The older version is counted as a whole only.
+      // v1alpha1 is only counted in total.
       if (version === "v1") requests[call]?.inc({ server_api_version: version });
     },
     failed: (version, call) => errors[call]?.inc({ server_api_version: version }),

@@ -11,7 +11,7 @@ import type { PodResourcesSources } from "./sources.ts";
 type PodResources = MessageInitShape<typeof PodResourcesSchema>;
 type ContainerResources = MessageInitShape<typeof ContainerResourcesSchema>;
 
-/** Terminated init containers hold nothing: only restartable ones are listed, before the others. */
+/** Terminated init containers have no resources: only restartable ones are listed, before the others. */
 export function podResources(pod: Pod, sources: PodResourcesSources): PodResources {
   const { name, namespace } = pod.metadata;
   const staying = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
@@ -45,7 +45,7 @@ export function allocatable({
   };
 }
 
-/** The older form knows of devices only, and of no init containers. */
+/** v1alpha1 has devices only, and no init containers. */
 export function alphaList(sources: PodResourcesSources): MessageInitShape<typeof AlphaListSchema> {
   return {
     podResources: sources.pods.active().map(({ metadata: { name, namespace, uid }, spec }) => ({

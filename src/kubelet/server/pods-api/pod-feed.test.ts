@@ -7,7 +7,7 @@ import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { PodFeed } from "./pod-feed.ts";
 import { maxPending } from "./pod-watch.ts";
 
-/** A client that takes as many events as it is allowed to. */
+/** A client that reads as many events as the test allows. */
 class FakeStream extends EventEmitter {
   readonly types: string[] = [];
   readonly errors: unknown[] = [];
@@ -54,7 +54,7 @@ describe("the feed of pods", () => {
     });
   });
 
-  it("a pod that was there is not added again; one that ended is deleted once", () => {
+  it("an existing pod is not added again; a terminated one is deleted once", () => {
     set("a");
     feed.watch(stream);
     set("a");
@@ -65,7 +65,7 @@ describe("the feed of pods", () => {
     assert.deepEqual(stream.types, ["ADDED", "INITIAL_SYNC_COMPLETE", "MODIFIED", "ADDED", "DELETED"]);
   });
 
-  it("a pod with the UID of one that is gone is added", () => {
+  it("a pod with the UID of a removed one is added", () => {
     feed.watch(stream);
     set("a");
     feed.finished(uid("a"));
@@ -81,7 +81,7 @@ describe("the feed of pods", () => {
     assert.deepEqual(stream.types, ["INITIAL_SYNC_COMPLETE"]);
   });
 
-  it("pods that were there do not count as pending, however many they are", () => {
+  it("initial pods do not count as pending, however many they are", () => {
     for (let i = 0; i < 3 * maxPending; i++) set(`p${i}`);
     stream.room = 1;
     feed.watch(stream);
@@ -92,7 +92,7 @@ describe("the feed of pods", () => {
     assert.equal(stream.types.indexOf("INITIAL_SYNC_COMPLETE"), 3 * maxPending);
   });
 
-  it("a client that is one event behind too many is dropped, and receives nothing more", () => {
+  it("a client beyond the limit of pending events is dropped, and receives nothing more", () => {
     stream.room = 1;
     feed.watch(stream);
     for (let i = 0; i < maxPending; i++) set("a");

@@ -3,18 +3,18 @@ import { encodePod } from "../../../lib/schema/protobuf/encode-pod.ts";
 import { PodWatch, type WatchStream } from "./pod-watch.ts";
 
 export interface PodFeedOptions {
-  /** The pods that this node should run, with the status that they have now. */
+  /** The desired pods of this node, with their current status. */
   pods(): readonly Pod[];
   /** One of them, or one that is still being stopped; undefined while it has no status. */
   pod(uid: PodUid): Pod | undefined;
   onDropped(): void;
 }
 
-/** Sends what changes of the node's pods to all watches. */
+/** Sends changes of the node's pods to all watches. */
 export class PodFeed {
   readonly #o: PodFeedOptions;
   readonly #watches = new Set<PodWatch>();
-  /** Pods that have ended and are still desired: nothing of them is reported any more. */
+  /** Terminated pods that are still desired: their changes are no longer reported. */
   readonly #finished = new Set<PodUid>();
 
   constructor(options: PodFeedOptions) {
@@ -26,7 +26,7 @@ export class PodFeed {
     return [...this.#o.pods()].sort((a, b) => (a.metadata.uid < b.metadata.uid ? -1 : 1));
   }
 
-  /** Ends with the function that it returns. */
+  /** Returns a function that ends the watch. */
   watch(stream: WatchStream): () => void {
     const end = () => {
       watch.end();
@@ -40,7 +40,7 @@ export class PodFeed {
     return end;
   }
 
-  /** Spec, metadata or status of a pod may be another. */
+  /** Spec, metadata or status of a pod may have changed. */
   changed(uid: PodUid): void {
     if (this.#watches.size === 0 || this.#finished.has(uid)) return;
     const pod = this.#o.pod(uid);
@@ -53,13 +53,13 @@ export class PodFeed {
     for (const watch of [...this.#watches]) watch.set(pod, encoded);
   }
 
-  /** A pod has ended and nothing of it is left but its status. */
+  /** A pod has terminated and was cleaned up. */
   finished(uid: PodUid): void {
     this.#finished.add(uid);
     this.#deleted(uid);
   }
 
-  /** A pod is gone; another may come with the same UID. */
+  /** A pod was removed; another may be added with the same UID. */
   gone(uid: PodUid): void {
     this.#finished.delete(uid);
     this.#deleted(uid);

@@ -8,10 +8,10 @@ import {
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { encodePod } from "../../../lib/schema/protobuf/encode-pod.ts";
 
-/** What one client has not received yet may be so many events; a client that is slower loses its watch. */
+/** Maximum pending events of a client; a slower client loses its watch. */
 export const maxPending = 100;
 
-/** What a watch needs of the stream to its client. */
+/** The stream to the client of a watch. */
 export interface WatchStream {
   write(event: WatchPodsEvent): boolean;
   once(event: "drain", listener: () => void): unknown;
@@ -22,7 +22,7 @@ export interface WatchStream {
 export class PodWatch {
   readonly #stream: WatchStream;
   readonly #onDropped: () => void;
-  /** What was there when the watch began: encoded when the client takes it, and not counted as pending. */
+  /** The initial pods: encoded when the client reads them, and not counted as pending. */
   readonly #initial: Pod[];
   #isSynced = false;
   readonly #pending: WatchPodsEvent[] = [];
@@ -39,7 +39,7 @@ export class PodWatch {
     this.#send();
   }
 
-  /** `encoded`: the same pod, for all clients once. */
+  /** `encoded`: the same pod, encoded once for all clients. */
   set(pod: Pod, encoded: () => Uint8Array): void {
     const { uid } = pod.metadata;
     const type = this.#known.has(uid) ? EventType.MODIFIED : EventType.ADDED;

@@ -18,7 +18,7 @@ import { PodsApiServer } from "./pods-api-server.ts";
 
 const limits = { clock: systemClock, timeoutMs: 5000, signal: undefined };
 
-/** Reports how many watches there are. */
+/** The number of watches. */
 class CountedFeed extends PodFeed {
   open = 0;
   #changed: (() => void) | undefined;

@@ -15,7 +15,7 @@ function failureStatus(error: unknown): object {
   };
 }
 
-/** The runtime's own message if there is one; none means that the command exited with 0. */
+/** The runtime's message if there is one; none means exit code 0. */
 export function endStatus(output: Buffer, failure: Error | undefined): Buffer {
   if (output.length > 0) return isObject(output) ? output : encoded(failureStatus(output.toString("utf8")));
   return encoded(failure ? failureStatus(failure) : successStatus);

@@ -6,16 +6,16 @@ import type { Socket } from "node:net";
 export interface FakeClient {
   readonly message: IncomingMessage;
   readonly socket: Socket;
-  /** By channel: all that came on it. */
+  /** By channel: all received data. */
   readonly received: Map<number, Buffer[]>;
   readonly closed: Promise<number | undefined>;
   send(channel: number, data: string | Buffer): boolean;
-  /** A frame as it is given. */
+  /** A raw frame. */
   raw(bytes: Buffer): boolean;
   text(channel: number): string;
 }
 
-/** Opens a WebSocket; rejects with the status if it is refused. */
+/** Opens a WebSocket; rejects with the status if it fails. */
 export function openWebSocket(port: number, path: string, protocol: string): Promise<FakeClient> {
   return new Promise((resolve, reject) => {
     const outgoing = request({

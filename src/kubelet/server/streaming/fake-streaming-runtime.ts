@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { controlFrame, dataHead, flagFin, frameTypes, SpdyReader } from "./spdy/frames.ts";
 
-/** The server's side of one remote command, as a runtime has it. */
+/** The server side of one remote command. */
 export interface FakeCommand {
   readonly request: IncomingMessage;
   readonly socket: Socket;
@@ -20,7 +20,7 @@ export interface FakeProgram {
   end?(command: FakeCommand, stream: string): void;
 }
 
-/** A runtime's streaming server: SPDY/3.1, with a program for each path; "refuse" answers 403, and unknown paths echo raw bytes. */
+/** A runtime's streaming server: SPDY/3.1, with a program for each path; "refuse" responds with 403, and unknown paths echo raw bytes. */
 export async function fakeStreamingRuntime(programs: Readonly<Record<string, FakeProgram>>) {
   const server = createServer((_, response) => response.writeHead(403).end("refused\n"));
   const sockets = new Set<Socket>();
@@ -82,7 +82,7 @@ function serve(request: IncomingMessage, socket: Socket, program: FakeProgram): 
   });
 }
 
-/** Our side stores headers as they are, so the value can be read where it stands. */
+/** Our side sends uncompressed headers, so the value can be read directly. */
 function streamTypeOf(block: Buffer): string {
   const name = Buffer.from("streamtype");
   const at = block.indexOf(name) + name.length;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 
-/** Calls back once when a count has not changed for so long, or up to twice as long. 0: never. */
+/** Calls back once when a count has not changed for one to two timeouts. 0: never. */
 export function watchIdle(clock: Clock, idleMs: number, count: () => number, onIdle: () => void): () => void {
   if (idleMs <= 0) return () => {};
   let before = count();

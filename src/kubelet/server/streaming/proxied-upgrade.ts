@@ -15,7 +15,7 @@ import { checkHandshake, handshake, isWebSocket, offeredProtocols } from "./webs
 export interface ProxyContext {
   readonly idleMs: number;
   readonly clock: Clock;
-  /** Feature gate ExtendWebSocketsToKubelet: without it, WebSockets are the runtime's business. */
+  /** Feature gate ExtendWebSocketsToKubelet: without it, WebSockets are passed to the runtime. */
   readonly translate: boolean;
   /** Notified of each WebSocket that is translated here. */
   readonly onWebSocket: () => void;
@@ -23,10 +23,10 @@ export interface ProxyContext {
 
 const protocolHeader = "x-stream-protocol-version";
 const tunnelPrefix = "SPDY/3.1+";
-/** What concerns the change of protocols; credentials in particular are none of the runtime's business. */
+/** Headers of the upgrade; credentials in particular are not passed to the runtime. */
 const passedOn = ["upgrade", "user-agent", "origin", "sec-websocket-key", "sec-websocket-version"];
 
-/** exec and attach: a WebSocket of a version that runtimes do not know is translated, all else handed on. */
+/** exec and attach: a WebSocket protocol that runtimes do not support is translated, everything else is passed on. */
 export async function proxyCommand(
   exchange: UpgradeExchange,
   url: URL,
@@ -46,7 +46,7 @@ export async function proxyCommand(
   await translate({ client, runtime, streams, idleMs, clock, signal });
 }
 
-/** portForward: SPDY in a WebSocket is unwrapped, all else handed on. */
+/** portForward: SPDY over WebSocket is unwrapped, everything else is passed on. */
 export async function proxyPortForward(
   exchange: UpgradeExchange,
   url: URL,
@@ -71,7 +71,7 @@ export function isTunnel(request: IncomingMessage): boolean {
   return isWebSocket(request) && offeredProtocols(request).some(fits);
 }
 
-/** The two connections are joined; their data is between caller and runtime. */
+/** The two connections are joined; their data is not inspected. */
 async function handOn(exchange: UpgradeExchange, url: URL, context: ProxyContext): Promise<void> {
   const { request, head, signal } = exchange;
   const socket = exchange.socket as Socket;
@@ -132,7 +132,7 @@ function passedHeaders(request: IncomingMessage): OutgoingHttpHeaders {
     if (value !== undefined) headers[name] = value;
   }
   if (request.method !== "GET") headers["content-length"] = 0;
-  // Old servers look at one value a line.
+  // Old servers expect one value per header line.
   const versions = (request.headersDistinct[protocolHeader] ?? []).flatMap((line) => line.split(/\s*,\s*/));
   if (versions.length > 0) headers[protocolHeader] = versions;
   const protocols = offeredProtocols(request);

@@ -83,7 +83,7 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
       params,
       `${params.container} not found in pod ${fullName}`,
     );
-    // Whether there is a terminal was decided when the container was made.
+    // The TTY setting is that of the container.
     const tty = specOf(pod, container.name)?.tty === true;
     const fitting = { ...streams, tty, stderr: streams.stderr && !tty };
     const { url } = await callRuntime(() =>
@@ -178,7 +178,7 @@ function runningContainer(
   return { pod, container };
 }
 
-/** Callers who have a static pod from the API know it by the UID of its mirror. */
+/** Clients know a static pod by the UID of its mirror pod. */
 function isOf(o: StreamingOptions, pod: Pod, uid: string): boolean {
   return pod.metadata.uid === uid || o.desired.mirrorOf(pod)?.metadata.uid === uid;
 }

@@ -72,7 +72,7 @@ export function upgradeToRuntime(o: {
   });
 }
 
-/** The message of a refusal, as far as it is useful. */
+/** The message of an error response, as far as it is useful. */
 export async function refusalText(message: IncomingMessage): Promise<string> {
   let text = "";
   try {
@@ -81,12 +81,12 @@ export async function refusalText(message: IncomingMessage): Promise<string> {
       if (text.length > 64 * 1024) break;
     }
   } catch {
-    // What has come has to do.
+    // Use the part that was received.
   }
   return text;
 }
 
-/** The runtime's error instead of a URL, as callers get it. */
+/** The error for callers when the runtime returned no URL. */
 export function runtimeRefusal(error: unknown): unknown {
   if (error instanceof HttpError || isAbort(error)) return error;
   if (hasGrpcCode(error, "NOT_FOUND")) return new HttpError(404, messageOf(error), { cause: error });

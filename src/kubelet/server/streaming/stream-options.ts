@@ -7,21 +7,21 @@ export interface StreamOptions {
   readonly tty: boolean;
 }
 
-/** Which streams are wanted: "input", "output" and "error" here, "stdin", "stdout" and "stderr" in the API. */
+/** The requested streams: "input", "output" and "error" here, "stdin", "stdout" and "stderr" in the API. */
 export function streamOptions(query: URLSearchParams): StreamOptions {
   const wants = (...names: readonly string[]) =>
     names.some((name) => ["1", "true"].includes(query.get(name) ?? ""));
   const tty = wants("tty");
   const stdin = wants("input", "stdin");
   const stdout = wants("output", "stdout");
-  // A terminal is one stream: what goes to stderr comes out of it, too.
+  // A TTY is one stream, including stderr.
   const stderr = wants("error", "stderr") && !tty;
   if (!stdin && !stdout && !stderr)
     throw new HttpError(400, "you must specify at least 1 of stdin, stdout, stderr");
   return { stdin, stdout, stderr, tty };
 }
 
-/** The ports that a WebSocket without streams of its own names up front. */
+/** The ports of a WebSocket port-forward request. */
 export function forwardedPorts(query: URLSearchParams): number[] {
   const given = query.getAll("port").flatMap((value) => value.split(","));
   if (given.length === 0) throw new HttpError(400, 'query parameter "port" is required');

@@ -122,7 +122,7 @@ describe("a remote command by WebSocket", () => {
     assert.deepEqual(JSON.parse(client.text(3)), { metadata: {}, status: "Success" });
   });
 
-  test("v4 knows no end of stdin: what looks like one is nothing", async () => {
+  test("v4 has no end of stdin: such a message is ignored", async () => {
     const client = await exec("echo", "input=1&output=1", "v4.channel.k8s.io");
     assert.equal(client.message.headers["sec-websocket-protocol"], "v4.channel.k8s.io");
     client.send(255, Buffer.from([0]));
@@ -131,13 +131,13 @@ describe("a remote command by WebSocket", () => {
     client.socket.destroy();
   });
 
-  test("the best of what the client offers is taken", async () => {
+  test("the best offered protocol is selected", async () => {
     const client = await exec("exit7", "output=1&error=1", "v4.channel.k8s.io, v5.channel.k8s.io");
     assert.equal(client.message.headers["sec-websocket-protocol"], "v5.channel.k8s.io");
     await client.closed;
   });
 
-  test("an exit code comes as the runtime sent it, behind all output", async () => {
+  test("an exit code is sent unchanged, after all output", async () => {
     const client = await exec("exit7", "output=1&error=1");
     assert.equal(await client.closed, 1000);
     assert.deepEqual([client.text(1), client.text(2)], ["out", "err"]);
@@ -153,7 +153,7 @@ describe("a remote command by WebSocket", () => {
     assert.ok(received.slice(0, lines).every((line, i) => line === String(i)));
   });
 
-  test("20 MiB go through and back, with a reader who pauses", async () => {
+  test("20 MiB are echoed, with a reader that pauses", async () => {
     const client = await exec("echo", "input=1&output=1");
     const sent = randomBytes(20 * 1024 * 1024);
     const size = () => (client.received.get(1) ?? []).reduce((sum, part) => sum + part.length, 0);
@@ -182,7 +182,7 @@ describe("a remote command by WebSocket", () => {
     client.socket.destroy();
   });
 
-  test("attach takes the terminal from the container, not from the caller", async () => {
+  test("attach uses the TTY setting of the container, not of the caller", async () => {
     const client = await openWebSocket(
       server.port,
       "/attach/default/web/shell?input=1&output=1",
@@ -193,7 +193,7 @@ describe("a remote command by WebSocket", () => {
     client.socket.destroy();
   });
 
-  test("a runtime that disconnects in the middle is reported as a failure", async () => {
+  test("a runtime that disconnects is reported as a failure", async () => {
     const client = await exec("cut", "output=1");
     await client.closed;
     assert.equal(client.text(1), "half");
@@ -206,7 +206,7 @@ describe("a remote command by WebSocket", () => {
     assert.match(client.text(3), /not SPDY/);
   });
 
-  test("a refusal of the runtime is reported before the upgrade", async () => {
+  test("an error response of the runtime is reported before the upgrade", async () => {
     await assert.rejects(exec("refuse", "output=1"), /^Error: 403 no/);
   });
 
@@ -236,7 +236,7 @@ describe("a remote command by WebSocket", () => {
     ],
   ];
   for (const [name, bytes, code] of broken)
-    test(`${name} ends that one with ${code}`, async () => {
+    test(`${name} closes that connection with ${code}`, async () => {
       const other = await exec("echo", "input=1&output=1");
       const client = await exec("echo", "input=1&output=1");
       client.raw(bytes);
@@ -246,7 +246,7 @@ describe("a remote command by WebSocket", () => {
       other.socket.destroy();
     });
 
-  test("whatever bytes are sent as frames, the next one is served", async () => {
+  test("whatever bytes are sent as frames, the next connection is served", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 5 }), async (chunks) => {
         const client = await exec("echo", "input=1&output=1");
@@ -272,7 +272,7 @@ describe("a remote command by SPDY", () => {
       outgoing.on("error", reject).end();
     });
 
-  test("is handed on as it is: bytes both ways, protocol versions one a line, credentials not", async () => {
+  test("is passed on unchanged: bytes both ways, protocol versions one per line, without credentials", async () => {
     const { socket, headers } = await upgrade("/exec/default/web/app?output=1&command=raw", {
       "x-stream-protocol-version": ["v5.channel.k8s.io", "v4.channel.k8s.io"],
       authorization: "Bearer t",
@@ -290,7 +290,7 @@ describe("a remote command by SPDY", () => {
     await new Promise((resolve) => socket.once("close", resolve));
   });
 
-  test("one broken connection ends that one only", async () => {
+  test("a broken connection affects that one only", async () => {
     const path = "/portForward/default/web";
     const [a, b] = await Promise.all([upgrade(path, {}), upgrade(path, {})]);
     a.socket.destroy();
@@ -301,7 +301,7 @@ describe("a remote command by SPDY", () => {
 });
 
 describe("port forwarding by WebSocket", () => {
-  test("SPDY in messages comes out as it is, and goes back", async () => {
+  test("SPDY in messages is unwrapped, and wrapped on the way back", async () => {
     const client = await openWebSocket(
       server.port,
       "/portForward/default/web",

@@ -14,10 +14,10 @@ import { handshake } from "./websocket/handshake.ts";
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 type Channel = keyof typeof channels;
 
-/** An error message longer than that is no status. */
+/** Longer error messages are not parsed as a status. */
 const maxStatus = 64 * 1024;
 const streamsWithinMs = 30_000;
-/** kubectl hangs up after a minute without a pong. */
+/** kubectl disconnects after a minute without a pong. */
 const beatEveryMs = 10_000;
 
 export interface Translation {
@@ -127,8 +127,8 @@ class Session {
   }
 
   /**
-   * Pings of a client that sends more than the command reads are read after all that: too late for it. So it gets a
-   * message now and then, whether it has sent a ping or not.
+   * Pings of a client that sends more than the command reads are queued behind that data. So it gets an unsolicited
+   * pong periodically.
    */
   #beat(): () => void {
     const beat = () => {
@@ -139,7 +139,7 @@ class Session {
     return () => cancel();
   }
 
-  /** The final status is sent on the error channel, behind all output. */
+  /** The final status is sent on the error channel, after all output. */
   async #hangUp(): Promise<void> {
     const { client, runtime } = this.#t;
     const whole = this.#outputs.size === 0;
@@ -149,7 +149,7 @@ class Session {
     this.#ws.close();
     this.#spdy.close();
     runtime.socket.destroySoon();
-    // Nothing more is received, but what was sent has to get through.
+    // Nothing more is received, but sent data must be delivered.
     client.socket.resume();
     const cut = this.#t.clock.after(10_000, () => client.socket.destroy());
     await new Promise<void>((resolve) => {

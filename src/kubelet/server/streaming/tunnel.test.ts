@@ -6,7 +6,7 @@ import { systemClock } from "../../../lib/base/clock.ts";
 import { clientFrame } from "./fake-client.ts";
 import { tunnel } from "./tunnel.ts";
 
-/** One side of a connection whose other side accepts what is written to it on demand. */
+/** One side of a connection whose other side accepts data on demand. */
 function stubborn() {
   const received: Buffer[] = [];
   let take = () => {};
@@ -24,7 +24,7 @@ function stubborn() {
   return { socket, received, take: () => take() };
 }
 
-test("many messages at once to a runtime that does not listen: the client waits once, and all arrive", async () => {
+test("many messages to a runtime that does not read: the client is paused once, and all arrive", async () => {
   const [client, runtime] = [stubborn(), stubborn()];
   const ending = new AbortController();
   const { signal } = ending;

@@ -4,7 +4,7 @@ import { applyBackpressure } from "./backpressure.ts";
 import { watchIdle } from "./idle-watch.ts";
 import { WebSocketConnection } from "./websocket/connection.ts";
 
-/** Bytes of one protocol in the messages of a WebSocket, and as they are to the runtime. Resolves when it is over. */
+/** Tunnels a protocol between WebSocket messages and the raw connection to the runtime. Resolves when it has ended. */
 export async function tunnel(o: {
   client: { socket: Socket; head: Buffer };
   runtime: { socket: Socket; head: Buffer };

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 const poolBytes = 4096;
 
 /**
- * Random bytes as hexadecimal digits. A call to the system costs more than all the rest of a span, so many are fetched
+ * Random bytes as hexadecimal digits. A system call costs more than all the rest of a span, so many are fetched
  * at once.
  */
 export function randomIds(): (bytes: number) => string {
@@ -16,7 +16,7 @@ export function randomIds(): (bytes: number) => string {
     }
     const id = pool.slice(used, used + 2 * bytes);
     used += 2 * bytes;
-    // All zeros would be no id at all.
+    // All zeros is not a valid ID.
     return /[^0]/.test(id) ? id : `${id.slice(1)}1`;
   };
 }

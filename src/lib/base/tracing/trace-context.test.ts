@@ -14,7 +14,7 @@ for (const [header, sampled] of [
   [`cc-${traceId}-${spanId}-01`, true],
   [`cc-${traceId}-${spanId}-01-what-is-newer`, true],
 ] as const)
-  test(`traceparent ${header} is understood`, () =>
+  test(`traceparent ${header} is accepted`, () =>
     assert.deepEqual(parseTraceparent(header), { traceId, spanId, sampled }));
 
 for (const header of [
@@ -31,7 +31,7 @@ for (const header of [
   `00-${traceId}-${spanId}-1`,
   ` 00-${traceId}-${spanId}-01`,
 ])
-  test(`traceparent ${header} is not`, () => assert.equal(parseTraceparent(header), undefined));
+  test(`traceparent ${header} is rejected`, () => assert.equal(parseTraceparent(header), undefined));
 
 test("what is formatted is what is parsed", () => {
   for (const sampled of [true, false])
@@ -56,7 +56,7 @@ test("the rate is a share of all traces, by the second half of their id", () => 
   assert.ok(Math.abs(kept - 400) < 20, `${kept} of 4000`);
 });
 
-test("the time is finer than the clock's, goes with it when it is set, and else never back", () => {
+test("the time is finer than the clock's, follows it when it is set, and otherwise never goes back", () => {
   let [wall, monotonic] = [1000, 0];
   const clock = new WallClock(
     () => Math.floor(wall),

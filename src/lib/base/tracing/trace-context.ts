@@ -14,7 +14,7 @@ export function formatTraceparent({ traceId, spanId, sampled }: TraceContext): s
   return `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`;
 }
 
-/** Undefined for what is no valid traceparent. A newer version may have more behind it. */
+/** Undefined for an invalid traceparent. A newer version may append fields. */
 export function parseTraceparent(header: string | undefined): TraceContext | undefined {
   const match = header === undefined ? undefined : form.exec(header);
   const [, version, traceId = "", spanId = "", flags = "", rest] = match ?? [];

@@ -17,7 +17,7 @@ function setUp(perMillion = 1_000_000) {
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const remote = { traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: true };
 
-test("what is begun within a span is its child, across waits, and side by side", async () => {
+test("spans started within a span are its children, across awaits and in parallel", async () => {
   const { tracer, byName } = setUp();
   const one = (name: string) =>
     tracer.run(name, {}, async () => {
@@ -36,7 +36,7 @@ test("what is begun within a span is its child, across waits, and side by side",
   assert.match(byName("a").spanId, /^[0-9a-f]{16}$/);
 });
 
-test("a span that is over is nobody's parent: loops that were begun in it live on", async () => {
+test("an ended span is no parent: loops started in it outlive it", async () => {
   const { tracer, byName } = setUp();
   let later: Promise<void> | undefined;
   await tracer.run("pass", {}, async () => {
@@ -49,7 +49,7 @@ test("a span that is over is nobody's parent: loops that were begun in it live o
   assert.notEqual(byName("later").traceId, byName("pass").traceId);
 });
 
-test("a root begins its own trace wherever it is begun, and may point to others", async () => {
+test("a root starts its own trace, and may link to others", async () => {
   const { tracer, byName } = setUp();
   await tracer.run("outer", {}, () => tracer.run("root", { isRoot: true, links: [remote] }, turn));
   assert.equal(byName("root").parentId, undefined);
@@ -63,7 +63,7 @@ test("the caller in another process is the parent, before local work", async () 
   assert.deepEqual([byName("remote").traceId, byName("remote").parentId], [remote.traceId, remote.spanId]);
 });
 
-test("what is thrown is the error of the span, and is thrown on; an abort is none", async () => {
+test("a thrown error is the error of the span, and is rethrown; an abort is no error", async () => {
   const { tracer, byName } = setUp();
   const fails = (name: string, error: Error) =>
     assert.rejects(
@@ -77,7 +77,7 @@ test("what is thrown is the error of the span, and is thrown on; an abort is non
   assert.deepEqual([byName("broken").error, byName("aborted").error], ["no network", undefined]);
 });
 
-test("attributes may come while it is under way; the first failure counts", async () => {
+test("attributes may be added while a span runs; the first failure counts", async () => {
   const { tracer, byName } = setUp();
   await tracer.run("a", { attributes: { x: 1, y: "old" } }, async (span) => {
     span.set("y", "new");
@@ -88,7 +88,7 @@ test("attributes may come while it is under way; the first failure counts", asyn
   assert.equal(byName("a").error, "first");
 });
 
-test("what is not sampled is not kept, nor are its children; what others want kept is", async () => {
+test("an unsampled span is not kept, nor are its children; the caller's sampling decision is followed", async () => {
   const { tracer, spans } = setUp(0);
   const seen: Span[] = [];
   await tracer.run("a", {}, async (outer) => {
@@ -102,7 +102,7 @@ test("what is not sampled is not kept, nor are its children; what others want ke
   assert.equal(spans.length, 1);
 });
 
-test("a trace that others do not want kept is not kept at any rate", async () => {
+test("a trace that the caller did not sample is not kept at any rate", async () => {
   const { tracer, spans } = setUp();
   await tracer.run("c", { parent: { ...remote, sampled: false } }, turn);
   assert.deepEqual(spans, []);

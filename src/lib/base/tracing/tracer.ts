@@ -8,14 +8,14 @@ import { WallClock } from "./wall-clock.ts";
 export type AttributeValue = string | number | boolean;
 export type SpanKind = "internal" | "server" | "client";
 
-/** One piece of work, while it is under way. */
+/** A running span. */
 export interface Span extends TraceContext {
   set(key: string, value: AttributeValue): void;
-  /** The work did not come to what it was for. */
+  /** The work failed. */
   fail(message: string): void;
 }
 
-/** The same when it is over. Times are milliseconds since the epoch, with fractions. */
+/** An ended span. Times are milliseconds since the epoch, with fractions. */
 export interface FinishedSpan extends TraceContext {
   readonly parentId: string | undefined;
   readonly name: string;
@@ -38,7 +38,7 @@ export interface SpanOptions {
 }
 
 export interface Tracer {
-  /** Does the work as a span: those that begin within it are its children. What it throws is its error. */
+  /** Runs the work in a span: spans started within it are its children. What it throws is its error. */
   run<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>;
 }
 
@@ -81,7 +81,7 @@ export class RecordingTracer implements Tracer {
 
   #begin(name: string, options: SpanOptions): LiveSpan {
     const around = this.#storage.getStore();
-    // Timers and loops that were begun within a span live on; what they do later is not part of it.
+    // Timers and loops that were started within a span outlive it; what they do later is not part of it.
     const parent = options.isRoot
       ? undefined
       : (options.parent ?? (around && !around.isOver ? around : undefined));

@@ -1,7 +1,7 @@
-/** How far the two may be apart before the monotonic one is adjusted: the time was set. */
+/** How far the two clocks may differ before the monotonic one is adjusted: the time was set. */
 const toleranceMs = 20;
 
-/** The time with fractions of a millisecond, which the system's clock does not give, and never far from it. */
+/** Wall time with fractions of a millisecond, which the system clock does not have, and close to it. */
 export class WallClock {
   readonly #wall: () => number;
   readonly #monotonic: () => number;

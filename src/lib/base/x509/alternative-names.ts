@@ -34,7 +34,7 @@ function ascii(name: string): Buffer {
   return Buffer.from(name, "ascii");
 }
 
-/** Names of other kinds (directory names and the like) are passed over. */
+/** Names of other types (such as directory names) are ignored. */
 export function readAlternativeNames(content: Buffer): AlternativeNames {
   const outer = new DerReader(content, "alternative names");
   const names = outer.sequence();

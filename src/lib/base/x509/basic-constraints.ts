@@ -20,7 +20,7 @@ export function readBasicConstraints(value: Buffer): BasicConstraints {
 }
 
 function readLength(bytes: Buffer): number {
-  // More than four bytes is more than any chain has; a negative length makes no sense.
+  // No chain needs more than four bytes; a negative length is invalid.
   if (bytes.length === 0 || bytes.length > 4 || (bytes[0] ?? 0) > 0x7f)
     throw malformed("malformed basic constraints: path length out of range");
   return bytes.readUIntBE(0, bytes.length);

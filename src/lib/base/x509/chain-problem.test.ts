@@ -184,7 +184,7 @@ describe("chains that openssl has signed", { skip: opensslMissing }, () => {
   for (const digest of ["-md5", "-sha1"])
     for (const key of [["rsa:2048"], ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]]) {
       if (digest === "-md5" && key[0] === "ec") continue;
-      test(`a signature with ${digest} and ${key[0]} is not relied on, unless it is the root's own`, () => {
+      test(`a signature with ${digest} and ${key[0]} is not trusted, unless it is the root's own`, () => {
         const weak = { x509: [digest, "-days", "3"], key };
         const top = openssl.make({ subject: "/CN=top", extensions: plain, ...weak });
         const good = openssl.make({ subject: "/CN=good", extensions: leaf, issuer: top });

@@ -2,14 +2,14 @@ import { forbiddenName } from "./name-constraints.ts";
 import type { Certificate } from "./parse-certificates.ts";
 
 /**
- * Why a chain, from the leaf to its root, must not be relied on; undefined if it may be. Signatures, times and extended key usages are
+ * Why a chain, from the leaf to its root, must not be trusted; undefined if it may be. Signatures, times and extended key usages are
  * checked elsewhere. As in Go, every certificate between counts toward the path length, and constraints apply to the alternative names of
  * all certificates below.
  */
 export function chainProblem(chain: readonly Certificate[]): string | undefined {
   for (const [at, certificate] of chain.entries()) {
     if (certificate.hasUnknownCritical) return "x509: unhandled critical extension";
-    // The signature of a root on itself proves nothing, and does not have to.
+    // The self-signature of a root proves nothing and is not checked.
     if (certificate.weaklySigned && at < chain.length - 1)
       return "x509: cannot verify signature: insecure algorithm";
     if (at === 0) continue;

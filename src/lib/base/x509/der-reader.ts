@@ -12,7 +12,7 @@ export function malformed(what: string, cause?: unknown): KubeletError {
   return new KubeletError("BadRequest", what, cause === undefined ? {} : { cause });
 }
 
-/** Reads one element after the other. It never descends by itself, so that no input can nest too deep. */
+/** Reads one element after the other. It never recurses, so that no input can nest too deep. */
 export class DerReader {
   readonly #bytes: Buffer;
   readonly #what: string;
@@ -125,7 +125,7 @@ export function readTime(element: Element): Date {
   const date = new Date(0);
   date.setUTCFullYear(short ? year + (year < 50 ? 2000 : 1900) : year, month - 1, day);
   date.setUTCHours(hour, minute, second);
-  // The 31st of February would become a day of March.
+  // Date.UTC would turn 31 February into a day of March.
   const same =
     date.getUTCMonth() === month - 1 && date.getUTCDate() === day && date.getUTCSeconds() === second;
   if (!same || hour > 23 || minute > 59) throw malformed("malformed time");
@@ -135,7 +135,7 @@ export function readTime(element: Element): Date {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const utf16 = new TextDecoder("utf-16be", { fatal: true, ignoreBOM: true });
 
-/** The text of any of the string types that names use; undefined if it is none of them. */
+/** The text of any string type that names use; undefined for other types. */
 export function readText(element: Element): string | undefined {
   try {
     switch (element.tag) {

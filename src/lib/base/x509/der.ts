@@ -1,4 +1,4 @@
-/** Writing of DER, as much of it as certificates need: every function gives one whole element. */
+/** Writes DER, as much of it as certificates need: every function returns one whole element. */
 
 export const TAG = {
   boolean: 0x01,
@@ -38,7 +38,7 @@ function header(tag: number, length: number): Buffer {
 
 export const sequence = (...items: readonly Uint8Array[]): Buffer => element(TAG.sequence, ...items);
 
-/** DER sorts what is in a SET OF by its encoding. */
+/** DER sorts the elements of a SET OF by their encoding. */
 export function setOf(items: readonly Uint8Array[]): Buffer {
   return element(TAG.set, ...[...items].sort((a, b) => Buffer.compare(a, b)));
 }

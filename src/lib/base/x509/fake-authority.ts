@@ -11,7 +11,7 @@ export interface OpensslCertificate {
   readonly key: string;
 }
 
-/** For tests: certificates that openssl makes. */
+/** For tests: certificates that openssl creates. */
 export class OpensslAuthority {
   readonly dir = mkdtempSync(join(tmpdir(), "x509-openssl-"));
   #count = 0;

@@ -8,7 +8,7 @@ interface OddCertificate {
 const rsa = ["rsa:2048"];
 const subject = "/O=o/CN=c";
 
-/** For tests: what a CA in the field may have made. */
+/** For tests: certificates as unusual CAs issue them. */
 export const oddCertificates: readonly OddCertificate[] = [
   { name: "version 1, without extensions", options: { subject } },
   { name: "an empty subject", options: { subject: "/", extensions: ["subjectAltName=critical,DNS:x"] } },

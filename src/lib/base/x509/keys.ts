@@ -36,7 +36,7 @@ function publicHalf(key: KeyObject): KeyObject {
   return key.type === "private" ? createPublicKey(key) : key;
 }
 
-/** True if the two keys, private or public, are of one pair. */
+/** True if the two keys, private or public, belong to one pair. */
 export function samePublicKey(a: KeyObject, b: KeyObject): boolean {
   return writePublicKey(a).equals(writePublicKey(b));
 }

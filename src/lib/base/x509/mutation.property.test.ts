@@ -8,7 +8,7 @@ import { OpensslAuthority, opensslMissing } from "./fake-authority.ts";
 import { oddCertificates } from "./fixtures.ts";
 import { type Certificate, parseCertificates, pem, pemBlocks } from "./x509.ts";
 
-/** Undefined: refused, with the error that a caller can handle. */
+/** Undefined: rejected, with an error that a caller can handle. */
 function read(der: Buffer): Certificate | undefined {
   try {
     return parseCertificates(pem("CERTIFICATE", der))[0];
@@ -27,11 +27,11 @@ function readByOpenssl(der: Buffer): X509Certificate | undefined {
   }
 }
 
-describe("certificates of openssl with bytes changed, cut and repeated", { skip: opensslMissing }, () => {
+describe("certificates of openssl with bytes changed, removed and repeated", { skip: opensslMissing }, () => {
   const openssl = new OpensslAuthority();
   after(() => openssl.remove());
 
-  test("are refused, or read as openssl reads them", () => {
+  test("are rejected, or read as openssl reads them", () => {
     const originals = oddCertificates.map(
       ({ options }) => pemBlocks(openssl.make(options).certificate)[0]?.der ?? Buffer.alloc(0),
     );
@@ -51,7 +51,7 @@ describe("certificates of openssl with bytes changed, cut and repeated", { skip:
           if (cut.what === 2) der = Buffer.concat([der.subarray(0, at + cut.length), der.subarray(at)]);
           const ours = read(der);
           if (!ours) refused++;
-          // Decides in bounded time about whatever was read.
+          // The chain check returns in bounded time for any input.
           if (ours) chainProblem([ours, ours, ours]);
           const theirs = ours && readByOpenssl(der);
           if (!ours || !theirs) return;

@@ -29,7 +29,7 @@ const names = {
 const namesText =
   "DNS:w1, DNS:w1.example, DNS:*.example, IP Address:10.0.0.7, IP Address:FD00:0:0:0:0:0:0:7, IP Address:0:0:0:0:0:0:0:1, IP Address:2001:DB8:1:2:3:4:5:6";
 
-describe("with openssl", { skip: opensslMissing, timeout: 300_000 }, () => {
+describe("compatibility with openssl", { skip: opensslMissing, timeout: 300_000 }, () => {
   const openssl = new OpensslAuthority();
   after(() => openssl.remove());
 
@@ -78,11 +78,11 @@ describe("with openssl", { skip: opensslMissing, timeout: 300_000 }, () => {
     });
 
   for (const { name, options } of oddCertificates)
-    test(`a certificate that openssl made is read as openssl reads it: ${name}`, () => {
+    test(`a certificate created by openssl is read as openssl reads it: ${name}`, () => {
       assertAlike(openssl.make(options).certificate);
     });
 
-  test("a request that openssl made is read as openssl reads it", () => {
+  test("a request created by openssl is read as openssl reads it", () => {
     const names = "subjectAltName=DNS:a,IP:1.2.3.4,IP:fd00::1,email:a@b,URI:spiffe://x,RID:1.2.3,dirName:d";
     const config = openssl.file(
       "req.cnf",
@@ -131,7 +131,7 @@ function assertAlike(text: string): void {
     ours.usages.filter((usage) => Object.values(oids).includes(usage)),
     extended ?? [],
   );
-  // Making a legacy object of a key on a curve without a NIST name crashes Node 24.
+  // Creating a legacy object for a key on a curve without a NIST name crashes Node 24.
   const named = ["prime256v1", "secp384r1", "secp521r1", undefined];
   if (named.includes(theirs.publicKey.asymmetricKeyDetails?.namedCurve))
     for (const side of ["subject", "issuer"] as const) {

@@ -23,24 +23,24 @@ export interface Certificate extends AlternativeNames {
   /** How many intermediate certificates may follow this CA; undefined: any number. */
   readonly maxPathLength: number | undefined;
   readonly nameConstraints: NameConstraints | undefined;
-  /** A critical extension has no meaning here: the certificate must not be relied on. */
+  /** It has an unknown critical extension: the certificate must not be trusted. */
   readonly hasUnknownCritical: boolean;
   readonly usages: readonly Usage[];
   readonly publicKey: KeyObject;
-  /** The signature is made with a hash that can be forged (MD5, SHA-1). */
+  /** The signature uses a broken hash (MD5, SHA-1). */
   readonly weaklySigned: boolean;
   /** This certificate alone. */
   readonly pem: string;
 }
 
-/** What signing needs beyond what users of a certificate do. */
+/** Additional fields for signing. */
 export interface CertificateParts extends Certificate {
   readonly subjectDer: Buffer;
   readonly subjectKeyId: Buffer | undefined;
 }
 
 /**
- * The certificates of a PEM text, in order; other blocks are passed over. Signatures are not looked at.
+ * The certificates of a PEM text, in order; other blocks are ignored. Signatures are not verified.
  * Throws a KubeletError (BadRequest) if one of them cannot be read.
  */
 export function parseCertificates(text: string): Certificate[] {

@@ -2,14 +2,14 @@ export interface PemBlock {
   /** "CERTIFICATE", "CERTIFICATE REQUEST", "EC PRIVATE KEY" … */
   readonly label: string;
   readonly der: Buffer;
-  /** The block as text, armour and all. */
+  /** The block as text, with its header and footer. */
   readonly text: string;
 }
 
 const BEGIN = "-----BEGIN ";
 const DASHES = "-----";
 
-/** The blocks of a PEM text, in order. Text around them, and what only looks like a block, is passed over. */
+/** The blocks of a PEM text, in order. Text around them, and what only looks like a block, is ignored. */
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   let from = 0;
@@ -24,7 +24,7 @@ export function pemBlocks(text: string): PemBlock[] {
     if (!line.endsWith(DASHES)) continue;
     const label = line.slice(0, -DASHES.length);
     const endLine = `-----END ${label}-----`;
-    // An end that belongs to a later block means that this one was cut off.
+    // A footer that belongs to a later block means that this one is truncated.
     const end = text.indexOf("\n-----", lineEnd);
     if (end < 0) return blocks;
     if (!text.startsWith(endLine, end + 1)) continue;

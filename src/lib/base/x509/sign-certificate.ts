@@ -18,7 +18,7 @@ export interface CertificateOptions {
   /** Whose certificate and key sign; "self" signs with `key`. */
   readonly issuer: { readonly certificate: string; readonly key: KeyObject } | "self";
   readonly publicKey: KeyObject;
-  /** The private key that belongs to `publicKey`, for a certificate that signs itself. */
+  /** The private key that belongs to `publicKey`, for a self-signed certificate. */
   readonly key?: KeyObject;
   readonly dnsNames?: readonly string[];
   readonly ipAddresses?: readonly string[];
@@ -72,7 +72,7 @@ function matching(key: KeyObject, publicKey: KeyObject): KeyObject {
   return key;
 }
 
-/** 127 random bits, the first of them set, so that the number has one length and is positive. */
+/** 127 random bits, the first of them set, so that the number is positive and of fixed length. */
 function serialNumber(): Buffer {
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;

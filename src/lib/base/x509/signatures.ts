@@ -19,7 +19,7 @@ const ALGORITHMS: Readonly<Record<Oid, Algorithm>> = {
   [OID.ed25519]: { keyType: "ed25519", hash: null },
 };
 
-/** The name of the algorithm this key signs with. */
+/** The algorithm this key signs with. */
 export function signatureAlgorithm(key: KeyObject): Buffer {
   switch (key.asymmetricKeyType) {
     case "ec":
@@ -33,7 +33,7 @@ export function signatureAlgorithm(key: KeyObject): Buffer {
   }
 }
 
-/** What was to be signed, the algorithm and the signature: the shape of certificates and requests alike. */
+/** The signed data, the algorithm and the signature: the structure of certificates and requests alike. */
 export function signed(body: Buffer, key: KeyObject): Buffer {
   const hash = key.asymmetricKeyType === "ed25519" ? null : "sha256";
   return sequence(body, signatureAlgorithm(key), bitString(sign(hash, body, key)));
@@ -59,13 +59,13 @@ const WEAK: ReadonlySet<Oid> = new Set([
 
 export const isWeak = ({ algorithm }: Signature): boolean => WEAK.has(algorithm);
 
-/** False, too, for algorithms that are not known or no longer trusted (SHA-1). */
+/** Also false for algorithms that are unknown or no longer trusted (SHA-1). */
 export function isSignatureValid(body: Buffer, signature: Signature, key: KeyObject): boolean {
   const algorithm = ALGORITHMS[signature.algorithm];
   if (algorithm === undefined || algorithm.keyType !== key.asymmetricKeyType) return false;
   try {
     return verify(algorithm.hash, body, key, signature.bytes);
   } catch {
-    return false; // A key that parses but cannot be used
+    return false; // the key parses but cannot be used
   }
 }

@@ -29,7 +29,7 @@ const second = (min: string, max: string) =>
     .date({ min: new Date(min), max: new Date(max), noInvalidDate: true })
     .map((date) => new Date(Math.floor(date.getTime() / 1000) * 1000));
 
-test("a request contains what went into it", () => {
+test("a request contains its inputs", () => {
   fc.assert(
     fc.property(subject, dnsNames, ipAddresses, (subject, dnsNames, ipAddresses) => {
       const parsed = parseRequest(makeRequest({ subject, dnsNames, ipAddresses, key }));
@@ -41,7 +41,7 @@ test("a request contains what went into it", () => {
   );
 });
 
-test("a certificate contains what went into it, whatever the year", () => {
+test("a certificate contains its inputs, whatever the year", () => {
   const usages = fc.subarray(["digital signature", "cert sign", "server auth", "client auth"] as const);
   const times = [second("1900-01-01", "9999-12-31"), second("1900-01-01", "9999-12-31")] as const;
   fc.assert(
@@ -68,7 +68,7 @@ test("addresses keep their value and have one form", () => {
   );
 });
 
-/** Runs a parser on junk: it may refuse, and do nothing else. */
+/** Runs a parser on random input: it may only succeed or throw a KubeletError. */
 function refusesOrReads(run: () => unknown): void {
   try {
     run();
@@ -83,14 +83,14 @@ function parseBoth(der: Uint8Array): void {
   refusesOrReads(() => parseCertificates(pem("CERTIFICATE", der)));
 }
 
-test("random bytes are refused, never worse", () => {
+test("random bytes are rejected, never worse", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => parseBoth(bytes)),
     { seed, numRuns: 1000 },
   );
 });
 
-test("requests and certificates with a few bytes changed, cut or repeated are refused or read, never worse", () => {
+test("requests and certificates with a few bytes changed, removed or repeated are rejected or read, never worse", () => {
   const subject = { commonName: "system:node:a", organizations: ["system:nodes"] };
   const sans = { dnsNames: ["a"], ipAddresses: ["1.2.3.4"] };
   const dates = { notBefore: new Date(0), notAfter: new Date(1e12), usages: ["client auth"] as const };
@@ -119,7 +119,7 @@ test("requests and certificates with a few bytes changed, cut or repeated are re
   );
 });
 
-test("text that looks like PEM is read in time that grows with its length only", () => {
+test("text that looks like PEM is read in linear time", () => {
   const pieces = ["-----BEGIN ", "-----END ", "CERTIFICATE", "-----", "\n", "A", "=", "\r\n"];
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 60 }), (parts) => {

@@ -41,7 +41,7 @@ function authority(type: string) {
   return { certificate, key: privateKey };
 }
 
-describe("with openssl", { skip }, () => {
+describe("compatibility with openssl", { skip }, () => {
   let dir: string;
   before(() => {
     dir = mkdtempSync(join(tmpdir(), "x509-"));
@@ -59,7 +59,7 @@ describe("with openssl", { skip }, () => {
   }
 
   for (const type of ["P-256", "P-384", "rsa", "ed25519"]) {
-    test(`openssl accepts what is made with a key of type ${type}`, () => {
+    test(`openssl accepts requests and certificates with a key of type ${type}`, () => {
       const ca = authority(type);
       const { privateKey, publicKey } = keys(type);
       const names = { dnsNames: ["w1", "w1.example"], ipAddresses: ["10.0.0.7", "fd00::7"] };
@@ -104,7 +104,7 @@ describe("with openssl", { skip }, () => {
     ["Ed25519", ["-newkey", "ed25519"]],
     ["EC", ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:secp384r1", "-sha384"]],
   ] as const) {
-    test(`requests and certificates that openssl made with ${what} keys are read`, () => {
+    test(`requests and certificates created by openssl with ${what} keys are read`, () => {
       const common = [...args, "-nodes", "-keyout", join(dir, "k.pem"), "-subj", "/C=DE/O=a+O=b/CN=Jürgen"];
       const san = ["-utf8", "-addext", "subjectAltName=DNS:x,IP:1.2.3.4,email:a@b,URI:spiffe://x"];
       openssl("req", "-new", ...common, ...san, "-out", join(dir, "o.csr"));
@@ -152,7 +152,7 @@ test("a key is written in the form of its type", () => {
   assert.match(privateKeyPem(keys("ed25519").privateKey), /^-----BEGIN PRIVATE KEY-----/);
 });
 
-test("an issuer whose key is another's does not sign", () => {
+test("an issuer with another key does not sign", () => {
   const issuer = { certificate: authority("P-256").certificate, key: generateKey().privateKey };
   const { publicKey } = generateKey();
   const sign = () => signCertificate({ subject: node, issuer, publicKey, notBefore, notAfter, usages: [] });
@@ -183,7 +183,7 @@ for (const [what, text] of [
   ["no DER", "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n"],
   ["a block that does not end", makeRequest({ subject: node, key: generateKey().privateKey }).slice(0, -20)],
 ] as const) {
-  test(`${what} is no certificate request`, () => {
+  test(`${what} is not a certificate request`, () => {
     assert.throws(() => parseRequest(text), { name: "KubeletError", code: "BadRequest" });
   });
 }

@@ -142,14 +142,14 @@ describe("CRI client: aborting", () => {
     assert.equal(await eventually(() => call.result), "CANCELLED");
   });
 
-  it("beforehand makes no call to the runtime", async (t) => {
+  it("beforehand does not call the runtime", async (t) => {
     const { runtime, client } = await connected(t);
     assert.ok(isAbort(await failureOf(client.version({ signal: AbortSignal.abort() }))));
     await client.version();
     assert.equal(runtime.calls.length, 1);
   });
 
-  it("leaves no listener and no timer after a thousand calls, good or bad", async (t) => {
+  it("leaves no listener and no timer after a thousand calls, successful or failed", async (t) => {
     const clock = new FakeClock();
     const { client } = await connected(t, {}, clock);
     const { signal } = new AbortController();
@@ -201,7 +201,7 @@ describe("CRI client: errors", () => {
     ["RemoveImage", (x) => x.removeImage({ image: "i" })],
   ];
   for (const [method, call] of idempotent) {
-    it(`${method} has succeeded when the runtime knows nothing of it, and only then`, async (t) => {
+    it(`${method} succeeds when the runtime returns NOT_FOUND, and for no other error`, async (t) => {
       const { runtime, client, metrics } = await connected(t);
       runtime.faults.add({ method, effect: { kind: "fail", code: "NOT_FOUND" } });
       await call(client);
@@ -222,7 +222,7 @@ describe("CRI client: errors", () => {
     assert.equal((error as Error).message, `connect ENOENT ${socket}`);
   });
 
-  it("refuses calls after it was closed", async (t) => {
+  it("rejects calls after it was closed", async (t) => {
     const { client } = await connected(t);
     client.close();
     assert.ok(hasGrpcCode(await failureOf(client.version()), "CANCELLED"));
@@ -234,7 +234,7 @@ describe("CRI client: errors", () => {
 });
 
 describe("CRI client: connection", () => {
-  it("comes back after the runtime went away, with a new connection and what the runtime kept", async (t) => {
+  it("reconnects after an outage of the runtime", async (t) => {
     const { runtime, client } = await connected(t);
     const id = await client.runPodSandbox(sandboxConfig, "");
     let unavailable = 0;
@@ -251,7 +251,7 @@ describe("CRI client: connection", () => {
     );
   });
 
-  it("fails a call whose connection breaks, and makes the next on another one", async (t) => {
+  it("fails a call whose connection breaks, and uses another for the next call", async (t) => {
     const { runtime, client } = await connected(t, {
       faults: [{ method: "Status", effect: { kind: "drop" } }],
     });
@@ -318,7 +318,7 @@ describe("CRI client: messages", () => {
     await client.version();
   });
 
-  it("without an image mean that there is none", async (t) => {
+  it("without an image mean that the image does not exist", async (t) => {
     const { client } = await connected(t);
     assert.equal(await client.imageStatus({ image: "none" }), undefined);
     assert.equal((await client.imageStatus({ image: fakeImages.busybox }))?.repoTags[0], fakeImages.busybox);
@@ -351,7 +351,7 @@ describe("CRI client: metrics", () => {
 });
 
 describe("CRI client: events", () => {
-  it("come in order, also when the reader is slow to begin", async (t) => {
+  it("arrive in order, also when the reader starts late", async (t) => {
     const { client } = await connected(t, { events: true });
     const abort = new AbortController();
     const events = client.containerEvents(abort.signal)[Symbol.asyncIterator]();
@@ -395,12 +395,12 @@ describe("CRI client: events", () => {
     assert.ok(hasGrpcCode(await failureOf(read()), "UNIMPLEMENTED"));
   });
 
-  it("end at once when the signal is already aborted", async (t) => {
+  it("end immediately when the signal is already aborted", async (t) => {
     const { client } = await connected(t, { events: true });
     for await (const event of client.containerEvents(AbortSignal.abort())) assert.fail(String(event));
   });
 
-  it("are given up when the reader leaves them lying, after those that it can still have", async (t) => {
+  it("fail when the reader falls behind, after the buffered events", async (t) => {
     const { client, runtime } = await connected(t, { events: true });
     const { signal } = new AbortController();
     const events = client.containerEvents(signal)[Symbol.asyncIterator]();

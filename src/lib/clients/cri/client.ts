@@ -13,28 +13,28 @@ import { openChannel } from "./grpc-call.ts";
 import { createOperationMetrics } from "./operation-metrics.ts";
 import { unaryCalls } from "./traced-call.ts";
 
-/** The version of the kubelet's side, which every runtime expects. */
+/** The kubelet API version, which every runtime expects. */
 const KUBELET_API_VERSION = "0.1.0";
 
-/** The maximum of a timer; no call waits for so long. */
+/** The maximum of a timer; no call takes that long. */
 const longestTimerSeconds = 2_147_483;
 
 export interface CriClientOptions {
   runtimeEndpoint: string;
   /** The endpoint of the image service; by default the runtime's own endpoint. */
   imageEndpoint?: string;
-  /** The deadline of every call that has no reason to take longer. */
+  /** The default deadline of a call. */
   requestTimeoutMs: number;
   logger: Logger;
   clock: Clock;
   metrics: Metrics;
-  /** Absent: no spans are made. */
+  /** Absent: no spans are created. */
   tracer?: Tracer | undefined;
 }
 
 interface Limits extends CallOptions {
   defaultTimeoutMs?: number | "none";
-  /** NOT_FOUND is what the caller wanted, and no failure. */
+  /** NOT_FOUND counts as success. */
   mayBeGone?: boolean;
 }
 
@@ -78,7 +78,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     }
   };
 
-  /** CRI's stop and remove calls have succeeded when there is nothing left to stop or remove. */
+  /** Stop and remove are idempotent in the CRI: NOT_FOUND is a success. */
   const end = async <I extends DescMessage>(
     method: DescMethodUnary<I, DescMessage>,
     request: MessageInitShape<I>,
@@ -162,7 +162,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
       });
     },
 
-    // Without a timeout of its own a command may run for ever: lifecycle hooks do.
+    // Without its own timeout a command may run forever, as lifecycle hooks may.
     execSync: (id, command, timeoutSeconds, o) =>
       call(
         r.execSync,
@@ -180,7 +180,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
 
     listImages: async (o) => (await call(i.listImages, {}, o)).images,
     imageStatus: async (image, o) => (await call(i.imageStatus, { image }, o)).image,
-    // A large image on a slow line may take hours; the caller may give up, a timer may not.
+    // A large image on a slow connection may take hours; only the caller may abort it.
     pullImage: async (image, auth, sandboxConfig, o) => {
       const limits: Limits = { ...o, defaultTimeoutMs: "none" };
       const { imageRef } = await call(i.pullImage, { image, auth, sandboxConfig }, limits);

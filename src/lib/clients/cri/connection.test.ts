@@ -95,7 +95,7 @@ function started(t: TestContext, scene: Scene) {
 }
 
 describe("runtime connection", () => {
-  it("does not wait in start for a runtime that is away", async (t) => {
+  it("start does not wait for an unavailable runtime", async (t) => {
     const s = started(t, "away");
     assert.deepEqual(s.connection.health(), {
       ok: false,
@@ -111,7 +111,7 @@ describe("runtime connection", () => {
     assert.equal(s.connection.runtime, undefined);
   });
 
-  it("waits for the runtime to come, and knows its name then", async (t) => {
+  it("waits for the runtime, and then knows its name", async (t) => {
     const s = started(t, "away");
     await s.start();
     const waited = s.connection.waitForRuntime(s.stop.signal);
@@ -166,7 +166,7 @@ describe("runtime connection", () => {
     assert.equal(s.connection.runtime?.version, "2.0");
   });
 
-  it("is not driven mad by calls that fail while the runtime answers", async (t) => {
+  it("is not probed more often because of failed calls while the runtime responds", async (t) => {
     const s = started(t, "up");
     await s.start();
     for (let n = 0; n < 100; n++) {
@@ -196,7 +196,7 @@ describe("runtime connection", () => {
     assert.deepEqual(s.connection.health(), { ok: true });
   });
 
-  it("takes a runtime that hangs for one that is away", async (t) => {
+  it("treats a runtime that hangs as unavailable", async (t) => {
     const s = started(t, "up");
     await s.start();
     await settle();
@@ -210,7 +210,7 @@ describe("runtime connection", () => {
     });
   });
 
-  it("reports a runtime that is not ready at once, with its reason", async (t) => {
+  it("reports a runtime that is not ready immediately, with its reason", async (t) => {
     const s = started(t, "up");
     await s.start();
     await settle();
@@ -222,7 +222,7 @@ describe("runtime connection", () => {
     });
   });
 
-  it("keeps the network apart: a runtime without one is ready", async (t) => {
+  it("a runtime without a network is ready", async (t) => {
     const s = started(t, "no-network");
     await s.start();
     await s.connection.waitForRuntime(s.stop.signal);
@@ -271,7 +271,7 @@ describe("runtime connection", () => {
     assert.deepEqual(kinds, ["up", "away"]);
   });
 
-  it("ends when it is stopped, and leaves nothing behind", async (t) => {
+  it("ends when it is stopped, and leaves no timer", async (t) => {
     const s = started(t, "away");
     await s.start();
     await s.clock.advance(1000);
@@ -310,14 +310,14 @@ describe("runtime connection", () => {
     await runtime.stop();
     await client.listContainers().catch(() => undefined);
     await eventually(() => (connection.state.kind === "away" ? true : undefined));
-    // So many tries in vain let the back-off grow to its full length.
+    // After so many failed attempts the back-off is at its maximum.
     let tries = 0;
     client.onUnavailable(() => tries++);
     await eventually(() => (tries >= 8 ? true : undefined));
     const back = Date.now();
     await runtime.start();
     await connection.waitForRuntime(stop.signal);
-    // A back-off without our limit would have grown to the better part of a minute.
+    // Without our limit the back-off would be most of a minute.
     assert.ok(Date.now() - back < 10_000, `noticed after ${Date.now() - back} ms`);
   });
 });

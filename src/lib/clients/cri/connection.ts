@@ -14,14 +14,14 @@ import {
 } from "./runtime-state.ts";
 
 const PROBE_EVERY_MS = 5_000;
-/** While the runtime is away or not ready: pods wait for it. */
+/** While the runtime is unavailable or not ready: pods wait for it. */
 const RETRY_EVERY_MS = 300;
 /**
  * While the pod network is not ready: all pods but those on the host's network wait for it, and there is no event for
  * it.
  */
 const NETWORK_RETRY_EVERY_MS = 1_000;
-/** A runtime that hangs is as good as away, well before the node is called not ready. */
+/** A runtime that hangs counts as unavailable, well before the node becomes NotReady. */
 const PROBE_TIMEOUT_MS = 10_000;
 /** However many calls fail, the runtime is not probed more often than this. */
 const MIN_PAUSE_MS = 100;
@@ -32,7 +32,7 @@ export interface RuntimeConnectionOptions {
   clock: Clock;
 }
 
-/** Watches whether the runtime is available. An outage is waited for, logged once, and ends nothing. */
+/** Watches whether the runtime is available. An outage is logged once, and nothing is stopped because of it. */
 export class RuntimeConnection implements Component {
   readonly name = "runtime-connection";
   readonly done: Promise<void>;
@@ -56,7 +56,7 @@ export class RuntimeConnection implements Component {
     this.done = this.#ended.promise;
   }
 
-  /** Begins to watch and does not wait for the runtime: that is what waitForRuntime is for. */
+  /** Starts watching without waiting for the runtime: that is what waitForRuntime does. */
   start(signal: AbortSignal): Promise<void> {
     this.#run(signal).then(
       () => this.#ended.resolve(),
@@ -87,7 +87,7 @@ export class RuntimeConnection implements Component {
     });
   }
 
-  /** Calls back when the runtime came, went, or became ready or unready. */
+  /** Calls back when the runtime became available, unavailable, ready or not ready. */
   onChange(listener: (state: RuntimeState) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -97,7 +97,7 @@ export class RuntimeConnection implements Component {
     return this.#state;
   }
 
-  /** What the runtime last called itself; undefined until it has answered once. */
+  /** The name and version the runtime last reported; undefined before its first response. */
   get runtime(): RuntimeIdentity | undefined {
     return this.#runtime;
   }
@@ -132,7 +132,7 @@ export class RuntimeConnection implements Component {
   }
 
   /**
-   * Another call found the runtime unavailable: probe immediately. Our own failed probes come here too and change
+   * Another call found the runtime unavailable: probe immediately. Our own failed probes also arrive here and change
    * nothing.
    */
   #poke(): void {
@@ -141,7 +141,7 @@ export class RuntimeConnection implements Component {
     this.#wake?.();
   }
 
-  /** Waits, but not past a poke. */
+  /** Waits until a poke at most. */
   #pause(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(abortError(signal.reason));
@@ -165,7 +165,7 @@ export class RuntimeConnection implements Component {
   async #probe(signal: AbortSignal): Promise<RuntimeState> {
     const limits = { signal, timeoutMs: PROBE_TIMEOUT_MS };
     try {
-      // Who comes back may be another version.
+      // The runtime may have been upgraded.
       const known = this.#state.kind === "up" ? this.#runtime : undefined;
       const runtime = known ?? (await this.#readVersion(limits));
       const status = await this.#client.status(false, limits);

@@ -54,7 +54,7 @@ export interface RuntimeService {
     o?: CallOptions,
   ): Promise<void>;
   reopenContainerLog(id: ContainerId, o?: CallOptions): Promise<void>;
-  /** Writes all that the container is into an archive. A shorter time than that of any call does not count. */
+  /** Checkpoints the container into an archive. A timeout below the default deadline is ignored. */
   checkpointContainer(
     id: ContainerId,
     location: string,
@@ -75,7 +75,7 @@ export interface RuntimeService {
 
 /** Streams of containers and pods. */
 export interface StreamingService {
-  /** Where to connect to for a stream: good for one connection, and for a short time. */
+  /** The URL of a stream: valid for one connection, and for a short time. */
   exec(request: MessageInitShape<typeof api.ExecRequestSchema>, o?: CallOptions): Promise<api.ExecResponse>;
   attach(
     request: MessageInitShape<typeof api.AttachRequestSchema>,
@@ -109,10 +109,10 @@ export interface StatsService {
   listPodSandboxStats(o?: CallOptions): Promise<api.PodSandboxStats[]>;
 }
 
-/** A client of one runtime. It connects with the first call, and again whenever that is needed. */
+/** A client of one runtime. It connects with the first call, and reconnects when needed. */
 export interface CriClient extends RuntimeService, ImageService, StatsService, StreamingService {
   /** Calls back after each call that failed because the runtime is unavailable; the returned function unsubscribes. */
   onUnavailable(listener: () => void): () => void;
-  /** Takes no more calls, and ends the connection when none waits for an answer any more. */
+  /** Rejects new calls, and closes the connection when no call is pending. */
   close(): void;
 }

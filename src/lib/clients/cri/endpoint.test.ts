@@ -26,12 +26,12 @@ describe("socketPathOf", () => {
     ["a relative path that could be anything", "run/c.sock", /is not a unix socket/],
     ["a URL with a relative path", "unix://run/c.sock", /no absolute path/],
     ["the scheme alone", "unix:", /is not a unix socket/],
-    ["a folder", "unix:///run/", /names a folder/],
+    ["a directory", "unix:///run/", /names a directory/],
     ["an abstract socket", "unix:///\0abc", /zero byte/],
     ["108 bytes, which would be cut off", `/${"x".repeat(107)}`, /longer than the 107 bytes/],
   ];
   for (const [rule, endpoint, message] of refused) {
-    it(`refuses ${rule}`, () =>
+    it(`rejects ${rule}`, () =>
       assert.throws(() => socketPathOf(endpoint), { code: "InvalidEndpoint", message }));
   }
 });

@@ -23,7 +23,7 @@ export function socketPathOf(endpoint: string): string {
     throw refuse(endpoint === "" ? "is empty" : "is not a unix socket");
   }
   if (path.includes("\0")) throw refuse("contains a zero byte");
-  if (path.endsWith("/")) throw refuse("names a folder");
+  if (path.endsWith("/")) throw refuse("names a directory");
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH) {
     throw refuse(`has a path longer than the ${MAX_SOCKET_PATH} bytes that Linux allows`);
   }

@@ -16,7 +16,7 @@ const MAX_WAITING = 1024;
 export type OnEnd = (error: CriError | undefined) => void;
 
 /**
- * The events of the runtime, from the moment the iteration begins. They are taken off the wire as they come, because a
+ * The events of the runtime, from the start of the iteration. They are read from the connection immediately, because a
  * runtime may stall or drop events for everyone while one reader is slow. A reader that falls too far behind gets an
  * error: it has to list everything anyway.
  */

@@ -14,14 +14,14 @@ import { methodDefinition } from "./service-definition.ts";
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** A connection that is made when it is needed and made again after it broke. */
+/** A connection that is opened when it is needed and reopened after it broke. */
 export function openChannel(socketPath: string): Client {
   return new GrpcClient(`unix://${socketPath}`, credentials.createInsecure(), {
-    // Go's http2 refuses a socket path as :authority.
+    // Go's http2 rejects a socket path as :authority.
     "grpc.default_authority": "localhost",
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
-    // To try a local socket costs next to nothing, and pods wait for it.
+    // Connecting to a local socket is cheap, and pods wait for it.
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 500,
     // Back-off and connection are this channel's own, not the process's.
@@ -34,14 +34,14 @@ export function openChannel(socketPath: string): Client {
 
 export interface CallLimits {
   clock: Clock;
-  /** Undefined: the call may take as long as it likes. */
+  /** Undefined: no deadline. */
   timeoutMs: number | undefined;
   signal: AbortSignal | undefined;
-  /** Which span the call is, for the other side. */
+  /** The trace context for the server. */
   traceparent?: string;
 }
 
-/** One request, one answer. Aborting or running out of time also cancels the work in the runtime. */
+/** A unary call. An abort or the deadline also cancels the work in the runtime. */
 export function callUnary<I extends DescMessage, O extends DescMessage>(
   channel: Client,
   method: DescMethodUnary<I, O>,

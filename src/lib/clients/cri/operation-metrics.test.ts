@@ -20,6 +20,6 @@ describe("operationType", () => {
     ["ImageFsInfo", "image_fs_info"],
   ];
   for (const [method, operation] of rows) {
-    it(`calls ${method} ${operation}`, () => assert.equal(operationType(method), operation));
+    it(`maps ${method} to ${operation}`, () => assert.equal(operationType(method), operation));
   }
 });

@@ -16,10 +16,10 @@ export type RuntimeState =
   | { readonly kind: "not-ready"; readonly reason: string; readonly status: StatusResponse }
   | { readonly kind: "away"; readonly reason: string };
 
-/** How long a runtime may be silent before the node is called not ready: a restart of it is no reason to. */
+/** How long the runtime may be unavailable before the node becomes NotReady: longer than a restart of the runtime takes. */
 const DOWN_AFTER_MS = 30_000;
 
-/** The state that an answer of the runtime means. */
+/** The state that a response of the runtime means. */
 export function stateFrom(runtime: RuntimeIdentity, status: StatusResponse): RuntimeState {
   const ready = conditionOf(status, "RuntimeReady");
   if (ready?.status) return { kind: "up", runtime, status };

@@ -10,7 +10,7 @@ import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 
 const known = new WeakMap<DescMethod, MethodDefinition<Message, Message>>();
 
-/** What grpc-js needs to know to send and to serve one method. */
+/** What grpc-js needs to call and to serve one method. */
 export function methodDefinition(method: DescMethod): MethodDefinition<Message, Message> {
   let definition = known.get(method);
   if (!definition) {
@@ -46,7 +46,7 @@ function codec(schema: DescMessage) {
       const bytes = toBinary(schema, message);
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     },
-    // Fields of a newer CRI are of no use to us, and lists of containers are large.
+    // Fields of a newer CRI are not used, and lists of containers are large.
     deserialize: (bytes: Buffer): Message => fromBinary(schema, bytes, { readUnknownFields: false }),
   };
 }

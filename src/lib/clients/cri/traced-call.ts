@@ -23,7 +23,7 @@ export function unaryCalls(tracer: Tracer | undefined): typeof callUnary {
   };
 }
 
-/** NOT_FOUND -> NotFound: as those write it whose traces these are beside. */
+/** NOT_FOUND -> NotFound, as in traces of Go programs. */
 function goName(code: string): string {
   if (code === "CANCELLED") return "Canceled";
   return code.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());

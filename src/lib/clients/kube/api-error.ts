@@ -38,7 +38,7 @@ export class KubeApiError extends KubeletError {
   }
 }
 
-/** There was no response, or it broke off. Whether the server has processed the request is not known. */
+/** There was no response, or it was truncated. Whether the server processed the request is unknown. */
 export class TransportError extends KubeletError {
   constructor(message: string, options?: { cause?: unknown }) {
     super("KubeTransport", message, options);
@@ -46,7 +46,7 @@ export class TransportError extends KubeletError {
   }
 }
 
-// What a proxy or a server without a Status object means by its number.
+// The API reason for an HTTP status without a Status object, as from a proxy.
 const reasons: Record<number, string> = {
   400: "BadRequest",
   401: "Unauthorized",
@@ -67,7 +67,7 @@ const reasons: Record<number, string> = {
 
 const maxMessage = 2048;
 
-/** Makes an error of an answer of 400 and above, whether or not its body is a Status. */
+/** The error for a response of 400 and above, whether or not its body is a Status. */
 export function apiError(answer: {
   method: string;
   url: string;

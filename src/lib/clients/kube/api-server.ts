@@ -27,9 +27,9 @@ export interface ApiServerOptions {
   readonly metrics?: RequestMetrics | undefined;
   /** Called for each response, also for those that are retried; status 0: no response. */
   readonly onAnswer?: (answer: ObservedResponse) => void;
-  /** Absent: no spans are made. */
+  /** Absent: no spans are created. */
   readonly tracer?: Tracer | undefined;
-  /** Shared by clients that speak to the same server. */
+  /** Shared by clients of the same server. */
   readonly outages?: OutageLog | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface ObservedResponse {
   readonly path: string;
   readonly status: number;
   readonly ms: number;
-  /** Why it failed, if it did; that the caller did not want to wait any longer is an AbortError. */
+  /** Why it failed, if it did; an AbortError if the caller aborted it. */
   readonly failure: unknown;
 }
 
@@ -60,7 +60,7 @@ export type Attempt<T> =
 
 const maxErrorBody = 1024 * 1024;
 
-/** One API server as we reach it: our identity, the connections, and a single attempt of a request. */
+/** One API server: our identity, the connections, and a single attempt of a request. */
 export class ApiServer {
   readonly clock: Clock;
   readonly #options: ApiServerOptions;
@@ -68,7 +68,7 @@ export class ApiServer {
   readonly #connections: Connections;
   readonly #warnings: Warnings;
   #closed = false;
-  /** What cuts each stream that is being read, for connections that are renewed. */
+  /** Functions that end each open stream, for when connections are renewed. */
   readonly #streams = new Set<() => void>();
 
   constructor(options: ApiServerOptions) {
@@ -103,7 +103,7 @@ export class ApiServer {
     return !this.#options.access.cluster.disableCompression;
   }
 
-  /** `take` gets what ends the exchange: an answer may be read on after the attempt is over. */
+  /** `take` gets a function that ends the exchange: a response may be read after the attempt has ended. */
   attempt<T>(
     call: Call,
     take: (answer: HttpResponse, life: AbortController) => Promise<T>,
@@ -112,7 +112,7 @@ export class ApiServer {
     return tracer ? this.#traced(tracer, call, take) : this.#attempt(call, take);
   }
 
-  /** One span an attempt, as the server sees it. Of a watch it is the time until it begins. */
+  /** One span for each attempt, as the server sees it. For a watch it ends when the response starts. */
   #traced<T>(
     tracer: Tracer,
     call: Call,
@@ -199,7 +199,7 @@ export class ApiServer {
     }
   }
 
-  /** The body of an answer as it comes. It ends when the caller aborts, and fails when the connection does. */
+  /** The body of a response as a stream. It ends when the caller aborts, and fails when the connection does. */
   async *read(
     call: Call,
     answer: HttpResponse,
@@ -229,7 +229,7 @@ export class ApiServer {
     answer.body.on("error", () => {});
   }
 
-  /** The failure as callers know it. */
+  /** The error for callers. */
   describeError(call: Call, failure: unknown): Error {
     if (failure instanceof KubeApiError || failure instanceof TransportError) return failure;
     return new TransportError(`${this.name(call)}: ${messageOf(failure)}`, { cause: failure });
@@ -278,7 +278,7 @@ export class ApiServer {
   }
 }
 
-/** A server behind a reverse proxy may have a path of its own in front of the API's. */
+/** A server behind a reverse proxy may have a path prefix. */
 function prefix(server: URL): string {
   return server.pathname.replace(/\/+$/, "");
 }

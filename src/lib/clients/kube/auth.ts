@@ -7,16 +7,16 @@ import { ExecAuthenticator } from "./exec-plugin.ts";
 import type { KubeAccess, UserAccess } from "./kubeconfig.ts";
 import { type KeyPair, keyPair, PemFiles } from "./pem-files.ts";
 
-/** Who we are, in one request. */
+/** The credentials of one request. */
 export interface Credentials {
   readonly authorization: string | undefined;
-  /** The same object as long as it is the same certificate: another one needs other connections. */
+  /** The same object as long as it is the same certificate: another certificate needs new connections. */
   readonly clientCertificate: KeyPair | undefined;
 }
 
 export interface Authenticator {
   current(signal?: AbortSignal): Promise<Credentials>;
-  /** The server did not accept these (401). True if there are others now, which are worth a try. */
+  /** The server rejected these (401). True if there are new ones to retry with. */
   refused(credentials: Credentials, signal?: AbortSignal): Promise<boolean>;
 }
 
@@ -115,7 +115,7 @@ class TokenFile {
       const known = this.#token ?? this.#fallback;
       if (known === undefined) throw new KubeletError("Kubeconfig", message, { cause: error });
       this.#logger.warn("Failed to read token file, keeping the previous token", { err: message });
-      // Not each request looks again.
+      // Do not read the file again for each request.
       this.#goodUntil = msFromNow(this.#clock, retryTokenMs);
       this.#token = known;
       return known;

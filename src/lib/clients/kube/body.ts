@@ -4,7 +4,7 @@ import type { HttpResponse } from "./link.ts";
 
 export const brokenOff = "the answer broke off";
 
-/** The whole body as text, unpacked. */
+/** The whole body as text, decompressed. */
 export async function readText(answer: HttpResponse, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -86,7 +86,7 @@ async function begin(transport: HttpKubeTransport) {
   return reader;
 }
 
-describe("a server that was away", { timeout: 30_000 }, () => {
+describe("a server that was unavailable", { timeout: 30_000 }, () => {
   for (const protocol of ["h2", "http"] as const)
     it(`is notified with the first connection after one that failed, over ${protocol}`, async (t) => {
       const first = await TestApiServer.start(protocol, watchOrAnswer);
@@ -114,7 +114,7 @@ describe("a server that was away", { timeout: 30_000 }, () => {
 });
 
 describe("HTTP/2 connections", { timeout: 30_000 }, () => {
-  it("a server that takes few streams at once gets more connections", async (t) => {
+  it("a server with a low stream limit gets more connections", async (t) => {
     const server = await serve(t, watchOrAnswer, { maxConcurrentStreams: 2 });
     const transport = client(t, server.url);
     await Promise.all(Array.from({ length: 5 }, () => begin(transport)));
@@ -122,14 +122,14 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     assert.equal(server.sockets.length, 3);
   });
 
-  it("a server that takes no streams at all is not connected to for ever", async (t) => {
+  it("connection attempts to a server that allows no streams end", async (t) => {
     const server = await serve(t, watchOrAnswer, { maxConcurrentStreams: 0 });
     const error = await failure(client(t, server.url).request({ method: "GET", path: "/" }));
     assert.match(error.message, /takes no requests on new connections/);
     assert.equal(server.sockets.length, 20);
   });
 
-  it("after GOAWAY a server keeps the streams it has and gets no new ones on that connection", async (t) => {
+  it("after GOAWAY open streams continue, and new ones use another connection", async (t) => {
     const sessions: ServerHttp2Session[] = [];
     let write: (text: string) => void = () => {};
     const server = await serve(t, (request, response, seen) => {
@@ -152,7 +152,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     assert.equal(server.requests.length, requestCount + 1, "nothing was sent twice");
   });
 
-  it("a connection on which nothing comes back is given up after a ping without answer", async (t) => {
+  it("a connection without a response to a ping is closed", async (t) => {
     const clock = new FakeClock();
     const server = await serve(t, watchOrAnswer);
     const relay = await startRelay(t, server.port);
@@ -172,13 +172,13 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     await begin(transport);
     for (let i = 0; i < 5; i++) {
       await clock.advance(30_000);
-      // The answer to the ping comes before that to a later request.
+      // The response to the ping arrives before that to a later request.
       await transport.request({ method: "GET", path: "/" });
     }
     assert.equal(server.sockets.length, 1);
   });
 
-  it("a request without an answer makes its connection suspicious, and the next go over another", async (t) => {
+  it("after a request without a response the next ones use another connection", async (t) => {
     const clock = new FakeClock();
     const server = await serve(t, watchOrAnswer);
     const relay = await startRelay(t, server.port);
@@ -193,7 +193,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     assert.equal(server.sockets.length, 2);
   });
 
-  it("many requests without an answer do not put off the end of their connection", async (t) => {
+  it("many requests without a response do not postpone the end of their connection", async (t) => {
     const clock = new FakeClock();
     const server = await serve(t, watchOrAnswer);
     const relay = await startRelay(t, server.port);
@@ -214,7 +214,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     await cut;
   });
 
-  it("who gives up waiting for a connection does not end it for others, and 10 s are the end", async (t) => {
+  it("an aborted wait for a connection does not abort it for others, and it times out after 10 s", async (t) => {
     const clock = new FakeClock();
     const silent: Socket[] = [];
     const hole = createServer((socket) => silent.push(socket.on("error", () => {})));
@@ -246,8 +246,8 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
   });
 });
 
-describe("rate and further tries", { timeout: 30_000 }, () => {
-  it("a burst goes at once, the rest at the rate", async (t) => {
+describe("rate limit and retries", { timeout: 30_000 }, () => {
+  it("a burst is sent immediately, the rest at the rate", async (t) => {
     const clock = new FakeClock();
     const server = await serve(t, watchOrAnswer);
     const transport = client(t, server.url, { clock, qps: 10, burst: 2 });
@@ -263,7 +263,7 @@ describe("rate and further tries", { timeout: 30_000 }, () => {
     await all;
   });
 
-  it("one that shares the connections has a rate of its own", async (t) => {
+  it("a client that shares the connections has its own rate", async (t) => {
     const clock = new FakeClock();
     const server = await serve(t, watchOrAnswer);
     const transport = client(t, server.url, { clock, qps: 1, burst: 1 });
@@ -286,7 +286,7 @@ describe("rate and further tries", { timeout: 30_000 }, () => {
     const transport = client(t, server.url, { clock });
     const answer = transport.request({ method: "GET", path: "/" });
     await until(() => server.requests.length === 1);
-    // The connection's ping and the wait are all that is left of the first try.
+    // Only the connection's ping and the wait remain of the first attempt.
     await until(() => clock.pending === 2);
     await clock.advance(4999);
     assert.equal(server.requests.length, 1);
@@ -301,7 +301,7 @@ describe("rate and further tries", { timeout: 30_000 }, () => {
     assert.equal((await aborted).name, "AbortError");
   });
 
-  it("a server that always returns Retry-After is tried 11 times", async (t) => {
+  it("a server that always returns Retry-After is requested 11 times", async (t) => {
     const seen: number[] = [];
     const server = await serve(t, (_request, response) => json(response, 429, {}, { "retry-after": "0" }));
     const transport = client(t, server.url, { onAnswer: ({ status }) => seen.push(status) });

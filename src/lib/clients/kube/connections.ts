@@ -13,7 +13,7 @@ import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 import type { AuthorityRead } from "./request-metrics.ts";
 
-/** Keep-alive probes find a broken path in time: TCP by itself would retry ever more seldom. */
+/** Keep-alive probes detect a broken path in time: TCP by itself would retry for minutes. */
 const dialDeadlineMs = 10_000;
 const maxOpenings = 20;
 
@@ -66,7 +66,7 @@ export class Connections {
         throw markReported(new KubeletError("KubeTransport", "the client is closed"));
       const link = this.#links.find((candidate) => candidate.hasCapacity());
       if (link) return this.#watched(link, exchange);
-      // Many who wait may fill a new one. But a server that is going away may refuse all, as fast as we connect.
+      // Waiters may fill a new connection. But a server that shuts down may refuse all, as fast as we connect.
       if (opened >= maxOpenings) throw new Error("the server takes no requests on new connections");
       // A caller that needs a connection while one is being opened waits for that one.
       this.#opening ??= this.#open().finally(() => {
@@ -77,14 +77,14 @@ export class Connections {
   }
 
   async #watched(link: Link, exchange: Exchange): Promise<HttpResponse> {
-    // Only the absence of any answer makes a connection suspicious, so not the time that reading one takes.
+    // Only a missing response makes a connection suspicious, not the time that reading one takes.
     const onAbort = () => link.suspect();
     exchange.signal.addEventListener("abort", onAbort, { once: true });
     try {
       return await link.exchange(exchange);
     } catch (error) {
-      // A connection that worked breaks when the server goes away: the next one that cannot be opened is logged. One
-      // that goes on (HTTP/2) has only this request reset, perhaps each time.
+      // A working connection breaks when the server goes down: the next one that cannot be opened is logged. One
+      // that continues (HTTP/2) has only this request reset.
       const isLost = error instanceof ConnectionLost && error.reused;
       throw isLost && (link.protocol === "http/1.1" || !link.hasCapacity()) ? markReported(error) : error;
     } finally {

@@ -21,7 +21,7 @@ import { KubeApiError, TransportError } from "./api-error.ts";
 import { loadKubeconfig } from "./kubeconfig.ts";
 import { HttpKubeTransport, type TransportOptions } from "./transport.ts";
 
-/** A real clock whose hands can be moved: files are looked at once a second, tokens each minute. */
+/** A real clock that can be set: files are checked once a second, tokens each minute. */
 class MovableClock implements Clock {
   #ahead = 0;
   wall = () => plusMs(systemClock.wall(), this.#ahead);
@@ -49,7 +49,7 @@ async function whoAmI(t: TestContext, protocol: "h2" | "https" = "h2", accepts =
   return server;
 }
 
-async function folder(t: TestContext): Promise<string> {
+async function directory(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "kube-client-"));
   t.after(() => rm(path, { recursive: true }));
   return path;
@@ -90,7 +90,7 @@ function plugin(command: string, more: object = {}): object {
   return { apiVersion: v1, command, interactiveMode: "Never", ...more };
 }
 
-describe("who we are", { timeout: 30_000 }, () => {
+describe("credentials", { timeout: 30_000 }, () => {
   const users: { name: string; user: object; who: string }[] = [
     { name: "a token", user: { token: "t1" }, who: "Bearer t1" },
     {
@@ -125,7 +125,7 @@ describe("who we are", { timeout: 30_000 }, () => {
     it(name, async (t) => {
       const server = await whoAmI(t);
       const { who: identity } = await connect(t, {
-        dir: await folder(t),
+        dir: await directory(t),
         cluster: { server: server.url, ...authority },
         user,
       });
@@ -133,13 +133,13 @@ describe("who we are", { timeout: 30_000 }, () => {
     });
   }
 
-  it("no secret goes to a server without TLS", async (t) => {
+  it("no secret is sent to a server without TLS", async (t) => {
     const server = await TestApiServer.start("http", (_request, response, seen) =>
       json(response, 200, seen.headers),
     );
     t.after(() => server.close());
     const { transport } = await connect(t, {
-      dir: await folder(t),
+      dir: await directory(t),
       cluster: { server: server.url },
       user: { token: "t1" },
     });
@@ -152,7 +152,7 @@ describe("certificate files", { timeout: 30_000 }, () => {
   for (const protocol of ["h2", "https"] as const) {
     it(`are read again when they change, and connections and watches are renewed (${protocol})`, async (t) => {
       const server = await whoAmI(t, protocol);
-      const dir = await folder(t);
+      const dir = await directory(t);
       const clock = new MovableClock();
       // One file with both, as the kubelet's own kubelet-client-current.pem.
       const pair = join(dir, "current.pem");
@@ -184,7 +184,7 @@ describe("certificate files", { timeout: 30_000 }, () => {
   }
 
   for (const protocol of ["h2", "https"] as const) {
-    it(`a request under way finishes on the old connection, which is closed then (${protocol})`, async (t) => {
+    it(`a request in progress finishes on the old connection, which is then closed (${protocol})`, async (t) => {
       let answer: () => void = () => {};
       let arrived: () => void = () => {};
       const begun = new Promise<void>((resolve) => {
@@ -196,7 +196,7 @@ describe("certificate files", { timeout: 30_000 }, () => {
         arrived();
       });
       t.after(() => server.close());
-      const dir = await folder(t);
+      const dir = await directory(t);
       const clock = new MovableClock();
       const put = async (name: string) => {
         await writeFile(join(dir, "c.pem"), fixture(`${name}.pem`) + fixture(`${name}.key`));
@@ -225,10 +225,10 @@ describe("certificate files", { timeout: 30_000 }, () => {
     "after a 401, and the request is sent again",
     "in the last moments of a certificate",
   ]) {
-    it(`are read at once ${moment}`, async (t) => {
+    it(`are read immediately ${moment}`, async (t) => {
       const refused = new Set<string>();
       const server = await whoAmI(t, "h2", (who) => !refused.has(who));
-      const dir = await folder(t);
+      const dir = await directory(t);
       const clock = new MovableClock();
       const pair = join(dir, "current.pem");
       const put = (name: string) => writeFile(pair, fixture(`${name}.pem`) + fixture(`${name}.key`));
@@ -248,9 +248,9 @@ describe("certificate files", { timeout: 30_000 }, () => {
     });
   }
 
-  it("that do not fit together are not used, and the pair before is", async (t) => {
+  it("that do not match are not used, and the previous pair is", async (t) => {
     const server = await whoAmI(t);
-    const dir = await folder(t);
+    const dir = await directory(t);
     const clock = new MovableClock();
     const put = (file: string, name: string) => writeFile(join(dir, file), fixture(name));
     await put("c.pem", "client-a.pem");
@@ -275,9 +275,9 @@ describe("certificate files", { timeout: 30_000 }, () => {
     assert.equal(server.sockets.length, 2);
   });
 
-  it("a certificate authority that changes is believed at once", async (t) => {
+  it("a changed CA is trusted immediately", async (t) => {
     const server = await whoAmI(t);
-    const dir = await folder(t);
+    const dir = await directory(t);
     const clock = new MovableClock();
     await writeFile(join(dir, "ca.pem"), fixture("other-ca.pem"));
     const { who } = await connect(t, {
@@ -311,7 +311,7 @@ describe("trust", { timeout: 30_000 }, () => {
     it(name, async (t) => {
       const server = await whoAmI(t);
       const { who } = await connect(t, {
-        dir: await folder(t),
+        dir: await directory(t),
         cluster: { server: server.url, ...cluster },
         user: { token: "t" },
       });
@@ -322,9 +322,9 @@ describe("trust", { timeout: 30_000 }, () => {
 });
 
 describe("token file", { timeout: 30_000 }, () => {
-  it("is read again each minute, and a file that is away costs nothing", async (t) => {
+  it("is read again each minute, and a missing file keeps the token", async (t) => {
     const server = await whoAmI(t);
-    const dir = await folder(t);
+    const dir = await directory(t);
     const clock = new MovableClock();
     await writeFile(join(dir, "token"), "one\n");
     const { who } = await connect(t, {
@@ -343,9 +343,9 @@ describe("token file", { timeout: 30_000 }, () => {
     assert.equal(await who(), "Bearer two");
   });
 
-  it("is read at once after a 401, and the request is sent again", async (t) => {
+  it("is read immediately after a 401, and the request is retried", async (t) => {
     const server = await whoAmI(t, "h2", (who) => who === "Bearer two");
-    const dir = await folder(t);
+    const dir = await directory(t);
     await writeFile(join(dir, "token"), "one");
     const { who } = await connect(t, {
       dir,
@@ -360,9 +360,9 @@ describe("token file", { timeout: 30_000 }, () => {
     assert.equal(await who(), "Bearer two");
   });
 
-  it("that is not there is an error with its name", async (t) => {
+  it("that does not exist is an error with its name", async (t) => {
     const server = await whoAmI(t);
-    const dir = await folder(t);
+    const dir = await directory(t);
     const { who } = await connect(t, {
       dir,
       cluster: { server: server.url, ...authority },
@@ -403,7 +403,7 @@ const runs = async (dir: string) => (await readFile(join(dir, "runs"), "utf8")).
 describe("exec plugin", { timeout: 30_000 }, () => {
   it("runs once for many requests, with arguments, variables and cluster", async (t) => {
     const server = await whoAmI(t);
-    const dir = await folder(t);
+    const dir = await directory(t);
     await script(dir, '{"token":"t$N"}');
     const { who } = await connect(t, {
       dir,
@@ -435,7 +435,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
 
   it("runs again when its credentials have expired", async (t) => {
     const server = await whoAmI(t);
-    const dir = await folder(t);
+    const dir = await directory(t);
     const clock = new MovableClock();
     const expiry = new Date(Date.now() + 3_600_000).toISOString();
     await script(dir, `{"token":"t$N","expirationTimestamp":"${expiry}"}`);
@@ -451,9 +451,9 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     assert.equal(await who(), "Bearer t2");
   });
 
-  it("runs again after a 401, once for all who got one, and their requests are sent again", async (t) => {
+  it("runs again after a 401, once for all requests that got one, and these are retried", async (t) => {
     const server = await whoAmI(t, "h2", (who) => who !== "Bearer t1");
-    const dir = await folder(t);
+    const dir = await directory(t);
     await script(dir, '{"token":"t$N"}');
     const { who } = await connect(t, {
       dir,
@@ -464,7 +464,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     assert.equal(await runs(dir), 2);
   });
 
-  it("a 401 for credentials that others have renewed meanwhile needs no run", async (t) => {
+  it("a 401 for credentials that were renewed meanwhile needs no run", async (t) => {
     let refuse: () => void = () => {};
     const server = await TestApiServer.start("h2", (request, response, seen) => {
       const who = seen.headers.authorization;
@@ -473,7 +473,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
       else answer();
     });
     t.after(() => server.close());
-    const dir = await folder(t);
+    const dir = await directory(t);
     await script(dir, '{"token":"t$N"}');
     const { who, transport } = await connect(t, {
       dir,
@@ -488,9 +488,9 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     assert.equal(await runs(dir), 2);
   });
 
-  it("a 401 for good stays one", async (t) => {
+  it("a permanent 401 is returned", async (t) => {
     const server = await whoAmI(t, "h2", () => false);
-    const dir = await folder(t);
+    const dir = await directory(t);
     await script(dir, '{"token":"t$N"}');
     const { who } = await connect(t, {
       dir,
@@ -503,9 +503,9 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     assert.equal(server.requests.length, 2);
   });
 
-  it("may give a certificate", async (t) => {
+  it("may return a certificate", async (t) => {
     const server = await whoAmI(t);
-    const dir = await folder(t);
+    const dir = await directory(t);
     const given = { clientCertificateData: fixture("client-b.pem"), clientKeyData: fixture("client-b.key") };
     await script(dir, JSON.stringify(given).replaceAll("\\n", "\\\\n"));
     const { who } = await connect(t, {
@@ -551,7 +551,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
   for (const { name, status: fields, kind, version, mode, error } of broken) {
     it(`${name} is an error that names the plugin`, async (t) => {
       const server = await whoAmI(t);
-      const dir = await folder(t);
+      const dir = await directory(t);
       const path = await script(dir, fields, kind, version);
       const { who } = await connect(t, {
         dir,
@@ -564,10 +564,10 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     });
   }
 
-  it("a program that hangs is ended after 60 s", async (t) => {
+  it("a program that hangs is killed after 60 s", async (t) => {
     const clock = new FakeClock();
     const server = await whoAmI(t);
-    const dir = await folder(t);
+    const dir = await directory(t);
     const path = join(dir, "plugin.sh");
     await writeFile(path, `#!/bin/sh\necho $$ > '${dir}/pid'\nexec sleep 1000\n`);
     await chmod(path, 0o755);
@@ -602,7 +602,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     it(`${name} is an error with its output`, async (t) => {
       const server = await whoAmI(t);
       const { who } = await connect(t, {
-        dir: await folder(t),
+        dir: await directory(t),
         cluster: { server: server.url, ...authority },
         user: { exec },
       });

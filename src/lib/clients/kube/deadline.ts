@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { abortError } from "../../base/errors.ts";
 
-/** Waits for work that is not ours to end: an abort ends the waiting only. */
+/** Waits for shared work: an abort ends only the wait. */
 export function orAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
@@ -22,7 +22,7 @@ export function orAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): P
   });
 }
 
-/** Does work that ends with the signal or when its time is over, and then fails with what `late` makes. */
+/** Runs work with a timeout; when it expires, the work is aborted and the result of `late` is thrown. */
 export async function within<T>(
   options: { clock: Clock; ms: number; signal: AbortSignal | undefined; late: () => Error },
   work: (signal: AbortSignal) => Promise<T>,

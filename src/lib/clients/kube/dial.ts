@@ -6,9 +6,9 @@ import { errnoOf } from "../../base/errors.ts";
 import type { KeyPair } from "./pem-files.ts";
 import { hostOf } from "./proxy.ts";
 
-/** Whom to trust and who to be on a TLS connection. */
+/** CA and client certificate of a TLS connection. */
 export interface TlsIdentity {
-  /** PEM; undefined means what the system trusts. */
+  /** PEM; undefined means the CAs of the system. */
   readonly authority: string | undefined;
   readonly insecure: boolean;
   readonly serverName: string | undefined;
@@ -47,7 +47,7 @@ function open(host: string, port: number, signal: AbortSignal): Promise<Socket> 
   return ready(socket, "connect", signal);
 }
 
-/** Resolves when the event comes; the socket is destroyed if it does not. */
+/** Resolves on the event; otherwise the socket is destroyed. */
 function ready<T extends Socket>(socket: T, event: string, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => socket.destroy(new Error("aborted"));
@@ -66,7 +66,7 @@ function ready<T extends Socket>(socket: T, event: string, signal: AbortSignal):
   });
 }
 
-/** A way through an HTTP proxy (CONNECT). */
+/** A tunnel through an HTTP proxy (CONNECT). */
 async function tunnel(proxy: URL, target: string, signal: AbortSignal): Promise<Duplex> {
   const plain = await open(hostOf(proxy), portOf(proxy), signal);
   const socket =
@@ -129,7 +129,7 @@ async function secured(
     rejectUnauthorized: !identity.insecure,
     minVersion: "TLSv1.2",
     ALPNProtocols: protocols,
-    // An address is not sent as a name, but the certificate has to hold it all the same.
+    // An IP address is not sent as SNI, but the certificate must still contain it.
     ...(isIP(name) ? {} : { servername: name }),
     checkServerIdentity: (_host, certificate) => tls.checkServerIdentity(name, certificate),
   });

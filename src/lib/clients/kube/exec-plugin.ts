@@ -12,7 +12,7 @@ const deadlineMs = 60_000;
 const maxOutput = 1024 * 1024;
 const maxComplaint = 2048;
 
-/** Runs the user's credential plugin and keeps the credentials until they expire or the server refuses them. */
+/** Runs the user's credential plugin and keeps the credentials until they expire or the server rejects them. */
 export class ExecAuthenticator implements Authenticator {
   readonly #plugin: ExecPlugin;
   readonly #cluster: ClusterAccess;
@@ -46,7 +46,7 @@ export class ExecAuthenticator implements Authenticator {
   }
 
   async refused(credentials: Credentials, signal?: AbortSignal): Promise<boolean> {
-    // Another caller was refused with the same ones and has refreshed them already.
+    // Another caller was rejected with the same ones and has already refreshed them.
     if (this.#known && this.#known.credentials !== credentials) return true;
     const fresh = await orAbort(this.#refresh(), signal);
     return (
@@ -55,7 +55,7 @@ export class ExecAuthenticator implements Authenticator {
     );
   }
 
-  /** One run at a time, however many requests wait for it; who gives up does not end it for the others. */
+  /** One run at a time, however many requests wait for it; an aborted request does not end it for the others. */
   #refresh(): Promise<Credentials> {
     this.#refreshing ??= this.#run().finally(() => {
       this.#refreshing = undefined;
@@ -126,7 +126,7 @@ export class ExecAuthenticator implements Authenticator {
       let complaint = "";
       let tooMuch = false;
       let late = false;
-      // A user may take long to type a password.
+      // Typing a password may take a while.
       const cancel = interactive
         ? () => {}
         : this.#clock.after(deadlineMs, () => {
@@ -201,7 +201,7 @@ function readCredential(
   };
 }
 
-/** Keeps the object if it is the same certificate: connections are renewed for another one only. */
+/** Keeps the object if it is the same certificate: connections are renewed only for another one. */
 function samePair(cert: string, key: string, before: KeyPair | undefined): KeyPair {
   if (before?.cert === cert && before.key === key) return before;
   return keyPair(cert, key, "status.clientCertificateData", "status.clientKeyData");

@@ -3,14 +3,14 @@ import type { Duplex } from "node:stream";
 import { abortError, messageOf } from "../../base/errors.ts";
 import { ConnectionLost, type Exchange, type HttpResponse, type Link } from "./link.ts";
 
-/** For servers that do not speak HTTP/2: as many connections as there are exchanges, kept for the next ones. */
+/** For servers without HTTP/2: one connection for each concurrent exchange, kept alive for later ones. */
 export class Http1Link implements Link {
   readonly protocol = "http/1.1";
   readonly #agent: DialingAgent;
   readonly #host: string;
   #retired = false;
 
-  /** `first` is a connection that is open already. */
+  /** `first` is an open connection. */
   constructor(first: Duplex, server: URL, dial: () => Promise<Duplex>) {
     this.#agent = new DialingAgent(first, dial);
     this.#host = server.host;
@@ -81,7 +81,7 @@ export class Http1Link implements Link {
 type Created = (error: Error | null, socket: Duplex) => void;
 
 class DialingAgent extends Agent {
-  /** Errors of connections that never came to be. */
+  /** Errors of connections that were never established. */
   readonly failures = new WeakSet<Error>();
   readonly #dial: () => Promise<Duplex>;
   #first: Duplex | undefined;

@@ -21,7 +21,7 @@ const unsentErrors = new Set([
   "ERR_HTTP2_OUT_OF_STREAMS",
 ]);
 
-/** All exchanges on one connection, watches too. */
+/** All exchanges, including watches, on one connection. */
 export class Http2Link implements Link {
   readonly protocol = "h2";
   readonly #session: ClientHttp2Session;
@@ -137,7 +137,7 @@ export class Http2Link implements Link {
 
   retire(): void {
     this.#retired = true;
-    // Lets the streams that are open go on to their end.
+    // Lets open streams finish.
     if (!this.#session.closed && !this.#session.destroyed) this.#session.close();
   }
 
@@ -173,7 +173,7 @@ export class Http2Link implements Link {
         if (!error && !this.#session.destroyed) this.#pingLater();
       });
     } catch {
-      // Closing already, or too many pings are on their way: the deadline decides.
+      // Already closing, or too many pings are pending: the deadline decides.
     }
   }
 }

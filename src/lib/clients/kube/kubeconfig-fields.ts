@@ -4,7 +4,7 @@ import type { Origins, Path, Problem } from "../../config/problems.ts";
 import { formatPath } from "../../config/problems.ts";
 import type { PemSource } from "./kubeconfig.ts";
 
-/** One object of a kubeconfig: hands out its fields and notes what is wrong with them. */
+/** One object of a kubeconfig: reads its fields and records their errors. */
 export class Fields {
   readonly problems: Problem[];
   readonly #object: Record<string, unknown>;
@@ -37,7 +37,7 @@ export class Fields {
     return Object.hasOwn(this.#object, name) ? this.#object[name] : undefined;
   }
 
-  /** Undefined if it is not there or empty, which means the same. */
+  /** Undefined if it is absent or empty, which means the same. */
   text(name: string): string | undefined {
     const value = this.raw(name);
     if (value == null || value === "") return undefined;
@@ -80,7 +80,7 @@ export class Fields {
     return [];
   }
 
-  /** `<name>-data` holds base64 of PEM, `<name>` a path, which is relative to the kubeconfig. Data goes first. */
+  /** `<name>-data` holds base64 of PEM, `<name>` a path, which is relative to the kubeconfig. Data takes precedence. */
   pem(name: string): PemSource | undefined {
     const data = this.text(`${name}-data`);
     const path = this.text(name);

@@ -73,7 +73,7 @@ users:
     });
   }
 
-  it("data goes before a file", () => {
+  it("data takes precedence over a file", () => {
     const cluster = {
       ...server,
       "certificate-authority": "/nowhere",
@@ -83,7 +83,7 @@ users:
     assert.equal(access.cluster.certificateAuthority?.kind, "data");
   });
 
-  it("a bare exec command is looked for in PATH, any other is relative to the file", () => {
+  it("a bare exec command is searched in PATH, any other is relative to the file", () => {
     const command = (name: string) =>
       parseKubeconfig(kubeconfig(server, { exec: { ...exec, command: name } }), file).user.exec?.command;
     assert.equal(command("get-token"), "get-token");
@@ -218,7 +218,7 @@ users:
 });
 
 describe("loadKubeconfig", () => {
-  it("names the field of a file that is not there", async (t) => {
+  it("names the field of a missing file", async (t) => {
     const dir = await mkdtemp(join(tmpdir(), "kubeconfig-"));
     t.after(() => rm(dir, { recursive: true }));
     const path = join(dir, "config");

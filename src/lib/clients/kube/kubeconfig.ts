@@ -6,7 +6,7 @@ import type { Origins, Path } from "../../config/problems.ts";
 import { formatConfigProblem, type Problem } from "../../config/problems.ts";
 import { Fields } from "./kubeconfig-fields.ts";
 
-/** PEM text, or where to read it, again and again: such files are replaced while we run. */
+/** PEM text, or a file to read it from repeatedly: such files are replaced while we run. */
 export type PemSource =
   | { readonly kind: "data"; readonly pem: string; readonly field: string }
   | { readonly kind: "file"; readonly path: string; readonly field: string };
@@ -40,7 +40,7 @@ export interface UserAccess {
   readonly exec: ExecPlugin | undefined;
 }
 
-/** Where the API server is and who we are to it: the current context of a kubeconfig. */
+/** The address of the API server and our credentials: the current context of a kubeconfig. */
 export interface KubeAccess {
   readonly file: string;
   readonly context: string;
@@ -49,7 +49,7 @@ export interface KubeAccess {
   readonly user: UserAccess;
 }
 
-/** Reads a kubeconfig and makes sure that the files it names can be read. */
+/** Reads a kubeconfig and checks that the files it names can be read. */
 export async function loadKubeconfig(file: string): Promise<KubeAccess> {
   const access = parseKubeconfig(await read(file, `kubeconfig ${file}`), file);
   const { certificateAuthority } = access.cluster;
@@ -172,7 +172,7 @@ function readUser(fields: Fields, file: string): UserAccess {
   if (basic && (token || tokenFile)) {
     fields.problem(token ? "token" : "tokenFile", "cannot be used together with username and password");
   }
-  // Ignoring these would mean to act as another user than the file specifies.
+  // Ignoring these would authenticate as a user other than the file specifies.
   for (const name of ["as", "as-uid", "as-groups", "as-user-extra", "auth-provider"]) {
     if (fields.raw(name) != null) fields.problem(name, "is not supported");
   }
@@ -210,7 +210,7 @@ function readExec(fields: Fields, file: string): ExecPlugin | undefined {
   });
   if (command === undefined || !apiVersion || !interactiveMode) return undefined;
   return {
-    // A bare name is looked for in PATH, any other is a file.
+    // A bare name is searched in PATH, any other is a path.
     command: command.includes("/") ? resolve(dirname(file), command) : command,
     args: fields.texts("args"),
     env: Object.fromEntries(env),

@@ -6,7 +6,7 @@ export interface Exchange {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;
-  /** Ends the exchange, also while the answer is being read. */
+  /** Ends the exchange, also while the response is being read. */
   readonly signal: AbortSignal;
 }
 
@@ -14,15 +14,15 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readable;
-  /** To be checked when the body has ended: a lost connection may look just like the end of it. */
+  /** To be checked at the end of the body: a lost connection may look like the end. */
   isWhole(): boolean;
 }
 
-/** The connection was lost before the answer began. */
+/** The connection was lost before the response started. */
 export class ConnectionLost extends Error {
-  /** True if the server has certainly not begun with it, so that anything may be sent again. */
+  /** True if the server has certainly not processed the request, so that it can be retried. */
   readonly untouched: boolean;
-  /** True if the connection had served before: the server may just have closed an idle one. */
+  /** True if the connection was reused: the server may have closed it as idle. */
   readonly reused: boolean;
   constructor(message: string, options: { untouched: boolean; reused: boolean; cause?: unknown }) {
     super(message, { cause: options.cause });
@@ -35,12 +35,12 @@ export class ConnectionLost extends Error {
 /** One or more connections to the server with the same identity. */
 export interface Link {
   readonly protocol: "h2" | "http/1.1";
-  /** False when it is full or going away: another one has to be opened. */
+  /** False when it is full or closing: another one has to be opened. */
   hasCapacity(): boolean;
   exchange(exchange: Exchange): Promise<HttpResponse>;
   /** An exchange timed out: check that the server is alive. */
   suspect(): void;
-  /** Takes no new exchanges and goes when those under way have ended. */
+  /** Accepts no new exchanges and closes when those in progress have ended. */
   retire(): void;
   destroy(): void;
 }

@@ -43,7 +43,7 @@ export class ObjectCopy<T> {
     return this.#hasSynced;
   }
 
-  /** Makes what is kept of what came. */
+  /** Decodes a received object. */
   read(raw: RawObject): Incoming<T> {
     const incoming = readObject(raw, this.#o.transform);
     if (!incoming.ok) {
@@ -52,13 +52,13 @@ export class ObjectCopy<T> {
       this.#o.onUnreadable?.();
       return incoming;
     }
-    // What is new is often made from the same template as what came before it.
+    // New objects are often made from the same template as the previous ones.
     const similar = this.#store.former(incoming.version) ?? this.#lastRead;
     this.#lastRead = shareEqualParts(similar, incoming.object);
     return { ...incoming, object: this.#lastRead };
   }
 
-  /** These are all objects that there are. */
+  /** Replaces the copy with a complete list. */
   replace(objects: Iterable<Incoming<T>>, version: string): void {
     const readable: Extract<Incoming<T>, { ok: true }>[] = [];
     const unreadable = [];
@@ -75,7 +75,7 @@ export class ObjectCopy<T> {
     this.#firstList.resolve();
   }
 
-  /** One object has changed. What is older than the copy is known already, or known to be over. */
+  /** One object has changed. Changes older than the copy are already known. */
   apply({ type, object: raw }: ObjectEvent): void {
     const incoming = this.read(raw);
     const { version } = incoming;
@@ -83,16 +83,16 @@ export class ObjectCopy<T> {
     this.#version = version.resourceVersion;
     if (type === "DELETED")
       this.#report(this.#store.remove(version, incoming.ok ? incoming.object : undefined));
-    // Of an object that cannot be read any more the version before stays: to be unreadable is not to be gone.
+    // An object that can no longer be decoded keeps its previous version: it still exists.
     else if (incoming.ok) this.#report(this.#store.put(incoming));
   }
 
-  /** Nothing has changed up to this version but what was reported. */
+  /** Everything up to this version has been reported. */
   completeUpTo(version: string): void {
     if (!isOlderVersion(version, this.#version)) this.#version = version;
   }
 
-  /** For now there are no more changes. */
+  /** No more changes for now. */
   endBatch(): void {
     if (!this.#reported) return;
     this.#reported = false;
@@ -105,7 +105,7 @@ export class ObjectCopy<T> {
     for (const change of changes) this.#call(() => this.#o.onChange?.(change));
   }
 
-  /** A consumer that fails must not keep the copy from being complete. */
+  /** A consumer that throws must not leave the copy incomplete. */
   #call(consumer: () => void): void {
     try {
       consumer();

@@ -19,13 +19,13 @@ export interface FakeServerOptions {
   clock: Clock;
   /** A whole number below the limit. */
   below: (limit: number) => number;
-  /** How many of 100 requests and chunks go wrong; 0 after heal(). */
+  /** Percentage of requests and chunks that fail; 0 after heal(). */
   faults: number;
   streamedLists: "served" | "refused" | "ignored";
   pages: boolean;
   /** How it reports that a version is too old to watch from. */
   gone: "answer" | "event";
-  /** Also refuses to list from a version that is too old. */
+  /** Also rejects lists from a version that is too old. */
   forgetful: boolean;
 }
 
@@ -59,7 +59,7 @@ export class FakeServer implements KubeTransport {
     if (before) this.#write("DELETED", name, before.metadata.uid, before.broken);
   }
 
-  /** Forgets how it came to be as it is. */
+  /** Compacts its history. */
   compact(): void {
     this.#compacted = this.#version;
   }
@@ -117,7 +117,7 @@ export class FakeServer implements KubeTransport {
     return this.#bytes({ lines, sent, seconds: Number(query.timeoutSeconds), ends: isGone }, signal);
   }
 
-  /** Cut into chunks anywhere, slowly or quickly, and at times cut off, spoiled or silent. */
+  /** Split into chunks at random positions, slowly or quickly, and sometimes truncated, corrupted or stalled. */
   async *#bytes(
     watch: { lines: string[]; sent: number; seconds: number; ends: boolean },
     signal: AbortSignal,
@@ -152,7 +152,7 @@ export class FakeServer implements KubeTransport {
 
   #moreLines(watch: { lines: string[]; sent: number; ends: boolean }): void {
     if (watch.ends) return;
-    // What falls out of the server's memory before a slow reader got it ends the watch.
+    // A watch ends when its next event was compacted before a slow reader got it.
     if (watch.sent < this.#compacted && this.#fault()) {
       watch.lines.push(gone);
       watch.ends = true;

@@ -2,12 +2,12 @@ import { messageOf } from "../../base/errors.ts";
 import type { ObjectVersion, Stored } from "./store.ts";
 import type { RawObject } from "./watch-stream.ts";
 
-/** An object that came: as it is kept, or why it cannot be kept. */
+/** A received object: decoded, or why it cannot be decoded. */
 export type Incoming<T> =
   | ({ readonly ok: true } & Stored<T>)
   | { readonly ok: false; readonly version: ObjectVersion | undefined; readonly reason: string };
 
-/** Converts received objects into those that are kept. One object that cannot be decoded does not affect any other. */
+/** Decodes received objects. One object that cannot be decoded does not affect any other. */
 export function readObject<T>(raw: RawObject, transform: (raw: RawObject) => T): Incoming<T> {
   const version = versionOf(raw);
   if (!version) return { ok: false, version, reason: "it has no name or no resource version" };
@@ -25,10 +25,10 @@ function versionOf(raw: RawObject): ObjectVersion | undefined {
   return name === "" || resourceVersion === "" ? undefined : { namespace, name, uid, resourceVersion };
 }
 
-/** Who wrote which field is often a third of an object, and nothing to us. */
+/** Managed fields are often a third of an object, and are not used. */
 export function withoutManagedFields(raw: RawObject): RawObject {
   if (raw.metadata?.managedFields === undefined) return raw;
-  // A copy, because objects that had a field deleted take more memory.
+  // A copy, because objects with a deleted property take more memory.
   const { managedFields: _, ...metadata } = raw.metadata;
   return { ...raw, metadata };
 }

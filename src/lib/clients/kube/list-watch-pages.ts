@@ -13,11 +13,11 @@ export interface ListRequest {
   path: string;
   selectors: Query;
   from: string;
-  /** 0: all in one answer. */
+  /** 0: all in one response. */
   pageSize: number;
   timeoutMs: number;
   signal: AbortSignal;
-  /** Takes each page as it comes, so that not all of them have to be in memory; `restart` discards those before. */
+  /** Gets each page, so that not all of them have to be in memory; `restart` discards the previous ones. */
   page: (items: RawObject[]) => void;
   restart: () => void;
 }
@@ -27,7 +27,7 @@ export interface Listed {
   paged: boolean;
 }
 
-/** Requests all objects, page by page. When the pages expire on the way, all of them in one response. */
+/** Lists all objects, page by page. When a continue token expires, all of them in one response. */
 export async function listPages(question: ListRequest): Promise<Listed> {
   const { from, pageSize, page, restart } = question;
   const first = await fetchPage(question, {
@@ -39,7 +39,7 @@ export async function listPages(question: ListRequest): Promise<Listed> {
   const paged = next !== "";
   while (next !== "") {
     try {
-      // A continuation stands for the version that it continues: to name one beside it is refused.
+      // A continue token implies its version: a request with both is rejected.
       const more = await fetchPage(question, { continue: next, limit: pageSize || undefined });
       page(more.items);
       next = more.next;
@@ -51,7 +51,7 @@ export async function listPages(question: ListRequest): Promise<Listed> {
       return { resourceVersion: whole.resourceVersion, paged };
     }
   }
-  // Of the first page: should a server's pages not be of one moment, the watch repeats what the later ones contained.
+  // Of the first page: if a server's pages are not consistent, the watch repeats what the later ones contained.
   return { resourceVersion: first.resourceVersion, paged };
 }
 

@@ -91,7 +91,7 @@ const plans: [string, Step, Outcome, Next][] = [
 for (const [rule, step, outcome, next] of plans)
   test(rule, () => assert.deepEqual(nextStep(step, outcome), next));
 
-test("a watch requests bookmarks; one that begins with a list also all objects", () => {
+test("a watch requests bookmarks; one that starts with a list also all objects", () => {
   const query = { watch: true, allowWatchBookmarks: true };
   assert.deepEqual(watchQuery({ do: "watch", from: "9" }), { ...query, resourceVersion: "9" });
   assert.deepEqual(watchQuery({ do: "stream-list", from: "" }), {

@@ -4,11 +4,11 @@ import type { Query } from "./transport-interface.ts";
 
 /**
  * What a list-watch does next. `from` is a resource version: at least as new as that for a list ("0": whatever the server
- * has at hand, "": the newest), after that for a watch.
+ * has cached, "": the newest), after that for a watch.
  */
 export type Step =
   | { readonly do: "list"; readonly from: string }
-  /** A watch that begins with all that there is. */
+  /** A watch that starts with all existing objects. */
   | { readonly do: "stream-list"; readonly from: string }
   | { readonly do: "watch"; readonly from: string };
 
@@ -28,15 +28,15 @@ export type Outcome =
       readonly useful: boolean;
       readonly error?: unknown;
     }
-  /** The server took the question for a streamed list and does not answer it. */
+  /** The server accepted a streamed list and does not complete it. */
   | { readonly kind: "not-streamed" }
   | { readonly kind: "failed"; readonly error: unknown };
 
 export interface Next {
   readonly step: Step;
-  /** Wait before it, each time longer. */
+  /** Back off before the step. */
   readonly backOff: boolean;
-  /** It works: the next wait is a short one again. */
+  /** Reset the back-off. */
   readonly works: boolean;
   /** The server cannot stream lists. */
   readonly unstreamed?: true;
@@ -51,12 +51,12 @@ export function watchQuery(step: WatchStep): Query {
 }
 
 export function failureOf(error: unknown): Failure {
-  // The same watch would bring the same line again.
+  // The same watch would return the same line again.
   if (error instanceof KubeletError && error.code === "WatchGarbled") return "refused";
   if (!(error instanceof KubeApiError)) return "unavailable";
   const { status, reason, details, message } = error;
   if (status === 410 || reason === "Expired" || reason === "Gone") return "expired";
-  // The server does not know a version that new: it was set up again, or restored.
+  // The server does not know such a new version: it was reinstalled or restored.
   const causes = Array.isArray(details?.causes) ? details.causes : [];
   if (causes.some((cause) => cause.reason === "ResourceVersionTooLarge")) return "expired";
   if (/too large resource version/i.test(message)) return "expired";
@@ -90,7 +90,7 @@ function afterWatch(outcome: Extract<Outcome, { kind: "watched" }>): Next {
   const failure = error === undefined ? undefined : failureOf(error);
   if (failure === "expired" || failure === "refused")
     return { step: { do: "list", from }, backOff: true, works: useful };
-  // A stream that was cut goes on at once, where it was; one that ends as soon as it begins must not turn in circles.
+  // A stream that was cut resumes immediately; one that ends as soon as it starts must not be reopened in a tight loop.
   return { step: { do: "watch", from }, backOff: !useful, works: useful };
 }
 
@@ -98,7 +98,7 @@ function afterFailure(step: Step, error: unknown): Next {
   const failure = failureOf(error);
   if (failure === "expired") {
     if (step.do === "watch") return { step: { do: "list", from: step.from }, backOff: true, works: false };
-    // That version is nowhere any more: the newest is. If that is gone too, the server needs time.
+    // That version was compacted: list the newest. If that fails too, back off.
     return { step: { ...step, from: "" }, backOff: step.from === "", works: false };
   }
   if (failure === "refused" && step.do === "watch")

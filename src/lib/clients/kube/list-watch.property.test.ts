@@ -118,7 +118,7 @@ async function live(seed: number): Promise<number> {
   assert.deepEqual(listWatch.health(), { ok: true });
   for (const [name, object] of server.objects()) {
     const kept = listWatch.store.get("ns", name);
-    // Of an object that cannot be read any more, an earlier version may be there, never that of another object.
+    // Of an object that can no longer be decoded, an earlier version may remain, never that of another object.
     if (object.broken) assert.ok(!kept || kept.metadata.uid === object.metadata.uid);
     else assert.deepEqual(kept, object);
   }
@@ -133,7 +133,7 @@ async function live(seed: number): Promise<number> {
   return consumer.reported;
 }
 
-test("with any faults of the server: each change is reported once and in order, and in the end the store is what the server has", async () => {
+test("with any faults of the server: each change is reported once and in order, and finally the store equals the server's state", async () => {
   let reported = 0;
   for (let seed = 1; seed <= histories; seed++) {
     try {

@@ -161,7 +161,7 @@ test("a list without objects is synced too, and reported as complete", async () 
   assert.deepEqual(reported, ["."]);
 });
 
-test("goes on from the last version that it saw, be it an event's or a bookmark's", async () => {
+test("resumes from the last version that it saw, of an event or a bookmark", async () => {
   const streams = [new FakeStream(), new FakeStream(), new FakeStream()];
   const { clock, transport } = await started([listOf(5, []), ...streams]);
   streams[0]!.send({ type: "ADDED", object: thing("a", 6) });
@@ -173,7 +173,7 @@ test("goes on from the last version that it saw, be it an event's or a bookmark'
   assert.deepEqual(transport.requests.slice(1), [watchFrom(5), watchFrom(6), watchFrom(9)]);
 });
 
-test("a 410, as an answer or as an event, leads to a list that is no older", async () => {
+test("a 410, as a response or as an event, leads to a list that is no older", async () => {
   const stream = new FakeStream();
   const { clock, transport, reported } = await started([
     listOf(5, [thing("a", 3), thing("b", 4)]),
@@ -191,7 +191,7 @@ test("a 410, as an answer or as an event, leads to a list that is no older", asy
   await clock.advance(2000);
   assert.deepEqual(reported.slice(3), ["deleted ns/a 3", "updated ns/b 8", ".", "added ns/c 11", "."]);
   const lists = transport.requests.filter((query) => !query.watch);
-  // Only a list in one piece is answered from the memory of a server that has not paged the first one.
+  // A server that does not page serves only unpaged lists from its cache.
   assert.deepEqual(lists, [
     { resourceVersion: "0", limit: 100 },
     { resourceVersion: "5" },
@@ -218,7 +218,7 @@ test("a server that was restored and knows no version that new: its newest is th
   assert.deepEqual(transport.requests.at(-1), watchFrom(20));
 });
 
-test("a list comes in pages; a server that pages gets paged requests again", async () => {
+test("a list is paged; a server that pages gets paged requests again", async () => {
   const { clock, transport, reported } = await started(
     [
       listOf(5, [thing("a", 1), thing("b", 2)], "next"),
@@ -239,7 +239,7 @@ test("a list comes in pages; a server that pages gets paged requests again", asy
   ]);
 });
 
-test("pages that expire on the way are forgotten for a list in one piece", async () => {
+test("pages that expire are discarded for a list in one response", async () => {
   const { transport, reported } = await started(
     [listOf(5, [thing("a", 1)], "next"), gone, listOf(9, [thing("b", 2)]), new FakeStream()],
     { pageSize: 1 },
@@ -248,7 +248,7 @@ test("pages that expire on the way are forgotten for a list in one piece", async
   assert.deepEqual(transport.requests.slice(2), [{ resourceVersion: "0" }, watchFrom(9)]);
 });
 
-test("an object that cannot be read costs only itself, in a list and in a watch", async () => {
+test("an object that cannot be decoded affects only itself, in a list and in a watch", async () => {
   const stream = new FakeStream();
   let unreadable = 0;
   const { clock, reported, listWatch, transport } = await started(
@@ -273,7 +273,7 @@ test("an object that cannot be read costs only itself, in a list and in a watch"
   assert.equal(unreadable, 5);
 });
 
-test("what an update has not changed is the same object as before", async () => {
+test("unchanged parts of an update are the same objects as before", async () => {
   const stream = new FakeStream();
   const a = (version: number, more = {}) => ({
     ...thing("a", version),
@@ -290,7 +290,7 @@ test("what an update has not changed is the same object as before", async () => 
   assert.equal(after?.spec, before?.spec);
 });
 
-test("objects of one template share what is equal in them", async () => {
+test("objects of one template share equal parts", async () => {
   const pod = (name: string) => ({ ...thing(name, 1), spec: { tolerations: [{ key: "k" }] } });
   const { listWatch } = await started([listOf(5, [pod("a"), pod("b")]), new FakeStream()]);
   const { store } = listWatch;
@@ -313,7 +313,7 @@ test("a consumer that throws does not miss the next change", async () => {
   assert.equal(listWatch.store.size, 3);
 });
 
-test("waits twice as long each time, up to 30 s, and a watch that works sets it back", async () => {
+test("doubles its back-off up to 30 s, and a working watch resets it", async () => {
   const stream = new FakeStream();
   const failures = Array.from({ length: 8 }, () => down);
   const { clock, transport } = await started([...failures, listOf(5, []), stream, down, new FakeStream()]);
@@ -326,7 +326,7 @@ test("waits twice as long each time, up to 30 s, and a watch that works sets it 
   assert.deepEqual(waits().slice(-1), [800]);
 });
 
-test("a server that can be connected to again gets a request immediately, and then as if it had never been away", async () => {
+test("a server that is reachable again gets a request immediately, and the back-off is reset", async () => {
   const failures = Array.from({ length: 6 }, () => down);
   const { clock, transport, listWatch, stop } = await started([...failures, down, listOf(5, [])]);
   await clock.advance(25_600);
@@ -353,7 +353,7 @@ test("a server that responds with errors gets no earlier request when a connecti
   assert.ok(transport.requests.length > 1);
 });
 
-test("waits are spread by up to their length again", async () => {
+test("waits have a jitter of up to their length", async () => {
   const { clock, transport } = await started([down, listOf(5, []), new FakeStream()], { random: () => 0.5 });
   await clock.advance(1199);
   assert.equal(transport.requests.length, 1);
@@ -362,7 +362,7 @@ test("waits are spread by up to their length again", async () => {
   assert.equal(transport.requests[2]!.timeoutSeconds, 450);
 });
 
-test("waits as long as the server requests, within limits", async () => {
+test("honors Retry-After, within limits", async () => {
   const busy = (retryAfterMs: number) =>
     new KubeApiError({ status: 429, reason: "TooManyRequests", message: "busy", retryAfterMs });
   const { clock, transport } = await started([
@@ -379,7 +379,7 @@ test("waits as long as the server requests, within limits", async () => {
   );
 });
 
-test("a watch that ends as soon as it begins does not turn in circles", async () => {
+test("a watch that ends as soon as it starts is not reopened in a tight loop", async () => {
   const ended = () => {
     const stream = new FakeStream();
     stream.end();
@@ -417,7 +417,7 @@ test("a watch that the server does not end in time is replaced", async () => {
   assert.deepEqual(transport.requests.slice(2), [watchFrom(16)]);
 });
 
-test("is unhealthy after 5 minutes without a watch, and well again with one", async () => {
+test("is unhealthy after 5 minutes without a watch, and healthy again with one", async () => {
   const { clock, listWatch, transport } = await started([]);
   await clock.advance(299_999);
   assert.deepEqual(listWatch.health(), { ok: true });
@@ -490,7 +490,7 @@ test("a streamed list that is cut off is started again, and nothing of it is rep
   assert.deepEqual(reported, ["added ns/b 4", "."]);
 });
 
-test("a long stream gives others their turn", async () => {
+test("a long stream yields to other work", async () => {
   const padding = "x".repeat(200_000);
   const total = 12;
   const line = (i: number) =>

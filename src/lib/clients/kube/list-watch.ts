@@ -16,7 +16,7 @@ import type { KubeTransport, Query } from "./transport-interface.ts";
 import { LineSplitter, parseWatchEvent, type RawObject, type WatchEvent } from "./watch-stream.ts";
 import { StreamGuard } from "./watch-stream-guard.ts";
 
-/** What happens, for metrics. */
+/** Callbacks for metrics. */
 export interface ListWatchMetrics {
   listed?(tookMs: number, objects: number): void;
   watchEnded?(livedMs: number, events: number): void;
@@ -34,7 +34,7 @@ export interface ListWatchOptions<T> {
   clock: Clock;
   logger: Logger;
   /**
-   * Converts a received object into what is kept, without unneeded parts. May throw for an object that it cannot read.
+   * Decodes a received object, without unneeded parts. May throw for an invalid object.
    * Returns its own data, into which equal parts of other objects are put. The objects of a list have no kind and
    * apiVersion of their own, those of a watch have.
    */
@@ -43,7 +43,7 @@ export interface ListWatchOptions<T> {
   /** After all changes of a list, or of one chunk, have been reported; also after a first list without objects. */
   onBatch?: () => void;
   metrics?: ListWatchMetrics;
-  /** Has the objects sent one by one instead of in one answer, where the server can do that. */
+  /** Requests a streamed list instead of one response, where the server supports it. */
   streamList?: boolean;
   pageSize?: number;
   /** The longest pause after a failure. */
@@ -52,25 +52,25 @@ export interface ListWatchOptions<T> {
 }
 
 const listTimeoutMs = 60_000;
-/** What is parsed at once is parsed at a stretch: about 5 ms of pods. */
+/** Parsed without yielding: about 5 ms of pods. */
 const defaultPageSize = 100;
-/** Chunks that have arrived already are handed out without yielding, up to 2 MiB of them. */
+/** Chunks that have already arrived are processed without yielding, up to 2 MiB of them. */
 const bytesAtAStretch = 256 * 1024;
 const openTimeoutMs = 30_000;
 const watchSeconds = { atLeast: 300, more: 300 };
-/** How long after its time a watch that the server should have ended is waited for. */
+/** How long after its timeout a watch that the server should have ended is kept. */
 const overtimeMs = 30_000;
-/** The server's bookmarks come each minute. */
+/** The server sends bookmarks each minute. */
 const silenceMs = 3 * 60_000;
 /** A server that does not know streamed lists never marks one as complete. */
 const streamedListMs = 60_000;
-/** A watch that ended sooner and brought nothing is a failure. */
+/** A watch that ended sooner without events is a failure. */
 const usefulAfterMs = 1000;
 const backoffLimits = { initialMs: 800, maxMs: 30_000, resetMs: 120_000 };
 const retryAfterAtMostMs = 60_000;
 const unhealthyAfterMs = 5 * 60_000;
 
-/** `logged`: the status of the answer that was logged last; undefined while there was none to log. */
+/** `logged`: the status of the last logged response; undefined before that. */
 interface Failing {
   readonly since: MonotonicTime;
   readonly error: string;
@@ -134,7 +134,7 @@ export class ListWatch<T> implements Component {
     return this.#loop;
   }
 
-  /** Does not wait for the server: who needs its objects waits for `synced`. */
+  /** Does not wait for the server: callers that need its objects wait for `synced`. */
   async start(signal: AbortSignal): Promise<void> {
     this.#loop = this.#run(signal);
   }
@@ -171,7 +171,7 @@ export class ListWatch<T> implements Component {
     const requestedMs = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
     const waitMs = Math.max(Math.min(delayMs, maxBackoffMs), Math.min(requestedMs, retryAfterAtMostMs));
     const woken = new AbortController();
-    // Others look for a server that is away more often. One that has answered is left alone as long as this takes.
+    // Other clients poll an unreachable server more often. One that responded with an error gets the full back-off.
     const stopListening =
       error instanceof KubeApiError
         ? undefined
@@ -330,13 +330,13 @@ export class ListWatch<T> implements Component {
     if (error === undefined) return;
     metrics?.failed?.(step.do);
     const fields = { kind: name, step: step.do, err: messageOf(error) };
-    // That a watch ends, however it does, is daily life; that none can be opened is not.
+    // The end of a watch is normal; a watch that cannot be opened is not.
     if (outcome.kind === "watched") {
       logger.debug(error instanceof TransportError ? 4 : 2, "Watch ended", fields);
       return;
     }
     const { since = clock.monotonic(), logged } = this.#failing ?? {};
-    // What the server answers is another failure than that it did not, and is logged then.
+    // An error response is another failure than no response, and is logged then.
     const reason = isReported(error) ? undefined : String(httpStatusOf(error) ?? "no answer");
     const isNew = reason !== undefined && reason !== logged;
     failureLog(

@@ -25,7 +25,7 @@ async function failed(t: TestContext, url: string, user: object = {}): Promise<s
   const access = parseKubeconfig(kubeconfig({ server: url, ...ca }, user), "/etc/kubelet.conf");
   const transport = new HttpKubeTransport({ access, userAgent: "", qps: 0, burst: 0, env: {}, logger });
   t.after(() => transport.close());
-  // A connection that has served before, if the server answers.
+  // A reused connection, if the server responds.
   await transport.request({ method: "GET", path: "/lease", timeoutMs: 100 }).catch(() => {});
   for (let attempt = 0; attempt < 2; attempt++) {
     const call = { method: "PUT", path: "/lease", body: {}, timeoutMs: 500 } as const;

@@ -3,7 +3,7 @@ import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { MonotonicTime } from "../../base/time.ts";
 
-/** An outage that goes on for ever new reasons must not fill the log. */
+/** An outage with ever-changing reasons must not fill the log. */
 const maxReasons = 8;
 
 /**

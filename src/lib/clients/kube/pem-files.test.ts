@@ -11,7 +11,7 @@ import { createMetrics } from "../../base/metrics.ts";
 import { certificateAuthority, PemFiles } from "./pem-files.ts";
 import { requestMetrics } from "./request-metrics.ts";
 
-test("each new read of an authority's file is counted with what came of it", async (t) => {
+test("each reload of a CA file is counted with its result", async (t) => {
   const dir = await mkdtemp(join(tmpdir(), "pem-"));
   t.after(() => rm(dir, { recursive: true }));
   const path = join(dir, "ca.pem");

@@ -11,13 +11,13 @@ import type { AuthorityRead } from "./request-metrics.ts";
 export interface KeyPair {
   readonly cert: string;
   readonly key: string;
-  /** When the certificate is over; milliseconds since the epoch. */
+  /** When the certificate expires; milliseconds since the epoch. */
   readonly goodUntil?: WallTime;
 }
 
-/** How often files are looked at, at most: each look is a stat() of each of them, before a request. */
+/** How often files are checked, at most: each check is a stat() of each of them, before a request. */
 const lookEveryMs = 1000;
-/** What is over by then is looked at each time: its successor may have come at the last moment. */
+/** Certificates that expire by then are checked each time: they may be renewed at the last moment. */
 const lastMomentsMs = 5000;
 
 /**
@@ -33,7 +33,7 @@ export class PemFiles<T> {
   #lookedAt: MonotonicTime | undefined;
   #looking: Promise<T> | undefined;
   #complaint = "";
-  /** Of the look that is under way: whether what fails now is the content. */
+  /** During a reload: whether the content is invalid. */
   #isRead = false;
   readonly #goodUntil: (value: T) => WallTime | undefined;
   readonly #onReadAgain: (result: AuthorityRead) => void;
@@ -45,7 +45,7 @@ export class PemFiles<T> {
       clock: Clock;
       logger: Logger;
       goodUntil?: (value: T) => WallTime | undefined;
-      /** Called when the files were read another time. */
+      /** Called after a reload. */
       onReadAgain?: ((result: AuthorityRead) => void) | undefined;
     },
   ) {

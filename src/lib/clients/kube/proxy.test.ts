@@ -95,7 +95,7 @@ async function through(t: TestContext, proxy: string, protocol: "h2" | "https" |
 
 describe("through a proxy", { timeout: 30_000 }, () => {
   for (const protocol of ["h2", "https", "http"] as const) {
-    it(`requests and streams go the same way (${protocol})`, async (t) => {
+    it(`requests and streams use the proxy (${protocol})`, async (t) => {
       const proxy = await startProxy(t, "connect");
       const { server, transport } = await through(t, `http://ann:p%40ss@${proxy.url}`, protocol);
       assert.deepEqual(await transport.request({ method: "GET", path: "/" }), { ok: true });
@@ -105,7 +105,7 @@ describe("through a proxy", { timeout: 30_000 }, () => {
     });
   }
 
-  it("a proxy that refuses is named", async (t) => {
+  it("a proxy that rejects is named", async (t) => {
     const proxy = await startProxy(t, "refuse");
     const { transport } = await through(t, `http://${proxy.url}`, "h2");
     await assert.rejects(transport.request({ method: "GET", path: "/" }), (error: unknown) => {

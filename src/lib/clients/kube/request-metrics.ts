@@ -1,6 +1,6 @@
 import type { Metrics } from "../../base/metrics.ts";
 
-/** One attempt, as far as it is counted. */
+/** One attempt, as counted. */
 export interface CountedAttempt {
   readonly method: string;
   readonly host: string;
@@ -8,22 +8,22 @@ export interface CountedAttempt {
   readonly status: number;
 }
 
-/** What is counted of the requests to an API server. */
+/** Metrics of requests to an API server. */
 export interface RequestMetrics {
   /** How long a request was delayed by client-side rate limiting. */
   heldBack(method: string, host: string, seconds: number): void;
   answered(attempt: CountedAttempt): void;
-  /** Tried again after this attempt. */
+  /** Retried after this attempt. */
   retried(attempt: CountedAttempt): void;
-  /** A request is over, with all of its attempts; a stream has only begun. */
+  /** A request with all of its attempts has ended; a stream has started. */
   finished(method: string, host: string, seconds: number): void;
   sent(method: string, host: string, bytes: number): void;
   received(method: string, host: string, bytes: number): void;
-  /** A client was made: with connections of its own (miss), or with those of another (hit). */
+  /** A client was created: with its own connections (miss), or with those of another (hit). */
   transportCreated(result: "hit" | "miss"): void;
   /** The connections of a client are closed for good. */
   transportClosed(): void;
-  /** The file of the certificate authority was read again. */
+  /** The CA file was reloaded. */
   authorityRead(reason: AuthorityRead): void;
 }
 
@@ -32,7 +32,7 @@ export type AuthorityRead = "updated" | "unchanged" | "read_error" | "ca_parse_e
 const times = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const sizes = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
 
-/** Under the names that dashboards know. */
+/** With the metric names of client-go. */
 export function requestMetrics(metrics: Metrics): RequestMetrics {
   const histogram = (name: string, help: string, buckets: number[]) =>
     metrics.histogram({ name: `rest_client_${name}`, help, labels: ["verb", "host"], buckets });

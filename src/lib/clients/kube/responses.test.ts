@@ -117,7 +117,7 @@ describe("retryAfter", () => {
     { name: "no answer in time", failure: new TransportError("late"), wait: undefined },
   ];
   for (const { name, failure, tries = 1, method = "GET", wait } of cases) {
-    it(`${name}: ${wait === undefined ? "no other try" : `again in ${wait} ms`}`, () =>
+    it(`${name}: ${wait === undefined ? "no retry" : `again in ${wait} ms`}`, () =>
       assert.equal(retryAfter(failure, tries, method), wait));
   }
 });

@@ -1,12 +1,12 @@
 import { KubeApiError } from "./api-error.ts";
 import { ConnectionLost } from "./link.ts";
 
-/** As many tries as the reference client makes. */
+/** As many attempts as client-go makes. */
 export const maxTries = 11;
-/** A longer Retry-After is passed to the caller, who may have something better to do. */
+/** A longer Retry-After is left to the caller. */
 const maxWaitMs = 30_000;
 
-/** How long to wait before the same request is sent again; undefined: not at all. */
+/** How long to wait before a retry; undefined: no retry. */
 export function retryAfter(failure: unknown, tries: number, method: string): number | undefined {
   if (tries >= maxTries) return undefined;
   if (failure instanceof KubeApiError) {
@@ -16,7 +16,7 @@ export function retryAfter(failure: unknown, tries: number, method: string): num
     return wantsRetry && wait !== undefined && wait <= maxWaitMs ? wait : undefined;
   }
   if (failure instanceof ConnectionLost) {
-    // Reading twice does no harm, but only an old connection may have been closed for no reason of ours.
+    // Reads are safe to retry, but only a reused connection may have been closed as idle.
     const harmless = failure.untouched || (method === "GET" && failure.reused);
     return harmless && tries <= 2 ? 0 : undefined;
   }

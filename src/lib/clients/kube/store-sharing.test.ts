@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { shareEqualParts } from "./store-sharing.ts";
 
-test("equal parts are those of the former version, changed ones are new", () => {
+test("equal parts are those of the previous version, changed ones are new", () => {
   const before = { spec: { a: [1, { b: "x" }] }, status: { list: [{ n: 1 }, { n: 2 }] } };
   const after = { spec: { a: [1, { b: "x" }] }, status: { list: [{ n: 1 }, { n: 3 }] } };
   const kept = shareEqualParts(before, after);
@@ -13,12 +13,12 @@ test("equal parts are those of the former version, changed ones are new", () => 
   assert.deepEqual(kept, { spec: { a: [1, { b: "x" }] }, status: { list: [{ n: 1 }, { n: 3 }] } });
 });
 
-test("what is equal as a whole is the former version", () => {
+test("an equal object is the previous version", () => {
   const before = { a: { b: [1, 2] } };
   assert.equal(shareEqualParts(before, { a: { b: [1, 2] } }), before);
 });
 
-test("the result is the newer version and the former one is as it was, whatever they are", () => {
+test("the result equals the newer version and the previous one is unchanged, for any data", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (a, b, common) => {
       const [before, after] = [
@@ -48,7 +48,7 @@ for (const [what, before, after] of differences)
   test(`${what} is a difference`, () =>
     assert.deepEqual(shareEqualParts(before, structuredClone(after)), after));
 
-test("what is not plain data, or frozen, is left as it is", () => {
+test("data that is not plain, or frozen, is left unchanged", () => {
   const after = { map: new Map([["a", 1]]), frozen: Object.freeze({ x: { y: 1 } }) };
   const { map, frozen } = after;
   const kept = shareEqualParts({ map: new Map([["a", 1]]), frozen: { x: { y: 1 } } }, after);

@@ -1,7 +1,7 @@
 /**
- * Data in which every part that is equal to that of similar data is that part. Most changes of an object are to a few of its
- * fields: so the rest of what came is garbage at once, which costs next to nothing, and who compares two versions finds out by
- * identity what is the same. Writes into `after`; what is not plain data (a Map, an instance of a class) is left as it is.
+ * Structural sharing: parts of `after` that equal those of `before` are replaced by them. Most updates change a few
+ * fields: the rest is garbage immediately, which is cheap, and callers can compare two versions by
+ * identity. Writes into `after`; data that is not plain (a Map, a class instance) is left unchanged.
  */
 export function shareEqualParts<T>(before: unknown, after: T): T {
   if (before === after) return before as T;

@@ -142,7 +142,7 @@ for (const { rule, remove, last, reported } of removals)
     assert.deepEqual(storeOf("a@1:5").remove(entry(remove).version, last), reported);
   });
 
-test("objects are found by namespace and name, those of no namespace by name alone", () => {
+test("objects are found by namespace and name, cluster-scoped ones by name", () => {
   const store = new Store<string>();
   store.put({ version: { namespace: "", name: "node", uid: "1", resourceVersion: "1" }, object: "the node" });
   store.put(entry("a@1:1"));
@@ -152,7 +152,7 @@ test("objects are found by namespace and name, those of no namespace by name alo
   assert.equal(store.size, 2);
 });
 
-test("a version that is the same stays the same object", () => {
+test("the same version stays the same object", () => {
   const store = new Store<{ text: string }>();
   const version = { namespace: "ns", name: "a", uid: "1", resourceVersion: "1" };
   const object = { text: "a" };

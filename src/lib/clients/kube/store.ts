@@ -1,6 +1,6 @@
 /** What distinguishes one version of one object from any other. */
 export interface ObjectVersion {
-  /** Empty for an object that is in no namespace. */
+  /** Empty for a cluster-scoped object. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -12,15 +12,15 @@ export interface Stored<T> {
   readonly object: T;
 }
 
-/** What became of one object. A name that was given to another object (another UID) is a deletion and an addition. */
+/** A change of one object. A name with another UID is a deletion and an addition. */
 export type Change<T> =
   | { readonly type: "added"; readonly key: string; readonly object: T }
   /** Parts that are equal in both versions are the same object in both. */
   | { readonly type: "updated"; readonly key: string; readonly object: T; readonly before: T }
-  /** With the object as it was at its end, or as it was last seen. */
+  /** With the final state of the object, or the last known one. */
   | { readonly type: "deleted"; readonly key: string; readonly object: T };
 
-/** What consumers see of a store. Its objects are not theirs to change: versions and even objects share equal parts. */
+/** A read-only store. Consumers must not change its objects: versions and even objects share equal parts. */
 export interface ObjectReader<T> {
   get(namespace: string, name: string): T | undefined;
   list(): T[];
@@ -33,7 +33,7 @@ export function objectKey({ namespace, name }: Pick<ObjectVersion, "namespace" |
 
 const number = /^[1-9][0-9]*$/;
 
-/** True if both are numbers and the first is the smaller one: nothing is known about the order of any others. */
+/** True if both are numbers and the first is smaller: other versions cannot be ordered. */
 export function isOlderVersion(version: string, than: string): boolean {
   if (!number.test(version) || !number.test(than)) return false;
   return version.length === than.length ? version < than : version.length < than.length;
@@ -51,7 +51,7 @@ export class Store<T> implements ObjectReader<T> {
     return this.#entries.get(objectKey({ namespace, name }))?.object;
   }
 
-  /** The version of it that is here, if it is the same object and not only the same name. */
+  /** The stored version, if it is the same object and not only the same name. */
   former({ namespace, name, uid }: ObjectVersion): T | undefined {
     const entry = this.#entries.get(objectKey({ namespace, name }));
     return entry?.version.uid === uid ? entry.object : undefined;
@@ -86,7 +86,7 @@ export class Store<T> implements ObjectReader<T> {
     return changes;
   }
 
-  /** Takes a newer version of an object in; an older one, or the same, changes nothing. */
+  /** Stores a newer version of an object; an older one, or the same, changes nothing. */
   put(entry: Stored<T>): Change<T>[] {
     const key = objectKey(entry.version);
     const before = this.#entries.get(key);
@@ -94,7 +94,7 @@ export class Store<T> implements ObjectReader<T> {
     return this.#take(key, before, entry);
   }
 
-  /** Takes an object out; `last` is how it was at its end, if that could be read. */
+  /** Removes an object; `last` is its final state, if it could be decoded. */
   remove(version: ObjectVersion, last: T | undefined): Change<T>[] {
     const key = objectKey(version);
     const before = this.#entries.get(key);

@@ -11,7 +11,7 @@ export interface KubeRequest {
   /** The media type of the body; a PATCH has to name its kind of patch. */
   contentType?: string;
   signal?: AbortSignal;
-  /** How long one attempt may take until its whole answer is here. */
+  /** Timeout of one attempt, with its whole response. */
   timeoutMs?: number;
 }
 
@@ -20,7 +20,7 @@ export interface KubeStreamRequest {
   query?: Query;
   /** Ends the stream. */
   signal: AbortSignal;
-  /** How long the server may take until it begins to answer. The stream itself has no deadline. */
+  /** Timeout until the response starts. The stream itself has no deadline. */
   timeoutMs?: number;
 }
 
@@ -32,12 +32,12 @@ export interface KubeTransport {
    */
   request<T>(call: KubeRequest): Promise<T>;
   /**
-   * An answer that is read as it comes: lines of JSON (a watch). Throws as `request` does until the answer begins; the
+   * A streamed response: lines of JSON (a watch). Throws as `request` does until the response starts; the
    * iteration throws a TransportError when the stream is cut, and just ends when the server ends it or the signal is aborted.
    */
   stream(call: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Called when a connection is established after a failed one: callers waiting for the server need not wait on.
+   * Called when a connection is established after a failed one: callers waiting for the server can retry.
    * Returns a function that unsubscribes.
    */
   onBack?(listener: () => void): () => void;

@@ -6,7 +6,7 @@ import { parseKubeconfig } from "./kubeconfig.ts";
 import { requestMetrics } from "./request-metrics.ts";
 import { HttpKubeTransport } from "./transport.ts";
 
-/** On real connections: time stands still while a request is under way. */
+/** On real connections: time does not move during a request. */
 unmovedByLeaps(
   "when requests go out, within the rate limit and after a response with Retry-After",
   20_000,

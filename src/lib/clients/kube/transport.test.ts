@@ -54,7 +54,7 @@ async function text(stream: AsyncIterable<Uint8Array>): Promise<string> {
 
 for (const protocol of ["h2", "https", "http"] as const) {
   describe(`over ${protocol}`, { timeout: 30_000 }, () => {
-    it("sends method, path, query, headers and body, and gives back the JSON", async (t) => {
+    it("sends method, path, query, headers and body, and returns the JSON", async (t) => {
       const server = await serve(t, protocol, (_request, response) => json(response, 200, { kind: "Pod" }));
       const transport = client(t, server);
       const answer = await transport.request({
@@ -90,7 +90,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.equal(server.sockets.length, protocol === "h2" ? 1 : 21);
     });
 
-    it("a stream is read as it comes and ends when the server ends it", async (t) => {
+    it("a stream is read as data arrives and ends when the server ends it", async (t) => {
       let more: (chunk?: string) => void = () => {};
       const server = await serve(t, protocol, (_request, response) => {
         response.writeHead(200);
@@ -159,7 +159,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       await left;
     });
 
-    it("a server that does not answer costs the request its time and nothing else", async (t) => {
+    it("a server that does not respond fails only that request, after its timeout", async (t) => {
       const server = await serve(t, protocol, (request, response) => {
         if (request.url !== "/hang") json(response, 200, { ok: true });
       });
@@ -188,7 +188,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.ok(error instanceof TransportError, String(error));
     });
 
-    it("an answer that is cut is a TransportError even if what came is whole JSON", async (t) => {
+    it("a truncated response is a TransportError even if it is valid JSON", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
         response.writeHead(200);
         response.write("{}", () => server.cut());
@@ -197,7 +197,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.ok(error instanceof TransportError, String(error));
     });
 
-    it("half a body that is packed is a TransportError", async (t) => {
+    it("a truncated gzip body is a TransportError", async (t) => {
       const packed = gzipSync(JSON.stringify({ a: "b".repeat(1000), c: Math.random() }));
       const server = await serve(t, protocol, (_request, response) => {
         response.writeHead(200, { "content-encoding": "gzip" });
@@ -207,7 +207,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.ok(error instanceof TransportError, String(error));
     });
 
-    it("a connection that is reset before the answer is a TransportError for a POST, which is sent once", async (t) => {
+    it("a connection that is reset before the response is a TransportError for a POST, which is sent once", async (t) => {
       const server = await serve(t, protocol, () => server.cut());
       const transport = client(t, server);
       const error = await failure(transport.request({ method: "POST", path: "/x", body: {} }));
@@ -215,7 +215,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.equal(server.requests.length, 1);
     });
 
-    it("a GET on a connection that the server has closed meanwhile is sent again", async (t) => {
+    it("a GET on a connection that the server has closed meanwhile is retried", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
         if (server.requests.length === 2) server.cut();
         else json(response, 200, { n: server.requests.length });
@@ -236,7 +236,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.ok(server.sockets.length >= 4);
     });
 
-    it("a packed answer is unpacked", async (t) => {
+    it("a gzip response is decompressed", async (t) => {
       const server = await serve(t, protocol, (request, response) => {
         assert.equal(request.headers["accept-encoding"], "gzip");
         response.writeHead(200, { "content-encoding": "gzip" });
@@ -245,7 +245,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.deepEqual(await client(t, server).request({ method: "GET", path: "/x" }), { packed: true });
     });
 
-    it("an answer beyond the limit is refused, also if it is small while packed", async (t) => {
+    it("a response over the limit is rejected, also if it is small when compressed", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
         response.writeHead(200, { "content-encoding": "gzip" });
         response.end(gzipSync(JSON.stringify("x".repeat(100_000))));
@@ -269,7 +269,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       );
     });
 
-    it("a refused stream throws a KubeApiError before it begins", async (t) => {
+    it("a rejected stream throws a KubeApiError before it starts", async (t) => {
       const server = await serve(t, protocol, (_request, response) =>
         json(response, 410, status(410, "Expired", "too old resource version")),
       );
@@ -280,7 +280,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.equal(error.reason, "Expired");
     });
 
-    it("429 with Retry-After is tried again", async (t) => {
+    it("429 with Retry-After is retried", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
         if (server.requests.length < 3) json(response, 429, {}, { "retry-after": "0" });
         else json(response, 200, { n: server.requests.length });
@@ -296,7 +296,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.match(error.message, /ECONNREFUSED/);
     });
 
-    it("an answer without a body is undefined, one that is no JSON a TransportError", async (t) => {
+    it("an empty response is undefined, one that is not JSON is a TransportError", async (t) => {
       const server = await serve(t, protocol, (request, response) => {
         response.writeHead(200);
         response.end(request.url === "/empty" ? "" : "<html>");
@@ -308,7 +308,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.match(error.message, /not JSON/);
     });
 
-    it("large lists at once come through whole", async (t) => {
+    it("concurrent large lists arrive complete", async (t) => {
       const items = Array.from({ length: 2000 }, (_, i) => ({ name: `p${i}`, pad: "y".repeat(2000) }));
       const server = await serve(t, protocol, (_request, response) => json(response, 200, { items }));
       const transport = client(t, server);
@@ -317,7 +317,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
         assert.equal(answer.items.length, 2000);
     });
 
-    it("a large body is sent whole", async (t) => {
+    it("a large body is sent completely", async (t) => {
       const server = await serve(t, protocol, (_request, response, { body }) =>
         json(response, 200, { size: body.length }),
       );

@@ -15,7 +15,7 @@ export interface TransportOptions extends ApiServerOptions {
   readonly maxBodyBytes?: number;
 }
 
-/** As long as an API server gives itself for a request. */
+/** The request timeout of an API server. */
 const defaultTimeoutMs = 60_000;
 const defaultMaxBody = 64 * 1024 * 1024;
 
@@ -24,7 +24,7 @@ export function kubeletUserAgent(version: string, arch: string, commit: string):
   return `kubelet/${version} (linux/${arch}) kubernetes/${commit.slice(0, 7) || "unknown"}`;
 }
 
-/** The client of one API server: credentials, connections, rate and further tries behind two calls. */
+/** The client of one API server: handles credentials, connections, rate limit and retries. */
 export class HttpKubeTransport implements KubeTransport {
   readonly #server: ApiServer;
   readonly #limit: RateLimit;
@@ -39,7 +39,7 @@ export class HttpKubeTransport implements KubeTransport {
     this.#maxBody = options.maxBodyBytes ?? defaultMaxBody;
   }
 
-  /** The same connections and credentials at a rate of its own, so that a lease never waits behind events. */
+  /** The same connections and credentials with its own rate limit, so that a lease never waits behind events. */
   static sharing(
     other: HttpKubeTransport,
     options: Pick<TransportOptions, "qps" | "burst" | "maxBodyBytes">,
@@ -106,7 +106,7 @@ export class HttpKubeTransport implements KubeTransport {
     }
   }
 
-  /** Tries until there is a result or no more sense in it. */
+  /** Retries until there is a result or a permanent failure. */
   async #tryAgain<T>(
     call: Call,
     take: (answer: HttpResponse, life: AbortController) => Promise<T>,

@@ -2,7 +2,7 @@ import type { Logger } from "../../base/logger.ts";
 
 const maxKnown = 200;
 
-/** Logs what the API server warns of (deprecated versions and fields), each text once. */
+/** Logs warnings of the API server (deprecated versions and fields), each text once. */
 export class Warnings {
   readonly #logger: Logger;
   readonly #known = new Set<string>();

@@ -2,13 +2,13 @@ import { type Clock, msFromNow, msUntil } from "../../base/clock.ts";
 import { earliest, type MonotonicTime, plusMs } from "../../base/time.ts";
 
 export interface StreamLimits {
-  /** Without a byte for this long the server is gone. */
+  /** Without data for this long the server is considered unreachable. */
   silenceMs: number;
   /** The server should have ended the stream by then. */
   lifeMs: number;
 }
 
-/** A signal for one stream: aborted with the signal above it, when the stream falls silent, or when it lives too long. */
+/** A signal for one stream: aborted with its parent signal, when the stream is idle too long, or when it lasts too long. */
 export class StreamGuard {
   readonly #clock: Clock;
   readonly #above: AbortSignal;
@@ -35,17 +35,17 @@ export class StreamGuard {
     return this.#controller.signal;
   }
 
-  /** The stream was ended by its limits, not from above. */
+  /** The stream was ended by its limits, not by the parent signal. */
   get expired(): boolean {
     return this.#controller.signal.aborted && !this.#above.aborted;
   }
 
-  /** Something came. The timer is not touched: it looks when it rings, and a busy stream has many chunks a second. */
+  /** Data arrived. The timer is not reset: it checks the time when it fires, and a busy stream has many chunks a second. */
   received(): void {
     this.#receivedAt = this.#clock.monotonic();
   }
 
-  /** From now on it may live this long. */
+  /** Sets the remaining lifetime. */
   extend(lifeMs: number): void {
     this.#endAt = msFromNow(this.#clock, lifeMs);
     this.#cancel();

@@ -5,7 +5,7 @@ import { LineSplitter, parseWatchEvent } from "./watch-stream.ts";
 
 const text = '{"a":"é€😀"}\n\n{"b":2}\nrest';
 
-test("lines are the same wherever the bytes are cut in two, also inside of a character", () => {
+test("lines are the same wherever the bytes are split, also inside a character", () => {
   const bytes = Buffer.from(text);
   for (let cut = 0; cut <= bytes.length; cut++) {
     const splitter = new LineSplitter();
@@ -14,14 +14,14 @@ test("lines are the same wherever the bytes are cut in two, also inside of a cha
   }
 });
 
-test("lines are the same byte by byte, and what has no end yet waits for it", () => {
+test("lines are the same byte by byte, and an incomplete line is buffered", () => {
   const splitter = new LineSplitter();
   const lines = [...Buffer.from(text)].flatMap((byte) => [...splitter.push(Buffer.of(byte))]);
   assert.deepEqual(lines, ['{"a":"é€😀"}', "", '{"b":2}']);
   assert.deepEqual([...splitter.push(Buffer.from("\n"))], ["rest"]);
 });
 
-test("a line has a limit, in one piece and in many; each line has its own", () => {
+test("a line has a limit, in one chunk and in many", () => {
   const tooLong = (error: unknown) => error instanceof KubeletError && error.code === "WatchGarbled";
   const line = Buffer.from("12345678\n");
   const splitter = new LineSplitter(8);
@@ -32,7 +32,7 @@ test("a line has a limit, in one piece and in many; each line has its own", () =
   assert.throws(() => [...slow.push(Buffer.from("6789"))], tooLong);
 });
 
-test("objects come as they are", () => {
+test("objects are passed unchanged", () => {
   const object = { metadata: { name: "a" }, spec: { x: 1 } };
   for (const type of ["ADDED", "MODIFIED", "DELETED"])
     assert.deepEqual(parseWatchEvent(JSON.stringify({ type, object })), { type, object });
@@ -50,7 +50,7 @@ test("a bookmark has its version, and whether it ends the initial events", () =>
   });
 });
 
-test("an ERROR is the answer that the server would have given", () => {
+test("an ERROR is a KubeApiError", () => {
   const object = {
     kind: "Status",
     code: 429,
@@ -67,7 +67,7 @@ test("an ERROR is the answer that the server would have given", () => {
   );
 });
 
-test("an ERROR without particulars is an error of the server", () => {
+test("an ERROR without details is a server error", () => {
   const event = parseWatchEvent('{"type":"ERROR","object":{}}');
   assert.ok(event?.type === "ERROR");
   assert.equal(event.error.status, 500);
@@ -87,6 +87,6 @@ const garbled = [
 ];
 
 for (const line of garbled)
-  test(`${line} is no event`, () => {
+  test(`${line} is not an event`, () => {
     assert.throws(() => parseWatchEvent(line), { code: "WatchGarbled" });
   });

@@ -1,12 +1,12 @@
 import { KubeletError } from "../../base/errors.ts";
 import { KubeApiError, type StatusDetails } from "./api-error.ts";
 
-/** No object is that large; a line that long is no line of a watch. */
+/** No object is that large; such a line is not from a watch. */
 const maxLineBytes = 16 * 1024 * 1024;
 
 const newline = 0x0a;
 
-/** Cuts bytes into lines, whatever the pieces that they come in. What follows the last newline waits for its end. */
+/** Splits chunks into lines. Data after the last newline is buffered. */
 export class LineSplitter {
   readonly #maxBytes: number;
   #pieces: Uint8Array[] = [];
@@ -16,7 +16,7 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that end in this chunk. Bytes, not characters, are cut: no character of several bytes has a newline in it. */
+  /** The lines that end in this chunk. Splits bytes, not characters: no multi-byte character contains a newline. */
   *push(chunk: Uint8Array): Generator<string> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
@@ -54,7 +54,7 @@ export interface ObjectEvent {
 
 export type WatchEvent =
   | ObjectEvent
-  /** Nothing up to this version was left out. `initialEventsEnd`: all that there was at the beginning has been sent. */
+  /** All events up to this version were sent. `initialEventsEnd`: all initial objects have been sent. */
   | { type: "BOOKMARK"; resourceVersion: string; initialEventsEnd: boolean }
   /** The server ends the watch with an error Status. */
   | { type: "ERROR"; error: KubeApiError };

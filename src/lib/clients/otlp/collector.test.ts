@@ -16,7 +16,7 @@ const span: FinishedSpan = {
 };
 const signal = new AbortController().signal;
 
-test("a span arrives as it was, to the nanosecond", async (t) => {
+test("a span arrives unchanged, to the nanosecond", async (t) => {
   const received = await TraceCollector.start();
   const collector = otlpCollector(received.endpoint, { "service.name": "kubelet" }, systemClock);
   t.after(() => {
@@ -37,7 +37,7 @@ test("a span arrives as it was, to the nanosecond", async (t) => {
   ]);
 });
 
-test("connection refused: that may pass", async (t) => {
+test("connection refused can be retried", async (t) => {
   const gone = await TraceCollector.start();
   gone.stop();
   const collector = otlpCollector(gone.endpoint, {}, systemClock);

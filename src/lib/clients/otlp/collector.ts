@@ -7,9 +7,9 @@ import { callUnary } from "../cri/grpc-call.ts";
 import { type Attributes, exportRequest } from "./encode-spans.ts";
 
 export interface Collector {
-  /** Resolves with how many spans it did not take for good. Rejects if it did not answer well. */
+  /** Resolves with the number of rejected spans. Rejects if the export failed. */
   send(spans: readonly FinishedSpan[], signal: AbortSignal): Promise<{ rejected: number }>;
-  /** True if the same spans may be taken another time. */
+  /** True if the export can be retried. */
   mayRetry(error: unknown): boolean;
   close(): void;
 }

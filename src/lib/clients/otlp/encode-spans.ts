@@ -6,7 +6,7 @@ import { Span_SpanKind, Status_StatusCode } from "../../gen/opentelemetry/proto/
 
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
-/** What made the spans, by the name that the reference's own spans have: queries and filters know it. */
+/** The scope name of the reference kubelet's spans: queries and filters use it. */
 const scope = { name: "k8s.io/kubernetes/pkg/kubelet" };
 const kinds: Record<SpanKind, Span_SpanKind> = {
   internal: Span_SpanKind.INTERNAL,
@@ -14,7 +14,7 @@ const kinds: Record<SpanKind, Span_SpanKind> = {
   client: Span_SpanKind.CLIENT,
 };
 
-/** Spans as a collector takes them. */
+/** The OTLP export request for spans. */
 export function exportRequest(
   resource: Attributes,
   spans: readonly FinishedSpan[],
@@ -83,7 +83,7 @@ function bytes(hex: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(hex, "hex"));
 }
 
-/** Whole milliseconds and the rest apart: together they are more than a double holds. */
+/** Whole milliseconds and the fraction separately: a double cannot hold both. */
 function nanoseconds(ms: number): bigint {
   const whole = Math.floor(ms);
   return BigInt(whole) * 1_000_000n + BigInt(Math.round((ms - whole) * 1e6));

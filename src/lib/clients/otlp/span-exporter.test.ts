@@ -15,7 +15,7 @@ class FakeCollector {
   readonly batches: number[] = [];
   tries = 0;
   isClosed = false;
-  /** "hangs" answers only to an abort. */
+  /** "hangs" ends only on abort. */
   mood: "good" | "away" | "refuses" | "hangs" = "good";
 
   async send(spans: readonly FinishedSpan[], signal: AbortSignal) {
@@ -51,7 +51,7 @@ async function setUp() {
   return { clock, collector, exporter, stop, add, lines };
 }
 
-test("spans are gathered for a while, and sent together", async () => {
+test("spans are batched", async () => {
   const { clock, collector, add } = await setUp();
   add(3);
   await clock.advance(4999);
@@ -63,7 +63,7 @@ test("spans are gathered for a while, and sent together", async () => {
   assert.deepEqual(collector.batches, [3, 1]);
 });
 
-test("a whole batch does not wait", async () => {
+test("a full batch is sent immediately", async () => {
   const { clock, collector, add } = await setUp();
   add(1100);
   await settle();
@@ -72,13 +72,13 @@ test("a whole batch does not wait", async () => {
   assert.deepEqual(collector.batches, [512, 512, 76]);
 });
 
-test("nothing to send, nothing to do: there is no timer", async () => {
+test("without spans there is no timer", async () => {
   const { clock, collector } = await setUp();
   await clock.advance(3_600_000);
   assert.equal(collector.tries, 0);
 });
 
-test("a collector that is away is tried again, later and later, and gets the batch when it is back", async () => {
+test("an unavailable collector is retried with back-off, and gets the batch when it is back", async () => {
   const { clock, collector, add, exporter, lines } = await setUp();
   collector.mood = "away";
   add(10);
@@ -95,7 +95,7 @@ test("a collector that is away is tried again, later and later, and gets the bat
   assert.deepEqual(lines, ["Failed to export traces", "Exporting traces resumed"]);
 });
 
-test("what is kept for a collector that stays away is bounded, in number and in time", async () => {
+test("spans kept for an unavailable collector are bounded, in number and in time", async () => {
   const { clock, collector, add, exporter, lines } = await setUp();
   collector.mood = "away";
   add(10_000);
@@ -110,7 +110,7 @@ test("what is kept for a collector that stays away is bounded, in number and in 
   assert.deepEqual(lines, ["Failed to export traces"], "it is logged once");
 });
 
-test("what is refused for good is dropped at once", async () => {
+test("permanently rejected spans are dropped immediately", async () => {
   const { clock, collector, add, exporter } = await setUp();
   collector.mood = "refuses";
   add(5);
@@ -118,7 +118,7 @@ test("what is refused for good is dropped at once", async () => {
   assert.deepEqual([exporter.dropped, collector.tries], [5, 1]);
 });
 
-test("at the stop the rest is sent", async () => {
+test("on stop the rest is sent", async () => {
   const { collector, add, exporter, stop } = await setUp();
   add(400);
   stop.abort();
@@ -129,7 +129,7 @@ test("at the stop the rest is sent", async () => {
   assert.equal(exporter.dropped, 1, "what comes after is not kept");
 });
 
-test("a collector that hangs holds up the stop for two seconds at most", async () => {
+test("a collector that hangs delays the stop by two seconds at most", async () => {
   const { clock, collector, add, exporter, stop } = await setUp();
   collector.mood = "hangs";
   add(5);
@@ -147,7 +147,7 @@ test("a collector that hangs holds up the stop for two seconds at most", async (
   assert.equal(exporter.dropped, 12);
 });
 
-test("a collector that is known to be away does not hold up the stop at all", async () => {
+test("a collector that is known to be unavailable does not delay the stop", async () => {
   const { clock, collector, add, exporter, stop } = await setUp();
   collector.mood = "away";
   add(5);

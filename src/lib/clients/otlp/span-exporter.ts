@@ -12,20 +12,20 @@ export interface SpanExporterOptions {
   readonly logger: Logger;
 }
 
-/** As OpenTelemetry's own batches are. */
+/** The defaults of OpenTelemetry. */
 const mostWaiting = 2048;
 const mostAtOnce = 512;
 const gatherMs = 5000;
 const firstRetryMs = 1000;
 const longestRetryMs = 30_000;
-/** A batch that was not taken for so long is dropped. */
+/** A batch that was not accepted for this long is dropped. */
 const retryForMs = 60_000;
-/** What may still be sent when the agent stops. */
+/** Timeout of the last export when the agent stops. */
 const flushMs = 2000;
 
 /**
- * Brings spans to the collector, in batches, one at a time. A collector that is away, slow or broken costs spans, and nothing
- * else: no caller waits, what waits is bounded, and what does not fit is dropped and counted.
+ * Exports spans to the collector, in batches, one at a time. A collector that is unavailable, slow or broken costs only
+ * spans: no caller waits, the queue is bounded, and overflow is dropped and counted.
  */
 export class SpanExporter implements Component {
   readonly name = "trace-exporter";
@@ -46,7 +46,7 @@ export class SpanExporter implements Component {
     return this.#ended.promise;
   }
 
-  /** A collector is no part of what keeps pods running. */
+  /** Pods do not depend on the collector. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -80,7 +80,7 @@ export class SpanExporter implements Component {
     });
   }
 
-  /** Goes on while there is a whole batch; the rest waits for more. When it stops, all goes. */
+  /** Continues while there is a full batch; the rest waits for more. On stop, everything is sent. */
   async #sendAll(): Promise<void> {
     do await this.#deliver(this.#waiting.splice(0, mostAtOnce));
     while (this.#waiting.length >= mostAtOnce && !this.#stop.signal.aborted);
@@ -112,19 +112,19 @@ export class SpanExporter implements Component {
     this.#o.logger.info("Exporting traces resumed", { dropped: this.#dropped });
   }
 
-  /** Once: the same error again is no information. */
+  /** Log the same error only once. */
   #failed(error: unknown): void {
     if (this.#hasFailed || this.#stop.signal.aborted) return;
     this.#hasFailed = true;
     this.#o.logger.warn("Failed to export traces", { err: messageOf(error) });
   }
 
-  /** The last ones are sent, if that takes no time to speak of. */
+  /** The last spans are sent, if that is quick. */
   async #flush(): Promise<void> {
     const { clock, collector } = this.#o;
     this.#cancelTimer?.();
     const cancel = clock.after(flushMs, () => this.#stop.abort());
-    // What is tried again for a collector that is away is not waited for.
+    // Retries for an unavailable collector are not waited for.
     if (this.#hasFailed) this.#stop.abort();
     await this.#sending;
     while (this.#waiting.length > 0 && !this.#stop.signal.aborted)

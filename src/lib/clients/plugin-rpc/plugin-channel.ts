@@ -15,7 +15,7 @@ export interface PluginChannel {
     request: MessageInitShape<I>,
     limits: PluginCall,
   ): Promise<MessageShape<O>>;
-  /** Waits until connections are accepted: a socket file exists a little earlier than its listener. */
+  /** Waits until connections are accepted: a socket file exists slightly before its listener. */
   connected(limits: PluginCall): Promise<void>;
   close(): void;
 }
@@ -46,5 +46,5 @@ export function openPlugin(endpoint: string, clock: Clock = systemClock): Plugin
   };
 }
 
-/** Why work for a plugin is aborted: its socket is gone, or another one is in its place. */
+/** Work for a plugin is aborted because its socket was removed or replaced. */
 export class SocketChanged extends Error {}

@@ -1,7 +1,7 @@
 import { KubeletError } from "../../base/errors.ts";
 import { CriError, type GrpcCode } from "../cri/cri-error.ts";
 
-/** A call that a plugin refused or that never reached it. The message has the form that users of a kubelet know. */
+/** A call that a plugin rejected or that never reached it. The message has the form of gRPC errors in Go. */
 export class RpcError extends KubeletError {
   readonly grpcCode: GrpcCode;
   /** E.g. "NodePublishVolume". */

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { flagValues } from "./flag-values.ts";
 import { flagTable } from "./table.ts";
 
-describe("the flags of a command line as they are shown", () => {
-  it("are all that there are, with their defaults", () => {
+describe("flag values", () => {
+  it("contain all flags, with their defaults", () => {
     const all = flagValues([]);
     assert.deepEqual(new Set(Object.keys(all)), new Set(flagTable.keys()));
     for (const [name, value] of Object.entries(all)) assert.equal(typeof value, "string", name);

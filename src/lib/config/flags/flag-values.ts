@@ -26,7 +26,7 @@ function at(config: KubeletConfiguration, path: readonly string[]): unknown {
   );
 }
 
-/** As a command line would have it, except for lists, which stand in brackets. */
+/** As on a command line, except for lists, which are in brackets. */
 function shown({ type }: FlagSpec, value: unknown): string {
   switch (type) {
     case "bool":
@@ -53,7 +53,7 @@ function shown({ type }: FlagSpec, value: unknown): string {
     case "mapLess":
       return pairs(value, "<");
     case "headers":
-      // They may carry a password.
+      // They may contain a password.
       return Object.keys(entries(value))
         .sort(byText)
         .map((name) => `${name}:<masked>`)

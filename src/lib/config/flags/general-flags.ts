@@ -6,9 +6,9 @@ export const generalFlags: readonly FlagGroup[] = [
     title: "General",
     flags: [
       own("config", "string", "config", "configuration file (KubeletConfiguration v1beta1)"),
-      own("config-dir", "string", "configDir", "folder of *.conf drop-ins that change the configuration"),
+      own("config-dir", "string", "configDir", "directory of *.conf drop-ins that change the configuration"),
       field("feature-gates", "gates", "featureGates", "features to switch on or off, Name=true,Other=false"),
-      own("root-dir", "string", "rootDir", "folder for the state of pods and volumes"),
+      own("root-dir", "string", "rootDir", "directory for the state of pods and volumes"),
       own("lock-file", "string", "lockFile", "file that only one kubelet at a time may lock"),
       own(
         "exit-on-lock-contention",

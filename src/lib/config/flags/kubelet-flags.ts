@@ -27,11 +27,11 @@ export interface KubeletFlags {
   experimentalMounterPath: string;
   experimentalAllocatableIgnoreEviction: boolean;
   housekeepingInterval: Milliseconds;
-  /** Ours alone: how many sandboxes and containers are made at once; 0 for as many as suit the CPUs. */
+  /** kubelet-ts only: how many sandboxes and containers are created at once; 0: depends on the CPUs. */
   maxParallelStarts: number;
-  /** Ours alone: pods may be put over the kubelet API. */
+  /** kubelet-ts only: serves /manifests on the kubelet API. */
   enableManifestsHandler: boolean;
-  /** Ours alone: a folder of config maps and secrets; "" for none. */
+  /** kubelet-ts only: a directory of ConfigMaps and Secrets; "" for none. */
   localObjects: string;
 }
 

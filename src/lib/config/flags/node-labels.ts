@@ -1,6 +1,6 @@
 import { isLabelValue, isQualifiedName } from "../names.ts";
 
-/** Labels of Kubernetes itself that a node may give itself. */
+/** Kubernetes labels that a kubelet may set on its node. */
 const allowed = [
   "beta.kubernetes.io/arch",
   "beta.kubernetes.io/instance-type",
@@ -16,7 +16,7 @@ const allowed = [
 ];
 const allowedPrefixes = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
-/** What is wrong with the labels a node wants to register with, or undefined. */
+/** Why the node cannot register with these labels, or undefined. */
 export function nodeLabelProblem(labels: Readonly<Record<string, string>>): string | undefined {
   const wrong: string[] = [];
   for (const [key, value] of Object.entries(labels)) {

@@ -8,7 +8,7 @@ import { parseFlags } from "./parse.ts";
 import { flagTable } from "./table.ts";
 import type { FlagType } from "./values.ts";
 
-/** For each type of the flag list of a real kubelet: which types of ours it may have, a good value and a bad one. */
+/** For each flag type of a real kubelet: our types for it, a valid value and an invalid one. */
 const byType: Record<string, { ours: FlagType[]; good: string; bad?: string }> = {
   ip: { ours: ["ip"], good: "10.0.0.1", bad: "10.0.0" },
   strings: { ours: ["strings"], good: "a,b", bad: 'a"b' },
@@ -157,12 +157,12 @@ const own: [args: string[], key: string, value: unknown][] = [
   [["--housekeeping_interval=1s"], "housekeepingInterval", 1000],
 ];
 for (const [args, key, value] of own) {
-  test(`${args.join(" ") || "no flag"} gives ${key} ${JSON.stringify(value)}`, () => {
+  test(`${args.join(" ") || "no flag"} sets ${key} ${JSON.stringify(value)}`, () => {
     assert.deepEqual((parseFlags(args).flags as unknown as Record<string, unknown>)[key], value);
   });
 }
 
-test("an empty address is no address", () => {
+test("an empty address is unset", () => {
   const { configOverrides, given } = parseFlags(["--address="]);
   assert.deepEqual([configOverrides, given], [[], ["address"]]);
 });
@@ -207,7 +207,7 @@ const refused: [args: string[], ...shown: string[]][] = [
   ],
 ];
 for (const [args, ...shown] of refused) {
-  test(`${args.join(" ")} is refused`, () => {
+  test(`${args.join(" ")} is rejected`, () => {
     assert.throws(() => parseFlags(args), new KubeletError("Usage", shown.join("\n")));
   });
 }

@@ -23,7 +23,7 @@ const shorthands = new Map(
   [...flagTable.values()].flatMap((flag) => (flag.shorthand ? [[flag.shorthand, flag] as const] : [])),
 );
 
-/** Reads a command line; throws one Usage error that names everything that is wrong with it. */
+/** Parses a command line; throws one Usage error with all problems. */
 export function parseFlags(args: readonly string[]): ParsedFlags {
   const values = new Map<FlagSpec, unknown>();
   const problems: string[] = [];

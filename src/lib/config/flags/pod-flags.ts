@@ -17,12 +17,12 @@ export const podFlags: readonly FlagGroup[] = [
         "bootstrapKubeconfig",
         "kubeconfig to request the first client certificate with",
       ),
-      field("pod-manifest-path", "string", "staticPodPath", "static pod file, or a folder of them"),
+      field("pod-manifest-path", "string", "staticPodPath", "static pod file, or a directory of them"),
       field(
         "file-check-frequency",
         "duration",
         "fileCheckFrequency",
-        "time between two looks at the manifest folder",
+        "time between two scans of the manifest directory",
       ),
       field("manifest-url", "string", "staticPodURL", "URL of further static pods"),
       field("manifest-url-header", "headers", "staticPodURLHeader", "headers for that URL, name:value,…"),
@@ -36,7 +36,7 @@ export const podFlags: readonly FlagGroup[] = [
         "local-objects",
         "string",
         "localObjects",
-        "folder of config maps and secrets for static pods, without an API server (kubelet-ts only)",
+        "directory of ConfigMaps and Secrets for static pods, without an API server (kubelet-ts only)",
       ),
       field("sync-frequency", "duration", "syncFrequency", "longest time between two syncs of a pod"),
       field("kube-api-content-type", "string", "contentType", "encoding of requests to the API server"),
@@ -74,13 +74,13 @@ export const podFlags: readonly FlagGroup[] = [
         "image-credential-provider-config",
         "string",
         "imageCredentialProviderConfig",
-        "credential provider settings, a file or folder",
+        "credential provider settings, a file or directory",
       ),
       own(
         "image-credential-provider-bin-dir",
         "string",
         "imageCredentialProviderBinDir",
-        "folder of credential provider programs",
+        "directory of credential provider programs",
       ),
       field(
         "image-gc-high-threshold",
@@ -143,7 +143,7 @@ export const podFlags: readonly FlagGroup[] = [
   {
     title: "Volumes",
     flags: [
-      field("volume-plugin-dir", "string", "volumePluginDir", "folder of flexvolume plugins"),
+      field("volume-plugin-dir", "string", "volumePluginDir", "directory of flexvolume plugins"),
       field(
         "volume-stats-agg-period",
         "duration",

@@ -48,7 +48,7 @@ export const serverFlags: readonly FlagGroup[] = [
         "authentication.x509.clientCAFile",
         "authorities of client certificates",
       ),
-      own("cert-dir", "string", "certDir", "folder of certificates that the kubelet makes or gets"),
+      own("cert-dir", "string", "certDir", "directory of certificates of the kubelet"),
       field("tls-cert-file", "string", "tlsCertFile", "serving certificate"),
       field("tls-private-key-file", "string", "tlsPrivateKeyFile", "key of the serving certificate"),
       field("tls-cipher-suites", "strings", "tlsCipherSuites", "cipher suites to offer"),

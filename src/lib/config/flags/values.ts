@@ -3,9 +3,9 @@ import { parseQuantity } from "../../model/quantity.ts";
 import { parseDuration } from "../duration.ts";
 import { isLabelValue, isMemoryResource, isQualifiedName, taintEffects } from "../names.ts";
 
-/** Reads one occurrence of a flag. `before` is what earlier occurrences gave; lists and maps grow, the rest is replaced. */
+/** Reads one occurrence of a flag. `before` is the value of earlier occurrences; lists and maps grow, other values are replaced. */
 interface Reader {
-  /** How the type is called in help texts. */
+  /** The name of the type in help texts. */
   readonly label: string;
   /** The value of the flag when it stands alone. */
   readonly alone?: string;
@@ -74,7 +74,7 @@ function readBool(text: string): boolean {
   return fail("is neither true nor false");
 }
 
-/** Decimal, 0x, 0o, 0b and, for age's sake, a leading 0 for octal; "_" between digits where a prefix stands. */
+/** Decimal, 0x, 0o, 0b and, for compatibility, a leading 0 for octal; "_" between digits after a prefix. */
 function readInt(text: string, bits: bigint): number {
   const [, sign = "", digits = ""] = /^([+-]?)(.*)$/s.exec(text) ?? [];
   const plain = /^0[\dxXoObB_]/.test(digits) ? digits.replaceAll("_", "") : digits;
@@ -99,7 +99,7 @@ function readVersion(text: string): string {
   return readBool(text) ? "true" : "";
 }
 
-/** A comma-separated line in which values may stand in double quotes. */
+/** A comma-separated line in which values may be in double quotes. */
 function readCsv(text: string): string[] {
   if (text === "") return [];
   const values: string[] = [];
@@ -117,7 +117,7 @@ function split(text: string): string[] {
   return text.split(",").filter((part) => part !== "");
 }
 
-/** Cuts at the first separator. */
+/** Splits at the first separator. */
 function pair(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
   if (at < 0) return fail(`must be made of key${separator}value, ${JSON.stringify(text)} is not`);

@@ -5,7 +5,7 @@ import type { Path, Problem } from "../problems.ts";
 
 const second = 1000;
 
-/** Fields that mean something only while a feature gate is on. */
+/** Fields that have an effect only while a feature gate is on. */
 export function gatedProblems(config: KubeletConfiguration, gates: FeatureGates): Problem[] {
   const problems: Problem[] = [];
   const note = (path: Path, message: string) => problems.push({ path, message });

@@ -40,7 +40,7 @@ const durations: readonly (readonly [NumberField, number, number])[] = [
   ["containerLogMonitorInterval", 3000, most],
 ];
 
-/** Numbers and durations that have a smallest or largest value. */
+/** Numbers and durations with a minimum or maximum. */
 export function limitProblems(config: KubeletConfiguration): Problem[] {
   return [...check(config, ranges, String), ...check(config, durations, formatDuration)];
 }

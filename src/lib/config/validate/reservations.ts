@@ -3,7 +3,7 @@ import type { KubeletConfiguration } from "../kubelet-configuration.ts";
 import { isCpuList, isMemoryResource } from "../names.ts";
 import type { Problem } from "../problems.ts";
 
-/** What is set aside for the system, and how that is enforced. */
+/** Reserved resources, and how they are enforced. */
 export function reservationProblems(config: KubeletConfiguration): Problem[] {
   return [
     ...reserved("systemReserved", config.systemReserved),

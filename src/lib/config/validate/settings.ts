@@ -9,7 +9,7 @@ import type { Path, Problem } from "../problems.ts";
 const maxVerbosity = 2 ** 31 - 1;
 const idsUnit = 65536;
 
-/** Rules about single settings and about settings that must fit one another. */
+/** Rules about single settings and about settings that depend on each other. */
 export function settingProblems(config: KubeletConfiguration): Problem[] {
   const problems: Problem[] = [];
   const note = (path: Path, message: string) => problems.push({ path, message });

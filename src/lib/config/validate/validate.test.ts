@@ -353,7 +353,7 @@ for (const [partial, ...shown] of invalid) {
   test(`invalid: ${shown.join("; ")}`, () => assert.deepEqual(problemsOf(partial), shown));
 }
 
-test("a host with cgroup v1 is refused unless it is allowed", () => {
+test("a host with cgroup v1 is rejected unless it is allowed", () => {
   const refusedOn = (partial: PartialConfiguration, cgroupVersion: 1 | 2) =>
     validateForHost(withDefaults(partial, new FeatureGates()), { cgroupVersion }).map(({ path }) => path[0]);
   assert.deepEqual(refusedOn({}, 1), ["failCgroupV1"]);

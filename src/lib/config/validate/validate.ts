@@ -9,7 +9,7 @@ import { reservationProblems } from "./reservations.ts";
 import { settingProblems } from "./settings.ts";
 import { tlsProblems } from "./tls.ts";
 
-/** Everything that is wrong with a complete configuration, whatever the host. */
+/** All problems of a complete configuration, independent of the host. */
 export function validateConfiguration(config: KubeletConfiguration, gates: FeatureGates): Problem[] {
   return [
     ...gates.problems(),
@@ -23,7 +23,7 @@ export function validateConfiguration(config: KubeletConfiguration, gates: Featu
   ];
 }
 
-/** What is wrong with it on this host. */
+/** Its problems on this host. */
 export function validateForHost(config: KubeletConfiguration, host: { cgroupVersion: 1 | 2 }): Problem[] {
   if (host.cgroupVersion === 2) return [];
   const problems: Problem[] = [];

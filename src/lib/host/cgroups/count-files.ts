@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { errnoOf } from "../../base/errors.ts";
 import { type CgroupFiles, isGone } from "./files.ts";
 
-/** Reads the counters of one cgroup folder. What is not there reads as nothing: kernels differ in what they have. */
+/** Reads the counters of one cgroup directory. Missing files read as undefined: kernels differ. */
 export class CountFiles {
   readonly #files: Pick<CgroupFiles, "read">;
   readonly #dir: string;
@@ -16,7 +16,7 @@ export class CountFiles {
     try {
       return await this.#files.read(join(this.#dir, name));
     } catch (error) {
-      // EOPNOTSUPP: a kernel that has the file and does not count (PSI switched off).
+      // EOPNOTSUPP: the file exists but PSI is disabled.
       if (isGone(error) || errnoOf(error) === "EOPNOTSUPP" || errnoOf(error) === "ENOTSUP") return undefined;
       throw error;
     }

@@ -1,4 +1,4 @@
-/** Limits of a cgroup; what is absent is left as it is. */
+/** Limits of a cgroup; absent ones are not changed. */
 export interface CgroupResources {
   /** 2 to 262144, as cpu.shares counts; converted for v2. */
   readonly cpuShares?: bigint;
@@ -27,14 +27,14 @@ export type CgroupPath = string;
 
 export interface CgroupDriver {
   readonly version: 1 | 2;
-  /** True if the cgroup is there in every hierarchy, with every controller, that pods need. */
+  /** True if the cgroup exists in every hierarchy and with every controller that pods need. */
   exists(path: CgroupPath): Promise<boolean>;
-  /** Controllers that pods need and the cgroup is without; undefined if there is no such cgroup. */
+  /** Controllers that pods need and the cgroup lacks; undefined if there is no such cgroup. */
   lacks(path: CgroupPath): Promise<string[] | undefined>;
-  /** Makes the cgroup and what is missing above it, and sets its limits. */
+  /** Creates the cgroup and its missing parents, and sets its limits. */
   create(path: CgroupPath, resources: CgroupResources): Promise<void>;
   update(path: CgroupPath, resources: CgroupResources): Promise<void>;
-  /** Ends (SIGKILL) what still runs in the cgroup and below, and removes all of it. Absent is fine. */
+  /** Kills all processes in the cgroup and below, and removes it. A missing cgroup is no error. */
   remove(path: CgroupPath, options?: RemoveOptions): Promise<void>;
   /** Processes in the cgroup and below. */
   pids(path: CgroupPath): Promise<number[]>;

@@ -16,7 +16,7 @@ const knobs: Record<string, string[]> = {
  */
 export class FakeUnified implements CgroupFiles {
   readonly root: string;
-  /** Folders that the "kernel" keeps busy, and for how many more tries. */
+  /** Directories that the "kernel" keeps busy, and for how many more attempts. */
   readonly busy = new Map<string, number>();
 
   constructor(root: string) {
@@ -31,7 +31,7 @@ export class FakeUnified implements CgroupFiles {
   }
 
   read = hostCgroupFiles.read;
-  folders = hostCgroupFiles.folders;
+  dirs = hostCgroupFiles.dirs;
 
   async write(file: string, text: string): Promise<void> {
     await stat(file);
@@ -61,7 +61,7 @@ export class FakeUnified implements CgroupFiles {
     const tries = this.busy.get(dir) ?? 0;
     this.busy.set(dir, tries - 1);
     const used =
-      (await this.folders(dir)).length > 0 || (await readFile(join(dir, "cgroup.procs"), "utf8")) !== "";
+      (await this.dirs(dir)).length > 0 || (await readFile(join(dir, "cgroup.procs"), "utf8")) !== "";
     if (tries > 0 || used) throw Object.assign(new Error("busy"), { code: "EBUSY" });
     await rm(dir, { recursive: true });
   }

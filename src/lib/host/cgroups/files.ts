@@ -1,16 +1,16 @@
 import { mkdir, open, readdir, readFile, rmdir } from "node:fs/promises";
 import { errnoOf } from "../../base/errors.ts";
 
-/** The few things one does with a cgroup file system. */
+/** Operations on a cgroup file system. */
 export interface CgroupFiles {
   read(file: string): Promise<string>;
   /** Fails with ENOENT if the file does not exist: only the kernel creates these files. */
   write(file: string, text: string): Promise<void>;
-  /** Makes one folder; that it exists is fine. */
+  /** Creates one directory; an existing one is no error. */
   mkdir(dir: string): Promise<void>;
   rmdir(dir: string): Promise<void>;
-  /** Names of folders; none if the folder is absent. */
-  folders(dir: string): Promise<string[]>;
+  /** Names of subdirectories; none if the directory is absent. */
+  dirs(dir: string): Promise<string[]>;
 }
 
 export const hostCgroupFiles: CgroupFiles = {
@@ -35,7 +35,7 @@ export const hostCgroupFiles: CgroupFiles = {
     }
   },
   rmdir,
-  async folders(dir) {
+  async dirs(dir) {
     try {
       const entries = await readdir(dir, { withFileTypes: true });
       return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);

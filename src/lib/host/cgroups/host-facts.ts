@@ -26,7 +26,7 @@ export async function hasSwapAccounting(
     const memory = layout.mounts.get("memory");
     return memory !== undefined && exists(join(memory, "memory.memsw.limit_in_bytes"));
   }
-  // The root cgroup of v2 has no such file: look where this process is.
+  // The root cgroup of v2 has no such file: check the cgroup of this process.
   const own = /^0::(.*)$/m.exec(await readFile(selfCgroup, "utf8"))?.[1];
   return own !== undefined && exists(join(layout.root, own, "memory.swap.max"));
 }

@@ -13,7 +13,7 @@ const v2 = (dir: string) => `41 31 0:38 / ${dir} rw,relatime - cgroup2 cgroup2 r
 const tmpfs = "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755";
 
 describe("parseLayout", () => {
-  it("one cgroup2 at the usual place is v2", () => {
+  it("one cgroup2 at the usual path is v2", () => {
     assert.deepEqual(parseLayout(v2("/sys/fs/cgroup")), { version: 2, root: "/sys/fs/cgroup" });
   });
   it("controllers on v1 are v1, also with a cgroup2 beside them", () => {
@@ -35,7 +35,7 @@ describe("parseLayout", () => {
   it("a name=systemd hierarchy alone does not make a host v1", () => {
     assert.equal(parseLayout([v1("/run/systemd-v1", "name=systemd"), v2("/mnt/cg")].join("\n")).version, 2);
   });
-  it("the shortest of several mount points is taken", () => {
+  it("the shortest of several mount points is used", () => {
     const layout = parseLayout(
       [v1("/var/lib/x/cpu", "cpu"), v1("/cg/cpu", "cpu"), v1("/var/lib/y/cpu", "cpu")].join("\n"),
     );
@@ -61,7 +61,7 @@ describe("weights", () => {
   for (const [shares, weight] of rows) {
     it(`${shares} shares are a weight of ${weight}`, () => assert.equal(sharesToWeight(shares), weight));
   }
-  it("go back at the ends", () =>
+  it("convert back at both ends", () =>
     assert.deepEqual([weightToShares(1n), weightToShares(10_000n)], [2n, 262_144n]));
 });
 

@@ -48,7 +48,7 @@ export function parseLayout(mountinfo: string): CgroupLayout {
       for (const controller of controllersIn(options)) keepShortest(mounts, controller, path);
   }
   if (!unified.includes(unifiedMount) && [...mounts.keys()].some((name) => v1Controllers.has(name))) {
-    // Runtimes put the containers of a hybrid host into the unified hierarchy too, so pods have a folder there.
+    // Runtimes put the containers of a hybrid host into the unified hierarchy too, so pods have a directory there.
     if (unified[0] !== undefined) mounts.set("unified", unified[0]);
     // Runtimes put containers into this hierarchy too, so that it has to be cleaned up like the others.
     if (unified.includes(hybridMount)) mounts.set("unified", hybridMount);

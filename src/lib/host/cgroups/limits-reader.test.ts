@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { cgroupDriver, detectLayout } from "./cgroup-driver.ts";
 import { limitsReader } from "./limits-reader.ts";
 
-function folder(t: TestContext, files: Record<string, string>): string {
+function directory(t: TestContext, files: Record<string, string>): string {
   const dir = mkdtempSync(join(tmpdir(), "limits-"));
   t.after(() => rmSync(dir, { recursive: true }));
   mkdirSync(join(dir, "pod"));
@@ -15,7 +15,7 @@ function folder(t: TestContext, files: Record<string, string>): string {
 }
 
 test("limits in force, cgroup v1: no memory limit is a number of bytes", (t) => {
-  const dir = folder(t, {
+  const dir = directory(t, {
     "cpu.shares": "51\n",
     "cpu.cfs_quota_us": "-1\n",
     "cpu.cfs_period_us": "100000\n",
@@ -34,7 +34,7 @@ test("limits in force, cgroup v1: no memory limit is a number of bytes", (t) => 
 test("limits in force, cgroup v2: a weight is shares, and max is no limit", (t) => {
   const files = { "cpu.weight": "4\n", "cpu.max": "20000 100000\n", "memory.max": "67108864\n" };
   const read = (more: Record<string, string>) =>
-    limitsReader({ version: 2, root: folder(t, { ...files, ...more }) })("/pod");
+    limitsReader({ version: 2, root: directory(t, { ...files, ...more }) })("/pod");
   assert.deepEqual(read({}), {
     ...{ cpuShares: 80n, cpuQuotaUs: 20_000n, cpuPeriodUs: 100_000n, memoryLimit: 64n << 20n },
   });

@@ -4,7 +4,7 @@ import type { CgroupPath } from "./driver.ts";
 import type { CgroupLayout } from "./layout.ts";
 import { weightToShares } from "./weight.ts";
 
-/** What a cgroup is limited to; absent is what it does not limit or what could not be read. */
+/** The limits of a cgroup; absent: no limit, or it could not be read. */
 export interface CgroupLimits {
   cpuShares?: bigint;
   cpuQuotaUs?: bigint;
@@ -13,7 +13,7 @@ export interface CgroupLimits {
 }
 
 /**
- * Reads the limits that are in force. The files are made by the kernel on the spot and no disk is waited for, so this is done at once.
+ * Reads the effective limits, synchronously: cgroup files need no disk access.
  * Version 1 writes "no limit" for memory as a number of bytes, and so do we.
  */
 export function limitsReader(layout: CgroupLayout): (path: CgroupPath) => CgroupLimits {
@@ -58,7 +58,7 @@ function textAt(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8").trim();
   } catch {
-    // The cgroup is not there (yet, or any more), or has no such controller.
+    // The cgroup does not exist (yet, or any more), or has no such controller.
     return undefined;
   }
 }

@@ -11,7 +11,7 @@ export interface CgroupMembership {
   rootProcesses(): Promise<number[]>;
   /**
    * Moves a process with all of its threads into a cgroup, in every hierarchy. The cgroup must exist. A process that has ended
-   * meanwhile is no error.
+   * meanwhile is ignored.
    */
   attach(path: CgroupPath, pid: number): Promise<void>;
 }

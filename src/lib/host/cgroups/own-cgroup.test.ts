@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseOwnCgroup } from "./own-cgroup.ts";
 
-describe("the cgroup that a process is counted in", () => {
+describe("the cgroup that accounts for a process", () => {
   const rows: [string, 1 | 2, string, string | undefined][] = [
     ["v2: that of its service", 2, "0::/system.slice/kubelet.service\n", "/system.slice/kubelet.service"],
     ["v2: none in the root", 2, "0::/\n", undefined],

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** The cgroup that this process is counted in; undefined if it is only in that of the whole machine, or in several. */
+/** The cgroup that accounts for this process; undefined if it is in the root cgroup, or in several. */
 export async function readOwnCgroup(
   version: 1 | 2,
   selfCgroup = "/proc/self/cgroup",

@@ -16,7 +16,7 @@ const none: PressureLine = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
 
 export const noPressure: Pressure = { some: none, full: none };
 
-/** Reads "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" and its like. */
+/** Reads "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" and similar lines. */
 export function parsePressure(text: string): Pressure {
   const line = (name: string): PressureLine => {
     const found = new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1];

@@ -17,8 +17,8 @@ export interface RemoveDeps {
 }
 
 /**
- * Removes the folders (one cgroup in each hierarchy) with everything below. What still runs in them is ended; the kernel
- * frees a cgroup a moment after its last process, so "busy" is tried again until the deadline.
+ * Removes the directories (one cgroup in each hierarchy) with everything below. Their processes are killed; the kernel
+ * frees a cgroup a moment after its last process, so "busy" is retried until the deadline.
  */
 export async function removeDirs(
   dirs: readonly string[],
@@ -26,7 +26,7 @@ export async function removeDirs(
   { signal, deadlineMs = defaultDeadlineMs }: RemoveOptions = {},
 ): Promise<void> {
   const deadline = msFromNow(clock, deadlineMs);
-  // Most are empty or gone already, and need no look inside.
+  // Most are already empty or removed.
   let left = await busyOf(dirs, (dir) => removeOne(files, dir));
   for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     if (signal?.aborted) throw abortError(signal.reason);
@@ -57,12 +57,12 @@ async function endAll(
   if (pids.includes(process.pid)) {
     throw new KubeletError("CgroupBusy", `cannot remove cgroup ${dirs.join(", ")}: this process runs in it`);
   }
-  // cgroup v2 ends all at once, without missing what is just being forked.
+  // cgroup.kill kills all processes atomically, including forks.
   for (const dir of dirs) {
     try {
       await files.write(join(dir, "cgroup.kill"), "1");
     } catch {
-      // Absent on v1 and on old kernels: one by one below.
+      // Absent on v1 and on old kernels: kill one by one below.
     }
   }
   for (const pid of pids) {
@@ -75,7 +75,7 @@ async function endAll(
 }
 
 async function removeTree(files: CgroupFiles, dir: string): Promise<boolean> {
-  for (const folder of await dirsBelow(files, dir)) if (!(await removeOne(files, folder))) return false;
+  for (const directory of await dirsBelow(files, dir)) if (!(await removeOne(files, directory))) return false;
   return true;
 }
 

@@ -17,10 +17,10 @@ export function pathAndParents(path: string): string[] {
   return parts.map((_, index) => `/${parts.slice(0, index + 1).join("/")}`);
 }
 
-/** The folder and everything below it, deepest first. */
+/** The directory and everything below it, deepest first. */
 export async function dirsBelow(files: CgroupFiles, dir: string): Promise<string[]> {
   const below: string[] = [];
-  for (const name of await files.folders(dir)) below.push(...(await dirsBelow(files, join(dir, name))));
+  for (const name of await files.dirs(dir)) below.push(...(await dirsBelow(files, join(dir, name))));
   return [...below, dir];
 }
 
@@ -41,12 +41,12 @@ export async function readPids(files: CgroupFiles, dir: string): Promise<number[
   }
 }
 
-/** Processes of the folder and everything below, each once, in order. */
+/** Processes of the directory and everything below, each once, in order. */
 export async function pidsBelow(files: CgroupFiles, dirs: readonly string[]): Promise<number[]> {
   const found = new Set<number>();
   for (const dir of dirs) {
-    for (const folder of await dirsBelow(files, dir)) {
-      for (const pid of await readPids(files, folder)) found.add(pid);
+    for (const directory of await dirsBelow(files, dir)) {
+      for (const pid of await readPids(files, directory)) found.add(pid);
     }
   }
   return [...found].sort((a, b) => a - b);

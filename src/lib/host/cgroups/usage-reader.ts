@@ -6,7 +6,7 @@ import { V2UsageReader } from "./usage-v2.ts";
 
 export function cgroupUsageReader(
   layout: CgroupLayout,
-  files: Pick<CgroupFiles, "read" | "folders"> = hostCgroupFiles,
+  files: Pick<CgroupFiles, "read" | "dirs"> = hostCgroupFiles,
 ): CgroupUsageReader {
   return layout.version === 1
     ? new V1UsageReader(layout.mounts, files)

@@ -14,13 +14,13 @@ import {
   type UsageParts,
 } from "./usage.ts";
 
-/** Each controller has a folder of its own. */
+/** Each controller has its own directory. */
 export class V1UsageReader implements CgroupUsageReader {
   readonly version = 1;
   readonly #mounts: ReadonlyMap<string, string>;
-  readonly #files: Pick<CgroupFiles, "read" | "folders">;
+  readonly #files: Pick<CgroupFiles, "read" | "dirs">;
 
-  constructor(mounts: ReadonlyMap<string, string>, files: Pick<CgroupFiles, "read" | "folders">) {
+  constructor(mounts: ReadonlyMap<string, string>, files: Pick<CgroupFiles, "read" | "dirs">) {
     this.#mounts = mounts;
     this.#files = files;
   }
@@ -46,7 +46,7 @@ export class V1UsageReader implements CgroupUsageReader {
 
   async children(path: string): Promise<string[]> {
     const dir = this.#main(path);
-    return dir === undefined ? [] : this.#files.folders(dir);
+    return dir === undefined ? [] : this.#files.dirs(dir);
   }
 
   async pids(path: string): Promise<number[]> {

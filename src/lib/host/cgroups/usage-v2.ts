@@ -16,14 +16,14 @@ import {
 } from "./usage.ts";
 import { weightToShares } from "./weight.ts";
 
-/** All controllers share one folder. The root has no counters of its own for memory: there the machine's stand in. */
+/** All controllers share one directory. The root has no memory counters: those of the machine are used. */
 export class V2UsageReader implements CgroupUsageReader {
   readonly version = 2;
   readonly #root: string;
-  readonly #files: Pick<CgroupFiles, "read" | "folders">;
+  readonly #files: Pick<CgroupFiles, "read" | "dirs">;
   readonly #meminfo: string;
 
-  constructor(root: string, files: Pick<CgroupFiles, "read" | "folders">, meminfo = "/proc/meminfo") {
+  constructor(root: string, files: Pick<CgroupFiles, "read" | "dirs">, meminfo = "/proc/meminfo") {
     this.#root = root;
     this.#files = files;
     this.#meminfo = meminfo;
@@ -50,7 +50,7 @@ export class V2UsageReader implements CgroupUsageReader {
   }
 
   async children(path: string): Promise<string[]> {
-    return this.#files.folders(cgroupDirOf(this.#root, path));
+    return this.#files.dirs(cgroupDirOf(this.#root, path));
   }
 
   pids(path: string): Promise<number[]> {

@@ -98,7 +98,7 @@ const common = {
   io: [{ device: "8:0", reads: 5, writes: 6, readBytes: 4096, writeBytes: 8192 }],
 };
 
-describe("reading what cgroups have counted", () => {
+describe("cgroup usage", () => {
   let dir = "";
   const tree = async (name: string, files: Readonly<Record<string, string>>) => {
     for (const [path, text] of Object.entries(files)) {
@@ -120,7 +120,7 @@ describe("reading what cgroups have counted", () => {
   });
   after(() => rm(dir, { recursive: true }));
 
-  it("v1: each controller from its own folder, memory with all below, swap less memory", async () => {
+  it("v1: each controller from its own directory, memory with all below, swap less memory", async () => {
     const usage = await v1.read("/kubepods/a", "all");
     assert.deepEqual(usage, {
       cpu: { ...common.cpu, shares: 512 },
@@ -138,7 +138,7 @@ describe("reading what cgroups have counted", () => {
     });
   });
 
-  it("v2: all from one folder, microseconds as nanoseconds, weight as shares", async () => {
+  it("v2: all from one directory, microseconds as nanoseconds, weight as shares", async () => {
     const usage = await v2.read("/kubepods/a", "all");
     assert.deepEqual(usage, {
       cpu: { ...common.cpu, shares: 500 },
@@ -154,7 +154,7 @@ describe("reading what cgroups have counted", () => {
     });
   });
 
-  it("basic is the same use of CPU and memory with the same limits, and no more", async () => {
+  it("basic has only CPU and memory usage with their limits", async () => {
     for (const reader of [v1, v2]) {
       const usage = await reader.read("/kubepods/a", "basic");
       assert.equal(usage?.cpu?.usageNs, 3e9);
@@ -175,7 +175,7 @@ describe("reading what cgroups have counted", () => {
     assert.equal(cpu?.usageNs, 9e9);
   });
 
-  it("a controller that is not there is left out, a cgroup that is not there is nothing", async () => {
+  it("a missing controller is left out, a missing cgroup is undefined", async () => {
     assert.deepEqual(Object.keys((await v2.read("/kubepods/b", "all"))!), ["cpu", "pressure"]);
     assert.equal(await v2.read("/kubepods/none", "all"), undefined);
     assert.equal(await v1.read("/kubepods/none", "all"), undefined);
@@ -209,7 +209,7 @@ describe("limits", () => {
 });
 
 describe("pressure", () => {
-  it("a kernel that has only one line, or another key, has none of the other", () => {
+  it("a missing line or key is undefined", () => {
     assert.deepEqual(parsePressure("full avg10=9.00 avg60=0.00 avg300=0.00 total=7\n"), {
       some: noPressure.some,
       full: { avg10: 9, avg60: 0, avg300: 0, total: 7 },

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { WallTime } from "../../base/time.ts";
 import type { Pressure } from "./pressure.ts";
 
-/** What the kernel has counted for one cgroup and all below it. A part is absent if its controller is not there. */
+/** The counters of one cgroup and all below it. A part is absent if its controller is missing. */
 export interface CgroupUsage {
   readonly cpu?: CpuCount;
   readonly memory?: MemoryCount;
@@ -66,18 +66,18 @@ export type UsageParts = "basic" | "all";
 export interface CgroupUsageReader {
   readonly version: 1 | 2;
   /**
-   * Undefined if there is no such cgroup. "/" is the whole machine. "basic" is what can be had by a few reads: use of CPU and
+   * Undefined if there is no such cgroup. "/" is the whole machine. "basic" needs only a few reads: usage of CPU and
    * memory, the limits of memory, and pressure; all else is 0 or absent then.
    */
   read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined>;
   children(path: string): Promise<string[]>;
   /** Processes of the cgroup itself. */
   pids(path: string): Promise<number[]>;
-  /** When the cgroup was made, in milliseconds since the epoch; undefined if it is not there. */
+  /** When the cgroup was created, in milliseconds since the epoch; undefined if it does not exist. */
   createdAt(path: string): Promise<WallTime | undefined>;
 }
 
-/** Limits above this are none: the kernel rounds the largest number that it takes down to a page. */
+/** Values above this mean no limit: the kernel rounds its maximum down to a page. */
 const unlimited = 2 ** 62;
 
 export function limitOf(text: string | undefined): number | undefined {

@@ -17,7 +17,7 @@ const skip =
       ? "only root may make cgroups"
       : false;
 
-/** On the kernel's own cgroups, in one of this test's. */
+/** On real cgroups, below one of this test. */
 describe("cgroup v1", { skip }, () => {
   const mounts = layout.version === 1 ? layout.mounts : new Map<string, string>();
   const root = `/kubelet-ts-test-${process.pid}`;
@@ -27,7 +27,7 @@ describe("cgroup v1", { skip }, () => {
     readFileSync(join(mounts.get(controller)!, path, file), "utf8").trim();
   after(() => driver.remove(root));
 
-  it("is made in every hierarchy, with the cpuset of its parent", async () => {
+  it("is created in every hierarchy, with the cpuset of its parent", async () => {
     await driver.create(`${root}/a/b`, {});
     for (const dir of dirs(`${root}/a/b`)) assert.ok(existsSync(dir), dir);
     assert.equal(await driver.exists(`${root}/a/b`), true);
@@ -58,7 +58,7 @@ describe("cgroup v1", { skip }, () => {
     ["pids", "pids.max", "max", { pids: -1n }],
   ];
   for (const [index, [controller, file, want, resources]] of written.entries()) {
-    it(`takes ${file} = ${want}`, {
+    it(`sets ${file} = ${want}`, {
       skip: !mounts.has(controller) && `no ${controller} controller here`,
     }, async () => {
       const path = `${root}/w${index}`;
@@ -67,7 +67,7 @@ describe("cgroup v1", { skip }, () => {
     });
   }
 
-  it("changes the quota first where the new period would not bear the old one", async () => {
+  it("changes the quota first if the old one is invalid with the new period", async () => {
     const path = `${root}/quota`;
     await driver.create(path, { cpuQuota: 1_000n, cpuPeriod: 1_000n });
     await driver.update(path, { cpuQuota: 900_000n, cpuPeriod: 1_000_000n });
@@ -75,7 +75,7 @@ describe("cgroup v1", { skip }, () => {
     assert.equal(read("cpu", path, "cpu.cfs_period_us"), "1000000");
   });
 
-  it("is removed with everything below and in it, and with nothing beside it", async () => {
+  it("is removed with its processes and children, and nothing else", async () => {
     await driver.create(`${root}/pod/container`, {});
     await driver.create(`${root}/other`, {});
     const inside = spawn("sleep", ["1000"], { stdio: "ignore" });
@@ -97,5 +97,5 @@ describe("cgroup v1", { skip }, () => {
     }
   });
 
-  it("removing what is not there is fine", () => driver.remove(`${root}/none`));
+  it("removing a missing cgroup is no error", () => driver.remove(`${root}/none`));
 });

@@ -6,7 +6,7 @@ import { type CgroupFiles, hostCgroupFiles } from "./files.ts";
 import { removeDirs } from "./remove.ts";
 import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
 
-/** The hierarchies that decide whether a cgroup exists; others may come and go. */
+/** The hierarchies that decide whether a cgroup exists; others are optional. */
 const needed = new Set(["cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids", "systemd"]);
 
 export interface V1Options {
@@ -16,7 +16,7 @@ export interface V1Options {
   readonly kill?: (pid: number) => void;
 }
 
-/** One cgroup is one folder in each mounted hierarchy. */
+/** One cgroup is one directory in each mounted hierarchy. */
 export class CgroupV1 implements CgroupDriver {
   readonly version = 1;
   readonly #mounts: ReadonlyMap<string, string>;
@@ -64,28 +64,24 @@ export class CgroupV1 implements CgroupDriver {
 
   async remove(path: CgroupPath, options?: RemoveOptions): Promise<void> {
     checkPath(path);
-    await removeDirs(
-      this.#folders(path),
-      { files: this.#files, clock: this.#clock, kill: this.#kill },
-      options,
-    );
+    await removeDirs(this.#dirs(path), { files: this.#files, clock: this.#clock, kill: this.#kill }, options);
   }
 
   async pids(path: CgroupPath): Promise<number[]> {
-    return pidsBelow(this.#files, this.#folders(checkPath(path)));
+    return pidsBelow(this.#files, this.#dirs(checkPath(path)));
   }
 
   async children(path: CgroupPath): Promise<string[]> {
-    const lists = await Promise.all(this.#folders(path).map((dir) => this.#files.folders(dir)));
+    const lists = await Promise.all(this.#dirs(path).map((dir) => this.#files.dirs(dir)));
     return [...new Set(lists.flat())];
   }
 
-  /** Controllers that are mounted together share one folder. */
+  /** Controllers that are mounted together share one directory. */
   #mountPoints(): string[] {
     return [...new Set(this.#mounts.values())];
   }
 
-  #folders(path: CgroupPath): string[] {
+  #dirs(path: CgroupPath): string[] {
     return this.#mountPoints().map((mount) => join(mount, path));
   }
 
@@ -104,7 +100,7 @@ export class CgroupV1 implements CgroupDriver {
     for (const step of pathAndParents(path)) {
       const dir = join(mount, step);
       await this.#files.mkdir(dir);
-      // A new cpuset has no CPUs and no memory nodes, and nothing can run in it until it has.
+      // A new cpuset has no CPUs and no memory nodes, and nothing can run in it until they are set.
       if (cpuset) for (const file of ["cpuset.cpus", "cpuset.mems"]) await this.#inherit(dir, file);
     }
   }

@@ -18,7 +18,7 @@ const skip =
       ? "only root may make cgroups"
       : false;
 
-/** On the kernel's own cgroups, in one of this test's. */
+/** On real cgroups, below one of this test. */
 describe("cgroup v2 on this host", { skip }, async () => {
   const mount = layout.version === 2 ? layout.root : "";
   const root = `/kubelet-ts-test-v2-${process.pid}`;
@@ -29,7 +29,7 @@ describe("cgroup v2 on this host", { skip }, async () => {
     !controllers.includes(controller) && `no ${controller} controller here`;
   after(() => driver.remove(root));
 
-  it("is made with the controllers that the kernel has for pods", async () => {
+  it("is created with the controllers that pods need", async () => {
     await driver.create(`${root}/a/b`, {});
     const there = read(`${root}/a/b`, "cgroup.controllers").split(" ");
     for (const name of ["cpu", "cpuset", "memory", "hugetlb", "pids"])
@@ -53,7 +53,7 @@ describe("cgroup v2 on this host", { skip }, async () => {
     assert.deepEqual(await driver.lacks(`${root}/foreign/bare`), []);
   });
 
-  it("made a second time, it keeps what it has", async () => {
+  it("creating it again keeps its limits", async () => {
     await driver.create(`${root}/again`, { pids: 5n });
     await driver.create(`${root}/again`, {});
     assert.equal(read(`${root}/again`, "pids.max"), "5");
@@ -74,14 +74,14 @@ describe("cgroup v2 on this host", { skip }, async () => {
     ["cpuset.cpus", "0", { cpuset: "0" }],
   ];
   for (const [index, [file, want, resources]] of written.entries()) {
-    it(`takes ${file} = ${want}`, { skip: without(file.split(".")[0]!) }, async () => {
+    it(`sets ${file} = ${want}`, { skip: without(file.split(".")[0]!) }, async () => {
       const path = `${root}/w${index}`;
       await driver.create(path, resources);
       assert.equal(read(path, file), want);
     });
   }
 
-  it("takes a limit for every size of huge pages, none and open", { skip: without("hugetlb") }, async () => {
+  it("sets a limit for every huge page size, zero and unlimited", { skip: without("hugetlb") }, async () => {
     const sizes = await readHugepageSizes();
     await driver.create(`${root}/huge`, { hugepages: new Map(sizes.map((size) => [size, 0n])) });
     for (const size of sizes) assert.equal(read(`${root}/huge`, `hugetlb.${size}.max`), "0");
@@ -97,7 +97,7 @@ describe("cgroup v2 on this host", { skip }, async () => {
     assert.deepEqual(now, ["900000 1000000", "33554432", "max"]);
   });
 
-  it("is removed with everything below and in it, and with nothing beside it", async () => {
+  it("is removed with its processes and children, and nothing else", async () => {
     await driver.create(`${root}/pod/container`, {});
     await driver.create(`${root}/other`, {});
     const inside = spawn("sleep", ["1000"], { stdio: "ignore" });
@@ -118,5 +118,5 @@ describe("cgroup v2 on this host", { skip }, async () => {
     }
   });
 
-  it("removing what is not there is fine", () => driver.remove(`${root}/none`));
+  it("removing a missing cgroup is no error", () => driver.remove(`${root}/none`));
 });

@@ -7,7 +7,7 @@ import { FakeClock, settle } from "../../base/fake-clock.ts";
 import { FakeUnified } from "./fake-unified.ts";
 import { CgroupV2 } from "./v2.ts";
 
-/** Lets time pass only while something waits for it: the directories are real, and real work takes real time. */
+/** Advances time only while something waits: the directories are real, and real work takes real time. */
 async function drive<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   let ended = false;
   const end = () => {
@@ -39,7 +39,7 @@ describe("cgroup v2", () => {
     return { root, files, clock, killed, driver, text };
   }
 
-  it("hands the controllers that pods need down to a new cgroup, and no others", async () => {
+  it("delegates the controllers that pods need to a new cgroup, and no others", async () => {
     const { driver, text } = await setUp();
     await driver.create("/kubepods/burstable", {});
     assert.equal(await text("cgroup.subtree_control"), "cpu cpuset memory pids");
@@ -48,15 +48,15 @@ describe("cgroup v2", () => {
     assert.equal(await driver.exists("/kubepods/burstable"), true);
   });
 
-  it("hands down what it can when the kernel refuses one of them, and fails when it refuses all", async () => {
+  it("delegates the others when the kernel rejects one, and fails when it rejects all", async () => {
     const { root, files, clock, text } = await setUp();
     const refuse = (pattern: RegExp) => {
       const write = async (file: string, value: string) => {
         if (pattern.test(value)) throw Object.assign(new Error("busy"), { code: "EBUSY" });
         await files.write(file, value);
       };
-      const { read, folders, mkdir, rmdir } = files;
-      const picky = { read, folders, write, mkdir: mkdir.bind(files), rmdir: rmdir.bind(files) };
+      const { read, dirs, mkdir, rmdir } = files;
+      const picky = { read, dirs, write, mkdir: mkdir.bind(files), rmdir: rmdir.bind(files) };
       return new CgroupV2({ root, files: picky, clock });
     };
     await assert.rejects(refuse(/\+/).create("/p", {}), { code: "EBUSY" });
@@ -118,7 +118,7 @@ describe("cgroup v2", () => {
     assert.deepEqual(await driver.pids("/p"), [7, 30]);
   });
 
-  it("ends what runs in it, waits while it is busy, and removes all of it", async () => {
+  it("kills its processes, waits while it is busy, and removes it", async () => {
     const { root, driver, files, clock, killed } = await setUp();
     await driver.create("/p/c", {});
     await driver.create("/q", {});
@@ -133,7 +133,7 @@ describe("cgroup v2", () => {
     assert.deepEqual(await driver.children("/"), ["q"]);
   });
 
-  it("gives up at its deadline and names who does not end", async () => {
+  it("fails at its deadline and names the processes that did not end", async () => {
     const { root, driver, clock } = await setUp();
     await driver.create("/p", {});
     await writeFile(join(root, "p/cgroup.procs"), "4242\n");
@@ -145,7 +145,7 @@ describe("cgroup v2", () => {
     assert.match(result, /cannot remove cgroup .*\/p: processes 4242 do not end/);
   });
 
-  it("stops trying when aborted", async () => {
+  it("stops retrying when aborted", async () => {
     const { root, driver, clock } = await setUp();
     await driver.create("/p", {});
     await writeFile(join(root, "p/cgroup.procs"), "4242\n");
@@ -157,7 +157,7 @@ describe("cgroup v2", () => {
     await failed;
   });
 
-  it("never ends this process", async () => {
+  it("never kills this process", async () => {
     const { root, driver, killed } = await setUp();
     await driver.create("/p", {});
     await writeFile(join(root, "p/cgroup.procs"), `4242\n${process.pid}\n`);
@@ -165,14 +165,14 @@ describe("cgroup v2", () => {
     assert.deepEqual(killed, []);
   });
 
-  it("removing what is not there is fine", async () => {
+  it("removing a missing cgroup is no error", async () => {
     const { driver } = await setUp();
     await driver.remove("/none");
     assert.deepEqual(await driver.children("/none"), []);
   });
 
   for (const path of ["/", "", "p", "/../p", "/p/..", "//p"]) {
-    it(`refuses ${JSON.stringify(path)} as a cgroup`, async () => {
+    it(`rejects ${JSON.stringify(path)} as a cgroup`, async () => {
       const { driver } = await setUp();
       await assert.rejects(driver.create(path, {}), { code: "InvalidCgroup" });
       await assert.rejects(driver.remove(path), { code: "InvalidCgroup" });

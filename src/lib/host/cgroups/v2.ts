@@ -7,7 +7,7 @@ import { removeDirs } from "./remove.ts";
 import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
 import { sharesToWeight } from "./weight.ts";
 
-/** The controllers that pods need, as far as the kernel has them. */
+/** The controllers that pods need, if the kernel has them. */
 const wanted = ["cpu", "cpuset", "memory", "hugetlb", "pids"];
 const defaultPeriodUs = 100_000n;
 
@@ -19,7 +19,7 @@ export interface V2Options {
   readonly kill?: (pid: number) => void;
 }
 
-/** One cgroup is one folder; a controller works in it if its parent hands it down. */
+/** One cgroup is one directory; a controller works in it if its parent delegates it. */
 export class CgroupV2 implements CgroupDriver {
   readonly version = 2;
   readonly #root: string;
@@ -92,7 +92,7 @@ export class CgroupV2 implements CgroupDriver {
   }
 
   async children(path: CgroupPath): Promise<string[]> {
-    return this.#files.folders(join(this.#root, path));
+    return this.#files.dirs(join(this.#root, path));
   }
 
   async #controllers(dir: string): Promise<string[]> {
@@ -106,7 +106,7 @@ export class CgroupV2 implements CgroupDriver {
     return this.#available;
   }
 
-  /** Lets the children of this cgroup use the controllers. One that cannot be handed down does not keep the others. */
+  /** Lets the children of this cgroup use the controllers. One that cannot be delegated does not affect the others. */
   async #handDown(dir: string): Promise<void> {
     const file = join(dir, "cgroup.subtree_control");
     const enabled = (await this.#files.read(file)).split(/\s+/);

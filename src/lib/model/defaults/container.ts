@@ -19,7 +19,7 @@ export function defaultContainer(container: Container): void {
   roundResources(container.resources);
 }
 
-/** What is limited and not requested is requested as much as it is limited. */
+/** A missing request defaults to the limit. */
 export function requestLimits(container: Container): void {
   const { limits, requests } = container.resources ?? {};
   if (limits && container.resources) container.resources.requests = { ...limits, ...requests };

@@ -5,7 +5,7 @@ import { formatQuantity } from "../quantity-form.ts";
 type ResourceList = Record<string, string>;
 type Amounts = Map<string, bigint>;
 
-/** The resources that a pod may have as a whole. */
+/** The resources that can be set at pod level. */
 export function isPodLevelResource(name: string): boolean {
   return name === "cpu" || name === "memory" || isHugePages(name);
 }
@@ -14,13 +14,13 @@ export function isHugePages(name: string): boolean {
   return name.startsWith("hugepages-");
 }
 
-/** Resources without a foreign domain that may be promised more than once; huge pages may not. */
+/** Native resources that may be overcommitted; huge pages may not. */
 export function mayOvercommit(name: string): boolean {
   return (!name.includes("/") || name.includes("kubernetes.io/")) && !isHugePages(name);
 }
 
 /**
- * What the containers of a pod need together: all regular ones and sidecars run at once, and each init container
+ * The aggregate of the containers: all regular ones and sidecars run at once, and each init container
  * runs beside the sidecars that were started before it.
  */
 export function containerTotals(spec: PodSpec, which: "limits" | "requests"): Amounts {

@@ -21,7 +21,7 @@ function defaulted(spec: Loose = {}, container: Loose = {}) {
   return { spec: result.pod.spec as unknown as Loose, container: only as unknown as Loose };
 }
 
-test("a whole pod gets the defaults that the API server gives it", async () => {
+test("a complete pod gets the defaults of the API server", async () => {
   const result = validatePod(parse(await readFile(fixture("full.yaml"), "utf8")));
   const expected: unknown = JSON.parse(await readFile(fixture("full.expected.json"), "utf8"));
   assert.deepEqual("pod" in result && result.pod, expected);
@@ -59,7 +59,7 @@ test("the pull policy follows from the tag", () => {
   assert.equal(defaulted({}, { image: "a", imagePullPolicy: "Never" }).container.imagePullPolicy, "Never");
 });
 
-test("resources: requests come from limits, quantities get their one spelling", () => {
+test("resources: requests default to limits, quantities are canonical", () => {
   for (const [name, resources, expected] of [
     ["none", undefined, {}],
     ["requests alone stay", { requests: { cpu: "1" } }, { requests: { cpu: "1" } }],
@@ -79,7 +79,7 @@ test("resources: requests come from limits, quantities get their one spelling", 
     assert.deepEqual(defaulted({}, resources && { resources }).container.resources, expected, name);
 });
 
-test("resources of the pod as a whole come from its containers, then from its limits", () => {
+test("pod-level resources come from its containers, then from its limits", () => {
   const container = { resources: { requests: { cpu: "100m" } } };
   const initContainers = [
     { name: "side", image: "i:1", restartPolicy: "Always", resources: { requests: { cpu: "50m" } } },
@@ -95,7 +95,7 @@ test("resources of the pod as a whole come from its containers, then from its li
   });
 });
 
-test("with the network of the host, container ports are ports of the host", () => {
+test("with the host network, container ports are host ports", () => {
   const ports = [{ containerPort: 80 }];
   assert.deepEqual(defaulted({ hostNetwork: true }, { ports }).container.ports, [
     { containerPort: 80, hostPort: 80, protocol: "TCP" },

@@ -3,7 +3,7 @@ import { defaultContainer, requestLimits, roundList, roundResources } from "./co
 import { defaultPodResources } from "./pod-resources.ts";
 import { defaultVolume } from "./volume.ts";
 
-/** A copy of the pod with every default that the API server would fill in for a v1 Pod. */
+/** A copy of the pod with every default that the API server would set for a v1 Pod. */
 export function applyPodDefaults<P extends { spec: PodSpec }>(pod: P): P {
   const copy = structuredClone(pod);
   const { spec } = copy;
@@ -19,7 +19,7 @@ export function applyPodDefaults<P extends { spec: PodSpec }>(pod: P): P {
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
   spec.schedulerName ||= "default-scheduler";
-  // Two names for one thing: the older one is still written by some tools.
+  // serviceAccount is the deprecated alias of serviceAccountName; some tools still set it.
   spec.serviceAccountName ||= spec.serviceAccount;
   if (spec.serviceAccountName) spec.serviceAccount = spec.serviceAccountName;
   else delete spec.serviceAccountName;
@@ -32,7 +32,7 @@ export function applyPodDefaults<P extends { spec: PodSpec }>(pod: P): P {
   return copy;
 }
 
-/** With the host's network, a container port is a port of the host. */
+/** With the host network, a container port is a host port. */
 function copyHostPorts(container: Container): void {
   for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
 }

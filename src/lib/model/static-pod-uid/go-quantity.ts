@@ -18,14 +18,14 @@ const largest = (1n << 63n) - 1n;
 interface Held {
   readonly value: bigint;
   readonly scale: number;
-  /** The text, where it was found to be in the canonical form. */
+  /** The text, if it is canonical. */
   readonly text: string;
   readonly format: string;
-  /** Not a whole number of 64 bits with an exponent, but one of any size. */
+  /** A number of arbitrary size (inf.Dec) instead of a 64-bit number with an exponent. */
   readonly isBig: boolean;
 }
 
-/** Nothing written at all. */
+/** An empty text. */
 export const noQuantity = printed({ value: 0n, scale: 0, text: "", format: "", isBig: false });
 
 /** A quantity as it is printed with all of its fields. In lists of resources it is rounded up to thousandths. */
@@ -34,7 +34,7 @@ export function goQuantity(text: string, isRounded: boolean): string {
   return printed(isRounded ? rounded(held) : held);
 }
 
-/** The sum of quantities, in a list of resources: what was written is forgotten, unless there is only one. */
+/** The sum of quantities, in a list of resources: the original text is dropped, unless there is only one. */
 export function goSum(texts: readonly string[]): string {
   const [first, ...others] = texts.map(parse);
   return printed(rounded(others.reduce(added, first ?? parse("0"))));
@@ -100,7 +100,7 @@ function rounded(held: Held): Held {
   return { ...held, value: held.value < 0n ? -value : value, scale: -3, text: "" };
 }
 
-/** The same amount with another exponent; what does not fit counts as one more. */
+/** The same amount with another exponent, rounded up. */
 function atScale(value: bigint, from: number, to: number): bigint {
   if (from >= to) return value * 10n ** BigInt(from - to);
   const unit = 10n ** BigInt(to - from);

@@ -28,7 +28,7 @@ function withDefaults(manifest: unknown) {
 
 describe("the UID of a static pod", () => {
   for (const { place, uid, manifest } of recorded)
-    it(`is the one that kubelet v1.36.4 gives: ${place.split(":").at(-1)}`, () => {
+    it(`equals that of kubelet v1.36.4: ${place.split(":").at(-1)}`, () => {
       assert.equal(staticPodUid(withDefaults(manifest), manifest, place), uid);
     });
 
@@ -58,7 +58,7 @@ describe("the UID of a static pod", () => {
     );
   });
 
-  it("knows annotations of former days that the reference drops", () => {
+  it("ignores legacy annotations that the reference drops", () => {
     const annotations = { "pod.beta.kubernetes.io/init-containers": "[]", a: "b" };
     const spec = { containers: [container] };
     assert.equal(textOf(spec, { annotations }), textOf(spec, { annotations: { a: "b" } }));
@@ -87,7 +87,7 @@ describe("a quantity in memory", () => {
       assert.equal(goQuantity(text, isRounded), expected);
     });
 
-  it("that is a sum has the smaller exponent, and forgets what was written", () => {
+  it("that is a sum has the smaller exponent, and no text", () => {
     assert.equal(goSum(["1", "500m"]), number("1500", -3, "", "DecimalSI"));
     assert.equal(goSum(["0", "65Mi"]), number("68157440", 0, "", "BinarySI"));
     assert.equal(goSum(["65Mi"]), number("68157440", 0, "65Mi", "BinarySI"));

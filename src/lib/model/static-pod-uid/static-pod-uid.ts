@@ -17,7 +17,7 @@ interface StaticPod {
   readonly spec: PodSpec;
 }
 
-/** Annotations of former days, which no version reads any more and the reference drops. */
+/** Legacy annotations, which no version reads any more and the reference drops. */
 const dropped = /^pod\.(alpha|beta)\.kubernetes\.io\/init-container(s|-statuses)$/;
 
 /**

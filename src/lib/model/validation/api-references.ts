@@ -1,10 +1,10 @@
 import type { Container, Pod, PodSpec, Volume } from "../pod.ts";
 import type { Problem } from "./problem.ts";
 
-/** `local`: an object that a folder of the node can hold instead. */
+/** `local`: an object that --local-objects can provide instead. */
 type Found = { path: string; resource: string; local?: true };
 
-/** Volumes that a node cannot fill without an object of the API. */
+/** Volumes that need an API object. */
 const volumeResources: [keyof Volume, string][] = [
   ["configMap", "configmaps"],
   ["secret", "secrets"],
@@ -23,7 +23,7 @@ const projectedResources: Record<string, string> = {
 };
 const secretRefVolumes = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"] as const;
 
-/** A static pod must run when there is no API server: it may not refer to objects that live there. */
+/** A static pod must run without an API server: it may not refer to API objects. */
 export function checkNoApiReferences(pod: Pod, hasLocalObjects = false): Problem[] {
   return [...references(pod.spec)]
     .filter(({ local }) => !(local && hasLocalObjects))

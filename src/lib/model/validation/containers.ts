@@ -90,7 +90,7 @@ function checkPorts(container: Container, at: string, spec: PodSpec, problems: P
   }
 }
 
-/** Containers that run at the same time cannot share a port of the host; init containers run one by one. */
+/** Containers that run at the same time cannot share a host port; init containers run one by one. */
 function checkHostPorts(spec: PodSpec, problems: Problems): void {
   const check = (container: Container, at: string, taken: Set<string>) => {
     for (const [i, port] of (container.ports ?? []).entries()) {

@@ -4,7 +4,7 @@ import type { Pod } from "../pod.ts";
 import { decode } from "./decode-value.ts";
 import type { Problem } from "./problem.ts";
 
-/** A pod of the right types, as written: nothing is defaulted, and nothing else is checked yet. */
+/** A decoded pod, neither defaulted nor validated. */
 export type UndefaultedPod = Omit<Pod, "metadata"> & {
   metadata: Omit<Pod["metadata"], "name" | "namespace" | "uid"> & {
     name?: string;
@@ -28,7 +28,7 @@ export function decodePod(input: unknown, at = ""): DecodeResult {
   return { pod, unknownFields: unknown };
 }
 
-/** Status and managed fields are written by the API server and by kubelets. In a manifest they mean nothing, whatever they hold. */
+/** Status and managed fields are written by the API server and by kubelets. In a manifest they are ignored. */
 function withoutBookkeeping(input: unknown): unknown {
   if (!isObject(input)) return input;
   const { status: _status, ...manifest } = input;

@@ -6,7 +6,7 @@ import { formatValue, Problems } from "./problem.ts";
 export interface Decoded {
   value: unknown;
   problems: Problems;
-  /** Fields that the type does not have: ignored, as the API server ignores them, but worth a warning. */
+  /** Unknown fields: ignored as by the API server, with a warning. */
   unknown: string[];
 }
 
@@ -73,7 +73,7 @@ function intoScalar(scalar: Scalar, input: unknown, wrong: (expected: string) =>
       return typeof input === "number" ? input : wrong("a number");
     case "quantity": {
       if (typeof input !== "string" && typeof input !== "number") return wrong("a quantity");
-      // The UID of a static pod is made of all digits of a quantity: there must not be a billion of them.
+      // The UID of a static pod contains all digits of a quantity: their number must be limited.
       const isTooLong = /[eE][+-]?\d{4,}$/.test(String(input));
       const quantity = isTooLong ? undefined : canonicalQuantity(input);
       return quantity ?? wrong('a quantity such as "500m" or "64Mi"');
@@ -92,7 +92,7 @@ function intoScalar(scalar: Scalar, input: unknown, wrong: (expected: string) =>
   }
 }
 
-/** What an explicit null stands for inside of a list or map. */
+/** The value of an explicit null in a list or map. */
 function zero(declared: FieldType): unknown {
   const type = underlying(declared);
   if (type.kind === "list") return [];

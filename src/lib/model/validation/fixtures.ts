@@ -6,7 +6,7 @@ import { checkPod } from "./validate-pod.ts";
 
 type Validated = { pod: Pod; unknownFields: string[] } | { problems: Problem[] };
 
-/** Both halves of validation, in the order in which a manifest goes through them. */
+/** Decoding and validation, as for a manifest. */
 export function validatePod(input: unknown): Validated {
   const decoded = decodePod(input);
   if ("problems" in decoded) return decoded;

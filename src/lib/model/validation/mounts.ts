@@ -6,7 +6,7 @@ import { oneOf } from "./security.ts";
 
 const recursive = ["Disabled", "IfPossible", "Enabled"];
 
-/** Volume mounts and block devices of one container, which share names and paths. */
+/** Volume mounts and block devices of one container: names and paths are unique among both. */
 export function checkMounts(
   container: Container,
   at: string,

@@ -113,12 +113,12 @@ export function noBacksteps(value: string): Complaint {
   return value.split("/").includes("..") ? "must not contain '..'" : undefined;
 }
 
-/** A relative path that stays inside of the folder it is relative to. */
+/** A relative path that stays inside its base directory. */
 export function descendingPath(value: string): Complaint {
   return value.startsWith("/") ? "must be a relative path" : noBacksteps(value);
 }
 
-/** As `descendingPath`; names that begin with ".." are kept for the atomic writer of volumes. */
+/** As `descendingPath`; names that start with ".." are reserved for the atomic writer of volumes. */
 export function volumeFilePath(value: string): Complaint {
   return descendingPath(value) ?? (value.startsWith("..") ? "must not start with '..'" : undefined);
 }

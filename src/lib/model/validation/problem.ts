@@ -4,7 +4,7 @@ export interface Problem {
   message: string;
 }
 
-/** Collects problems. One method for each kind that the API server knows, so that messages read the same. */
+/** Collects problems. One method for each type of field error of the API server, so that messages are the same. */
 export class Problems {
   readonly list: Problem[] = [];
 

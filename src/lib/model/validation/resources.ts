@@ -32,7 +32,7 @@ export function checkContainerResources(
   }
 }
 
-/** Resources of the pod as a whole: each must have room for what its containers need. */
+/** Pod-level resources: each must cover the sum of its containers. */
 export function checkPodResources(spec: PodSpec, problems: Problems): void {
   const { resources } = spec;
   if (!resources) return;

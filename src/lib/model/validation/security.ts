@@ -83,7 +83,7 @@ function checkSysctls(spec: PodSpec, problems: Problems): void {
   }
 }
 
-/** A user namespace of the pod's own and namespaces of the host do not mix. */
+/** A user namespace cannot be combined with host namespaces. */
 function checkHostUsers(spec: PodSpec, problems: Problems): void {
   if (spec.hostUsers !== false) return;
   for (const field of ["hostNetwork", "hostPID", "hostIPC"] as const)

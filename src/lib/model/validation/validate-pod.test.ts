@@ -19,7 +19,7 @@ function problemsOf(input: unknown): string[] {
   return "problems" in result ? result.problems.map(({ path, message }) => `${path}: ${message}`) : [];
 }
 
-/** Each row: the rule, the pod, and the beginnings of all problems it has. */
+/** Each row: the rule, the pod, and the prefixes of all its problems. */
 type Row = [rule: string, input: unknown, ...problems: string[]];
 
 function table(name: string, rows: Row[]): void {
@@ -120,14 +120,14 @@ table("structure", [
   ],
 ]);
 
-test("status and managed fields are left out, whatever they hold", () => {
+test("status and managed fields are ignored", () => {
   const result = validatePod({ ...pod({ metadata: { managedFields: 1 } }), status: "running" });
   assert.ok("pod" in result, JSON.stringify(result));
   assert.deepEqual(result.unknownFields, []);
   assert.equal("status" in result.pod || "managedFields" in result.pod.metadata, false);
 });
 
-test("a claim template has the metadata that all objects have", () => {
+test("a claim template has object metadata", () => {
   const template = (metadata: object) => ({
     volumes: [{ name: "v", ephemeral: { volumeClaimTemplate: { metadata, spec: {} } } }],
   });
@@ -154,7 +154,7 @@ table("metadata", [
   ["a UID of its own", pod({ metadata: { uid: "0d5b8b4a-95d7-4f3c-9b70-a1a1c0ffee00" } })],
   ["a short UID", pod({ metadata: { uid: "u1" } })],
   ["a UID that leads elsewhere", pod({ metadata: { uid: "../../x" } }), "metadata.uid: Invalid value"],
-  ["a UID that is no folder of its own", pod({ metadata: { uid: ".." } }), "metadata.uid: Invalid value"],
+  ["a UID that is not a directory name", pod({ metadata: { uid: ".." } }), "metadata.uid: Invalid value"],
   [
     "a UID with the name of what every object has",
     pod({ metadata: { uid: "__proto__" } }),

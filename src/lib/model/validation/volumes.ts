@@ -10,7 +10,7 @@ type Items = { key?: string; path?: string; mode?: number }[] | undefined;
 type DownwardItems = NonNullable<Volume["downwardAPI"]>["items"];
 type Projection = NonNullable<NonNullable<Volume["projected"]>["sources"]>[number];
 
-/** What each kind of volume cannot do without. */
+/** The required fields of each volume type. */
 const needed: Record<string, string[]> = {
   hostPath: ["path"],
   gitRepo: ["repository"],

@@ -2,7 +2,7 @@ import { type BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { Json } from "../../base/json-value.ts";
 import type { Scalar } from "../field-type.ts";
 
-/** A value that JSON has, as the field of a message. */
+/** Encodes a JSON value as a protobuf field. */
 export function writeScalar(writer: BinaryWriter, number: number, scalar: Scalar, value: Json): void {
   switch (scalar) {
     case "bool":
@@ -45,7 +45,7 @@ export function writeScalar(writer: BinaryWriter, number: number, scalar: Scalar
   }
 }
 
-/** Dates of JavaScript keep thousandths only. */
+/** JavaScript dates have milliseconds only. */
 function nanosOf(time: string): bigint {
   return BigInt((/\.(\d{1,6})/.exec(time)?.[1] ?? "").padEnd(6, "0")) * 1000n;
 }

@@ -39,7 +39,7 @@ export function writeValue(writer: BinaryWriter, number: number, declared: Field
   }
 }
 
-/** A map holds no lists: each stands in a message that has nothing else. */
+/** protobuf maps cannot contain lists: each list is wrapped in a message. */
 function writeEntry(writer: BinaryWriter, values: FieldType, item: Json): void {
   if (item === null) return;
   if (underlying(values).kind === "list") writeMessage(writer, 2, () => writeValue(writer, 1, values, item));

@@ -5,14 +5,14 @@ import { HeaderBlocks } from "./header-block.ts";
 
 export interface StreamHandler {
   data(chunk: Buffer): void;
-  /** Nothing more comes on this stream. Called once; `whole` is false if only the connection's end implies it. */
+  /** The peer has ended this stream. Called once; `whole` is false if the connection was lost. */
   end(whole: boolean): void;
 }
 
 export interface SpdyStream {
   /** False: wait for "drain" of the socket. */
   write(chunk: Buffer): boolean;
-  /** We have sent everything; data of the other side still comes. */
+  /** Half-close: the peer may still send. */
   end(): void;
 }
 
@@ -27,11 +27,11 @@ const maxFrame = 64 * 1024;
 
 /**
  * The client's side of SPDY/3.1, on a connection that has been upgraded. Windows are not kept: runtimes neither grant
- * nor mind them, and what holds a fast side back is the connection itself.
+ * nor enforce them, and TCP provides back-pressure.
  */
 export class SpdyConnection {
   readonly socket: Duplex;
-  /** Why it ended, if that was no good end. */
+  /** Why it ended, if it failed. */
   failure: Error | undefined;
   readonly closed: Promise<void>;
   readonly #ended = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ export class SpdyConnection {
     this.closed = this.#ended.promise;
   }
 
-  /** Begins to listen; `head` is what came before that. */
+  /** Starts reading; `head` is data that was already read. */
   begin(head: Buffer): void {
     this.socket.on("data", (chunk: Buffer) => this.#take(chunk));
     this.socket.once("end", () => this.#end());
@@ -79,7 +79,7 @@ export class SpdyConnection {
     };
   }
 
-  /** Hangs up. */
+  /** Closes the connection. */
   close(): void {
     if (!this.#over && this.socket.writable) {
       this.socket.write(controlFrame(frameTypes.goAway, 0, Buffer.alloc(8)));
@@ -128,7 +128,7 @@ export class SpdyConnection {
 
   #control(type: number, flags: number, payload: Buffer): void {
     if (type === frameTypes.ping && payload.length === 4) {
-      // Even numbers are the other side's own; odd ones would be replies to streams we never opened.
+      // Even stream IDs belong to the peer; odd ones would be replies to streams we never opened.
       if (payload.readUInt32BE() % 2 === 0) this.socket.write(controlFrame(frameTypes.ping, 0, payload));
       return;
     }

@@ -13,16 +13,16 @@ export const frameTypes = {
 export const flagFin = 1;
 const version = 3;
 const headSize = 8;
-/** Control frames are small; a larger one is none of ours. */
+/** Control frames are small; a larger one is invalid. */
 const maxControl = 256 * 1024;
 
 export type SpdyEvent =
-  /** A part of a stream's data; a frame may come in several. */
+  /** A part of a stream's data; a frame may be split. */
   | { readonly kind: "data"; readonly stream: number; readonly data: Buffer; readonly fin: boolean }
   | { readonly kind: "control"; readonly type: number; readonly flags: number; readonly payload: Buffer }
   | { readonly kind: "broken"; readonly reason: string };
 
-/** Makes frames of bytes, however they are cut up. Data is passed on as it comes, without waiting for the whole frame. */
+/** Parses frames from chunks. Data is passed on immediately, without waiting for the whole frame. */
 export class SpdyReader {
   #waiting: Buffer = Buffer.alloc(0);
   #data: { readonly stream: number; readonly fin: boolean; left: number } | undefined;

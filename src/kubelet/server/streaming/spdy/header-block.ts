@@ -1,7 +1,7 @@
 /**
- * Header blocks of SPDY/3 are one zlib stream a connection. Ours is made of stored blocks, so that nothing has to be
- * compressed and no state kept: headers are few and short. An empty block ends each, because that is what makes
- * the other side look at what it has.
+ * Header blocks of SPDY/3 are one zlib stream for each connection. Ours uses stored blocks, so that nothing has to be
+ * compressed and no state kept: headers are few and short. An empty block ends each, as a flush that makes
+ * the peer decode it.
  */
 const begin = Buffer.from([0x78, 0x20, 0xe3, 0xc6, 0xa7, 0xc2]);
 const flush = Buffer.from([0x00, 0x00, 0x00, 0xff, 0xff]);

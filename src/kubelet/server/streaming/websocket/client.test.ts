@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { echoServer } from "./fake-echo-server.ts";
 
-/** Node's own WebSocket client (undici): it refuses whatever a server may not send. */
+/** Node's own WebSocket client (undici): it rejects invalid frames of the server. */
 
 let server: Awaited<ReturnType<typeof echoServer>>;
 before(async () => {
@@ -60,7 +60,7 @@ describe("an independent client", { timeout: 60_000 }, () => {
     client.socket.close();
   });
 
-  test("takes the protocol that the server has chosen", async () => {
+  test("uses the protocol that the server has selected", async () => {
     const client = await open(["v5.channel.k8s.io", "v4.channel.k8s.io"]);
     assert.equal(client.socket.protocol, "v5.channel.k8s.io");
     client.socket.close();

@@ -8,11 +8,11 @@ export const closeCodes = {
 } as const;
 
 export type CloseFrame =
-  /** No code: the peer gave none. */
+  /** No code: the peer sent none. */
   | { readonly kind: "close"; readonly code?: number }
   | { readonly kind: "broken"; readonly code: number; readonly reason: string };
 
-/** Codes that must not be sent: they stand for a close without a code, a lost connection, a failed handshake. */
+/** Reserved codes that must not be sent: no code, lost connection, failed handshake. */
 const notSent = new Set([1004, 1005, 1006, 1015]);
 
 const mayBeSent = (code: number): boolean =>

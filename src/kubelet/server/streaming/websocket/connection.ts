@@ -6,11 +6,11 @@ import { FrameReader } from "./frames.ts";
 
 export interface WebSocketHandler {
   message(data: Buffer): void;
-  /** Nothing more comes: the client closed, broke the protocol, or has gone. Called once. */
+  /** The client closed, violated the protocol, or disconnected. Called once. */
   end(): void;
 }
 
-/** Larger than anything that a well-meaning client sends in one piece. */
+/** Larger than any message of a regular client. */
 const maxMessage = 16 * 1024 * 1024;
 
 /** The server's side of a WebSocket, on a connection that has been upgraded. */
@@ -26,7 +26,7 @@ export class WebSocketConnection {
     this.#handler = handler;
   }
 
-  /** Begins to listen; `head` is what came before that. */
+  /** Starts reading; `head` is data that was already read. */
   begin(head: Buffer): void {
     this.socket.on("data", (chunk: Buffer) => this.#take(chunk));
     this.socket.once("end", () => this.#end());
@@ -42,7 +42,7 @@ export class WebSocketConnection {
     return this.#write(opcodes.binary, parts, length);
   }
 
-  /** An unsolicited pong: signals that this side is alive to one whose pings wait behind the data it has sent. */
+  /** An unsolicited pong: keep-alive for a client whose pings are queued behind its data. */
   beat(): void {
     this.#write(opcodes.pong, [], 0);
   }

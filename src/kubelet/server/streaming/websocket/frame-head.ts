@@ -14,7 +14,7 @@ export interface FrameHead {
 
 export const isControl = (opcode: number): boolean => opcode >= 8;
 
-/** Undefined: it has not all arrived yet. A string: why it is invalid. */
+/** Undefined: incomplete. A string: why it is invalid. */
 export function readHead(bytes: Buffer): FrameHead | string | undefined {
   if (bytes.length < 2) return undefined;
   const first = bytes[0] ?? 0;
@@ -35,7 +35,7 @@ export function readHead(bytes: Buffer): FrameHead | string | undefined {
   return { fin, opcode, length, mask: bytes.subarray(size - 4, size), size };
 }
 
-/** Four bytes at a time, in aligned memory: byte by byte, this would cost more than all else here. */
+/** Four bytes at a time, in aligned memory: byte by byte would dominate the cost. */
 export function unmasked(data: Buffer, mask: Buffer): Buffer {
   const plain = Buffer.allocUnsafeSlow(data.length);
   data.copy(plain);

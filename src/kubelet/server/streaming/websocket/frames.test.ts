@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { clientFrame } from "../fake-client.ts";
 import { FrameReader } from "./frames.ts";
 
-test("messages of any length come out as they were sent, however the bytes are cut up", () => {
+test("messages of any length are received unchanged, however the bytes are split", () => {
   const sent = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 8 });
   fc.assert(
     fc.property(sent, fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1 }), (messages, cuts) => {

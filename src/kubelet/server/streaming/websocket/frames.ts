@@ -6,14 +6,14 @@ import { GrowingBuffer } from "./growing-buffer.ts";
 export type FrameEvent =
   | { readonly kind: "message"; readonly data: Buffer }
   | { readonly kind: "ping"; readonly data: Buffer }
-  /** The last event of a connection: the peer closes it, or what arrived is no WebSocket any more. */
+  /** The last event of a connection: a close frame, or a protocol error. */
   | CloseFrame;
 
-/** Makes messages (RFC 6455) of bytes, however they are cut up. A message in fragments becomes one event. */
+/** Parses messages (RFC 6455) from chunks. A fragmented message becomes one event. */
 export class FrameReader {
   readonly #maxMessage: number;
   readonly #waiting = new GrowingBuffer();
-  /** How many bytes have to be there before another attempt to read a frame. */
+  /** How many bytes are needed before the next attempt to parse a frame. */
   #need = 2;
   /** The opcode of the message whose fragments arrive. */
   #fragmented: number | undefined;
@@ -49,7 +49,7 @@ export class FrameReader {
     return events;
   }
 
-  /** What waited and the chunk; undefined if that is not enough for a frame, and waits on. */
+  /** The buffered data with the chunk; undefined if that is not enough for a frame. */
   #gathered(chunk: Buffer): Buffer | undefined {
     if (this.#waiting.length === 0) return chunk;
     this.#waiting.append(chunk);

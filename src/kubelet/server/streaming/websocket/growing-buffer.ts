@@ -1,5 +1,5 @@
 /**
- * Bytes that arrive in pieces, gathered in one block of memory. A list of the pieces would cost many times their size
+ * Collects chunks in one block of memory. A list of chunks would cost many times their size
  * when a client sends a message byte by byte.
  */
 export class GrowingBuffer {
@@ -21,7 +21,7 @@ export class GrowingBuffer {
     this.#length = length;
   }
 
-  /** All of it; the buffer is empty afterwards. */
+  /** Returns the content and empties the buffer. */
   take(): Buffer {
     const all = this.#block.subarray(0, this.#length);
     this.#block = Buffer.alloc(0);

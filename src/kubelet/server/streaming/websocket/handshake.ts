@@ -9,7 +9,7 @@ export function isWebSocket(request: IncomingMessage): boolean {
   return connection.includes("upgrade") && request.headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** The protocols that the client would speak, best first. */
+/** The protocols that the client offers, preferred first. */
 export function offeredProtocols(request: IncomingMessage): string[] {
   return (request.headers["sec-websocket-protocol"] ?? "")
     .split(",")
@@ -17,7 +17,7 @@ export function offeredProtocols(request: IncomingMessage): string[] {
     .filter((word) => word !== "");
 }
 
-/** Throws a 400 if the request cannot be answered with a WebSocket: to be called before anything is started for it. */
+/** Throws a 400 if the request is not a valid WebSocket handshake: call it before anything is started for it. */
 export function checkHandshake(request: IncomingMessage): void {
   if (request.method !== "GET") throw new HttpError(405, "a WebSocket begins with GET\n");
   if (request.headers["sec-websocket-version"] !== "13")
@@ -28,7 +28,7 @@ export function checkHandshake(request: IncomingMessage): void {
   if (!/^[A-Za-z0-9+/]{22}==$/.test(key)) throw new HttpError(400, "Sec-WebSocket-Key is missing or bad\n");
 }
 
-/** The answer that makes a WebSocket of the connection. */
+/** The handshake response. */
 export function handshake(request: IncomingMessage, protocol: string | undefined): string {
   const key = request.headers["sec-websocket-key"] ?? "";
   const accept = createHash("sha1")

@@ -31,14 +31,14 @@ for (const [what, bytes, cut] of [
     const grown = memoryOf(() => {
       const reader = new FrameReader(2 * count);
       for (let at = 0; at < bytes.length; at += cut)
-        // A copy, as a socket would hand it on: a part of `bytes` costs no memory of its own.
+        // A copy, as from a socket: a view of `bytes` would use no memory.
         assert.deepEqual(reader.push(Buffer.from(bytes.subarray(at, at + cut))), []);
       return reader;
     });
     assert.ok(grown < 10 * count, `${grown} bytes for ${count}`);
   });
 
-/** The first of them begins a message, the last does not end it. */
+/** The first of them starts a message, the last does not end it. */
 function fragments(): Buffer {
   return Buffer.concat(
     Array.from({ length: count }, (_, i) => clientFrame(i === 0 ? 2 : 0, Buffer.of(i % 256))),
