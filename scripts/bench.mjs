@@ -1,4 +1,4 @@
-// npm run bench [-- burst | restart | volumes | list-watch | idle | streams] [options]: begins under the Node that the machine has, goes on under Node 24.
+// npm run bench [-- burst | restart | volumes | list-watch | idle | streams] [options]: starts with the installed Node, continues with Node 24.
 import { spawnSync } from "node:child_process";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 

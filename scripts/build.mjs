@@ -1,4 +1,4 @@
-// npm run build. Begins under the Node that the machine has.
+// npm run build. Starts with the installed Node.
 import { spawnSync } from "node:child_process";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 

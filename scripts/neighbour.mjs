@@ -1,4 +1,4 @@
-// npm run neighbour [-- [options] [COMMAND ...]]: begins under the Node that the machine has, goes on under Node 24.
+// npm run neighbour [-- [options] [COMMAND ...]]: starts with the installed Node, continues with Node 24.
 import { spawn } from "node:child_process";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 
@@ -8,7 +8,7 @@ const child = spawn(node24, [`${root}test/neighbour/neighbour.ts`, ...process.ar
   stdio: "inherit",
   cwd: root,
 });
-// It ends in order by itself; a terminal sends Ctrl-C to both.
+// It stops by itself; a terminal sends Ctrl-C to both.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => child.kill("SIGTERM"));
 child.once("close", (code) => {

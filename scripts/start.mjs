@@ -1,10 +1,10 @@
-// npm start: makes this machine ready for a private node and runs one. Begins under the Node that the machine has.
+// npm start: prepares this machine for a private node and runs one. Starts with the installed Node.
 import { spawn, spawnSync } from "node:child_process";
 import { constants } from "node:os";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 
 needLinux();
-// Ctrl-C reaches npm and apt as well: this process waits until they have ended, or the next start would meet them.
+// Ctrl-C reaches npm and apt as well: this process waits until they have ended, so that they do not interfere with the next start.
 let interrupted = false;
 const onSignal = () => {
   interrupted = true;

@@ -1,4 +1,4 @@
-// npm run swap -- --reference PATH [--record]: begins under the Node that the machine has, goes on under Node 24.
+// npm run swap -- --reference PATH [--record]: starts with the installed Node, continues with Node 24.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";

@@ -1,4 +1,4 @@
-// The TypeScript types of API objects, made from the tables in src/lib/schema. Runs under Node 24, which reads TypeScript.
+// The TypeScript types of API objects, generated from the tables in src/lib/schema. Runs under Node 24, which reads TypeScript.
 import { packages } from "../../src/lib/schema/packages.ts";
 
 const scalars = {
@@ -42,7 +42,7 @@ function typeText(type, home, others) {
   switch (type.kind) {
     case "scalar":
       return scalars[type.scalar];
-    // An enumeration is a text: newer clients may know more values.
+    // An enumeration is a string: newer clients may use more values.
     case "alias":
       return inner(type.base);
     case "list":

@@ -1,4 +1,4 @@
-// dist/: a bundle for each command in src/cli, dist/main.cjs that loads the one it is run as, and dist/kubelet.cjs that loads that.
+// dist/: a bundle for each command in src/cli, dist/main.cjs that loads the one for its command, and dist/kubelet.cjs that loads that.
 // Beside each: its source map, and <name>.log-sites.json, where its log calls are in the sources. Native code (koffi) stays in
 // node_modules. dist/metafile.json: which file of the sources is in which bundle.
 import { createHash } from "node:crypto";
@@ -26,7 +26,7 @@ export async function buildIfStale() {
 /** "agent" for src/cli/agent-command.ts. */
 const nameOf = (file) => basename(file, ".ts").replace(/-command$/, "");
 
-/** What main.ts imports when it is needed is a bundle of its own. */
+/** Dynamic imports of main.ts are separate bundles. */
 const commandsApart = {
   name: "commands apart",
   setup(build) {
@@ -48,13 +48,13 @@ export function bundleOptions() {
     platform: "node",
     target: "node24",
     format: "cjs",
-    // koffi is native code. grpc-js loads the other for a service of its own that is not used here.
+    // koffi is native code. grpc-js loads the other for a service that is not used here.
     external: ["koffi", "@grpc/proto-loader"],
-    // require() instead: it needs neither the loader of ES modules nor another turn of the event loop.
+    // require() instead: it needs neither the ES module loader nor another tick of the event loop.
     supported: { "dynamic-import": false },
     minifyWhitespace: true,
     minifySyntax: true,
-    // Names stay: they are what a stack, a profile and a heap snapshot show, and shorter ones save next to no memory.
+    // Names are kept for stacks, profiles and heap snapshots; shorter ones save almost no memory.
     minifyIdentifiers: false,
     // An uncaught exception makes Node print the line that it comes from.
     lineLimit: 400,
@@ -76,7 +76,7 @@ export async function build() {
   for (const file of Object.keys(metafile.outputs).filter((output) => output.endsWith(".cjs"))) {
     const [text, map] = [file, `${file}.map`].map((name) => readFileSync(root + name, "utf8"));
     const at = text.search(/[^\0-\x7f]/);
-    // V8 keeps a text with one such character in two bytes for each of its characters.
+    // V8 stores a string with one such character with two bytes per character.
     if (at >= 0)
       throw new Error(`${file} is not ASCII, escape it in the source: ${text.slice(at - 40, at + 40)}`);
     writeFileSync(root + file.replace(/\.cjs$/, ".log-sites.json"), JSON.stringify(logSites(text, map)));

@@ -1,4 +1,4 @@
-// Runs under Node 24, which reads TypeScript: the list of what a node needs has one home, in src/single-node.
+// Runs under Node 24, which reads TypeScript: the list of requirements is in src/single-node.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { debianPackages, describeMissing, findRequirements } from "../../src/single-node/requirements.ts";
@@ -6,7 +6,7 @@ import { print, seconds } from "./print.mjs";
 
 /**
  * Installs what a private node needs and the machine lacks.
- * Returns undefined when all is there, or a message for the user.
+ * Returns undefined when nothing is missing, or a message for the user.
  */
 export function installDebianPackages() {
   const found = findRequirements();
@@ -32,7 +32,7 @@ export function installDebianPackages() {
   }
   const started = Date.now();
   const options = ["-qq", "-o", "Dpkg::Use-Pty=0"];
-  // The lists may be old or absent on a fresh machine; without network the ones that are there may still do.
+  // The lists may be old or absent on a fresh machine; without network the existing ones may be sufficient.
   aptGet([...options, "update"]);
   const installed = aptGet([...options, "install", "-y", "--no-install-recommends", ...packages]);
   if (installed !== undefined)

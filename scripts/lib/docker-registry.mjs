@@ -10,7 +10,7 @@ const downloads = `${root}.cache/docker-registry-debs`;
 
 /**
  * Unpacks Debian's docker-registry into the project's cache, for the tests that pull images. Installed, the package would
- * bring a service that listens on all addresses. Returns undefined when it is there, or why it is not.
+ * bring a service that listens on all addresses. Returns undefined when it is available, or why it is not.
  */
 export function provideRegistry() {
   if (existsSync(`${home}/usr/bin/docker-registry`)) return undefined;
@@ -20,7 +20,7 @@ export function provideRegistry() {
   rmSync(downloads, { recursive: true, force: true });
   mkdirSync(downloads, { recursive: true });
   try {
-    // The package lists may be missing or name a version that is there no more.
+    // The package lists may be missing or name a version that no longer exists.
     let problem = download();
     if (problem) problem = aptGet(["-qq", "update"]) ?? download();
     problem ??= unpackPackage(downloads, home);
@@ -33,7 +33,7 @@ export function provideRegistry() {
 }
 
 function download() {
-  // The user that apt downloads as cannot write here; signatures are checked all the same.
+  // The user that apt downloads as cannot write here; signatures are still checked.
   const args = ["-qq", "-o", "APT::Sandbox::User=root", "download", "docker-registry"];
   const done = spawnSync("apt-get", args, { cwd: downloads, encoding: "utf8" });
   return done.status === 0 ? undefined : `apt-get download docker-registry: ${done.stderr.trim()}`;

@@ -7,10 +7,10 @@ const bases = ["", "src", "src/kubelet", "src/lib"];
 const sourceFile = /\.(?:ts|mjs|md|proto)$/;
 const fromRoot = /^(?:bin|docs|examples|proto|scripts|src|test)\//;
 
-/** What is installed and built may be there or not. */
+/** Installed packages and build output may be absent. */
 const made = /^(?:node_modules|dist|\.cache)(?:\/|$)/;
 
-/** Generated code, and the tables of the API's types: the README of the folder speaks for all that is below it. */
+/** Generated code, and the tables of the API's types: the README of the folder covers everything below it. */
 const tables = /^src\/lib\/(?:gen|schema)\//;
 
 /** Each folder of sources has a README. That of a folder with code states what the code reads, writes and owns. */
@@ -37,7 +37,7 @@ const missingTopics = (text) =>
     owns: /\bown(?:s|ed)?\b/i,
   }).flatMap(([what, words]) => (words.test(text) ? [] : [what]));
 
-/** What is wrong with one document; `file` is its path from the project's root. */
+/** The problems of one document; `file` is its path from the project's root. */
 export function checkDocument(file, text, project) {
   const problems = [];
   const add = (index, message) => {
@@ -85,7 +85,7 @@ function judgeRootPath(word, project) {
   return fromRoot.test(path) ? judgePath("", path, project) : undefined;
 }
 
-/** Names of source files, and what begins with a folder that a path may begin with. */
+/** Names of source files, and whatever starts with one of these folders. */
 function isPath(file, code, project) {
   if (!/^[\w.*{},<>-]+(?:\/[\w.*{},<>-]+)*\/?(?::\d+)?$/.test(code)) return false;
   if (/^[*.<]*\.\w+$/.test(code) || project.literals.has(code)) return false;
@@ -118,7 +118,7 @@ function alternatives(path) {
 
 /**
  * Names that are written like those of code: calls, private names, and whatever has a capital letter inside or in front.
- * Reasons, kinds, fields, gates and the like are strings or fields in the sources, and so are known.
+ * Reasons, kinds, fields and gates are strings or fields in the sources, and so are known.
  */
 function judgeName(name, isCall, project) {
   if (!isCall && !/#|[a-z]\w*[A-Z]|^[A-Z]\w+[a-z]/.test(name)) return undefined;

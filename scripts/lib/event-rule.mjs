@@ -1,10 +1,10 @@
 /**
- * The event rule of docs/architecture/code-map.md: a part of the kubelet reaches another through the event table only. Parts do not import
- * each other (the import rule), so what could connect them are callbacks that `src/kubelet/agent` hands out and listeners: each of
+ * The event rule of docs/architecture/code-map.md: a component of the kubelet reaches another through the event table only. Components do not import
+ * each other (the import rule), so only callbacks of `src/kubelet/agent` and listeners could connect them: each of
  * them posts an event and does nothing else.
  */
 
-/** Callbacks that are meant not to post. `name` is that of the option, or of the subscription. */
+/** Exceptions: callbacks that do not post. `name` is that of the option, or of the subscription. */
 export const exceptions = [
   // To metrics, traces and logs, which trigger no reaction.
   { file: "agent/agent-core.ts", name: "onLag", why: "a metric" },
@@ -55,7 +55,7 @@ export const exceptions = [
   },
 ];
 
-/** What is wrong with the callbacks of one file; `file` is its path from the project's root ("src/kubelet/…"). */
+/** The problems of one file; `file` is its path from the project's root ("src/kubelet/…"). */
 export function checkEvents(file, text, allowed = exceptions) {
   const inside = file.slice("src/kubelet/".length);
   return callbacksOf(withoutComments(text), inside.startsWith("agent/")).flatMap(({ name, value, index }) => {

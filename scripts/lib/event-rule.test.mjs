@@ -17,7 +17,7 @@ test("a callback may post an event", () => {
   assert.deepEqual(found("transport.onBack?.(() => post({ kind: 'x' }));"), []);
 });
 
-test("a callback that calls another part is refused, wherever it is hidden", () => {
+test("a callback that calls another component is rejected, however it is written", () => {
   assert.deepEqual(found("new A({\n  onChange: (uid) => workers.poke(uid),\n});"), ["2 onChange"]);
   assert.deepEqual(found("new A({ onChange: (uid) => { probes.observed(uid); post({ kind: 'x' }); } });"), [
     "1 onChange",
@@ -31,12 +31,12 @@ test("a callback that calls another part is refused, wherever it is hidden", () 
   assert.deepEqual(found("connection.onChange(relist);"), ["1 onChange"]);
 });
 
-test("a component that listens to another is refused, too", () => {
+test("a component that subscribes to another is rejected", () => {
   assert.deepEqual(found("this.#o.volumes.onChange((uid) => this.poke(uid));", component), ["1 onChange"]);
   assert.deepEqual(found("a();\nconst stop = parts.probes.onResult(listener);", component), ["2 onResult"]);
 });
 
-test("what only describes or calls a callback is none", () => {
+test("types and calls of callbacks are ignored", () => {
   assert.deepEqual(found("interface A {\n  onChange: (uid: PodUid) => void;\n  onGone?: () => void;\n}"), []);
   assert.deepEqual(found("function f(o: { a: string; onChange: () => void }) {}"), []);
   assert.deepEqual(found("class A {\n  onChange(listener: () => void): () => void { return 1; }\n}"), []);

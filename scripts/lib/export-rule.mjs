@@ -56,7 +56,7 @@ const usesOf = (name, code) =>
   [...code.matchAll(new RegExp(`(?<![\\w$#]|(?<!\\.\\.)\\.)${name.replaceAll("$", "\\$")}(?![\\w$])`, "g"))]
     .length;
 
-/** The names that a file takes from others of the project. */
+/** The names that a file imports from the project. */
 function importsOf(file, code, text) {
   const found = [];
   const add = (specifier, names) => {

@@ -4,7 +4,7 @@ import { apiTypes } from "./api-types.mjs";
 import { root } from "./node-packages.mjs";
 import { runTool } from "./run-tool.mjs";
 
-/** Generates src/lib/gen again elsewhere and compares. Undefined if it is the same, else what differs. */
+/** Generates src/lib/gen again elsewhere and compares. Undefined if it is the same, otherwise the difference. */
 export async function generatedCodeIsCurrent(scratch) {
   const problem = await runTool("node_modules/@bufbuild/buf/bin/buf", ["generate", "--output", scratch]);
   if (problem) return problem;

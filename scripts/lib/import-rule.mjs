@@ -27,13 +27,13 @@ export const layers = [
   ["lib/base"],
 ];
 
-/** Imports within a layer that are meant: configuration and API objects share quantities. */
+/** Exceptions within a layer: configuration and API objects share quantities. */
 const allowed = [
   { from: "lib/config", to: "lib/model/quantity.ts" },
   { from: "lib/config", to: "lib/model/quantity-form.ts" },
 ];
 
-/** What is wrong with the imports of one file; `file` is its path from the project's root ("src/…"). */
+/** The problems of one file; `file` is its path from the project's root ("src/…"). */
 export function checkImports(file, text) {
   const from = place(file);
   if (!from)

@@ -55,7 +55,7 @@ test("bin/kubelet prints what to do when packages or the bundle are missing, the
   }
 });
 
-test("bin/kubelet finds its project when a shell runs it by its name alone", () => {
+test("bin/kubelet finds its project when it is run from PATH", () => {
   const env = { PATH: process.env.PATH, KUBELET_NODE: "/bin/echo" };
   const run = spawnSync("sh", ["kubelet"], { encoding: "utf8", cwd: join(root, "project/bin"), env });
   assert.equal(run.stdout.trim().split(" ").at(-1), join(root, "project/dist/kubelet.cjs"), run.stderr);

@@ -30,7 +30,7 @@ const wanted = [
 
 /**
  * Unpacks them into the project's cache: nothing of the system changes, not even apt's lists.
- * Returns undefined when all are there, or what is missing and why.
+ * Returns undefined when all are available, or what is missing and why.
  */
 export function provideNewerPrograms() {
   const missing = wanted.filter((one) => !isThere(one));
@@ -89,7 +89,7 @@ function ownApt(work, suite) {
     "Dir::Etc::Preferences": "/dev/null",
     "Dir::Etc::PreferencesParts": "/dev/null",
     "Acquire::Languages": "none",
-    // The user that apt downloads as cannot write here; signatures are checked all the same.
+    // The user that apt downloads as cannot write here; signatures are still checked.
     "APT::Sandbox::User": "root",
   };
   return Object.entries(settings).flatMap(([key, value]) => ["-o", `${key}=${value}`]);

@@ -1,4 +1,4 @@
-// Runs under the Node that the machine has (20 or newer), with no npm package installed yet.
+// Runs with the installed Node (20 or newer), before any npm package is installed.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -19,14 +19,14 @@ export function needLinux() {
   }
 }
 
-/** npm notes in node_modules/.package-lock.json what it has installed. */
+/** npm records the installed packages in node_modules/.package-lock.json. */
 export function packagesAreCurrent() {
   if (!existsSync(node24)) return false;
   try {
     const packagesIn = (file) => JSON.parse(readFileSync(`${root}${file}`, "utf8")).packages;
     return versionsMatch(packagesIn("package-lock.json"), packagesIn("node_modules/.package-lock.json"));
   } catch {
-    return false; // nothing was installed, or not to the end
+    return false; // nothing was installed, or incompletely
   }
 }
 
@@ -34,7 +34,7 @@ export function installPackages() {
   if (packagesAreCurrent()) return;
   print("Installing npm packages, Node 24 among them ...");
   const started = Date.now();
-  // The versions of the lock file, as with npm ci, which would remove the folder under whatever runs from it.
+  // The versions of the lock file, as with npm ci, which would remove node_modules of a running node.
   const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
   const done = spawnSync("npm", args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   if (done.status !== 0) fail("npm could not install the packages: see its messages above.");

@@ -1,5 +1,5 @@
 /**
- * Whether what is installed is what the lock file names; both are the "packages" of a lock file of npm. Which of the optional
+ * Whether the installed packages match the lock file; both are the "packages" of a lock file of npm. Which of the optional
  * packages fit the machine is npm's decision: of those only the versions are compared.
  */
 export function versionsMatch(locked, installed) {

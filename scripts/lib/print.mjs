@@ -1,4 +1,4 @@
-/** Short lines about what happens; nothing else is printed when all is well. */
+/** Short progress lines; nothing else is printed on success. */
 export function print(line) {
   process.stdout.write(`${line}\n`);
 }

@@ -1,5 +1,5 @@
 // Preloaded into every test process: property tests try the same cases in each run, so that a result depends on the
-// change under test and not on luck. PROPERTY_SEED=random tries others; a failure names the seed that repeats it.
+// change under test and not on chance. PROPERTY_SEED=random tries others; a failure names the seed that repeats it.
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 

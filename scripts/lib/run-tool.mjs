@@ -4,7 +4,7 @@ import { node24, root } from "./node-packages.mjs";
 
 /**
  * Runs a program (a script with Node 24) in the project. Resolves with undefined, or with its output if it failed; with
- * `show`, its output goes to the terminal as it comes.
+ * `show`, its output is printed immediately.
  */
 export function runTool(file, args, { show = false, env = {} } = {}) {
   const command = file === node24 ? [node24, ...args] : [node24, file, ...args];
@@ -12,7 +12,7 @@ export function runTool(file, args, { show = false, env = {} } = {}) {
     const child = spawn(command[0], command.slice(1), {
       cwd: root,
       stdio: ["ignore", show ? "inherit" : "pipe", show ? "inherit" : "pipe"],
-      // Tools that start "node" shall get this one.
+      // Tools that start "node" must use this one.
       env: { ...process.env, PATH: `${dirname(node24)}:${process.env.PATH}`, ...env },
     });
     const output = [];

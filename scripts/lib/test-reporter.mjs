@@ -2,14 +2,14 @@ import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { inspect } from "node:util";
 
-/** One line for each file, all about each failure; the counts go into a file for the closing lines. */
+/** One line for each file, details of each failure; the counts are written to a file for the summary. */
 export default async function* report(source) {
   const files = new Map();
   const failures = [];
   for await (const { type, data } of source) {
     switch (type) {
       case "test:dequeue": {
-        // The start of a suite is reported with its end; this comes when it is so.
+        // The start of a suite is reported with its end; this event is immediate.
         const path = names(files, data);
         path.length = data.nesting;
         path[data.nesting] = data.name;
@@ -19,7 +19,7 @@ export default async function* report(source) {
         if (data.nesting === 0 && isFile(data)) state(files, data).took = data.details.duration_ms;
         break;
       case "test:pass":
-        // A suite that is skipped hides its tests: it is reported in their place.
+        // A skipped suite hides its tests: it is reported instead.
         if (isTest(data) || data.skip !== undefined) {
           const file = state(files, data);
           if (data.skip === undefined && data.todo === undefined) file.passed++;
@@ -60,7 +60,7 @@ export default async function* report(source) {
   }
 }
 
-/** Of a file whose process ended badly without a test that failed, this is all that is known. */
+/** For a file whose process failed without a failed test, this is the only information. */
 function howItEnded({ exitCode, signal } = {}) {
   if (signal) return `: its process was ended by ${signal}`;
   return exitCode ? `: its process ended with status ${exitCode}` : "";

@@ -12,7 +12,7 @@ for (const [ending, message] of [
   ],
   ["process.exit(7)", /test failed: its process ended with status 7\n/],
 ]) {
-  test(`a test file whose process ends by ${ending} is reported with the way it ended`, (t) => {
+  test(`a test file whose process ends by ${ending} is reported with its exit status`, (t) => {
     const dir = mkdtempSync(join(tmpdir(), "reporter-"));
     t.after(() => rmSync(dir, { recursive: true }));
     writeFileSync(join(dir, "ended.test.mjs"), `${ending};`);

@@ -46,7 +46,7 @@ try {
     await step("generated code", () => generatedCodeIsCurrent(scratch));
   }
   await step("build", async () => void (await build()));
-  // Unit tests of a folder share a process, which is many times faster; those with processes of their own get one a file.
+  // Unit tests of a folder share a process, which is many times faster; those that start processes get one for each file.
   await tests("unit tests", "{src,scripts}/**/*.test.{ts,mjs}", {
     options: ["--test-isolation=none", "--test-timeout=300000"],
     groupOf: (file) =>
@@ -54,7 +54,7 @@ try {
         .split("/")
         .slice(0, /^src\/(kubelet|lib)\//.test(file) ? 3 : 2)
         .join("/"),
-    // They compute, and some compare times: more of them at once gain nothing.
+    // They are CPU-bound, and some compare times: more of them at once gain nothing.
     limits: { least, most: least },
   });
   await tests("contract and node tests", "test/**/*.test.ts", {
@@ -103,11 +103,11 @@ async function testGroup(files, options) {
   const reporter = `--test-reporter=${root}scripts/lib/test-reporter.mjs`;
   const seeded = `--import=${root}scripts/lib/property-seed.mjs`;
   const args = [seeded, "--test", ...options, reporter, ...files];
-  // Tests start hundreds of processes from the same sources: they take the compiled code from here.
+  // Tests start hundreds of processes from the same sources: they use this compile cache.
   const env = { KUBELET_TS_TEST_COUNTS: counts, NODE_COMPILE_CACHE: `${root}.cache/compile` };
   const problem = await runTool(node24, args, { show: true, env });
   if (!existsSync(counts)) {
-    // The runner itself ended early: the other files are run all the same.
+    // The runner itself ended early: the other files are still run.
     failures.push({ where: files.join(" "), title: "test runner", cause: problem ?? "reported nothing" });
     totals.failed++;
     return problem ?? "reported nothing";

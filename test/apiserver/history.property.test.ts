@@ -134,7 +134,7 @@ async function live(
       else watcher.release();
     } else if (dice === 7 && watchers.length > 1) watchers.splice(below(watchers.length), 1)[0]!.stop();
     else if (dice === 8) {
-      // The watcher that keeps the oracle must not fall behind.
+      // The watcher that records the expected history must not fall behind.
       while (facts.length > 0 && facts.at(-1)!.version < api.store.currentVersion) await turn();
       api.store.compact(below(3));
     } else await Promise.all(Array.from({ length: 1 + below(4) }, write));

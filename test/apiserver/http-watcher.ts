@@ -21,7 +21,7 @@ interface Meta {
 }
 
 /**
- * A client as simple as can be: lists, watches from there, resumes from the last complete line when it is cut, and
+ * A minimal client: lists, watches from there, resumes from the last complete line when it is cut, and
  * starts again when its version is compacted.
  */
 export class HttpWatcher {
@@ -40,12 +40,12 @@ export class HttpWatcher {
     this.done = this.#run();
   }
 
-  /** Cuts the connection wherever it is just now. */
+  /** Cuts the connection at its current position. */
   cut(): void {
     this.#response?.destroy();
   }
 
-  /** Cut, and not back before it is released. */
+  /** Cuts the connection, and reconnects only after the release. */
   hold(): void {
     this.#held ??= Promise.withResolvers<void>();
     this.cut();

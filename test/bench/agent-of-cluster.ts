@@ -87,7 +87,7 @@ export class AgentOfCluster {
     return this.#children[1]!.pid!;
   }
 
-  /** Creates pods and waits until they run, and no others. */
+  /** Creates pods and waits until exactly these run. */
   async run(prefix: string, count: number): Promise<void> {
     const spec = { nodeName, terminationGracePeriodSeconds: 1, containers: [container()] };
     const create = (_: unknown, i: number) =>

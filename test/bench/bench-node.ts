@@ -14,7 +14,7 @@ import { type CopiedPod, copyPod, type RecordedPod, recordPod } from "./recorded
 
 const longestWaitMs = 120_000;
 
-/** A private node for a measurement, and the built kubelet on it, which can be there or not. */
+/** A private node for a measurement, with or without the built kubelet. */
 export class BenchNode {
   readonly node: TestNode;
   readonly cri: CriClient;
@@ -36,7 +36,7 @@ export class BenchNode {
     return new BenchNode(node, await AgentProcess.create(node));
   }
 
-  /** Starts the kubelet as a user would, and waits until it is at rest. */
+  /** Starts the kubelet as a user would, and waits until it is idle. */
   async startAgent(extra: readonly string[] = []): Promise<void> {
     const log = openSync(this.#agent.logFile, "a");
     const { configFile, node } = this.#agent;
@@ -46,11 +46,11 @@ export class BenchNode {
       { stdio: ["ignore", log, log] },
     );
     await until("the kubelet is healthy", async () => (await this.#agent.health())?.status === 200);
-    // The event stream is trusted half a second after it was opened, and then everything is looked at once more.
+    // The event stream is trusted half a second after it was opened, and then there is another relist.
     await pause(1500);
   }
 
-  /** How long the kubelet has had a CPU, in milliseconds: other load on the machine changes it less than any time. */
+  /** CPU time of the kubelet in milliseconds: less sensitive to other load than wall time. */
   agentCpu(): number {
     const stat = readFileSync(`/proc/${this.#child?.pid}/stat`, "utf8");
     const [user, system] = stat.slice(stat.lastIndexOf(")")).split(" ").slice(12, 14).map(Number);
@@ -66,7 +66,7 @@ export class BenchNode {
     await ended;
   }
 
-  /** A pod that costs the runtime as little as a pod can. */
+  /** The cheapest possible pod. */
   place(name: string): void {
     const pod = {
       apiVersion: "v1",
@@ -90,7 +90,7 @@ export class BenchNode {
     return this.cri.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } });
   }
 
-  /** Waits without disturbing: a few requests a second. The runtime itself reports when each was started. */
+  /** Polls a few times a second, to avoid load. The runtime itself reports when each was started. */
   async untilRunning(count: number): Promise<Container[]> {
     let seen: Container[] = [];
     await until(`${count} containers run`, async () => {
@@ -100,7 +100,7 @@ export class BenchNode {
     return seen;
   }
 
-  /** When a container began to run, in milliseconds since the epoch with fractions. */
+  /** When a container started, in milliseconds since the epoch with fractions. */
   async startedAt(id: string): Promise<number> {
     const { status } = await this.cri.containerStatus(id as ContainerId);
     return Number(status?.startedAt ?? 0n) / 1e6;
@@ -135,7 +135,7 @@ export class BenchNode {
     return id;
   }
 
-  /** Removes what was made without a kubelet. */
+  /** Removes sandboxes that were created without a kubelet. */
   async discard(pods: readonly CopiedPod[]): Promise<void> {
     for (const { id } of await this.cri.listPodSandboxes()) {
       await this.cri.stopPodSandbox(id as SandboxId);

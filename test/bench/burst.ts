@@ -18,7 +18,7 @@ const pods = Number(values.pods);
 const rounds = Number(values.rounds);
 const inFlight = Number(values["in-flight"]);
 
-/** How long after the beginning each container ran, the first to run first. */
+/** When each container ran, relative to the start, in order. */
 type Burst = number[];
 
 async function floorBurst(bench: BenchNode, recorded: RecordedPod): Promise<Burst> {
@@ -46,7 +46,7 @@ async function kubeletBurst(bench: BenchNode): Promise<Burst> {
   return times;
 }
 
-/** The runtime's own timestamp for both, so that neither is measured by how soon it was noticed. */
+/** The runtime's own timestamp for both, so that detection delay does not count. */
 async function startTimes(bench: BenchNode, began: number): Promise<Burst> {
   const times: number[] = [];
   for (const { id } of await bench.running()) times.push((await bench.startedAt(id)) - began);
@@ -74,7 +74,7 @@ try {
   ];
   for (let round = 1; round <= rounds; round++) {
     console.log(`round ${round} of ${rounds}, ${pods} pods`);
-    // Each goes first as often as the other: what the first leaves behind falls on both.
+    // Each goes first equally often: effects of the first on the second are balanced.
     for (const measure of round % 2 ? measures : measures.toReversed()) await measure();
   }
   const of = (bursts: Burst[], figure: (times: Burst) => number) => median(bursts.map(figure));

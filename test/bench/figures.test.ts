@@ -19,7 +19,7 @@ for (const [percent, expected] of [
   test(`of 10, 9, …, 1 it is ${expected} that ${percent} % do not exceed`, () =>
     assert.equal(percentile([10, 9, 8, 7, 6, 5, 4, 3, 2, 1], percent), expected));
 
-test("of nothing there is neither", () => {
+test("without values there is neither", () => {
   assert.throws(() => median([]), RangeError);
   assert.throws(() => percentile([], 50), RangeError);
 });

@@ -8,7 +8,7 @@ import { AgentOfCluster } from "./agent-of-cluster.ts";
 /** Measured: 62 to 68 MiB; 100 to 120 without --optimize-for-size, for as long as the agent idles. */
 const limitMiB = 80;
 
-test(`an agent that started and removed 30 pods takes at most ${limitMiB} MiB more than Node alone`, {
+test(`an agent that started and removed 30 pods uses at most ${limitMiB} MiB more than Node alone`, {
   skip: built !== true && built,
 }, async (t) => {
   const program = "console.log(process.memoryUsage.rss())";
@@ -18,7 +18,7 @@ test(`an agent that started and removed 30 pods takes at most ${limitMiB} MiB mo
   await agent.run("burst", 30);
   await agent.remove("burst", 30);
   await agent.run("idle", 5);
-  // V8 returns what these needed when it finds time.
+  // V8 returns this memory when it is idle.
   await holds(async () => {
     const idle = await agent.residentMiB();
     assert.ok(idle - node <= limitMiB, `${idle} MiB, Node alone ${node} MiB`);

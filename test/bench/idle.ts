@@ -1,5 +1,5 @@
-// What an agent costs that has nothing to do, with a cluster and a few pods on a runtime in memory: resident memory and CPU. Before that,
-// what the start of many pods takes. No limits: several builds are measured in turns and compared.
+// The cost of an idle agent, with a cluster and a few pods on a runtime in memory: resident memory and CPU. Before that,
+// the cost of starting many pods. No limits: several builds are measured alternately and compared.
 // npm run bench -- idle --kubelet bin/kubelet --kubelet ../other/bin/kubelet
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -9,7 +9,7 @@ import { median } from "./figures.ts";
 const { values } = parseArgs({
   options: {
     kubelet: { type: "string", multiple: true, default: [join(import.meta.dirname, "../../bin/kubelet")] },
-    /** Pods that are there while it idles. */
+    /** Pods that run while it is idle. */
     pods: { type: "string", default: "5" },
     /** Pods that are created at once and deleted before that; 0: none. */
     burst: { type: "string", default: "30" },

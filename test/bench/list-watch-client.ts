@@ -27,14 +27,14 @@ const { values } = parseArgs({
   },
 });
 
-/** How long the event loop was kept from others at a stretch. */
+/** The longest time that the event loop was blocked. */
 class Lag {
   #tickAt = performance.now();
   #cpu = process.threadCpuUsage();
   readonly #timer = setInterval(() => this.#tick(), resolutionMs);
-  /** By the clock: what a timer is late. Other load on the machine counts too. */
+  /** Wall time: the delay of a timer. Other load on the machine counts too. */
   wallMs = 0;
-  /** In CPU time of our own thread: the same on a machine with nothing else to do. */
+  /** CPU time of our own thread: independent of other load. */
   ownMs = 0;
 
   #tick(): void {
@@ -95,7 +95,7 @@ async function measure(server: string, kind: string): Promise<boolean> {
   const wire = JSON.stringify(realisticPod(1, 1)).length;
   const kept = JSON.stringify(withoutManagedFields(realisticPod(1, 1))).length;
   const more = peak - idle;
-  // The others are there to compare with: they take what a server does that cannot stream.
+  // The others are for comparison: they work with a server that cannot stream lists.
   const isLimited = kind === "streamed" || kind === "agent";
   // The agent keeps more than its client does: the last reported state, to detect changes.
   const isInMemory = kind !== "streamed" || more <= moreMiBLimit;
@@ -146,7 +146,7 @@ function plainClient(transport: HttpKubeTransport, streamList: boolean): Client 
   };
 }
 
-/** The way of pods through the agent: source, configuration, sync loop, up to the workers. */
+/** The path of pods through the agent: source, pod-config, sync loop, up to the workers. */
 function agentClient(transport: HttpKubeTransport): Client {
   const clock = systemClock;
   const logger = silentLogger;

@@ -1,4 +1,4 @@
-// What a list-watch of many pods costs: memory beyond an idle client, and how long it keeps the event loop from others.
+// The cost of a list-watch of many pods: memory beyond an idle client, and how long it blocks the event loop.
 // Exits with 1 if over the limits.
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ const { values } = parseArgs({
     pods: { type: "string", default: "1000" },
     rate: { type: "string", default: "1000" },
     seconds: { type: "string", default: "5" },
-    /** How the pods are listed: all in one answer, in pages, or streamed; or by the agent's own way. */
+    /** How the pods are listed: all in one response, in pages, or streamed; or by the agent's pipeline. */
     list: { type: "string", default: "whole,pages,streamed,agent" },
   },
 });
@@ -47,7 +47,7 @@ async function bench(client: string, kind: string): Promise<void> {
 
 const folder = await mkdtemp(join(tmpdir(), "list-watch-bench-"));
 try {
-  // Built and run as the kubelet is: a process that has to understand TypeScript needs more of everything.
+  // Built and run as the kubelet is: a process that strips TypeScript types needs more of everything.
   const client = join(folder, "client.cjs");
   const entry = join(import.meta.dirname, "list-watch-client.ts");
   await build({ entryPoints: [entry], outfile: client, bundle: true, platform: "node", format: "cjs" });

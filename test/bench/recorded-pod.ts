@@ -12,13 +12,13 @@ import {
 } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 
-/** The requests of the kubelet for one pod, as reported by the runtime: the floor sends just the same. */
+/** The requests of the kubelet for one pod, as reported by the runtime: the baseline sends the same. */
 export interface RecordedPod {
   uid: string;
   name: string;
   sandbox: JsonValue;
   container: JsonValue;
-  /** What the kubelet had made for the pod and mounts into it; undefined for a folder. */
+  /** Files that the kubelet created for the pod and mounts into it; undefined for a directory. */
   files: Map<string, Uint8Array | undefined>;
 }
 
@@ -27,7 +27,7 @@ export interface CopiedPod {
   uid: string;
   sandbox: PodSandboxConfigInit & { logDirectory: string };
   container: ContainerConfigInit;
-  /** Makes what the kubelet would have made before: folders, mounted files, the cgroup. */
+  /** Creates what the kubelet would have created before: directories, mounted files, the cgroup. */
   prepare(): Promise<void>;
   cleanUp(): Promise<void>;
 }

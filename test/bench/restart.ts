@@ -22,7 +22,7 @@ const rounds = Number(values.rounds);
 const killsARound = Math.ceil(Number(values.kills) / rounds);
 const containerd = values.containerd as ContainerdVersion;
 
-/** CreateContainer and StartContainer in a sandbox that is there, with no kubelet. */
+/** CreateContainer and StartContainer in an existing sandbox, without a kubelet. */
 async function floors(bench: BenchNode, recorded: RecordedPod): Promise<number[]> {
   const copies = await bench.copies(recorded, killsARound);
   const sandboxes = [];

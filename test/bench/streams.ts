@@ -1,5 +1,5 @@
-// How late the sync loop is while many follow logs, have sessions in containers, and pods start; against the same agent without
-// the crowd in the same run. Exits with 1 if over the limit.
+// The lag of the sync loop while many clients follow logs and have exec sessions, and pods start; against the same agent without
+// these clients in the same run. Exits with 1 if over the limit.
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { get } from "node:https";
@@ -78,7 +78,7 @@ try {
   await agent.destroy();
 }
 
-/** Pods come and go once. */
+/** Pods are created and deleted once. */
 async function startPods(kind: string): Promise<void> {
   const all = Array.from({ length: pods }, (_, i) => `${kind}-${i}`);
   for (const name of all) place(node.manifests, `${name}.yaml`, manifest({ name }));
@@ -95,7 +95,7 @@ interface Delays {
   readonly count: number;
 }
 
-/** How late the agent's event loop was while something was done, with and without waiting for a CPU that others had. */
+/** The lag of the agent's event loop during an operation, with and without the time it waited for a CPU. */
 async function measured(what: string, work: () => Promise<void>): Promise<Delays> {
   const counted = await lagBuckets();
   await delays();
@@ -124,7 +124,7 @@ async function delays(): Promise<{ readonly loop: Delays; readonly own: Delays }
   return JSON.parse(lines()[before]?.slice(6) ?? "{}");
 }
 
-/** By upper bound: how often the sync loop was at most so late. */
+/** Histogram of the sync loop lag, by upper bound. */
 async function lagBuckets(): Promise<Map<number, number>> {
   const text = await new Promise<string>((resolve, reject) => {
     get(
@@ -155,7 +155,7 @@ function quantile(from: Map<number, number>, to: Map<number, number>, share: num
   return Math.min(...counts.filter(([, count]) => count >= share * all).map(([bound]) => bound));
 }
 
-/** Opens all logs and sessions. Gives back what closes each. */
+/** Opens all logs and sessions. Returns functions that close each. */
 async function gather(names: readonly string[]): Promise<(() => void)[]> {
   const ends: (() => void)[] = [];
   for (let i = 0; i < follows; i++) ends.push(await follow(names[i % names.length] ?? ""));

@@ -22,9 +22,9 @@ const rounds = Number(values.rounds);
 
 type Kind = "with" | "without";
 interface Burst {
-  /** How long after the beginning each container ran, the first to run first. */
+  /** When each container ran, relative to the start, in order. */
   readonly times: readonly number[];
-  /** What it took of a CPU. */
+  /** CPU time. */
   readonly cpu: number;
 }
 
@@ -105,7 +105,7 @@ try {
   for (const kind of ["without", "with"] as const) report(kind, await burst(bench, admin, kind));
   for (let round = 1; round <= rounds; round++) {
     console.log(`round ${round} of ${rounds}, ${pods} pods`);
-    // Each goes first as often as the other: what the first leaves behind falls on both.
+    // Each goes first equally often: effects of the first on the second are balanced.
     for (const kind of round % 2 ? (["without", "with"] as const) : (["with", "without"] as const)) {
       const one = await burst(bench, admin, kind);
       bursts[kind].push(one);

@@ -7,7 +7,7 @@ import { epochMs, type MonotonicTime } from "../../src/lib/base/time.ts";
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** The wall clock is set or the machine is suspended, so long after the clock was made. */
+/** The wall clock is set or the machine is suspended, at this time after the creation of the clock. */
 interface Leap {
   readonly atMs: number;
   readonly kind: "jump" | "suspend";
@@ -51,7 +51,7 @@ export class LeapingClock extends FakeClock {
   }
 }
 
-/** What a component would read that takes wall time for monotonic time. */
+/** What a component would read that uses wall time instead of monotonic time. */
 class WrongClock extends LeapingClock {
   override monotonic(): MonotonicTime {
     return monotonicTime(epochMs(this.wall()));

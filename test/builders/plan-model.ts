@@ -17,7 +17,7 @@ import type { Container, Pod } from "../../src/lib/model/pod.ts";
 import { isSidecar } from "../../src/lib/model/restart-policy.ts";
 import { aSandbox, seenContainer, testUid } from "./pods.ts";
 
-/** A runtime in memory that executes a plan, and notes what must never happen. For property tests. */
+/** A runtime in memory that executes a plan, and records what must never happen. For property tests. */
 export class PlanModel {
   readonly violations: string[] = [];
   containers: ObservedContainer[] = [];
@@ -25,7 +25,7 @@ export class PlanModel {
   pod: Pod;
   readonly #probes = new Map<string, ProbeOutcome>();
   readonly #replaced = new Set<ContainerId>();
-  /** "sandbox/name" of the init containers that were through at some time, also if their record is lost. */
+  /** "sandbox/name" of the init containers that have completed, also if their record is lost. */
   readonly #through = new Set<string>();
   #made = 0;
 
@@ -50,7 +50,7 @@ export class PlanModel {
     return planPod(this.pod, this.seen, context);
   }
 
-  /** Does one stage. Stopped containers end with that exit code, or run on if the runtime cannot stop them. */
+  /** Does one stage. Stopped containers end with that exit code, or keep running if the runtime cannot stop them. */
   act(plan: PodPlan, exitCode: number | "runs on"): void {
     if (plan.restartsAll) this.#through.clear();
     for (const { id } of plan.replaces) this.#replaced.add(id);
@@ -75,7 +75,7 @@ export class PlanModel {
     this.containers = [seenContainer(name, { id, hash: "busybox:1", ...more }), ...this.containers];
   }
 
-  /** What the world does by itself without faults: init containers do their work, sidecars get started. */
+  /** Progress without faults: init containers complete, sidecars start. */
   settle(): void {
     for (const { id, name, state, sandboxId } of this.containers) {
       const init = this.#inits.find((c) => c.name === name);
@@ -88,7 +88,7 @@ export class PlanModel {
     }
   }
 
-  /** The runtime loses the record of an init container that is done, when a later container stands for it. */
+  /** The runtime loses the record of a completed init container, when a later container implies it. */
   loseRecord(): void {
     const order = [...this.#inits, ...this.pod.spec.containers].map((c) => c.name);
     const lost = this.containers.find(
@@ -102,7 +102,7 @@ export class PlanModel {
     this.containers = this.containers.filter((c) => c !== lost);
   }
 
-  /** A new agent remembers nothing that the runtime does not report. */
+  /** A new agent knows only what the runtime reports. */
   restartAgent(): void {
     this.#replaced.clear();
   }

@@ -58,5 +58,5 @@ export const exited = (name: string, exitCode: number, more: Seen = {}) =>
 export const deadSandbox = aSandbox({ state: "notready" });
 export const sandboxOf = (attempt: number, more: Parameters<typeof aSandbox>[0] = {}) =>
   aSandbox({ id: `s${attempt}` as SandboxId, attempt, ...more });
-/** For containers of a sandbox that is not there any more. */
+/** For containers of a sandbox that no longer exists. */
 export const before = { sandboxId: "old" as SandboxId };

@@ -25,7 +25,7 @@ import type { RegistryEntry } from "../fake-runtime/images.ts";
 import { testUid } from "./pods.ts";
 import { plainRequests } from "./requests.ts";
 
-/** PodRuntime with everything that it works with, on the fake runtime behind a real socket. */
+/** PodRuntime with its dependencies, on the fake runtime behind a real socket. */
 export async function podRuntimeOnFake(
   t: TestContext,
   options: { registry?: Record<string, RegistryEntry>; hooks?: Hooks } = {},
@@ -133,11 +133,11 @@ export async function podRuntimeOnFake(
     end: (pod: Pod) => runtime.stop(pod.metadata.uid, pod, { signal, report }),
     release: (pod: Pod) => runtime.release(pod.metadata.uid),
     remove: (pod: Pod) => runtime.remove(pod.metadata, signal),
-    /** An agent that knows nothing takes over. */
+    /** A new agent without state takes over. */
     newAgent: () => {
       runtime = make();
     },
-    /** Ends the running container of that name, and looks. */
+    /** Ends the running container of that name, and refreshes. */
     exit: async (name: string, code: number) => {
       const found = [...fake.pods.containers.values()].find(
         (c) => c.config.metadata?.name === name && c.state === ContainerState.CONTAINER_RUNNING,

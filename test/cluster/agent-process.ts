@@ -7,7 +7,7 @@ import { nodeName, type TestCluster } from "./cluster-node.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
-/** The agent as a process of its own, on the runtime of a test cluster. */
+/** The agent as a separate process, on the runtime of a test cluster. */
 export class AgentProcess {
   readonly #child;
   readonly #exited: Promise<unknown[]>;
@@ -44,7 +44,7 @@ export class AgentProcess {
     await holds(() => assert.match(this.log, line));
   }
 
-  /** Waits for something that the agent should do; if it does not, its log shows more than the failure. */
+  /** Waits for a condition; on failure the agent's log is part of the error. */
   async until(done: () => Promise<unknown>): Promise<void> {
     await done().catch((error) => {
       throw new Error(`${error}\n${this.log}`, { cause: error });

@@ -10,7 +10,7 @@ import { ApiUser } from "./api-user.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
-/** `kubelet api`: the embedded API as a process of its own. */
+/** `kubelet api`: the embedded API as a separate process. */
 export async function startApiProcess(t: TestContext, o: { certificatesFor: string }): Promise<ApiUser> {
   const dir = await mkdtemp(join(tmpdir(), "api-"));
   const args = [main, "api", "--dir", dir, "--certificates-for", o.certificatesFor, "--until-eof"];
@@ -18,7 +18,7 @@ export async function startApiProcess(t: TestContext, o: { certificatesFor: stri
   const exited = once(child, "exit");
   t.after(async () => {
     child.stdin.end();
-    // A test that failed may have left clients, which keep it.
+    // A failed test may have left clients connected, which keep it running.
     const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
     await exited;
     clearTimeout(timer);

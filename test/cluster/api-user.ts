@@ -24,7 +24,7 @@ export type Kind = "client" | "serving";
 /** A user of the embedded API who may do everything. */
 export class ApiUser {
   readonly #url: string;
-  /** The certificate of the API's authority. */
+  /** The CA certificate of the API. */
   readonly ca: string;
   readonly #admin: HttpKubeTransport;
 
@@ -57,11 +57,11 @@ export class ApiUser {
     return this.#admin.request({ method: "DELETE", path });
   }
 
-  /** Writes a kubeconfig with a new token by which a node may join. Gives back what makes the token count no more. */
+  /** Writes a kubeconfig with a new bootstrap token. Returns a function that revokes the token. */
   async allowJoining(file: string): Promise<() => Promise<unknown>> {
     const { token, secret } = bootstrapToken({});
     const path = "/api/v1/namespaces/kube-system/secrets";
-    // The namespace is made soon after the API has started.
+    // The namespace is created soon after the API has started.
     await holds(() => this.create(path, secret));
     const user = { user: "joining", credential: { token } };
     await writeFile(file, kubeconfig({ server: this.#url, ca: this.ca, ...user }));
@@ -102,7 +102,7 @@ export class ApiUser {
   async addPod(name: string): Promise<string> {
     const spec = { nodeName, terminationGracePeriodSeconds: 3, containers: [container()] };
     const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };
-    // The account that pods of a namespace have is made soon after the namespace.
+    // The default service account is created soon after the namespace.
     const { metadata } = await holds(() => this.create<Pod>(pods, body));
     return metadata.uid;
   }
@@ -127,7 +127,7 @@ export class ApiUser {
     return this.#admin.request({ method: "PATCH", path, contentType, body });
   }
 
-  /** An address is added to the node, besides its own. */
+  /** Adds an address to the node. */
   async addAddress(address: string): Promise<void> {
     await this.patch(`/api/v1/nodes/${nodeName}/status`, {
       status: { addresses: [{ type: "ExternalIP", address }] },

@@ -10,11 +10,11 @@ import { nodeName, TestCluster } from "./cluster-node.ts";
 import { hastyClock } from "./hasty-clock.ts";
 import { startUnapprovingApi } from "./unapproving-api.ts";
 
-/** By then unlimited doubling would have reached its longest pause. */
+/** By then unlimited doubling would have reached its maximum. */
 const refusals = 6;
 const longestPauseMs = 10_000;
 
-test("a first certificate is requested, not rotated; a refused request is made again within 10 s, and the next one counts", async (t) => {
+test("a first certificate is requested, not rotated; a rejected request is retried within 10 s", async (t) => {
   let attempts = 0;
   let isRuleMissing = true;
   const api = await startUnapprovingApi(t, ({ verb, resource, subresource }) => {

@@ -7,7 +7,7 @@ import { busyboxName } from "../node/test-node.ts";
 export interface BrokenPod {
   readonly name: string;
   readonly names: RegExp;
-  /** What its only container differs in from one that sleeps. */
+  /** Fields of its only container that differ from one that sleeps. */
   readonly container?: Partial<Container>;
   readonly spec?: Partial<PodSpec>;
 }
@@ -15,7 +15,7 @@ export interface BrokenPod {
 /** Of the node that all of them are bound to. */
 export const taint = "dedicated=database:NoExecute";
 
-/** What has to be there before the pods are. */
+/** Objects to create before the pods. */
 export const objects: readonly { readonly path: string; readonly body: object }[] = [
   {
     path: "/api/v1/namespaces/default/configmaps",

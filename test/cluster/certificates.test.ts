@@ -18,12 +18,12 @@ import type { ApiUser } from "./api-user.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
 const life = 60_000;
-/** A certificate is replaced when at most 90 % of its life are over, and then signed within seconds. */
+/** A certificate is rotated after at most 90 % of its lifetime, and then signed within seconds. */
 const rotatedWithinMs = 0.9 * life + 5000;
 /** The lease is renewed each 10 s. */
 const longestSilenceMs = 15_000;
 
-test("certificates that live 60 s are replaced in time, without an interruption", async (t) => {
+test("certificates with a lifetime of 60 s are rotated in time, without an interruption", async (t) => {
   const api = await startApiProcess(t, { certificatesFor: `${life / 1000}s` });
   const node = await CertifiedNode.start(t, api);
   const silence = watchLease(t, api);
@@ -34,9 +34,9 @@ test("certificates that live 60 s are replaced in time, without an interruption"
   assert.equal(first.subject, `O=system:nodes\nCN=system:node:${nodeName}`);
   assert.match(serving.subjectAltName ?? "", new RegExp(`DNS:${nodeName}, IP Address:`));
 
-  // Each has its own time: both are looked at, so that neither is seen too late.
+  // Each has its own lifetime: both are checked, so that neither is observed too late.
   const [second, servingSecond] = await Promise.all([node.rotated(first), node.rotatedServing(serving)]);
-  // From here on the first one, and connections made with it, are good for nothing.
+  // From here on the first one, and connections that use it, are invalid.
   await pause(first.validToDate.getTime() - Date.now() + 1);
   await api.addPod("after-one");
   await api.podRuns("after-one", 5000);
@@ -127,7 +127,7 @@ class CertifiedNode {
       onCertificateUnavailable: (reason) => this.failed.push(reason),
       onAnswer: ({ method, path, status, failure }) => {
         this.answers++;
-        // A node reads whether something exists, or just tries to create it.
+        // 404 and 409 are expected: the node checks whether an object exists, or tries to create it.
         const isDenial = status === 404 || (status === 409 && method === "POST");
         if (failure === undefined || isDenial || isAbort(failure)) return;
         this.failed.push(`${status} ${method} ${path}: ${messageOf(failure)}`);
@@ -151,7 +151,7 @@ class CertifiedNode {
     return new X509Certificate(await readFile(join(this.certDir, "kubelet-client-current.pem")));
   }
 
-  /** The certificate that a server with it shows to a client that trusts the cluster's CA. */
+  /** The serving certificate that a client with the cluster's CA sees. */
   async serving(): Promise<X509Certificate> {
     const { port } = this.#server.address() as AddressInfo;
     const socket = connect({ port, host: "127.0.0.1", servername: nodeName, ca: this.#api.ca });
@@ -201,7 +201,7 @@ class CertifiedNode {
   }
 }
 
-/** Follows the node's lease; gives back the longest time for which it was not renewed. */
+/** Watches the node's lease; returns the longest time without a renewal. */
 function watchLease(t: TestContext, api: ApiUser): () => number {
   let [longest, before] = [0, Number.NaN];
   const look = async () => {

@@ -63,7 +63,7 @@ export class TestCluster {
     this.#more = more;
   }
 
-  /** Ends a process that uses the runtime before the runtime is closed, which waits for its clients. */
+  /** Stops a process that uses the runtime before the runtime is closed, which waits for its clients. */
   endFirst(end: () => Promise<unknown>): void {
     this.#clients.push(end);
   }
@@ -114,7 +114,7 @@ export class TestCluster {
     this.#agent = undefined;
   }
 
-  /** A pod that a user made and a scheduler put here. */
+  /** A pod that a user created and the scheduler bound to this node. */
   addPod(name: string, spec: Partial<PodSpec> = {}): Pod {
     const pod = applyPodDefaults({
       apiVersion: "v1",
@@ -140,7 +140,7 @@ export class TestCluster {
     return rm(join(this.manifests, `${name}.json`));
   }
 
-  /** Waits until the pod in the API is as the check wants it. */
+  /** Waits until the pod in the API passes the check. */
   is(name: string, check: (pod: Pod) => void, withinMs?: number): Promise<Pod> {
     return holds(() => {
       const pod = this.api.pod(name);
@@ -165,7 +165,7 @@ export class TestCluster {
     return holds(() => assert.equal(this.api.pod(name), undefined));
   }
 
-  /** Containers of a pod in the runtime, those that ended too. */
+  /** Containers of a pod in the runtime, including terminated ones. */
   containersOf(uid: string) {
     return [...this.runtime.pods.containers.values()].filter(
       (c) => c.config.labels["io.kubernetes.pod.uid"] === uid,

@@ -11,7 +11,7 @@ const image = "registry.example.com/team/app:1";
 const audience = "registry.example.com";
 const annotation = "example.com/role";
 
-/** Returns the token that it got as a password, and the role as a name. */
+/** Returns its token as the password, and the role as the user name. */
 const program = `#!/bin/sh
 request=$(cat)
 field() { printf %s "$request" | sed 's|.*"'"$1"'":"\\([^"]*\\)".*|\\1|'; }
@@ -70,7 +70,7 @@ class TokenApi implements KubeTransport {
   close(): void {}
 }
 
-test("a credential provider that wants tokens gets one of the pod's account, bound to the pod, and the account's annotations", async (t) => {
+test("a credential provider with tokenAttributes gets a token of the pod's service account, bound to the pod, and its annotations", async (t) => {
   const cluster = await TestCluster.start(t, {}, { [image]: {} });
   const transport = new TokenApi(cluster.api);
   const account = (name: string, annotations: Record<string, string>) => ({

@@ -5,7 +5,7 @@ import { holds } from "../e2e/holds.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { startEmbeddedApi } from "./embedded-api.ts";
 
-test("with the embedded API, pods run and terminate, static ones have mirrors, and the node requests nothing that a node may not have", async (t) => {
+test("with the embedded API, pods run and terminate, static ones have mirrors, and no request of the node is forbidden", async (t) => {
   const { cluster, admin, refused } = await startEmbeddedApi(t);
   const post = (path: string, kind: string, name: string, more: object = {}) =>
     admin.request({ method: "POST", path, body: { apiVersion: "v1", kind, metadata: { name }, ...more } });

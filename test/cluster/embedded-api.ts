@@ -17,15 +17,15 @@ import { type KubeAccess, parseKubeconfig } from "../../src/lib/clients/kube/kub
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { nodeName } from "./cluster-node.ts";
 
-/** The embedded API over HTTP, where the agent may do what a node may and no more. */
+/** The embedded API over HTTP, where the agent has the permissions of a node only. */
 export interface EmbeddedApi {
   /** For the agent. */
   readonly cluster: ClusterOptions;
   /** For a user who may do everything. */
   readonly admin: HttpKubeTransport;
-  /** What the agent was refused: "403 patch /api/v1/…". That something is not there is no refusal. */
+  /** Rejected requests of the agent: "403 patch /api/v1/…". 404 does not count. */
   readonly refused: string[];
-  /** Of which traces the agent's requests were. */
+  /** The traces of the agent's requests. */
   readonly traceparents: Set<string>;
 }
 
@@ -85,7 +85,7 @@ export async function startEmbeddedApi(t: TestContext, tracer?: Tracer): Promise
   return { cluster, admin: user, refused, traceparents };
 }
 
-/** Without TLS there are no certificates: the name that a client gives itself will do. */
+/** Without TLS there are no certificates: the user name that a client sends is trusted. */
 function callerOf({ headers }: IncomingMessage) {
   const isNode = headers["user-agent"]?.startsWith("kubelet/");
   const group = isNode ? "system:nodes" : "system:masters";

@@ -7,24 +7,24 @@ import { nodeName } from "./cluster-node.ts";
 import { explained } from "./explained.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 
-// The texts are ours, whatever runtime there is: one of them is enough.
+// The texts do not depend on the runtime: one of them is enough.
 const { name: version, available } = containerdVersions().findLast(({ available }) => available === true) ?? {
   name: "2.x" as const,
   available: "no containerd",
 };
 const withinMs = 180_000;
 
-/** All pods are bound to the node at once, as by a scheduler that does not look. */
+/** All pods are bound to the node at once, without a scheduler's checks. */
 describe("the first line of kubelet explain names the cause", {
   skip: available === true ? false : available,
 }, () => {
   let whole: NodeWithApi;
-  /** By pod, the first line as it was last seen. */
+  /** By pod, the last observed first line. */
   const lines = new Map<string, string>();
   const named = new Set<string>();
   const lost: string[] = [];
 
-  /** Looks at all pods until the cause of each has been named. */
+  /** Polls all pods until the cause of each has been named. */
   const look = async () => {
     const text = await explain().type("--all");
     for (const line of text.split("\n").filter((l) => l.startsWith("default/")))
@@ -56,10 +56,9 @@ describe("the first line of kubelet explain names the cause", {
   for (const { name, names } of brokenPods)
     test(name, () => assert.ok(named.has(name), `${names} is not in: ${lines.get(name)}`));
 
-  test("a cause that was named is named as long as it lasts, also while it is tried again", () =>
-    assert.deepEqual(lost, []));
+  test("a cause is named as long as it lasts, also during retries", () => assert.deepEqual(lost, []));
 
-  test("without a pod: all of them, those that failed too, and none that is well", async () => {
+  test("without a pod: all that are not ready or failed, and no other", async () => {
     const { pods } = await explain().all();
     assert.deepEqual(
       pods.map(({ name }) => name),

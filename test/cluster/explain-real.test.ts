@@ -13,7 +13,7 @@ const { name: version, available } = containerdVersions().findLast(({ available 
   available: "no containerd",
 };
 
-/** All pods run side by side; each test polls until it reads what it waits for. */
+/** All pods run at the same time; each test polls for its own. */
 describe("kubelet explain shows what a pod waits for", {
   skip: available === true ? false : available,
 }, () => {
@@ -44,7 +44,7 @@ describe("kubelet explain shows what a pod waits for", {
 
   const readExplanation = () => explained(whole.node.rootDir);
 
-  test("a pod that is ready: where the time of its start went", async () => {
+  test("a pod that is ready: the duration of each start step", async () => {
     await whole.runs("good", 60_000);
     const { start } = await readExplanation().is("good", ({ ready }) => assert.equal(ready, true));
     const steps = new Map(start?.steps.map(({ step, ms }) => [step, ms]));
@@ -66,7 +66,7 @@ describe("kubelet explain shows what a pod waits for", {
     assert.match(tried?.error ?? "", /connection refused/);
   });
 
-  test("a secret that is not there", async () => {
+  test("a missing secret", async () => {
     await readExplanation().waits(
       "no-secret",
       "volumes",
@@ -95,7 +95,7 @@ describe("kubelet explain shows what a pod waits for", {
     assert.match(pod.lastError?.text ?? "", /^not yet/);
   });
 
-  test("a pod that ends slowly", async () => {
+  test("a pod that terminates slowly", async () => {
     await whole.runs("deaf", 60_000);
     await whole.deletePod("deaf");
     const pod = await readExplanation().is("deaf", ({ details }) =>
@@ -119,7 +119,7 @@ describe("kubelet explain shows what a pod waits for", {
     });
   });
 
-  test("as a command: one pod, a pod that is not there, a kubelet that is not", async () => {
+  test("as a command: one pod, a missing pod, no kubelet", async () => {
     const [one, none, nowhere] = await Promise.all([
       cli(["explain", "crashes", "--root-dir", whole.node.rootDir]),
       cli(["explain", "nobody", "--root-dir", whole.node.rootDir]),

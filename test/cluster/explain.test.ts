@@ -17,7 +17,7 @@ const secretVolume: Partial<PodSpec> = {
   containers: [container({ volumeMounts: [{ name: "data", mountPath: "/data" }] })],
 };
 
-test("an image that does not come: which, since when, the error, and when it is tried again", async (t) => {
+test("an image that cannot be pulled: which, since when, the error, and the next retry", async (t) => {
   const { cluster, waits, type } = await start(t);
   const image = "example.test/no/such:1";
   cluster.addPod("web", { containers: [container({ image, imagePullPolicy: "IfNotPresent" })] });
@@ -50,7 +50,7 @@ test("a secret that is missing: the volume, and its error", async (t) => {
   assert.ok(started.start!.tookMs >= volumes.ms);
 });
 
-test("a container that crashes: until when it waits, and how it ended", async (t) => {
+test("a container that crashes: the end of its back-off, and how it terminated", async (t) => {
   const { cluster, waits } = await start(t);
   cluster.addPod("web", { containers: [container({ command: ["sh", "-c", "exit 3"] })] });
   const pod = await waits("web", "backoff", /^back-off 10s until \S+ before restarting c$/);
@@ -76,13 +76,13 @@ test("a readiness probe that fails: which, and its output", async (t) => {
   assert.match(await type("web"), /- readiness probe of c failed/);
 });
 
-test("a readiness gate that stays closed", async (t) => {
+test("a readiness gate that stays false", async (t) => {
   const { cluster, waits } = await start(t);
   cluster.addPod("web", { readinessGates: [{ conditionType: "example.test/ok" }] });
   await waits("web", "gate", /readiness gate "example\.test\/ok" does not exist/);
 });
 
-test("a pod that ends slowly: which container still runs, and how much time it has", async (t) => {
+test("a pod that terminates slowly: which container still runs, and its remaining grace period", async (t) => {
   const { cluster, is, all } = await start(t);
   const deaf = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
   cluster.addPod("web", { terminationGracePeriodSeconds: 6, containers: [container({ command: deaf })] });
@@ -158,7 +158,7 @@ test("a runtime without a network, an init container that runs, a startup probe,
   await waits(late!.name, "network", /^network is not ready/);
 });
 
-test("a preStop hook that takes its time, and an API that does not take the last status", async (t) => {
+test("a slow preStop hook, and an API server that rejects the last status", async (t) => {
   const { cluster, is, waits } = await start(t);
   const lifecycle = { preStop: { sleep: { seconds: 2 } } };
   cluster.addPod("web", { containers: [container({ lifecycle })] });
@@ -178,7 +178,7 @@ test("a preStop hook that takes its time, and an API that does not take the last
 
 const firstLine = (text: string) => text.split("\n", 1)[0] ?? "";
 
-test("a pod that is refused: the label, in the first line; and it is listed", async (t) => {
+test("a pod that is rejected: the label, in the first line; and it is listed", async (t) => {
   const { cluster, is, all, type } = await start(t);
   cluster.addPod("web", { nodeSelector: { disk: "ssd" } });
   const pod = await is("web", ({ phase }) => assert.equal(phase, "Failed"));
@@ -234,7 +234,7 @@ test("a pod that was deleted has not failed", async (t) => {
   await holds(() => assert.rejects(type("web"), /this kubelet has no pod web/));
 });
 
-test("a container that its liveness probe has killed: the probe and its answer, also while it runs again", async (t) => {
+test("a container killed by its liveness probe: the probe and its result, also while it runs again", async (t) => {
   const { cluster, is, type } = await start(t);
   const livenessProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 1 };
   cluster.addPod("web", { containers: [container({ livenessProbe })] });

@@ -19,7 +19,7 @@ export function explained(rootDir: string) {
     return text;
   };
   const all = async (...args: string[]) => JSON.parse(await type(...args, "-o", "json")) as Explanations;
-  /** Waits until the pod is explained as the check wants it. */
+  /** Waits until the explanation of the pod passes the check. */
   const is = (name: string, check: (pod: PodExplanation) => void, withinMs = 15_000) =>
     holds(async () => {
       const { pods } = await all(name);

@@ -41,7 +41,7 @@ interface Target {
   sub: string;
 }
 
-/** As much of an API server as an agent needs, in memory. It can go away and come back. */
+/** The parts of an API server that an agent needs, in memory. Outages can be simulated. */
 export class FakeApi implements KubeTransport {
   /** Every received request: "PATCH pods default/web/status". */
   readonly requests: string[] = [];
@@ -54,7 +54,7 @@ export class FakeApi implements KubeTransport {
   #version = 1;
   #isDown = false;
 
-  /** Puts an object there, as a user does. */
+  /** Creates an object, as a user does. */
   put<T extends ApiObject>(resource: string, object: T): T {
     const key = keyOf(resource, object.metadata.namespace ?? "", object.metadata.name);
     const before = this.#objects.get(key);
@@ -73,7 +73,7 @@ export class FakeApi implements KubeTransport {
     return [...this.#objects].filter(([key]) => key.startsWith(`${resource} `)).map(([, object]) => object);
   }
 
-  /** A user deletes a pod; without a grace period it is gone at once. */
+  /** A user deletes a pod; without a grace period it is removed immediately. */
   deletePod(name: string, graceSeconds?: number, namespace = "default"): void {
     this.#delete(
       { resource: resourceOfPods, namespace, name, sub: "" },

@@ -9,7 +9,7 @@ export type Fault =
   | "end"
   /** One end sees an orderly end and may go on sending; there is no response. */
   | "half-close"
-  /** Nothing comes any more, without a notification. */
+  /** All data is dropped silently. */
   | "silence"
   /** The rest comes late, and byte by byte for a while. */
   | "delay";
@@ -28,9 +28,9 @@ const lateMs = 2;
 
 /** A TCP proxy between a client and a server on this machine, which fails where it is configured to. */
 export class FaultyProxy {
-  /** Bytes that went through so far, to the client and to the server. */
+  /** Bytes forwarded so far, to the client and to the server. */
   readonly passed = { down: 0, up: 0 };
-  /** Of how many faults it is over. */
+  /** How many faults have ended. */
   done = 0;
   readonly #port: number;
   #plans: FaultPlan[];
@@ -72,7 +72,7 @@ export class FaultyProxy {
   }
 
   #pass(direction: FaultPlan["direction"], from: Socket, to: Socket): void {
-    /** What is to be sent, in this order, if it waits for something. */
+    /** Delayed data, in order. */
     let queue = Promise.resolve();
     let isDelayed = false;
     const write = (bytes: Buffer) => {
@@ -95,9 +95,9 @@ export class FaultyProxy {
         return;
       }
       from.off("data", onData);
-      from.resume(); // what comes is lost
+      from.resume(); // data is dropped
       if (plan.fault === "silence") return write(head);
-      // The beginning arrives before the end does.
+      // The data before the fault arrives first.
       to.write(head, () => {
         if (plan.fault === "reset") for (const end of [to, from]) end.resetAndDestroy();
         else {

@@ -2,7 +2,7 @@ import type { Clock } from "../../src/lib/base/clock.ts";
 import { monotonicTime } from "../../src/lib/base/fake-clock.ts";
 import { wallTime } from "../../src/lib/base/time.ts";
 
-/** Time that passes so many times as fast: a wait of minutes takes less than a second, next to real connections. */
+/** A clock that runs faster by this factor: a wait of minutes takes less than a second, with real connections. */
 export function hastyClock(times: number): Clock {
   const startedAt = Date.now();
   const from = performance.now();

@@ -20,8 +20,8 @@ function startMs(): number {
   return performance.now() - started;
 }
 
-test("a node joins by a token, goes on with its certificate, and joins again when that has expired", async (t) => {
-  // Certificates that last for the start of 20 processes, so that a busy machine does not let them expire too early.
+test("a node joins with a token, continues with its certificate, and joins again when that has expired", async (t) => {
+  // A lifetime that covers the start of 20 processes, so that certificates do not expire too early on a busy machine.
   const lifeMs = Math.max(8000, 20 * startMs());
   const api = await startApiProcess(t, { certificatesFor: `${Math.ceil(lifeMs / 1000)}s` });
   const node = await JoiningNode.prepare(t, api);
@@ -67,7 +67,7 @@ test("a node joins by a token, goes on with its certificate, and joins again whe
   assert.match(fourth.log, /^kubelet: unable to load bootstrap kubeconfig: .*no such file/m);
 });
 
-test("a denied request is logged with its reason and created again; once approved, the node is there immediately", async (t) => {
+test("a denied request is logged with its reason and created again; once approved, the node registers immediately", async (t) => {
   const api = await startUnapprovingApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);

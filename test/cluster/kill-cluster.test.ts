@@ -15,8 +15,8 @@ const writers = 4;
 const both = ["agent", "api"] as const;
 
 /**
- * kill -9 of the agent, of the embedded API or of both at random moments, while others write to the API. What was acknowledged
- * is there afterwards, and no container that ran was touched.
+ * kill -9 of the agent, of the embedded API or of both at random moments, while clients write to the API. Acknowledged writes
+ * exist afterwards, and no running container was restarted.
  */
 function killed(version: ContainerdVersion, count: number): void {
   let whole: NodeWithApi;
@@ -46,7 +46,7 @@ function killed(version: ContainerdVersion, count: number): void {
       try {
         const written = writes.run(writers, end.signal);
         written.catch(() => end.abort()); // reported where it is awaited
-        // A pod comes in the middle of it.
+        // A pod is created meanwhile.
         await whole.addPod(name);
         await pause(moment);
         await Promise.all(

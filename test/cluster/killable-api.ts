@@ -34,16 +34,16 @@ export class KillableApi {
     return join(this.dir, "kubelet.kubeconfig");
   }
 
-  /** Resolves as soon as the process exists; it may take no requests yet. */
+  /** Resolves as soon as the process exists; it may not accept requests yet. */
   start(): void {
     const log = openSync(join(this.dir, "log"), "a");
-    // It ends with this process, however that ends.
+    // It is killed with this process.
     this.#child = spawn(process.execPath, [main, ...this.#args], { stdio: ["pipe", log, log] });
     this.#child.stdin?.on("error", () => {});
     closeSync(log);
   }
 
-  /** Stops and goes on: connected, and silent. */
+  /** SIGSTOP and SIGCONT: connected, but not responding. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
     this.#child?.kill(signal);
   }

@@ -17,7 +17,7 @@ import { nodeName } from "./cluster-node.ts";
 /** The whole embedded API as `kubelet up` runs it: TLS, certificates, Node authorizer, NodeRestriction, controllers, database. */
 export interface MachineApi {
   readonly port: number;
-  /** For the agent: who it is, it shows by the certificate of its node. */
+  /** For the agent: it authenticates with the certificate of its node. */
   readonly cluster: ClusterOptions;
   readonly admin: HttpKubeTransport;
   /** All requests and their responses. */

@@ -23,7 +23,7 @@ describeOnContainerd("mirrors on a real runtime", (version) => {
     await whole?.destroy();
   });
 
-  test("a manifest deleted and written again at once is a pod that ended and began again", async () => {
+  test("a manifest that is deleted and written again immediately restarts its pod", async () => {
     const file = join(whole.node.manifests, "web.yaml");
     writeFileSync(file, content);
     const first = await whole.runs(mirror);

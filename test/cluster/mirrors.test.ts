@@ -10,7 +10,7 @@ import { container, nodeName, TestCluster } from "./cluster-node.ts";
 
 const mirror = `web-${nodeName}`;
 
-test("a static pod has a mirror with its status; to delete the mirror does not touch the pod", async (t) => {
+test("a static pod has a mirror with its status; deleting the mirror does not affect the pod", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.placeManifest("web");
   await cluster.startAgent();
@@ -74,7 +74,7 @@ function onSocket(cluster: TestCluster, method: string, body?: string) {
   });
 }
 
-test("the mirror of a manifest that changed is another one", async (t) => {
+test("a changed manifest gets a new mirror", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.placeManifest("web");
   await cluster.startAgent();
@@ -88,7 +88,7 @@ test("the mirror of a manifest that changed is another one", async (t) => {
   await cluster.runs(mirror);
 });
 
-test("a manifest deleted and written again is a pod that ended and began again; renamed over, it is the same", async (t) => {
+test("a manifest that is deleted and written again restarts its pod; renamed over, it does not", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.placeManifest("web", { terminationGracePeriodSeconds: 1 });
   await cluster.startAgent();

@@ -29,7 +29,7 @@ test("a deleted Node object is one error in the log, with what to do; once it ex
     });
   const isOwned = () =>
     holds(() => assert.equal(lease()?.metadata.ownerReferences?.[0]?.uid, node()!.metadata.uid));
-  /** Until so many more of these requests were made. */
+  /** Waits for this many more of these requests. */
   const requested = (call: string, times: number) => {
     const made = () => api.requests.filter((request) => request === call).length;
     const before = made();

@@ -16,7 +16,7 @@ const isNodes = ({ caller }: SeenRequest) => caller?.name === `system:node:${nod
 const isRefusal = ({ status }: SeenRequest) => status === 401 || status === 403;
 const brief = ({ status, verb, path }: SeenRequest) => `${status} ${verb} ${path}`;
 
-test("in its whole lifecycle the agent requests nothing that a node may not have", {
+test("in its whole lifecycle no request of the agent is forbidden", {
   timeout: 100_000,
 }, async (t) => {
   const { cluster, admin, seen, client } = await startMachineApi(t);
@@ -42,7 +42,7 @@ test("in its whole lifecycle the agent requests nothing that a node may not have
     });
   const isGone = (path: string) => holds(() => assert.rejects(get(path), { status: 404 }));
 
-  // The account that pods of a namespace have is made soon after the namespace.
+  // The default service account is created soon after the namespace.
   await holds(() => get(`${inDefault}/serviceaccounts/default`));
   await post(`${inDefault}/configmaps`, "ConfigMap", "cm", { data: { a: "1" } });
   for (const name of ["s", "pull", "nobodys"])
@@ -63,7 +63,7 @@ test("in its whole lifecycle the agent requests nothing that a node may not have
     await nodeIsReady();
   });
 
-  await t.test("pods that read objects, are bound by the API, end, fail, are refused and crash", async () => {
+  await t.test("pods that read objects, are bound, complete, fail, are rejected and crash", async () => {
     await addPod("web", {
       nodeName,
       imagePullSecrets: [{ name: "pull" }],
@@ -111,7 +111,7 @@ test("in its whole lifecycle the agent requests nothing that a node may not have
     await isGone(mirror);
   });
 
-  await t.test("a lease that is renewed, a node that is changed, deleted and there again", async () => {
+  await t.test("a lease that is renewed, a node that is changed, deleted and created again", async () => {
     const renewal = async () => (await get<{ spec: { renewTime: string } }>(leasePath)).spec.renewTime;
     const first = await holds(renewal);
     await holds(async () => assert.notEqual(await renewal(), first));
@@ -131,7 +131,7 @@ test("in its whole lifecycle the agent requests nothing that a node may not have
     await hasPhase("again", "Running");
   });
 
-  await t.test("the last pods go, with their volumes", async () => {
+  await t.test("the last pods are removed, with their volumes", async () => {
     const { items } = await get<{ items: Pod[] }>(`${inDefault}/pods`);
     assert.ok(items.length > 0);
     for (const { metadata } of items) await remove(`${inDefault}/pods/${metadata.name}`);
@@ -149,7 +149,7 @@ test("in its whole lifecycle the agent requests nothing that a node may not have
       assert.ok(reasons.has(reason), `no event ${reason}: ${[...reasons].join()}`);
   });
 
-  await t.test("nothing of it was refused", () => {
+  await t.test("no request was rejected", () => {
     const used = seen.filter(isNodes);
     t.diagnostic(`${used.length} requests of the node`);
     assert.deepEqual(used.filter(isRefusal).map(brief), []);
@@ -161,7 +161,7 @@ test("in its whole lifecycle the agent requests nothing that a node may not have
     for (const kind of mustUse) assert.ok(kinds.has(kind), `no ${kind}: ${[...kinds].join("; ")}`);
   });
 
-  await t.test("what a node may not have is refused, to the same certificate", async () => {
+  await t.test("forbidden requests with the same certificate are rejected", async () => {
     const asNode = await client("kubelet.kubeconfig", "kubelet/forbidden");
     const merge = { contentType: "application/merge-patch+json" };
     const foreign = { apiVersion: "v1", kind: "Pod", metadata: { name: "p" } };
@@ -215,7 +215,7 @@ function kindOf(path: string): string {
 /** Objects may be read one by one, listed or watched. */
 const isRead = (verb: string) => ["get", "list", "watch"].includes(verb);
 
-/** So that a part of its life that no longer happens here is noticed. */
+/** Fails if a part of the lifecycle is no longer exercised here. */
 const mustUse = [
   ...["create nodes", "read nodes", "patch nodes/status"],
   ...["read leases", "create leases", "update leases"],

@@ -14,7 +14,7 @@ import { KillableApi } from "./killable-api.ts";
 export const podsPath = "/api/v1/namespaces/default/pods";
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
 
-/** A container of the runtime, as far as it must not change without a reason. */
+/** The properties of a container that must not change without a reason. */
 export interface Ran {
   readonly id: ContainerId;
   readonly pod: string;
@@ -24,17 +24,17 @@ export interface Ran {
 type Config = Record<string, unknown>;
 
 export interface NodeWithApiOptions {
-  /** Of the agent, besides what all of them have. */
+  /** Additional settings of the agent. */
   readonly config?: Config | ((api: KillableApi, node: TestNode) => Config);
   readonly flags?: (node: TestNode) => readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   /** Before the agent is started for the first time. */
   readonly prepare?: (node: TestNode) => Promise<void>;
-  /** When the API takes requests, before the agent is started for the first time. */
+  /** When the API accepts requests, before the agent is started for the first time. */
   readonly join?: (node: TestNode, api: KillableApi) => Promise<void>;
 }
 
-/** A real containerd, the embedded API and the agent, all of them processes of their own. */
+/** A real containerd, the embedded API and the agent, as separate processes. */
 export class NodeWithApi {
   readonly node: TestNode;
   readonly agent: AgentProcess;

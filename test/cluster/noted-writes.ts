@@ -7,7 +7,7 @@ interface ConfigMap {
   readonly data: { readonly n: string };
 }
 
-/** What a name may hold: after an answer that never came, what was written last or what was there before. */
+/** The possible values of a name: after a lost response, the last written or the previous one. */
 interface Known {
   /** Undefined: no such object. */
   acknowledged: string | undefined;
@@ -16,7 +16,7 @@ interface Known {
 
 const path = "/api/v1/namespaces/default/configmaps";
 
-/** Writes without a pause, as kubectl would, and remembers what was acknowledged. */
+/** Writes continuously, as kubectl would, and records acknowledged writes. */
 export class NotedWrites {
   acknowledged = 0;
   unanswered = 0;
@@ -54,7 +54,7 @@ export class NotedWrites {
         answers = true;
       } catch (error) {
         if (error instanceof KubeApiError && error.status < 500) {
-          // It was not written, which happens only where an earlier answer never came.
+          // It was not written, which only happens after a lost response.
           assert.ok([404, 409].includes(error.status), error.message);
           await this.#look(name, known);
           continue;

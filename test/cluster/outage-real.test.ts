@@ -9,9 +9,9 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { nodeName } from "./cluster-node.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 
-/** Longer than the back-off of a container that has ended twice. */
+/** Longer than the back-off after two restarts. */
 const outageMs = Number(process.env.OUTAGE_SECONDS ?? 20) * 1000;
-/** All that the API has missed is there by then. */
+/** By then the API is up to date. */
 const caughtUpMs = 5000;
 /** A heartbeat in progress may still be answered, with the time when it was sent: not longer ago than this. */
 const requestMs = 10_000;
@@ -25,7 +25,7 @@ const absent = (path: string): Probe => ({
 const restartsOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.restartCount;
 const isReady = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === "Ready")?.status;
 
-describeOnContainerd(`the API away for ${outageMs / 1000} s`, (version) => {
+describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) => {
   let whole: NodeWithApi;
 
   before(async () => {
@@ -121,14 +121,14 @@ describeOnContainerd(`the API away for ${outageMs / 1000} s`, (version) => {
     assert.equal(restartsOf(await whole.pod("steady")), 0);
   };
 
-  test("killed and started again: pods keep running, are restarted and probed, and the API gets all of it immediately", async (t) => {
+  test("killed and started again: pods keep running, are restarted and probed, and the API is updated immediately", async (t) => {
     await outage(t, {
       leave: () => whole.api.kill(),
       comeBack: () => whole.api.start(),
     });
   });
 
-  test("connected, and silent: the same", async (t) => {
+  test("connected but not responding: the same", async (t) => {
     await outage(t, {
       leave: () => whole.api.signal("SIGSTOP"),
       comeBack: () => whole.api.signal("SIGCONT"),

@@ -4,7 +4,7 @@ import type { Pod } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
-test("without an API at the start static pods run; when it comes, all is there as if it had been", async (t) => {
+test("without an API at startup static pods run; when it is available, the node and the mirrors are created", async (t) => {
   const cluster = await TestCluster.start(t);
   cluster.api.goDown();
   await cluster.placeManifest("web");
@@ -22,7 +22,7 @@ test("without an API at the start static pods run; when it comes, all is there a
   await cluster.runs("later", 20_000);
 });
 
-test("while the API is unavailable pods keep running and are restarted, and it gets all of it afterwards", async (t) => {
+test("while the API is unavailable pods keep running and are restarted, and it is updated afterwards", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { metadata } = cluster.addPod("web");
@@ -43,7 +43,7 @@ test("while the API is unavailable pods keep running and are restarted, and it g
   assert.equal(cluster.runningOf(metadata.uid).length, 1);
 });
 
-test("an agent that is started again changes nothing: no container, no status, no mirror, no node", async (t) => {
+test("a restarted agent changes nothing: no container, no status, no mirror, no node", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.placeManifest("static");
   await cluster.startAgent();
@@ -68,7 +68,7 @@ test("an agent that is started again changes nothing: no container, no status, n
     );
   });
   await holds(() => assert.ok(cluster.api.requests.includes(`PUT leases kube-node-lease/${nodeName}`)));
-  // A pod that comes now has been through all that any status had to go through.
+  // When a new pod has a status, all earlier statuses have been processed.
   cluster.addPod("witness");
   await cluster.runs("witness");
   const witnessed = cluster.api.all("pods").filter((pod) => pod.metadata.name !== "witness");

@@ -37,7 +37,7 @@ export class PodsApiClient {
     return decodePod(pod);
   }
 
-  /** Events as they come, or by hand if it is paused. */
+  /** Events as they arrive, or on demand if it is paused. */
   watch(): PodWatchClient {
     const { path, requestSerialize } = methodDefinition(Pods.method.watchPods);
     const stream = this.#client.makeServerStreamRequest(

@@ -72,7 +72,7 @@ test("pods are listed by UID and got one by one, with the status that the agent 
   );
 });
 
-test("pods are served while the API server is away", async (t) => {
+test("pods are served while the API server is unavailable", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
   const { uid } = cluster.addPod("web").metadata;
   await cluster.runs("web");
@@ -122,7 +122,7 @@ test("a watch receives ADDED, then each change of metadata and status, then DELE
   assert.ok(terminating.includes(true));
   assert.ok(!terminating.slice(terminating.indexOf(true)).includes(false), "once terminating, always");
   assert.deepEqual(events.at(-1)?.pod?.metadata, { name: "web", namespace: "default", uid });
-  // Another pod's event comes after all that there could be of this one.
+  // Another pod's event arrives after all events of this one.
   label(cluster, "before", "last");
   await holds(() => assert.equal(watch.of(before).at(-1)?.pod?.metadata.labels?.state, "last"));
   assert.equal(watch.of(uid).length, events.length);

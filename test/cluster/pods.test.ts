@@ -6,7 +6,7 @@ import { PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 
-test("a pod of the API runs, is Running there, and is gone there only when nothing of it runs", async (t) => {
+test("a pod of the API runs, is reported as Running, and is deleted only after it has terminated", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { metadata } = cluster.addPod("web");
@@ -35,7 +35,7 @@ test("a pod of the API runs, is Running there, and is gone there only when nothi
   await holds(() => assert.equal(cluster.events("web", "Started").length, 1));
 });
 
-test("a pod that the API no longer has is ended", async (t) => {
+test("a pod that the API no longer has is terminated", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { metadata } = cluster.addPod("web");
@@ -44,7 +44,7 @@ test("a pod that the API no longer has is ended", async (t) => {
   await holds(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
 });
 
-test("a pod that has succeeded stays in the API until it is deleted, and goes at once then", async (t) => {
+test("a succeeded pod stays in the API until it is deleted, and is then removed immediately", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   cluster.addPod("job", { restartPolicy: "Never", containers: [container({ command: ["true"] })] });
@@ -93,7 +93,7 @@ test("labels of the node in the API decide where a pod may run", async (t) => {
   await cluster.runs("here");
 });
 
-test("variables come from config maps, secrets and services; what is missing is waited for", async (t) => {
+test("variables come from config maps, secrets and services; missing ones are waited for", async (t) => {
   const cluster = await TestCluster.start(t);
   cluster.api.put("services", {
     metadata: { namespace: "default", name: "kubernetes" },
@@ -147,7 +147,7 @@ test("a pod with an unknown RuntimeClass waits for it, with a reason", async (t)
   );
 });
 
-test("what others write into a status is put right again", async (t) => {
+test("a status that another client changed is corrected", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   cluster.addPod("web");
@@ -156,7 +156,7 @@ test("what others write into a status is put right again", async (t) => {
   await cluster.runs("web");
 });
 
-test("no container of an API pod is made before it is known which services there are", async (t) => {
+test("no container of an API pod is created before the services are listed", async (t) => {
   const cluster = await TestCluster.start(t);
   let isOpen = false;
   cluster.api.onRequest = (call) => {

@@ -58,7 +58,7 @@ test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its 
   await cluster.runs("web").catch((error) => {
     throw new Error(log, { cause: error });
   });
-  // A pod that is bound already does not wait for the registration of the node.
+  // A bound pod does not wait for the registration of the node.
   await holds(() =>
     assert.deepEqual(cluster.api.get("nodes", "", nodeName)?.spec, {
       providerID: "test://1",

@@ -14,7 +14,7 @@ const refusals: [string, string][] = [
   ["NodeRestriction", `${forbidden} node requested token bound to a pod scheduled on a different node`],
 ];
 
-/** The API with tokens of service accounts; it refuses the first request for a pod, as if it did not know the pod yet. */
+/** The API with tokens of service accounts; it rejects the first request for a pod, as if it did not know the pod yet. */
 class LateTokenApi implements KubeTransport {
   requests = 0;
   readonly #api: KubeTransport;
@@ -41,7 +41,7 @@ class LateTokenApi implements KubeTransport {
 }
 
 for (const [who, message] of refusals)
-  test(`a token that ${who} refuses for a pod it does not know yet is requested again, silently`, async (t) => {
+  test(`a token that ${who} rejects for a pod it does not know yet is requested again, silently`, async (t) => {
     const cluster = await TestCluster.start(t);
     const log = new AgentLog();
     const transport = new LateTokenApi(cluster.api, message);

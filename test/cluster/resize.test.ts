@@ -33,7 +33,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     });
   const pending = async (): Promise<PodCondition | undefined> =>
     (await whole.pod("resized")).status?.conditions?.find(({ type }) => type === "PodResizePending");
-  /** What was given is what is shown, and what is true. */
+  /** Allocation, status and cgroup agree. */
   const keepsWhatItHas = async () => {
     const { status, metadata } = await whole.pod("resized");
     const { allocatedResources, resources } = status as Record<string, unknown>;
@@ -53,7 +53,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     return items.filter((event) => event.reason === reason);
   };
 
-  test("is refused in the open: condition, event, and the resources that it has", async () => {
+  test("is reported as infeasible: condition, event, and the current resources", async () => {
     await resize(wanted);
     const condition = await holds(async () => {
       const found = await pending();
@@ -78,7 +78,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     );
   });
 
-  test("is still refused after a restart of the agent, without another event", async () => {
+  test("is still infeasible after a restart of the agent, without another event", async () => {
     const reported = await pending();
     await whole.agent.end("SIGKILL");
     whole.startAgent();
@@ -92,7 +92,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     assert.deepEqual([events.length, events[0]?.count ?? 1], [1, 1]);
   });
 
-  test("a container that is restarted gets what the pod was admitted with", async () => {
+  test("a restarted container gets the resources that the pod was admitted with", async () => {
     const [ran] = await whole.containersOf("resized");
     await whole.runtime.stopContainer(ran!.id, 0);
     const [next] = await holds(async () => {
@@ -105,14 +105,14 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     await holds(keepsWhatItHas);
   });
 
-  test("the resources of the pod as a whole are those of its cgroup, however they were set", async () => {
+  test("pod-level resources are those of its cgroup, however they were set", async () => {
     const { metadata } = await whole.pod("resized");
     const cgroup = `${whole.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
     const driver = cgroupDriver(await detectLayout());
     await driver.update(cgroup, { memory: BigInt(80 << 20) });
     let round = 0;
     await holds(async () => {
-      // Each change of the pod makes its status again.
+      // Each change of the pod recomputes its status.
       const body = { metadata: { labels: { round: String(++round) } } };
       const contentType = "application/merge-patch+json";
       await whole.admin.request({ method: "PATCH", path: `${podsPath}/resized`, contentType, body });
@@ -122,7 +122,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     await driver.update(cgroup, { memory: BigInt(64 << 20) });
   });
 
-  test("is over when it is taken back", async () => {
+  test("ends when it is reverted", async () => {
     await resize(given);
     await holds(async () => assert.equal(await pending(), undefined));
     await holds(keepsWhatItHas);

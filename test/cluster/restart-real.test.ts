@@ -20,7 +20,7 @@ const csiNodePath = `/apis/storage.k8s.io/v1/csinodes/${nodeName}`;
 const pods = ["plain", "probed", "stored"];
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
 
-/** How the agent ends, and where the API is when it starts again. */
+/** How the agent ends, and the state of the API when it starts again. */
 const ways = (["up", "away", "coming back"] as const).flatMap((api) =>
   (["SIGTERM", "SIGKILL"] as const).map((signal) => ({ signal, api })),
 );
@@ -81,7 +81,7 @@ describe("restarts of a node that joined by bootstrap", {
 
   async function restarts(t: TestContext, count: number): Promise<void> {
     const before = await state();
-    // As fast as an agent is that has its credentials in a file, on this machine and now.
+    // The baseline: an agent with credentials in a file, on this machine, now.
     const plain = [await restart("SIGTERM", "up", ["-v=2"]), await restart("SIGKILL", "up", ["-v=2"])];
     const limit = Math.max(5000, 2 * Math.max(...plain));
     t.diagnostic(`without bootstrap: ready after ${plain.join(" and ")} ms`);
@@ -113,7 +113,7 @@ describe("restarts of a node that joined by bootstrap", {
     await world.whole.runs(last);
   }
 
-  /** Milliseconds from when API and runtime were there until the node was ready, and its driver registered. */
+  /** Milliseconds from when API and runtime were available until the node was ready and its driver registered. */
   async function restart(
     signal: "SIGTERM" | "SIGKILL",
     api: "up" | "away" | "coming back",
@@ -153,7 +153,7 @@ describe("restarts of a node that joined by bootstrap", {
     return ms;
   }
 
-  /** All that a restart must not change: a moment without readiness would be in the times of the conditions. */
+  /** Everything that a restart must not change: a lost readiness would show in the transition times. */
   async function state(): Promise<object[]> {
     const all = await Promise.all(pods.map((name) => world.whole.pod(name)));
     const { status } = await world.whole.get<{ status: { conditions: Condition[] } }>(nodePath);

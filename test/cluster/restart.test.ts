@@ -20,7 +20,7 @@ interface NodeStatus {
 }
 
 for (const rotates of [true, false])
-  test(`a node that joined by bootstrap ${rotates ? "with" : "without"} rotation restarts quietly, with its CSI driver`, async (t) => {
+  test(`a node that joined by bootstrap ${rotates ? "with" : "without"} rotation restarts without warnings, with its CSI driver`, async (t) => {
     const api = await startApiProcess(t, { certificatesFor: "1h" });
     const node = await JoiningNode.prepare(t, api);
     await api.allowJoining(node.bootstrap);
@@ -47,7 +47,7 @@ for (const rotates of [true, false])
     }
   });
 
-test("while its certificate is not approved a node is healthy, shows what it waits for, and stops at once", async (t) => {
+test("while its certificate is not approved a node is healthy, shows what it waits for, and stops immediately", async (t) => {
   const api = await startUnapprovingApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
@@ -82,7 +82,7 @@ function isReady(api: ApiUser): Promise<void> {
   });
 }
 
-/** As the cluster does with a node that has not reported for a while; its drivers are gone, too. */
+/** As the node lifecycle controller does with a node without heartbeats; its drivers are removed, too. */
 async function forget(api: ApiUser): Promise<void> {
   const condition = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: "" };
   await api.patch(`${nodePath}/status`, { status: { conditions: [condition] } });

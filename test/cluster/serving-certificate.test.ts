@@ -8,7 +8,7 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 import { holds } from "../e2e/holds.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
-test("a server without a configured certificate has its own, the same after a restart", async (t) => {
+test("a server without a configured certificate creates one and keeps it over a restart", async (t) => {
   const node = await TestCluster.start(t);
   const certDir = join(node.dir, "pki");
   await node.startAgent({ certDir });
@@ -21,7 +21,7 @@ test("a server without a configured certificate has its own, the same after a re
   assert.equal(node.agent.servingCertificate?.current()?.cert, first?.cert);
 });
 
-test("tlsCertFile is what the server shows, also after it was replaced; without it the agent does not start", async (t) => {
+test("the server uses tlsCertFile, also after it was replaced; if it is missing the agent does not start", async (t) => {
   const node = await TestCluster.start(t);
   const make = (hostName: string) =>
     selfSignedFiles({
@@ -46,7 +46,7 @@ test("tlsCertFile is what the server shows, also after it was replaced; without 
   await assert.rejects(node.startAgent({ config: none, certDir: join(node.dir, "pki") }), /ENOENT.*none/);
 });
 
-test("an agent that has no folder for it has no serving certificate", async (t) => {
+test("an agent without a certificate directory has no serving certificate", async (t) => {
   const node = await TestCluster.start(t);
   await node.startAgent();
   assert.equal(node.agent.servingCertificate, undefined);

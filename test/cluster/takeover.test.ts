@@ -6,7 +6,7 @@ import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { container, nodeName, server, TestCluster } from "./cluster-node.ts";
 
-/** Made at once when a container starts, and long after an agent has found it running. */
+/** Probed immediately when a container starts, but late when an agent found it running. */
 const probe = (command: string) => ({
   exec: { command: [command] },
   periodSeconds: 3600,
@@ -37,19 +37,19 @@ async function runningPods(t: TestContext): Promise<TestCluster> {
     assert.equal(status?.containerStatuses?.[0]?.ready, false);
   });
   await cluster.stopAgent();
-  // Times have whole seconds: whatever is made again is to be seen.
+  // Times have whole seconds: recreated objects must be distinguishable.
   const second = Math.floor(Date.now() / 1000);
   await holds(() => assert.ok(Math.floor(Date.now() / 1000) > second + 1));
   return cluster;
 }
 
-/** As a kubelet leaves a node that keeps no probe results on disk. */
+/** As left by a kubelet that keeps no probe results on disk. */
 const forgetResults = (cluster: TestCluster) => rm(join(cluster.dir, "root", "probe-results.json"));
 
 const podsOf = (cluster: TestCluster) =>
   cluster.api.all("pods").filter((pod) => pod.metadata.name !== "witness") as unknown as Pod[];
 
-/** A pod that comes now has been through all that any status had to go through. */
+/** When a new pod has a status, all earlier statuses have been processed. */
 async function settled(cluster: TestCluster): Promise<void> {
   cluster.addPod("witness");
   await cluster.runs("witness");
@@ -82,7 +82,7 @@ test("taking over from another kubelet that found containers not ready: older re
   }
 });
 
-test("taking over while the API is away: static pods get readiness from their mirror when it comes", async (t) => {
+test("taking over during an API outage: static pods get readiness from their mirror when it is back", async (t) => {
   const cluster = await runningPods(t);
   const before = podsOf(cluster);
   await forgetResults(cluster);
@@ -95,7 +95,7 @@ test("taking over while the API is away: static pods get readiness from their mi
 });
 
 for (const first of ["API", "runtime"] as const)
-  test(`a restart changes no status of a container, of static pods neither, if the ${first} answers first`, async (t) => {
+  test(`a restart changes no container status, also of static pods, if the ${first} responds first`, async (t) => {
     const cluster = await runningPods(t);
     const before = podsOf(cluster);
     const { api, runtime } = cluster;
@@ -113,7 +113,7 @@ for (const first of ["API", "runtime"] as const)
     assert.deepEqual(podsOf(cluster), before, "not one write");
   });
 
-test("a static pod starts with the agent as long as no mirror is known, and its deadline goes on", async (t) => {
+test("a static pod starts with the agent as long as no mirror is known, and its deadline is kept", async (t) => {
   const cluster = await TestCluster.start(t, { cluster: undefined });
   await cluster.placeManifest("static", { activeDeadlineSeconds: 5 });
   const rowIs = (check: (row: ReturnType<typeof cluster.agent.board.rows>[number] | undefined) => void) =>

@@ -25,12 +25,12 @@ export interface ReceivedSpan {
   readonly links: readonly string[];
 }
 
-/** A collector of OTLP over gRPC on a real port, which keeps what it gets, or does not answer. */
+/** A collector of OTLP over gRPC on a real port, which records spans, or does not respond. */
 export class TraceCollector {
   readonly spans: ReceivedSpan[] = [];
   readonly resources: Record<string, unknown>[] = [];
   requests = 0;
-  /** "silent" takes requests and never answers. */
+  /** "silent" accepts requests and never responds. */
   mood: "good" | "silent" = "good";
   readonly #server: Server;
   #port = 0;

@@ -23,7 +23,7 @@ function tracingTo(endpoint: string, samplingRatePerMillion?: number) {
   return { tracing: { endpoint, ...(samplingRatePerMillion !== undefined && { samplingRatePerMillion }) } };
 }
 
-test("the start and the end of a pod: passes, calls to the runtime and to the API, each under what caused it", async (t) => {
+test("start and termination of a pod: syncs, calls to the runtime and to the API, each with its parent", async (t) => {
   const collector = await collectorOf(t);
   const tracing = configuredTracing({
     config: tracingTo(collector.endpoint, always),
@@ -101,7 +101,7 @@ test("the start and the end of a pod: passes, calls to the runtime and to the AP
   assert.equal(patch?.attributes["http.response.status_code"], 200);
   const known = new Set(collector.spans.map((s) => `00-${s.traceId}-${s.spanId}-01`));
   const strangers = [...traceparents].filter((traceparent) => !known.has(traceparent));
-  // What was in progress when the agent stopped was propagated to the API and has no end.
+  // Spans in progress when the agent stopped were propagated to the API and have no end.
   assert.ok(traceparents.size > 5 && strangers.length <= 3, `${strangers.length} of ${traceparents.size}`);
 });
 
@@ -147,7 +147,7 @@ test("a request to the node belongs to the trace of its caller", async (t) => {
 });
 
 for (const rate of [undefined, 0])
-  test(`with a rate of ${rate} no trace is begun here, and one that others want kept is kept`, async (t) => {
+  test(`with a rate of ${rate} no trace is started here, and sampled traces of callers are kept`, async (t) => {
     const collector = await collectorOf(t);
     const { node, get } = await withServer(t, tracingTo(collector.endpoint, rate));
     node.addPod("web");
@@ -180,7 +180,7 @@ test("without tracing nothing is propagated", async (t) => {
   );
 });
 
-test("a collector that is away, or never answers, keeps no pod from starting and no agent from stopping", async (t) => {
+test("an unavailable or unresponsive collector delays neither pods nor the stop of the agent", async (t) => {
   const away = await TraceCollector.start();
   away.stop();
   const silent = await collectorOf(t);
@@ -197,7 +197,7 @@ test("a collector that is away, or never answers, keeps no pod from starting and
   assert.ok(silent.requests > 0, "it got requests");
 });
 
-test("a collector that comes late gets what was kept for it", async (t) => {
+test("a collector that starts late gets the queued spans", async (t) => {
   const gone = await TraceCollector.start();
   const port = Number(gone.endpoint.split(":")[1]);
   gone.stop();

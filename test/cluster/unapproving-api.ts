@@ -14,8 +14,8 @@ import { silentLogger as logger } from "../../src/lib/base/logger.ts";
 import { ApiUser } from "./api-user.ts";
 
 /**
- * The embedded API in this process, where certificate requests wait for a decision. What `isForbidden` holds for is
- * refused, as if a rule were missing.
+ * The embedded API in this process, where certificate requests wait for a decision. Requests that match `isForbidden` are
+ * rejected, as if a rule were missing.
  */
 export async function startUnapprovingApi(
   t: TestContext,

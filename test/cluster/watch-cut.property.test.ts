@@ -18,11 +18,11 @@ import { startMachineApi } from "./machine-api.ts";
 
 type SendRequest = (method: "POST" | "PUT" | "DELETE", path: string, body?: object) => Promise<unknown>;
 
-/** An API, and how a client of its reaches it over a port that is not its own. */
+/** An API, and the transport of a client through a proxy. */
 interface World {
   readonly port: number;
   readonly sendWrite: SendRequest;
-  /** So many clients see the same history at once, each through a proxy of its own. */
+  /** This many clients see the same history at once, each through its own proxy. */
   readonly clientsAtOnce: number;
   access(port: number): KubeAccess;
 }
@@ -32,7 +32,7 @@ interface Run {
   readonly streamList: boolean;
 }
 
-/** The time of the clients: as fast as a busy machine allows, where a connection that takes a third of a second is given up. */
+/** The clock of the clients: accelerated, with a connection timeout of a third of a second. */
 const clock = hastyClock(30);
 
 interface Ran {
@@ -47,7 +47,7 @@ interface Version {
 }
 
 let namespaces = 0;
-/** All that a client may wait for is over by then, many times. */
+/** Longer than any wait of a client. */
 const withinMs = 60_000;
 
 /** Keeps a copy of one history through a proxy. */
@@ -137,7 +137,7 @@ async function live(world: World, runs: readonly Run[]): Promise<{ expected: str
   };
 }
 
-/** All of them, or an error that names one that is not done. */
+/** Waits for all, or throws an error that names an unfinished one. */
 async function soon(
   runs: readonly Run[],
   clients: readonly Client[],
@@ -166,7 +166,7 @@ async function all(world: World, runs: readonly Run[]): Promise<{ met: number; l
       runs.filter((run) => !isSilent(run)),
       world.clientsAtOnce,
     ),
-    // Who meets silence has nothing to do but wait, and many can wait together.
+    // Stalled clients only wait, so many of them can run at the same time.
     ...inBatches(runs.filter(isSilent), world.clientsAtOnce * 6),
   ];
   for (const some of batches) {
@@ -181,7 +181,7 @@ async function all(world: World, runs: readonly Run[]): Promise<{ met: number; l
   return { met, listedAgain };
 }
 
-/** Where half a request was refused, the client lists again: of what happened meanwhile it reports the result. */
+/** After a truncated request was rejected, the client lists again and reports the differences. */
 function checkDifferences(received: readonly string[], expected: readonly string[], run: string): void {
   const [known, wanted] = [new Map<string, string>(), new Map<string, string>()];
   for (const text of expected) apply(wanted, text);
@@ -222,13 +222,13 @@ async function eachByte(world: World, streamList: boolean, every: number): Promi
   return runs;
 }
 
-/** All faults if requested; else one after the other from byte to byte, and silence now and then, which takes long. */
+/** All faults if requested; else one after the other from byte to byte, and stalls now and then, which take long. */
 const allFaults = process.env.CUT_FAULTS === "all";
 const loud = faults.filter((fault) => fault !== "silence");
 const chosen = (turn: number): readonly Fault[] =>
   allFaults ? faults : [loud[turn % loud.length]!, ...(turn % 12 === 0 ? ["silence" as const] : [])];
 
-/** Many faults in one run, wherever. */
+/** Many faults in one run, at random positions. */
 function many(seed: number, most: number): Run {
   const { below } = seededRandom(seed);
   let at = 0;
