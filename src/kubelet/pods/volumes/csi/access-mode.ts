@@ -1,6 +1,6 @@
 import { VolumeCapability_AccessMode_Mode as Mode } from "../../../../lib/gen/csi/v1/csi_pb.js";
 
-/** A PersistentVolume's access mode in CSI's words. Older drivers know only one kind of writer on one node. */
+/** The CSI access mode of a PersistentVolume's access mode. Older drivers know only SINGLE_NODE_WRITER. */
 export function accessModeFor(mode: string, singleNodeMultiWriter: boolean): Mode {
   switch (mode) {
     case "ReadWriteOnce":

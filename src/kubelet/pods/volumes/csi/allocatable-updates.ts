@@ -13,7 +13,7 @@ export interface AllocatableUpdatesOptions {
   readonly logger: Logger;
 }
 
-/** Asks drivers again how many volumes they take here, as often as their CSIDriver object wants it. */
+/** Updates the allocatable volume count of drivers, with the period of their CSIDriver object. */
 export class AllocatableUpdates {
   readonly #o: AllocatableUpdatesOptions;
   readonly #timers = new Map<string, { readonly periodMs: number; readonly cancel: () => void }>();
@@ -28,11 +28,11 @@ export class AllocatableUpdates {
     const stop = this.#o.objects.onChange((driver) => this.changed(driver));
     signal.addEventListener("abort", () => {
       stop();
-      for (const driver of this.#timers.keys()) this.#end(driver);
+      for (const driver of this.#timers.keys()) this.#stop(driver);
     });
   }
 
-  /** The driver has come or gone, or its object has changed. */
+  /** The driver was registered or deregistered, or its object has changed. */
   changed(driver: string): void {
     const { drivers, objects } = this.#o;
     const seconds = drivers.get(driver)
@@ -40,11 +40,11 @@ export class AllocatableUpdates {
       : undefined;
     const periodMs = (seconds ?? 0) * 1000;
     if (this.#timers.get(driver)?.periodMs === periodMs) return;
-    this.#end(driver);
-    if (periodMs > 0) this.#later(driver, periodMs);
+    this.#stop(driver);
+    if (periodMs > 0) this.#schedule(driver, periodMs);
   }
 
-  /** The cluster found that no more volumes fit, which the driver's count should have told. */
+  /** Also called when an attach failed because the limit is reached: the reported count was wrong. */
   async refresh(driver: string, signal: AbortSignal): Promise<void> {
     const { drivers, node, logger } = this.#o;
     try {
@@ -58,17 +58,17 @@ export class AllocatableUpdates {
     }
   }
 
-  #later(driver: string, periodMs: number): void {
+  #schedule(driver: string, periodMs: number): void {
     if (this.#signal.aborted) return;
     const cancel = this.#o.clock.after(periodMs, () => {
       void this.refresh(driver, this.#signal).finally(() => {
-        if (this.#timers.get(driver)?.cancel === cancel) this.#later(driver, periodMs);
+        if (this.#timers.get(driver)?.cancel === cancel) this.#schedule(driver, periodMs);
       });
     });
     this.#timers.set(driver, { periodMs, cancel });
   }
 
-  #end(driver: string): void {
+  #stop(driver: string): void {
     this.#timers.get(driver)?.cancel();
     this.#timers.delete(driver);
   }

@@ -22,7 +22,7 @@ function bench(driver?: CsiDriverSpec) {
 }
 
 describe("the wait for a volume to be attached", () => {
-  it("ends when the attacher says so, and its words are handed to the driver", async () => {
+  it("ends when it is attached, and the attacher's metadata is passed to the driver", async () => {
     const { api, clock, attachments } = bench();
     const wait = attachments.wait(volume, never);
     await clock.advance(500);
@@ -37,14 +37,14 @@ describe("the wait for a volume to be attached", () => {
     assert.deepEqual(await attachments.publishContext(volume, never), { device: "sdx" });
   });
 
-  it("is none for a driver that attaches nothing", async () => {
+  it("is skipped for a driver with attachRequired: false", async () => {
     const { api, attachments } = bench({ attachRequired: false });
     await attachments.wait(volume, never);
     assert.deepEqual(await attachments.publishContext(volume, never), {});
     assert.deepEqual(api.requests, []);
   });
 
-  it("tells after about ten seconds what it waits for", async () => {
+  it("fails after about ten seconds with the reason", async () => {
     const { api, clock, attachments } = bench();
     const missing = assert.rejects(attachments.wait(volume, never), {
       message: `volume vol has GET error for volume attachment ${id}: volumeattachments "${id}" not found`,
@@ -60,9 +60,9 @@ describe("the wait for a volume to be attached", () => {
   });
 
   const ends: [string, object, object, RegExp][] = [
-    ["the attacher's own words", {}, { attachError: { message: "no more slots" } }, /^no more slots$/],
+    ["the attacher's error", {}, { attachError: { message: "no more slots" } }, /^no more slots$/],
     [
-      "an attachment that goes",
+      "an attachment that is being deleted",
       { deletionTimestamp: "t" },
       { attached: true },
       /^volume attachment is being deleted$/,
@@ -75,14 +75,14 @@ describe("the wait for a volume to be attached", () => {
       await assert.rejects(attachments.wait(volume, never), { message });
     });
 
-  it("has the driver's count looked at again when it was wrong", async () => {
+  it("triggers an update of the driver's count when the limit is reached", async () => {
     const { api, attachments, exhausted } = bench({ nodeAllocatableUpdatePeriodSeconds: 60 });
     api.put(path, { metadata: { name: id }, status: { attachError: { message: "full", errorCode: 8 } } });
     await assert.rejects(attachments.wait(volume, never), { message: "full" });
     assert.deepEqual(exhausted, ["d"]);
   });
 
-  it("begins when the node's status says that it is attached; the attacher knows better why it does not", async () => {
+  it("starts when the node status lists it as attached; the attacher's error takes precedence", async () => {
     const { api, attachments, exhausted } = bench({ nodeAllocatableUpdatePeriodSeconds: 60 });
     const refused = async () => {
       throw new Error("not attached according to node status");
@@ -96,24 +96,34 @@ describe("the wait for a volume to be attached", () => {
   });
 
   for (const [rule, driver, status, isExhausted] of [
-    ["is full", { nodeAllocatableUpdatePeriodSeconds: 60 }, { attachError: { errorCode: 8 } }, true],
-    ["is full, of a driver whose count does not change", {}, { attachError: { errorCode: 8 } }, false],
     [
-      "failed otherwise",
+      "has reached its limit",
+      { nodeAllocatableUpdatePeriodSeconds: 60 },
+      { attachError: { errorCode: 8 } },
+      true,
+    ],
+    [
+      "has reached its limit, for a driver without count updates",
+      {},
+      { attachError: { errorCode: 8 } },
+      false,
+    ],
+    [
+      "failed for another reason",
       { nodeAllocatableUpdatePeriodSeconds: 60 },
       { attachError: { errorCode: 5 } },
       false,
     ],
-    ["goes on", { nodeAllocatableUpdatePeriodSeconds: 60 }, {}, false],
+    ["is not finished", { nodeAllocatableUpdatePeriodSeconds: 60 }, {}, false],
   ] as const)
-    it(`of a node that ${rule} ${isExhausted ? "is in vain" : "may be worth it"}`, async () => {
+    it(`an attach that ${rule} is ${isExhausted ? "" : "not "}exhausted`, async () => {
       const { api, attachments } = bench(driver);
       assert.equal(await attachments.isExhausted(volume, never), false);
       api.put(path, { metadata: { name: id }, status });
       assert.equal(await attachments.isExhausted(volume, never), isExhausted);
     });
 
-  it("can be given up", async () => {
+  it("can be aborted", async () => {
     const { attachments } = bench();
     const abort = new AbortController();
     const wait = assert.rejects(attachments.wait(volume, abort.signal), { name: "AbortError" });

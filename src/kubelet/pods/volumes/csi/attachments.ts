@@ -5,11 +5,11 @@ import type { CsiDrivers } from "./csi-drivers.ts";
 import { attachmentName } from "./names.ts";
 import type { PersistentCsiSource, Texts } from "./source.ts";
 
-/** gRPC's ResourceExhausted, in an attachment's error. */
+/** gRPC's ResourceExhausted, in the error of a VolumeAttachment. */
 const resourceExhausted = 8;
 const requestTimeoutMs = 10_000;
-/** A node may not watch attachments, only get its own. After these the reason is told, and the wait goes on with back-off. */
-const askAgainAfterMs = [100, 200, 400, 800, 1500, 2000, 2500, 2500];
+/** A node may not watch VolumeAttachments, only get its own. After these delays the wait fails, and is retried with back-off. */
+const pollDelaysMs = [100, 200, 400, 800, 1500, 2000, 2500, 2500];
 
 interface VolumeAttachment {
   readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
@@ -25,13 +25,13 @@ export interface AttachmentsOptions {
   readonly nodeName: string;
   readonly objects: CsiDrivers;
   readonly clock: Clock;
-  /** The attacher said that this node takes no more volumes of the driver. */
+  /** The attacher reports that the node's volume limit of the driver is reached. */
   readonly onExhausted?: (driver: string) => void;
 }
 
 type Volume = Pick<PersistentCsiSource, "driver" | "handle">;
 
-/** Whether volumes are attached to this node, which the cluster's attacher sees to. */
+/** The VolumeAttachments of this node, which the cluster's attacher handles. */
 export class Attachments {
   readonly #o: AttachmentsOptions;
 
@@ -43,11 +43,11 @@ export class Attachments {
     return attachmentName(handle, driver, this.#o.nodeName);
   }
 
-  /** Resolves when the volume is attached; throws with the reason if it does not get so within a few seconds. */
+  /** Resolves when the volume is attached; throws the reason after a few seconds. */
   async wait(volume: Volume, signal: AbortSignal, verified?: () => Promise<void>): Promise<void> {
     if (!(await this.#isNeeded(volume.driver, signal))) return;
-    await verified?.().catch((error: unknown) => this.#tellWhy(volume, error, signal));
-    for (const pauseMs of askAgainAfterMs) {
+    await verified?.().catch((error: unknown) => this.#throwAttachError(volume, error, signal));
+    for (const pauseMs of pollDelaysMs) {
       const { attachment } = await this.#find(volume, signal);
       if (attachment && this.#isAttached(attachment, volume)) return;
       await sleep(this.#o.clock, pauseMs, signal);
@@ -63,22 +63,22 @@ export class Attachments {
         );
   }
 
-  /** The attacher knows better than the node's status why a volume is not attached. */
-  async #tellWhy(volume: Volume, error: unknown, signal: AbortSignal): Promise<never> {
+  /** The attacher's error is more specific than the node status. */
+  async #throwAttachError(volume: Volume, error: unknown, signal: AbortSignal): Promise<never> {
     signal.throwIfAborted();
     const { attachment } = await this.#find(volume, signal).catch(() => ({ attachment: undefined }));
     if (attachment) this.#isAttached(attachment, volume);
     throw error;
   }
 
-  /** True if the attacher said that this node takes no more volumes of a driver whose count may change. */
+  /** True if the attacher reports that the node's volume limit is reached, for a driver whose count may change. */
   async isExhausted(volume: Volume, signal: AbortSignal): Promise<boolean> {
     if (!this.#o.objects.known(volume.driver)?.nodeAllocatableUpdatePeriodSeconds) return false;
     const { attachment } = await this.#find(volume, signal).catch(() => ({ attachment: undefined }));
     return attachment?.status?.attachError?.errorCode === resourceExhausted;
   }
 
-  /** What the attacher hands to the driver. */
+  /** The attacher's metadata for the driver. */
   async publishContext(volume: Volume, signal: AbortSignal): Promise<Texts> {
     if (!(await this.#isNeeded(volume.driver, signal))) return {};
     const { attachment, error } = await this.#find(volume, signal);

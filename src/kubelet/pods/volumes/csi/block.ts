@@ -22,13 +22,13 @@ import { stageSecrets } from "./stage.ts";
 import { loadVolumeData, removeVolumeData, saveVolumeData } from "./volume-data.ts";
 
 const shape = { kind: "block" } as const;
-/** What the note of a pod says once the driver has said that it is done. */
+/** The content of a pod's file in `users` after the driver has published the device. */
 const published = "published\n";
 
-/** True if the device is known to be at the pod's path, by this agent or a former one. */
+/** True if the device is known to be published to the pod, by this agent or a previous one. */
 export async function isMapped({ mounts }: Pick<CsiDeps, "mounts">, paths: BlockPaths): Promise<boolean> {
-  const noted = await readFile(paths.user, "utf8").catch(() => "");
-  if (noted !== published) return false;
+  const recorded = await readFile(paths.user, "utf8").catch(() => "");
+  if (recorded !== published) return false;
   if (await mounts.isMountPoint(paths.publish)) return true;
   return stat(paths.publish).then(
     (found) => found.isBlockDevice(),
@@ -36,7 +36,7 @@ export async function isMapped({ mounts }: Pick<CsiDeps, "mounts">, paths: Block
   );
 }
 
-/** Has the driver put the device at the pod's own path, which is returned. */
+/** Publishes the device to the pod, and returns its path. */
 export async function mapDevice(
   deps: CsiDeps,
   pod: Pod,
@@ -61,7 +61,7 @@ export async function mapDevice(
     nodeName: deps.nodeName,
     attachmentID: attachmentName(source.handle, source.driver, deps.nodeName),
   });
-  // Noted before the driver is asked: the volume stays staged as long as a pod is noted here.
+  // Written before the call: the volume stays staged while a pod has a file here.
   await mkdir(paths.users, { recursive: true, mode: 0o750 });
   await writeFile(paths.user, "", { flag: "a" });
   try {
@@ -73,7 +73,7 @@ export async function mapDevice(
   } catch (error) {
     if (isFinished(error)) {
       await rm(paths.user, { force: true });
-      if ((await usersOf(paths)) === 0 && !(await exists(paths.staging))) await forget(paths);
+      if ((await usersOf(paths)) === 0 && !(await exists(paths.staging))) await removeDirs(paths);
     }
     throw error;
   }
@@ -91,7 +91,7 @@ async function stageDevice(deps: CsiDeps, volume: BlockVolume, signal: AbortSign
   const { source, client, capabilities, publishContext, paths } = volume;
   if (!capabilities.stages) return;
   const secrets = await stageSecrets(deps, source, signal);
-  const wasThere = await exists(paths.staging);
+  const existed = await exists(paths.staging);
   await mkdir(paths.staging, { recursive: true, mode: 0o750 });
   const call = {
     handle: source.handle,
@@ -107,7 +107,7 @@ async function stageDevice(deps: CsiDeps, volume: BlockVolume, signal: AbortSign
       signal,
     );
   } catch (error) {
-    if (isFinished(error) && !wasThere) await removeDir(paths.staging).catch(() => {});
+    if (isFinished(error) && !existed) await removeDir(paths.staging).catch(() => {});
     throw error;
   }
 }
@@ -121,8 +121,8 @@ async function publishDevice(
   const { source, client, capabilities, publishContext, paths } = volume;
   const driver = await deps.objects.get(source.driver, signal);
   // Devices are published without tokens.
-  const wish = driver && { ...driver, tokenRequests: [] };
-  const { volumeContext, secrets } = await publishContent(deps, pod, source, wish, signal);
+  const driverSpec = driver && { ...driver, tokenRequests: [] };
+  const { volumeContext, secrets } = await publishContent(deps, pod, source, driverSpec, signal);
   await mkdir(paths.publishDir, { recursive: true, mode: 0o750 });
   const { handle, readOnly } = source;
   const accessMode = accessModeOf(source);
@@ -143,7 +143,7 @@ async function publishDevice(
   );
 }
 
-/** Takes the device from the pod, and from the node if this was the last pod that had it. */
+/** Unpublishes the device, and unstages it if this was the last pod. */
 export async function unmapDevice(
   deps: CsiDeps,
   target: PodVolumeTarget,
@@ -151,32 +151,32 @@ export async function unmapDevice(
 ): Promise<void> {
   const paths = blockPaths(deps.rootDir, basename(target.dir), target.podUid);
   const data = await loadVolumeData(paths.data);
-  if (!data) return forget(paths);
+  if (!data) return removeDirs(paths);
   const client = clientFor(deps, data.driverName, "blockMapper.UnmapPodDevice failed to get CSI client");
   if (await isMapped(deps, paths)) await writeFile(paths.user, "").catch(() => {});
-  await ask("blockMapper.unpublishVolumeForBlock failed", () =>
+  await callDriver("blockMapper.unpublishVolumeForBlock failed", () =>
     client.unpublish(data.volumeHandle, paths.publish, signal),
   );
   await rm(paths.user, { force: true });
   if ((await usersOf(paths)) > 0) return;
   const { stages } = await capabilitiesOf(client, signal);
   if (stages && (await exists(paths.staging))) {
-    await ask("blockMapper.unstageVolumeForBlock failed", () =>
+    await callDriver("blockMapper.unstageVolumeForBlock failed", () =>
       client.unstage(data.volumeHandle, paths.staging, signal),
     );
   }
-  await forget(paths);
+  await removeDirs(paths);
 }
 
-/** All that is left are folders of ours. What a driver left in them stays, and keeps them. */
-async function forget(paths: BlockPaths): Promise<void> {
+/** Removes the directories of the agent. Files of a driver in them are kept, and fail the removal. */
+async function removeDirs(paths: BlockPaths): Promise<void> {
   await removeDir(paths.publishDir);
   await removeDir(paths.staging);
   await removeVolumeData(paths.data);
   for (const dir of [paths.users, paths.global, paths.data, paths.volume]) await removeDir(dir);
 }
 
-/** Of both folders: what another kubelet left is only in the one where devices are bound. */
+/** The number of pods in both directories: another kubelet only writes to the one with the bind mounts. */
 async function usersOf({ users, global }: BlockPaths): Promise<number> {
   return new Set([...(await listDir(users)), ...(await listDir(global))]).size;
 }
@@ -189,7 +189,7 @@ async function capabilitiesOf(client: CsiClient, signal: AbortSignal): Promise<D
   });
 }
 
-async function ask(what: string, call: () => Promise<void>): Promise<void> {
+async function callDriver(what: string, call: () => Promise<void>): Promise<void> {
   try {
     await call();
   } catch (error) {

@@ -4,13 +4,13 @@ import { loadVolumeData, saveVolumeData, type VolumeData } from "./volume-data.t
 
 export interface CompletionDeps {
   readonly mounts: MountPoints;
-  /** Rejects if the file system there is dead (its server is gone, for one). */
+  /** Rejects if the file system at the path is dead, such as without its server. */
   readonly checkMount?: ((path: string) => Promise<unknown>) | undefined;
 }
 
 /**
- * True if the driver is known to have finished what is noted in `dataDir`, and it is still mounted and well: then it need not be
- * asked again, not even by an agent that began anew.
+ * True if the driver has completed the call that is recorded in `dataDir`, and the volume is still mounted and responsive: then the
+ * call need not be repeated, not even after a restart.
  */
 export async function isCompleted(
   { mounts, checkMount = (path) => statfs(path) }: CompletionDeps,
@@ -27,14 +27,14 @@ export async function isCompleted(
   );
 }
 
-/** Notes that the driver is done. Without the note it is asked once more, which is no reason to fail. */
+/** Records that the driver is done. If this fails, the call is repeated after a restart, which is no reason to fail. */
 export async function markCompleted(dataDir: string): Promise<void> {
   const data = await loadVolumeData(dataDir).catch(() => undefined);
   if (data && data.completed !== "true")
     await saveVolumeData(dataDir, { ...data, completed: "true" }).catch(() => {});
 }
 
-/** Before the driver is asked to undo it: from then on what is mounted says nothing. A disk that is full does not keep it mounted. */
+/** Call before the driver undoes it: from then on a mount proves nothing. A full disk must not prevent the unmount. */
 export async function clearCompleted(dataDir: string, data: VolumeData): Promise<void> {
   const { completed, ...rest } = data;
   if (completed !== undefined) await saveVolumeData(dataDir, rest).catch(() => {});

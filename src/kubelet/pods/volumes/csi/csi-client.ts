@@ -14,12 +14,12 @@ import { callFailure } from "./csi-failure.ts";
 import type { CsiMetrics } from "./csi-metrics.ts";
 import type { Texts } from "./source.ts";
 
-/** How long a driver may take for one call. */
+/** The timeout of one call to a driver. */
 const csiTimeoutMs = 120_000;
 
 export interface DriverNodeInfo {
   readonly nodeId: string;
-  /** 0: the driver does not say. */
+  /** 0: the driver reports no limit. */
   readonly maxVolumes: bigint;
   readonly topology: Texts;
 }
@@ -30,11 +30,11 @@ export interface DriverCapabilities {
   readonly expands: boolean;
   readonly condition: boolean;
   readonly singleNodeMultiWriter: boolean;
-  /** The driver gives the files to the group itself. */
+  /** The driver applies the fsGroup itself. */
   readonly mountGroup: boolean;
 }
 
-/** What the volume is to be: a device, or a file system. */
+/** The access type: a block device, or a file system. */
 export type Shape =
   | { readonly kind: "block" }
   | {
@@ -70,7 +70,7 @@ export interface ExpandCall extends VolumeCall {
   readonly bytes: bigint;
 }
 
-/** The node service of one driver. Calls that change something throw a CsiFailure, which says whether the driver is done. */
+/** The node service of one driver. Modifying calls throw a CsiFailure, which shows whether the driver is done. */
 export class CsiClient {
   readonly driver: string;
   readonly #channel: PluginChannel;
@@ -94,8 +94,8 @@ export class CsiClient {
   }
 
   async capabilities(signal: AbortSignal): Promise<DriverCapabilities> {
-    const answer = await this.#call(Node.method.nodeGetCapabilities, {}, signal);
-    const types = new Set(answer.capabilities.map(({ type }) => type.case && type.value.type));
+    const response = await this.#call(Node.method.nodeGetCapabilities, {}, signal);
+    const types = new Set(response.capabilities.map(({ type }) => type.case && type.value.type));
     return {
       stages: types.has(Rpc.STAGE_UNSTAGE_VOLUME),
       stats: types.has(Rpc.GET_VOLUME_STATS),
@@ -186,7 +186,7 @@ export class CsiClient {
     request: MessageInitShape<I>,
     signal: AbortSignal,
   ): Promise<MessageShape<O>> {
-    const began = this.#clock.monotonic();
+    const startedAt = this.#clock.monotonic();
     let code = "OK";
     try {
       return await this.#channel.call(method, request, { timeoutMs: csiTimeoutMs, signal });
@@ -196,7 +196,7 @@ export class CsiClient {
       throw error;
     } finally {
       const path = `/${method.parent.typeName}/${method.name}`;
-      this.#metrics.called(this.driver, path, code, msSince(this.#clock, began) / 1000);
+      this.#metrics.called(this.driver, path, code, msSince(this.#clock, startedAt) / 1000);
     }
   }
 }

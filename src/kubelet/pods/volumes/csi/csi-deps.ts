@@ -18,7 +18,7 @@ export interface PodToken {
   readonly expirationTimestamp: string;
 }
 
-/** Tokens of the pod's service account that are bound to the pod. */
+/** Tokens of the pod's service account, bound to the pod. */
 export interface PodTokens {
   get(
     pod: Pod,
@@ -27,7 +27,7 @@ export interface PodTokens {
   ): Promise<PodToken>;
 }
 
-/** Gives the files of a volume to a group. */
+/** Sets the group of the files of a volume. */
 export interface Ownership {
   apply(
     path: string,
@@ -39,22 +39,22 @@ export interface Ownership {
 
 export type MountPoints = Pick<Mounts, "isMountPoint" | "list">;
 
-/** What all that is done with CSI volumes needs. */
+/** Dependencies of the operations on CSI volumes. */
 export interface CsiDeps {
   readonly rootDir: string;
   readonly nodeName: string;
-  /** Those that are registered here. */
+  /** The drivers that are registered on this node. */
   readonly drivers: DriverStore;
-  /** What the cluster says of them. */
+  /** The CSIDriver objects of the cluster. */
   readonly objects: CsiDrivers;
   readonly attachments: Attachments;
   readonly secrets: Secrets;
   readonly tokens: PodTokens | undefined;
   readonly mounts: MountPoints;
-  /** Rejects if the file system at a path is dead or does not answer; a plain question to it unless told otherwise. */
+  /** Rejects if the file system at a path is dead or hangs; default: statfs. */
   readonly checkMount?: (path: string) => Promise<unknown>;
   readonly ownership: Ownership;
-  /** The CSIVolumeHealth gate: whether drivers are asked if their volumes are well. */
+  /** The CSIVolumeHealth gate: whether the condition of volumes is requested. */
   readonly volumeHealth?: boolean;
   readonly logger: Logger;
 }

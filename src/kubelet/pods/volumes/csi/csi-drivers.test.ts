@@ -11,7 +11,7 @@ const object = (name: string, resourceVersion: string, spec: object) => ({
   spec,
 });
 
-/** An API server with one driver object, to which a watch can be told more. */
+/** An API server with one CSIDriver object, and a watch that sends further events. */
 function server() {
   const events: string[] = [];
   let wake = Promise.withResolvers<void>();
@@ -42,20 +42,20 @@ function server() {
 }
 
 describe("CSIDriver objects", () => {
-  it("are waited for, followed, and forgotten", async () => {
+  it("are listed, watched, and removed when deleted", async () => {
     const transport = server();
     const abort = new AbortController();
     const drivers = new CsiDriverObjects({ transport, clock: new FakeClock(), logger: silentLogger });
     const changes: string[] = [];
     drivers.onChange((name) => void changes.push(name));
     await drivers.start(abort.signal);
-    const asked = drivers.get("a", abort.signal);
-    const hasty = new AbortController();
-    const givenUp = assert.rejects(drivers.get("a", hasty.signal), { name: "AbortError" });
-    hasty.abort();
-    await givenUp;
+    const spec = drivers.get("a", abort.signal);
+    const abandoned = new AbortController();
+    const aborted = assert.rejects(drivers.get("a", abandoned.signal), { name: "AbortError" });
+    abandoned.abort();
+    await aborted;
     transport.list.resolve();
-    assert.deepEqual(await asked, { attachRequired: false });
+    assert.deepEqual(await spec, { attachRequired: false });
     await settle(10);
     transport.send("ADDED", object("b", "2", { requiresRepublish: true }));
     await settle(10);
@@ -69,17 +69,17 @@ describe("CSIDriver objects", () => {
   });
 });
 
-describe("the count of volumes that a driver takes", () => {
-  it("is asked for again as often as its object wants it, while it is registered", async () => {
+describe("the allocatable count of a driver", () => {
+  it("is updated with the period of its object, while the driver is registered", async () => {
     const clock = new FakeClock();
     const drivers = new DriverStore();
     const period: { seconds: number | undefined } = { seconds: 60 };
-    let asked = 0;
+    let requests = 0;
     const client = {
-      nodeInfo: async () => ({ nodeId: "n", maxVolumes: BigInt(++asked), topology: {} }),
+      nodeInfo: async () => ({ nodeId: "n", maxVolumes: BigInt(++requests), topology: {} }),
       close() {},
     };
-    const told: bigint[] = [];
+    const reported: bigint[] = [];
     const updates = new AllocatableUpdates({
       drivers,
       objects: {
@@ -90,7 +90,7 @@ describe("the count of volumes that a driver takes", () => {
       node: {
         install: async () => {},
         uninstall: async () => {},
-        update: async (_driver, { maxVolumes }) => void told.push(maxVolumes),
+        update: async (_driver, { maxVolumes }) => void reported.push(maxVolumes),
       },
       clock,
       logger: silentLogger,
@@ -99,15 +99,15 @@ describe("the count of volumes that a driver takes", () => {
     updates.start(abort.signal);
     updates.changed("d");
     await clock.advance(60_000);
-    assert.deepEqual(told, [], "not registered");
+    assert.deepEqual(reported, [], "not registered");
     drivers.set("d", { endpoint: "/d", version: [1], client: client as never });
     updates.changed("d");
     await clock.advance(120_000);
-    assert.deepEqual(told, [1n, 2n]);
+    assert.deepEqual(reported, [1n, 2n]);
     period.seconds = undefined;
     updates.changed("d");
     await clock.advance(120_000);
-    assert.deepEqual(told, [1n, 2n]);
+    assert.deepEqual(reported, [1n, 2n]);
     assert.equal(clock.pending, 0);
     abort.abort();
   });

@@ -5,7 +5,7 @@ import type { Logger } from "../../../../lib/base/logger.ts";
 import { ListWatch } from "../../../../lib/clients/kube/list-watch.ts";
 import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
 
-/** The spec of a CSIDriver object: how the cluster wants the driver to be used. */
+/** The spec of a CSIDriver object. */
 export interface CsiDriverSpec {
   readonly attachRequired?: boolean;
   readonly podInfoOnMount?: boolean;
@@ -17,11 +17,11 @@ export interface CsiDriverSpec {
   readonly nodeAllocatableUpdatePeriodSeconds?: number;
 }
 
-/** The CSIDriver objects of the cluster. A driver need not have one. */
+/** The CSIDriver objects of the cluster. A driver may have none. */
 export interface CsiDrivers {
-  /** Waits until the objects are known. */
+  /** Waits until the objects are listed. */
   get(driver: string, signal: AbortSignal): Promise<CsiDriverSpec | undefined>;
-  /** By what is known now. */
+  /** From the cache, without waiting. */
   known(driver: string): CsiDriverSpec | undefined;
   onChange(listener: (driver: string) => void): () => void;
 }
@@ -32,20 +32,20 @@ export interface CsiDriverObjectsOptions {
   readonly logger: Logger;
 }
 
-interface Kept {
+interface DriverObject {
   readonly name: string;
   readonly spec: CsiDriverSpec;
 }
 
-/** Follows the CSIDriver objects by watch. */
+/** Watches the CSIDriver objects. */
 export class CsiDriverObjects implements CsiDrivers, Component {
   readonly name = "csi-drivers";
-  readonly #watch: ListWatch<Kept>;
+  readonly #watch: ListWatch<DriverObject>;
   readonly #byName = new Map<string, CsiDriverSpec>();
   readonly #listeners = new Set<(driver: string) => void>();
 
   constructor({ transport, clock, logger }: CsiDriverObjectsOptions) {
-    this.#watch = new ListWatch<Kept>({
+    this.#watch = new ListWatch<DriverObject>({
       name: "csidrivers",
       path: "/apis/storage.k8s.io/v1/csidrivers",
       transport,

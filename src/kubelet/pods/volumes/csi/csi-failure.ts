@@ -3,8 +3,8 @@ import { RpcError, rpcCodeOf } from "../../../../lib/clients/plugin-rpc/rpc-erro
 import { csiPluginName } from "./names.ts";
 
 /**
- * final: the driver has done nothing, or undone it. uncertain: it may still be at work, or have succeeded; it must be asked to
- * undo it before the volume is given up. transient: it was not asked yet, for a reason that may pass.
+ * final: the driver has done nothing, or undone it. uncertain: the call may be in progress or have succeeded; the driver has to undo it
+ * before the volume is dropped. transient: the driver was not called yet, for a temporary reason.
  */
 export type Progress = "final" | "uncertain" | "transient";
 
@@ -18,7 +18,7 @@ export class CsiFailure extends KubeletError {
   }
 }
 
-/** With the words in front that users of a kubelet find in front of all that its CSI part says. */
+/** With the prefix of upstream's CSI messages. */
 export function csiText(message: string): string {
   return `${csiPluginName}: ${message}`;
 }
@@ -31,13 +31,13 @@ export function final(message: string, cause?: unknown): CsiFailure {
   return new CsiFailure("final", message, { cause });
 }
 
-/** True if nothing goes on in the driver any more on behalf of the failed call. */
+/** True if the failed call is no longer in progress in the driver. */
 export function isFinished(error: unknown): boolean {
   if (error instanceof CsiFailure) return error.progress === "final";
   return !isAbort(error);
 }
 
-const maybeAtWork = new Set([
+const maybeInProgress = new Set([
   "CANCELLED",
   "DEADLINE_EXCEEDED",
   "UNAVAILABLE",
@@ -45,14 +45,14 @@ const maybeAtWork = new Set([
   "ABORTED",
 ]);
 
-/** What a failed call that changes something means for the volume. */
+/** The failure of a modifying call. */
 export function callFailure(error: unknown): CsiFailure {
   if (error instanceof CsiFailure) return error;
-  const isFinal = error instanceof RpcError && !maybeAtWork.has(error.grpcCode);
+  const isFinal = error instanceof RpcError && !maybeInProgress.has(error.grpcCode);
   return new CsiFailure(isFinal ? "final" : "uncertain", messageOf(error), { cause: error });
 }
 
-/** The gRPC code at the bottom of a failure. */
+/** The gRPC code that caused a failure. */
 export function codeOf(error: unknown): ReturnType<typeof rpcCodeOf> {
   return rpcCodeOf(error) ?? (error instanceof CsiFailure ? rpcCodeOf(error.cause) : undefined);
 }

@@ -6,7 +6,7 @@ import type { Texts } from "./source.ts";
 const migrated = migratedPlugins.join(",");
 const migratedKey = "storage.alpha.kubernetes.io/migrated-plugins";
 const nodeIdKey = "csi.volume.kubernetes.io/nodeid";
-const mostVolumes = 2n ** 31n - 1n;
+const maxCount = 2n ** 31n - 1n;
 
 export interface CsiNodeDriver {
   readonly name: string;
@@ -50,34 +50,34 @@ export function newCsiNode(node: NodeMeta): CsiNodeObject {
   };
 }
 
-/** A node that was deleted and came back has another UID; what is left of the former one is not ours. */
+/** A node that was deleted and created again has another UID: the CSINode of the previous one is not its own. */
 export function isOwnedBy(object: CsiNodeObject, node: NodeMeta): boolean {
   const { name, uid } = node.metadata;
   const owners = object.metadata.ownerReferences ?? [];
   return owners.some((owner) => owner.kind === "Node" && owner.name === name && owner.uid === uid);
 }
 
-/** Undefined if the annotation is as it should be. */
+/** Undefined if the annotation is up to date. */
 export function withMigration(object: CsiNodeObject): CsiNodeObject | undefined {
-  const said = object.metadata.annotations?.[migratedKey] ?? "";
-  if (said.split(",").sort(byText).join(",") === migrated) return undefined;
+  const annotated = object.metadata.annotations?.[migratedKey] ?? "";
+  if (annotated.split(",").sort(byText).join(",") === migrated) return undefined;
   const annotations = { ...object.metadata.annotations, [migratedKey]: migrated };
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
-/** Undefined if the driver is in it as it should be. */
+/** Undefined if the entry of the driver is up to date. */
 export function withDriver(
   object: CsiNodeObject,
   driver: string,
   info: DriverNodeInfo,
 ): CsiNodeObject | undefined {
   const drivers = object.spec.drivers ?? [];
-  const wanted = driverEntry(driver, info);
+  const desired = driverEntry(driver, info);
   const migrated = withMigration(object);
-  const isThere = drivers.some((known) => known.name === driver && isSame(known, wanted));
-  if (isThere) return migrated;
+  const isListed = drivers.some((known) => known.name === driver && isSame(known, desired));
+  if (isListed) return migrated;
   const others = drivers.filter((known) => known.name !== driver);
-  return { ...(migrated ?? object), spec: { ...object.spec, drivers: [...others, wanted] } };
+  return { ...(migrated ?? object), spec: { ...object.spec, drivers: [...others, desired] } };
 }
 
 export function withoutDriver(object: CsiNodeObject, driver: string): CsiNodeObject | undefined {
@@ -87,7 +87,7 @@ export function withoutDriver(object: CsiNodeObject, driver: string): CsiNodeObj
 }
 
 function driverEntry(name: string, { nodeId, maxVolumes, topology }: DriverNodeInfo): CsiNodeDriver {
-  const count = Number(maxVolumes > mostVolumes ? mostVolumes : maxVolumes);
+  const count = Number(maxVolumes > maxCount ? maxCount : maxVolumes);
   const topologyKeys = Object.keys(topology).sort(byText);
   return { name, nodeID: nodeId, topologyKeys, ...(count > 0 && { allocatable: { count } }) };
 }
@@ -97,7 +97,7 @@ function isSame(a: CsiNodeDriver, b: CsiNodeDriver): boolean {
   return a.nodeID === b.nodeID && keys(a) === keys(b) && a.allocatable?.count === b.allocatable?.count;
 }
 
-/** The patch of the node's own object: the driver's name for this node, and where it says the node is. */
+/** The patch of the Node object: the driver's node ID, and its topology labels. */
 export function nodePatchFor(node: NodeMeta, driver: string, info: DriverNodeInfo): object | undefined {
   const ids = nodeIdsOf(node);
   const labels = node.metadata.labels ?? {};

@@ -21,7 +21,7 @@ function bench() {
 }
 
 describe("the CSINode object", () => {
-  it("is made as soon as the node is there, and belongs to it; until then the node is not well", async () => {
+  it("is created and owned by the node as soon as the node exists; until then it is unhealthy", async () => {
     const { api, clock, csiNode } = bench();
     await csiNode.start(never);
     assert.deepEqual(csiNode.health(), { ok: false, reason: "CSINode is not yet initialized" });
@@ -42,7 +42,7 @@ describe("the CSINode object", () => {
     );
   });
 
-  it("of a former node of the same name is replaced", async () => {
+  it("of a previous node with the same name is replaced", async () => {
     const { api, clock, csiNode } = bench();
     api.put(node, { metadata: { name: "n1", uid: "new" } });
     const ownerReferences = [{ kind: "Node", name: "n1", uid: "old", apiVersion: "v1" }];
@@ -58,7 +58,7 @@ describe("the CSINode object", () => {
     assert.deepEqual(spec.drivers, [{ name: "d", nodeID: "id-1", topologyKeys: [] }]);
   });
 
-  it("keeps the drivers that others wrote, and is written only when something changes", async () => {
+  it("keeps other drivers, and is only written when something has changed", async () => {
     const { api, csiNode, drivers } = bench();
     api.put(node, { metadata: { name: "n1", uid: "u1" } });
     await csiNode.install("a", info, never);
@@ -76,7 +76,7 @@ describe("the CSINode object", () => {
     assert.equal(annotations?.["csi.volume.kubernetes.io/nodeid"], '{"a":"id-1"}');
   });
 
-  it("can be left while another one waits for the API, and then holds up nobody", async () => {
+  it("an aborted update leaves the queue and does not block the next one", async () => {
     const { api, clock, csiNode, drivers } = bench();
     api.put(node, { metadata: { name: "n1", uid: "u1" } });
     const request = api.request.bind(api);
@@ -85,22 +85,22 @@ describe("the CSINode object", () => {
       await free.promise;
       return request(call);
     };
-    const life = new AbortController();
-    await csiNode.start(life.signal);
-    const leaving = new AbortController();
-    const left = csiNode.install("left", info, leaving.signal);
+    const stop = new AbortController();
+    await csiNode.start(stop.signal);
+    const abort = new AbortController();
+    const aborted = csiNode.install("aborted", info, abort.signal);
     const stays = csiNode.install("stays", info, never);
-    leaving.abort();
-    await assert.rejects(left, { name: "AbortError" });
+    abort.abort();
+    await assert.rejects(aborted, { name: "AbortError" });
     free.resolve();
     await stays;
     await clock.advance(0);
     assert.deepEqual(drivers(), ["stays"]);
-    life.abort();
+    stop.abort();
     await csiNode.done;
   });
 
-  it("is tried four times, and then whoever asked for it is told", async () => {
+  it("is tried four times, and then fails with the causes", async () => {
     const { api, clock, csiNode } = bench();
     api.failing = 500;
     const failed = assert.rejects(csiNode.install("a", info, never), {
@@ -112,7 +112,7 @@ describe("the CSINode object", () => {
     assert.equal(api.requests.length, 4);
   });
 
-  it("does not take a driver that has no name for the node", async () => {
+  it("rejects a driver without a node ID", async () => {
     const { csiNode } = bench();
     await assert.rejects(
       csiNode.install("a", { ...info, nodeId: "" }, never),
@@ -131,21 +131,21 @@ describe("the patch of the node", () => {
       ...(ids && { annotations: { "csi.volume.kubernetes.io/nodeid": ids } }),
     },
   });
-  const there = { nodeId: "id", maxVolumes: 0n, topology: { zone: "z" } };
+  const zoned = { nodeId: "id", maxVolumes: 0n, topology: { zone: "z" } };
 
-  it("says where the driver says that the node is, and is left out if the node says so", () => {
-    assert.deepEqual(nodePatchFor(meta({}), "d", there), {
+  it("contains node ID and topology, and is omitted if they are up to date", () => {
+    assert.deepEqual(nodePatchFor(meta({}), "d", zoned), {
       metadata: { annotations: { "csi.volume.kubernetes.io/nodeid": '{"d":"id"}' }, labels: { zone: "z" } },
     });
-    assert.equal(nodePatchFor(meta({ zone: "z" }, '{"d":"id"}'), "d", there), undefined);
+    assert.equal(nodePatchFor(meta({ zone: "z" }, '{"d":"id"}'), "d", zoned), undefined);
   });
-  it("is refused if the node is elsewhere", () => {
-    assert.throws(() => nodePatchFor(meta({ zone: "other" }), "d", there), {
+  it("fails if the node has another topology", () => {
+    assert.throws(() => nodePatchFor(meta({ zone: "other" }), "d", zoned), {
       message:
         'detected topology value collision: driver reported "zone":"z" but existing label is "zone":"other"',
     });
   });
-  it("takes the last driver's name away with the annotation", () => {
+  it("removes the annotation with the last driver", () => {
     const key = "csi.volume.kubernetes.io/nodeid";
     assert.deepEqual(nodePatchWithout(meta({}, '{"d":"id"}'), "d"), {
       metadata: { annotations: { [key]: null } },

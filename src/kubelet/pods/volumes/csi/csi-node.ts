@@ -19,7 +19,7 @@ import {
 } from "./csi-node-plan.ts";
 
 const requestTimeoutMs = 10_000;
-/** Conflicts with other writers pass at once; what does not is the caller's to try again. */
+/** For conflicts with other writers; other failures are retried by the caller. */
 const retryAfterMs = [10, 50, 250];
 const initialRetryMs = { first: 100, most: 4_000 };
 
@@ -28,21 +28,20 @@ export interface CsiNodeOptions {
   readonly nodeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The object is there: as far as it goes, the node is ready. */
+  /** The CSINode object exists: the node may be ready. */
   readonly onReady?: () => void;
 }
 
-/** Tells the cluster which drivers this node has: in its CSINode object, and in labels and an annotation of its Node. */
+/** Reports the drivers of this node: in its CSINode object, and in labels and an annotation of its Node. */
 export interface CsiNodeInfo {
   install(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void>;
-  /** Only the CSINode object: what a driver says later of how many volumes it takes. */
+  /** Updates only the CSINode object, with a new allocatable count. */
   update(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void>;
   uninstall(driver: string, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * The node is not to be called ready before its CSINode object is there (see health): the scheduler would take it for a
- * node without drivers.
+ * The node must not be ready before its CSINode object exists (see health): the scheduler would assume a node without drivers.
  */
 export class CsiNode implements CsiNodeInfo, Component {
   readonly name = "csi-node";
@@ -50,10 +49,10 @@ export class CsiNode implements CsiNodeInfo, Component {
   readonly #own: string;
   readonly #node: string;
   #loop: Promise<void> = Promise.resolve();
-  #trouble: string | undefined = "CSINode is not yet initialized";
+  #problem: string | undefined = "CSINode is not yet initialized";
   #attempted = false;
-  /** One change at a time: two that read the same version would conflict. */
-  #turn: Promise<void> = Promise.resolve();
+  /** Updates are serialized: two that read the same version would conflict. */
+  #queue: Promise<void> = Promise.resolve();
 
   constructor(options: CsiNodeOptions) {
     this.#o = options;
@@ -71,10 +70,10 @@ export class CsiNode implements CsiNodeInfo, Component {
   }
 
   health(): Health {
-    return this.#trouble === undefined ? healthy : { ok: false, reason: this.#trouble };
+    return this.#problem === undefined ? healthy : { ok: false, reason: this.#problem };
   }
 
-  /** Whether the object was looked for since the start, with whatever result. */
+  /** Whether an attempt to initialize the object has ended, successful or not. */
   get attempted(): boolean {
     return this.#attempted;
   }
@@ -84,7 +83,7 @@ export class CsiNode implements CsiNodeInfo, Component {
       const message = "error adding CSI driver node info: driverNodeID must not be empty";
       throw new KubeletError("CsiNode", message);
     }
-    await this.#inTurn(
+    await this.#serialize(
       "error updating Node object with CSI driver node info: error updating node",
       signal,
       async () => {
@@ -97,24 +96,24 @@ export class CsiNode implements CsiNodeInfo, Component {
 
   async update(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void> {
     const what = "error updating CSINode object with CSI driver node info: error updating CSINode";
-    await this.#inTurn(what, signal, async () => {
+    await this.#serialize(what, signal, async () => {
       const object = await this.#ensure(await this.#getNode(signal), signal);
-      const wanted = withDriver(object, driver, info);
-      if (wanted) await this.#put(wanted, signal);
+      const desired = withDriver(object, driver, info);
+      if (desired) await this.#put(desired, signal);
     });
   }
 
   async uninstall(driver: string, signal: AbortSignal): Promise<void> {
-    await this.#inTurn(
+    await this.#serialize(
       "error uninstalling CSI driver from CSINode object error updating CSINode",
       signal,
       async () => {
         const object = await this.#find(signal);
-        const wanted = object && withoutDriver(object, driver);
-        if (wanted) await this.#put(wanted, signal);
+        const desired = object && withoutDriver(object, driver);
+        if (desired) await this.#put(desired, signal);
       },
     );
-    await this.#inTurn(
+    await this.#serialize(
       "error removing CSI driver node info from Node object error updating node",
       signal,
       async () => {
@@ -132,18 +131,18 @@ export class CsiNode implements CsiNodeInfo, Component {
       waitMs = Math.min(2 * waitMs, initialRetryMs.most)
     ) {
       try {
-        await this.#inTurn("error updating CSINode annotation", signal, async () => {
+        await this.#serialize("error updating CSINode annotation", signal, async () => {
           const object = await this.#ensure(await this.#getNode(signal), signal);
-          const wanted = withMigration(object);
-          if (wanted) await this.#put(wanted, signal);
+          const desired = withMigration(object);
+          if (desired) await this.#put(desired, signal);
         });
-        this.#trouble = undefined;
+        this.#problem = undefined;
         this.#attempted = true;
         return onReady?.();
       } catch (error) {
         if (isAbort(error)) return;
         this.#attempted = true;
-        this.#trouble = `failed to initialize CSINode: ${messageOf(error)}`;
+        this.#problem = `failed to initialize CSINode: ${messageOf(error)}`;
         failureLog(logger, 2, error)("Failed to initialize CSINode", { err: messageOf(error) });
       }
       const back = new AbortController();
@@ -153,11 +152,11 @@ export class CsiNode implements CsiNodeInfo, Component {
     }
   }
 
-  /** Whoever does not want to wait for its turn any longer leaves the queue. */
-  async #inTurn(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    const before = this.#turn;
+  /** An aborted caller leaves the queue. */
+  async #serialize(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const before = this.#queue;
     const ended = Promise.withResolvers<void>();
-    this.#turn = before.then(() => ended.promise);
+    this.#queue = before.then(() => ended.promise);
     try {
       await orAbort(before, signal);
       await this.#attempts(what, signal, work);
@@ -190,7 +189,7 @@ export class CsiNode implements CsiNodeInfo, Component {
     }
   }
 
-  /** The object, made if there is none; one of a former node of the same name goes, and the next attempt makes ours. */
+  /** Returns or creates the object. One of a previous node with the same name is deleted, and the next attempt creates a new one. */
   async #ensure(node: NodeMeta, signal: AbortSignal): Promise<CsiNodeObject> {
     const object = await this.#find(signal);
     if (!object) {

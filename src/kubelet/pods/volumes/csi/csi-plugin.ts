@@ -19,14 +19,14 @@ import { stageVolume, unstageVolume } from "./stage.ts";
 import { volumeUsage } from "./usage.ts";
 
 export interface CsiPluginOptions extends CsiDeps {
-  /** Undefined without a cluster: nobody asks for volumes to grow. */
+  /** Undefined without a cluster: volumes are not expanded. */
   readonly expander: VolumeExpander | undefined;
 }
 
 /** Volumes of CSI drivers. */
 export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
   const { rootDir, objects, attachments, drivers, expander } = options;
-  /** Where a driver has said that it is done; of a former agent's volumes what it noted says so (`isPublished`). */
+  /** Directories with a completed publish call; for volumes of a previous agent see `isPublished`. */
   const published = new Set<string>();
 
   const sourceOf = (spec: VolumeSpec): PersistentCsiSource => {
@@ -42,7 +42,7 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     const driver = csiSourceOf(spec, "")?.driver;
     return driver !== undefined && objects.known(driver)?.requiresRepublish === true;
   };
-  const grow = async (
+  const expand = async (
     request: Pick<SetUpRequest, "pod" | "spec" | "signal">,
     volumePath: string,
     stagingPath: string,
@@ -53,7 +53,7 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
       const work = (size: string) => expandVolume(options, { spec, volumePath, stagingPath, size }, signal);
       await expander.expandIfNeeded(pod, spec, work, signal);
     }
-    expander.used(spec);
+    expander.markInUse(spec);
   };
 
   const device: DeviceMounter = {
@@ -63,8 +63,8 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     isExhausted: (spec, signal) => attachments.isExhausted(sourceOf(spec), signal),
     deviceDir,
     async mountDevice(_pod, spec, dir, fsGroup, signal) {
-      // It was in use by nobody here: how large it was then counts no more.
-      if (spec.persistent) expander?.forget(spec.persistent.volumeName);
+      // The volume was not in use on this node: the recorded size is outdated.
+      if (spec.persistent) expander?.resetSize(spec.persistent.volumeName);
       await stageVolume(options, spec, dir, fsGroup, signal);
     },
     unmountDevice: (dir, signal) => unstageVolume(options, dir, signal),
@@ -78,9 +78,9 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     async map(pod, spec, target, signal) {
       const paths = blockPaths(rootDir, dirNameOf(spec), target.podUid);
       const { staging } = paths;
-      const isThere = await isMapped(options, paths);
-      const path = isThere ? paths.publish : await mapDevice(options, pod, spec, target, signal);
-      await grow({ pod, spec, signal }, path, staging);
+      const isAlreadyMapped = await isMapped(options, paths);
+      const path = isAlreadyMapped ? paths.publish : await mapDevice(options, pod, spec, target, signal);
+      await expand({ pod, spec, signal }, path, staging);
       return path;
     },
     unmap: (target, signal) => unmapDevice(options, target, signal),
@@ -97,10 +97,10 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     },
     async setUp(request) {
       const { spec, dir } = request;
-      const isThere = published.has(dir) || (await isPublished(options, request));
-      if (!isThere || republishes(spec)) await publishVolume(options, request);
+      const isAlreadyPublished = published.has(dir) || (await isPublished(options, request));
+      if (!isAlreadyPublished || republishes(spec)) await publishVolume(options, request);
       published.add(dir);
-      if (spec.persistent) await grow(request, mountPathIn(dir), deviceDir(spec));
+      if (spec.persistent) await expand(request, mountPathIn(dir), deviceDir(spec));
     },
     async tearDown(target, signal) {
       published.delete(target.dir);

@@ -14,7 +14,7 @@ import type { CsiSource } from "./source.ts";
 const vol1 = "af1f1ed4cf362d576cb22ce9e3e2dcba2733cbde8ab5ae181d2b82d2b1274b66";
 
 describe("names of CSI volumes", () => {
-  it("are those that the attacher, and any other kubelet, find by", () => {
+  it("are the same as upstream's", () => {
     // printf vol1driver1node1 | sha256sum
     assert.equal(
       attachmentName("vol1", "driver1", "node1"),
@@ -43,10 +43,10 @@ describe("the version of CSI", () => {
     [["2.0.0"], /^could not find a highest supported version from versions \(\[2\.0\.0\]\) reported: <nil>$/],
     [["new"], /could not parse "new" as version/],
   ];
-  for (const [versions, wanted] of cases)
-    it(`of ${versions.join(", ")}: ${wanted}`, () => {
-      if (typeof wanted === "string") assert.equal(showVersion(highestVersion(versions)), wanted);
-      else assert.throws(() => highestVersion(versions), { message: wanted });
+  for (const [versions, expected] of cases)
+    it(`of ${versions.join(", ")}: ${expected}`, () => {
+      if (typeof expected === "string") assert.equal(showVersion(highestVersion(versions)), expected);
+      else assert.throws(() => highestVersion(versions), { message: expected });
     });
 });
 
@@ -60,9 +60,9 @@ describe("access modes", () => {
     ["ReadWriteMany", false, Mode.MULTI_NODE_MULTI_WRITER],
     ["Other", false, Mode.UNKNOWN],
   ];
-  for (const [mode, knowsWriters, wanted] of cases)
-    it(`${mode}, ${knowsWriters ? "a driver that tells writers apart" : "any driver"}: ${Mode[wanted]}`, () =>
-      assert.equal(accessModeFor(mode, knowsWriters), wanted));
+  for (const [mode, multiWriter, expected] of cases)
+    it(`${mode}, ${multiWriter ? "a driver with SINGLE_NODE_MULTI_WRITER" : "any driver"}: ${Mode[expected]}`, () =>
+      assert.equal(accessModeFor(mode, multiWriter), expected));
 });
 
 describe("a failed call", () => {
@@ -73,30 +73,30 @@ describe("a failed call", () => {
     "RESOURCE_EXHAUSTED",
     "ABORTED",
   ] as const)
-    it(`with ${code} may still go on`, () => {
+    it(`with ${code} may still be in progress`, () => {
       const failure = callFailure(new RpcError(code, "NodeStageVolume", "x"));
       assert.deepEqual([failure.progress, isFinished(failure)], ["uncertain", false]);
     });
   for (const code of ["INTERNAL", "INVALID_ARGUMENT", "NOT_FOUND", "UNKNOWN"] as const)
-    it(`with ${code} is over`, () => {
+    it(`with ${code} is finished`, () => {
       const failure = callFailure(new RpcError(code, "NodeStageVolume", "x"));
       assert.deepEqual([failure.progress, isFinished(failure)], ["final", true]);
     });
-  it("that was aborted, or never made, is not over", () => {
+  it("that was aborted or not sent is not finished", () => {
     assert.equal(isFinished(abortError()), false);
     assert.equal(isFinished(transient("no driver")), false);
   });
 });
 
-describe("which volumes a driver serves", () => {
-  it("without an object: persistent ones", () => {
+describe("which lifecycle modes a driver supports", () => {
+  it("without an object: Persistent", () => {
     assert.equal(refusedMode("d", undefined, "Persistent"), undefined);
     assert.equal(
       refusedMode("d", undefined, "Ephemeral"),
       'volume mode "Ephemeral" not supported by driver d (no CSIDriver object)',
     );
   });
-  it("with an object: those that it lists", () => {
+  it("with an object: the listed ones", () => {
     assert.equal(refusedMode("d", { volumeLifecycleModes: ["Ephemeral"] }, "Ephemeral"), undefined);
     assert.equal(
       refusedMode("d", { volumeLifecycleModes: ["Persistent"] }, "Ephemeral"),
@@ -105,7 +105,7 @@ describe("which volumes a driver serves", () => {
   });
 });
 
-describe("files are given to the group", () => {
+describe("the fsGroup is applied", () => {
   const persistent: CsiSource = {
     mode: "Persistent",
     driver: "d",
@@ -129,32 +129,32 @@ describe("files are given to the group", () => {
   };
   type Policy = NonNullable<ReturnType<typeof fsGroupPolicyOf>>;
   const cases: [string, CsiSource, number | undefined, Policy, boolean][] = [
-    ["of a volume of one node with a file system", persistent, 1, "ReadWriteOnceWithFSType", true],
-    ["not without a group", persistent, undefined, "File", false],
-    ["not if the driver wants none", persistent, 1, "None", false],
-    ["not of a read-only volume", { ...persistent, readOnly: true }, 1, "File", false],
-    ["not without a type of file system", { ...persistent, fsType: "" }, 1, "ReadWriteOnceWithFSType", false],
-    ["always if the driver wants it", { ...persistent, fsType: "", accessModes: [] }, 1, "File", true],
+    ["to a ReadWriteOnce volume with an fsType", persistent, 1, "ReadWriteOnceWithFSType", true],
+    ["not without an fsGroup", persistent, undefined, "File", false],
+    ["not with policy None", persistent, 1, "None", false],
+    ["not to a read-only volume", { ...persistent, readOnly: true }, 1, "File", false],
+    ["not without an fsType", { ...persistent, fsType: "" }, 1, "ReadWriteOnceWithFSType", false],
+    ["always with policy File", { ...persistent, fsType: "", accessModes: [] }, 1, "File", true],
     [
-      "not of a volume of many nodes",
+      "not to a ReadWriteMany volume",
       { ...persistent, accessModes: ["ReadWriteMany"] },
       1,
       "ReadWriteOnceWithFSType",
       false,
     ],
     [
-      "of one that only one pod has",
+      "to a ReadWriteOncePod volume",
       { ...persistent, accessModes: ["ReadWriteOncePod"] },
       1,
       "ReadWriteOnceWithFSType",
       true,
     ],
-    ["of an inline volume", inline, 1, "ReadWriteOnceWithFSType", true],
+    ["to an inline volume", inline, 1, "ReadWriteOnceWithFSType", true],
   ];
-  for (const [rule, source, fsGroup, policy, wanted] of cases)
-    it(rule, () => assert.equal(appliesFsGroup(source, fsGroup, policy), wanted));
+  for (const [rule, source, fsGroup, policy, expected] of cases)
+    it(rule, () => assert.equal(appliesFsGroup(source, fsGroup, policy), expected));
 
-  it("by the rule for one node if the driver has no object; an object without a rule is wrong", () => {
+  it("with ReadWriteOnceWithFSType if the driver has no object; an object without a policy is invalid", () => {
     assert.equal(fsGroupPolicyOf(undefined), "ReadWriteOnceWithFSType");
     assert.equal(fsGroupPolicyOf({}), undefined);
     assert.equal(fsGroupPolicyOf({ fsGroupPolicy: "File" }), "File");

@@ -4,7 +4,7 @@ export type CsiVersion = readonly number[];
 
 const shape = /^v?(\d+(?:\.\d+)+)/;
 
-/** The newest version 1 of those that a driver offers. */
+/** The highest 1.x version that a driver supports. */
 export function highestVersion(versions: readonly string[]): CsiVersion {
   let highest: CsiVersion | undefined;
   let unreadable: string | undefined;

@@ -28,18 +28,18 @@ export interface CsiVolumesOptions
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** A driver has come or gone: volumes that wait for it can be tried at once. */
+  /** A driver was registered or deregistered: volumes that wait for it can be retried at once. */
   readonly onDriver?: (driver: string) => void;
   /** The node has its CSINode object. */
   readonly onReady?: () => void;
 }
 
-/** All that a node of a cluster needs for CSI volumes, put together. */
+/** The CSI parts of a node in a cluster. */
 export interface CsiVolumes {
   readonly plugin: VolumePlugin;
   /** The handler of plugins of type CSIPlugin. */
   readonly registration: CsiRegistration;
-  /** The node is not ready before this one is well. */
+  /** The node is not ready before this is healthy. */
   readonly node: CsiNode;
   /** To be started, in this order. */
   readonly components: readonly Component[];
@@ -75,9 +75,9 @@ export function csiVolumes(options: CsiVolumesOptions): CsiVolumes {
   const plugin = csiPlugin({ ...options, drivers, objects, attachments, secrets, expander });
   const counts: Component = {
     name: "csi-volume-counts",
-    start: async (life) => {
-      signal = life;
-      updates.start(life);
+    start: async (componentSignal) => {
+      signal = componentSignal;
+      updates.start(componentSignal);
     },
     done: Promise.resolve(),
   };

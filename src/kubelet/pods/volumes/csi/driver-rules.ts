@@ -3,7 +3,7 @@ import type { CsiSource } from "./source.ts";
 
 type FsGroupPolicy = NonNullable<CsiDriverSpec["fsGroupPolicy"]>;
 
-/** Why the driver does not serve volumes of this kind; undefined if it does. A driver without an object serves persistent ones. */
+/** Why the driver does not support this lifecycle mode; undefined if it does. A driver without an object supports Persistent only. */
 export function refusedMode(
   name: string,
   driver: CsiDriverSpec | undefined,
@@ -20,7 +20,7 @@ export function fsGroupPolicyOf(driver: CsiDriverSpec | undefined): FsGroupPolic
   return driver ? driver.fsGroupPolicy || undefined : "ReadWriteOnceWithFSType";
 }
 
-/** Whether the files are to be given to the pod's group by us. */
+/** Whether the agent applies the fsGroup to the files. */
 export function appliesFsGroup(
   source: CsiSource,
   fsGroup: number | undefined,

@@ -26,7 +26,7 @@ export class DriverStore {
     this.#drivers.delete(name);
   }
 
-  /** What to speak to the driver with; throws as long as it is not registered. */
+  /** The client of the driver; throws while it is not registered. */
   client(name: string): CsiClient {
     const driver = this.#drivers.get(name);
     if (driver) return driver.client;
@@ -36,7 +36,7 @@ export class DriverStore {
     throw new KubeletError("CsiDriver", message);
   }
 
-  /** Only a newer version may take the place of a driver that is registered. */
+  /** The registered version if it is not older: only a newer version may replace a driver. */
   newerThan(name: string, version: CsiVersion): CsiVersion | undefined {
     const known = this.#drivers.get(name);
     return known && !isOlder(known.version, version) ? known.version : undefined;

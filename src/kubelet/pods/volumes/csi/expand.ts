@@ -9,7 +9,7 @@ import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type Texts 
 
 export interface ExpandRequest {
   readonly spec: VolumeSpec;
-  /** Where the volume is for a pod. */
+  /** The path of the volume for a pod. */
   readonly volumePath: string;
   readonly stagingPath: string;
   /** A quantity: "2Gi". */
@@ -18,7 +18,7 @@ export interface ExpandRequest {
 
 const infeasible = new Set(["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"]);
 
-/** Has the driver grow the file system or the device on this node. Throws an ExpansionError. */
+/** Expands the file system or the device on this node. Throws an ExpansionError. */
 export async function expandVolume(
   deps: CsiDeps,
   request: ExpandRequest,
@@ -44,11 +44,11 @@ export async function expandVolume(
     await client.expand(call, signal);
   } catch (error) {
     if (isAbort(error)) throw error;
-    throw inWords(error);
+    throw toExpansionError(error);
   }
 }
 
-/** A driver that is away, or a secret that is, says nothing of the size: what was begun before may still go on. */
+/** A missing driver or secret does not make the size infeasible: an earlier expansion may still be in progress. */
 async function prepared(deps: CsiDeps, source: PersistentCsiSource, signal: AbortSignal) {
   try {
     const client = deps.drivers.client(source.driver);
@@ -63,7 +63,7 @@ async function prepared(deps: CsiDeps, source: PersistentCsiSource, signal: Abor
 
 const failed = "Expander.NodeExpand failed to expand the volume";
 
-function inWords(error: unknown): ExpansionError {
+function toExpansionError(error: unknown): ExpansionError {
   const code = codeOf(error) ?? "";
   const text = messageOf(error);
   if (code === "FAILED_PRECONDITION")

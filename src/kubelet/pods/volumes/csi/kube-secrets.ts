@@ -3,7 +3,7 @@ import type { KubeTransport } from "../../../../lib/clients/kube/transport-inter
 import type { Secrets } from "./csi-deps.ts";
 import { csiText } from "./csi-failure.ts";
 
-/** Secrets that volumes name, each fetched when it is needed and not kept. */
+/** Secrets that volumes refer to, fetched when needed and not cached. */
 export function kubeSecrets(transport: Pick<KubeTransport, "request">): Secrets {
   return {
     async get({ namespace, name }, signal) {

@@ -6,8 +6,8 @@ import { csiText } from "./csi-failure.ts";
 import { removeVolumeData } from "./volume-data.ts";
 
 /**
- * Removes the mount path, what is noted of the volume beside it, and the folder of both. Never what is below a mount, and never
- * anything else that somebody put there. True if all is gone.
+ * Removes the mount path, the volume data beside it, and the directory of both, but nothing below a mount and no other files. True if
+ * everything is removed.
  */
 export async function removeMountDir(mounts: MountPoints, mountPath: string): Promise<boolean> {
   if (await mounts.isMountPoint(mountPath)) return false;

@@ -3,17 +3,17 @@ import { join } from "node:path";
 
 export const csiPluginName = "kubernetes.io/csi";
 
-/** The VolumeAttachment of a volume and a node. */
+/** The name of the VolumeAttachment of a volume and a node. */
 export function attachmentName(volumeHandle: string, driver: string, node: string): string {
   return `csi-${sha256(`${volumeHandle}${driver}${node}`)}`;
 }
 
-/** An inline volume has no handle of its own: this one is the same as long as the pod lives. */
+/** The handle of an inline volume, stable for the lifetime of the pod. */
 export function inlineHandle(podUid: string, volumeName: string): string {
   return `csi-${sha256(`${podUid}${volumeName}`)}`;
 }
 
-/** Where the volume is staged for the whole node. */
+/** The staging path of the volume. */
 export function globalMountDir(rootDir: string, driver: string, volumeHandle: string): string {
   return join(rootDir, "plugins", csiPluginName, driver, sha256(volumeHandle), "globalmount");
 }
@@ -22,12 +22,12 @@ export interface BlockPaths {
   readonly staging: string;
   readonly publishDir: string;
   readonly publish: string;
-  /** All that is kept of the volume. */
+  /** The directory with the state of the volume. */
   readonly volume: string;
   readonly data: string;
-  /** Here the device is bound for each pod that has it. */
+  /** The bind mounts of the device, one for each pod. */
   readonly global: string;
-  /** One entry for each pod whose device the driver has not taken back yet. */
+  /** One file for each pod whose device is not unpublished yet. */
   readonly users: string;
   readonly user: string;
 }
@@ -50,7 +50,7 @@ export function blockPaths(rootDir: string, volumeName: string, podUid: string):
   };
 }
 
-/** Below the volume's own folder, which also holds what is noted of it. */
+/** The mount point in the volume's directory, which also contains the volume data. */
 export function mountPathIn(dir: string): string {
   return join(dir, "mount");
 }

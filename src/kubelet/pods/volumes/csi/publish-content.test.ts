@@ -27,26 +27,26 @@ const deps = {
 };
 const attribute = "csi.storage.k8s.io/serviceAccount.tokens";
 
-describe("what a driver is told of the pod", () => {
+describe("the content of NodePublishVolume", () => {
   const tokens =
     '{"":{"token":"t-","expirationTimestamp":"e"},"b":{"token":"t-b","expirationTimestamp":"e"}}';
   const cases: [string, CsiDriverSpec | undefined, object, object][] = [
-    ["nothing, if it has no object", undefined, { color: "red" }, { key: "value" }],
-    ["nothing, if its object does not say so", { podInfoOnMount: false }, { color: "red" }, { key: "value" }],
+    ["has no pod info without a CSIDriver object", undefined, { color: "red" }, { key: "value" }],
+    ["has no pod info without podInfoOnMount", { podInfoOnMount: false }, { color: "red" }, { key: "value" }],
     [
-      "its tokens, sorted, with the attributes",
+      "has tokens in the volume context, sorted",
       { tokenRequests: [{ audience: "b" }, {}] },
       { color: "red", [attribute]: tokens },
       { key: "value" },
     ],
     [
-      "its tokens among the secrets",
+      "has tokens in the secrets",
       { tokenRequests: [{ audience: "b" }, {}], serviceAccountTokenInSecrets: true },
       { color: "red" },
       { key: "value", [attribute]: tokens },
     ],
     [
-      "who it is",
+      "has pod info",
       { podInfoOnMount: true },
       {
         color: "red",
@@ -64,17 +64,17 @@ describe("what a driver is told of the pod", () => {
       assert.deepEqual(await publishContent(deps, pod, source, driver, never), { volumeContext, secrets }),
     );
 
-  it("and what is missing may come: the volume is tried again", async () => {
+  it("a missing secret or token is a transient error", async () => {
     const fails = async () => {
-      throw new Error("not there");
+      throw new Error("not found");
     };
     const without = publishContent({ ...deps, secrets: { get: fails } }, pod, source, undefined, never);
     await assert.rejects(without, (error: Error) => {
-      assert.equal(error.message, "fetching NodePublishSecretRef default/s failed: not there");
+      assert.equal(error.message, "fetching NodePublishSecretRef default/s failed: not found");
       return !isFinished(error);
     });
-    const wants = { tokenRequests: [{}] };
-    const tokenless = publishContent({ ...deps, tokens: { get: fails } }, pod, source, wants, never);
-    await assert.rejects(tokenless, (error: Error) => /not there$/.test(error.message) && !isFinished(error));
+    const driver = { tokenRequests: [{}] };
+    const tokenless = publishContent({ ...deps, tokens: { get: fails } }, pod, source, driver, never);
+    await assert.rejects(tokenless, (error: Error) => /not found$/.test(error.message) && !isFinished(error));
   });
 });

@@ -5,13 +5,13 @@ import type { CsiDriverSpec } from "./csi-drivers.ts";
 import { csiText, transient } from "./csi-failure.ts";
 import type { CsiSource, Texts } from "./source.ts";
 
-/** What is told to the driver with NodePublishVolume, beside the volume's own attributes. */
+/** Volume context and secrets of NodePublishVolume. */
 export interface PublishContent {
   readonly volumeContext: Texts;
   readonly secrets: Texts;
 }
 
-/** The attributes of the volume, the pod's name if the driver wants it, its tokens, and the secret that the volume names. */
+/** The volume's attributes, the pod info if the driver requests it, its tokens, and the publish secret. */
 export async function publishContent(
   deps: Pick<CsiDeps, "secrets" | "tokens">,
   pod: Pod,

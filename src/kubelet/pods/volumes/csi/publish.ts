@@ -10,7 +10,7 @@ import { publishContent } from "./publish-content.ts";
 import { accessModeOf, type CsiSource, csiSourceOf, dirNameOf, handleOf, type Texts } from "./source.ts";
 import { loadVolumeData, saveVolumeData } from "./volume-data.ts";
 
-/** Has the driver publish the volume to a pod. May be called again: for drivers that want to be, and after any failure. */
+/** Publishes the volume to a pod. May be called again: for requiresRepublish, and after any failure. */
 export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promise<void> {
   const { pod, spec, dir, fsGroup, signal } = request;
   const source = csiSourceOf(spec, pod.metadata.namespace);
@@ -64,7 +64,7 @@ export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promi
       signal,
     );
   } catch (error) {
-    // A pod may be looking at what an earlier call has mounted: that stays.
+    // A pod may use the mount of an earlier call: it is kept.
     if (isFinished(error))
       await removeMountDir(deps.mounts, targetPath).catch((reason: unknown) =>
         deps.logger.warn("Failed to remove volume directory", {
@@ -78,7 +78,7 @@ export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promi
     if (!capabilities.mountGroup && appliesFsGroup(source, fsGroup, policy))
       await deps.ownership.apply(targetPath, { ...request, fsGroup });
   } catch (error) {
-    // It is mounted, and has to be unmounted, but no pod can use it so.
+    // It is mounted and has to be unmounted, but pods cannot use it.
     throw new CsiFailure("uncertain", `applyFSGroup failed for vol ${handle}: ${messageOf(error)}`, {
       cause: error,
     });
@@ -86,7 +86,7 @@ export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promi
   await markCompleted(dir);
 }
 
-/** True if a former agent has seen the volume published, and nothing happened to it since. */
+/** True if the volume was published, also by a previous agent, and is still mounted. */
 export async function isPublished(
   deps: CsiDeps,
   request: Pick<SetUpRequest, "pod" | "spec" | "dir">,
@@ -104,7 +104,7 @@ export async function unpublishVolume(
   const targetPath = mountPathIn(target.dir);
   const data = await loadVolumeData(target.dir);
   if (!data) {
-    // It is noted before the driver is asked: without a note there is nothing to undo.
+    // The data file is written before the call: without it there is nothing to undo.
     if (await deps.mounts.isMountPoint(targetPath))
       throw transient(csiText(`unmounter failed to load volume data file [${targetPath}]: no such file`));
     await removeDir(targetPath);
@@ -119,7 +119,7 @@ export async function unpublishVolume(
       cause: error,
     });
   }
-  // Drivers are to remove the path themselves; not all do.
+  // Drivers should remove the path themselves; not all do.
   if (await removeMountDir(deps.mounts, targetPath)) return;
   throw transient(csiText(`Unmounter.TearDownAt failed: [${targetPath}] is still mounted`));
 }

@@ -4,18 +4,18 @@ import type { PodVolumeTarget, VolumeSpec } from "../volume-plugin.ts";
 import { blockPaths, csiPluginName, globalMountDir } from "./names.ts";
 import { loadVolumeData, type VolumeData } from "./volume-data.ts";
 
-/** True for the place of a device: `<root>/pods/<uid>/volumeDevices/…`. */
+/** True for a block device: `<root>/pods/<uid>/volumeDevices/…`. */
 export function isBlockTarget({ podUid, dir }: PodVolumeTarget): boolean {
   return dir.includes(`/pods/${podUid}/volumeDevices/`);
 }
 
-/** What is noted of the volume at this place. */
+/** The volume data of the target. */
 export function dataAt(rootDir: string, target: PodVolumeTarget): Promise<VolumeData | undefined> {
   if (!isBlockTarget(target)) return loadVolumeData(target.dir);
   return loadVolumeData(blockPaths(rootDir, basename(target.dir), target.podUid).data);
 }
 
-/** As much of the volume as is needed to find its device and to undo it. */
+/** The part of the spec that is needed to find the device and to tear down the volume. */
 export async function reconstructVolume(
   rootDir: string,
   target: PodVolumeTarget,
@@ -34,7 +34,7 @@ export interface StagedVolume {
   readonly spec: VolumeSpec;
 }
 
-/** Volumes that are staged, or may be, by what is noted of them. */
+/** Volumes that are, or may be, staged, according to their volume data. */
 export async function stagedVolumes(rootDir: string): Promise<StagedVolume[]> {
   const base = join(rootDir, "plugins", csiPluginName);
   const staged: StagedVolume[] = [];

@@ -38,7 +38,7 @@ function bench(node: Partial<CsiNodeInfo> = {}) {
 const plugin = (...versions: string[]) => ({ name: "d", endpoint: "/d.sock", versions });
 
 describe("a CSI driver", () => {
-  it("is known, and in the node's objects, from its registration to its end", async () => {
+  it("is available, and in the node's objects, while it is registered", async () => {
     const { registration, drivers, log } = bench();
     registration.validate(plugin("1.0.0"));
     await registration.register(plugin("1.0.0"), never);
@@ -51,8 +51,8 @@ describe("a CSI driver", () => {
   });
 
   for (const [what, reason, expected] of [
-    ["stays in the node's objects when the agent ends during its registration", undefined, []],
-    ["is taken out of the node's objects when its socket goes", new SocketChanged(), ["uninstall d"]],
+    ["stays in the node's objects when the agent stops during its registration", undefined, []],
+    ["is removed from the node's objects when its socket is removed", new SocketChanged(), ["uninstall d"]],
   ] as const)
     it(what, async () => {
       const end = new AbortController();
@@ -67,7 +67,7 @@ describe("a CSI driver", () => {
       assert.deepEqual(log, ["close /d.sock", ...expected]);
     });
 
-  it("is not known if the node's objects cannot be written", async () => {
+  it("is not registered if the node's objects cannot be written", async () => {
     const { registration, drivers, log } = bench({
       install: async () => {
         throw new Error("no API");
@@ -85,18 +85,18 @@ describe("a CSI driver", () => {
       'kubernetes.io/csi: ValidatePlugin for CSI driver "d" failed. Plugin returned an empty list for supported versions',
     ],
     [
-      "of former days",
+      "with a version before 1.0",
       ["0.3.0"],
       'kubernetes.io/csi: ValidatePlugin for CSI driver "d" failed. None of the versions specified ["0.3.0"] are supported. err=highest supported version reported is 0.3.0, must be v1.x',
     ],
     [
-      "that is registered already with no older version",
+      "that is registered with the same or a higher version",
       ["1.1.0"],
       'kubernetes.io/csi: ValidatePlugin for CSI driver "d" failed. Another driver with the same name is already registered with a higher supported version: "1.1.0"',
     ],
   ];
   for (const [what, versions, reason] of refused)
-    it(`${what} is refused`, async () => {
+    it(`${what} is rejected`, async () => {
       const { registration } = bench();
       await registration.register(plugin("1.1.0"), never);
       assert.throws(() => registration.validate(plugin(...versions)), {

@@ -22,20 +22,20 @@ interface Plugin {
 
 export interface CsiRegistrationOptions {
   readonly drivers: DriverStore;
-  /** Undefined without a cluster: then there is nobody to tell. */
+  /** Undefined without a cluster. */
   readonly node: CsiNodeInfo | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: CsiMetrics;
   readonly open?: OpenPlugin;
-  /** A driver has come or gone. */
+  /** A driver was registered or deregistered. */
   readonly onChange?: (driver: string) => void;
 }
 
-/** How long an unreachable API server may hold up that a driver is taken out of the node's objects. */
+/** How long an unreachable API server may block the removal of a driver from the node's objects. */
 const uninstallTimeoutMs = 10_000;
 
-/** Takes CSI drivers in and out: the handler of plugins of type CSIPlugin. */
+/** Registers CSI drivers: the handler of plugins of type CSIPlugin. */
 export class CsiRegistration {
   readonly #o: CsiRegistrationOptions;
 
@@ -64,20 +64,20 @@ export class CsiRegistration {
       const info = await client.nodeInfo(signal);
       await node?.install(name, info, signal);
     } catch (error) {
-      // At the end of the agent its driver runs on, and the next agent registers it again.
+      // When the agent stops, the driver keeps running, and the next agent registers it again.
       if (signal.aborted && !(signal.reason instanceof SocketChanged)) drivers.delete(name);
-      else await this.#leave(name);
+      else await this.#unregister(name);
       throw error;
     }
     onChange?.(name);
   }
 
   async deregister(plugin: Plugin): Promise<void> {
-    await this.#leave(plugin.name);
+    await this.#unregister(plugin.name);
     this.#o.onChange?.(plugin.name);
   }
 
-  async #leave(name: string): Promise<void> {
+  async #unregister(name: string): Promise<void> {
     const { drivers, node, clock, logger } = this.#o;
     drivers.delete(name);
     if (!node) return;

@@ -17,7 +17,7 @@ interface Common {
   readonly publishSecret: SecretRef | undefined;
 }
 
-/** A volume that is written into the pod and lives as long as the pod does. */
+/** An inline volume, which has the lifetime of the pod. */
 export interface EphemeralSource extends Common {
   readonly mode: "Ephemeral";
 }
@@ -33,7 +33,7 @@ export interface PersistentCsiSource extends Common {
 
 export type CsiSource = EphemeralSource | PersistentCsiSource;
 
-/** What the volume says of CSI, if it does. The namespace is that of the pod: secrets of inline volumes are looked for there. */
+/** The CSI source of the volume, if it has one. `namespace` is that of the pod, for the secrets of inline volumes. */
 export function csiSourceOf(spec: VolumeSpec, namespace: string): CsiSource | undefined {
   const { persistent, volume } = spec;
   if (persistent) return persistentSourceOf(spec);
@@ -72,12 +72,12 @@ export function handleOf(source: CsiSource, pod: Pod, spec: VolumeSpec): string 
   return source.mode === "Persistent" ? source.handle : inlineHandle(pod.metadata.uid, spec.name);
 }
 
-/** The name of the volume's folder. */
+/** The name of the volume's directory. */
 export function dirNameOf(spec: VolumeSpec): string {
   return spec.persistent?.volumeName ?? spec.name;
 }
 
-/** The first is the one that counts; inline volumes are the pod's own. */
+/** The first access mode is used; inline volumes belong to one pod. */
 export function accessModeOf(source: CsiSource): string {
   return (source.mode === "Persistent" && source.accessModes?.[0]) || "ReadWriteOnce";
 }

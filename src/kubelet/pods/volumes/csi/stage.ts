@@ -11,7 +11,7 @@ import { clientFor } from "./publish.ts";
 import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type Texts } from "./source.ts";
 import { loadVolumeData, saveVolumeData } from "./volume-data.ts";
 
-/** Has the driver make the volume available to the node, if it does that at all. */
+/** Stages the volume, if the driver supports it. */
 export async function stageVolume(
   deps: CsiDeps,
   spec: VolumeSpec,
@@ -34,7 +34,7 @@ export async function stageVolume(
   });
   const secrets = await stageSecrets(deps, source, signal);
   try {
-    // What is mounted there may not answer, and need not be asked.
+    // A file system that is mounted there may hang, and the directory exists.
     if (!(await deps.mounts.isMountPoint(stagingPath)))
       await mkdir(stagingPath, { recursive: true, mode: 0o750 });
   } catch (error) {

@@ -3,7 +3,7 @@ import type { VolumeUsage } from "../volume-plugin.ts";
 import type { CsiDeps } from "./csi-deps.ts";
 import type { VolumeData } from "./volume-data.ts";
 
-/** Asks the driver how full the volume is; undefined if it cannot tell. */
+/** Usage of the volume according to the driver; undefined if it does not report it. */
 export async function volumeUsage(
   deps: CsiDeps,
   data: VolumeData,
@@ -13,11 +13,11 @@ export async function volumeUsage(
   const client = deps.drivers.client(data.driverName);
   const capabilities = await client.capabilities(signal);
   if (!capabilities.stats) return undefined;
-  const answer = await client.stats(data.volumeHandle, volumePath, signal);
+  const response = await client.stats(data.volumeHandle, volumePath, signal);
   const reportsHealth = deps.volumeHealth && capabilities.condition;
-  if (!reportsHealth && answer.usage.length === 0) return undefined;
+  if (!reportsHealth && response.usage.length === 0) return undefined;
   let usage: VolumeUsage = {};
-  for (const { unit, available, total, used } of answer.usage) {
+  for (const { unit, available, total, used } of response.usage) {
     if (unit === Unit.BYTES)
       usage = {
         ...usage,
@@ -29,6 +29,6 @@ export async function volumeUsage(
       usage = { ...usage, inodesFree: Number(available), inodes: Number(total), inodesUsed: Number(used) };
   }
   if (!reportsHealth) return usage;
-  const { abnormal = false, message = "" } = answer.volumeCondition ?? {};
+  const { abnormal = false, message = "" } = response.volumeCondition ?? {};
   return { ...usage, healthy: !abnormal, ...(abnormal && { message }) };
 }

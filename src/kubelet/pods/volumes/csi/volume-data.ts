@@ -5,7 +5,7 @@ import { csiText } from "./csi-failure.ts";
 
 const fileName = "vol_data.json";
 
-/** What is noted beside a volume, so that whoever finds it can undo it. */
+/** Stored beside a volume, so that any kubelet can undo it. */
 export interface VolumeData {
   readonly specVolID?: string;
   readonly volumeHandle: string;
@@ -13,11 +13,11 @@ export interface VolumeData {
   readonly nodeName?: string;
   readonly attachmentID?: string;
   readonly volumeLifecycleMode?: string;
-  /** "true" once the driver has said that it is done. Who does not know the key loses nothing but a repetition. */
+  /** "true" after the driver's call has completed. A kubelet that ignores the key only repeats the call. */
   readonly completed?: string;
 }
 
-/** The folder is made if need be. After a crash there is the former text or the new one. */
+/** Creates the directory if needed. After a crash the file has the old or the new content. */
 export async function saveVolumeData(dir: string, data: VolumeData): Promise<void> {
   const path = join(dir, fileName);
   const text = `${JSON.stringify(

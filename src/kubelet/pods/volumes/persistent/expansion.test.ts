@@ -176,7 +176,7 @@ describe("growing a volume", () => {
 
   it("is followed once by each node that has the volume", async () => {
     const b = bench(claim(told, { accessModes: ["ReadWriteMany"] }));
-    b.expander.used(spec("1Gi", "1Gi"));
+    b.expander.markInUse(spec("1Gi", "1Gi"));
     assert.equal(b.expander.mayBeNeeded(spec("2Gi", "2Gi")), true);
     await b.run(undefined, spec("2Gi", "2Gi"));
     assert.equal(b.expander.mayBeNeeded(spec("2Gi", "2Gi")), false);

@@ -52,13 +52,13 @@ export class VolumeExpander {
   }
 
   /** The volume is in use here now: from this size on its growing is followed. */
-  used({ persistent }: VolumeSpec): void {
+  markInUse({ persistent }: VolumeSpec): void {
     const size = persistent?.spec.capacity?.storage;
     if (persistent && size !== undefined && !this.#sizes.has(persistent.volumeName))
       this.#sizes.set(persistent.volumeName, size);
   }
 
-  forget(volumeName: string): void {
+  resetSize(volumeName: string): void {
     this.#sizes.delete(volumeName);
   }
 
