@@ -30,23 +30,23 @@ import type { PodRuntimeOptions } from "./pod-runtime.ts";
 export interface CriRequestsOptions {
   node: NodeFacts;
   settings: RuntimeSettings;
-  /** What pods are called, and how they resolve names. */
+  /** Host names and DNS of pods. */
   names: PodNameResolution;
-  /** False for a pod that is not to be told of that there is no cluster DNS; all are unless told. */
+  /** False for a pod that gets no MissingClusterDNS event; true by default. */
   reportsMissingDns?: (pod: Pod) => boolean;
   cgroupParentOf: (pod: Pod) => string;
   events: PodEvents;
   nodeEvents?: { warning(reason: string, message: string): void };
-  /** Looks a RuntimeClass up. Without somebody to ask, every pod gets the runtime's default handler. */
+  /** Looks up a RuntimeClass. Without it every pod gets the runtime's default handler. */
   runtimeClass?: (name: string) => { handler: string } | undefined;
-  /** The user IDs of a pod that has its own; throws if the runtime handler cannot do that. Without it no pod has its own. */
+  /** The ID range of a pod with a user namespace; throws if the runtime handler does not support it. Without it no pod has one. */
   userNamespace?: (uid: PodUid, handler: string) => Promise<{ first: number; length: number } | undefined>;
   /** ConfigMaps and Secrets; without them a pod that refers to one does not start. */
   objects?: EnvObjectReader;
   serviceEnv?: (pod: Pod) => Readonly<Record<string, string>>;
-  /** The files that variables of a container come from. */
+  /** The files that environment variables of a container refer to. */
   fileKeys: (pod: Pod, container: Container) => Promise<(ref: FileKeyRef) => FileKey | undefined>;
-  /** What a container mounts, and the devices that it gets; without it a pod with volumes does not start. */
+  /** Mounts and devices of a container; without it a pod with volumes does not start. */
   volumes?: {
     mountsFor(
       pod: Pod,
@@ -68,30 +68,30 @@ export interface PodNameResolution {
     readonly config: DnsConfig;
     readonly notices: readonly { about: "pod" | "node"; reason: string; message: string }[];
   }>;
-  /** As the kernel of the sandbox has it; "" for the node's own. */
+  /** The host name of the sandbox; "" for that of the node. */
   kernelHostname(pod: Pod): string;
-  /** The content of /etc/hosts; undefined if the containers get the one of their image. */
+  /** The content of /etc/hosts; undefined if the containers keep that of their image. */
   etcHosts(pod: Pod, podIps: readonly string[]): Promise<string | undefined>;
   writeEtcHosts(path: string, content: string): Promise<void>;
 }
 
-interface Made {
+interface ContainerInput {
   attempt: number;
   image: EnsuredImage;
   podIPs: readonly string[];
-  /** What the runtime has of the pod: an ephemeral container may look into another one. */
+  /** The observed pod: an ephemeral container may target another container. */
   seen?: ObservedPod;
   signal: AbortSignal;
 }
 
 export type CriRequests = PodRuntimeOptions["requests"] & {
-  /** The handler of a pod; undefined if its RuntimeClass is not there, or not known yet. */
+  /** The handler of a pod; undefined if its RuntimeClass does not exist, or is not known yet. */
   knownHandler(pod: Pod): string | undefined;
 };
 
-/** Joins what a pod asks for with what the node is, and writes the files that its containers mount. */
+/** Builds CRI requests from pod and node, and writes the files that containers mount. */
 export function criRequests(o: CriRequestsOptions): CriRequests {
-  const noticed = new WeakSet<Pod>();
+  const reported = new WeakSet<Pod>();
   const handlerOf = (pod: Pod) => runtimeHandler(pod, o.runtimeClass);
   const contextOf = async (pod: Pod) => ({
     node: o.node,
@@ -102,12 +102,12 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
 
   const sandbox = async (pod: Pod, attempt: number) => {
     const dns = await o.names.dns(pod, o.node.hostIps);
-    if (!noticed.has(pod))
+    if (!reported.has(pod))
       for (const { about, reason, message } of dns.notices)
         if (reason === "MissingClusterDNS" && o.reportsMissingDns?.(pod) === false) continue;
         else if (about === "pod") o.events.warning(pod, reason, message);
         else o.nodeEvents?.warning(reason, message);
-    noticed.add(pod);
+    reported.add(pod);
     return buildSandboxConfig(pod, {
       ...(await contextOf(pod)),
       attempt,
@@ -117,7 +117,11 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     });
   };
 
-  const container = async (pod: Pod, spec: Container, { attempt, image, podIPs, seen, signal }: Made) => {
+  const container = async (
+    pod: Pod,
+    spec: Container,
+    { attempt, image, podIPs, seen, signal }: ContainerInput,
+  ) => {
     const targetContainerId = targetOf(spec, seen);
     const podIps = pod.spec.hostNetwork && podIPs.length === 0 ? o.node.hostIps : podIPs;
     const context = await contextOf(pod);
@@ -125,7 +129,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     const fileKey = await o.fileKeys(pod, spec);
     const terminationFile = terminationFileName();
     await writeHostsFile(o, pod, podIps);
-    await makeTerminationFile(o.settings.rootDir, pod, spec, terminationFile);
+    await createTerminationFile(o.settings.rootDir, pod, spec, terminationFile);
     const known = {
       ...context,
       attempt,
@@ -154,13 +158,13 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
         return undefined;
       }
     },
-    sandbox: (pod, attempt) => named("ConfigPodSandboxError", sandbox(pod, attempt)),
-    container: (pod, spec, made) => named("CreateContainerConfigError", container(pod, spec, made)),
+    sandbox: (pod, attempt) => withReason("ConfigPodSandboxError", sandbox(pod, attempt)),
+    container: (pod, spec, input) => withReason("CreateContainerConfigError", container(pod, spec, input)),
   };
 }
 
-/** Whatever goes wrong here has the same reason for users, the request could not be made; but for images of volumes. */
-async function named<T>(code: string, work: Promise<T>): Promise<T> {
+/** All errors get the same reason for users, as the request could not be built; except for those of image volumes. */
+async function withReason<T>(code: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -208,8 +212,8 @@ async function writeHostsFile(
   if (content !== undefined) await names.writeEtcHosts(etcHostsFile(settings.rootDir, pod), content);
 }
 
-/** The runtime would make a folder of a path that is not there, so the file has to be there first. */
-async function makeTerminationFile(
+/** The runtime would create a directory if the path did not exist, so the file is created first. */
+async function createTerminationFile(
   rootDir: string,
   pod: Pod,
   container: Container,

@@ -11,7 +11,7 @@ export interface EnvObjectReader {
 
 type Values = Readonly<Record<string, string>> | undefined;
 
-/** Fetches the config maps and secrets of a container's variables, so that the request can be built without waiting. */
+/** Fetches the ConfigMaps and Secrets of a container's environment, so that the request can be built synchronously. */
 export async function readEnvObjects(
   pod: Pod,
   container: Container,
@@ -41,7 +41,7 @@ function namesOf({ env = [], envFrom = [] }: Container, kind: "configMap" | "sec
   return new Set(names.filter((name): name is string => name !== undefined && name !== ""));
 }
 
-/** What went wrong with an object is told when it is that variable's turn. */
+/** An error is thrown when the variable that refers to the object is resolved. */
 async function readAll(
   names: Set<string>,
   read: (name: string) => Promise<Values>,

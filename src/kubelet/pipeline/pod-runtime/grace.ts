@@ -3,20 +3,20 @@ import type { Container, Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { KillCause } from "./plan/pod-plan.ts";
 
-/** No container gets less than this to end by itself. */
-export const shortestGraceSeconds = 2;
+/** The minimum grace period of a container. */
+export const minGraceSeconds = 2;
 const defaultGraceSeconds = 30;
 
-type Ending = Pick<ObservedContainer, "name" | "annotations">;
+type StoppedContainer = Pick<ObservedContainer, "name" | "annotations">;
 
 /**
- * How long a container may take to end, its preStop hook included: as who stops it asks for, as the deletion of its
- * pod says, as the probe says that it failed, as its pod says. Of a pod that nobody knows, as it was created. 0 means
- * at once, without a hook, as when all containers of a pod are restarted.
+ * The grace period of a container, its preStop hook included, from the first of: the caller's override, the deletion of the pod, the
+ * failed probe, the pod. For a pod without a spec, as recorded when the container was created. 0 means at once, without a hook, as when
+ * all containers of a pod are restarted.
  */
 export function graceSecondsOf(
   pod: Pod | undefined,
-  container: Ending,
+  container: StoppedContainer,
   options: { override?: number; cause?: KillCause } = {},
 ): number {
   if (options.override !== undefined) return Math.max(0, options.override);
@@ -32,11 +32,11 @@ function graceOfPod({ metadata, spec }: Pod) {
   };
 }
 
-function recordedGrace({ annotations }: Ending) {
+function recordedGrace({ annotations }: StoppedContainer) {
   const notes = readContainerInfo(annotations);
   return {
     deletion: notes.deletionGracePeriodSeconds,
-    own: notes.terminationGracePeriodSeconds ?? shortestGraceSeconds,
+    own: notes.terminationGracePeriodSeconds ?? minGraceSeconds,
   };
 }
 

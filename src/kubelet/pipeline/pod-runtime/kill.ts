@@ -5,9 +5,9 @@ import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.t
 import type { Container, Lifecycle, Pod } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import { type ObservedContainer, type ObservedPod, runningContainers } from "../../state/observed-pods.ts";
-import { graceSecondsOf, shortestGraceSeconds } from "./grace.ts";
+import { graceSecondsOf, minGraceSeconds } from "./grace.ts";
 import type { KillCause } from "./plan/pod-plan.ts";
-import { PreStop, settledIn } from "./pre-stop.ts";
+import { PreStop, settlesBy } from "./pre-stop.ts";
 import type { StopTracker } from "./stop-tracker.ts";
 import { TerminationOrder } from "./termination-order.ts";
 
@@ -31,57 +31,57 @@ export interface KillDeps {
   events: PodEvents;
   clock: Clock;
   logger: Logger;
-  /** One for all passes of all pods. */
+  /** Shared by all syncs of all pods. */
   stops: StopTracker;
 }
 
 export interface KillContainerOptions {
-  /** Undefined if nobody knows it any more: what the container was created with counts then. */
+  /** Undefined if there is no spec any more: then what was recorded at the container's creation counts. */
   pod: Pod | undefined;
   seen: Pick<ObservedPod, "uid" | "name" | "namespace" | "sandboxes">;
   container: Pick<ObservedContainer, "id" | "name" | "annotations">;
   cause?: KillCause;
-  /** For users; "Stopping container x" unless told. */
+  /** For users; "Stopping container x" by default. */
   message?: string;
-  /** Seconds that count instead of what pod and probes say. */
+  /** Seconds that override those of pod and probes. */
   graceOverride?: number;
-  turns?: TerminationOrder;
+  order?: TerminationOrder;
   signal: AbortSignal;
 }
 
 /**
- * Ends one container: its preStop hook, its turn among the others, then the runtime's stop. All of it counts against
+ * Stops one container: its preStop hook, the wait for its turn in the termination order, then StopContainer. All of it counts against
  * one grace period, of which at least 2 s are left for the stop.
  */
 export async function killContainer(deps: KillDeps, options: KillContainerOptions): Promise<void> {
   const { clock, events, stops, runtime } = deps;
   const { container, cause, graceOverride: override, signal } = options;
   const { id, name } = container;
-  const pod = options.pod ?? formerPod(options.seen);
+  const pod = options.pod ?? podWithoutSpec(options.seen);
   const grace = graceSecondsOf(options.pod, container, { override, cause });
-  const { stop, first } = stops.begin(options.seen.uid, id, msFromNow(clock, grace * 1000));
+  const { stop, first } = stops.start(options.seen.uid, id, msFromNow(clock, grace * 1000));
   if (first) events.normal(pod, "Killing", options.message || `Stopping container ${name}`, name);
   try {
-    // With no time at all there is none for a hook either.
+    // Without a grace period the hook is skipped.
     if (stop.endsAt > clock.monotonic()) {
-      stop.hook ??= PreStop.begin(deps, options, pod);
+      stop.hook ??= PreStop.start(deps, options, pod);
       await stop.hook?.doneBy(stop.endsAt, signal);
     }
-    const turn = options.turns?.turnOf(name);
-    if (turn) await settledIn(clock, stop.endsAt, turn, signal);
+    const turn = options.order?.waitForTurn(name);
+    if (turn) await settlesBy(clock, stop.endsAt, turn, signal);
     if (signal.aborted) throw abortError(signal.reason);
     const left = Math.ceil(msUntil(clock, stop.endsAt) / 1000);
-    await runtime.stopContainer(id, Math.max(shortestGraceSeconds, left), { signal });
+    await runtime.stopContainer(id, Math.max(minGraceSeconds, left), { signal });
   } catch (error) {
     if (!signal.aborted) stops.failed(id);
     throw error;
   }
-  stop.hook?.endWithContainer();
+  stop.hook?.cancelWithContainer();
   stops.ended(id);
-  options.turns?.ended(id);
+  options.order?.ended(id);
 }
 
-/** Stops everything of a pod. All is tried, whatever fails; then the first failure is thrown. */
+/** Stops everything of a pod. Continues after failures; then the first failure is thrown. */
 export async function killPod(
   deps: KillDeps,
   seen: ObservedPod,
@@ -90,11 +90,11 @@ export async function killPod(
 ): Promise<void> {
   const { graceSeconds: graceOverride, signal } = options;
   const running = runningContainers(seen);
-  const turns = new TerminationOrder(pod, running);
+  const order = new TerminationOrder(pod, running);
   const attempts = await Promise.allSettled(
-    running.map((container) => killContainer(deps, { pod, seen, container, graceOverride, turns, signal })),
+    running.map((container) => killContainer(deps, { pod, seen, container, graceOverride, order, signal })),
   );
-  // The sandbox of containers that still have their time is left alone.
+  // Aborted: containers may still be in their grace period, so the sandbox stays.
   if (signal.aborted) throw abortError(signal.reason);
   attempts.push(
     ...(await Promise.allSettled(
@@ -108,8 +108,8 @@ export async function killPod(
   for (const { id } of seen.containers) deps.stops.ended(id);
 }
 
-/** A pod that nobody knows any more, as far as the runtime remembers it. */
-function formerPod({ uid, name, namespace, sandboxes }: KillContainerOptions["seen"]): Pod {
+/** A pod without a spec, from what the runtime has of it. */
+function podWithoutSpec({ uid, name, namespace, sandboxes }: KillContainerOptions["seen"]): Pod {
   const hostNetwork = sandboxes.some((s) => s.hostNetwork);
   return {
     apiVersion: "v1",

@@ -11,20 +11,20 @@ import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
 import { containerLogPath, podDir, podLogDir } from "./config/paths.ts";
 
 export interface PodFilesOptions {
-  /** The agent's own folder: pods/<uid> lives here. */
+  /** The root directory of the agent, with pods/<uid>. */
   rootDir: string;
   /** Log files: <namespace>_<name>_<uid>/<container>/<attempt>.log */
   podLogsDir: string;
-  /** One link a container, with names that log collectors know. */
+  /** One link per container, with upstream's names, for log collectors. */
   containerLogsDir: string;
-  /** The host's mount points, unless told otherwise. */
+  /** Those of the host by default. */
   mountPoints?: () => string[];
 }
 
 /** The longest file name that Linux allows, less the ".log" at its end. */
-const longestLinkName = 255 - ".log".length;
+const maxLinkName = 255 - ".log".length;
 
-/** The folders and links that the agent keeps for pods. */
+/** The directories and log links of pods. */
 export class PodFiles {
   readonly #o: PodFilesOptions;
 
@@ -52,7 +52,7 @@ export class PodFiles {
     await makeDirs(join(this.logDir(pod.metadata), container), 0o755);
   }
 
-  /** How often a container was started, by the logs that it left. */
+  /** The restart count of a container, by its log files. */
   restartsByLogs(pod: Pod, container: string): Promise<number> {
     return restartsByLogs(join(this.logDir(pod.metadata), container));
   }
@@ -79,28 +79,28 @@ export class PodFiles {
 
   #linkOf(pod: PodId, container: string, id: ContainerId): string {
     const full = `${pod.name}_${pod.namespace}_${container}-${id}`;
-    return join(this.#o.containerLogsDir, `${full.slice(0, longestLinkName)}.log`);
+    return join(this.#o.containerLogsDir, `${full.slice(0, maxLinkName)}.log`);
   }
 
-  /** Removes all that was kept for a pod. What is not there is as good as removed. */
+  /** Removes all files of a pod. Missing files are ignored. */
   async remove(pod: PodId): Promise<void> {
     if (!pod.uid) throw new KubeletError("NoPod", "a pod without a UID has no folder of its own");
     const dir = this.podDir(pod.uid);
     const mounted = await this.#mountsIn(dir);
-    // To delete through a mount would delete what is mounted.
+    // Deleting through a mount would delete the mounted data.
     if (mounted.length > 0)
       throw new KubeletError("Mounted", `${dir} still has mounts: ${mounted.join(", ")}`);
     await rm(this.logDir(pod), { recursive: true, force: true }).catch((error) => {
-      // With such a name there never was a folder.
+      // A directory of this name cannot exist.
       if (errnoOf(error) !== "ENAMETOOLONG") throw error;
     });
     await this.removeDeadLinks();
-    // Whose files are left there nobody knows: a volume that was one of ours has been emptied by its plugin.
+    // Files that are left may be user data: the plugins have emptied the volumes of the pod.
     await removeEmptyTree(join(dir, "volumes"));
     await removeTree(dir);
   }
 
-  /** The kernel names mount points by their real path, which the configured one may only lead to. */
+  /** The kernel has mount points by their real path; the configured path may contain links. */
   async #mountsIn(dir: string): Promise<string[]> {
     const { mountPoints = () => readMounts().map((mount) => mount.path) } = this.#o;
     const real = await realpath(dir).catch(() => dir);
@@ -115,12 +115,12 @@ export class PodFiles {
       const link = join(containerLogsDir, name);
       const target = await readlink(link).catch(() => undefined);
       if (!target?.startsWith(`${podLogsDir}/`)) continue;
-      const folder = target.split("/").slice(0, -2).join("/");
-      if ((await listDir(folder)).length === 0) await unlink(link).catch(() => {});
+      const directory = target.split("/").slice(0, -2).join("/");
+      if ((await listDir(directory)).length === 0) await unlink(link).catch(() => {});
     }
   }
 
-  /** The pods that have a folder or logs here. */
+  /** The pods that have a directory or logs. */
   async known(): Promise<PodId[]> {
     const pods = new Map<string, PodId>();
     for (const uid of await listDir(join(this.#o.rootDir, "pods")))

@@ -27,13 +27,13 @@ import { ContainerStarter } from "./start-container.ts";
 import type { StartMetrics } from "./start-metrics.ts";
 import { StopTracker } from "./stop-tracker.ts";
 
-/** What waits for its turn: a container that ran before, or something new. */
+/** The kinds of starts that the concurrency gate distinguishes. */
 export type StartKind = "restart" | "container" | "sandbox";
 
 export interface PodRuntimeOptions {
   runtime: RuntimeService;
   images: {
-    /** Resolves with what to run. Fails with a KubeletError whose code is the waiting reason. */
+    /** Resolves with the image to run. Fails with a KubeletError whose code is the waiting reason. */
     ensure(
       pod: Pod,
       container: Container,
@@ -73,14 +73,14 @@ export interface PodRuntimeOptions {
   events: PodEvents;
   hooks: Hooks;
   metrics?: StartMetrics;
-  /** The longest a container that keeps ending has to wait. */
+  /** The maximum restart delay of a container that keeps exiting. */
   maxRestartDelayMs: number;
-  /** The first wait; it doubles from there. */
+  /** The initial delay; it doubles with each restart. */
   firstRestartDelayMs?: number;
   probes: Pick<ProbeResults, "get">;
-  /** Written here; the status needs it too, to tell a container that is replaced from one that is done. */
+  /** Written here; the status needs it too, to distinguish a replaced container from a completed one. */
   replaced: ReplacedContainers;
-  /** Written here; for users these do not run yet. */
+  /** Written here; the status does not report these as running yet. */
   starting: StartingContainers;
   /** A container runs with the resources that the pod has now. */
   onStarted?: (pod: Pod, container: Container) => void;
@@ -89,24 +89,24 @@ export interface PodRuntimeOptions {
   keptDeadMs?: number;
 }
 
-/** A stage plans again after it acted; a pod that needs more stages than this in one go is looked at later. */
-const mostStages = 50;
+/** A pod that needs more stages than this in one sync is synced again later. */
+const maxStages = 50;
 
 /**
- * Makes the runtime run a pod as its spec says: plans, acts, looks, and plans again until nothing is left to do.
+ * Makes the runtime run a pod according to its spec: plans, applies, observes, and plans again until nothing is left to do.
  *
- * A call that makes something is never cancelled: a runtime that is cut off in the middle of a start may keep half a
- * container that it then cannot remove. An abort takes effect between two calls.
+ * A call that creates something is never canceled: a runtime whose start is canceled may keep an incomplete container that it cannot
+ * remove. An abort takes effect between two calls.
  */
 export class PodRuntime {
   readonly #o: PodRuntimeOptions;
   readonly #restarts: RestartBackoff;
   readonly #kill: KillDeps;
   readonly #starter: ContainerStarter;
-  /** Pods that were looked at since they were last changed. What is known of any other may be older, or nothing. */
-  #seen = new Set<PodUid>();
-  /** By container, until when it has to wait: said already. */
-  #toldBackOff = new Map<PodUid, Map<string, MonotonicTime>>();
+  /** Pods that were refreshed since they were last changed. The observed state of others may be stale or missing. */
+  #refreshed = new Set<PodUid>();
+  /** By container, the end of the back-off that was last reported. */
+  #reportedBackOff = new Map<PodUid, Map<string, MonotonicTime>>();
 
   constructor(options: PodRuntimeOptions) {
     this.#o = options;
@@ -133,15 +133,15 @@ export class PodRuntime {
   async sync(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<SyncResult> {
     const { observe } = this.#o;
     const uid = pod.metadata.uid;
-    if (!this.#seen.has(uid)) await this.#look(uid);
+    if (!this.#refreshed.has(uid)) await this.#refresh(uid);
     let isNew = false;
-    for (let stage = 0; stage < mostStages; stage++) {
+    for (let stage = 0; stage < maxStages; stage++) {
       signal.throwIfAborted();
       const plan = planPod(pod, observe.get(uid), this.#context(pod));
-      const waits = this.#explain(pod, plan, report);
+      const waits = this.#reportWaits(pod, plan, report);
       if (isEmpty(plan))
         return {
-          wakeAt: soonest(plan.delays),
+          wakeAt: earliestRestart(plan.delays),
           waitingFor: waits?.waitingFor,
           ...(waits?.waitsOn && { waitsOn: waits.waitsOn }),
           finished: plan.finished,
@@ -153,20 +153,20 @@ export class PodRuntime {
         if (isNew && !isAbort(error) && !signal.aborted) this.#o.metrics?.firstSyncFailed(pod);
         throw error;
       } finally {
-        // Whatever was done or half done must be seen before anyone plans again.
-        await this.#look(uid);
+        // The result must be observed before the next plan, even after a failure.
+        await this.#refresh(uid);
       }
     }
     return { wakeAt: msFromNow(this.#o.clock, 1000) };
   }
 
-  async #look(uid: PodUid): Promise<void> {
-    this.#seen.delete(uid);
+  async #refresh(uid: PodUid): Promise<void> {
+    this.#refreshed.delete(uid);
     await this.#o.observe.refresh(uid);
-    this.#seen.add(uid);
+    this.#refreshed.add(uid);
   }
 
-  /** Ends all containers and sandboxes of a pod. Done when none of them runs. */
+  /** Stops all containers and sandboxes of a pod. Resolves when none of them runs. */
   async stop(
     uid: PodUid,
     pod: Pod | undefined,
@@ -191,23 +191,23 @@ export class PodRuntime {
       throw new KubeletError("KillPod", `containers still run: ${left.map((c) => c.name).join(", ")}`);
   }
 
-  /** Removes the cgroup of a pod whose containers have ended. */
+  /** Removes the cgroup of a pod whose containers have exited. */
   async release(uid: PodUid): Promise<void> {
-    this.#seen.delete(uid);
+    this.#refreshed.delete(uid);
     await this.#o.cgroups.remove(uid);
     this.#kill.stops.forget(uid);
     this.#o.replaced.forget(uid);
     this.#o.starting.forget(uid);
-    this.#toldBackOff.delete(uid);
+    this.#reportedBackOff.delete(uid);
     this.#o.images.forget(uid);
   }
 
-  /** Removes everything of a pod that has ended: containers, sandboxes, logs, folders. */
+  /** Removes everything of a terminated pod: containers, sandboxes, logs, directories. */
   async remove(id: { uid: PodUid; name: string; namespace: string }, signal: AbortSignal): Promise<void> {
     const { runtime, observe, files } = this.#o;
     await observe.refresh(id.uid);
     const seen = observe.get(id.uid);
-    // Not before: a pod that begins again goes on from its dead containers, and from how they ended.
+    // Not before: a pod that starts again continues the back-off of its dead containers.
     this.#restarts.forget(`${id.uid}/`);
     const failures: unknown[] = [];
     const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
@@ -219,18 +219,18 @@ export class PodRuntime {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Which containers of a pod are being stopped, until when they have time for it, and whether their hook still runs. */
+  /** The containers of a pod that are being stopped, the end of their grace period, and whether their hook still runs. */
   stopping(uid: PodUid): { id: ContainerId; endsAt: MonotonicTime; inHook: boolean }[] {
     return this.#kill.stops.of(uid);
   }
 
-  /** How much is remembered: nothing when all pods are gone. */
+  /** The numbers of entries that are kept: 0 when all pods are gone. */
   get remembered() {
     return {
       stops: this.#kill.stops.size,
       restarts: this.#restarts.size,
-      looks: this.#seen.size,
-      "back-offs told": this.#toldBackOff.size,
+      refreshed: this.#refreshed.size,
+      "reported back-offs": this.#reportedBackOff.size,
     };
   }
 
@@ -249,8 +249,8 @@ export class PodRuntime {
     };
   }
 
-  /** Tells why containers wait; returns it in one line. */
-  #explain(
+  /** Reports why containers wait; returns it in one line. */
+  #reportWaits(
     pod: Pod,
     plan: PodPlan,
     report: SyncReport,
@@ -269,7 +269,7 @@ export class PodRuntime {
       const name = `${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`;
       const message = `back-off ${pause} restarting failed container=${delay.container} pod=${name}`;
       report.waiting(delay.container, { reason: "CrashLoopBackOff", message });
-      this.#sayBackOff(pod, name, delay);
+      this.#reportBackOff(pod, name, delay);
       const until = wallTimeOf(this.#o.clock, delay.until);
       waits = {
         waitingFor: `back-off ${pause} until ${dateOf(until).toISOString()} before restarting ${delay.container}`,
@@ -279,13 +279,13 @@ export class PodRuntime {
     return waits || undefined;
   }
 
-  /** Once for each wait, however often the pod is looked at meanwhile. */
-  #sayBackOff(pod: Pod, name: string, { container, until }: Delay): void {
+  /** Once for each back-off, however often the pod is synced meanwhile. */
+  #reportBackOff(pod: Pod, name: string, { container, until }: Delay): void {
     const { uid } = pod.metadata;
-    const told = this.#toldBackOff.get(uid) ?? new Map<string, MonotonicTime>();
-    this.#toldBackOff.set(uid, told);
-    if (told.get(container) === until) return;
-    told.set(container, until);
+    const reported = this.#reportedBackOff.get(uid) ?? new Map<string, MonotonicTime>();
+    this.#reportedBackOff.set(uid, reported);
+    if (reported.get(container) === until) return;
+    reported.set(container, until);
     const message = `Back-off restarting failed container ${container} in pod ${name}`;
     this.#o.events.warning(pod, "BackOff", message, container);
   }
@@ -309,7 +309,7 @@ export class PodRuntime {
       ),
     );
     signal.throwIfAborted();
-    failures.push(...(await this.#removeOrphans(pod, plan)));
+    failures.push(...(await this.#removePlanned(pod, plan)));
     if (plan.createSandbox) await this.#createSandbox(pod, plan.createSandbox.attempt, report, signal);
     await this.#startAll(pod, plan, report, signal);
     if (failures.length > 0) throw failures[0];
@@ -322,8 +322,8 @@ export class PodRuntime {
     this.#restarts.replacing(uid, container, previous);
   }
 
-  /** What cannot be removed must not keep the rest of the pod from running: it is tried again with the next sync. */
-  async #removeOrphans(pod: Pod, plan: PodPlan): Promise<unknown[]> {
+  /** A failure must not prevent the rest of the pod from running: the next sync tries again. */
+  async #removePlanned(pod: Pod, plan: PodPlan): Promise<unknown[]> {
     const { runtime, files } = this.#o;
     const failures: unknown[] = [];
     const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
@@ -349,7 +349,7 @@ export class PodRuntime {
     report.blockedOn("waiting for its turn to start", { kind: "turn" });
     const create = async () => {
       report.blockedOn("creating the sandbox", { kind: "sandbox" });
-      // In its turn too: the preparations of a whole burst would hold up the first pod of it.
+      // Within the gate too: the preparations of many pods would delay the first of them.
       await files.make(pod).catch((error) => {
         events.warning(pod, "Failed", `error making pod data directories: ${messageOf(error)}`);
         throw error;
@@ -362,7 +362,7 @@ export class PodRuntime {
       metrics?.podStarting(pod);
       try {
         const config = await requests.sandbox(pod, attempt);
-        // The pod may have to end since its turn began.
+        // The pod may have been terminated while it waited.
         signal.throwIfAborted();
         await runtime.runPodSandbox(config, requests.runtimeHandler(pod));
       } catch (error) {
@@ -377,7 +377,7 @@ export class PodRuntime {
     await gate.run(create, { signal, priority: startPriority(pod), kind: "sandbox" });
   }
 
-  /** Starts the planned containers in their order. One that fails does not keep the others from starting. */
+  /** Starts the planned containers in order. A failure does not prevent the others from starting. */
   async #startAll(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<void> {
     const failures: unknown[] = [];
     for (const action of plan.start) {
@@ -406,6 +406,6 @@ function allContainers(pod: Pod): Container[] {
   return [...initContainers, ...containers, ...ephemeralContainers];
 }
 
-function soonest(delays: readonly Delay[]): MonotonicTime | undefined {
+function earliestRestart(delays: readonly Delay[]): MonotonicTime | undefined {
   return delays.length === 0 ? undefined : earliest(...delays.map(({ until }) => until));
 }

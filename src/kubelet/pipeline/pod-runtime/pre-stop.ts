@@ -10,21 +10,21 @@ import type { StopHook } from "./stop-tracker.ts";
 type Handler = NonNullable<Lifecycle["preStop"]>;
 
 /**
- * The preStop hook of one container. It is begun once and outlives the pass that began it: a pass that is cut off, because
- * somebody wants the pod ended otherwise, does not take the hook with it. Its end is that of its container at the latest.
+ * The preStop hook of one container. It is started once and outlives the sync that started it: an aborted sync, for example because of a
+ * shorter grace period, does not cancel the hook. It is canceled when its container has stopped.
  */
 export class PreStop implements StopHook {
   readonly #deps: KillDeps;
   readonly #options: Pick<KillContainerOptions, "container">;
   readonly #pod: Pod;
   readonly #handler: Handler;
-  readonly #over = new AbortController();
+  readonly #abort = new AbortController();
   readonly #work: Promise<void>;
   #running = true;
   #failed = false;
 
-  /** Undefined if the container has none. */
-  static begin(deps: KillDeps, options: KillContainerOptions, pod: Pod): PreStop | undefined {
+  /** Undefined if the container has no hook. */
+  static start(deps: KillDeps, options: KillContainerOptions, pod: Pod): PreStop | undefined {
     const { name, annotations } = options.container;
     const spec = options.pod && specOf(options.pod, name);
     const notes = readContainerInfo(annotations);
@@ -53,7 +53,7 @@ export class PreStop implements StopHook {
         id: container.id,
         handler,
         podIps,
-        signal: this.#over.signal,
+        signal: this.#abort.signal,
       })
       .catch((error) => {
         if (!isAbort(error)) this.#fail(messageOf(error));
@@ -71,25 +71,25 @@ export class PreStop implements StopHook {
     return this.#running;
   }
 
-  /** Resolves when the hook is done, well or badly, or when the time is up. Rejects when aborted. */
+  /** Resolves when the hook has succeeded or failed, or at the deadline. Rejects when aborted. */
   async doneBy(endsAt: MonotonicTime, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    if (await settledIn(clock, endsAt, this.#work, signal)) return;
+    if (await settlesBy(clock, endsAt, this.#work, signal)) return;
     const fields = { pod: podRef(this.#pod), container: this.#options.container.name };
     logger.debug(2, "PreStop hook not completed in grace period", fields);
   }
 
-  /** A hook that did not end in its time goes on beside the stop, and ends with its container. */
-  endWithContainer(): void {
+  /** A hook that exceeds the grace period continues during the stop, and is canceled when its container has stopped. */
+  cancelWithContainer(): void {
     if (this.#running && !this.#handler.sleep) this.#fail("it did not end before its container");
-    this.end();
+    this.cancel();
   }
 
-  end(): void {
-    this.#over.abort();
+  cancel(): void {
+    this.#abort.abort();
   }
 
-  /** What went wrong may be secret: an event says only that it did. */
+  /** The error may contain secrets: the event does not include it. */
   #fail(why: string): void {
     this.#failed = true;
     const { name } = this.#options.container;
@@ -98,18 +98,18 @@ export class PreStop implements StopHook {
   }
 }
 
-/** True if the work was done by then, false if not. Rejects when aborted. */
-export async function settledIn(
+/** True if the work settles before the deadline, false if not. Rejects when aborted. */
+export async function settlesBy(
   clock: Clock,
   endsAt: MonotonicTime,
   work: Promise<unknown>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const enough = new AbortController();
-  const timeUp = sleep(clock, msUntil(clock, endsAt), AbortSignal.any([signal, enough.signal]));
+  const done = new AbortController();
+  const timeout = sleep(clock, msUntil(clock, endsAt), AbortSignal.any([signal, done.signal]));
   try {
-    return await Promise.race([work.then(() => true), timeUp.then(() => false)]);
+    return await Promise.race([work.then(() => true), timeout.then(() => false)]);
   } finally {
-    enough.abort();
+    done.abort();
   }
 }

@@ -26,43 +26,41 @@ interface Replaced {
   previous: ObservedContainer | undefined;
 }
 
-/** How long after a restart it is remembered. */
-const keptMs = 600_000;
+/** The back-off of a container is reset this long after its last restart. */
+const resetMs = 600_000;
 
-/** The delays that configuration and gates (KubeletCrashLoopBackOffMax, ReduceDefaultCrashLoopBackOffDecay) ask for. */
+/** The delays by configuration and gates (KubeletCrashLoopBackOffMax, ReduceDefaultCrashLoopBackOffDecay). */
 export function restartDelays(options: {
   maxContainerRestartPeriodMs?: number;
   crashLoopBackOffMax: boolean;
   reducedDecay: boolean;
 }): RestartDelays {
   const initialMs = options.reducedDecay ? 1000 : 10_000;
-  const usualMs = options.reducedDecay ? 60_000 : 300_000;
-  const maxMs = (options.crashLoopBackOffMax ? options.maxContainerRestartPeriodMs : undefined) ?? usualMs;
+  const defaultMs = options.reducedDecay ? 60_000 : 300_000;
+  const maxMs = (options.crashLoopBackOffMax ? options.maxContainerRestartPeriodMs : undefined) ?? defaultMs;
   return { initialMs: Math.min(initialMs, maxMs), maxMs };
 }
 
-/** What is counted together: a container that gets another image or other resources starts afresh. */
+/** The key of the back-off: a container with another image or other resources starts without a delay. */
 export function restartKey(pod: Pod, { name, image, resources }: Container): string {
   return `${pod.metadata.uid}/${name}/${image ?? ""}/${JSON.stringify(resources ?? {})}`;
 }
 
 /**
- * How long a container that keeps ending has to wait: nothing the first time, then 10 s doubling up to the limit, from
- * the end of the container; nothing again 10 minutes after the last restart. What an agent before us counted is taken
- * from the attempt.
+ * The restart delay of a container that keeps exiting: none the first time, then 10 s doubling up to the limit, from the exit of the
+ * container; none again 10 minutes after the last restart. After a restart of the agent the delay is derived from the attempt.
  *
- * One that we ended to replace it is first judged by the container that had ended before it, as nothing else has ended
- * when that is decided. If none had, it is replaced at once and not counted. If that one allows no start yet, its own end
- * counts.
+ * For a container that was stopped to be replaced, first the exit of the container before it counts, as it has not exited itself when
+ * that is decided. Without one it is replaced at once and not counted. If that exit allows no start yet, its own exit counts.
  */
 export class RestartBackoff {
   readonly #initialMs: number;
   readonly #maxMs: number;
   readonly #clock: Clock;
   #entries = new Map<string, Entry>();
-  /** By "uid/name/": when containers ended. Noted when they are first judged: the wall clock may be set meanwhile. */
+  /** By "uid/name/": when containers exited. Recorded when they are first checked, as the wall clock may be set later. */
   #ends = new Map<string, Map<ContainerId, MonotonicTime>>();
-  /** By "uid/name/": the container that we ended and is to be judged by another. */
+  /** By "uid/name/": the container that was stopped to be replaced, and the one before it. */
   #replaced = new Map<string, Replaced>();
 
   constructor(clock: Clock, maxMs: number, initialMs = 10_000) {
@@ -71,7 +69,7 @@ export class RestartBackoff {
     this.#maxMs = maxMs;
   }
 
-  /** This container is being ended so that another takes its place; `previous` is the last of its name that ended before. */
+  /** This container is being stopped to be replaced; `previous` is the last of its name that exited before. */
   replacing(
     uid: PodUid,
     { id, name }: Pick<ObservedContainer, "id" | "name">,
@@ -80,7 +78,7 @@ export class RestartBackoff {
     this.#replaced.set(`${uid}/${name}/`, { id, previous });
   }
 
-  /** Undefined if it may be restarted at once. `hash`: what a container of the spec as it is now would have. */
+  /** Undefined if it may be restarted at once. `hash`: that of the current spec. */
   restartAt(key: string, ended: ObservedContainer, hash: string = ended.hash): MonotonicTime | undefined {
     const replaced = this.#replacedBy(key, ended);
     if (replaced) {
@@ -91,7 +89,7 @@ export class RestartBackoff {
     return this.#until(key, ended, ended, hash);
   }
 
-  /** The delay that applies to the container as it ended, for messages. */
+  /** The delay that applies to the exited container, for messages. */
   delayMs(key: string): number {
     return this.#entries.get(key)?.delayMs ?? 0;
   }
@@ -102,13 +100,13 @@ export class RestartBackoff {
     const replaced = this.#replacedBy(key, ended);
     const part = containerPart(key);
     this.#replaced.delete(part);
-    // The next one may be judged by this one.
+    // The exit of this one may count for the next.
     this.#ends.set(part, new Map([[ended.id, this.#endOf(key, ended)]]));
     if (replaced && !replaced.previous) return;
     const entry = this.#entries.get(key);
-    const isFirst = !entry || msBetween(entry.updatedAt, now) >= keptMs;
+    const isFirst = !entry || msBetween(entry.updatedAt, now) >= resetMs;
     const delayMs = isFirst ? this.#initialMs : Math.min(entry.delayMs * 2, this.#maxMs);
-    // What the container was before it changed will not come back.
+    // The spec has changed: the back-off of the old one is void.
     if (!entry) this.#drop(part);
     this.#entries.set(key, { delayMs, updatedAt: now });
   }
@@ -132,20 +130,20 @@ export class RestartBackoff {
     return replaced?.id === id ? replaced : undefined;
   }
 
-  /** Undefined if that has passed. `last`: the newest container of the name, which `judged` may be. */
+  /** Undefined if that has passed. `last`: the newest container of the name, which `exited` may be. */
   #until(
     key: string,
-    judged: ObservedContainer,
+    exited: ObservedContainer,
     last: ObservedContainer,
     hash: string,
   ): MonotonicTime | undefined {
-    const entry = this.#entries.get(key) ?? this.#seed(key, judged, last, hash);
+    const entry = this.#entries.get(key) ?? this.#seed(key, exited, last, hash);
     if (!entry) return undefined;
-    const until = earliest(plusMs(this.#endOf(key, judged), entry.delayMs), plusMs(entry.updatedAt, keptMs));
+    const until = earliest(plusMs(this.#endOf(key, exited), entry.delayMs), plusMs(entry.updatedAt, resetMs));
     return until <= this.#clock.monotonic() ? undefined : until;
   }
 
-  /** Not in the future, whatever the clocks say: nobody waits longer than the delay. */
+  /** Never in the future, whatever the clocks are: no wait is longer than the delay. */
   #endOf(key: string, { id, finishedAt }: ObservedContainer): MonotonicTime {
     const part = containerPart(key);
     const ends = this.#ends.get(part) ?? new Map<ContainerId, MonotonicTime>();
@@ -155,19 +153,19 @@ export class RestartBackoff {
     return end;
   }
 
-  #seed(key: string, judged: ObservedContainer, last: ObservedContainer, hash: string): Entry | undefined {
-    if (judged.attempt === 0 || judged.hash !== hash) return undefined;
+  #seed(key: string, exited: ObservedContainer, last: ObservedContainer, hash: string): Entry | undefined {
+    if (exited.attempt === 0 || exited.hash !== hash) return undefined;
     const prefix = containerPart(key);
-    // Known under another key: it has changed, and starts afresh.
+    // Known under another key: the spec has changed, so there is no delay.
     for (const other of this.#entries.keys()) if (other.startsWith(prefix)) return undefined;
-    const delayMs = Math.min(this.#initialMs * 2 ** Math.min(judged.attempt - 1, 20), this.#maxMs);
+    const delayMs = Math.min(this.#initialMs * 2 ** Math.min(exited.attempt - 1, 20), this.#maxMs);
     const entry = { delayMs, updatedAt: monotonicOf(this.#clock, startOf(last)) };
     this.#entries.set(key, entry);
     return entry;
   }
 }
 
-/** One that could not be started has no time of that. */
+/** A container that could not be started has no start time. */
 function startOf({ startedAt, createdAt }: ObservedContainer): WallTime {
   return epochMs(startedAt) > 0 ? startedAt : createdAt;
 }

@@ -25,13 +25,13 @@ export interface StartContainerOptions
     | "onStarted"
     | "metrics"
   > {
-  /** A container takes the place of one that ended. */
+  /** A container replaces one that exited. */
   onRestart(pod: Pod, container: Container, ended: ObservedContainer): void;
-  /** Ends a container whose postStart hook failed. */
+  /** Stops a container whose postStart hook failed. */
   kill(pod: Pod, container: { id: ContainerId; name: string }, signal: AbortSignal): Promise<void>;
 }
 
-/** Brings one container up: its image, its files and request, create, start, and its postStart hook. */
+/** Starts one container: its image, its files and request, create, start, and its postStart hook. */
 export class ContainerStarter {
   readonly #o: StartContainerOptions;
 
@@ -72,7 +72,7 @@ export class ContainerStarter {
     const failed = (error: unknown, code: string) => {
       if (isAbort(error)) return error;
       const reason = reasonOf(error) ?? code;
-      // An image that does not come has told its own story; here only the reason is repeated.
+      // The image manager has reported image errors in detail; only the reason is repeated here.
       const text = isImageReason(reason) ? reason : messageOf(error);
       events.warning(pod, "Failed", `Error: ${text}`, container.name);
       return reasonOf(error) ? error : new KubeletError(code, messageOf(error), { cause: error });
@@ -100,7 +100,7 @@ export class ContainerStarter {
       });
     const id = await this.#o.gate.run(
       async () => {
-        // The pod may have to end since its turn came.
+        // The pod may have been terminated while it waited.
         signal.throwIfAborted();
         const counted = (mountFailed: boolean) => this.#countImageVolumes(config, mountFailed);
         const id = await this.#o.runtime.createContainer(sandbox.id, config, sandboxConfig).catch((error) => {
@@ -109,7 +109,7 @@ export class ContainerStarter {
         });
         counted(false);
         events.normal(pod, "Created", "Container created", container.name);
-        // A start that fails counts too, or a container that cannot start would never wait.
+        // A failed start counts too, or a container that cannot start would have no back-off.
         if (ended?.state === "exited") this.#o.onRestart(pod, container, ended);
         if (container.lifecycle?.postStart) this.#o.starting.add(pod.metadata.uid, id);
         try {
@@ -118,7 +118,7 @@ export class ContainerStarter {
           this.#o.starting.delete(id);
           throw failed(error, "RunContainerError");
         } finally {
-          // For log collectors: no reason to call a container failed that runs.
+          // The link is for log collectors: without it the container still counts as started.
           await files.linkLog(pod, container.name, attempt, id).catch((error) => {
             logger.error("Failed to create container log symlink", {
               pod: podRef(pod),
@@ -163,9 +163,9 @@ export class ContainerStarter {
     try {
       await hooks.run({ pod, container, id, handler, podIps: sandbox.ips, signal });
     } catch (error) {
-      // Whoever ends the pod ends it: it has not started, and does not any more.
+      // The pod is being terminated: the container never counts as started.
       if (isAbort(error)) throw error;
-      // The hook's output may hold secrets: the log of the node may have it, an event may not.
+      // The hook's output may contain secrets: it goes to the node's log, not to an event.
       logger.info("postStart hook failed", {
         pod: podRef(pod),
         container: container.name,
@@ -182,7 +182,7 @@ export class ContainerStarter {
     const { kill, observe, logger, starting } = this.#o;
     try {
       await kill(pod, { id, name }, signal);
-      // Its end must be seen before it counts as started.
+      // Its exit must be observed before it is removed from the starting containers.
       await observe.refresh(pod.metadata.uid);
     } catch (error) {
       if (isAbort(error)) throw error;

@@ -3,17 +3,17 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import type { Role } from "./plan/pod-plan.ts";
 
 export interface StartMetrics {
-  /** A container is about to be started: its back-off is over, its image may not be there yet. */
+  /** A container is about to be started: its back-off has passed, its image may not be pulled yet. */
   containerStarting(role: Role): void;
-  /** The reason is the one that users see. */
+  /** `reason` is the one that users see. */
   containerFailed(role: Role, reason: string): void;
-  /** A container with so many volumes of images was made, or could not be for want of them. */
+  /** A container with this many image volumes was created, or could not be because of them. */
   imageVolumes?(count: number, mountFailed: boolean): void;
-  /** A sandbox is about to be made. */
+  /** A sandbox is about to be created. */
   podStarting(pod: Pod): void;
-  /** The sandbox could not be made. */
+  /** The sandbox could not be created. */
   podFailed(): void;
-  /** A sync that began with a new sandbox failed, there or with a container. */
+  /** A sync that created a sandbox failed, there or with a container. */
   firstSyncFailed(pod: Pod): void;
 }
 
@@ -24,7 +24,7 @@ const containerTypes: Record<Role, string> = {
   ephemeral: "ephemeral_container",
 };
 
-/** What was started, under the names that dashboards know. All of them count attempts, and apart from that failures. */
+/** Metrics of starts, with upstream's names. They count attempts, and failures separately. */
 export function createStartMetrics(metrics: Metrics): StartMetrics {
   const containers = metrics.counter({
     name: "kubelet_started_containers_total",
@@ -38,7 +38,7 @@ export function createStartMetrics(metrics: Metrics): StartMetrics {
   });
   const pods = metrics.counter({
     name: "kubelet_started_pods_total",
-    help: "Attempts to start a pod, which is to make its sandbox",
+    help: "Attempts to start a pod, that is, to create its sandbox",
   });
   const podErrors = metrics.counter({
     name: "kubelet_started_pods_errors_total",
@@ -46,11 +46,11 @@ export function createStartMetrics(metrics: Metrics): StartMetrics {
   });
   const userNamespaced = metrics.counter({
     name: "kubelet_started_user_namespaced_pods_total",
-    help: "Attempts to start a pod that has a user namespace of its own",
+    help: "Attempts to start a pod with a user namespace",
   });
   const userNamespacedErrors = metrics.counter({
     name: "kubelet_started_user_namespaced_pods_errors_total",
-    help: "Attempts to start a pod with a user namespace of its own that failed, be it at one of its containers",
+    help: "Attempts to start a pod with a user namespace that failed, also at one of its containers",
   });
   return {
     containerStarting: (role) => containers.inc({ container_type: containerTypes[role] }),

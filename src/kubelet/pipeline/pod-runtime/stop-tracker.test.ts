@@ -11,20 +11,20 @@ const hook: StopHook = {
   failed: false,
   running: true,
   doneBy: async () => {},
-  endWithContainer() {},
-  end() {},
+  cancelWithContainer() {},
+  cancel() {},
 };
 
 test("a stop that goes on keeps what was begun, and gets less time, never more", () => {
   const stops = new StopTracker();
-  const { stop, first } = stops.begin(uid, a, monotonicTime(1000));
+  const { stop, first } = stops.start(uid, a, monotonicTime(1000));
   stop.hook = hook;
   assert.equal(first, true);
   for (const [endsAt, expected] of [
     [2000, 1000],
     [500, 500],
   ] as const) {
-    const again = stops.begin(uid, a, monotonicTime(endsAt));
+    const again = stops.start(uid, a, monotonicTime(endsAt));
     assert.deepEqual([again.first, again.stop.endsAt, again.stop.hook], [false, expected, hook]);
   }
 });
@@ -32,19 +32,19 @@ test("a stop that goes on keeps what was begun, and gets less time, never more",
 test("a stop that failed has all its time the next time, and its hook is run again only if it failed too", () => {
   for (const failed of [false, true]) {
     const stops = new StopTracker();
-    stops.begin(uid, a, monotonicTime(1000)).stop.hook = { ...hook, failed };
+    stops.start(uid, a, monotonicTime(1000)).stop.hook = { ...hook, failed };
     stops.failed(a);
-    const { stop } = stops.begin(uid, a, monotonicTime(5000));
+    const { stop } = stops.start(uid, a, monotonicTime(5000));
     assert.deepEqual([stop.endsAt, stop.hook === undefined], [5000, failed]);
   }
 });
 
 test("a container that vanished while it was being stopped is forgotten with its pod", () => {
   const stops = new StopTracker();
-  stops.begin(uid, a, monotonicTime(1000));
+  stops.start(uid, a, monotonicTime(1000));
   stops.failed(a);
-  stops.begin("other" as PodUid, "b" as ContainerId, monotonicTime(1000));
+  stops.start("other" as PodUid, "b" as ContainerId, monotonicTime(1000));
   stops.forget(uid);
   assert.equal(stops.size, 1);
-  assert.equal(stops.begin(uid, a, monotonicTime(1000)).first, true);
+  assert.equal(stops.start(uid, a, monotonicTime(1000)).first, true);
 });

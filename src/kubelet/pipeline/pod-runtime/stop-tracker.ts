@@ -3,31 +3,30 @@ import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 
 export interface StopHook {
-  /** True if it went wrong. */
   readonly failed: boolean;
   readonly running: boolean;
   doneBy(endsAt: MonotonicTime, signal: AbortSignal): Promise<void>;
-  endWithContainer(): void;
-  end(): void;
+  cancelWithContainer(): void;
+  cancel(): void;
 }
 
-/** What was done so far to end a container. */
+/** The stop of a container that is in progress. */
 export interface ContainerStop {
-  /** When its grace is over (milliseconds since the epoch). */
+  /** The end of its grace period. */
   endsAt: MonotonicTime;
-  /** Its preStop hook, once it was begun: it is not run a second time, and outlives the pass that began it. */
+  /** Its preStop hook, once started: it does not run a second time, and outlives the sync that started it. */
   hook?: StopHook;
 }
 
 /**
- * The stops that are under way. A pass that ends a pod may be cut off, because somebody wants it ended sooner; the
- * next pass goes on where that one was. A grace period gets shorter by that, never longer.
+ * The stops in progress. A sync that stops a pod may be aborted by a shorter grace period; the next sync continues where it was. The grace
+ * period only gets shorter.
  */
 export class StopTracker {
   #stops = new Map<ContainerId, ContainerStop & { uid: PodUid }>();
 
-  /** `first` is true if nobody was ending this container yet. */
-  begin(uid: PodUid, id: ContainerId, endsAt: MonotonicTime): { stop: ContainerStop; first: boolean } {
+  /** `first` is true if the container was not being stopped yet. */
+  start(uid: PodUid, id: ContainerId, endsAt: MonotonicTime): { stop: ContainerStop; first: boolean } {
     const known = this.#stops.get(id);
     if (known) {
       known.endsAt = earliest(known.endsAt, endsAt);
@@ -38,21 +37,21 @@ export class StopTracker {
     return { stop, first: true };
   }
 
-  /** The runtime did not do it, and may not even have told the container: the next attempt has all its time. */
+  /** The runtime failed to stop it, and may not have sent the signal: the next attempt gets the full grace period. */
   failed(id: ContainerId): void {
     const stop = this.#stops.get(id);
     if (!stop) return;
     stop.endsAt = endOfTime;
-    // What failed with the runtime is tried with it again.
+    // A hook that failed with the runtime is run again.
     if (stop.hook?.failed) stop.hook = undefined;
   }
 
   ended(id: ContainerId): void {
-    this.#stops.get(id)?.hook?.end();
+    this.#stops.get(id)?.hook?.cancel();
     this.#stops.delete(id);
   }
 
-  /** The pod is gone, and with it containers whose end nobody saw: those that vanished while they were being stopped. */
+  /** The pod is gone, and with it containers that disappeared while they were being stopped. */
   forget(uid: PodUid): void {
     for (const [id, stop] of this.#stops) if (stop.uid === uid) this.ended(id);
   }

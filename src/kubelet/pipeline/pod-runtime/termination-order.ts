@@ -7,20 +7,20 @@ interface Running {
   name: string;
 }
 
-/** The containers that must have ended before this one is stopped: for a sidecar the regular ones and later sidecars. */
+/** The containers that must have exited before this one is stopped: for a sidecar the regular ones and later sidecars. */
 export function terminatedBefore<C extends Running>(
   pod: Pod | undefined,
   name: string,
   running: readonly C[],
 ): C[] {
   const sidecars = (pod?.spec.initContainers ?? []).filter(isSidecar).map((c) => c.name);
-  const place = sidecars.indexOf(name);
-  if (place < 0) return [];
-  const first = new Set([...(pod?.spec.containers ?? []).map((c) => c.name), ...sidecars.slice(place + 1)]);
+  const index = sidecars.indexOf(name);
+  if (index < 0) return [];
+  const first = new Set([...(pod?.spec.containers ?? []).map((c) => c.name), ...sidecars.slice(index + 1)]);
   return running.filter((c) => first.has(c.name));
 }
 
-/** Says when it is a container's turn to be stopped, while all of a pod is. */
+/** The order in which the containers of a pod are stopped, as upstream's terminationOrdering. */
 export class TerminationOrder {
   readonly #pod: Pod | undefined;
   readonly #running: readonly Running[];
@@ -32,8 +32,8 @@ export class TerminationOrder {
     for (const { id } of running) this.#ended.set(id, Promise.withResolvers());
   }
 
-  /** Resolves when those have ended that go first; undefined if none does. */
-  turnOf(name: string): Promise<unknown> | undefined {
+  /** Resolves when the containers before it have exited; undefined if there are none. */
+  waitForTurn(name: string): Promise<unknown> | undefined {
     const first = terminatedBefore(this.#pod, name, this.#running);
     return first.length > 0 ? Promise.all(first.map((c) => this.#ended.get(c.id)?.promise)) : undefined;
   }

@@ -10,7 +10,7 @@ import { containerLogPath } from "./paths.ts";
 import { buildContainerResources } from "./resources.ts";
 import { buildContainerSecurity, verifyRunAsNonRoot } from "./security-context.ts";
 
-/** What the runtime is asked to create for a container. Errors carry the reason that users see in the pod's status. */
+/** The CRI request for a container. Errors have the reason that users see in the pod's status. */
 export function buildContainerConfig(
   pod: Pod,
   container: Container,
@@ -51,7 +51,7 @@ function bytes(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(new TextEncoder().encode(text));
 }
 
-/** With a user namespace the files in the mounts are shown with the pod's IDs. */
+/** With a user namespace the mounts are ID-mapped. */
 function mapped(mounts: MountInit[], userNamespace: UserNamespaceInit | undefined): MountInit[] {
   return mounts.map(
     (mount) =>

@@ -6,7 +6,7 @@ export type MountInit = MessageInitShape<typeof api.MountSchema>;
 export type DeviceInit = MessageInitShape<typeof api.DeviceSchema>;
 export type UserNamespaceInit = MessageInitShape<typeof api.UserNamespaceSchema>;
 
-/** What the builders must know of the node. */
+/** The properties of the node that the builders need. */
 export interface NodeFacts {
   /** The node's addresses, the preferred one first. */
   readonly hostIps: readonly string[];
@@ -22,11 +22,11 @@ export interface NodeFacts {
   readonly hugepageSizes: readonly string[];
   readonly pageSize: bigint;
   readonly selinux: boolean;
-  /** Paths to hide besides the usual ones, such as the thermal_throttle folders of the CPUs that have one. */
+  /** Paths to mask besides the default ones, such as the thermal_throttle directories of CPUs. */
   readonly extraMaskedPaths: readonly string[];
 }
 
-/** What the builders must know of the configuration. */
+/** The configuration that the builders need. */
 export interface RuntimeSettings {
   readonly rootDir: string;
   readonly podLogsDir: string;
@@ -42,7 +42,7 @@ export interface RuntimeSettings {
     readonly podLevelResources: boolean;
     readonly memoryQos: boolean;
     readonly containerStopSignals: boolean;
-    /** True unless told otherwise. */
+    /** True by default. */
     readonly envFiles?: boolean;
   };
 }
@@ -56,23 +56,23 @@ export interface DnsConfig {
 interface PodContext {
   readonly node: NodeFacts;
   readonly settings: RuntimeSettings;
-  /** Groups that persistent volumes ask for. */
+  /** Groups of persistent volumes. */
   readonly extraGroups?: readonly number[];
   /** ID mappings for pods with hostUsers: false. */
   readonly userNamespace?: UserNamespaceInit;
-  /** True if the CPU manager gave it CPUs of its own: no quota then. */
+  /** True if the CPU manager has assigned exclusive CPUs: then there is no quota. */
   readonly exclusiveCpus?: boolean;
 }
 
 export interface SandboxContext extends PodContext {
   readonly attempt: number;
   readonly dns: DnsConfig;
-  /** The kernel's host name for the pod; not used for pods on the host's network. */
+  /** The host name of the sandbox; not used for pods on the host network. */
   readonly hostname: string;
   readonly cgroupParent: string;
 }
 
-/** Objects that variables come from. Undefined means that there is no such object; any other trouble is thrown. */
+/** Objects that environment variables refer to. Undefined means that there is no such object; any other error is thrown. */
 export interface EnvObjects {
   configMap(namespace: string, name: string): Readonly<Record<string, string>> | undefined;
   /** Decoded values. */
@@ -97,12 +97,12 @@ export interface ContainerContext extends PodContext {
   /** The restart count. */
   readonly attempt: number;
   readonly imageRef: string;
-  /** The user that the image names; a number, a name, or neither (then it is root). */
+  /** The user of the image: a number, a name, or neither (then root). */
   readonly imageUser: ImageUser;
   readonly podIps: readonly string[];
-  /** The file that the container's termination message goes to, in the container's folder. */
+  /** The name of the termination message file, in the container's directory. */
   readonly terminationFile: string;
-  /** Variables of services, without the container's own. */
+  /** Environment variables of services, without the container's own. */
   readonly serviceEnv?: Readonly<Record<string, string>>;
   readonly envObjects?: EnvObjects;
   /** A key in a file of a volume; undefined if there is no such volume. */
@@ -115,7 +115,7 @@ export interface ContainerContext extends PodContext {
   readonly env?: ReadonlyMap<string, string>;
   readonly mounts?: readonly MountInit[];
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The container whose processes an ephemeral container wants to see. */
+  /** The container whose process namespace an ephemeral container shares. */
   readonly targetContainerId?: string;
 }
 

@@ -14,7 +14,7 @@ export interface PodFacts {
   readonly podIps: readonly string[];
 }
 
-/** A field of the pod as text, as containers see it. */
+/** A field of the pod as text, for fieldRef. */
 export function fieldValue(ref: FieldRef, pod: Pod, facts: PodFacts): string {
   const version = ref.apiVersion ?? "v1";
   if (version !== "v1") throw containerConfigError(`unsupported pod version: ${version}`);
@@ -59,7 +59,7 @@ function entry(map: Readonly<Record<string, string>> = {}, key: string): string 
   return Object.hasOwn(map, key) ? (map[key] ?? "") : "";
 }
 
-/** One address of each family, the family of the node's own address first. */
+/** One address of each family, the family of the node's primary address first. */
 function preferredIps(podIps: readonly string[], hostIps: readonly string[]): string[] {
   const v4First = hostIps[0] === undefined || isIPv4(hostIps[0]);
   const v4 = podIps.find((ip) => isIPv4(ip));
@@ -75,7 +75,7 @@ export function resourceValue(
   facts: PodFacts,
 ): string {
   const target = ref.containerName ? findContainer(pod, ref.containerName) : container;
-  // An init container that is asked for by name has the limits that it says, and no others.
+  // An init container that is referred to by name has only its own limits, without defaults.
   const defaulted = !ref.containerName || pod.spec.containers.includes(target);
   const text = resourceFieldText(ref, {
     requests: amountsOf(target.resources?.requests),
@@ -85,7 +85,7 @@ export function resourceValue(
   return text;
 }
 
-/** A container that has no limit can use what its pod may, or else what the node has to give. */
+/** A missing limit defaults to that of the pod, else to the allocatable of the node. */
 function limitsOf(pod: Pod, container: Container, { node, settings }: PodFacts): ResourceAmounts {
   const limits = amountsOf(container.resources?.limits);
   const most = amountsOf(node.allocatable);

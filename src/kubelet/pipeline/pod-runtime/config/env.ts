@@ -11,8 +11,8 @@ export type EnvContext = Pick<
 type ValueFrom = NonNullable<EnvVar["valueFrom"]> & { fileKeyRef?: FileKeyRef };
 
 /**
- * The container's variables: those of envFrom, then its own in the order they are declared (a later one replaces an
- * earlier one of the same name, in its place), then those of services, as far as nobody declared their name.
+ * The container's environment: envFrom, then env in declared order (a later variable replaces an earlier one of the same name, in its
+ * place), then those of services whose names are not declared.
  */
 export function buildEnv(pod: Pod, container: Container, ctx: EnvContext): Map<string, string> {
   const declared = new Map<string, string>();
@@ -37,7 +37,7 @@ export function buildEnv(pod: Pod, container: Container, ctx: EnvContext): Map<s
   return env;
 }
 
-/** Command and arguments with their variables filled in. */
+/** Command and arguments with variables expanded. */
 export function expandAll(texts: readonly string[] | undefined, env: ReadonlyMap<string, string>): string[] {
   return (texts ?? []).map((text) => expandVariables(text, (name) => env.get(name)));
 }
@@ -94,7 +94,7 @@ function lookUp(
   return found;
 }
 
-/** An empty value is as good as none. */
+/** An empty value counts as missing. */
 function fileValue(ref: FileKeyRef, fileKey: EnvContext["fileKey"]): string | undefined {
   const found = fileKey?.(ref);
   if (!found)

@@ -1,11 +1,11 @@
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 
-/** The container cannot be described to the runtime; users see this code as the reason why it waits. */
+/** The request for a container cannot be built; users see this code as its waiting reason. */
 export function containerConfigError(message: string, cause?: unknown): KubeletError {
   return new KubeletError("CreateContainerConfigError", message, { cause });
 }
 
-/** Runs a builder; whatever it throws that has no code of its own gets this one. */
+/** Runs a builder; errors without a code get this one. */
 export function withCode<T>(code: "CreateContainerConfigError" | "ConfigPodSandboxError", build: () => T): T {
   try {
     return build();

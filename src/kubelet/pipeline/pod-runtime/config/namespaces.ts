@@ -6,7 +6,7 @@ import type { UserNamespaceInit } from "./context.ts";
 
 export type NamespaceOptionInit = MessageInitShape<typeof NamespaceOptionSchema>;
 
-/** Which namespaces the pod's containers share with the node, with one another, or with nobody. */
+/** The namespaces that the pod's containers share with the node or with each other. */
 export function namespacesFor(
   pod: Pod,
   userNamespace: UserNamespaceInit | undefined,

@@ -13,8 +13,8 @@ const guaranteed = -997;
 const bestEffort = 1000;
 
 /**
- * Who the kernel ends first when memory runs out. Between BestEffort (1000) and Guaranteed (-997), a Burstable
- * container scores the lower, the more of the node's memory it has requested.
+ * The higher the score, the earlier the OOM killer selects the container. Between BestEffort (1000) and Guaranteed (-997), a Burstable
+ * container scores the lower, the more of the node's memory it requests.
  */
 export function oomScoreAdj(pod: Pod, container: Container, memoryCapacity: bigint, podLevel = true): number {
   if (isNodeCritical(pod)) return guaranteed;
@@ -27,14 +27,14 @@ export function oomScoreAdj(pod: Pod, container: Container, memoryCapacity: bigi
     memoryCapacity > 0n ? Number(1000n - (1000n * (memoryRequest(c) + spare)) / memoryCapacity) : bestEffort;
   let score = scoreOf(container);
   if (isSidecar(container) && pod.spec.initContainers?.some((c) => c.name === container.name)) {
-    // A sidecar must not be ended before the containers that it serves.
+    // A sidecar must not be killed before the containers that it serves.
     score = Math.min(score, Math.max(...pod.spec.containers.map(scoreOf)));
   }
   if (score < bestEffort + guaranteed) return bestEffort + guaranteed;
   return score === bestEffort ? bestEffort - 1 : score;
 }
 
-/** Each container's part of what the pod requests beyond the requests of its containers. */
+/** Each container's share of the pod-level request that exceeds the sum of container requests. */
 function sharedRequest(pod: Pod): bigint {
   const podMemory = wholeOf(amountsOf(pod.spec.resources?.requests), "memory");
   if (podMemory === 0n) return 0n;

@@ -18,7 +18,7 @@ export function podLogDir(podLogsDir: string, { namespace, name, uid }: PodId): 
   return join(podLogsDir, `${namespace}_${name}_${uid}`);
 }
 
-/** Relative to the pod's log folder. */
+/** Relative to the pod's log directory. */
 export function containerLogPath(containerName: string, attempt: number): string {
   return join(containerName, `${attempt}.log`);
 }

@@ -67,13 +67,13 @@ export function buildContainerResources(
   };
 }
 
-/** The sum of what the pod's containers may use: for runtimes that size a machine for the sandbox. */
+/** The sum of the containers' resources, for runtimes that size a VM for the sandbox. */
 export function buildSandboxResources(pod: Pod, ctx: ResourceContext): LinuxContainerResourcesInit {
   const options = { excludeOverhead: true, podLevel: ctx.settings.gates.podLevelResources };
   return basicResources(podRequests(pod, options), podLimits(pod, options), ctx);
 }
 
-/** Overhead is all request and all limit. */
+/** Overhead counts as request and as limit. */
 export function buildOverhead(pod: Pod, ctx: ResourceContext): LinuxContainerResourcesInit {
   if (!pod.spec.overhead) return {};
   const overhead = amountsOf(pod.spec.overhead);
@@ -87,7 +87,7 @@ function basicResources(requests: ResourceAmounts, limits: ResourceAmounts, ctx:
   const { node, settings } = ctx;
   const memory = wholeOf(limits, "memory");
   const basics: Basics = {
-    // Only a request that is not there at all is made up from the limit.
+    // A missing request defaults to the limit; 0 is not missing.
     cpuShares: milliCpuToShares(milliOf(requests.has("cpu") ? requests : limits, "cpu")),
     unified: {},
   };
@@ -108,8 +108,8 @@ function hugepageLimits(
   ofPod: ResourceAmounts,
   own: ResourceAmounts,
 ): HugepageLimitInit[] {
-  const wanted = new Map([...hugepageAmounts(ofPod), ...hugepageAmounts(own)]);
-  return sizes.map((pageSize) => ({ pageSize, limit: wanted.get(pageSize) ?? 0n }));
+  const limits = new Map([...hugepageAmounts(ofPod), ...hugepageAmounts(own)]);
+  return sizes.map((pageSize) => ({ pageSize, limit: limits.get(pageSize) ?? 0n }));
 }
 
 interface Swap {
@@ -140,7 +140,7 @@ function mayUseSwap(pod: Pod, container: Container, settings: RuntimeSettings): 
   return !isCritical(pod) && qos === "Burstable" && request !== limit;
 }
 
-/** As much of the node's swap as the container requests of its memory. */
+/** The share of the node's swap that the container requests of its memory. */
 function limitedSwap(container: Container, node: NodeFacts): bigint {
   const request = wholeOf(amountsOf(container.resources?.requests), "memory");
   if (node.memoryCapacity <= 0n || request > node.memoryCapacity) return 0n;
@@ -175,7 +175,7 @@ function memoryQosFor(
   return unified;
 }
 
-/** Where the kernel begins to slow the container down: a part of the way from its request up, in whole pages. */
+/** The memory throttling threshold: a fraction of the range from the request up to the limit, in whole pages. */
 function memoryHigh(request: bigint, top: bigint, node: NodeFacts, settings: RuntimeSettings): bigint {
   if (top <= 0n) return 0n;
   const bytes = Math.floor(

@@ -22,7 +22,7 @@ import { groupsPolicy } from "./security-context.ts";
 type SandboxSecurityInit = MessageInitShape<typeof LinuxSandboxSecurityContextSchema>;
 type PortMappingInit = MessageInitShape<typeof PortMappingSchema>;
 
-/** What the runtime is asked to create for a pod before any of its containers. */
+/** The CRI request for the sandbox of a pod. */
 export function buildSandboxConfig(pod: Pod, ctx: SandboxContext): PodSandboxConfigInit {
   return withCode("ConfigPodSandboxError", () => sandboxConfig(pod, ctx));
 }
@@ -63,7 +63,7 @@ function sandboxSecurity(pod: Pod, ctx: SandboxContext): SandboxSecurityInit {
     ),
     supplementalGroupsPolicy: groupsPolicy(security),
     privileged: hasPrivilegedContainer(pod),
-    // The pause process needs no more than the default, whatever the containers are allowed.
+    // The pause process needs no more than the default profile, whatever the containers have.
     seccomp: { profileType: ProfileType.RuntimeDefault },
   };
 }

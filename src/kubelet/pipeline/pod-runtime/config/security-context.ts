@@ -32,7 +32,7 @@ const maskedPaths = [
 ];
 const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
-/** The container's security context over the pod's. */
+/** The container's security context overrides the pod's. */
 function effectiveSecurity(pod: Pod, container: Container): SecurityContext {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
   const own = Object.entries(container.securityContext ?? {}).filter(([, value]) => value != null);
@@ -76,7 +76,7 @@ function containerGroups(security: PodSecurityContext | undefined, extra: readon
   return [...groups, ...(security?.supplementalGroups ?? []), ...extra].map(BigInt);
 }
 
-/** Undefined leaves the runtime's own (Merge). */
+/** Undefined leaves the runtime's default (Merge). */
 export function groupsPolicy(security: PodSecurityContext | undefined): SupplementalGroupsPolicy | undefined {
   switch (security?.supplementalGroupsPolicy) {
     case undefined:
@@ -143,7 +143,7 @@ function appArmorFor(
   }
 }
 
-/** Manifests from before the field existed say it in an annotation. */
+/** Manifests older than the field use an annotation. */
 function annotatedAppArmor(
   value: string | undefined,
 ): { type: string; localhostProfile?: string } | undefined {
@@ -154,7 +154,7 @@ function annotatedAppArmor(
   return undefined;
 }
 
-/** An image that names nobody runs as root. A number says more than a name. */
+/** An image without a user runs as root. A numeric user takes precedence over a name. */
 function userOf({ uid, username }: ImageUser): ImageUser {
   if (uid !== undefined) return { uid };
   return username ? { username } : { uid: 0n };
@@ -162,7 +162,7 @@ function userOf({ uid, username }: ImageUser): ImageUser {
 
 const maxUid = 2n ** 31n - 1n;
 
-/** Throws if the container asks not to run as root and would, or could not be told not to. */
+/** Throws if the container must not run as root and would, or if that cannot be verified. */
 export function verifyRunAsNonRoot(pod: Pod, container: Container, imageUser: ImageUser): void {
   const security = effectiveSecurity(pod, container);
   if (!security.runAsNonRoot) return;

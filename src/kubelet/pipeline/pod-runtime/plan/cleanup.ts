@@ -2,7 +2,7 @@ import { msBetween } from "../../../../lib/base/time.ts";
 import type { PodPlan } from "./pod-plan.ts";
 import type { PodView } from "./view.ts";
 
-/** What only takes up room: containers that were created and never started, and all but the last dead of a name. */
+/** Removes containers that were created and never started, and all but the last dead containers of a name. */
 export function planCleanup(plan: PodPlan, { seen, sandbox, context }: PodView): void {
   const dead = new Map<string, number>();
   const { keptDead = 1, keptDeadMs = 0, wall } = context;
@@ -10,7 +10,7 @@ export function planCleanup(plan: PodPlan, { seen, sandbox, context }: PodView):
     if (container.state === "created") plan.removeContainers.push(container);
     if (container.state !== "exited") continue;
     const before = dead.get(container.name) ?? 0;
-    // The last one is always kept: it tells what to do next.
+    // The last one is always kept: the next decision depends on it.
     const isOld = msBetween(container.createdAt, wall) >= keptDeadMs;
     if (keptDead >= 0 && before >= Math.max(1, keptDead) && isOld) plan.removeContainers.push(container);
     dead.set(container.name, before + 1);

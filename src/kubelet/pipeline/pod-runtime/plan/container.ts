@@ -4,48 +4,49 @@ import type { ObservedContainer } from "../../../state/observed-pods.ts";
 import type { KillCause, PodPlan, Role } from "./pod-plan.ts";
 import { isLive, type PodView } from "./view.ts";
 
-/** Plans what brings a container that should run from its last state to running. */
+/** Plans the next action for a container that should run. */
 export function planContainer(plan: PodPlan, view: PodView, container: Container, role: Role): void {
-  // One that runs where it should not is ended first: there are never two of a name.
+  // A stray container is stopped first: there are never two of a name.
   if (strays(view).some((c) => c.name === container.name)) return;
-  const here = view.here(container.name);
-  if (!here) {
-    // In a new sandbox all starts again, except a regular container that has ended for good.
+  const current = view.inSandbox(container.name);
+  if (!current) {
+    // In a new sandbox all start again, except a regular container that is not restarted.
     if (role === "regular" && view.hasEnded(container, role)) return;
     if (role === "regular" && mustWait(plan, view, container, view.newest(container.name))) return;
     return start(plan, view, container, role);
   }
-  switch (here.state) {
+  switch (current.state) {
     case "running":
-      return planKill(plan, view, container, role, here);
+      return planKill(plan, view, container, role, current);
     case "unknown":
-      // Nobody can say what became of it, so its exit code says nothing.
-      plan.replaces.push(here);
+      // Its fate is unknown, so its exit code does not count.
+      plan.replaces.push(current);
       plan.kill.push({
-        container: here,
+        container: current,
         cause: "unknown",
         message: `${title(role)} is in "unknown" state, try killing it before restart`,
       });
       return;
     case "created":
-      // Left over from an agent that ended between create and start: it goes, and the next stage makes a new one.
+      // An agent exited between create and start: the container is removed, and the next stage creates a new one.
       return;
     case "exited":
-      if (view.decision(container, role, here) === "no" || mustWait(plan, view, container, here)) return;
+      if (view.decision(container, role, current) === "no" || mustWait(plan, view, container, current))
+        return;
       return start(plan, view, container, role);
     default:
-      return here.state satisfies never;
+      return current.state satisfies never;
   }
 }
 
 function start(plan: PodPlan, view: PodView, container: Container, role: Role): void {
-  const former = view.newest(container.name);
-  plan.start.push({ container, role, attempt: former ? former.attempt + 1 : 0 });
+  const newest = view.newest(container.name);
+  plan.start.push({ container, role, attempt: newest ? newest.attempt + 1 : 0 });
 }
 
-/** What lives outside of the newest sandbox, and all but the newest of a name in it. */
+/** Live containers outside of the newest sandbox, and all but the newest of a name in it. */
 function strays(view: PodView): ObservedContainer[] {
-  return view.seen.containers.filter((c) => isLive(c) && c !== view.here(c.name));
+  return view.seen.containers.filter((c) => isLive(c) && c !== view.inSandbox(c.name));
 }
 
 export function planStrays(plan: PodPlan, view: PodView): void {
@@ -59,26 +60,26 @@ export function planStrays(plan: PodPlan, view: PodView): void {
       plan.kill.push({ container, cause: "former-sandbox", message });
     }
   }
-  plan.replaces.push(...strays(view).filter((c) => !view.here(c.name) && view.runsAgain(c)));
+  plan.replaces.push(...strays(view).filter((c) => !view.inSandbox(c.name) && view.runsAgain(c)));
 }
 
-/** True if it may not start yet, because the last one ended too soon. */
+/** True if it may not start yet because of the restart back-off. */
 function mustWait(
   plan: PodPlan,
   view: PodView,
   container: Container,
-  ended: ObservedContainer | undefined,
+  last: ObservedContainer | undefined,
 ): boolean {
-  if (ended?.state !== "exited") return false;
-  // That a sandbox was replaced is no fault of the containers in it.
-  if (ended.sandboxId !== view.sandbox?.id && view.context.replaced(ended)) return false;
-  const until = view.context.restartAt(container, ended);
+  if (last?.state !== "exited") return false;
+  // The replacement of a sandbox does not count against its containers.
+  if (last.sandboxId !== view.sandbox?.id && view.context.replaced(last)) return false;
+  const until = view.context.restartAt(container, last);
   if (until === undefined) return false;
   plan.delays.push({ container: container.name, until });
   return true;
 }
 
-/** Ends a running container that is not as it should be. An init container runs once, as it was begun. */
+/** Stops a running container that has changed or failed a probe. Init containers are not affected. */
 function planKill(
   plan: PodPlan,
   view: PodView,
@@ -87,16 +88,16 @@ function planKill(
   running: ObservedContainer,
 ): void {
   if (role === "init" || role === "ephemeral") return;
-  const found = trouble(view, container, running);
-  if (!found) return;
-  const { cause, what } = found;
+  const reason = reasonToKill(view, container, running);
+  if (!reason) return;
+  const { cause, what } = reason;
   const restart = cause === "changed" || restartsWhenKilled(view.pod, container, role, view.context.gates);
   const rest = restart && role === "regular" ? ", will be restarted" : "";
   plan.kill.push({ container: running, cause, message: `${title(role)} ${container.name} ${what}${rest}` });
   if (restart) plan.replaces.push(running);
 }
 
-function trouble(
+function reasonToKill(
   { context }: PodView,
   container: Container,
   { id, hash }: ObservedContainer,

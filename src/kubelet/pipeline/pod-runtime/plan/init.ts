@@ -5,47 +5,47 @@ import type { PodPlan } from "./pod-plan.ts";
 import { initRole, isDone, type PodView } from "./view.ts";
 
 /**
- * Plans the init containers; true if the regular ones may run. Only the last one that was made counts for going on: those
- * before it were through when it was made, also if the runtime has lost them since, and a sidecar among them that ends
- * is started again without holding up the rest.
+ * Plans the init containers; true if the regular ones may run. Only the last one that was created counts for progress: those before it
+ * were complete when it was created, even if the runtime has lost them since. A sidecar among them that exits is restarted without
+ * delaying the rest.
  */
 export function planInit(plan: PodPlan, view: PodView): boolean {
   const { inits } = view;
-  const reached = view.begun ? inits.length : view.reached;
-  for (const container of inits.slice(0, Math.max(reached, 0)))
+  const last = view.initialized ? inits.length : view.lastInit;
+  for (const container of inits.slice(0, Math.max(last, 0)))
     if (isSidecar(container)) planContainer(plan, view, container, "sidecar");
-  const current = inits[reached];
-  if (current && !isThrough(plan, view, current)) return false;
-  const next = inits[reached + 1];
+  const current = inits[last];
+  if (current && !isComplete(plan, view, current)) return false;
+  const next = inits[last + 1];
   if (!next) return true;
   planContainer(plan, view, next, initRole(next));
   return false;
 }
 
-/** Plans for the last one that was made; true if the next may start. */
-function isThrough(plan: PodPlan, view: PodView, container: Container): boolean {
+/** Plans for the last one that was created; true if the next may start. */
+function isComplete(plan: PodPlan, view: PodView, container: Container): boolean {
   const { name } = container;
-  const here = view.here(name)!;
+  const observed = view.inSandbox(name)!;
   if (!isSidecar(container)) {
-    if (isDone(here)) return true;
+    if (isDone(observed)) return true;
     planContainer(plan, view, container, "init");
-    if (here.state === "running") {
+    if (observed.state === "running") {
       plan.waitingFor = `waiting for init container ${name} to complete`;
       plan.waitsOn = { kind: "init", container: name };
     }
     return false;
   }
   planContainer(plan, view, container, "sidecar");
-  if (here.state !== "running") return false;
-  if (!container.startupProbe || view.context.probe("startup", here.id) === "success") return true;
+  if (observed.state !== "running") return false;
+  if (!container.startupProbe || view.context.probe("startup", observed.id) === "success") return true;
   plan.waitingFor = `waiting for startup probe of sidecar ${name}`;
   plan.waitsOn = { kind: "startup", container: name };
   return false;
 }
 
-/** The init container that failed for good, if one did before any regular container was made. */
+/** The init container that failed and is not restarted, if no regular container was created yet. */
 export function failedInit(view: PodView): Container | undefined {
-  const last = view.begun ? undefined : view.inits[view.reached];
-  if (!last || isSidecar(last) || isDone(view.here(last.name))) return undefined;
+  const last = view.initialized ? undefined : view.inits[view.lastInit];
+  if (!last || isSidecar(last) || isDone(view.inSandbox(last.name))) return undefined;
   return view.hasEnded(last, "init") ? last : undefined;
 }

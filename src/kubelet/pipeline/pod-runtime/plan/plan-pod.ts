@@ -15,8 +15,8 @@ export function planPod(pod: Pod, seen: ObservedPod | undefined, context: PlanCo
   const view = new PodView(pod, seen, context);
   if (planRestartAll(plan, view)) return plan;
   planCleanup(plan, view);
-  plan.finished = reasonItIsFinished(view);
-  // The end of what still runs is for whoever ends pods: it has an order and a grace of its own.
+  plan.finished = finishedReason(view);
+  // Containers that still run are stopped by the worker, in termination order and with the pod's grace period.
   if (plan.finished || planSandbox(plan, view)) return plan;
   plan.sandbox = view.sandbox;
   planStrays(plan, view);
@@ -26,13 +26,13 @@ export function planPod(pod: Pod, seen: ObservedPod | undefined, context: PlanCo
   return plan;
 }
 
-function reasonItIsFinished(view: PodView): string | undefined {
+function finishedReason(view: PodView): string | undefined {
   if (view.pod.spec.containers.every((c) => view.hasEnded(c, "regular"))) return "all containers have ended";
   const failed = failedInit(view);
   return failed && `init container ${failed.name} failed and is not restarted`;
 }
 
-/** Ephemeral containers start whatever the others do, once: not again in a new sandbox either. */
+/** Ephemeral containers start independently of the others, and only once, also across sandboxes. */
 function planEphemeral(plan: PodPlan, view: PodView): void {
   for (const container of view.pod.spec.ephemeralContainers ?? [])
     if (!view.newest(container.name)) plan.start.push({ container, role: "ephemeral", attempt: 0 });

@@ -11,17 +11,17 @@ export type Role = ContainerRole;
 export interface StartAction {
   container: Container;
   role: Role;
-  /** One more than that of the last container of the name; 0 if the runtime knows of none. */
+  /** One more than that of the last container of the name; 0 if the runtime has none. */
   attempt: number;
 }
 
-/** A container that would start now but has to wait, because its last ones ended too soon. */
+/** A container that waits for its restart back-off. */
 export interface Delay {
   container: string;
   until: MonotonicTime;
 }
 
-/** Why a running container is ended. */
+/** Why a running container is stopped. */
 export type KillCause =
   | "startup-probe"
   | "liveness-probe"
@@ -38,41 +38,41 @@ export interface Kill {
   cause: KillCause;
 }
 
-/** One stage of work on a pod. When it is done, the pod is looked at and planned again. */
+/** One stage of a sync. When it is applied, the pod is observed and planned again. */
 export interface PodPlan {
-  /** Why everything of the pod in the runtime must be ended before anything else. */
+  /** Why everything of the pod in the runtime must be stopped first. */
   killAll?: string;
   createSandbox?: { attempt: number };
   /** The sandbox that the containers run in. */
   sandbox?: ObservedSandbox;
   kill: Kill[];
-  /** Those that this plan ends so that others take their place, whatever their exit code will be. */
+  /** Containers that are stopped to be replaced, whatever their exit code will be. */
   replaces: ObservedContainer[];
   removeContainers: ObservedContainer[];
-  /** The containers are removed and their logs stay: all containers of the pod are being restarted. */
+  /** All containers of the pod are being restarted: they are removed and their logs stay. */
   restartsAll?: true;
   removeSandboxes: ObservedSandbox[];
   start: StartAction[];
   delays: Delay[];
-  /** What the pod waits for that no action of ours brings about. */
+  /** What the pod waits for without an action of the kubelet. */
   waitingFor?: string;
   waitsOn?: StepDetails;
-  /** Why nothing of this pod will run again. What still runs, as sidecars do, is to be ended. */
+  /** Why nothing of this pod will run again. Containers that still run, such as sidecars, are to be stopped. */
   finished?: string;
 }
 
 export interface PlanContext {
   wall: WallTime;
   hashOf(container: Container): string;
-  /** When a container that ended may be started again; undefined if at once. */
+  /** When an exited container may be started again; undefined if at once. */
   restartAt(container: Container, ended: ObservedContainer): MonotonicTime | undefined;
   probe(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined;
-  /** True if we ended it so that another takes its place. */
+  /** True if it was stopped to be replaced. */
   replaced(container: ObservedContainer): boolean;
   gates?: RestartGates;
-  /** How many dead containers of a name to keep; one unless told, negative for all. */
+  /** How many dead containers of a name to keep; one by default, negative for all. */
   keptDead?: number;
-  /** How old a dead container must be to be removed. */
+  /** The minimum age of a dead container before it is removed. */
   keptDeadMs?: number;
 }
 
@@ -80,7 +80,7 @@ export function emptyPlan(): PodPlan {
   return { kill: [], replaces: [], removeContainers: [], removeSandboxes: [], start: [], delays: [] };
 }
 
-/** True if the plan asks for nothing to be done. */
+/** True if there is nothing to do. */
 export function isEmpty(plan: PodPlan): boolean {
   return (
     !plan.killAll &&

@@ -1,15 +1,15 @@
 import type { PodPlan } from "./pod-plan.ts";
 import { isLive, type PodView } from "./view.ts";
 
-/** Plans the end of a sandbox that will not do and the next one; false if the one that is there will do. */
+/** Plans the replacement of an unusable sandbox; false if the newest one is usable. */
 export function planSandbox(plan: PodPlan, view: PodView): boolean {
   const reason = reasonToReplace(view);
   if (reason === undefined) return false;
   const { sandbox, seen } = view;
   const live = seen.containers.filter(isLive);
   if (live.length > 0 || seen.sandboxes.some((s) => s.state === "ready")) plan.killAll = reason;
-  if (isWanted(view)) {
-    // A sandbox that died may still hold its address and ports: it is stopped, too.
+  if (needsSandbox(view)) {
+    // A dead sandbox may still hold its address and ports: it is stopped too.
     if (seen.sandboxes.length > 0) plan.killAll = reason;
     plan.createSandbox = { attempt: sandbox ? sandbox.attempt + 1 : 0 };
     plan.replaces.push(...live.filter((c) => view.runsAgain(c)));
@@ -19,7 +19,7 @@ export function planSandbox(plan: PodPlan, view: PodView): boolean {
   return true;
 }
 
-/** Undefined if the newest sandbox will do. */
+/** Undefined if the newest sandbox is usable. */
 function reasonToReplace({ pod, sandbox, seen }: PodView): string | undefined {
   if (!sandbox) return "no sandbox for the pod";
   if (seen.sandboxes.filter((s) => s.state === "ready").length > 1) return "more than one sandbox is ready";
@@ -31,14 +31,14 @@ function reasonToReplace({ pod, sandbox, seen }: PodView): string | undefined {
 }
 
 /**
- * Of a pod with restartPolicy Never no regular container runs twice, not even what the end of the sandbox cut short,
- * unless it has a policy or a rule of its own. A pod that did not get so far begins again.
+ * With restartPolicy Never no regular container runs twice, even if the loss of the sandbox stopped it, unless it has its own policy or
+ * rule. A pod of which no regular container has started gets a new sandbox.
  */
-function isWanted(view: PodView): boolean {
+function needsSandbox(view: PodView): boolean {
   const { pod, seen, sandbox } = view;
   if (!sandbox || pod.spec.restartPolicy !== "Never") return true;
   const regular = pod.spec.containers.map((c) => c.name);
   if (!seen.containers.some((c) => regular.includes(c.name) && c.state !== "created")) return true;
-  const made = seen.containers.filter((c) => c === view.last(c.name));
-  return made.some((c) => view.runsAgain(c));
+  const last = seen.containers.filter((c) => c === view.last(c.name));
+  return last.some((c) => view.runsAgain(c));
 }

@@ -9,7 +9,7 @@ import {
 import { newestContainer, type ObservedContainer, type ObservedPod } from "../../../state/observed-pods.ts";
 import type { PlanContext, Role } from "./pod-plan.ts";
 
-/** A pod, what was seen of it, and what follows from the two: the questions that all rules ask. */
+/** A pod and its observed state, with the queries that all rules share. */
 export class PodView {
   readonly pod: Pod;
   readonly seen: ObservedPod;
@@ -30,7 +30,7 @@ export class PodView {
   }
 
   /** The newest container of that name in the newest sandbox. */
-  here(name: string): ObservedContainer | undefined {
+  inSandbox(name: string): ObservedContainer | undefined {
     return this.seen.containers.find((c) => c.name === name && c.sandboxId === this.sandbox?.id);
   }
 
@@ -39,19 +39,19 @@ export class PodView {
     return newestContainer(this.seen, name);
   }
 
-  /** The container of that name to judge by: the one here, or, in a new sandbox, the one before. */
+  /** The container of that name that counts: the one in the newest sandbox, else the newest one. */
   last(name: string): ObservedContainer | undefined {
-    return this.here(name) ?? this.newest(name);
+    return this.inSandbox(name) ?? this.newest(name);
   }
 
-  /** A regular container was made in this sandbox, so all init containers are done, even if none is left to see. */
-  get begun(): boolean {
-    return this.pod.spec.containers.some((c) => this.here(c.name));
+  /** A regular container was created in this sandbox, so all init containers are done, even if the runtime has none of them. */
+  get initialized(): boolean {
+    return this.pod.spec.containers.some((c) => this.inSandbox(c.name));
   }
 
-  /** Where initialisation stands: the last init container that was made in this sandbox, or -1. */
-  get reached(): number {
-    return this.inits.findLastIndex((c) => this.here(c.name));
+  /** The index of the last init container that was created in this sandbox, or -1. */
+  get lastInit(): number {
+    return this.inits.findLastIndex((c) => this.inSandbox(c.name));
   }
 
   decision(container: Container, role: Role, ended: ObservedContainer): RestartDecision {
@@ -60,17 +60,17 @@ export class PodView {
     return decision === "no" && this.context.replaced(ended) ? "restart" : decision;
   }
 
-  /** True if its last container ended and no other follows. */
+  /** True if its last container exited and is not restarted. */
   hasEnded(container: Container, role: Role): boolean {
     const last = this.last(container.name);
     return last?.state === "exited" && this.decision(container, role, last) === "no";
   }
 
-  /** True for a container of which another will follow by its own policy, now that it ended or if it is ended. */
+  /** True for a container that is restarted by its own policy, after it exited or if it is stopped. */
   runsAgain(seen: ObservedContainer): boolean {
     const regular = this.pod.spec.containers.find((c) => c.name === seen.name);
     const container = regular ?? this.inits.find((c) => c.name === seen.name);
-    // A sidecar only follows the others.
+    // A sidecar runs only with the others.
     if (!container || (!regular && isSidecar(container))) return false;
     const role = regular ? "regular" : "init";
     if (seen.state === "created") return false;
@@ -87,7 +87,7 @@ export function isLive({ state }: ObservedContainer): boolean {
   return state === "running" || state === "unknown";
 }
 
-/** True for an init container that has done its work. */
+/** True for an init container that has completed successfully. */
 export function isDone(ended: ObservedContainer | undefined): boolean {
   return ended?.state === "exited" && effectiveExitCode("init", ended) === 0;
 }
