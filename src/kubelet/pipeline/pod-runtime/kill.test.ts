@@ -15,22 +15,22 @@ import { StopTracker } from "./stop-tracker.ts";
 const preStop = { lifecycle: { preStop: { exec: { command: ["bye"] } } } };
 const sleeping = { lifecycle: { preStop: { sleep: { seconds: 9 } } } };
 
-/** How long each container takes to end, and its hook; "never" is longer than anybody waits, "fail" is an error. */
-interface Ways {
+/** How long the stop of each container takes, and its hook; "never" is longer than any grace period, "fail" is an error. */
+interface Durations {
   stops?: Record<string, number | "never" | "fail">;
   hooks?: Record<string, number | "never" | "fail">;
 }
 
-/** A runtime and hooks in simulated time, which note what happens at which second. */
-function setUp(ways: Ways = {}) {
+/** A runtime and hooks in simulated time that record what happens at which second. */
+function setUp(durations: Durations = {}) {
   const clock = new FakeClock();
   const start = clock.elapsedMs;
-  const said: string[] = [];
+  const log: string[] = [];
   const hooked: Parameters<Hooks["run"]>[0][] = [];
-  const note = (what: string) => void said.push(`${(clock.elapsedMs - start) / 1000}s ${what}`);
-  const take = async (way: number | "never" | "fail" | undefined, signal?: AbortSignal) => {
-    if (way === "fail") throw new Error("does not work");
-    if (way) await sleep(clock, way === "never" ? 1e9 : way * 1000, signal);
+  const record = (what: string) => void log.push(`${(clock.elapsedMs - start) / 1000}s ${what}`);
+  const elapse = async (duration: number | "never" | "fail" | undefined, signal?: AbortSignal) => {
+    if (duration === "fail") throw new Error("does not work");
+    if (duration) await sleep(clock, duration === "never" ? 1e9 : duration * 1000, signal);
   };
   const nameOf = (id: string) => id.replace(/-\d+$/, "");
   const deps = {
@@ -39,37 +39,40 @@ function setUp(ways: Ways = {}) {
     stops: new StopTracker(),
     events: {
       normal: (_: Pod, reason: string, message: string, name?: string) =>
-        note(`${reason} ${name}: ${message}`),
+        record(`${reason} ${name}: ${message}`),
       warning: (_: Pod, reason: string, message: string, name?: string) =>
-        note(`${reason} ${name}! ${message}`),
+        record(`${reason} ${name}! ${message}`),
     },
     hooks: {
       async run(hook: Parameters<Hooks["run"]>[0]) {
         const { name } = hook.container;
         hooked.push(hook);
-        note(`hook of ${name}`);
-        hook.signal.addEventListener("abort", () => note(`hook of ${name} is over`));
-        await take(ways.hooks?.[name], hook.signal);
+        record(`hook of ${name}`);
+        hook.signal.addEventListener("abort", () => record(`hook of ${name} is canceled`));
+        await elapse(durations.hooks?.[name], hook.signal);
       },
     },
     runtime: {
       async stopContainer(id: ContainerId, grace: number, o?: CallOptions) {
-        note(`stop ${id} within ${grace}s`);
-        const way = ways.stops?.[nameOf(id)];
-        await take(way === "never" || (way !== "fail" && (way ?? 0) > grace) ? grace : way, o?.signal);
-        note(`${id} ended`);
+        record(`stop ${id} within ${grace}s`);
+        const duration = durations.stops?.[nameOf(id)];
+        await elapse(
+          duration === "never" || (duration !== "fail" && (duration ?? 0) > grace) ? grace : duration,
+          o?.signal,
+        );
+        record(`${id} ended`);
       },
       async stopPodSandbox(id: SandboxId) {
-        note(`stop sandbox ${id}`);
+        record(`stop sandbox ${id}`);
       },
     },
   };
-  /** What was said since, without the end of hooks and the usual events. */
-  const story = (...leaveOut: RegExp[]) =>
-    said
+  /** What was recorded since the last call, without the end of hooks and the usual events. */
+  const lines = (...ignored: RegExp[]) =>
+    log
       .splice(0)
-      .filter((line) => ![/is over$/, /Killing/, ...leaveOut].some((pattern) => pattern.test(line)));
-  return { clock, deps, said, story, hooked, ways };
+      .filter((line) => ![/is canceled$/, /Killing/, ...ignored].some((pattern) => pattern.test(line)));
+  return { clock, deps, log, lines, hooked, durations };
 }
 const never = new AbortController().signal;
 
@@ -78,18 +81,24 @@ const one = (more: Partial<Container> = {}, grace = 30) =>
 const kill = (s: ReturnType<typeof setUp>, pod: Pod | undefined, more: Partial<KillContainerOptions> = {}) =>
   killContainer(s.deps, { pod, seen: seen([]), container: seenContainer("a"), signal: never, ...more });
 
-const budget: [rule: string, pod: Pod, ways: Ways, override: number | undefined, story: string[]][] = [
-  ["no hook: all of the grace is for the stop", one(), {}, undefined, ["0s stop a-0 within 30s"]],
+const budget: [
+  rule: string,
+  pod: Pod,
+  durations: Durations,
+  override: number | undefined,
+  lines: string[],
+][] = [
+  ["without a hook all of it is for the stop", one(), {}, undefined, ["0s stop a-0 within 30s"]],
   ["never less than 2 s for the stop", one({}, 1), {}, undefined, ["0s stop a-0 within 2s"]],
   [
-    "the hook counts against the grace",
+    "the hook counts against it",
     one(preStop),
     { hooks: { a: 10 } },
     undefined,
     ["0s hook of a", "10s stop a-0 within 20s"],
   ],
   [
-    "what a hook used of a second is not held against the container",
+    "a fraction of a second is rounded up for the container",
     one(preStop),
     { hooks: { a: 10.7 } },
     undefined,
@@ -103,64 +112,64 @@ const budget: [rule: string, pod: Pod, ways: Ways, override: number | undefined,
     ["0s hook of a", "9.5s stop a-0 within 2s"],
   ],
   [
-    "a hook that fails is told of, and the container stopped",
+    "a failed hook is reported, and the container stopped",
     one(preStop),
     { hooks: { a: "fail" } },
     undefined,
     ["0s hook of a", "0s FailedPreStopHook a! PreStopHook failed", "0s stop a-0 within 30s"],
   ],
-  ["no grace: no hook", one(preStop), {}, 0, ["0s stop a-0 within 2s"]],
+  ["0: no hook", one(preStop), {}, 0, ["0s stop a-0 within 2s"]],
   [
-    "a second of grace: a second for the hook",
+    "1 s: 1 s for the hook",
     one(preStop),
     { hooks: { a: "never" }, stops: { a: 1 } },
     1,
     ["0s hook of a", "1s stop a-0 within 2s", "2s a-0 ended", "2s FailedPreStopHook a! PreStopHook failed"],
   ],
   [
-    "a sleep that is cut short is no failure",
+    "a sleep hook that is canceled is not a failure",
     one(sleeping),
     { hooks: { a: "never" } },
     5,
     ["0s hook of a", "5s stop a-0 within 2s"],
   ],
 ];
-for (const [rule, pod, ways, graceOverride, story] of budget)
+for (const [rule, pod, durations, graceOverride, lines] of budget)
   test(`the grace period: ${rule}`, async () => {
-    const s = setUp(ways);
+    const s = setUp(durations);
     const killed = kill(s, pod, { graceOverride });
     await s.clock.advance(60_000);
     await killed;
-    const uninteresting = story.some((line) => line.endsWith("ended")) ? [] : [/ended$/];
-    assert.deepEqual(s.story(...uninteresting), story);
+    const ignored = lines.some((line) => line.endsWith("ended")) ? [] : [/ended$/];
+    assert.deepEqual(s.lines(...ignored), lines);
     assert.deepEqual([s.deps.stops.size, s.clock.pending], [0, 0], "nothing is left behind");
   });
 
-test("a hook that takes too long goes on beside the stop and ends with the container", async () => {
+test("a hook that takes too long continues during the stop and is canceled with the container", async () => {
   const s = setUp({ hooks: { a: "never" }, stops: { a: 1 } });
   const killed = kill(s, one(preStop, 5));
   await s.clock.advance(60_000);
   await killed;
-  assert.deepEqual(s.said, [
+  assert.deepEqual(s.log, [
     "0s Killing a: Stopping container a",
     "0s hook of a",
     "5s stop a-0 within 2s",
     "6s a-0 ended",
     "6s FailedPreStopHook a! PreStopHook failed",
-    "6s hook of a is over",
+    "6s hook of a is canceled",
   ]);
 });
 
-test("users are told why", async () => {
+test("the event contains the reason", async () => {
   const s = setUp();
   await kill(s, one(), {
     message: "Container a failed liveness probe, will be restarted",
     cause: "liveness-probe",
   });
-  assert.equal(s.said[0], "0s Killing a: Container a failed liveness probe, will be restarted");
+  assert.equal(s.log[0], "0s Killing a: Container a failed liveness probe, will be restarted");
 });
 
-test("a hook gets what it needs: pod, ports and address", async () => {
+test("a hook gets pod, ports and addresses", async () => {
   const s = setUp();
   const ports = [{ name: "web", containerPort: 80 }];
   const pod = one({ ...preStop, ports });
@@ -179,7 +188,7 @@ test("a hook gets what it needs: pod, ports and address", async () => {
   });
 });
 
-test("a container of a pod that nobody knows has its hook and grace all the same", async () => {
+test("a container of a pod without a spec has its recorded hook and grace period", async () => {
   const s = setUp({ hooks: { a: 4 } });
   const ports = [{ name: "web", containerPort: 80 }];
   const spec = aContainer("a", { ...preStop, ports });
@@ -188,12 +197,12 @@ test("a container of a pod that nobody knows has its hook and grace all the same
   const killed = killPod(s.deps, seen([container]), undefined, { signal: never });
   await s.clock.advance(4000);
   await killed;
-  assert.deepEqual(s.said, [
+  assert.deepEqual(s.log, [
     "0s Killing a: Stopping container a",
     "0s hook of a",
     "4s stop a-0 within 16s",
     "4s a-0 ended",
-    "4s hook of a is over",
+    "4s hook of a is canceled",
     "4s stop sandbox s0",
   ]);
   const [hook] = s.hooked;
@@ -213,9 +222,9 @@ const withSidecars = (grace: number, more: Partial<Container> = {}) =>
     containers: [aContainer("a", more), aContainer("b")],
   });
 
-const orders: [rule: string, pod: Pod, running: string[], ways: Ways, story: string[]][] = [
+const orders: [rule: string, pod: Pod, running: string[], durations: Durations, lines: string[]][] = [
   [
-    "regular ones together, then sidecars, last first, then the sandbox, all in one grace period",
+    "regular ones together, then sidecars in reverse order, then the sandbox, all in one grace period",
     withSidecars(30),
     ["s1", "s2", "b", "a"],
     { stops: { a: 4, b: 7, s2: 3, s1: 1 } },
@@ -232,7 +241,7 @@ const orders: [rule: string, pod: Pod, running: string[], ways: Ways, story: str
     ],
   ],
   [
-    "hooks of sidecars run at once, with all others",
+    "hooks of sidecars run together with all others",
     withSidecars(30, preStop),
     ["s1", "s2", "a"],
     { hooks: { a: 5, s2: 2, s1: 9 } },
@@ -250,7 +259,7 @@ const orders: [rule: string, pod: Pod, running: string[], ways: Ways, story: str
     ],
   ],
   [
-    "what does not end by itself leaves the sidecars the shortest grace",
+    "a container that uses the whole grace period leaves the minimum for the sidecars",
     withSidecars(10),
     ["s1", "s2", "a"],
     { stops: { a: "never", s2: "never", s1: "never" } },
@@ -265,7 +274,7 @@ const orders: [rule: string, pod: Pod, running: string[], ways: Ways, story: str
     ],
   ],
   [
-    "without a grace nobody waits for a turn",
+    "without a grace period there is no order",
     withSidecars(0, preStop),
     ["s1", "a"],
     { stops: { a: 1 } },
@@ -278,18 +287,18 @@ const orders: [rule: string, pod: Pod, running: string[], ways: Ways, story: str
     ],
   ],
 ];
-for (const [rule, pod, names, ways, story] of orders)
+for (const [rule, pod, names, durations, lines] of orders)
   test(`order of stopping: ${rule}`, async () => {
-    const s = setUp(ways);
+    const s = setUp(durations);
     const killed = killPod(s.deps, seen(running(...names)), pod, { signal: never });
     await s.clock.advance(60_000);
     await killed;
-    // What happens in the same second has no order.
-    assert.deepEqual(new Set(s.story()), new Set(story));
+    // Lines of the same second have no order.
+    assert.deepEqual(new Set(s.lines()), new Set(lines));
     assert.deepEqual(s.deps.stops.size, 0);
   });
 
-test("what ended long ago is left alone; every sandbox is stopped, for its network", async () => {
+test("exited containers are skipped; every sandbox is stopped, for its network", async () => {
   const s = setUp();
   const observed = seen(
     [seenContainer("a", { state: "exited" }), seenContainer("b", { state: "unknown" })],
@@ -298,14 +307,14 @@ test("what ended long ago is left alone; every sandbox is stopped, for its netwo
   const killed = killPod(s.deps, observed, withSidecars(5), { signal: never });
   await s.clock.advance(1);
   await killed;
-  assert.deepEqual(s.story(/ended$/), [
+  assert.deepEqual(s.lines(/ended$/), [
     "0s stop b-0 within 5s",
     "0s stop sandbox s0",
     "0s stop sandbox s-old",
   ]);
 });
 
-test("all is tried, whatever fails; then the first failure is told, and the next attempt has all its time", async () => {
+test("all is tried despite failures; then the first failure is thrown, and the next attempt has the full grace period", async () => {
   const s = setUp({ stops: { a: "fail" } });
   const attempt = () =>
     assert.rejects(killPod(s.deps, seen(running("a", "b", "s1")), withSidecars(5), { signal: never }), {
@@ -315,37 +324,37 @@ test("all is tried, whatever fails; then the first failure is told, and the next
   const first = attempt();
   await s.clock.advance(5000);
   await first;
-  assert.deepEqual(s.story(/ended$/), [
+  assert.deepEqual(s.lines(/ended$/), [
     "0s stop a-0 within 5s",
     "0s stop b-0 within 5s",
     "5s stop s1-0 within 2s",
     "5s stop sandbox s0",
   ]);
-  s.ways.stops = {};
+  s.durations.stops = {};
   const second = killPod(s.deps, seen(running("a")), withSidecars(5), { signal: never });
   await s.clock.advance(0);
   await second;
   assert.deepEqual(
-    s.said,
+    s.log,
     ["5s stop a-0 within 5s", "5s a-0 ended", "5s stop sandbox s0"],
-    "and is not told again",
+    "the event is not repeated",
   );
 });
 
-test("a shorter grace takes over from a stop that is under way", async () => {
+test("a shorter grace period overrides a stop in progress", async () => {
   const s = setUp({ stops: { a: "never" } });
-  const pass = new AbortController();
+  const abort = new AbortController();
   const first = assert.rejects(
-    killPod(s.deps, seen(running("a")), one({}, 30), { signal: pass.signal }),
+    killPod(s.deps, seen(running("a")), one({}, 30), { signal: abort.signal }),
     isAbort,
   );
   await s.clock.advance(3000);
-  pass.abort();
+  abort.abort();
   await first;
   const second = killPod(s.deps, seen(running("a")), one({}, 30), { graceSeconds: 5, signal: never });
   await s.clock.advance(30_000);
   await second;
-  assert.deepEqual(s.said, [
+  assert.deepEqual(s.log, [
     "0s Killing a: Stopping container a",
     "0s stop a-0 within 30s",
     "3s stop a-0 within 5s",
@@ -354,20 +363,20 @@ test("a shorter grace takes over from a stop that is under way", async () => {
   ]);
 });
 
-test("a pass that takes over with the same grace does not begin anew", async () => {
+test("a sync with the same grace period does not restart it", async () => {
   const s = setUp({ stops: { a: "never" } });
-  const pass = new AbortController();
+  const abort = new AbortController();
   const first = assert.rejects(
-    killPod(s.deps, seen(running("a")), one({}, 30), { signal: pass.signal }),
+    killPod(s.deps, seen(running("a")), one({}, 30), { signal: abort.signal }),
     isAbort,
   );
   await s.clock.advance(10_000);
-  pass.abort();
+  abort.abort();
   await first;
   const second = killPod(s.deps, seen(running("a")), one({}, 30), { signal: never });
   await s.clock.advance(30_000);
   await second;
-  assert.deepEqual(s.story(), [
+  assert.deepEqual(s.lines(), [
     "0s stop a-0 within 30s",
     "10s stop a-0 within 20s",
     "30s a-0 ended",
@@ -375,41 +384,44 @@ test("a pass that takes over with the same grace does not begin anew", async () 
   ]);
 });
 
-test("a shorter grace leaves a hook what is left of it, and no hook runs twice", async () => {
+test("a shorter grace period also limits a running hook, and no hook runs twice", async () => {
   const s = setUp({ hooks: { a: 20 }, stops: { a: "never" } });
-  const pass = new AbortController();
+  const abort = new AbortController();
   const pod = one(preStop, 30);
-  const first = assert.rejects(killPod(s.deps, seen(running("a")), pod, { signal: pass.signal }), isAbort);
+  const first = assert.rejects(killPod(s.deps, seen(running("a")), pod, { signal: abort.signal }), isAbort);
   await s.clock.advance(3000);
-  pass.abort();
+  abort.abort();
   await first;
   const second = killPod(s.deps, seen(running("a")), pod, { graceSeconds: 4, signal: never });
   await s.clock.advance(30_000);
   await second;
-  assert.deepEqual(s.said, [
+  assert.deepEqual(s.log, [
     "0s Killing a: Stopping container a",
     "0s hook of a",
     "7s stop a-0 within 2s",
     "9s a-0 ended",
     "9s FailedPreStopHook a! PreStopHook failed",
-    "9s hook of a is over",
+    "9s hook of a is canceled",
     "9s stop sandbox s0",
   ]);
   assert.deepEqual([s.deps.stops.size, s.clock.pending], [0, 0]);
 });
 
-test("a shorter grace reaches a sidecar that waits for its turn", async () => {
+test("a shorter grace period applies to a sidecar that waits for its turn", async () => {
   const s = setUp({ stops: { a: "never", s1: "never" } });
-  const pass = new AbortController();
+  const abort = new AbortController();
   const observed = seen(running("a", "s1"));
-  const first = assert.rejects(killPod(s.deps, observed, withSidecars(30), { signal: pass.signal }), isAbort);
+  const first = assert.rejects(
+    killPod(s.deps, observed, withSidecars(30), { signal: abort.signal }),
+    isAbort,
+  );
   await s.clock.advance(3000);
-  pass.abort();
+  abort.abort();
   await first;
   const second = killPod(s.deps, observed, withSidecars(30), { graceSeconds: 3, signal: never });
   await s.clock.advance(30_000);
   await second;
-  assert.deepEqual(s.story(), [
+  assert.deepEqual(s.lines(), [
     "0s stop a-0 within 30s",
     "3s stop a-0 within 3s",
     "6s a-0 ended",
@@ -419,12 +431,12 @@ test("a shorter grace reaches a sidecar that waits for its turn", async () => {
   ]);
 });
 
-test("a container that ended while nobody looked is forgotten with its pod", async () => {
+test("a container that exited unobserved is dropped with its pod", async () => {
   const s = setUp({ stops: { a: "never" } });
-  const pass = new AbortController();
-  const first = assert.rejects(kill(s, one(), { signal: pass.signal }), isAbort);
+  const abort = new AbortController();
+  const first = assert.rejects(kill(s, one(), { signal: abort.signal }), isAbort);
   await s.clock.advance(1000);
-  pass.abort();
+  abort.abort();
   await first;
   assert.equal(s.deps.stops.size, 1);
   await killPod(s.deps, seen([seenContainer("a", { state: "exited" })]), one(), { signal: never });

@@ -28,7 +28,7 @@ async function setUp(t: TestContext, mounts: (dir: string) => string[] = () => [
   return { dir, files, logDir, options, links: () => readdir(join(dir, "links")) };
 }
 
-test("a pod gets its folders, closed to others, and its logs in a folder that all may read", async (t) => {
+test("a pod gets private directories and a log directory that everyone may read", async (t) => {
   const { files, logDir } = await setUp(t);
   await files.make(pod);
   await files.makeContainer(pod, "a");
@@ -38,7 +38,7 @@ test("a pod gets its folders, closed to others, and its logs in a folder that al
   assert.equal((await stat(join(logDir, "a"))).mode & 0o777, 0o755);
 });
 
-test("a log has a link with the name that log collectors know", async (t) => {
+test("a log has a link with upstream's name", async (t) => {
   const { dir, files, logDir, links } = await setUp(t);
   await files.linkLog(pod, "a", 3, id("c1"));
   await files.linkLog(pod, "a", 3, id("c1"));
@@ -46,7 +46,7 @@ test("a log has a link with the name that log collectors know", async (t) => {
   assert.equal(await readlink(join(dir, "links", "p_default_a-c1.log")), join(logDir, "a", "3.log"));
 });
 
-test("the name of a link is cut to what the file system takes", async (t) => {
+test("the name of a link is truncated to the limit of the file system", async (t) => {
   const { files, links } = await setUp(t);
   await files.linkLog(aPod({}, { name: "n".repeat(250) }), "a", 0, id("c1"));
   const [name] = await links();
@@ -54,7 +54,7 @@ test("the name of a link is cut to what the file system takes", async (t) => {
   assert.ok(name.endsWith(".log"));
 });
 
-test("the logs of a container that was removed go, rotated ones too, and those of others stay", async (t) => {
+test("the logs of a removed container are removed, rotated ones too, and those of others stay", async (t) => {
   const { files, logDir, links } = await setUp(t);
   await files.makeContainer(pod, "a");
   const kept = ["1.log", "1.log.20260101-000000", "10.log"];
@@ -67,7 +67,7 @@ test("the logs of a container that was removed go, rotated ones too, and those o
   assert.deepEqual(await links(), ["p_default_a-c1.log"]);
 });
 
-test("logs outside of the pod's folder are not ours to remove", async (t) => {
+test("logs outside of the pod's directory are not removed", async (t) => {
   const { dir, files } = await setUp(t);
   const elsewhere = join(dir, "precious.log");
   await writeFile(elsewhere, "");
@@ -76,7 +76,7 @@ test("logs outside of the pod's folder are not ours to remove", async (t) => {
   assert.ok(existsSync(elsewhere));
 });
 
-test("remove takes folders, logs and links, of this pod only, and does not mind what is gone", async (t) => {
+test("remove removes directories, logs and links of this pod only, and ignores missing ones", async (t) => {
   const { files, logDir, links } = await setUp(t);
   const other = aPod({}, { uid: "other" as PodUid });
   for (const one of [pod, other]) {
@@ -92,7 +92,7 @@ test("remove takes folders, logs and links, of this pod only, and does not mind 
   await files.remove(pod.metadata);
 });
 
-test("a pod with something mounted in its folder is not removed: that would delete what is mounted", async (t) => {
+test("a pod with a mount in its directory is not removed: that would delete the mounted data", async (t) => {
   let mounted = true;
   const { files, logDir } = await setUp(t, (dir) =>
     mounted ? ["/", join(dir, "root", "pods", testUid, "volumes", "v")] : ["/"],
@@ -108,7 +108,7 @@ test("a pod with something mounted in its folder is not removed: that would dele
   assert.equal(existsSync(files.podDir(testUid)), false);
 });
 
-test("files in a volume that nobody has taken away are somebody's data: the pod's folder stays until they are gone", async (t) => {
+test("files in a volume may be user data: the pod's directory stays until they are gone", async (t) => {
   const { files } = await setUp(t);
   await files.make(pod);
   const volume = join(files.podDir(testUid), "volumes", "example.com~other", "data");
@@ -122,11 +122,11 @@ test("files in a volume that nobody has taken away are somebody's data: the pod'
   assert.equal(existsSync(files.podDir(testUid)), false);
 });
 
-test("a mount is found though the root folder is reached by a link", async (t) => {
+test("a mount is found even if the root directory is a link", async (t) => {
   const { dir, options } = await setUp(t);
   await mkdir(join(dir, "real"));
   await symlink(join(dir, "real"), join(dir, "root"));
-  // The kernel knows mounts by their real path.
+  // The kernel has mounts by their real path.
   const mount = join(dir, "real", "pods", testUid, "volumes", "v");
   const files = new PodFiles({ ...options, mountPoints: () => [mount] });
   await files.make(pod);
@@ -153,36 +153,36 @@ test("links to the logs of pods that are gone are removed, and nothing else", as
   ]);
 });
 
-test("no folder for links is no trouble", async (t) => {
+test("a missing link directory is not an error", async (t) => {
   const { files } = await setUp(t);
   await files.removeDeadLinks();
   assert.deepEqual(await files.known(), []);
 });
 
-test("pods are known by their folder or by their logs", async (t) => {
+test("pods are known by their directory or by their logs", async (t) => {
   const { dir, files } = await setUp(t);
   await files.make(pod);
-  await mkdir(join(dir, "root", "pods", "only-folder"), { recursive: true });
+  await mkdir(join(dir, "root", "pods", "only-directory"), { recursive: true });
   await mkdir(join(dir, "logs", "ns_only-logs_u2"), { recursive: true });
   await mkdir(join(dir, "logs", "not a pod"));
   assert.deepEqual(
     (await files.known()).toSorted((a, b) => (a.uid < b.uid ? -1 : 1)),
     [
       { uid: testUid, name: "p", namespace: "default" },
-      { uid: "only-folder", name: "", namespace: "" },
+      { uid: "only-directory", name: "", namespace: "" },
       { uid: "u2", name: "only-logs", namespace: "ns" },
     ],
   );
 });
 
-test("a pod without a UID is never removed: its folder would be that of all pods", async (t) => {
+test("a pod without a UID is never removed: its directory would be that of all pods", async (t) => {
   const { files } = await setUp(t);
   await files.make(pod);
   await assert.rejects(files.remove({ uid: "" as PodUid, name: "", namespace: "" }), KubeletError);
   assert.ok(existsSync(files.podDir(testUid)));
 });
 
-test("a pod whose name is too long for a log folder can be removed all the same", async (t) => {
+test("a pod whose name is too long for a log directory can be removed", async (t) => {
   const { files } = await setUp(t);
   const long = aPod({}, { name: "n".repeat(250) });
   await assert.rejects(files.make(long), /ENAMETOOLONG/);

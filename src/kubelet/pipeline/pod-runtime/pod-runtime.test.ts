@@ -11,7 +11,7 @@ import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
 import { plusMs } from "../../../lib/base/time.ts";
 import type { Container } from "../../../lib/model/pod.ts";
 
-/** Ends when it is told to, so that no test has to wait for a grace period. */
+/** Exits on SIGTERM, so that no test waits for a grace period. */
 const busybox = (name: string, more: Partial<Container> = {}) =>
   aContainer(name, {
     image: fakeImages.busybox,
@@ -23,7 +23,7 @@ const onePod = (...containers: Container[]) =>
 
 const fail = (message: string) => ({ kind: "fail", code: "UNKNOWN", message }) as const;
 
-test("a pod is made: folders, cgroup, sandbox, containers in order, links to their logs", async (t) => {
+test("a pod is created: directories, cgroup, sandbox, containers in order, links to their logs", async (t) => {
   const s = await setUp(t);
   const pod = onePod(busybox("a"), busybox("b"));
   assert.deepEqual(await s.sync(pod), { wakeAt: undefined, waitingFor: undefined, finished: undefined });
@@ -42,10 +42,10 @@ test("a pod is made: folders, cgroup, sandbox, containers in order, links to the
   assert.deepEqual(s.reasons(), {});
   const before = s.fake.calls.length;
   await s.sync(pod);
-  assert.equal(s.fake.calls.length, before, "and a pod that runs costs nothing");
+  assert.equal(s.fake.calls.length, before, "a running pod causes no calls");
 });
 
-test("a container that ended starts again at once, then waits longer each time", async (t) => {
+test("a container that exited restarts at once, then with back-off", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
   await s.sync(pod);
@@ -72,7 +72,7 @@ test("a container that ended starts again at once, then waits longer each time",
   assert.deepEqual(s.names(), ["a#3 exited", "a#4 running"], "one dead container is kept");
 });
 
-test("a container that cannot be started waits longer each time, like one that ends", async (t) => {
+test("a container that cannot be started has a back-off, like one that exits", async (t) => {
   const s = await setUp(t);
   const pod = onePod(busybox("a", { command: ["/no/such/program"] }));
   await assert.rejects(s.sync(pod), /no such file/);
@@ -87,7 +87,7 @@ test("a container that cannot be started waits longer each time, like one that e
   }
 });
 
-test("an agent that takes over goes on with the back-off", async (t) => {
+test("a new agent continues the back-off", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
   await s.sync(pod);
@@ -98,7 +98,7 @@ test("an agent that takes over goes on with the back-off", async (t) => {
   assert.equal((await s.sync(pod)).wakeAt, msFromNow(s.clock, 10_000));
 });
 
-test("a pod that begins again waits for what its containers did lately, not for all their restarts", async (t) => {
+test("a pod that starts again has the back-off of its recent restarts only", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
   await s.sync(pod);
@@ -117,7 +117,7 @@ test("a pod that begins again waits for what its containers did lately, not for 
   assert.deepEqual(s.names().at(-1), "a#5 running");
 });
 
-test("a pod that is removed and comes back waits for nothing", async (t) => {
+test("a pod that was removed and is added again has no back-off", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
   await s.sync(pod);
@@ -134,9 +134,14 @@ test("a pod that is removed and comes back waits for nothing", async (t) => {
 });
 
 const never = { imagePullPolicy: "Never" };
-const refused = { error: { code: "UNKNOWN", message: "registry says no" } } as const;
+const refused = { error: { code: "UNKNOWN", message: "registry denied the pull" } } as const;
 const imageTable: [rule: string, more: Partial<Container>, reasons: string[], message: RegExp][] = [
-  ["cannot be pulled", { image: "reg.test/x:1" }, ["ErrImagePull", "ImagePullBackOff"], /registry says no/],
+  [
+    "cannot be pulled",
+    { image: "reg.test/x:1" },
+    ["ErrImagePull", "ImagePullBackOff"],
+    /registry denied the pull/,
+  ],
   [
     "must not be pulled",
     { image: "reg.test/x:1", ...never },
@@ -162,7 +167,7 @@ for (const [rule, more, reasons, message] of imageTable)
     assert.deepEqual(s.names(), ["good#0 running"]);
   });
 
-test("a failed pull is tried again when its back-off is over, and who asks before is told when", async (t) => {
+test("a failed pull is retried after its back-off, and earlier syncs get its time", async (t) => {
   const s = await setUp(t, { registry: { "reg.test/x:1": refused } });
   const pod = onePod(busybox("a", { image: "reg.test/x:1" }));
   const retryAt = msFromNow(s.clock, 10_000);
@@ -179,7 +184,7 @@ test("a failed pull is tried again when its back-off is over, and who asks befor
   assert.deepEqual(s.reasons(), {});
 });
 
-test("a container that cannot be created: the reason is told, and the others run", async (t) => {
+test("a container that cannot be created reports the reason, and the others run", async (t) => {
   const s = await setUp(t);
   s.fake.faults.add({ method: "CreateContainer", effect: fail("no room") });
   const pod = onePod(busybox("a"), busybox("b"));
@@ -191,7 +196,7 @@ test("a container that cannot be created: the reason is told, and the others run
   assert.deepEqual(s.reasons(), {});
 });
 
-test("a sandbox that cannot be made is an event and an error, and is tried again", async (t) => {
+test("a sandbox that cannot be created causes an event and an error, and is retried", async (t) => {
   const s = await setUp(t);
   s.fake.faults.add({ method: "RunPodSandbox", effect: fail("no network") });
   await assert.rejects(s.sync(onePod()), (e: KubeletError) => e.code === "CreatePodSandboxError");
@@ -201,57 +206,57 @@ test("a sandbox that cannot be made is an event and an error, and is tried again
 });
 
 for (const method of ["RunPodSandbox", "CreateContainer", "StartContainer"])
-  test(`the answer to ${method} is lost: the next look finds what was done, and nothing is done twice`, async (t) => {
+  test(`the response to ${method} is lost: the next refresh finds the result, and nothing is done twice`, async (t) => {
     const s = await setUp(t);
     const pod = onePod();
-    s.fake.faults.add({ method, after: true, effect: fail("answer lost") });
-    await assert.rejects(s.sync(pod), /answer lost/);
+    s.fake.faults.add({ method, after: true, effect: fail("response lost") });
+    await assert.rejects(s.sync(pod), /response lost/);
     await s.sync(pod);
     assert.deepEqual(s.names(), ["a#0 running"]);
     assert.deepEqual(s.sandboxes(), ["#0 ready"]);
-    assert.deepEqual(s.reasons(), {}, "a container that runs waits for nothing");
+    assert.deepEqual(s.reasons(), {}, "a running container has no waiting reason");
   });
 
-test("a container that was created and never started is replaced by one that is", async (t) => {
+test("a container that was created and never started is replaced", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
-  // An agent that ends between create and start leaves this behind.
+  // As if the agent exited between create and start.
   s.fake.faults.add({ method: "StartContainer", effect: fail("killed") });
   await assert.rejects(s.sync(pod), /killed/);
   assert.deepEqual(s.names(), ["a#0 created"]);
-  const [leftover] = s.fake.pods.containers.keys();
+  const [orphan] = s.fake.pods.containers.keys();
   s.newAgent();
   await s.sync(pod);
   assert.deepEqual(s.names(), ["a#0 running"]);
-  assert.equal(s.fake.pods.containers.has(leftover!), false);
+  assert.equal(s.fake.pods.containers.has(orphan!), false);
 });
 
-test("a look that failed is made up for before anything is planned", async (t) => {
+test("a failed refresh is repeated before the next plan", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
   await s.sync(pod);
   await s.exit("a", 1);
-  s.fake.faults.add({ method: "ListContainers", effect: fail("away") });
-  await assert.rejects(s.sync(pod), /away/);
+  s.fake.faults.add({ method: "ListContainers", effect: fail("unreachable") });
+  await assert.rejects(s.sync(pod), /unreachable/);
   assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
   s.output.length = 0;
   await s.sync(pod);
-  assert.deepEqual(s.output, [], "what runs is not started again");
-  assert.deepEqual(s.reasons(), {}, "and does not wait to be");
+  assert.deepEqual(s.output, [], "running containers are not started again");
+  assert.deepEqual(s.reasons(), {}, "no waiting reason");
   assert.equal(s.fake.callsOf("CreateContainer").length, 2);
 });
 
-test("while looks fail, nothing is done", async (t) => {
+test("nothing is done while the refresh fails", async (t) => {
   const s = await setUp(t);
-  s.fake.faults.add({ method: "ListContainers", times: 3, effect: fail("away") });
-  for (let i = 0; i < 3; i++) await assert.rejects(s.sync(onePod()), /away/);
+  s.fake.faults.add({ method: "ListContainers", times: 3, effect: fail("unreachable") });
+  for (let i = 0; i < 3; i++) await assert.rejects(s.sync(onePod()), /unreachable/);
   assert.equal(s.fake.callsOf("RunPodSandbox").length, 0);
   assert.equal(s.fake.callsOf("CreateContainer").length, 0);
   await s.sync(onePod());
   assert.deepEqual(s.names(), ["a#0 running"]);
 });
 
-test("a sandbox that is lost is replaced; its containers are ended first and the count goes on", async (t) => {
+test("a lost sandbox is replaced; its containers are stopped first and the restart count continues", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
   await s.sync(pod);
@@ -263,7 +268,7 @@ test("a sandbox that is lost is replaced; its containers are ended first and the
   assert.ok(s.output.includes("SandboxChanged: Pod sandbox changed, it will be killed and re-created."));
 });
 
-test("restartPolicy Never and the sandbox is lost: what still runs is ended, nothing starts", async (t) => {
+test("restartPolicy Never and the sandbox is lost: running containers are stopped, nothing starts", async (t) => {
   const s = await setUp(t);
   const pod = aPod({ restartPolicy: "Never", containers: [busybox("a")] });
   await s.sync(pod);
@@ -274,7 +279,7 @@ test("restartPolicy Never and the sandbox is lost: what still runs is ended, not
   assert.deepEqual(s.sandboxes(), ["#0 stopped"]);
 });
 
-test("a leftover that the runtime refuses to remove keeps nothing else from starting", async (t) => {
+test("a container that cannot be removed does not prevent others from starting", async (t) => {
   const s = await setUp(t);
   const pod = onePod(busybox("a"), busybox("b"));
   s.fake.faults.add({ method: "StartContainer", effect: fail("killed") });
@@ -294,7 +299,7 @@ test("a leftover that the runtime refuses to remove keeps nothing else from star
 
 const bigints = (_: string, value: unknown) => (typeof value === "bigint" ? String(value) : value);
 
-test("an image that changed: that container is ended and started anew, the others run on", async (t) => {
+test("a container whose image changed is restarted, the others keep running", async (t) => {
   const s = await setUp(t, { registry: { "reg.test/new:1": { command: ["sleep", "inf"] } } });
   await s.sync(onePod(busybox("a"), busybox("b")));
   await s.sync(onePod(busybox("a", { image: "reg.test/new:1" }), busybox("b")));
@@ -302,13 +307,13 @@ test("an image that changed: that container is ended and started anew, the other
   assert.ok(s.output.includes("Killing: Container a definition changed, will be restarted"));
 });
 
-test("one container that cannot be ended does not keep others of the pod from what they need", async (t) => {
+test("a container that cannot be stopped does not affect the others of the pod", async (t) => {
   const s = await setUp(t, { registry: { "reg.test/new:1": { command: ["sleep", "inf"] } } });
   await s.sync(onePod(busybox("a"), busybox("b")));
   s.fake.faults.add({ method: "StopContainer", effect: fail("stuck") });
   const changed = { image: "reg.test/new:1" };
   await assert.rejects(s.sync(onePod(busybox("a", changed), busybox("b", changed))), /stuck/);
-  assert.deepEqual(s.names().filter((c) => c.endsWith("running")).length, 1, "the other was ended");
+  assert.deepEqual(s.names().filter((c) => c.endsWith("running")).length, 1, "the other was stopped");
   await s.sync(onePod(busybox("a", changed), busybox("b", changed)));
   assert.deepEqual(
     s.names().filter((c) => c.endsWith("running")),
@@ -316,26 +321,26 @@ test("one container that cannot be ended does not keep others of the pod from wh
   );
 });
 
-test("a wish to end takes effect between two calls, never within one that makes something", async (t) => {
+test("an abort takes effect between two calls, never within one that creates something", async (t) => {
   const s = await setUp(t);
-  const pass = new AbortController();
+  const abort = new AbortController();
   const pod = onePod(busybox("a"), busybox("b"));
   s.fake.faults.add({ method: "StartContainer", effect: { kind: "delay", ms: 5000 } });
   const runtime = new Promise<void>((resolve) => {
     const watch = setInterval(() => {
       if (s.fake.callsOf("StartContainer").length === 0) return;
       clearInterval(watch);
-      pass.abort();
+      abort.abort();
       void s.clock.advance(5000).then(resolve);
     }, 1);
   });
-  await assert.rejects(s.syncWith(pod, pass.signal), isAbort);
+  await assert.rejects(s.syncWith(pod, abort.signal), isAbort);
   await runtime;
-  assert.deepEqual(s.names(), ["a#0 running"], "a was started as a whole, b not at all");
+  assert.deepEqual(s.names(), ["a#0 running"], "a was started completely, b not at all");
   assert.equal(s.fake.callsOf("StartContainer")[0]?.result, "OK");
 });
 
-test("stop ends all that runs and says so; nothing of the pod is an answer too", async (t) => {
+test("stop stops all containers and sandboxes; a pod that the runtime does not have is stopped", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
   await s.end(pod);
@@ -347,7 +352,7 @@ test("stop ends all that runs and says so; nothing of the pod is an answer too",
   assert.ok(s.output.includes("Killing: Stopping container a"));
 });
 
-test("remove leaves nothing, and what the runtime refuses does not keep the rest", async (t) => {
+test("remove removes everything, and a failure does not affect the rest", async (t) => {
   const s = await setUp(t);
   const pod = onePod(busybox("a"), busybox("b"));
   await s.sync(pod);

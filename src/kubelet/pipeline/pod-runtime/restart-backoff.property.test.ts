@@ -6,7 +6,7 @@ import type { PodUid } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import { RestartBackoff } from "./restart-backoff.ts";
 
-/** A container that ends after so long each time, and is checked every half second until it may start again. */
+/** A container that exits after this time in each run, and is checked every half second until it may start again. */
 async function restarts(clock: FakeClock, how: "crashed" | "replaced", runsMs: number) {
   const backoff = new RestartBackoff(clock, 60_000);
   const startedAt: number[] = [];

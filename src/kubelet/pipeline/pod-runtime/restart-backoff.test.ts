@@ -12,17 +12,17 @@ import { RestartBackoff, type RestartDelays, restartDelays, restartKey } from ".
 const ended = (attempt: number, startedAt: WallTime, finishedAt: WallTime) =>
   seenContainer("a", { id: `a#${attempt}` as ContainerId, state: "exited", attempt, startedAt, finishedAt });
 
-/** One that began and ended so many milliseconds ago. */
+/** One that started and exited this many milliseconds ago. */
 const endedBefore = (clock: FakeClock, attempt: number, startedMs: number, finishedMs: number) =>
   ended(attempt, plusMs(clock.wall(), -startedMs), plusMs(clock.wall(), -finishedMs));
 
-/** How many milliseconds it has to wait from now on. */
+/** The delay from now on, in milliseconds. */
 function waitMs(clock: FakeClock, backoff: RestartBackoff, ...args: Parameters<RestartBackoff["restartAt"]>) {
   const at = backoff.restartAt(...args);
   return at === undefined ? 0 : msUntil(clock, at);
 }
 
-/** How many seconds each of eight restarts waits, for a container that runs for a second. */
+/** The delays of eight restarts in seconds, for a container that runs for a second. */
 async function waits({ initialMs, maxMs }: RestartDelays): Promise<number[]> {
   const clock = new FakeClock();
   const backoff = new RestartBackoff(clock, maxMs, initialMs);
@@ -43,19 +43,23 @@ type Settings = Parameters<typeof restartDelays>[0];
 const plain: Settings = { crashLoopBackOffMax: true, reducedDecay: false };
 
 const table: [rule: string, settings: Settings, waits: number[]][] = [
-  ["the first restart is at once, then 10 s doubling up to 5 min", plain, [0, 10, 20, 40, 80, 160, 300, 300]],
+  [
+    "the first restart has no delay, then 10 s doubling up to 5 min",
+    plain,
+    [0, 10, 20, 40, 80, 160, 300, 300],
+  ],
   [
     "maxContainerRestartPeriod is the limit",
     { ...plain, maxContainerRestartPeriodMs: 30_000 },
     [0, 10, 20, 30, 30, 30, 30, 30],
   ],
   [
-    "a limit below 10 s is also where it begins",
+    "a limit below 10 s is also the initial delay",
     { ...plain, maxContainerRestartPeriodMs: 3000 },
     [0, 3, 3, 3, 3, 3, 3, 3],
   ],
   [
-    "without KubeletCrashLoopBackOffMax the configured limit does not count",
+    "without KubeletCrashLoopBackOffMax the configured limit is ignored",
     { ...plain, crashLoopBackOffMax: false, maxContainerRestartPeriodMs: 3000 },
     [0, 10, 20, 40, 80, 160, 300, 300],
   ],
@@ -65,7 +69,7 @@ const table: [rule: string, settings: Settings, waits: number[]][] = [
     [0, 1, 2, 4, 8, 16, 32, 60],
   ],
   [
-    "ReduceDefaultCrashLoopBackOffDecay: a configured limit goes before its own",
+    "ReduceDefaultCrashLoopBackOffDecay: a configured limit takes precedence",
     { crashLoopBackOffMax: true, reducedDecay: true, maxContainerRestartPeriodMs: 300_000 },
     [0, 1, 2, 4, 8, 16, 32, 64],
   ],
@@ -74,7 +78,7 @@ const table: [rule: string, settings: Settings, waits: number[]][] = [
 for (const [rule, settings, expected] of table)
   test(`back-off: ${rule}`, async () => assert.deepEqual(await waits(restartDelays(settings)), expected));
 
-test("back-off: 10 min after its last restart it starts at once again, whatever the limit", async () => {
+test("back-off: 10 min after its last restart there is no delay again, whatever the limit", async () => {
   for (const maxMs of [20_000, 300_000]) {
     const clock = new FakeClock();
     const backoff = new RestartBackoff(clock, maxMs);
@@ -83,15 +87,15 @@ test("back-off: 10 min after its last restart it starts at once again, whatever 
     backoff.restarted("k", endedBefore(clock, 1, 11_000, 10_000));
     await clock.advance(588_000);
     const end = endedBefore(clock, 2, 588_000, 0);
-    assert.equal(waitMs(clock, backoff, "k", end), 12_000, "sooner than 20 s after its end");
+    assert.equal(waitMs(clock, backoff, "k", end), 12_000, "sooner than 20 s after its exit");
     await clock.advance(12_000);
     assert.equal(backoff.restartAt("k", end), undefined);
     backoff.restarted("k", end);
-    assert.equal(backoff.delayMs("k"), 10_000, "and the doubling begins again");
+    assert.equal(backoff.delayMs("k"), 10_000, "the doubling starts again");
   }
 });
 
-test("back-off: a new agent goes on where the one before it was", () => {
+test("back-off: a new agent continues it", () => {
   const clock = new FakeClock();
   const backoff = new RestartBackoff(clock, 300_000);
   assert.equal(waitMs(clock, backoff, "u/first/", endedBefore(clock, 0, 1000, 0)), 0);
@@ -100,19 +104,19 @@ test("back-off: a new agent goes on where the one before it was", () => {
   assert.equal(waitMs(clock, backoff, "u/many/", endedBefore(clock, 1000, 1000, 0)), 300_000);
 });
 
-test("back-off: a new agent does not hold it against a new image", () => {
+test("back-off: a new agent does not apply it to a new image", () => {
   const clock = new FakeClock();
   const backoff = new RestartBackoff(clock, 300_000);
   assert.equal(backoff.restartAt("u/a/new", endedBefore(clock, 5, 1000, 0), "another hash"), undefined);
 });
 
-test("back-off: an end in the future waits for no longer than the delay", () => {
+test("back-off: an exit in the future does not extend the delay", () => {
   const clock = new FakeClock();
   const backoff = new RestartBackoff(clock, 300_000);
   assert.equal(waitMs(clock, backoff, "u/a/", endedBefore(clock, 2, -3_600_000, -3_601_000)), 20_000);
 });
 
-test("back-off: another image or other resources start afresh, and the old count is forgotten", async () => {
+test("back-off: another image or other resources reset it, and the old entry is dropped", async () => {
   const pod = aPod();
   const keys = [
     aContainer("a"),
@@ -133,7 +137,7 @@ test("back-off: another image or other resources start afresh, and the old count
   }
 });
 
-test("back-off: the counts of one pod or container are not those of another", () => {
+test("back-off: entries of pods and containers are independent", () => {
   const clock = new FakeClock();
   const backoff = new RestartBackoff(clock, 300_000);
   for (const key of ["u/a/x", "u/ab/x", "v/a/x"]) backoff.restarted(key, endedBefore(clock, 0, 2000, 1000));
@@ -146,16 +150,16 @@ test("back-off: the counts of one pod or container are not those of another", ()
   assert.equal(backoff.size, all / 3);
 });
 
-/** One life of a container: how long it ran, and whether we ended it to replace it or it ended itself. */
-type Life = [seconds: number, end: "replaced" | "crashed"];
+/** One run of a container: how long it ran, and whether it was stopped to be replaced or exited by itself. */
+type Run = [seconds: number, end: "replaced" | "crashed"];
 
-/** How many seconds each restart waits after the end before it. */
-async function waitsOf(lives: Life[], newAgentBefore?: number): Promise<number[]> {
+/** The delay of each restart after the exit before it, in seconds. */
+async function waitsOf(runs: Run[], newAgentBefore?: number): Promise<number[]> {
   const clock = new FakeClock();
   let backoff = new RestartBackoff(clock, 300_000);
   let previous: ObservedContainer | undefined;
   const found: number[] = [];
-  for (const [attempt, [seconds, how]] of lives.entries()) {
+  for (const [attempt, [seconds, how]] of runs.entries()) {
     if (attempt === newAgentBefore) backoff = new RestartBackoff(clock, 300_000);
     const startedAt = clock.wall();
     await clock.advance(seconds * 1000);
@@ -163,7 +167,7 @@ async function waitsOf(lives: Life[], newAgentBefore?: number): Promise<number[]
     if (how === "replaced") backoff.replacing("u" as PodUid, end, previous);
     const ms = waitMs(clock, backoff, "u/a/", end);
     await clock.advance(ms);
-    assert.equal(backoff.restartAt("u/a/", end), undefined, "it can start then");
+    assert.equal(backoff.restartAt("u/a/", end), undefined, "it may start then");
     backoff.restarted("u/a/", end);
     previous = end;
     found.push(ms / 1000);
@@ -171,9 +175,9 @@ async function waitsOf(lives: Life[], newAgentBefore?: number): Promise<number[]
   return found;
 }
 
-const times = (count: number, ...life: Life): Life[] => Array.from({ length: count }, () => life);
+const times = (count: number, ...run: Run): Run[] => Array.from({ length: count }, () => run);
 
-const replacedTable: [rule: string, lives: Life[], waits: number[]][] = [
+const replacedTable: [rule: string, runs: Run[], waits: number[]][] = [
   ["killed after 20 s each time", times(8, 20, "replaced"), [0, 0, 0, 0, 40, 80, 160, 300]],
   ["killed after 10 s each time", times(6, 10, "replaced"), [0, 0, 0, 20, 40, 80]],
   ["killed after 1 s each time", times(6, 1, "replaced"), [0, 0, 10, 20, 40, 80]],
@@ -190,22 +194,22 @@ const replacedTable: [rule: string, lives: Life[], waits: number[]][] = [
     [0, 0, 10, 20, 40],
   ],
   [
-    "crashing first, then killed: what crashed last counts",
+    "crashing first, then killed: the last crash counts",
     [...times(3, 1, "crashed"), ...times(3, 50, "replaced")],
     [0, 10, 20, 0, 80, 160],
   ],
 ];
 
-for (const [rule, lives, expected] of replacedTable)
-  test(`back-off: ${rule}`, async () => assert.deepEqual(await waitsOf(lives), expected));
+for (const [rule, runs, expected] of replacedTable)
+  test(`back-off: ${rule}`, async () => assert.deepEqual(await waitsOf(runs), expected));
 
-for (const [rule, lives, expected] of replacedTable.slice(0, 5))
-  test(`back-off: a new agent goes on where the one before it was: ${rule}`, async () => {
+for (const [rule, runs, expected] of replacedTable.slice(0, 5))
+  test(`back-off: a new agent continues it: ${rule}`, async () => {
     for (const [attempt, wait] of expected.entries())
-      assert.equal((await waitsOf(lives, attempt))[attempt], wait);
+      assert.equal((await waitsOf(runs, attempt))[attempt], wait);
   });
 
-test("back-off: a replaced container is forgotten with its pod", () => {
+test("back-off: a replaced container is dropped with its pod", () => {
   const clock = new FakeClock();
   const backoff = new RestartBackoff(clock, 300_000);
   backoff.replacing("u" as PodUid, endedBefore(clock, 0, 2000, 1000), undefined);

@@ -8,8 +8,8 @@ import { aContainer, aPod, testUid } from "../../../../test/builders/pods.ts";
 import { fakeImages } from "../../../../test/fake-runtime/fake-runtime.ts";
 import type { Container } from "../../../lib/model/pod.ts";
 
-/** Ends with 0 when it is told to, as if its work were done. */
-const polite = (name: string, more: Partial<Container> = {}) =>
+/** Exits with 0 on SIGTERM, as if its work were done. */
+const exitsCleanly = (name: string, more: Partial<Container> = {}) =>
   aContainer(name, {
     image: fakeImages.busybox,
     command: ["/bin/sh", "-c", "trap 'exit 0' TERM; sleep inf"],
@@ -17,24 +17,24 @@ const polite = (name: string, more: Partial<Container> = {}) =>
   });
 
 for (const restartPolicy of ["OnFailure", "Never"] as const)
-  test(`${restartPolicy}: a container with a new image takes the place of one that ended with 0 for it`, async (t) => {
+  test(`${restartPolicy}: a container whose image changed is replaced, though it exited with 0`, async (t) => {
     const s = await setUp(t);
-    await s.sync(aPod({ restartPolicy, containers: [polite("a")] }));
-    await s.sync(aPod({ restartPolicy, containers: [polite("a", { image: fakeImages.pause })] }));
+    await s.sync(aPod({ restartPolicy, containers: [exitsCleanly("a")] }));
+    await s.sync(aPod({ restartPolicy, containers: [exitsCleanly("a", { image: fakeImages.pause })] }));
     assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
     assert.ok(s.output.includes("Killing: Container a definition changed, will be restarted"));
   });
 
-test("OnFailure: what a new sandbox cut short runs again, though it ended with 0", async (t) => {
+test("OnFailure: a container that was stopped for a new sandbox runs again, though it exited with 0", async (t) => {
   const s = await setUp(t);
-  const pod = aPod({ restartPolicy: "OnFailure", containers: [polite("a")] });
+  const pod = aPod({ restartPolicy: "OnFailure", containers: [exitsCleanly("a")] });
   await s.sync(pod);
   await s.sync({ ...pod, spec: { ...pod.spec, hostNetwork: true } });
   assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
   assert.deepEqual(s.sandboxes(), ["#0 stopped", "#1 ready"]);
 });
 
-test("RestartAllContainers: all begins again in the same sandbox, and the logs stay", async (t) => {
+test("RestartAllContainers: all containers start again in the same sandbox, and the logs stay", async (t) => {
   const s = await setUp(t);
   const all = {
     restartPolicy: "Never",
@@ -44,12 +44,12 @@ test("RestartAllContainers: all begins again in the same sandbox, and the logs s
   };
   const pod = aPod({
     restartPolicy: "Never",
-    initContainers: [polite("s", { restartPolicy: "Always" })],
-    containers: [polite("a", all), polite("b")],
+    initContainers: [exitsCleanly("s", { restartPolicy: "Always" })],
+    containers: [exitsCleanly("a", all), exitsCleanly("b")],
   });
   await s.sync(pod);
   const first = [...s.fake.pods.containers.keys()];
-  // The logs of a removed container go with their rotated files; these here are to stay.
+  // Logs are normally removed with their container, rotated ones too; here they stay.
   const rotated = ["a", "b", "s"].map((name) =>
     join(s.dir, "logs", `default_p_${testUid}`, name, "0.log.20260101-000000"),
   );

@@ -17,7 +17,7 @@ import { createStartMetrics } from "./start-metrics.ts";
 
 type Step = "sandbox" | "pull" | "config" | "create" | "start" | "hook";
 
-/** A node on which each step of a start can be made to fail. Init containers end well at once. */
+/** A node on which each step of a start can fail. Init containers succeed at once. */
 function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: object }[] = []) {
   const imageVolumes: [number, boolean][] = [];
   const metrics = createMetrics();
@@ -91,13 +91,23 @@ function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: obje
   };
 }
 
-describe("volumes of images", () => {
+describe("image volumes", () => {
   const mountFailed = new Error("rpc error: code = Unknown desc = ImageVolumeMountFailed: no such image");
   for (const [rule, failing, mounts, counted] of [
-    ["are counted when their container was made", {}, [{ image: {} }, {}, { image: {} }], [[2, false]]],
-    ["count as failed if that is why it was not", { create: mountFailed }, [{ image: {} }], [[1, true]]],
-    ["do not if it is not for another reason", { create: new Error("no") }, [{ image: {} }], [[1, false]]],
-    ["are nothing to containers without", {}, [{}], []],
+    ["are counted when their container was created", {}, [{ image: {} }, {}, { image: {} }], [[2, false]]],
+    [
+      "count as failed if the creation failed because of them",
+      { create: mountFailed },
+      [{ image: {} }],
+      [[1, true]],
+    ],
+    [
+      "do not count as failed if the creation failed for another reason",
+      { create: new Error("no") },
+      [{ image: {} }],
+      [[1, false]],
+    ],
+    ["are not counted for containers without", {}, [{}], []],
   ] as const)
     it(rule, async () => {
       const { sync, imageVolumes } = node({ ...failing }, [...mounts]);
@@ -140,7 +150,7 @@ describe("started containers", () => {
       assert.deepEqual(await values("containers_errors"), { [`container_type=container,code=${code}`]: 1 });
     });
 
-  it("are no errors if the pod is to end meanwhile", async () => {
+  it("are not errors if the pod is terminated meanwhile", async () => {
     const { sync, values } = node({ pull: abortError() });
     await sync();
     assert.deepEqual(await values("containers"), { "container_type=container": 1 });
@@ -151,7 +161,7 @@ describe("started containers", () => {
 describe("started pods", () => {
   const userNamespaced = { hostUsers: false };
 
-  it("count apart if they have a user namespace", async () => {
+  it("are counted separately if they have a user namespace", async () => {
     const { sync, values } = node();
     await sync(userNamespaced);
     assert.deepEqual(await values("pods"), { "": 1 });
@@ -162,7 +172,7 @@ describe("started pods", () => {
     assert.deepEqual(await other.values("user_namespaced_pods"), {});
   });
 
-  it("have failed if the sandbox cannot be made", async () => {
+  it("have failed if the sandbox cannot be created", async () => {
     const { sync, values } = node({ sandbox: new Error("no network") });
     await sync(userNamespaced);
     assert.deepEqual(await values("pods"), { "": 1 });
@@ -170,7 +180,7 @@ describe("started pods", () => {
     assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
   });
 
-  it("with a user namespace have also failed if a container does not start with the new sandbox, not later", async () => {
+  it("with a user namespace have also failed if a container does not start in the same sync as the sandbox", async () => {
     const { sync, values, failing } = node({ start: new Error("cannot map ids") });
     await sync(userNamespaced);
     assert.deepEqual(await values("pods_errors"), {});
@@ -181,7 +191,7 @@ describe("started pods", () => {
     assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
   });
 
-  it("without a user namespace do not count as such when they fail", async () => {
+  it("without a user namespace are not counted as such when they fail", async () => {
     const { sync, values } = node({ start: new Error("broken") });
     await sync();
     assert.deepEqual(await values("user_namespaced_pods_errors"), {});

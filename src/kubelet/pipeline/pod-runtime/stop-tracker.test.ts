@@ -15,7 +15,7 @@ const hook: StopHook = {
   cancel() {},
 };
 
-test("a stop that goes on keeps what was begun, and gets less time, never more", () => {
+test("a stop that continues keeps its hook, and its grace period only gets shorter", () => {
   const stops = new StopTracker();
   const { stop, first } = stops.start(uid, a, monotonicTime(1000));
   stop.hook = hook;
@@ -29,7 +29,7 @@ test("a stop that goes on keeps what was begun, and gets less time, never more",
   }
 });
 
-test("a stop that failed has all its time the next time, and its hook is run again only if it failed too", () => {
+test("a failed stop gets the full grace period the next time, and its hook runs again only if it failed too", () => {
   for (const failed of [false, true]) {
     const stops = new StopTracker();
     stops.start(uid, a, monotonicTime(1000)).stop.hook = { ...hook, failed };
@@ -39,7 +39,7 @@ test("a stop that failed has all its time the next time, and its hook is run aga
   }
 });
 
-test("a container that vanished while it was being stopped is forgotten with its pod", () => {
+test("a container that disappeared while it was being stopped is dropped with its pod", () => {
   const stops = new StopTracker();
   stops.start(uid, a, monotonicTime(1000));
   stops.failed(a);

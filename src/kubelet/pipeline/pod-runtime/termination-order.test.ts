@@ -16,14 +16,14 @@ const pod = aPod({
 const everything = ["init", "s1", "s2", "s3", "a", "b", "debugger"];
 
 const table: [rule: string, pod: Pod | undefined, name: string, running: string[], first: string[]][] = [
-  ["regular containers wait for nobody", pod, "a", everything, []],
-  ["init containers wait for nobody", pod, "init", everything, []],
-  ["ephemeral containers wait for nobody", pod, "debugger", everything, []],
+  ["regular containers do not wait", pod, "a", everything, []],
+  ["init containers do not wait", pod, "init", everything, []],
+  ["ephemeral containers do not wait", pod, "debugger", everything, []],
   ["the last sidecar waits for the regular ones", pod, "s3", everything, ["a", "b"]],
   ["the others wait for later sidecars too", pod, "s1", everything, ["s2", "s3", "a", "b"]],
-  ["only for what runs", pod, "s1", ["s1", "s3", "b"], ["s3", "b"]],
+  ["only for running containers", pod, "s1", ["s1", "s3", "b"], ["s3", "b"]],
   ["while the pod is initialized, only for later sidecars", pod, "s1", ["init", "s1", "s2"], ["s2"]],
-  ["nobody knows the pod: all at once", undefined, "s1", everything, []],
+  ["without a spec: all at once", undefined, "s1", everything, []],
 ];
 for (const [rule, of, name, running, first] of table)
   test(`order of stopping: ${rule}`, () => {

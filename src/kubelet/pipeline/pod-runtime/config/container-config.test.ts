@@ -16,28 +16,28 @@ const paths = (mounts: unknown) =>
   (mounts as MountInit[]).map((mount) => `${mount.hostPath}:${mount.containerPath}`);
 
 describe("buildContainerConfig", () => {
-  it("names the image that runs and the one that was asked for", () => {
+  it("has the image that runs and the one in the spec", () => {
     assert.deepEqual(build({}, { imageRef: "sha256:2" }).image, {
       image: "sha256:2",
       userSpecifiedImage: "example/app:1",
     });
   });
-  it("fills variables into command and arguments, also those of services", () => {
+  it("expands variables in command and arguments, also those of services", () => {
     const container = { command: ["/bin/$(A)"], args: ["$(S)"], env: [{ name: "A", value: "b" }] };
     const config = build(container, { serviceEnv: { S: "s" } });
     assert.deepEqual([config.command, config.args], [["/bin/b"], ["s"]]);
   });
-  it("gives variables as bytes", () => {
+  it("passes variables as bytes", () => {
     const envs = build({ env: [{ name: "E", value: "é" }] }).envs as { key: string; value: Uint8Array }[];
     assert.deepEqual([...envs[0]!.value], [0xc3, 0xa9]);
   });
-  it("counts starts in name, annotation and log", () => {
+  it("has the attempt in name, annotation and log path", () => {
     const config = build({}, { attempt: 3 });
     assert.deepEqual(config.metadata, { name: "c0", attempt: 3 });
     assert.equal(config.logPath, "c0/3.log");
     assert.equal((config.annotations as Record<string, string>)["io.kubernetes.container.restartCount"], "3");
   });
-  it("passes terminal, working directory and devices on", () => {
+  it("passes on terminal, working directory and devices", () => {
     const devices = [{ hostPath: "/dev/x", containerPath: "/dev/y", permissions: "r" }];
     const config = build(
       { stdin: true, stdinOnce: true, tty: true, workingDir: "/w" },
@@ -49,7 +49,7 @@ describe("buildContainerConfig", () => {
     );
     assert.deepEqual([config.devices, config.CDIDevices], [devices, [{ name: "v/c=d" }]]);
   });
-  it("gives variables of devices, which those of the container replace", () => {
+  it("has variables of devices, which those of the container override", () => {
     const config = build(
       { env: [{ name: "A", value: "own" }] },
       {
@@ -79,17 +79,17 @@ describe("buildContainerConfig", () => {
         `${dir}/containers/c0/00c0ffee:/dev/log`,
       ]);
     });
-    it("leave /etc/hosts out before the pod has an address, but not on the host's network", () => {
+    it("omit /etc/hosts before the pod has an address, but not on the host network", () => {
       assert.deepEqual(paths(build({}, { podIps: [] }).mounts), []);
       const host = fakePod({ spec: { hostNetwork: true } });
       assert.equal(paths(build({}, { podIps: [] }, host).mounts).length, 1);
     });
-    it("leave /etc/hosts to a container that mounts its own", () => {
+    it("omit /etc/hosts for a container that mounts its own", () => {
       const container = { volumeMounts: [{ name: "v", mountPath: "/etc/hosts" }] };
       const mountsFor = () => [{ hostPath: "/vol", containerPath: "/etc/hosts" }];
       assert.deepEqual(paths(build(container, { mountsFor }).mounts), ["/vol:/etc/hosts"]);
     });
-    it("hand the variables to whoever expands subPathExpr", () => {
+    it("pass the variables for the expansion of subPathExpr", () => {
       const container = {
         env: [{ name: "A", value: "b" }],
         volumeMounts: [{ name: "v", mountPath: "/v", subPathExpr: "$(A)" }],
@@ -99,7 +99,7 @@ describe("buildContainerConfig", () => {
       ];
       assert.equal(paths(build(container, { mountsFor }).mounts)[0], "/vol/b:/v");
     });
-    it("of volumes that nobody can mount are an error", () => {
+    it("of volumes without a volume manager are an error", () => {
       const error = {
         code: "CreateContainerConfigError",
         message: 'cannot find volume "v" to mount into container "c0"',
@@ -107,7 +107,7 @@ describe("buildContainerConfig", () => {
       assert.throws(() => build({ volumeMounts: [{ name: "v", mountPath: "/v" }] }), error);
       assert.throws(() => build({ volumeDevices: [{ name: "v", devicePath: "/dev/v" }] }), error);
     });
-    it("are shown with the IDs of the pod's user namespace", () => {
+    it("are ID-mapped for the pod's user namespace", () => {
       const uids = [{ hostId: 65536, containerId: 0, length: 65536 }];
       const mapped = fakePod({ spec: { hostUsers: false } });
       const config = build({}, { userNamespace: { mode: NamespaceMode.POD, uids, gids: uids } }, mapped);
@@ -128,13 +128,13 @@ describe("buildContainerConfig", () => {
     });
     it("is the runtime's with the gate off", () =>
       assert.equal(signal("SIGUSR1", false), Signal.RUNTIME_DEFAULT));
-    it("has to be one", () => assert.throws(() => signal("SIGNONE"), { code: "CreateContainerConfigError" }));
+    it("must be valid", () => assert.throws(() => signal("SIGNONE"), { code: "CreateContainerConfigError" }));
   });
 
-  it("verifies that it does not run as root", () => {
+  it("verifies runAsNonRoot", () => {
     assert.throws(() => build({ securityContext: { runAsNonRoot: true } }), /image will run as root/);
   });
-  it("gives any error the reason that users see", () => {
+  it("sets the reason that users see on any error", () => {
     const container = { resources: { limits: { cpu: "many" } } };
     assert.throws(() => build(container), {
       code: "CreateContainerConfigError",

@@ -22,7 +22,7 @@ const field = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } }
 
 describe("buildEnv", () => {
   const serviceEnv = { WEB_HOST: "10.0.0.1", A: "service" };
-  it("expands what was declared before, then services, and nothing that comes later", () => {
+  it("expands variables that are declared before, then services, and none that are declared later", () => {
     const env = [
       { name: "A", value: "own" },
       { name: "B", value: "$(A) $(WEB_HOST) $(C) $$(A)" },
@@ -30,7 +30,7 @@ describe("buildEnv", () => {
     ];
     assert.equal(build({ env }, { serviceEnv }).B, "own 10.0.0.1 $(C) $(A)");
   });
-  it("lets declared variables win over services, and envFrom lose against env", () => {
+  it("declared variables override services, and env overrides envFrom", () => {
     const envFrom = [{ configMapRef: { name: "cm" } }];
     const env = [
       { name: "A", value: "own" },
@@ -52,8 +52,8 @@ describe("buildEnv", () => {
     const names = Object.keys(build({ env, envFrom }, { serviceEnv: { S: "3" } }));
     assert.deepEqual(names, ["P_a", "P_z", "password", "Y", "X", "S"]);
   });
-  it("has an empty value for a variable that says nothing", () => assert.equal(one({}), ""));
-  it("takes the later of two variables of a name", () => {
+  it("has an empty value for a variable without value", () => assert.equal(one({}), ""));
+  it("the later of two variables of a name counts", () => {
     assert.deepEqual(
       build({
         env: [
@@ -66,22 +66,22 @@ describe("buildEnv", () => {
   });
 
   const values: [rule: string, want: string | undefined, variable: Partial<EnvVar>][] = [
-    ["a key of a config map", "1", { valueFrom: { configMapKeyRef: { name: "cm", key: "a" } } }],
-    ["a key of a secret", "x", { valueFrom: { secretKeyRef: { name: "sec", key: "password" } } }],
+    ["a key of a ConfigMap", "1", { valueFrom: { configMapKeyRef: { name: "cm", key: "a" } } }],
+    ["a key of a Secret", "x", { valueFrom: { secretKeyRef: { name: "sec", key: "password" } } }],
     [
-      "nothing for an optional key that is not there",
+      "nothing for a missing optional key",
       undefined,
       { valueFrom: { configMapKeyRef: { name: "cm", key: "no", optional: true } } },
     ],
     [
-      "nothing for an optional object that is not there",
+      "nothing for a missing optional object",
       undefined,
       { valueFrom: { secretKeyRef: { name: "no", key: "k", optional: true } } },
     ],
     ["the pod's name", "web", field("metadata.name")],
     ["the pod's uid", pod.metadata.uid, field("metadata.uid")],
     ["a label", "web", field("metadata.labels['app']")],
-    ["an empty label that is not there", "", field("metadata.labels['constructor']")],
+    ["an empty value for a missing label", "", field("metadata.labels['constructor']")],
     ["an annotation", "1", field("metadata.annotations['example.com/a']")],
     ["all labels, quoted", 'app="web"\ntier="a\\"b\\n"', field("metadata.labels")],
     ["the node", "n1", field("spec.nodeName")],
@@ -89,9 +89,9 @@ describe("buildEnv", () => {
     ["the node's address", "192.0.2.10", field("status.hostIP")],
     ["the pod's address", "10.0.0.5", field("status.podIP")],
   ];
-  for (const [rule, want, variable] of values) it(`gives ${rule}`, () => assert.equal(one(variable), want));
+  for (const [rule, want, variable] of values) it(`has ${rule}`, () => assert.equal(one(variable), want));
 
-  it("gives one address of each family, the node's family first", () => {
+  it("has one address of each family, the node's family first", () => {
     const podIps = ["10.0.0.5", "10.0.0.6", "fd00::5"];
     assert.equal(one(field("status.podIPs"), { podIps }), "10.0.0.5,fd00::5");
     const node = { ...fakeContainerContext().node, hostIps: ["fd00::1"] };
@@ -100,9 +100,9 @@ describe("buildEnv", () => {
   });
 
   const errors: [rule: string, message: RegExp, container: Partial<Container>][] = [
-    ["a missing config map", /^configmap "no" not found$/, { envFrom: [{ configMapRef: { name: "no" } }] }],
+    ["a missing ConfigMap", /^configmap "no" not found$/, { envFrom: [{ configMapRef: { name: "no" } }] }],
     [
-      "a missing secret",
+      "a missing Secret",
       /^secret "no" not found$/,
       { env: [{ name: "V", valueFrom: { secretKeyRef: { name: "no", key: "k" } } }] },
     ],
@@ -117,7 +117,7 @@ describe("buildEnv", () => {
       { env: [{ name: "V", ...field("spec.foo") }] },
     ],
     [
-      "a subscript where none belongs",
+      "a subscript that is not supported",
       /does not support subscript/,
       { env: [{ name: "V", ...field("spec.nodeName['x']") }] },
     ],
@@ -126,14 +126,14 @@ describe("buildEnv", () => {
     it(`fails for ${rule}`, () =>
       assert.throws(() => build(container), { code: "CreateContainerConfigError", message }));
   }
-  it("says that there is nobody to ask for a config map", () => {
+  it("fails without a reader of ConfigMaps", () => {
     const container = { envFrom: [{ configMapRef: { name: "cm" } }] };
     assert.throws(
       () => build(container, { envObjects: undefined }),
       /couldn't get configMap default\/cm, no kubeClient defined/,
     );
   });
-  it("fails with what the resolver fails with", () => {
+  it("fails with the error of the reader", () => {
     const envObjects = {
       ...objects,
       secret: () => {
@@ -173,7 +173,7 @@ describe("fileKeyRef", () => {
     it(`without a value is left out if it is optional (${key})`, () =>
       assert.deepEqual(get({ key, optional: true }), { AFTER: "<$(V)>" }));
   }
-  it("of a volume that is not there is an error, optional or not", () => {
+  it("of a missing volume is an error, optional or not", () => {
     const message = 'cannot find the volume "w" referenced by FileKeyRef';
     assert.throws(() => get({ volumeName: "w", optional: true }), { message });
     assert.throws(() => get({ volumeName: "w" }, { fileKey: undefined }), { message });
@@ -199,30 +199,30 @@ describe("resourceFieldRef", () => {
     ["is in units of the divisor", "100", { resource: "limits.memory", divisor: "1Mi" }],
     ["is rounded up", "1", { resource: "limits.memory", divisor: "1Gi" }],
     ["counts CPU in cores", "1", { resource: "requests.cpu" }],
-    ["counts CPU in millicores if asked", "250", { resource: "requests.cpu", divisor: "1m" }],
+    ["counts CPU in millicores with that divisor", "250", { resource: "requests.cpu", divisor: "1m" }],
     ["falls back to the node for a limit", "4", { resource: "limits.cpu" }],
-    ["does not for a request", "0", { resource: "requests.memory" }],
-    ["knows huge pages", "4194304", { resource: "limits.hugepages-2Mi" }],
-    ["knows storage", "10", { resource: "limits.ephemeral-storage", divisor: "1Gi" }],
+    ["does not fall back for a request", "0", { resource: "requests.memory" }],
+    ["supports huge pages", "4194304", { resource: "limits.hugepages-2Mi" }],
+    ["supports ephemeral storage", "10", { resource: "limits.ephemeral-storage", divisor: "1Gi" }],
   ];
   for (const [rule, want, ref] of rows) it(rule, () => assert.equal(get(ref), want));
 
   it("falls back to the pod's limit before the node's", () => {
     assert.equal(get({ resource: "limits.cpu" }, own, { resources: { limits: { cpu: "2" } } }), "2");
   });
-  it("asks another container by name", () => {
+  it("refers to another container by name", () => {
     const initContainers = [fakeContainer({ resources: { limits: { cpu: "3" } } }, "i")];
     assert.equal(get({ resource: "limits.cpu", containerName: "i" }, own, { initContainers }), "3");
     assert.equal(get({ resource: "limits.memory", containerName: "i" }, own, { initContainers }), "0");
     assert.throws(() => get({ resource: "limits.cpu", containerName: "none" }), /container none not found/);
   });
-  it("refuses what it does not know", () => {
+  it("rejects unknown resources", () => {
     assert.throws(() => get({ resource: "limits.gpu" }), /Unsupported container resource : limits.gpu/);
   });
 });
 
 describe("expandAll", () => {
-  it("fills variables into command and arguments", () => {
+  it("expands variables in command and arguments", () => {
     assert.deepEqual(expandAll(["$(A)", "x$(B)"], new Map([["A", "1"]])), ["1", "x$(B)"]);
     assert.deepEqual(expandAll(undefined, new Map()), []);
   });

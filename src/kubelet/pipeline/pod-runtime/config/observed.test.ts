@@ -20,7 +20,7 @@ const differences: { path: RegExp; reason: string; same: (recorded: unknown, our
   },
   {
     path: /^envs$/,
-    reason: "The reference gives variables in random order; ours are in the order of their declaration.",
+    reason: "The reference has variables in random order; ours are in declared order.",
     same: (recorded, ours) => assertEqual(sortEnvs(recorded), sortEnvs(ours)),
   },
 ];
@@ -45,7 +45,7 @@ const seen: Record<string, string> = {
 };
 const pods = new Map(Object.keys(seen).map((name) => [name, readPod(name)]));
 
-/** The pod as it was when the requests were made: with the source's annotations, and no status yet. */
+/** The pod at the time of the requests: with the source's annotations, and no status yet. */
 function readPod(name: string): Pod {
   const { status: _, ...pod } = JSON.parse(
     readFileSync(new URL(`pod-${name}.json`, fixtures), "utf8"),
@@ -123,7 +123,7 @@ const volumeDirs: Record<string, string> = {
   dw: "kubernetes.io~downward-api",
 };
 
-/** What a volume manager will answer. */
+/** The mounts of a volume manager. */
 function mountsFor(pod: Pod, container: Container): MountInit[] {
   const dir = `/var/lib/kubelet/pods/${pod.metadata.uid}`;
   return (container.volumeMounts ?? []).map((mount, index) => ({
@@ -248,7 +248,7 @@ function compare(recorded: Json | undefined, ours: Json, path = ""): void {
     assert.equal(
       ours.length,
       recorded.length,
-      `${path}: ${JSON.stringify(ours)} has another length than recorded`,
+      `${path}: ${JSON.stringify(ours)} has a different length than recorded`,
     );
     for (const [index, item] of recorded.entries()) compare(item, ours[index]!, join(path, String(index)));
     return;

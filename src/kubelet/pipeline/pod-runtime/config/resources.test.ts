@@ -32,10 +32,10 @@ const memoryQos = { gates: { ...fakeSettings.gates, memoryQos: true } };
 
 describe("container resources", () => {
   const rows: { rule: string; given: Given; key: string; want: unknown }[] = [
-    { rule: "without anything get the least shares", given: {}, key: "cpuShares", want: 2n },
-    { rule: "a CPU request makes shares", given: { container: burstable }, key: "cpuShares", want: 102n },
+    { rule: "have the minimum shares by default", given: {}, key: "cpuShares", want: 2n },
+    { rule: "a CPU request sets shares", given: { container: burstable }, key: "cpuShares", want: 102n },
     {
-      rule: "a limit stands in for a missing request",
+      rule: "a limit is the default of a missing request",
       given: { container: { resources: { limits: { cpu: "1" } } } },
       key: "cpuShares",
       want: 1024n,
@@ -47,14 +47,14 @@ describe("container resources", () => {
       want: 2n,
     },
     {
-      rule: "a limit makes a quota",
+      rule: "a limit sets a quota",
       given: { container: { resources: { limits: { cpu: "1500m" } } } },
       key: "cpuQuota",
       want: 150_000n,
     },
-    { rule: "no limit makes none", given: {}, key: "cpuQuota", want: 0n },
+    { rule: "no limit, no quota", given: {}, key: "cpuQuota", want: 0n },
     {
-      rule: "a quota can be switched off",
+      rule: "the quota can be disabled",
       given: { settings: { cpuCfsQuota: false } },
       key: "cpuPeriod",
       want: undefined,
@@ -72,7 +72,7 @@ describe("container resources", () => {
       want: 200_000n,
     },
     {
-      rule: "the pod's limit is nothing with the gate off",
+      rule: "the pod's limit is ignored with the gate off",
       given: {
         spec: { resources: { limits: { cpu: "2" } } },
         settings: { gates: { ...fakeSettings.gates, podLevelResources: false } },
@@ -88,7 +88,7 @@ describe("container resources", () => {
       want: 2n * gi,
     },
     {
-      rule: "v1 without swap accounting says nothing",
+      rule: "v1 without swap accounting has no swap limit",
       given: { container: burstable },
       key: "memorySwapLimitInBytes",
       want: undefined,
@@ -100,7 +100,7 @@ describe("container resources", () => {
       want: { "memory.swap.max": "0" },
     },
     {
-      rule: "LimitedSwap allows as much of the swap as was requested of memory",
+      rule: "LimitedSwap allows the share of swap that is requested of memory",
       given: {
         container: burstable,
         node: { ...v2, swapCapacity: 4n * gi },
@@ -110,7 +110,7 @@ describe("container resources", () => {
       want: { "memory.swap.max": String(512n * mi) },
     },
     {
-      rule: "LimitedSwap is not for containers whose memory is fixed",
+      rule: "LimitedSwap does not apply if memory request and limit are equal",
       given: {
         container: { resources: { requests: { memory: "1Gi" }, limits: { memory: "1Gi" } } },
         node: { ...v2, swapCapacity: 4n * gi },
@@ -120,7 +120,7 @@ describe("container resources", () => {
       want: { "memory.swap.max": "0" },
     },
     {
-      rule: "LimitedSwap is not for critical pods",
+      rule: "LimitedSwap does not apply to critical pods",
       given: {
         container: burstable,
         spec: { priority: 2_000_000_000 },
@@ -131,14 +131,19 @@ describe("container resources", () => {
       want: { "memory.swap.max": "0" },
     },
     {
-      rule: "v2 ends whole containers on OOM",
+      rule: "v2 kills whole containers on OOM",
       given: { node: { cgroupVersion: 2 }, settings: { singleProcessOomKill: false } },
       key: "unified",
       want: { "memory.oom.group": "1" },
     },
-    { rule: "v1 cannot", given: { settings: { singleProcessOomKill: false } }, key: "unified", want: {} },
     {
-      rule: "MemoryQoS slows down before the limit",
+      rule: "v1 does not support that",
+      given: { settings: { singleProcessOomKill: false } },
+      key: "unified",
+      want: {},
+    },
+    {
+      rule: "MemoryQoS throttles below the limit",
       given: { container: burstable, node: { cgroupVersion: 2 }, settings: memoryQos },
       key: "unified",
       want: {
@@ -148,7 +153,7 @@ describe("container resources", () => {
       },
     },
     {
-      rule: "MemoryQoS without a limit goes by the node's memory",
+      rule: "MemoryQoS without a limit uses the node's memory",
       given: {
         container: { resources: { requests: { memory: "1Gi" } } },
         node: { cgroupVersion: 2 },
@@ -162,7 +167,7 @@ describe("container resources", () => {
       },
     },
     {
-      rule: "MemoryQoS protects what is requested if memory is reserved",
+      rule: "MemoryQoS protects the request with TieredReservation",
       given: {
         container: { resources: { requests: { memory: "1Gi" }, limits: { memory: "1Gi" } } },
         node: { cgroupVersion: 2 },
@@ -172,13 +177,13 @@ describe("container resources", () => {
       want: { "memory.low": String(gi) },
     },
     {
-      rule: "MemoryQoS is not for v1",
+      rule: "MemoryQoS does not apply to v1",
       given: { container: burstable, settings: memoryQos },
       key: "unified",
       want: {},
     },
     {
-      rule: "every page size has a limit, the container's before the pod's",
+      rule: "every page size has a limit, the container's overrides the pod's",
       given: {
         container: { resources: { limits: { "hugepages-2Mi": "4Mi" } } },
         spec: { resources: { limits: { "hugepages-2Mi": "8Mi", "hugepages-1Gi": "1Gi" } } },
@@ -203,7 +208,7 @@ describe("sandbox resources", () => {
       overhead: { cpu: "250m", memory: "10Mi" },
     },
   });
-  it("are the containers' without overhead", () => {
+  it("are those of the containers without overhead", () => {
     assert.deepEqual(buildSandboxResources(pod, ctx), {
       cpuShares: 102n,
       cpuQuota: 100_000n,
@@ -212,7 +217,7 @@ describe("sandbox resources", () => {
       unified: {},
     });
   });
-  it("overhead is request and limit at once", () => {
+  it("overhead counts as request and as limit", () => {
     assert.deepEqual(buildOverhead(pod, ctx), {
       cpuShares: 256n,
       cpuQuota: 25_000n,
@@ -227,9 +232,9 @@ describe("sandbox resources", () => {
 describe("oomScoreAdj", () => {
   const memory = (amount: string): Partial<Container> => ({ resources: { requests: { memory: amount } } });
   const rows: { rule: string; spec: Parameters<typeof fakePod>[0]; name?: string; want: number }[] = [
-    { rule: "BestEffort goes first", spec: {}, want: 1000 },
+    { rule: "BestEffort has the highest score", spec: {}, want: 1000 },
     {
-      rule: "Guaranteed goes last",
+      rule: "Guaranteed has the lowest score",
       spec: {
         spec: {
           containers: [
@@ -244,15 +249,15 @@ describe("oomScoreAdj", () => {
       spec: { spec: { containers: [memory("4Gi")] } },
       want: 500,
     },
-    { rule: "Burstable stays before Guaranteed", spec: { spec: { containers: [memory("8Gi")] } }, want: 3 },
-    { rule: "Burstable stays after BestEffort", spec: { spec: { containers: [memory("1")] } }, want: 999 },
+    { rule: "Burstable is above Guaranteed", spec: { spec: { containers: [memory("8Gi")] } }, want: 3 },
+    { rule: "Burstable is below BestEffort", spec: { spec: { containers: [memory("1")] } }, want: 999 },
     {
-      rule: "a node-critical pod is like Guaranteed",
+      rule: "a node-critical pod counts as Guaranteed",
       spec: { spec: { priority: 2_000_001_000, priorityClassName: "system-node-critical" } },
       want: -997,
     },
     {
-      rule: "so is a static one",
+      rule: "so does a static one",
       spec: {
         metadata: { annotations: { "kubernetes.io/config.source": "file" } },
         spec: { priorityClassName: "system-node-critical" },
@@ -260,12 +265,12 @@ describe("oomScoreAdj", () => {
       want: -997,
     },
     {
-      rule: "a class without its priority is nothing",
+      rule: "a priority class without its priority does not count",
       spec: { spec: { priorityClassName: "system-node-critical" } },
       want: 1000,
     },
     {
-      rule: "a sidecar does not go before the least of the containers",
+      rule: "a sidecar does not score above the containers",
       spec: {
         spec: {
           containers: [memory("4Gi"), memory("2Gi")],
@@ -276,13 +281,13 @@ describe("oomScoreAdj", () => {
       want: 750,
     },
     {
-      rule: "an init container does",
+      rule: "an init container may",
       spec: { spec: { containers: [memory("4Gi")], initContainers: [fakeContainer({}, "init")] } },
       name: "init",
       want: 999,
     },
     {
-      rule: "what the pod requests beyond its containers is shared out",
+      rule: "the pod's request beyond those of its containers is divided among them",
       spec: { spec: { containers: [memory("1Gi"), {}], resources: { requests: { memory: "5Gi" } } } },
       want: 625,
     },

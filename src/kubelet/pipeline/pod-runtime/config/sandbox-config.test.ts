@@ -13,7 +13,7 @@ const ports = (...list: NonNullable<Container["ports"]>) =>
   build({ containers: [{ ports: list }] }).portMappings;
 
 describe("buildSandboxConfig", () => {
-  it("says who it is for, and where its logs go", () => {
+  it("has the pod's metadata and log directory", () => {
     const config = build({}, { attempt: 2 });
     assert.deepEqual(config.metadata, {
       name: "web",
@@ -23,7 +23,7 @@ describe("buildSandboxConfig", () => {
     });
     assert.equal(config.logDirectory, "/var/log/pods/default_web_11111111-2222-3333-4444-555555555555");
   });
-  it("has no host name of its own on the host's network", () => {
+  it("has no host name on the host network", () => {
     assert.equal(build({}).hostname, "web");
     assert.equal(build({ hostNetwork: true }).hostname, "");
   });
@@ -31,7 +31,7 @@ describe("buildSandboxConfig", () => {
     const spec: Partial<PodSpec> = { securityContext: { seccompProfile: { type: "Unconfined" } } };
     assert.deepEqual(security(spec)?.seccomp, { profileType: Profile.RuntimeDefault });
   });
-  it("is privileged if any container is, of whatever kind", () => {
+  it("is privileged if any container of any kind is", () => {
     const privileged = { securityContext: { privileged: true } };
     assert.equal(security({})?.privileged, false);
     assert.equal(security({ initContainers: [fakeContainer(privileged, "i")] })?.privileged, true);
@@ -40,7 +40,7 @@ describe("buildSandboxConfig", () => {
     const spec: Partial<PodSpec> = { securityContext: { fsGroup: 1, supplementalGroups: [3] } };
     assert.deepEqual(security(spec, { extraGroups: [2] })?.supplementalGroups, [1n, 2n, 3n]);
   });
-  it("has the pod's sysctls, whichever way they are spelled", () => {
+  it("has the pod's sysctls, in either spelling", () => {
     const sysctls = [
       { name: "net.x", value: "1" },
       { name: "net/ipv4/conf/eth0.1/y", value: "2" },
@@ -57,18 +57,18 @@ describe("buildSandboxConfig", () => {
       const want = { protocol: Protocol.UDP, containerPort: 80, hostPort: 8080, hostIp: "127.0.0.1" };
       assert.deepEqual(ports({ ...one, hostIP: "127.0.0.1" }), [want]);
     });
-    it("of a port that is declared twice are made once", () => assert.equal(ports(one, one)?.length, 1));
+    it("of a port that is declared twice exist once", () => assert.equal(ports(one, one)?.length, 1));
     it("for two families are two", () => {
       assert.equal(ports({ ...one, hostIP: "0.0.0.0" }, { ...one, hostIP: "::" })?.length, 2);
     });
     it("without a protocol are TCP", () =>
       assert.equal((ports({ containerPort: 1 }) as { protocol: Protocol }[])[0]?.protocol, Protocol.TCP));
-    it("are those of containers that stay, not of init containers", () => {
+    it("are those of regular containers, not of init containers", () => {
       assert.deepEqual(build({ initContainers: [fakeContainer({ ports: [one] }, "i")] }).portMappings, []);
     });
   });
 
-  it("gives any error the reason that users see", () => {
+  it("sets the reason that users see on any error", () => {
     assert.throws(() => build({ hostUsers: false }), {
       code: "ConfigPodSandboxError",
       message: /needs a user namespace/,

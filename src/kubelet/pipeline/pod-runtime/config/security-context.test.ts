@@ -39,19 +39,19 @@ describe("the container's security context", () => {
       want: { value: 1n },
     },
     {
-      rule: "has its own user first",
+      rule: "its own user takes precedence",
       given: { own: { runAsUser: 0 }, spec: { securityContext: { runAsUser: 1 } } },
       key: "runAsUser",
       want: { value: 0n },
     },
     {
-      rule: "has the image's user else",
+      rule: "defaults to the image's user",
       given: { ctx: { imageUser: { uid: 7n } } },
       key: "runAsUser",
       want: { value: 7n },
     },
     {
-      rule: "has root if the image names nobody",
+      rule: "defaults to root if the image has no user",
       given: { ctx: { imageUser: { username: "" } } },
       key: "runAsUser",
       want: { value: 0n },
@@ -63,7 +63,7 @@ describe("the container's security context", () => {
       want: "joe",
     },
     {
-      rule: "has no user's name beside a number",
+      rule: "has no user name if there is a number",
       given: { own: { runAsUser: 5 }, ctx: { imageUser: { username: "joe" } } },
       key: "runAsUsername",
       want: "",
@@ -91,19 +91,19 @@ describe("the container's security context", () => {
       want: true,
     },
     {
-      rule: "allows them else",
+      rule: "allows them by default",
       given: { own: { allowPrivilegeEscalation: true } },
       key: "noNewPrivs",
       want: false,
     },
     {
-      rule: "shows all of /proc if asked",
+      rule: "masks nothing with procMount Unmasked",
       given: { own: { procMount: "Unmasked" } },
       key: "maskedPaths",
       want: [],
     },
     {
-      rule: "lets all of /proc be written if asked",
+      rule: "has no read-only paths with procMount Unmasked",
       given: { own: { procMount: "Unmasked" } },
       key: "readonlyPaths",
       want: [],
@@ -121,7 +121,7 @@ describe("the container's security context", () => {
       want: { profileType: Profile.RuntimeDefault },
     },
     {
-      rule: "has its own seccomp profile before the pod's",
+      rule: "its own seccomp profile overrides the pod's",
       given: {
         own: { seccompProfile: { type: "Localhost", localhostProfile: "a/b.json" } },
         spec: { securityContext: { seccompProfile: { type: "RuntimeDefault" } } },
@@ -137,7 +137,7 @@ describe("the container's security context", () => {
       want: { profileType: Profile.RuntimeDefault },
     },
     {
-      rule: "has apparmor of an annotation before the pod's",
+      rule: "the annotation's apparmor profile overrides the pod's",
       given: {
         spec: { securityContext: { appArmorProfile: { type: "RuntimeDefault" } } },
         annotations: { "container.apparmor.security.beta.kubernetes.io/c0": "localhost/foo" },
@@ -146,7 +146,7 @@ describe("the container's security context", () => {
       want: { profileType: Profile.Localhost, localhostRef: "foo" },
     },
     {
-      rule: "says apparmor in the old form too",
+      rule: "has the apparmor profile in the old form too",
       given: { own: { appArmorProfile: { type: "Localhost", localhostProfile: "foo" } } },
       key: "apparmorProfile",
       want: "localhost/foo",
@@ -166,7 +166,7 @@ describe("the container's security context", () => {
   ];
   for (const { rule, given, key, want } of rows) it(rule, () => assert.deepEqual(build(given)[key], want));
 
-  it("masks what the host adds", () => {
+  it("masks the additional paths of the host", () => {
     const node = { ...fakeNode, extraMaskedPaths: ["/sys/x"] };
     assert.equal((build({ ctx: { node } }).maskedPaths as string[]).at(-1), "/sys/x");
   });
@@ -179,7 +179,7 @@ describe("the container's security context", () => {
     ],
     ["the pod's processes if shared", { shareProcessNamespace: true }, { pid: NamespaceMode.POD }],
     [
-      "the host's if asked",
+      "the host's if set",
       { hostPID: true, hostIPC: true, hostNetwork: true },
       { pid: NamespaceMode.NODE, ipc: NamespaceMode.NODE, network: NamespaceMode.NODE },
     ],
@@ -187,13 +187,13 @@ describe("the container's security context", () => {
   for (const [rule, spec, want] of namespaces) {
     it(`sees ${rule}`, () => assert.partialDeepStrictEqual(build({ spec }).namespaceOptions, want));
   }
-  it("sees the processes of the container that it is to debug", () => {
+  it("sees the processes of its target container", () => {
     const options = build({ ctx: { targetContainerId: "abc" } }).namespaceOptions;
     assert.partialDeepStrictEqual(options, { pid: NamespaceMode.TARGET, targetId: "abc" });
     const shared = build({ spec: { hostPID: true }, ctx: { targetContainerId: "abc" } }).namespaceOptions;
     assert.partialDeepStrictEqual(shared, { pid: NamespaceMode.NODE, targetId: "" });
   });
-  it("needs somebody to map IDs for a user namespace", () => {
+  it("needs an ID mapping for a user namespace", () => {
     assert.throws(() => build({ spec: { hostUsers: false } }), /needs a user namespace/);
     const userNamespace = {
       mode: NamespaceMode.POD,
@@ -202,7 +202,7 @@ describe("the container's security context", () => {
     const options = build({ spec: { hostUsers: false }, ctx: { userNamespace } }).namespaceOptions;
     assert.partialDeepStrictEqual(options, { usernsOptions: userNamespace });
   });
-  it("refuses profiles that name nothing", () => {
+  it("rejects Localhost profiles without a name", () => {
     assert.throws(
       () => build({ own: { seccompProfile: { type: "Localhost" } } }),
       /localhostProfile must be set/,
@@ -252,10 +252,10 @@ describe("verifyRunAsNonRoot", () => {
     );
   }
   const allowed: [rule: string, own: SecurityContext, image: ImageUser][] = [
-    ["root, if nobody minds", {}, { uid: 0n }],
-    ["root, if it is said to be fine", { runAsNonRoot: false }, { uid: 0n }],
-    ["a user that is not root, whatever the image says", { runAsNonRoot: true, runAsUser: 5 }, { uid: 0n }],
-    ["an image with such a user", { runAsNonRoot: true }, { uid: 5n }],
+    ["root by default", {}, { uid: 0n }],
+    ["root, with runAsNonRoot false", { runAsNonRoot: false }, { uid: 0n }],
+    ["a non-root user, whatever the image has", { runAsNonRoot: true, runAsUser: 5 }, { uid: 0n }],
+    ["an image with a non-root user", { runAsNonRoot: true }, { uid: 5n }],
   ];
   for (const [rule, own, image] of allowed) it(`allows ${rule}`, () => verify(own, image));
 });

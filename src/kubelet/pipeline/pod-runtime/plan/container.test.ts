@@ -18,20 +18,15 @@ const ended = "finished: all containers have ended";
 testPlans([
   // running
   ["all runs: nothing to do", two, seen([seenContainer("a"), seenContainer("b")]), ""],
-  [
-    "one is missing: it starts, the other is left alone",
-    two,
-    seen([seenContainer("a")]),
-    "start regular b#0",
-  ],
+  ["one is missing: it starts, the other is unchanged", two, seen([seenContainer("a")]), "start regular b#0"],
   // restarts
-  ["Always: success is started again", aPod(), seen([done("a")]), "start regular a#1"],
-  ["Always: failure is started again", aPod(), seen([failed("a", { attempt: 4 })]), "start regular a#5"],
+  ["Always: success is restarted", aPod(), seen([done("a")]), "start regular a#1"],
+  ["Always: failure is restarted", aPod(), seen([failed("a", { attempt: 4 })]), "start regular a#5"],
   ["OnFailure: success is not", onFailure, seen([done("a")]), ended],
   ["OnFailure: failure is", onFailure, seen([failed("a")]), "start regular a#1"],
   ["Never: neither is", never, seen([failed("a")]), ended],
   [
-    "one has ended for good and another runs: the pod goes on",
+    "one has exited and is not restarted, another runs: the pod continues",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
     seen([failed("a"), seenContainer("b")]),
     "",
@@ -44,14 +39,14 @@ testPlans([
     "start regular a#1",
   ],
   [
-    "own policy does not count without its gate",
+    "the own policy is ignored without its gate",
     withA({ restartPolicy: "Always" }, "Never"),
     seen([done("a")]),
     ended,
     { gates: { containerRules: false, restartAll: false } },
   ],
   [
-    "a rule restarts what the policy would not",
+    "a rule restarts a container that the policy would not",
     withA(
       {
         restartPolicy: "Never",
@@ -63,40 +58,40 @@ testPlans([
     "start regular a#1",
   ],
   [
-    "a new sandbox starts all again, and the count goes on",
+    "a new sandbox starts all again, and the restart count continues",
     aPod(),
     seen([done("a", { attempt: 2, ...before })]),
     "start regular a#3",
   ],
   [
-    "OnFailure: what succeeded in a former sandbox is done",
+    "OnFailure: a container that succeeded in an old sandbox is done",
     aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] }),
     seen([done("a", before), failed("b", before)]),
     "start regular b#1",
   ],
   [
-    "OnFailure: what we ended in a former sandbox is not done, and does not wait",
+    "OnFailure: a container that was stopped with an old sandbox is not done, and has no back-off",
     onFailure,
     seen([done("a", before)]),
     "start regular a#1",
     { replaced: () => true, restartAt: () => monotonicTime(999_999) },
   ],
   [
-    "what ended in a former sandbox by itself goes on waiting",
+    "a container that exited by itself in an old sandbox keeps its back-off",
     aPod(),
     seen([failed("a", before)]),
     "delay a until 999999",
     { restartAt: () => monotonicTime(999_999) },
   ],
   [
-    "OnFailure: what we ended to be replaced starts again, though it ended with 0",
+    "OnFailure: a container that was stopped to be replaced starts again, though it exited with 0",
     onFailure,
     seen([done("a")]),
     "start regular a#1",
     { replaced: (c) => c.id === "a-0" },
   ],
   [
-    "what we ended in this sandbox for a failed probe waits as if it had failed itself",
+    "a container that was stopped for a failed probe has a back-off as if it had exited itself",
     aPod(),
     seen([done("a")]),
     "delay a until 999999",
@@ -110,7 +105,7 @@ testPlans([
     "remove a-0",
   ],
   [
-    "one dead container a name is kept",
+    "one dead container per name is kept",
     aPod(),
     seen([
       seenContainer("a", { attempt: 3 }),
@@ -121,58 +116,58 @@ testPlans([
     "remove a-1, remove a-0",
   ],
   [
-    "two run under one name: the older one is ended",
+    "two of a name run: the older one is stopped",
     aPod(),
     seen([seenContainer("a", { attempt: 1 }), seenContainer("a")]),
     "kill a-0 (duplicate)",
   ],
   [
-    "the newest has ended and an older one runs: none is started before that is ended",
+    "the newest has exited and an older one runs: that is stopped first",
     aPod(),
     seen([failed("a", { attempt: 1 }), seenContainer("a")]),
     "kill a-0 (duplicate)",
   ],
   [
-    "one runs in a former sandbox: none is started here before that is ended",
+    "one runs in an old sandbox: that is stopped first",
     two,
     seen([seenContainer("a", before)]),
     "kill a-0 (former-sandbox), start regular b#0",
   ],
-  // what ends a running container
+  // reasons to stop a running container
   [
-    "the spec changed: the container is ended",
+    "the spec changed: the container is stopped",
     aPod(),
     seen([seenContainer("a", { hash: "old" })]),
     "kill a-0 (changed)",
   ],
   [
-    "the spec changed after it ended for good: it stays ended",
+    "the spec changed after the last run: it is not restarted",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
     seen([done("a", { hash: "old" }), seenContainer("b")]),
     "",
   ],
   [
-    "state unknown: ended before anything is started",
+    "state unknown: stopped before anything is started",
     aPod(),
     seen([seenContainer("a", { state: "unknown" })]),
     "kill a-0 (unknown)",
   ],
   [
-    "a failed readiness probe ends nothing",
+    "a failed readiness probe stops nothing",
     aPod(),
     seen([seenContainer("a")]),
     "",
     { probe: (kind) => (kind === "readiness" ? "failure" : "success") },
   ],
   [
-    "a probe that has not come to a result ends nothing",
+    "a probe without a result stops nothing",
     aPod(),
     seen([seenContainer("a")]),
     "",
     { probe: () => "unknown" },
   ],
   [
-    "a failed probe is that of one container, by its ID",
+    "a failed probe counts for one container, by its ID",
     two,
     seen([seenContainer("a"), seenContainer("b")]),
     "kill b-0 (liveness-probe)",
@@ -180,21 +175,21 @@ testPlans([
   ],
   // back-off
   [
-    "one that ended too soon waits, the others do not",
+    "one in back-off waits, the others do not",
     two,
     seen([failed("a")]),
     "start regular b#0, delay a until 130000",
     { restartAt: () => monotonicTime(130_000) },
   ],
   [
-    "the wait is over: it starts",
+    "the back-off has passed: it starts",
     two,
     seen([failed("a")]),
     "start regular a#1, start regular b#0",
     { restartAt: () => undefined },
   ],
   [
-    "one that waits keeps the pod from being finished",
+    "a pod with a container in back-off is not finished",
     aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] }),
     seen([failed("a"), done("b")]),
     "delay a until 130000",
@@ -230,14 +225,14 @@ const messages: [rule: string, pod: Pod, more: Partial<PlanContext>, message: st
   ],
   ["liveness, Never", never, { probe: fails("liveness") }, "Container a failed liveness probe", false],
   [
-    "liveness, Never but of its own Always",
+    "liveness, pod Never, own policy Always",
     withA({ restartPolicy: "Always" }, "Never"),
     { probe: fails("liveness") },
     "Container a failed liveness probe, will be restarted",
     true,
   ],
   [
-    "liveness, Always but of its own Never: rules are not asked, it has no exit code",
+    "liveness, pod Always, own policy Never: rules do not apply without an exit code",
     withA({
       restartPolicy: "Never",
       restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "NotIn", values: [0] } }],
@@ -285,7 +280,7 @@ const messages: [rule: string, pod: Pod, more: Partial<PlanContext>, message: st
 ];
 
 for (const [rule, pod, more, message, replaced] of messages)
-  test(`users are told why a container is ended: ${rule}`, () => {
+  test(`the kill message has the reason: ${rule}`, () => {
     const observed = pod === side ? sideRuns : seen([seenContainer("a")]);
     const plan = planPod(pod, observed, { ...quiet, ...more });
     assert.deepEqual(
@@ -296,7 +291,7 @@ for (const [rule, pod, more, message, replaced] of messages)
     assert.deepEqual(plan.start, []);
   });
 
-test("users are told why a container is ended: unknown state", () => {
+test("the kill message has the reason: unknown state", () => {
   const unknown = seen([seenContainer("a", { state: "unknown" })]);
   const [kill] = planPod(aPod(), unknown, quiet).kill;
   assert.equal(kill?.message, 'Container is in "unknown" state, try killing it before restart');
@@ -304,7 +299,7 @@ test("users are told why a container is ended: unknown state", () => {
   assert.equal(init.kill[0]?.message, 'Init container is in "unknown" state, try killing it before restart');
 });
 
-test("what a new sandbox cuts short is replaced, unless the policy is Never", () => {
+test("a container that is stopped for a new sandbox is replaced, unless the policy is Never", () => {
   const pod = aPod({
     restartPolicy: "Never",
     containers: [aContainer("a", { restartPolicy: "OnFailure" }), aContainer("b")],

@@ -15,7 +15,7 @@ const rules = fc
   .constantFrom("Restart", "RestartAllContainers")
   .map((action) => [{ action, exitCodes: { operator: "In" as const, values: [42] } }]);
 
-/** Own policies and rules now and then. */
+/** Some containers have their own policies and rules. */
 const own: fc.Arbitrary<Partial<Container>> = fc.oneof(
   { weight: 3, arbitrary: fc.constant({}) },
   fc.record({ restartPolicy: fc.constantFrom("OnFailure", "Never"), restartPolicyRules: rules }),
@@ -43,14 +43,14 @@ const pods: fc.Arbitrary<Pod> = fc
     }),
   );
 
-/** Something happens to the pod at a random place. */
-type Happening = { what: string; at: number; code: number };
-const happenings: fc.Arbitrary<Happening[]> = fc.array(
+/** An event at a random container of the pod. */
+type PodIncident = { what: string; at: number; code: number };
+const incidents: fc.Arbitrary<PodIncident[]> = fc.array(
   fc.record({
     what: fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom("act", "settle") },
       fc.constantFrom(
-        "act in vain",
+        "fail the plan",
         "exit",
         "unknown",
         "probe",
@@ -67,14 +67,14 @@ const happenings: fc.Arbitrary<Happening[]> = fc.array(
   { maxLength: 40 },
 );
 
-function happen(model: PlanModel, { what, at, code }: Happening): void {
+function applyIncident(model: PlanModel, { what, at, code }: PodIncident): void {
   const live = model.containers.filter(isLive);
   const one = live[at % (live.length || 1)];
   const [newest, ...older] = model.sandboxes;
   switch (what) {
     case "act":
       return model.act(model.plan(), code);
-    case "act in vain":
+    case "fail the plan":
       return model.act(model.plan(), "runs on");
     case "settle":
       return model.settle();
@@ -105,7 +105,7 @@ function happen(model: PlanModel, { what, at, code }: Happening): void {
   }
 }
 
-/** Lets the pod come to rest; fails if it does not. */
+/** Applies plans until nothing is left to do; fails if that does not happen. */
 function rest(model: PlanModel): void {
   for (let stage = 0; stage < 60; stage++) {
     model.settle();
@@ -113,34 +113,34 @@ function rest(model: PlanModel): void {
     if (isEmpty(plan) && !plan.waitingFor) return;
     model.act(plan, 143);
   }
-  assert.fail(`no rest: ${summary(model.plan())}`);
+  assert.fail(`does not converge: ${summary(model.plan())}`);
 }
 
 function assertAtRest(model: PlanModel): void {
   const plan = model.plan();
   const names = model.containers.filter(isLive).map((c) => c.name);
-  // Whoever ends pods then ends all that still runs.
+  // The worker then stops all that still runs.
   if (plan.finished) return;
-  assert.equal(new Set(names).size, names.length, "one of a name");
+  assert.equal(new Set(names).size, names.length, "one container per name");
   for (const container of model.pod.spec.containers) {
     const all = model.containers.filter((c) => c.name === container.name);
-    // What ended in the newest sandbox counts before what ended later in a former one.
-    const here = all.find((c) => c.sandboxId === model.sandboxes[0]?.id);
-    const last = all.find(isLive) ?? here ?? all[0];
+    // An exit in the newest sandbox takes precedence over a later one in an old sandbox.
+    const inNewest = all.find((c) => c.sandboxId === model.sandboxes[0]?.id);
+    const last = all.find(isLive) ?? inNewest ?? all[0];
     const runs = last?.state === "running" && last.hash === container.image;
     const ended =
       last?.state === "exited" && restartDecision(model.pod, container, "regular", last.exitCode) === "no";
-    assert.ok(runs || ended, `${container.name} runs, or has ended for good`);
+    assert.ok(runs || ended, `${container.name} runs, or is done`);
   }
   for (const { name, restartPolicy } of model.pod.spec.initContainers ?? [])
     if (restartPolicy === "Always") assert.ok(names.includes(name), `sidecar ${name} runs`);
 }
 
-test("whatever happens to a pod: init order is kept, no two of a name run, and it comes to rest", () => {
+test("in any order of events: init order is kept, no two of a name run, and the plan converges", () => {
   fc.assert(
-    fc.property(pods, happenings, (pod, history) => {
+    fc.property(pods, incidents, (pod, history) => {
       const model = new PlanModel(pod);
-      for (const happening of history) happen(model, happening);
+      for (const incident of history) applyIncident(model, incident);
       rest(model);
       assert.deepEqual(model.violations, []);
       assertAtRest(model);
@@ -167,7 +167,7 @@ const sandboxes = fc.array(
   { maxLength: 3 },
 );
 
-test("whatever state a pod is found in: no two of a name are started, and it comes to rest", () => {
+test("from any observed state: no two of a name are started, and the plan converges", () => {
   fc.assert(
     fc.property(pods, sandboxes, strange, fc.nat(2), (pod, found, containers, inVain) => {
       const model = new PlanModel(pod);
@@ -176,7 +176,7 @@ test("whatever state a pod is found in: no two of a name are started, and it com
         model.addContainer(container.name, { ...container, attempt });
       for (let stage = 0; stage < inVain; stage++) model.act(model.plan(), "runs on");
       rest(model);
-      // Who knows what ran before in such a state: the order can only be told for what was seen from the start.
+      // What ran before is unknown in such a state: the order can only be checked from the start.
       assert.deepEqual(
         model.violations.filter((v) => !v.startsWith("order:")),
         [],

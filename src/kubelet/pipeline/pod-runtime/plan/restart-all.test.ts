@@ -20,7 +20,7 @@ const runs = seenContainer;
 
 testPlans([
   [
-    "first the regular containers are stopped; ephemeral ones are left alone",
+    "first the regular containers are stopped; ephemeral ones are not",
     pod,
     seen([exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
     "kill b-0 (restart-all)",
@@ -32,21 +32,21 @@ testPlans([
     "kill s-0 (restart-all)",
   ],
   [
-    "then all are removed but the one that asked for it",
+    "then all are removed except the one that triggered it",
     pod,
     seen([exited("a", 42, { attempt: 1 }), failed("a"), exited("b", 137), exited("s", 137), done("i")]),
     "remove a-0, remove b-0, remove s-0, remove i-0",
   ],
   ["then that one", pod, seen([exited("a", 42), runs("e")]), "remove a-0"],
-  ["then all begins again, in the same sandbox", pod, seen([runs("e")]), "start init i#0"],
+  ["then the pod starts again, in the same sandbox", pod, seen([runs("e")]), "start init i#0"],
   [
-    "another exit code does not ask for it",
+    "another exit code does not trigger it",
     pod,
     seen([exited("a", 41), runs("b"), runs("e"), runs("s"), done("i")]),
     "",
   ],
   [
-    "nor one of a container that runs again",
+    "nor that of a container that was restarted",
     pod,
     seen([runs("a", { attempt: 1 }), exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
     "",
@@ -59,7 +59,7 @@ testPlans([
     { gates: { containerRules: true, restartAll: false } },
   ],
   [
-    "an init container may ask for it, also with success",
+    "an init container may trigger it, also with success",
     aPod({
       initContainers: [
         aContainer("s", { restartPolicy: "Always" }),
@@ -75,26 +75,26 @@ testPlans([
     "kill s-0 (restart-all)",
   ],
   [
-    "a sidecar may ask for it",
+    "a sidecar may trigger it",
     aPod({ initContainers: [aContainer("s", { ...all, restartPolicy: "Always" })] }),
     seen([runs("a"), exited("s", 42)]),
     "kill a-0 (restart-all)",
   ],
   [
-    "it comes before a sandbox that died: what has succeeded runs again too",
+    "it takes precedence over a dead sandbox: succeeded containers run again too",
     pod,
     seen([exited("a", 42), done("b")], [deadSandbox]),
     "remove b-0",
   ],
   [
-    "and the sandbox follows, as for a pod that never ran",
+    "then the sandbox is replaced, as for a pod that never ran",
     pod,
     seen([], [deadSandbox]),
     "kill all, sandbox 1",
   ],
 ]);
 
-test("the logs of removed containers stay, so that restarts are counted on", () => {
+test("the logs of removed containers stay, so that restart counts continue", () => {
   assert.equal(planPod(pod, seen([exited("a", 42)]), quiet).restartsAll, true);
   assert.equal(planPod(pod, seen([exited("a", 41)]), quiet).restartsAll, undefined);
 });

@@ -8,35 +8,35 @@ const onFailure = aPod({ restartPolicy: "OnFailure" });
 const gone = "finished: its sandbox is gone, and with restartPolicy Never it gets no other";
 
 testPlans([
-  ["nothing there: a sandbox first", two, undefined, "sandbox 0"],
-  ["nothing there but the pod's name: a sandbox first", two, seen([], []), "sandbox 0"],
+  ["nothing observed: a sandbox first", two, undefined, "sandbox 0"],
+  ["an empty observation: a sandbox first", two, seen([], []), "sandbox 0"],
   ["an empty sandbox: all containers start in order", two, seen([]), "start regular a#0, start regular b#0"],
   [
-    "sandbox died: a new one, with the next attempt",
+    "dead sandbox: a new one, with the next attempt",
     aPod(),
     seen([done("a")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
   [
-    "sandbox died while containers run: they are ended first",
+    "dead sandbox with running containers: they are stopped first",
     aPod(),
     seen([seenContainer("a")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
   [
-    "the sandbox is gone and containers run: they are ended first",
+    "no sandbox, and containers run: they are stopped first",
     aPod(),
     seen([seenContainer("a")], []),
     "kill all, sandbox 0",
   ],
   [
-    "two ready sandboxes: both are ended",
+    "two ready sandboxes: both are stopped",
     aPod(),
     seen([], [sandboxOf(1), aSandbox()]),
     "kill all, sandbox 2",
   ],
   [
-    "the ready sandbox is not the newest: ended, and a new one made",
+    "the ready sandbox is not the newest: stopped, and a new one created",
     aPod(),
     seen([], [sandboxOf(1, { state: "notready" }), aSandbox()]),
     "kill all, sandbox 2",
@@ -69,7 +69,7 @@ testPlans([
     seen([failed("side"), done("i")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
-  ["Never and nothing was made yet: a new sandbox", never, seen([], [deadSandbox]), "kill all, sandbox 1"],
+  ["Never and nothing was created yet: a new sandbox", never, seen([], [deadSandbox]), "kill all, sandbox 1"],
   [
     "Never and nothing was started yet: a new sandbox",
     never,
@@ -77,19 +77,19 @@ testPlans([
     "kill all, sandbox 1, remove a-0",
   ],
   [
-    "Never and the sandbox died while containers run: they are ended, and no sandbox made",
+    "Never and a dead sandbox with running containers: they are stopped, and no sandbox is created",
     never,
     seen([seenContainer("a")], [deadSandbox]),
     "kill all",
   ],
   [
-    "Never and the sandbox died before one of the containers started: none is made for it",
+    "Never and a dead sandbox before one of the containers started: none is created for it",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
     seen([done("a")], [deadSandbox]),
     gone,
   ],
   [
-    "Never and the sandbox died before all regular containers were made: no other",
+    "Never and a dead sandbox before all regular containers were created: no new sandbox",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
     seen([done("a")], [deadSandbox]),
     gone,
@@ -101,13 +101,13 @@ testPlans([
     "kill all, sandbox 1",
   ],
   [
-    "Never, but a container that runs has a policy of its own: a new sandbox",
+    "Never, but a running container has its own policy: a new sandbox",
     aPod({ restartPolicy: "Never", containers: [aContainer("a", { restartPolicy: "OnFailure" })] }),
     seen([seenContainer("a")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
   [
-    "Never and only a sidecar would run again: no new sandbox",
+    "Never and only a sidecar would be restarted: no new sandbox",
     aPod({
       restartPolicy: "Never",
       initContainers: [aContainer("s", { restartPolicy: "Always" })],
@@ -134,7 +134,7 @@ testPlans([
     "kill all, sandbox 1",
   ],
   [
-    "sandboxes that were made in vain do not pile up",
+    "unused sandboxes do not accumulate",
     aPod(),
     seen(
       [],
@@ -143,7 +143,7 @@ testPlans([
     "kill all, sandbox 3, remove s1, remove s0",
   ],
   [
-    "an old sandbox goes with its last container",
+    "an old sandbox is removed with its last container",
     aPod(),
     seen([seenContainer("a", { sandboxId: "s1" as SandboxId, attempt: 1 })], [sandboxOf(1), deadSandbox]),
     "remove s0",
