@@ -33,11 +33,11 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   if (flags.localObjects !== "" && flags.kubeconfig !== "") throw conflictingObjectSources();
   if (flags.enableManifestsHandler) checkManifestsHandler(config);
   const credentialProviders = await configuredProviders(flags, gates);
-  // Before anything is started: a signal that comes early must not be lost.
+  // Registered before anything is started, so that an early signal is not lost.
   const signalled = untilSignal(["SIGTERM", "SIGINT"]);
   const stopping = new AbortController();
   void signalled.then(() => stopping.abort());
-  const hopeless = Promise.withResolvers<string>();
+  const certificateUnavailable = Promise.withResolvers<string>();
   const metrics = createMetrics();
   const nodeName = nodeNameOf(flags.hostnameOverride);
   const tracing = configuredTracing({ config, nodeName, version, clock: systemClock, logger });
@@ -50,7 +50,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
         flags,
         kubeletVersion: version,
         tracer: tracing?.tracer,
-        onCertificateUnavailable: hopeless.resolve,
+        onCertificateUnavailable: certificateUnavailable.resolve,
         signal: stopping.signal,
       });
   } catch (error) {
@@ -94,7 +94,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     logger.info("Stopped before startup completed", { signal: await signalled });
     return 0;
   }
-  const reason = await Promise.race([signalled.then(() => undefined), hopeless.promise]);
+  const reason = await Promise.race([signalled.then(() => undefined), certificateUnavailable.promise]);
   if (reason === undefined) logger.info("Stopping kubelet, pods keep running", { signal: await signalled });
   else logger.error("Stopping kubelet, pods keep running", { reason });
   await agent.stop();

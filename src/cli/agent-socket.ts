@@ -12,7 +12,7 @@ export const socketUsage = `  --node NAME        the kubelet of the node started
 /** The options that select the agent. */
 export const socketOptions = { node: "value", "root-dir": "value" } as const;
 
-/** The socket of the selected kubelet: as given, or the only one there is. */
+/** The socket of the selected kubelet, or of the only one that runs. */
 export async function findSocket(o: { node?: string; "root-dir"?: string }): Promise<string> {
   if (o["root-dir"]) return join(o["root-dir"], "kubelet.sock");
   if (o.node) return join(defaultBaseDir, o.node, "kubelet", "kubelet.sock");

@@ -96,8 +96,8 @@ function wholeNumber(
 function range(name: string, text: string | undefined, longest: number): string | undefined {
   if (text === undefined) return undefined;
   const [address = "", bits = "", ...more] = text.split("/");
-  const good = isIPv4(address) && /^\d+$/.test(bits) && more.length === 0;
-  if (good && Number(bits) >= 8 && Number(bits) <= longest) return text;
+  const isCidr = isIPv4(address) && /^\d+$/.test(bits) && more.length === 0;
+  if (isCidr && Number(bits) >= 8 && Number(bits) <= longest) return text;
   throw new KubeletError("Usage", `${name}: "${text}" is not a range of IPv4 addresses, /8 to /${longest}`);
 }
 

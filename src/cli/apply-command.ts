@@ -1,9 +1,9 @@
 import { KubeletError } from "../lib/base/errors.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
-import { type LocalAnswer, localRequest } from "./local-request.ts";
+import { type LocalResponse, localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";
 import { manifestName, podDocuments } from "./pod-documents.ts";
-import { atLine, type FiledPod, readPodFiles } from "./pod-files.ts";
+import { atLine, type FilePod, readPodFiles } from "./pod-files.ts";
 import type { Terminal } from "./terminal.ts";
 
 const applyUsage = `kubelet apply -f pod.yaml: apply pods to the kubelet that runs on this machine
@@ -16,7 +16,7 @@ until \`kubelet delete\`. If a file cannot be read, nothing is applied; a reject
 1 if a pod was rejected.
 `;
 
-interface PutReply {
+interface ApplyResult {
   readonly result?: string;
   readonly pods?: readonly { namespace: string; name: string }[];
   readonly warnings?: readonly Problem[];
@@ -44,51 +44,52 @@ export async function applyCommand(args: readonly string[], terminal: Terminal):
   const socketPath = await findSocket(options);
   let status = 0;
   for (const pod of pods) {
-    const refusal = await apply(socketPath, pod, terminal);
-    if (refusal === undefined) continue;
-    stderr.write(`${refusal}\n`);
+    const error = await apply(socketPath, pod, terminal);
+    if (error === undefined) continue;
+    stderr.write(`${error}\n`);
     status = 1;
   }
   return status;
 }
 
-/** What is wrong, if it was refused. */
+/** Resolves with the error if the pod was rejected. */
 async function apply(
   socketPath: string,
-  pod: FiledPod,
+  pod: FilePod,
   { stdout, stderr }: Omit<Terminal, "stdin">,
 ): Promise<string | undefined> {
   const name = manifestName(pod);
   const path = `/manifests/${name}`;
   const ref = `${pod.namespace}/${pod.name}`;
-  if (!holds(await localRequest(socketPath, "GET", path), pod))
+  if (!isSamePod(await localRequest(socketPath, "GET", path), pod))
     return atLine(pod, {
       message: `manifest "${name}" is there and holds another pod than ${ref}: \`kubelet delete ${name}\` first`,
     });
-  const answer = await localRequest(socketPath, "PUT", path, pod.text);
-  const reply = replyOf(answer);
-  if (answer.status !== 200 && answer.status !== 201) {
-    const problems = answer.status === 422 ? reply.problems : undefined;
-    return (problems ?? [{ message: reply.message ?? "" }]).map((problem) => atLine(pod, problem)).join("\n");
+  const response = await localRequest(socketPath, "PUT", path, pod.text);
+  const { result, pods = [], warnings = [], problems, message = "" } = parseResult(response);
+  if (response.status !== 200 && response.status !== 201) {
+    const errors = (response.status === 422 ? problems : undefined) ?? [{ message }];
+    return errors.map((problem) => atLine(pod, problem)).join("\n");
   }
-  for (const warning of reply.warnings ?? []) stderr.write(`${atLine(pod, warning)}\n`);
-  for (const made of reply.pods ?? []) stdout.write(`${made.namespace}/${made.name}: ${reply.result}\n`);
+  for (const warning of warnings) stderr.write(`${atLine(pod, warning)}\n`);
+  for (const applied of pods) stdout.write(`${applied.namespace}/${applied.name}: ${result}\n`);
   return undefined;
 }
 
-/** False if the manifest has a different name: a client of the HTTP API chose it. */
-function holds({ status, bytes }: LocalAnswer, { namespace, name }: FiledPod): boolean {
+/** False if an existing manifest of this name has another pod: a client of the HTTP API chose the name. */
+function isSamePod({ status, bytes }: LocalResponse, { namespace, name }: FilePod): boolean {
   if (status !== 200) return true;
-  const there = podDocuments(bytes.toString());
+  const existing = podDocuments(bytes.toString());
   return (
-    !("documents" in there) || there.documents.every((d) => d.namespace === namespace && d.name === name)
+    !("documents" in existing) ||
+    existing.documents.every((d) => d.namespace === namespace && d.name === name)
   );
 }
 
-function replyOf({ bytes, status }: LocalAnswer): PutReply {
+function parseResult({ bytes, status }: LocalResponse): ApplyResult {
   const text = bytes.toString();
   try {
-    return JSON.parse(text) as PutReply;
+    return JSON.parse(text) as ApplyResult;
   } catch {
     return { message: text.trim() || `HTTP ${status}` };
   }

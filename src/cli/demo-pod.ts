@@ -1,4 +1,4 @@
-/** A pod to begin with: a web server that answers with where it runs. */
+/** The first pod of a new node: a web server that responds with its name and address. */
 export function demoPod(image: string): string {
   return `# The demo pod. Edit this file and the pod is replaced; remove it and the pod ends.
 apiVersion: v1

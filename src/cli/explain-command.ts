@@ -36,7 +36,7 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
   const socketPath = await findSocket(options);
   const query = pod === undefined ? (options.all ? "?all" : "") : `?pod=${encodeURIComponent(pod)}`;
   const { status, bytes } = await localRequest(socketPath, "GET", `/explain${query}`);
-  // What was found on no node is not known to any kubelet.
+  // No kubelet has the pods that are not scheduled.
   const { unscheduledPods } = await import("./unscheduled-pods.ts");
   const unscheduled = (await unscheduledPods(socketPath)).filter(
     (found) => pod === undefined || matchesPod(pod, found, ""),
@@ -52,8 +52,8 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
     status === 200
       ? (JSON.parse(bytes.toString()) as Explanations)
       : { node: "", at: new Date().toISOString(), pods: [] };
-  const answer = { ...known, pods: [...known.pods, ...unscheduled] };
-  if (format === "json") out.write(`${JSON.stringify(answer, undefined, 2)}\n`);
-  else out.write(`${explanationLines(answer).join("\n")}\n`);
+  const all = { ...known, pods: [...known.pods, ...unscheduled] };
+  if (format === "json") out.write(`${JSON.stringify(all, undefined, 2)}\n`);
+  else out.write(`${explanationLines(all).join("\n")}\n`);
   return 0;
 }

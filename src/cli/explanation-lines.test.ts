@@ -12,7 +12,7 @@ const pod: PodExplanation = {
 };
 const lines = (...pods: PodExplanation[]) => explanationLines({ node: "node-a", at, pods });
 
-test("what is waited for, until when, the error and the timeline", () => {
+test("a blocked pod: the wait, its next retry, the error and the timeline", () => {
   const shown = lines({
     ...pod,
     cause: "container c: no such image",
@@ -49,7 +49,7 @@ test("what is waited for, until when, the error and the timeline", () => {
   ]);
 });
 
-test("how a pod that is ready started, and where its time went", () => {
+test("a ready pod: the duration of its start by steps", () => {
   const start = {
     readyAt: at,
     tookMs: 1800,
@@ -66,12 +66,12 @@ test("how a pod that is ready started, and where its time went", () => {
   assert.equal(lines({ ...pod, ready: true })[1], "  ran already when this kubelet began");
 });
 
-test("nothing in the way, and no pod at all", () => {
+test("a pod that is not blocked, and no pods", () => {
   assert.equal(lines(pod)[1], "  nothing is in its way");
   assert.deepEqual(lines(), ["all pods of node-a are ready, and none has failed in the last hour"]);
 });
 
-test("a pod that failed: why, when, and since when it is gone", () => {
+test("a failed pod: why, when, and when it was removed", () => {
   const failed = {
     ...{ ...pod, phase: "Failed", cause: "OutOfcpu: Pod was rejected", failedAt: "2026-01-01T00:00:18.000Z" },
     details: ["OutOfcpu: Pod was rejected", "another line"],
@@ -88,7 +88,7 @@ test("a pod that failed: why, when, and since when it is gone", () => {
   );
 });
 
-test("a pod that has completed, and one that does not stay up", () => {
+test("a completed pod, and one that keeps restarting", () => {
   assert.deepEqual(lines({ ...pod, phase: "Succeeded" }).slice(0, 2), [
     "default/web  Succeeded",
     "  all of its containers have completed",

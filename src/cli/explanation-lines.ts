@@ -2,7 +2,7 @@ import type { ExplainedStep, PodExplanation } from "../kubelet/agent/explain-pod
 import type { Explanations } from "../kubelet/agent/pod-explanations.ts";
 import { printable } from "./pod-table.ts";
 
-/** The explanations for people: of each pod where it stands, what is in its way, and a timeline. */
+/** The explanations as text: for each pod its state, what it is blocked on, and a timeline. */
 export function explanationLines({ at, node, pods }: Explanations): string[] {
   if (pods.length === 0) return [`all pods of ${node} are ready, and none has failed in the last hour`];
   const now = Date.parse(at);
@@ -13,13 +13,13 @@ function podLines(pod: PodExplanation, now: number): string[] {
   const { cause } = pod;
   return [
     `${pod.namespace}/${pod.name}  ${pod.ready ? "Ready" : pod.phase}${cause === null ? "" : `: ${cause}`}`,
-    ...standing(pod, now).map((line) => `  ${line}`),
+    ...stateLines(pod, now).map((line) => `  ${line}`),
     ...pod.details.filter((line) => line !== cause).map((line) => `  - ${line}`),
     ...timeline(pod),
   ];
 }
 
-function standing(pod: PodExplanation, now: number): string[] {
+function stateLines(pod: PodExplanation, now: number): string[] {
   const { waitsFor, lastError, start, ready, failedAt, goneAt } = pod;
   const lines: string[] = [];
   if (waitsFor) {

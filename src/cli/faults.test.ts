@@ -17,7 +17,7 @@ const faults = `data:text/javascript,${encodeURIComponent(`
   process.on("SIGWINCH", () => { throw new Error("a callback failed"); });
 `)}`;
 
-test("an unhandled rejection is one line of the log and ends nothing; an uncaught exception is one and ends the process", async (t) => {
+test("an unhandled rejection is logged in one line; an uncaught exception is, too, and exits the process", async (t) => {
   const dir = await mkdtemp(join(tmpdir(), "faults-"));
   t.after(() => rm(dir, { recursive: true, force: true }));
   const args = ["--import", faults, main, "api", "--dir", dir, "--port", String(await freePort())];

@@ -3,7 +3,7 @@ import type { Logger } from "../lib/base/logger.ts";
 import { readableStack } from "../lib/base/readable-stack.ts";
 
 /**
- * Faults go to the structured log, with their stack. After an uncaught exception some callback was left half-done, and
+ * Writes faults to the structured log, with their stack. After an uncaught exception some callback has not completed, and
  * it is unknown which: the process exits, as Node does by default. The logger has to write synchronously.
  */
 export function logFaults(logger: Logger): void {
@@ -15,8 +15,8 @@ export function logFaults(logger: Logger): void {
 }
 
 /**
- * An unhandled rejection ends nothing: the work that failed has unwound, it belongs to one pod or one request at most, and a
- * restart would interrupt all others. A loop that it has ended is found by /healthz and the watchdog.
+ * The process keeps running after an unhandled rejection: the failed work belongs to one pod or one request at most, and a restart
+ * would interrupt all others. A loop that it has stopped is detected by /healthz and the watchdog.
  */
 export function logRejections(logger: Logger): void {
   process.on("unhandledRejection", (reason) => {

@@ -4,7 +4,7 @@ import { parseFlags } from "../lib/config/flags/parse.ts";
 import { flagTable } from "../lib/config/flags/table.ts";
 import { usage } from "./flags.ts";
 
-test("help has a line for every flag, with what it does", () => {
+test("help describes every flag", () => {
   const text = usage();
   for (const { name, help } of flagTable.values()) {
     assert.match(text, new RegExp(`^ {2}(?:-\\w, |    )--${name}(?: |$)`, "m"));

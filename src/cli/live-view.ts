@@ -8,10 +8,7 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-/**
- * Shows pods as they are: on a terminal as a table that is drawn over itself, elsewhere as lines, one for each pod
- * that changed.
- */
+/** Shows the current pods: on a terminal as a table that is redrawn in place, otherwise a line for each pod that changed. */
 export class LiveView {
   readonly #screen: Screen;
   readonly #now: () => number;
@@ -24,12 +21,12 @@ export class LiveView {
   }
 
   show(rows: readonly PodRow[], notes: readonly string[] = []): void {
-    const clean = notes.map(printable);
-    if (this.#screen.isTTY) this.#draw(rows, clean);
-    else this.#printChanges(rows, clean);
+    const printableNotes = notes.map(printable);
+    if (this.#screen.isTTY) this.#draw(rows, printableNotes);
+    else this.#printChanges(rows, printableNotes);
   }
 
-  /** Leaves what is shown, and writes on below it. */
+  /** Keeps what is shown; further output is written below it. */
   end(): void {
     this.#drawn = 0;
   }
@@ -48,23 +45,23 @@ export class LiveView {
   }
 
   #printChanges(rows: readonly PodRow[], notes: readonly string[]): void {
-    const now = new Map<string, string>();
+    const current = new Map<string, string>();
     for (const row of rows) {
       const blocked = row.blockedOn ? ` (${row.blockedOn})` : "";
       const ip = row.ip ? ` ${row.ip}` : "";
-      now.set(
+      current.set(
         row.uid,
         printable(
           `${row.namespace}/${row.name}: ${row.phase}, ${row.ready} ready, ${row.restarts} restarts${ip}${blocked}`,
         ),
       );
     }
-    for (const [uid, line] of now) if (this.#last.get(uid) !== line) this.#screen.write(`${line}\n`);
+    for (const [uid, line] of current) if (this.#last.get(uid) !== line) this.#screen.write(`${line}\n`);
     for (const [uid, line] of this.#last)
-      if (!now.has(uid) && uid !== "") this.#screen.write(`${line.split(":")[0]}: gone\n`);
-    const noted = notes.join("\n");
-    if (noted && this.#last.get("") !== noted) this.#screen.write(`${noted}\n`);
-    if (noted) now.set("", noted);
-    this.#last = now;
+      if (!current.has(uid) && uid !== "") this.#screen.write(`${line.split(":")[0]}: gone\n`);
+    const note = notes.join("\n");
+    if (note && this.#last.get("") !== note) this.#screen.write(`${note}\n`);
+    if (note) current.set("", note);
+    this.#last = current;
   }
 }

@@ -2,25 +2,25 @@ import { request } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { KubeletError, messageOf } from "../lib/base/errors.ts";
 
-export interface LocalAnswer {
+export interface LocalResponse {
   readonly status: number;
   readonly bytes: Buffer;
 }
 
-/** A disk that is slow to sync is waited for; an agent that was stopped is not. */
-const withinMs = 30_000;
+/** Long enough for a slow fsync, short enough for an agent whose process is stopped (SIGSTOP). */
+const timeoutMs = 30_000;
 
-/** One request to the agent on its socket. */
+/** Sends a request to the agent on its socket. */
 export async function localRequest(
   socketPath: string,
   method: string,
   path: string,
   body?: string,
-): Promise<LocalAnswer> {
+): Promise<LocalResponse> {
   try {
-    return await new Promise<LocalAnswer>((resolve, reject) => {
+    return await new Promise<LocalResponse>((resolve, reject) => {
       const headers = { ...(body !== undefined && { "content-type": "application/yaml" }) };
-      const signal = AbortSignal.timeout(withinMs);
+      const signal = AbortSignal.timeout(timeoutMs);
       const call = request({ socketPath, method, path, headers, signal }, (response) => {
         buffer(response).then((bytes) => resolve({ status: response.statusCode ?? 0, bytes }), reject);
       });

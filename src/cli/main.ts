@@ -56,13 +56,13 @@ async function agentWith(args: readonly string[]): Promise<number> {
   return (await import("./agent-command.ts")).agentCommand(args);
 }
 
-// Who reads us may have seen enough: `kubelet pods -w | head -1`.
+// A reader may close the pipe early: `kubelet pods -w | head -1`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);
 });
 
-// A command with a log of its own logs such a fault instead.
+// A command that has its own log writes the fault there.
 process.on("uncaughtException", (error) => {
   if (process.listenerCount("uncaughtException") === 1) fail(error);
 });
@@ -77,7 +77,7 @@ nameProcess();
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
-    // Errors of system calls are shown to users as they are; anything else is a bug, and shown with its stack.
+    // System call errors are shown to users as they are; any other error is a bug and shown with its stack.
     const known = isKubeletError(error) || (error as NodeJS.ErrnoException | undefined)?.syscall;
     if (!known) fail(error);
     process.stderr.write(`kubelet: ${messageOf(error)}\n`);

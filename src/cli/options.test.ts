@@ -32,7 +32,7 @@ for (const [args, expected] of table)
     else assert.deepEqual(parse(), expected);
   });
 
-test("what is not ours can be passed on, in order", () =>
+test("unknown options can be passed through, in order", () =>
   assert.deepEqual(parseOptions(["--node", "n", "--v=4", "-x", "--", "a"], known, true), {
     node: "n",
     rest: ["--v=4", "-x", "--", "a"],

@@ -5,7 +5,7 @@ type Parsed<S extends Record<string, Kind>> = {
   [K in keyof S]?: S[K] extends "switch" ? true : S[K] extends "values" ? string[] : string;
 } & { rest: string[] };
 
-/** Options of our own subcommands: -x, --xy, with their value beside or behind "=". What is left over is in `rest`. */
+/** Options of kubelet-ts's own commands: -x, --xy, with a value as next argument or after "=". Other arguments are in `rest`. */
 export function parseOptions<S extends Record<string, Kind>>(
   args: readonly string[],
   known: S,

@@ -30,7 +30,7 @@ const good: [what: string, text: string, pods: string[]][] = [
 ];
 for (const [what, text, pods] of good) test(`finds ${what}`, () => assert.deepEqual(found(text), pods));
 
-test("each document keeps its own text, so that its lines are those of the file", () => {
+test("each document keeps its text, so that line numbers are those of the file", () => {
   const text = `${pod("name: a")}---\n${pod("name: b")}# the end\n`;
   const result = podDocuments(text);
   assert.ok("documents" in result);
@@ -46,18 +46,18 @@ const bad: [what: string, text: string, problems: { line?: number; message: stri
   ],
   ["no kind", "a: 1\n", [{ line: 1, message: "kind: missing, and only pods can be applied" }]],
   ["no name", pod("labels: {}"), [{ line: 1, message: "metadata.name: Required value" }]],
-  ["a name that is none", pod("name: A_b"), [{ line: 1, message: /^metadata\.name: / }]],
+  ["an invalid name", pod("name: A_b"), [{ line: 1, message: /^metadata\.name: / }]],
   ["broken YAML", `${pod("name: a")}---\na: [\n`, [{ line: 7, message: /./ }]],
   [
     "a list with another kind",
     '{"kind":"List","items":[{"kind":"Secret"}]}',
     [{ message: /^items\[0\]: kind/ }],
   ],
-  ["a list that is none", '{"kind":"PodList","items":3}', [{ message: "items: is not a list" }]],
-  ["what is nested too deeply", "[".repeat(50_000), [{ message: /./ }]],
+  ["items that are not a list", '{"kind":"PodList","items":3}', [{ message: "items: is not a list" }]],
+  ["nesting that is too deep", "[".repeat(50_000), [{ message: /./ }]],
 ];
 for (const [what, text, problems] of bad)
-  test(`refuses ${what}, and names the place`, () => {
+  test(`rejects ${what}, with the line`, () => {
     const result = podDocuments(text);
     assert.ok("problems" in result, "no pods");
     for (const [i, { line, message }] of problems.entries()) {

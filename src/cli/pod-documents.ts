@@ -7,9 +7,9 @@ export interface PodDocument {
   readonly namespace: string;
   readonly name: string;
   readonly text: string;
-  /** How many lines of the file are before the text; undefined if its lines are not those of the file. */
+  /** The number of lines in the file before the text; undefined if the text was generated. */
   readonly linesBefore?: number;
-  /** Where in the file it was, if that is no line: "items[2]". */
+  /** The position in a list: "items[2]". */
   readonly at?: string;
 }
 
@@ -24,7 +24,7 @@ export type PodDocuments =
 
 const maxAliases = 100;
 
-/** The pods of a YAML or JSON file: any number of documents, also lists. The agent validates them. */
+/** The pods of a YAML or JSON file: any number of documents, including lists. The agent validates them. */
 export function podDocuments(text: string): PodDocuments {
   try {
     const json = jsonOf(text);
@@ -62,7 +62,7 @@ function yamlDocuments(text: string): PodDocuments {
   return found.length > 0 ? { documents: found } : { problems: [{ message: "there is no pod in it" }] };
 }
 
-/** What a manifest is called that holds this pod: nothing else has that name, for a namespace has no dots. */
+/** The name of the pod's manifest. It is unique, because a namespace has no dots. */
 export function manifestName({ namespace, name }: { namespace: string; name: string }): string {
   return namespace === "default" && !name.includes(".") ? name : `${namespace}.${name}`;
 }
@@ -77,7 +77,7 @@ function read(document: Document.Parsed): { value: unknown } | { message: string
   }
 }
 
-/** Also where it is no YAML, as with tabs for indentation. */
+/** Also for JSON that is not valid YAML, such as with tabs for indentation. */
 function jsonOf(text: string): unknown {
   try {
     return /^\s*\{/.test(text) ? JSON.parse(text) : undefined;

@@ -5,13 +5,14 @@ import { text } from "node:stream/consumers";
 import { KubeletError, messageOf } from "../lib/base/errors.ts";
 import { type PodDocument, podDocuments } from "./pod-documents.ts";
 
-export interface FiledPod extends PodDocument {
+/** A pod and the file that it was read from. */
+export interface FilePod extends PodDocument {
   readonly file: string;
 }
 
-/** The pods of files, of all manifests of a folder, or of what is piped in ("-"). One bad file is an error for all. */
-export async function readPodFiles(paths: readonly string[], stdin: Readable): Promise<FiledPod[]> {
-  const pods: FiledPod[] = [];
+/** The pods of files, of all manifests in a directory, or of standard input ("-"). Throws if any file is invalid. */
+export async function readPodFiles(paths: readonly string[], stdin: Readable): Promise<FilePod[]> {
+  const pods: FilePod[] = [];
   const problems: string[] = [];
   for (const path of paths)
     for (const file of await filesOf(path)) {
@@ -23,7 +24,7 @@ export async function readPodFiles(paths: readonly string[], stdin: Readable): P
   return pods;
 }
 
-/** `web.yaml:7: spec.containers[0].image: Required value`, with the lines of the file. */
+/** `web.yaml:7: spec.containers[0].image: Required value`, with the line in the file. */
 export function atLine(
   from: { file: string; linesBefore?: number; at?: string },
   problem: { line?: number; field?: string; message: string },

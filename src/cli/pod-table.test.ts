@@ -47,7 +47,7 @@ for (const [seconds, text] of ages)
   test(`age: ${text}`, () => assert.equal(age(startTime, start + seconds * 1000), text));
 test("age: unknown", () => assert.equal(age("", start), "-"));
 
-test("a table has a line for each pod, its columns below one another", () => {
+test("a table has a line for each pod, with aligned columns", () => {
   const rows = [
     row("web", { restarts: 12 }),
     row("a-longer-name", { ip: "", phase: "Pending", ready: "0/2", blockedOn: "pulling image x" }),
@@ -59,14 +59,14 @@ test("a table has a line for each pod, its columns below one another", () => {
   ]);
 });
 
-test("no pods: only the head", () => assert.equal(podTable([], start).length, 1));
+test("without pods the table has only the header", () => assert.equal(podTable([], start).length, 1));
 
-test("no line is longer than the screen is wide", () => {
+test("lines are truncated to the width of the terminal", () => {
   const lines = podTable([row("web", { blockedOn: "x".repeat(500) })], start, 60);
   assert.ok(lines.every((line) => line.length <= 60));
 });
 
-test("nothing in a message steers the terminal or breaks its line", () => {
+test("control characters and line breaks in messages are removed", () => {
   const [, line] = podTable([row("web", { blockedOn: "\x1b[2Jgone\r\nnext\u202e\u009b" })], start);
   assert.match(line!, / {3}\[2Jgone next $| {2}\[2Jgone next$/);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
@@ -79,7 +79,7 @@ function screen(more: { isTTY?: boolean; columns?: number; rows?: number } = {})
   return { view, written };
 }
 
-test("elsewhere than on a terminal: a line for each pod that changed, and for each that is gone", () => {
+test("without a terminal: a line for each pod that changed or was removed", () => {
   const { view, written } = screen();
   view.show([row("a"), row("b", { ready: "0/1", ip: "", blockedOn: "pulling image x" })]);
   assert.deepEqual(written.splice(0), [
@@ -97,7 +97,7 @@ test("elsewhere than on a terminal: a line for each pod that changed, and for ea
   assert.deepEqual(written, ["the runtime is away\n"]);
 });
 
-test("on a terminal the table is drawn over itself", () => {
+test("on a terminal the table is redrawn in place", () => {
   const { view, written } = screen({ isTTY: true, columns: 100, rows: 24 });
   view.show([row("a"), row("b")]);
   view.show([row("a")]);
@@ -119,7 +119,7 @@ test("a table higher than the terminal is cut, with a note", () => {
 });
 
 for (const isTTY of [true, false])
-  test(`notes and reasons from elsewhere cannot steer ${isTTY ? "a terminal" : "what reads the lines"}`, () => {
+  test(`control characters in notes and reasons do not reach ${isTTY ? "a terminal" : "a pipe"}`, () => {
     const { view, written } = screen({ isTTY, columns: 200, rows: 24 });
     view.show([row("a", { blockedOn: "one\ntwo\x1b]0;x\x07" })], ["runtime:\nlost\x1b[31m"]);
     const text = written.join("").replaceAll("\x1b[2K", "").replaceAll("\x1b[0J", "");

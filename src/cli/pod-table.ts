@@ -11,7 +11,7 @@ const columns: [title: string, value: (row: PodRow, now: number) => string][] = 
   ["BLOCKED ON", (row) => row.blockedOn || "-"],
 ];
 
-/** The pods as a table, a line each; no line longer than `width`. */
+/** The pods as a table with one line per pod, truncated to `width`. */
 export function podTable(rows: readonly PodRow[], now: number, width = Number.POSITIVE_INFINITY): string[] {
   const cells = [
     columns.map(([title]) => title),
@@ -27,7 +27,7 @@ export function podTable(rows: readonly PodRow[], now: number, width = Number.PO
   );
 }
 
-/** How long ago, in the two largest units that matter: 45s, 3m12s, 5h, 3d4h. */
+/** The age, formatted as kubectl does: 45s, 3m12s, 5h, 3d4h. */
 export function age(startTime: string, now: number): string {
   const ms = now - Date.parse(startTime);
   if (Number.isNaN(ms)) return "-";
@@ -47,7 +47,7 @@ function rest(amount: number, unit: string): string {
   return amount === 0 ? "" : `${amount}${unit}`;
 }
 
-/** Messages of registries and runtimes end up here: nothing in them may steer the terminal. */
+/** Removes control characters: messages of registries and runtimes must not control the terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }

@@ -13,7 +13,7 @@ const podsUsage = `kubelet pods: list the pods of the kubelet that runs on this 
   -w                 watch for changes
 ${socketUsage}`;
 
-interface Answer {
+interface PodsResponse {
   runtime: { ok: boolean; reason?: string };
   pods: PodRow[];
 }
@@ -35,18 +35,22 @@ export async function podsCommand(args: readonly string[], out: NodeJS.WriteStre
   const socketPath = await findSocket(options);
   const watch = options.w === true;
   const view = new LiveView(out, Date.now);
-  await requestPods(socketPath, watch, (answer) => {
-    if (format === "json") out.write(`${JSON.stringify(answer.pods, undefined, watch ? undefined : 2)}\n`);
-    else if (watch) view.show(answer.pods, answer.runtime.ok ? [] : [answer.runtime.reason ?? ""]);
-    else out.write(`${podTable(answer.pods, Date.now()).join("\n")}\n`);
+  await requestPods(socketPath, watch, ({ pods, runtime }) => {
+    if (format === "json") out.write(`${JSON.stringify(pods, undefined, watch ? undefined : 2)}\n`);
+    else if (watch) view.show(pods, runtime.ok ? [] : [runtime.reason ?? ""]);
+    else out.write(`${podTable(pods, Date.now()).join("\n")}\n`);
   });
   return 0;
 }
 
 /** A running agent responds immediately, unless its process is stopped (SIGSTOP). */
-const answerWithinMs = 5000;
+const responseTimeoutMs = 5000;
 
-function requestPods(socketPath: string, watch: boolean, onAnswer: (answer: Answer) => void): Promise<void> {
+function requestPods(
+  socketPath: string,
+  watch: boolean,
+  onPods: (response: PodsResponse) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(new KubeletError("NotRunning", `no kubelet answers on ${socketPath}: ${messageOf(error)}`));
@@ -54,14 +58,14 @@ function requestPods(socketPath: string, watch: boolean, onAnswer: (answer: Answ
     const call = request({ socketPath, path: watch ? "/pods?watch" : "/pods" }, (response) => {
       clearTimeout(timer);
       const lines = createInterface({ input: response });
-      lines.on("line", (line) => onAnswer(JSON.parse(line) as Answer));
-      // A watch has no end of its own.
+      lines.on("line", (line) => onPods(JSON.parse(line) as PodsResponse));
+      // A watch ends only when the kubelet does.
       lines.on("close", watch ? ended : resolve);
       lines.on("error", watch ? ended : fail);
     });
     const timer = setTimeout(
-      () => call.destroy(new Error(`no response within ${answerWithinMs / 1000} s`)),
-      answerWithinMs,
+      () => call.destroy(new Error(`no response within ${responseTimeoutMs / 1000} s`)),
+      responseTimeoutMs,
     );
     call.on("error", (error) => {
       clearTimeout(timer);

@@ -13,7 +13,7 @@ import { type LoadedConfiguration, loadConfiguration } from "../lib/config/load.
 import type { PrivateNode } from "../single-node/private-node.ts";
 import { type Binaries, describeMissing, findRequirements } from "../single-node/requirements.ts";
 
-/** The programs that a node of our own needs, or an error that names what is missing. */
+/** The programs that a private node needs; throws an error that lists the missing ones. */
 export function requireBinaries(): Binaries {
   if (process.platform !== "linux")
     throw new KubeletError(
@@ -30,8 +30,8 @@ export function requireBinaries(): Binaries {
   );
 }
 
-/** What the user of a private node wants of it: a file of a KubeletConfiguration, or nothing in particular. */
-export async function chosenConfiguration(
+/** The user's KubeletConfiguration for a private node: a file, or the defaults. */
+export async function userConfiguration(
   file: string | undefined,
 ): Promise<Pick<LoadedConfiguration, "config" | "gates" | "warnings">> {
   if (file !== undefined) return await loadConfiguration({ args: ["--config", file] });
@@ -39,19 +39,19 @@ export async function chosenConfiguration(
   return { config: withDefaults(withFileDefaults({}), gates), gates, warnings: [] };
 }
 
-/** The same with all that makes the node private: where things are, and what this machine and our images need. */
+/** The same with the settings of a private node: its directories, its runtime, and what this machine requires. */
 export async function privateConfiguration(
   node: PrivateNode,
-  chosen: KubeletConfiguration,
+  base: KubeletConfiguration,
 ): Promise<KubeletConfiguration> {
-  const config = structuredClone(chosen);
+  const config = structuredClone(base);
   config.staticPodPath = node.files.manifests;
   config.podLogsDir = node.files.podLogs;
   config.containerRuntimeEndpoint = node.endpoint;
   config.cgroupRoot = node.cgroupRoot;
   config.failCgroupV1 = false;
   config.serializeImagePulls = false;
-  // The images are ours, made for this node: a host that is full is no reason to remove them.
+  // The images were built for this node and cannot be pulled again: they are kept even if the host's disk is full.
   config.imageGCHighThresholdPercent = 100;
   const hasResolvConf = await access("/etc/resolv.conf").then(
     () => true,
@@ -61,18 +61,18 @@ export async function privateConfiguration(
   return config;
 }
 
-/** An agent that runs its pods on a private node. Its log goes to a file beside the pods' logs. */
+/** An agent that runs its pods on a private node. */
 export async function startPrivateAgent(
   node: PrivateNode,
   logger: Logger,
   more: Partial<AgentOptions> = {},
 ): Promise<Agent> {
-  const { config, gates } = await chosenConfiguration(undefined);
+  const { config, gates } = await userConfiguration(undefined);
   return startAgent({
     config: await privateConfiguration(node, config),
     gates,
     rootDir: node.files.kubelet,
-    // The root folder goes with the node; what was applied is there for the next start.
+    // The root directory is removed with the node; applied manifests are kept for the next start.
     appliedDir: node.files.applied,
     containerLogsDir: node.files.containerLogs,
     createsCgroupRoot: true,

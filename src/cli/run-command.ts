@@ -51,13 +51,13 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
       : silentLogger;
   const localObjects = loaded.flags.localObjects === "" ? undefined : loaded.flags.localObjects;
   const read = (nodeName: string) => readPods(paths, nodeName, localObjects !== undefined);
-  // The manifests are looked at before anything is started: a bad one starts nothing.
+  // The manifests are validated before anything is started.
   await read("check");
   const pods: Pod[] = [];
   const sources = (nodeName: string) => [onceSource(pods, () => read(nodeName))];
   if (ownRuntime) {
     const binaries = requireBinaries();
-    await removeAbandonedNodes(/^run-(\d+)$/); // of runs that were killed
+    await removeAbandonedNodes(/^run-(\d+)$/); // of killed runs
     const node = await startPrivateNode({ name: `run-${process.pid}`, binaries, logger });
     try {
       const agent = await startPrivateAgent(node, logger, { sources, localObjects });
@@ -130,7 +130,7 @@ async function finish(
   try {
     const ended = new Map<string, PodRow>();
     const allEnded = new Promise<void>((resolve) => {
-      const look = () => {
+      const check = () => {
         for (const row of agent.board.rows()) {
           if (ended.has(row.uid) || (row.status?.phase !== "Succeeded" && row.status?.phase !== "Failed"))
             continue;
@@ -139,8 +139,8 @@ async function finish(
         }
         if (pods.every((pod) => ended.has(pod.metadata.uid))) resolve();
       };
-      agent.board.onChange(look);
-      look();
+      agent.board.onChange(check);
+      check();
     });
     const signal = await Promise.race([allEnded, signalled]);
     if (signal) {

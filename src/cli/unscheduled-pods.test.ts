@@ -49,12 +49,12 @@ const table: [rule: string, pod: Pod, cause: string, on?: ScheduledNode][] = [
   ],
 ];
 for (const [rule, pod, cause, on] of table)
-  test(`why a pod is on no node: ${rule}`, () => {
+  test(`why a pod is not scheduled: ${rule}`, () => {
     const { seenAt, ...explained } = explainUnscheduled(pod, on ?? node);
     assert.equal(explained.cause, cause);
     assert.deepEqual([explained.phase, seenAt], ["Pending", "2026-01-01T00:00:00.000Z"]);
   });
 
-test("a kubelet without an API of its own machine has no such pods", async () => {
+test("a kubelet without an embedded API has no such pods", async () => {
   assert.deepEqual(await unscheduledPods("/no/such/kubelet/kubelet.sock"), []);
 });

@@ -10,7 +10,7 @@ import { loadKubeconfig } from "../lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../lib/clients/kube/transport.ts";
 import type { Pod } from "../lib/model/pod.ts";
 
-/** The node of one machine, as far as a scheduler looks at it. */
+/** The parts of the node that the scheduler considers. */
 export interface ScheduledNode {
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: { readonly taints?: readonly Taint[] };
@@ -20,8 +20,8 @@ export interface ScheduledNode {
 const timeoutMs = 2000;
 
 /**
- * Pods that the API of this machine has and no kubelet, because they do not fit the node. Without such an API, or if it does not
- * answer, there are none: a cluster's scheduler is not ours to explain.
+ * Pods in the embedded API that are not scheduled, because they do not fit the node. Empty without an embedded API or if it does not
+ * respond: decisions of a cluster's scheduler are not explained.
  */
 export async function unscheduledPods(socketPath: string): Promise<PodExplanation[]> {
   const kubeconfig = join(dirname(dirname(socketPath)), "kubeconfig");
@@ -64,7 +64,7 @@ function causeOf(pod: Pod, node: ScheduledNode | undefined): string {
   return [condition.reason, condition.message?.replace(/\.$/, ""), detail].filter(Boolean).join(": ");
 }
 
-/** What the scheduler only counts: the label, taint or amount. */
+/** The label, taint or amount that does not fit; the scheduler's message only has the number of nodes. */
 function misfit(pod: Pod, { metadata, spec, status }: ScheduledNode): string | undefined {
   const taint = untoleratedTaint(pod, spec?.taints ?? [], ["NoSchedule", "NoExecute"]);
   if (taint) return `taint ${taintText(taint)}`;

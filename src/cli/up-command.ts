@@ -18,11 +18,11 @@ import { logRejections } from "./faults.ts";
 import { LiveView } from "./live-view.ts";
 import { parseOptions } from "./options.ts";
 import {
-  chosenConfiguration,
   fileLogger,
   privateConfiguration,
   requireBinaries,
   startPrivateAgent,
+  userConfiguration,
 } from "./private-agent.ts";
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
@@ -58,7 +58,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
   const name = options.name ?? "default";
   const files = nodeFiles(name, options["base-dir"], options["run-dir"]);
   const binaries = requireBinaries();
-  const chosen = await chosenConfiguration(options.config);
+  const loaded = await userConfiguration(options.config);
   const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
   const aborted = new AbortController();
   void signalled.then(() => aborted.abort());
@@ -89,8 +89,8 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     if (isNew) await writeDemoPod(join(files.manifests, "demo.yaml"), node.images.demo);
     const log = fileLogger(dirname(files.podLogs));
     logRejections(log.logger);
-    for (const warning of chosen.warnings) log.logger.warn(warning);
-    const config = await privateConfiguration(node, chosen.config);
+    for (const warning of loaded.warnings) log.logger.warn(warning);
+    const config = await privateConfiguration(node, loaded.config);
     if (!options["no-api"]) {
       api = apiOf(node, log.logger);
       out.write("Starting the API …\n");
@@ -104,10 +104,10 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
         logger: log.logger,
       });
     }
-    const kind = cluster ? await ofCluster(cluster, node, config) : await withoutCluster(files, config);
+    const kind = cluster ? await withCluster(cluster, node, config) : await withoutCluster(files, config);
     const { setVerbosity } = log;
     agent = await startPrivateAgent(node, log.logger, {
-      ...{ ...kind, gates: chosen.gates, metrics, setVerbosity },
+      ...{ ...kind, gates: loaded.gates, metrics, setVerbosity },
     });
     if (cluster) out.write(`kubectl:   export KUBECONFIG=${files.api.kubeconfig}\n`);
     out.write(
@@ -137,8 +137,8 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
   }
 }
 
-/** A node of this machine's own cluster: only the API server may request logs and the like from it. */
-async function ofCluster(cluster: ClusterOptions, node: PrivateNode, given: KubeletConfiguration) {
+/** Options with the embedded API: only its API server may access the kubelet API. */
+async function withCluster(cluster: ClusterOptions, node: PrivateNode, given: KubeletConfiguration) {
   const { base, api } = node.files;
   const [address = "127.0.0.1"] = await nodeAddresses(undefined);
   const config = structuredClone(given);
@@ -154,7 +154,7 @@ async function withoutCluster({ objects }: NodeFiles, config: KubeletConfigurati
   return { config, localObjects: objects };
 }
 
-/** The same program as this one, once more. */
+/** Runs this program again, as `kubelet api`. */
 function apiOf({ files, serviceRange, podSubnet }: PrivateNode, logger: Logger): ApiProcess {
   const { dir, kubeconfig, log } = files.api;
   const args = [
@@ -184,7 +184,7 @@ async function showUntil(end: Promise<unknown>, agent: Agent, out: NodeJS.WriteS
     view.show(agent.board.rows(), [...(runtime.ok ? [] : [runtime.reason]), ...problems]);
   };
   const stop = agent.board.onChange(show);
-  // Ages grow, and manifests turn out to be bad, without any change of a pod.
+  // Ages and errors in manifests change without an event of a pod.
   const timer = setInterval(show, 1000);
   show();
   await end;

@@ -2,18 +2,18 @@ import { readdirSync } from "node:fs";
 import { errnoOf } from "../lib/base/errors.ts";
 import { cleanUpNode } from "./cleanup.ts";
 import { defaultBaseDir, nodeFiles } from "./node-files.ts";
-import { takeNode } from "./node-lock.ts";
+import { lockNode } from "./node-lock.ts";
 
 /**
- * Removes nodes that a killed process left. `pattern` matches the names of such nodes and has the process in its first
- * group: a node goes only if neither that process nor an owner of the node is alive.
+ * Removes nodes of killed processes. `pattern` matches the names of such nodes and has the pid in its first group: a node is
+ * removed only if neither that process nor an owner of the node is alive.
  */
 export async function removeAbandonedNodes(pattern: RegExp): Promise<void> {
   for (const name of nodeNames()) {
     const pid = Number(pattern.exec(name)?.[1]);
     if (!pid || pid === process.pid || isAlive(pid)) continue;
     const files = nodeFiles(name);
-    const lock = await takeNode(files).catch((error) => {
+    const lock = await lockNode(files).catch((error) => {
       if (errnoOf(error) === "NodeInUse") return undefined;
       throw error;
     });

@@ -28,7 +28,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test("it is started again when it ends, and not after stop", async () => {
+test("it is restarted when it exits, but not after stop", async () => {
   const api = new ApiProcess({ program: script(serves), args: [], log: join(dir, "a.log") });
   assert.equal(await api.start(), "https://127.0.0.1:1");
   const first = api.pid!;
@@ -48,7 +48,7 @@ test("a process that exits before it serves is an error with its last output", a
   await assert.rejects(api.start(), /ended \(3\) before it answered: the database is locked/);
 });
 
-test("one that never serves is ended after its time", async () => {
+test("a process that never serves is killed after the timeout", async () => {
   const api = new ApiProcess({
     program: script("setInterval(() => {}, 1000)"),
     args: [],
@@ -59,7 +59,7 @@ test("one that never serves is ended after its time", async () => {
   assert.equal(isAlive(api.pid!), false);
 });
 
-test("a start that is given up ends the process", async () => {
+test("aborting a start kills the process", async () => {
   const api = new ApiProcess({
     program: script("setInterval(() => {}, 1000)"),
     args: [],

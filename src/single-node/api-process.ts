@@ -5,22 +5,22 @@ import { isAbort, KubeletError, messageOf } from "../lib/base/errors.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 
 export interface ApiProcessOptions {
-  /** The program and what comes before the arguments: ["/usr/bin/node", "kubelet.cjs"]. */
+  /** The program and its leading arguments: ["/usr/bin/node", "kubelet.cjs"]. */
   readonly program: readonly string[];
   readonly args: readonly string[];
   readonly log: string;
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** How long it may take to answer, or to end. */
+  /** For the start and for the stop. */
   readonly timeoutMs?: number;
 }
 
-const firstPauseMs = 100;
-const longestPauseMs = 10_000;
+const initialBackoffMs = 100;
+const maxBackoffMs = 10_000;
 
 /**
- * The embedded API, in a process of its own: each write to its database waits for the disk, which must not hold up the agent.
- * One that ends is started again. It ends by itself when this process is gone.
+ * The embedded API in a separate process: each write to its database waits for the disk, which must not block the agent. It is
+ * restarted when it exits, and exits itself when this process is gone.
  */
 export class ApiProcess {
   readonly #options: ApiProcessOptions;
@@ -29,7 +29,7 @@ export class ApiProcess {
   readonly #timeoutMs: number;
   readonly #stopping = new AbortController();
   #child: ChildProcess | undefined;
-  #kept: Promise<void> | undefined;
+  #supervised: Promise<void> | undefined;
 
   constructor(options: ApiProcessOptions) {
     this.#options = options;
@@ -42,10 +42,10 @@ export class ApiProcess {
     return this.#child?.pid;
   }
 
-  /** Resolves with its address when it answers. */
+  /** Resolves with its address when it serves requests. */
   async start(signal?: AbortSignal): Promise<string> {
     const first = await this.#spawn(signal);
-    this.#kept = this.#keep(first.ended);
+    this.#supervised = this.#supervise(first.exited);
     return first.address;
   }
 
@@ -54,32 +54,32 @@ export class ApiProcess {
     const child = this.#child;
     child?.kill("SIGTERM");
     const cancel = this.#clock.after(this.#timeoutMs, () => child?.kill("SIGKILL"));
-    await this.#kept;
+    await this.#supervised;
     cancel();
   }
 
-  async #keep(ended: Promise<string>): Promise<void> {
-    let pause = firstPauseMs;
+  async #supervise(exited: Promise<string>): Promise<void> {
+    let backoff = initialBackoffMs;
     for (;;) {
-      const how = await ended;
+      const how = await exited;
       if (this.#stopping.signal.aborted) return;
       this.#logger.warn("API server exited, restarting it", { how });
       for (;;) {
         try {
-          await sleep(this.#clock, pause, this.#stopping.signal);
-          ended = (await this.#spawn(this.#stopping.signal)).ended;
-          pause = firstPauseMs;
+          await sleep(this.#clock, backoff, this.#stopping.signal);
+          exited = (await this.#spawn(this.#stopping.signal)).exited;
+          backoff = initialBackoffMs;
           break;
         } catch (error) {
           if (isAbort(error)) return;
-          pause = Math.min(pause * 2, longestPauseMs);
-          this.#logger.error("Failed to start the API server", { err: messageOf(error), againInMs: pause });
+          backoff = Math.min(backoff * 2, maxBackoffMs);
+          this.#logger.error("Failed to start the API server", { err: messageOf(error), againInMs: backoff });
         }
       }
     }
   }
 
-  async #spawn(signal?: AbortSignal): Promise<{ address: string; ended: Promise<string> }> {
+  async #spawn(signal?: AbortSignal): Promise<{ address: string; exited: Promise<string> }> {
     const { program, args, log } = this.#options;
     const [command = process.execPath, ...before] = program;
     const errors = openSync(log, "a", 0o600);
@@ -88,7 +88,7 @@ export class ApiProcess {
     closeSync(errors);
     this.#child = child;
     child.stdin?.on("error", () => {}); // only signals our exit to the child
-    const ended = new Promise<string>((resolve) => {
+    const exited = new Promise<string>((resolve) => {
       child.once("error", (error) => resolve(messageOf(error)));
       child.once("exit", (code, by) => resolve(String(by ?? code)));
     });
@@ -99,18 +99,18 @@ export class ApiProcess {
       const printed = /^serving (\S+)\n/m.exec(output)?.[1];
       if (printed) address.resolve(printed);
     });
-    void ended.then((how) => address.reject(this.#noStart(`the API ended (${how}) before it answered`)));
+    void exited.then((how) => address.reject(this.#startError(`the API ended (${how}) before it answered`)));
     const cancel = this.#clock.after(this.#timeoutMs, () =>
-      address.reject(this.#noStart("the API does not answer")),
+      address.reject(this.#startError("the API does not answer")),
     );
     const abort = () => address.reject(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     try {
       signal?.throwIfAborted();
-      return { address: await address.promise, ended };
+      return { address: await address.promise, exited };
     } catch (error) {
       child.kill("SIGKILL");
-      await ended;
+      await exited;
       throw error;
     } finally {
       cancel();
@@ -118,7 +118,7 @@ export class ApiProcess {
     }
   }
 
-  #noStart(what: string): KubeletError {
+  #startError(what: string): KubeletError {
     const { log } = this.#options;
     let last = "no log";
     try {

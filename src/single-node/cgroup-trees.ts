@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Clock, msFromNow, sleep } from "../lib/base/clock.ts";
 import { errnoOf } from "../lib/base/errors.ts";
 
-/** A cgroup and all below it, children before parents; empty if there is none. */
+/** A cgroup and all cgroups below it, children before parents; empty if it does not exist. */
 export function cgroupTree(dir: string): string[] {
   try {
     const children = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
@@ -13,7 +13,7 @@ export function cgroupTree(dir: string): string[] {
   }
 }
 
-/** Removes cgroups with all below them. A process that just ended keeps its cgroup busy for a moment. */
+/** Removes cgroups recursively. A process that has just exited keeps its cgroup busy for a moment. Resolves with those that remain. */
 export async function removeCgroups(
   dirs: readonly string[],
   clock: Clock,

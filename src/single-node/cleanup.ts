@@ -11,29 +11,29 @@ import { derivedPaths, type NodeFiles } from "./node-files.ts";
 import { type ProcessFacts, processesOfNode, readProcesses } from "./processes.ts";
 
 export interface CleanupOptions {
-  /** "manifests and logs" stay for the next start of the node, or nothing of it does. */
+  /** What is kept for the next start of the node. */
   readonly keep: "manifests and logs" | "nothing";
   readonly logger?: Logger;
   readonly clock?: Clock;
 }
 
 export interface CleanupReport {
-  /** How many processes were ended and mounts removed: 0 and 0 if the node had been stopped in order. */
-  readonly ended: number;
+  /** The number of killed processes and removed mounts: 0 and 0 if the node was stopped in order. */
+  readonly killed: number;
   readonly unmounted: number;
   /** Descriptions of what could not be removed. */
   readonly left: readonly string[];
 }
 
 /**
- * Removes everything a private node has in the kernel and on disk, whatever state it is in, including what a killed
- * node left behind. Nothing that belongs to others is touched. May be repeated.
+ * Removes everything a private node has in the kernel and on disk, in whatever state it is, even after it was killed. Nothing that
+ * belongs to others is touched. Idempotent.
  */
 export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Promise<CleanupReport> {
   const { logger = silentLogger, clock = systemClock } = options;
   const left: string[] = [];
   const taskIds = containerIds(files);
-  const { ended, strays, survivors } = await endProcesses(files, taskIds, clock);
+  const { killed, strays, survivors } = await killProcesses(files, taskIds, clock);
   left.push(...survivors.map((p) => `process ${p.pid} (${p.args.join(" ")})`));
   const unmounted = await unmountAll(files, left);
   left.push(...(await removeNetwork(files)));
@@ -44,35 +44,35 @@ export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Pr
   );
   left.push(...(await removeCgroups(cgroups, clock)).map((dir) => `cgroup ${dir}`));
   removeFiles(files, options.keep, left);
-  if (ended > 0 || unmounted > 0) {
+  if (killed > 0 || unmounted > 0) {
     logger.info("Cleaned up leftovers of a previous run", {
       node: files.name,
-      processes: ended,
+      processes: killed,
       mounts: unmounted,
     });
   }
   for (const what of left) logger.warn("Failed to remove part of the node", { node: files.name, what });
-  return { ended, unmounted, left };
+  return { killed, unmounted, left };
 }
 
-/** Ends containerd first, so that it does not act on the end of the others. */
-async function endProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clock: Clock) {
+/** Kills containerd first, so that it does not react to the exit of the others. */
+async function killProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clock: Clock) {
   const deadline = msFromNow(clock, 10_000);
-  const ended = new Set<number>();
+  const killed = new Set<number>();
   const strays = new Set<string>();
   for (;;) {
     const { api, containerd, containers, shims } = processesOfNode(files, readProcesses(), process.pid);
     const alive = [...containerd, ...api, ...containers, ...shims].filter((p) => !p.zombie);
     if (alive.length === 0 || clock.monotonic() >= deadline) {
-      return { ended: ended.size, strays: [...strays], survivors: alive };
+      return { killed: killed.size, strays: [...strays], survivors: alive };
     }
     for (const path of containers.flatMap(cgroupPaths)) if (taskIds.has(basename(path))) strays.add(path);
     for (const { pid } of alive) {
-      ended.add(pid);
+      killed.add(pid);
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // ended meanwhile
+        // exited meanwhile
       }
     }
     await sleep(clock, 20);
@@ -88,7 +88,7 @@ function containerIds(files: NodeFiles): Set<string> {
   return new Set(bundles(files).map((bundle) => basename(bundle)));
 }
 
-/** containerd's folders of running tasks: <state>/io.containerd.runtime.v2.task/<namespace>/<id>. */
+/** containerd's bundles of running tasks: <state>/io.containerd.runtime.v2.task/<namespace>/<id>. */
 function bundles(files: NodeFiles): string[] {
   const below = (dir: string) => (existsSync(dir) ? readdirSync(dir).map((name) => join(dir, name)) : []);
   return below(join(files.containerd.state, "io.containerd.runtime.v2.task")).flatMap(below);
@@ -146,6 +146,6 @@ function removeFiles(files: NodeFiles, keep: CleanupOptions["keep"], left: strin
   try {
     rmdirSync(dirname(files.base));
   } catch {
-    // other nodes live there
+    // it has other nodes
   }
 }

@@ -29,14 +29,14 @@ const table = (...parts: string[]) => `*nat\n:PREROUTING ACCEPT [0:0]\n${parts.j
 const ours = "CNI-eb12cbf060b38053359cb4fb";
 const theirs = "CNI-aaaabbbbccccddddeeeeffff";
 
-test("nothing of ours means nothing to do", () => {
+test("a table without rules of the network needs no changes", () => {
   assert.deepEqual(
     planRuleRemoval(table(masquerade("podman", theirs), portmap, hostPort("podman", theirs)), "n", true),
     { own: [], shared: [] },
   );
 });
 
-test("rules of the network go before its chains, with their comment unquoted", () => {
+test("rules of the network are removed before its chains, with their comment unquoted", () => {
   assert.deepEqual(planRuleRemoval(table(masquerade("n", ours)), "n", false).own, [
     [
       "-D",
@@ -55,7 +55,7 @@ test("rules of the network go before its chains, with their comment unquoted", (
   ]);
 });
 
-test("a network whose name only begins like ours is not ours", () => {
+test("a network whose name has ours as a prefix is not touched", () => {
   assert.deepEqual(planRuleRemoval(table(masquerade("n-2", theirs)), "n", false).own, []);
 });
 
@@ -97,7 +97,7 @@ for (const [when, nat, removeShared] of keepShared) {
   });
 }
 
-test("shared chains are noticed", () => {
+test("shared chains are detected", () => {
   assert.equal(hasSharedChains(table(portmap)), true);
   assert.equal(hasSharedChains(table(masquerade("n", ours))), false);
 });
@@ -124,7 +124,7 @@ function natAfter(nat: string, script: string): { table: string } | { unavailabl
   return done.status === 0 ? { table: done.stdout } : { unavailable: `no iptables here: ${done.stderr}` };
 }
 
-test("the shared chains go at once, or stay whole when another node came to use them meanwhile", (t) => {
+test("the shared chains are removed atomically, or kept if another node uses them meanwhile", (t) => {
   const mine = "CNI-DN-1234567890abcdef12345";
   const { shared } = planRuleRemoval(table(portmap, hostPort("n", mine)), "n", true);
   const script = restoreScript(shared);

@@ -3,22 +3,22 @@ export type RuleChange = readonly string[];
 
 const sharedChains = ["CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-SETMARK", "CNI-HOSTPORT-MASQ"];
 
-/** True if some other user of the portmap plugin keeps its chains in this table. */
+/** True if another user of the portmap plugin has its chains in this table. */
 export function hasSharedChains(natTable: string): boolean {
   return sharedChains.some((chain) => natTable.includes(`\n:${chain} `));
 }
 
 export interface RuleRemoval {
   readonly own: readonly RuleChange[];
-  /** To be made all at once or not at all: another node may have begun to use the chains since the table was read. */
+  /** To be applied atomically: another node may have started to use the chains since the table was read. */
   readonly shared: readonly RuleChange[];
 }
 
 /**
- * The rules that CNI plugins left for one network in the nat table, as changes that remove them. `natTable` is the
- * output of `iptables-save -t nat`. The plugins write the network's name in the comment of each of their rules. The
- * chains that all portmap users share are removed only if `removeShared` is set, because they did not exist before us,
- * and they have become empty.
+ * The changes that remove the rules of CNI plugins for one network from the nat table. `natTable` is the output of
+ * `iptables-save -t nat`. The plugins write the network's name in the comment of each of their rules. The chains that
+ * all portmap users share are removed only if they have become empty and `removeShared` is set: they did not exist
+ * before the node.
  */
 export function planRuleRemoval(natTable: string, network: string, removeShared: boolean): RuleRemoval {
   const rules = natTable
@@ -44,7 +44,7 @@ export function planRuleRemoval(natTable: string, network: string, removeShared:
   const jumps = left.filter((rule) => !present.includes(chainOf(rule)) && present.includes(targetOf(rule)));
   const shared: RuleChange[] = [
     ...jumps.map((rule) => ["-D", ...rule]),
-    // Not the chain with the rules of pods: while it has one, it cannot be removed, and nothing else is then.
+    // The chain with the rules of pods is not flushed: while it has a rule, its removal fails, and with it the transaction.
     ...present.filter((chain) => chain !== "CNI-HOSTPORT-DNAT").map((chain) => ["-F", chain]),
     ...present.map((chain) => ["-X", chain]),
   ];
@@ -53,16 +53,16 @@ export function planRuleRemoval(natTable: string, network: string, removeShared:
 
 /** The changes as one transaction for `iptables-restore --noflush`. */
 export function restoreScript(changes: readonly RuleChange[]): string {
-  const quoted = (word: string) => (/[\s"\\]/.test(word) ? `"${word.replace(/["\\]/g, "\\$&")}"` : word);
+  const quoted = (arg: string) => (/[\s"\\]/.test(arg) ? `"${arg.replace(/["\\]/g, "\\$&")}"` : arg);
   return ["*nat", ...changes.map((change) => change.map(quoted).join(" ")), "COMMIT", ""].join("\n");
 }
 
-/** Chains that the bridge (CNI-<hash>) and portmap (CNI-DN-<hash>) plugins make for one pod. */
+/** Chains that the bridge (CNI-<hash>) and portmap (CNI-DN-<hash>) plugins create for one pod. */
 function isPodChain(name: string): boolean {
   return /^CNI-(DN-)?[0-9a-f]{8,}$/.test(name);
 }
 
-/** Arguments as iptables-save prints them: quoted where they hold spaces, with backslashes inside quotes. */
+/** Arguments as iptables-save prints them: quoted if they contain spaces, with backslash escapes in quotes. */
 function splitArguments(line: string): string[] {
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map((m) =>
     m[1] === undefined ? m[2]! : m[1].replace(/\\(.)/g, "$1"),

@@ -32,7 +32,7 @@ for (const major of [1, 2]) {
       new Set(["/usr/sbin/runc", "/usr/lib/cni"]),
     );
   });
-  test(`containerd ${major}: oom scores are restricted, network namespaces are in the state folder, cgroups by cgroupfs`, () => {
+  test(`containerd ${major}: oom scores are restricted, network namespaces are in the state directory, cgroups by cgroupfs`, () => {
     for (const line of [
       "restrict_oom_score_adj = true",
       "netns_mounts_under_state_dir = true",

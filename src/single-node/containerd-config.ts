@@ -9,12 +9,12 @@ export interface ContainerdSettings {
   readonly snapshotter: "overlayfs" | "native";
 }
 
-/** The configuration file for a containerd of this major version. Nothing in it names a path outside of the node. */
+/** The configuration file for a containerd of this major version. All its paths belong to the node. */
 export function containerdConfig(major: number, settings: ContainerdSettings): string {
   return toml(major >= 2 ? version3(settings) : version2(settings));
 }
 
-/** The major number in what `containerd --version` prints, or undefined. */
+/** The major version in the output of `containerd --version`, or undefined. */
 export function majorVersion(versionLine: string): number | undefined {
   const match = /\sv?(\d+)\.\d+\.\d+/.exec(versionLine);
   return match ? Number(match[1]) : undefined;
@@ -34,7 +34,7 @@ function common({ files }: ContainerdSettings): Table {
 }
 
 function runtimes({ files, runc }: ContainerdSettings): Table {
-  // Without a root of its own, runc would share /run/containerd/runc with the host's containerd.
+  // With the default root, runc would share /run/containerd/runc with the host's containerd.
   const options = { BinaryName: runc, Root: files.containerd.runcRoot, SystemdCgroup: false };
   return { runc: { runtime_type: "io.containerd.runc.v2", options } };
 }
@@ -90,7 +90,7 @@ function version3(settings: ContainerdSettings): Table {
     ],
     plugins: {
       "io.containerd.internal.v1.opt": { path: files.containerd.opt },
-      // The CRI plugin does not load without a verifier; this one has an empty directory and so nothing to run.
+      // The CRI plugin does not load without a verifier; this one has an empty directory, so it runs nothing.
       "io.containerd.image-verifier.v1.bindir": { bin_dir: join(files.containerd.opt, "image-verifier") },
       "io.containerd.nri.v1.nri": { disable: true }, // its socket belongs to the host
       "io.containerd.grpc.v1.cri": streaming,
@@ -110,7 +110,7 @@ function version3(settings: ContainerdSettings): Table {
   };
 }
 
-/** Plain values first, then the tables, as TOML wants it. */
+/** Plain values first, then the tables, as TOML requires. */
 function toml(table: Table, path: readonly string[] = []): string {
   const own: string[] = [];
   const tables: string[] = [];

@@ -7,11 +7,11 @@ import type { NodeFiles } from "./node-files.ts";
 import { findProgram } from "./requirements.ts";
 import { run } from "./run.ts";
 
-/** libcni keeps its results here, regardless of its configuration. */
+/** libcni caches its results here, regardless of its configuration. */
 const cniCache = "/var/lib/cni/results";
 
-/** Notes whether the chains that all users of host ports share were there before the node. */
-export async function noteSharedChains(files: NodeFiles): Promise<void> {
+/** Records whether the chains that all users of host ports share existed before the node. */
+export async function recordSharedChains(files: NodeFiles): Promise<void> {
   const save = findProgram("iptables-save");
   if (!save) return;
   // A kernel without a nat table has no chains either; the first pod will report the error.
@@ -19,7 +19,7 @@ export async function noteSharedChains(files: NodeFiles): Promise<void> {
   if (hasSharedChains(table)) writeFileSync(sharedChainsNote(files), "");
 }
 
-/** Removes bridge, veth pairs, iptables rules and cached results of a node's network; resolves with what stayed. */
+/** Removes bridge, veth pairs, iptables rules and cached results of a node's network; resolves with what could not be removed. */
 export async function removeNetwork(files: NodeFiles): Promise<string[]> {
   const left: string[] = [];
   try {
@@ -34,7 +34,7 @@ export async function removeNetwork(files: NodeFiles): Promise<string[]> {
 
 async function removeRules(files: NodeFiles): Promise<void> {
   const [iptables, save] = [findProgram("iptables"), findProgram("iptables-save")];
-  // Only a node that had a network can have left rules, and running iptables would create its tables.
+  // Without a network the node has no rules, and running iptables would create its tables.
   if (!iptables || !save || !existsSync(files.cni.conf)) return;
   const table = await run(save, ["-t", "nat"]);
   const removal = planRuleRemoval(table, files.network, !existsSync(sharedChainsNote(files)));
@@ -42,7 +42,7 @@ async function removeRules(files: NodeFiles): Promise<void> {
   const restore = findProgram("iptables-restore");
   if (!restore || removal.shared.length === 0) return;
   const input = restoreScript(removal.shared);
-  // It fails if another node has begun to use the chains: then they are its to remove.
+  // It fails if another node has started to use the chains, which then removes them.
   await run(restore, ["-w", "5", "--noflush"], { input }).catch(() => {});
 }
 
@@ -59,14 +59,14 @@ function removeCachedResults(network: string): void {
   for (const name of [...ours, ...loopbacks]) rmSync(join(cniCache, name), { force: true });
 }
 
-/** "<network>-<sandbox id>-<interface>": a node "a" must not take the results of a node "a-b". */
+/** "<network>-<sandbox id>-<interface>": a node "a" must not remove the results of a node "a-b". */
 function isResultOf(name: string, network: string): boolean {
   return /^[0-9a-f]{12,64}-[^-]+$/.test(name.slice(network.length + 1));
 }
 
 /**
- * The kernel takes veth pairs away with their network namespace, but a namespace lives on in each copy of the mount table that another
- * container engine has made: the ports are removed by name.
+ * The kernel removes veth pairs with their network namespace, but a namespace is kept by each copy of the mount table that another
+ * container engine has created: the ports are removed by name.
  */
 async function removeBridge(bridge: string): Promise<string[]> {
   const ports = `/sys/class/net/${bridge}/brif`;

@@ -21,7 +21,7 @@ test("bridge names fit the kernel's 15 characters and differ", () => {
   assert.equal(new Set(bridges).size, names.length);
 });
 
-test("a run directory too long for a socket is refused", () => {
+test("a run directory too long for a socket is rejected", () => {
   assert.throws(() => nodeFiles("demo", "/var/lib/x", `/run/${"x".repeat(100)}`), /too long for a socket/);
 });
 

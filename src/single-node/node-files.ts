@@ -11,9 +11,9 @@ export interface NodeFiles {
   readonly name: string;
   /** Kept on disk: <baseDir>/<name>. */
   readonly base: string;
-  /** Gone at the next boot: <runDir>/<name>. */
+  /** Lost at a reboot: <runDir>/<name>. */
   readonly run: string;
-  /** Beside `run`, so that it outlives the removal of what a crashed node left. */
+  /** Next to `run`, so that it is not removed with the files of a crashed node. */
   readonly lock: string;
   readonly containerd: {
     readonly root: string;
@@ -30,18 +30,18 @@ export interface NodeFiles {
   readonly podLogs: string;
   readonly containerLogs: string;
   readonly manifests: string;
-  /** What `kubelet apply` was given. */
+  /** Manifests applied by `kubelet apply`. */
   readonly applied: string;
-  /** Config maps and secrets of a node without an API. */
+  /** ConfigMaps and Secrets of a node without an API. */
   readonly objects: string;
   /** The embedded API: its database and keys, its log, and the kubeconfig for kubectl. */
   readonly api: { readonly dir: string; readonly log: string; readonly kubeconfig: string };
   readonly cni: { readonly conf: string; readonly ipam: string };
-  /** Which addresses services have: kept as long as the objects that name them. */
+  /** The service range: kept as long as the API objects that use it. */
   readonly serviceRange: string;
-  /** The CNI network; iptables comments and the CNI cache carry it. */
+  /** The CNI network; its name is in iptables comments and in the CNI cache. */
   readonly network: string;
-  /** At most 15 characters, as the kernel wants. */
+  /** At most 15 characters, the limit of the kernel. */
   readonly bridge: string;
   /** Relative to the mount of each cgroup hierarchy. */
   readonly cgroupRoot: string;
@@ -59,7 +59,7 @@ export function nodeFiles(name: string, baseDir = defaultBaseDir, runDir = defau
   const base = join(baseDir, name);
   const run = join(runDir, name);
   const socket = join(run, "containerd.sock");
-  // containerd listens on "<socket>.ttrpc" too, and a unix socket's path ends at 107 bytes.
+  // containerd listens on "<socket>.ttrpc" too, and the path of a unix socket has at most 107 bytes.
   if (Buffer.byteLength(`${socket}.ttrpc`) > 107) {
     throw new KubeletError(
       "NodeName",
@@ -103,7 +103,7 @@ export function nodeFiles(name: string, baseDir = defaultBaseDir, runDir = defau
   };
 }
 
-export function makeDirectories(files: NodeFiles): void {
+export function createDirectories(files: NodeFiles): void {
   const { containerd, cni } = files;
   mkdirSync(files.run, { recursive: true, mode: 0o711 });
   for (const dir of [
@@ -128,7 +128,7 @@ export function makeDirectories(files: NodeFiles): void {
   }
 }
 
-/** What a node can make again: everything of it but its manifests and objects, logs, and what the API keeps. */
+/** Files that a node creates again: all except manifests, objects, logs and the data of the API. */
 export function derivedPaths(files: NodeFiles): string[] {
   const { containerd } = files;
   return [

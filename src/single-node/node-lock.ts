@@ -8,8 +8,8 @@ export interface NodeLock {
   release(): void;
 }
 
-/** Makes this process the owner of the node, until it releases it or ends. */
-export async function takeNode(files: NodeFiles): Promise<NodeLock> {
+/** Makes this process the owner of the node, until it releases the lock or exits. */
+export async function lockNode(files: NodeFiles): Promise<NodeLock> {
   const lock = await lockFile(files.lock, { dirMode: 0o711 });
   if (lock.kind === "held")
     throw new KubeletError(
@@ -22,7 +22,7 @@ export async function takeNode(files: NodeFiles): Promise<NodeLock> {
       try {
         rmdirSync(dirname(files.lock));
       } catch {
-        // other nodes live there
+        // it has other nodes
       }
     },
   };

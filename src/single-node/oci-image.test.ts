@@ -25,12 +25,12 @@ function unpack(image: OciImage, name: string): string {
 const read = (root: string, digest: string) => readFileSync(join(root, "blobs", digest.replace(":", "/")));
 const sha256 = (data: Buffer) => `sha256:${createHash("sha256").update(data).digest("hex")}`;
 
-test("the same content gives the same bytes", () => {
+test("the same content results in the same bytes", () => {
   assert.deepEqual(pauseImage({ arch: "x64" }).archive, pauseImage({ arch: "x64" }).archive);
   assert.notEqual(pauseImage({ arch: "x64" }).digest, pauseImage({ arch: "arm64" }).digest);
 });
 
-test("every blob has the name of its content and every reference its size", () => {
+test("every blob is named by its digest and every descriptor has its size", () => {
   const image = pauseImage({ arch: "x64" });
   const root = unpack(image, "pause");
   for (const name of readdirSync(join(root, "blobs/sha256"))) {
@@ -65,13 +65,13 @@ test("one image may have several names, each with a tag", () => {
   assert.throws(() => pauseImage({ names: ["localhost:5000/pause"] }), /has no tag/);
 });
 
-test("an unknown architecture is refused", () => {
+test("an unknown architecture is rejected", () => {
   assert.throws(() => buildImage({ names: ["a:1"], layers: [], config: {}, arch: "mips" }), {
     code: "Architecture",
   });
 });
 
-test("tar keeps modes, folders, links and sizes that do not fill a block", () => {
+test("tar keeps modes, directories, links and sizes that do not fill a block", () => {
   const file = join(dir, "t.tar");
   writeFileSync(
     file,

@@ -9,13 +9,13 @@ export const pauseImageName = "localhost/kubelet-ts/pause:1";
 export const demoImageName = "localhost/kubelet-ts/demo:1";
 
 export interface OciImage {
-  /** Full names with tags; the runtime knows the image by each of them. */
+  /** Full names with tags. */
   readonly names: readonly string[];
   /** "sha256:…" of the config: the image's id. */
   readonly id: string;
   /** "sha256:…" of the manifest. */
   readonly digest: string;
-  /** An OCI layout in a tar archive, as `ctr images import` takes it. */
+  /** An OCI layout in a tar archive, for `ctr images import`. */
   readonly archive: Buffer;
 }
 
@@ -27,7 +27,7 @@ export interface ImageContent {
   arch?: string;
 }
 
-/** The pause program alone. */
+/** The pause image. */
 export function pauseImage(options: { names?: readonly string[]; arch?: string } = {}): OciImage {
   return buildImage({
     names: options.names ?? [pauseImageName],
@@ -81,7 +81,7 @@ function userland(busybox: Buffer, applets: readonly string[]): TarEntry[] {
 
 const ociArch: Record<string, string> = { x64: "amd64", arm64: "arm64" };
 
-/** The same content gives the same bytes and so the same digests. */
+/** Reproducible: the same content results in the same digests. */
 export function buildImage(content: ImageContent): OciImage {
   const architecture = ociArch[content.arch ?? process.arch];
   if (!architecture)

@@ -18,7 +18,7 @@ for (const [arch, machine] of [
 }
 
 // The instructions as an assembler would write them, so that a slip in one of them is seen without such a machine.
-test("arm64: branches go where their labels are", () => {
+test("arm64: branches jump to their labels", () => {
   const words = [...Array((pauseElf("arm64").length - 176) / 4).keys()].map((i) =>
     pauseElf("arm64").readUInt32LE(176 + i * 4),
   );
@@ -30,6 +30,6 @@ test("arm64: branches go where their labels are", () => {
   for (const target of branches) assert.ok(target >= 0 && target < words.length);
 });
 
-test("another architecture is refused", () => {
+test("another architecture is rejected", () => {
   assert.throws(() => pauseElf("riscv64"), { code: "Architecture" });
 });

@@ -1,10 +1,9 @@
 import { KubeletError } from "../lib/base/errors.ts";
 
 /**
- * The program of the pause container, as an ELF file made here instruction by instruction: it blocks SIGTERM, SIGINT and
- * SIGCHLD, reaps children that have ended already, takes signals one by one with rt_sigtimedwait, reaps, and ends with
- * status 0 on TERM or INT.
- * A blocked signal reaches pid 1 of a pid namespace too, so no handler (and no libc) is needed.
+ * The program of the pause container, as an ELF file assembled here: it blocks SIGTERM, SIGINT and SIGCHLD, reaps children
+ * that have already exited, receives signals with rt_sigtimedwait, reaps, and exits with status 0 on TERM or INT.
+ * Blocked signals are also delivered to pid 1 of a pid namespace, so no handler (and no libc) is needed.
  */
 export function pauseElf(arch: string = process.arch): Buffer {
   switch (arch) {

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { eventually } from "../../test/contracts/eventually.ts";
 import { startFakeRuntime } from "../../test/fake-runtime/fake-runtime.ts";
 import { systemClock } from "../lib/base/clock.ts";
-import { makeDirectories, nodeFiles } from "./node-files.ts";
+import { createDirectories, nodeFiles } from "./node-files.ts";
 import { pauseImage } from "./oci-image.ts";
 import { PrivateContainerd } from "./private-containerd.ts";
 
@@ -15,7 +15,7 @@ async function fakeContainerd(t: TestContext, script: (dir: string) => string) {
   const dir = mkdtempSync(join(tmpdir(), "containerd-"));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   const files = nodeFiles("a", join(dir, "base"), join(dir, "run"));
-  makeDirectories(files);
+  createDirectories(files);
   const runtime = await startFakeRuntime({
     socketPath: files.containerd.socket,
     clock: systemClock,
@@ -45,7 +45,7 @@ async function fakeContainerd(t: TestContext, script: (dir: string) => string) {
 
 const image = (...names: string[]) => pauseImage({ names, arch: "x64" });
 
-test("images are imported one at a time, also after one that failed", async (t) => {
+test("images are imported one at a time, also after a failed import", async (t) => {
   // It fails while another one imports, and for the image "bad".
   const { containerd } = await fakeContainerd(
     t,
@@ -60,7 +60,7 @@ test("images are imported one at a time, also after one that failed", async (t) 
   );
 });
 
-test("an image is imported when the CRI knows it by each of its names", async (t) => {
+test("an image is imported when the CRI has each of its names", async (t) => {
   const { containerd, runtime } = await fakeContainerd(t, () => "cat >/dev/null");
   let isImported = false;
   const imported = containerd.importImage(image("one:1", "late:1")).then(() => {

@@ -19,7 +19,7 @@ export interface PrivateContainerdOptions {
   readonly pauseImage: string;
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** How long containerd may take to answer, or to end. */
+  /** For the start and for the stop. */
   readonly timeoutMs?: number;
 }
 
@@ -27,7 +27,7 @@ export type ContainerdExit = { readonly code: number | null; readonly signal: No
 
 const overlayMagic = 0x794c7630;
 
-/** A containerd with everything of its own. Containers outlive stop(): their shims wait for the next start(). */
+/** A private containerd. Containers survive stop(): their shims reconnect at the next start(). */
 export class PrivateContainerd {
   readonly endpoint: string;
   readonly #options: PrivateContainerdOptions;
@@ -49,19 +49,19 @@ export class PrivateContainerd {
     return this.#running?.child.pid;
   }
 
-  /** Resolves when the running containerd ends, for whatever reason; undefined while there is none. */
+  /** Resolves when the running containerd exits, for whatever reason; undefined while none runs. */
   get exited(): Promise<ContainerdExit> | undefined {
     return this.#running?.exited;
   }
 
-  /** Resolves when containerd answers on its socket. */
+  /** Resolves when containerd serves on its socket. */
   async start(signal?: AbortSignal): Promise<void> {
     if (this.#running) throw new KubeletError("ContainerdRunning", "containerd was started before");
     const { files, binaries } = this.#options;
     await this.#writeConfig(signal);
     const log = openSync(files.containerd.log, "a");
     const started = this.#clock.monotonic();
-    // A process group of its own: Ctrl-C in the terminal must not end it before the pods have been stopped.
+    // A separate process group: Ctrl-C in the terminal must not stop it before the pods.
     const child = spawn(binaries.containerd, ["--config", files.containerd.config], {
       detached: true,
       stdio: ["ignore", log, log],
@@ -78,7 +78,7 @@ export class PrivateContainerd {
       if (this.#running?.child === child) this.#running = undefined;
     });
     try {
-      await this.#untilItAnswers(exited, signal);
+      await this.#untilServing(exited, signal);
     } catch (error) {
       await this.stop();
       throw error;
@@ -117,13 +117,13 @@ export class PrivateContainerd {
 
   async #importImage(image: OciImage, signal?: AbortSignal): Promise<void> {
     const snapshotter = await this.#snapshotter();
-    // Not with --local/--no-unpack: both versions unpack, so that the first pod need not.
+    // Without --local/--no-unpack: both versions unpack, so that the first pod does not have to.
     await this.ctr(["images", "import", "--snapshotter", snapshotter, "-"], { signal, input: image.archive });
-    await this.#untilPodsCanUse(image, signal);
+    await this.#untilInCri(image, signal);
   }
 
-  /** The CRI plugin learns of an imported image a moment later, and of each of its names by itself: only its own answer counts. */
-  async #untilPodsCanUse(image: OciImage, signal?: AbortSignal): Promise<void> {
+  /** The CRI plugin has an imported image only a moment later, and each of its names separately. */
+  async #untilInCri(image: OciImage, signal?: AbortSignal): Promise<void> {
     const cri = createCriClient({
       runtimeEndpoint: this.endpoint,
       requestTimeoutMs: 5000,
@@ -135,7 +135,7 @@ export class PrivateContainerd {
     const deadline = msFromNow(this.#clock, this.#timeoutMs);
     try {
       for (;;) {
-        // containerd 1.6 answers before its CRI plugin does.
+        // containerd 1.6 serves before its CRI plugin is ready.
         const known = await Promise.all(image.names.map(isKnown)).catch(() => [false]);
         if (known.every(Boolean)) return;
         if (this.#clock.monotonic() >= deadline) {
@@ -166,23 +166,23 @@ export class PrivateContainerd {
     writeFileSync(files.containerd.config, containerdConfig(major, settings));
   }
 
-  /** An overlay cannot be the upper folder of another one, as it would be in a container without a volume. */
+  /** An overlay cannot be the upper directory of another one, as in a container without a volume. */
   async #snapshotter(): Promise<"overlayfs" | "native"> {
     const { type } = await statfs(this.#options.files.containerd.root);
     return type === overlayMagic ? "native" : "overlayfs";
   }
 
-  /** The shim beside this containerd comes first; CNI plugins look for iptables in PATH. */
+  /** The directory of this containerd comes first in PATH, for its shim; CNI plugins find iptables in PATH. */
   #environment(): NodeJS.ProcessEnv {
     const { containerd, shim, runc, iptables } = this.#options.binaries;
     const dirs = [containerd, shim, runc, iptables].map((file) => dirname(file));
     const path = [...new Set([...dirs, "/usr/sbin", "/usr/bin", "/sbin", "/bin"])].join(":");
-    // Of the caller's environment only what a proxy needs goes to containerd.
+    // Only the proxy settings of the caller's environment are passed to containerd.
     const passed = Object.entries(process.env).filter(([key]) => /^(https?|no)_proxy$/i.test(key));
     return { ...Object.fromEntries(passed), PATH: path };
   }
 
-  async #untilItAnswers(exited: Promise<ContainerdExit>, signal?: AbortSignal): Promise<void> {
+  async #untilServing(exited: Promise<ContainerdExit>, signal?: AbortSignal): Promise<void> {
     const deadline = msFromNow(this.#clock, this.#timeoutMs);
     const ended = exited.then((exit): never => {
       const how = exit.signal ?? exit.code ?? "no start";

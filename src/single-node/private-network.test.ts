@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { makeDirectories, type NodeFiles, nodeFiles } from "./node-files.ts";
+import { createDirectories, type NodeFiles, nodeFiles } from "./node-files.ts";
 import { chooseNetwork, conflistName, networkConfig, rangesOfOtherNodes } from "./private-network.ts";
 import { isFree, parseCidr } from "./subnet.ts";
 
@@ -12,12 +12,12 @@ function folders(t: TestContext): (name: string) => NodeFiles {
   t.after(() => rmSync(dir, { recursive: true }));
   return (name) => {
     const files = nodeFiles(name, join(dir, "base"), join(dir, "run"));
-    makeDirectories(files);
+    createDirectories(files);
     return files;
   };
 }
 
-test("pods and services have ranges of their own, apart from each other, from others and from the usual one", (t) => {
+test("the ranges of pods and services overlap neither each other, nor others, nor the default one", (t) => {
   const files = folders(t)("a");
   const free = chooseNetwork(files, []);
   const taken = [free.podSubnet, free.serviceRange].map(parseCidr);
@@ -29,14 +29,14 @@ test("pods and services have ranges of their own, apart from each other, from ot
   }
 });
 
-test("services keep their range when the node is started again, unless it is in use by then", (t) => {
+test("services keep their range when the node is restarted, unless it is in use by then", (t) => {
   const files = folders(t)("a");
   writeFileSync(files.serviceRange, "10.70.16.0/20\n");
   assert.equal(chooseNetwork(files, []).serviceRange, "10.70.16.0/20");
   assert.notEqual(chooseNetwork(files, [parseCidr("10.70.20.0/24")]).serviceRange, "10.70.16.0/20");
 });
 
-test("what other nodes have is read from their files, also services of those that do not run", (t) => {
+test("the ranges of other nodes are read from their files, also service ranges of stopped nodes", (t) => {
   const node = folders(t);
   const [mine, running, stopped] = [node("mine"), node("running"), node("stopped")];
   const networked = (files: NodeFiles, subnet: string) =>

@@ -6,7 +6,7 @@ import { firstAddress, type Ipv4Range, isFree, parseCidr, parseRoutes, pickSubne
 
 export const conflistName = "10-kubelet-ts.conflist";
 
-/** The CNI configuration of a node: one bridge with its own subnet and its own address book, and host ports. */
+/** The CNI configuration of a node: a bridge with its own subnet and IPAM directory, and host ports. */
 export function networkConfig(files: NodeFiles, subnet: string): object {
   return {
     cniVersion: "0.4.0",
@@ -31,21 +31,21 @@ export function networkConfig(files: NodeFiles, subnet: string): object {
 }
 
 export interface PrivateNetwork {
-  /** Where pods have their addresses; the first is the bridge's own. */
+  /** The range of pod addresses; the first is that of the bridge. */
   readonly podSubnet: string;
-  /** Where services have theirs; the first is that of the API, and the bridge has it, too. */
+  /** The range of service addresses; the first is that of the API, which is also assigned to the bridge. */
   readonly serviceRange: string;
 }
 
 const serviceBits = 20;
-/** The usual one of clusters: an API by itself gives addresses of it, and nothing here shall be taken for these. */
-const usualServiceRange = "10.96.0.0/16";
+/** The default of clusters and of `kubelet api`: not used here, so that addresses do not collide. */
+const defaultServiceRange = "10.96.0.0/16";
 
 /**
  * Chooses ranges that neither the host's routes nor another node use, writes the CNI configuration, and creates the
  * bridge. The bridge plugin would create it with the first pod; then the API could not listen for pods earlier.
  */
-export async function makeNetwork(files: NodeFiles): Promise<PrivateNetwork> {
+export async function createNetwork(files: NodeFiles): Promise<PrivateNetwork> {
   const routes = parseRoutes(readFileSync("/proc/net/route", "utf8"));
   const network = chooseNetwork(files, [...routes, ...rangesOfOtherNodes(files)]);
   const { podSubnet, serviceRange } = network;
@@ -54,22 +54,22 @@ export async function makeNetwork(files: NodeFiles): Promise<PrivateNetwork> {
     join(files.cni.conf, conflistName),
     `${JSON.stringify(networkConfig(files, podSubnet), null, 2)}\n`,
   );
-  // The plugin wants the address of the pods' gateway to be the first that it finds on the bridge.
+  // The plugin requires the address of the pods' gateway to be the first on the bridge.
   const addresses = [podSubnet, serviceRange].map((cidr) => `${firstAddress(cidr)}/${parseCidr(cidr).bits}`);
   await makeBridge({ name: files.bridge, addresses });
   return network;
 }
 
-/** Services keep their range, unless something else has started to use it. */
+/** Services keep their range, unless it is in use by something else now. */
 export function chooseNetwork(files: NodeFiles, others: readonly Ipv4Range[]): PrivateNetwork {
-  const noted = rangeIn(files.serviceRange);
-  const kept = noted && isFree(parseCidr(noted), others) ? noted : undefined;
-  const taken = [...others, parseCidr(usualServiceRange)];
+  const previous = rangeIn(files.serviceRange);
+  const kept = previous && isFree(parseCidr(previous), others) ? previous : undefined;
+  const taken = [...others, parseCidr(defaultServiceRange)];
   const serviceRange = kept ?? pickSubnet(`services of ${files.name}`, taken, serviceBits);
   return { podSubnet: pickSubnet(files.name, [...taken, parseCidr(serviceRange)]), serviceRange };
 }
 
-/** Of nodes that run, and the services of those that will run again. */
+/** The ranges of running nodes, and the service ranges of stopped ones. */
 export function rangesOfOtherNodes(files: NodeFiles): Ipv4Range[] {
   const baseDir = dirname(files.base);
   const others = readdirSync(baseDir).filter((name) => name !== basename(files.base));
@@ -82,7 +82,7 @@ export function rangesOfOtherNodes(files: NodeFiles): Ipv4Range[] {
     .map(parseCidr);
 }
 
-/** The range that a file names; undefined if there is no such file: no node, or one that is being made or removed. */
+/** The range in a file; undefined if the file does not exist, such as while a node is created or removed. */
 function rangeIn(file: string): string | undefined {
   try {
     return /^(?:.*"subnet":\s*")?(\d+(?:\.\d+){3}\/\d+)"?$/m.exec(readFileSync(file, "utf8"))?.[1];

@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from "../lib/base/clock.ts";
 import type { Logger } from "../lib/base/logger.ts";
 import { type CleanupOptions, type CleanupReport, cleanUpNode } from "./cleanup.ts";
-import { noteSharedChains } from "./network-cleanup.ts";
-import { makeDirectories, type NodeFiles, nodeFiles } from "./node-files.ts";
-import { takeNode } from "./node-lock.ts";
+import { recordSharedChains } from "./network-cleanup.ts";
+import { createDirectories, type NodeFiles, nodeFiles } from "./node-files.ts";
+import { lockNode } from "./node-lock.ts";
 import { busyboxImage, demoImageName, type OciImage, pauseImage, pauseImageName } from "./oci-image.ts";
 import { PrivateContainerd } from "./private-containerd.ts";
-import { makeNetwork } from "./private-network.ts";
+import { createNetwork } from "./private-network.ts";
 import type { Binaries } from "./requirements.ts";
 
 export interface PrivateNodeOptions {
@@ -15,14 +15,14 @@ export interface PrivateNodeOptions {
   readonly logger: Logger;
   readonly baseDir?: string;
   readonly runDir?: string;
-  /** More names for the demo image. */
+  /** Additional names for the demo image. */
   readonly demoNames?: readonly string[];
   readonly moreImages?: readonly OciImage[];
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
 
-/** A runtime with images and a pod network, all of its own: what an agent needs to run pods. */
+/** A private runtime with images and a pod network: what an agent needs to run pods. */
 export interface PrivateNode {
   readonly name: string;
   /** For --container-runtime-endpoint. */
@@ -31,17 +31,17 @@ export interface PrivateNode {
   readonly files: NodeFiles;
   readonly cgroupRoot: string;
   readonly podSubnet: string;
-  /** Its first address is on the node's bridge: an API that listens there is reached by pods. */
+  /** Its first address is on the node's bridge: pods can reach an API that listens there. */
   readonly serviceRange: string;
   readonly containerd: PrivateContainerd;
-  /** Stops containerd and all containers and removes every trace in the kernel; files according to `keep`. */
+  /** Stops containerd and all containers and removes everything in the kernel; files according to `keep`. */
   stop(options?: Pick<CleanupOptions, "keep">): Promise<CleanupReport>;
 }
 
 export async function startPrivateNode(options: PrivateNodeOptions): Promise<PrivateNode> {
   const { logger, binaries, signal, clock = systemClock } = options;
   const files = nodeFiles(options.name, options.baseDir, options.runDir);
-  const lock = await takeNode(files);
+  const lock = await lockNode(files);
   const containerd = new PrivateContainerd({ files, binaries, pauseImage: pauseImageName, logger, clock });
   let stopped: Promise<CleanupReport> | undefined;
   const stopOnce = async (how: Pick<CleanupOptions, "keep">) => {
@@ -57,10 +57,10 @@ export async function startPrivateNode(options: PrivateNodeOptions): Promise<Pri
     return stopped;
   };
   try {
-    await cleanUpNode(files, { keep: "manifests and logs", logger, clock }); // of a run that was killed
-    makeDirectories(files);
-    const network = await makeNetwork(files);
-    await noteSharedChains(files);
+    await cleanUpNode(files, { keep: "manifests and logs", logger, clock }); // of a killed run
+    createDirectories(files);
+    const network = await createNetwork(files);
+    await recordSharedChains(files);
     await containerd.start(signal);
     const demo = busyboxImage({
       busybox: binaries.busybox,

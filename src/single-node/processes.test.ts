@@ -25,7 +25,7 @@ const pidsOf = (all: ProcessFacts[], self = 999) => {
   return [containerd, shims, containers].map((list) => list.map((p) => p.pid));
 };
 
-test("containerd is known by its config, shims by the socket, containers by descent from a shim", () => {
+test("containerd is identified by its config, shims by the socket, containers by descent from a shim", () => {
   const all = [
     facts(10, 1, "/usr/bin/containerd --config /run/kubelet-ts/demo/containerd.toml"),
     facts(20, 1, shim),
@@ -36,7 +36,7 @@ test("containerd is known by its config, shims by the socket, containers by desc
   assert.deepEqual(pidsOf(all), [[10], [20], [21, 22]]);
 });
 
-test("the API is known by its folder", () => {
+test("the API is identified by its directory", () => {
   const all = [
     facts(10, 1, "node kubelet.cjs api --dir /var/lib/kubelet-ts/demo/api --port 0"),
     facts(11, 1, "node kubelet.cjs api --dir /var/lib/kubelet-ts/demo-2/api --port 0"),
@@ -79,7 +79,7 @@ test("the calling process is never one of them", () => {
   assert.deepEqual(pidsOf([facts(50, 1, "node", { cgroups: ["0::/kubelet-ts-demo"] })], 50), [[], [], []]);
 });
 
-test("/proc has parent and start time of this process, and nothing of one that is gone", () => {
+test("/proc has parent and start time of this process, and nothing of one that has exited", () => {
   const self = readProcess(process.pid);
   assert.equal(self?.parent, process.ppid);
   assert.match(self?.startTime ?? "", /^\d+$/);

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { NodeFiles } from "./node-files.ts";
 
-/** What /proc has about one process, as far as it matters to whom the process belongs. */
+/** What /proc has about a process that shows which node it belongs to. */
 export interface ProcessFacts {
   readonly pid: number;
   readonly parent: number;
-  /** In clock ticks since boot: with the pid it names a process for good. */
+  /** In clock ticks since boot: together with the pid it identifies a process uniquely. */
   readonly startTime: string;
   readonly zombie: boolean;
   readonly args: readonly string[];
@@ -23,9 +23,8 @@ export interface NodeProcesses {
 }
 
 /**
- * The processes of one node, and no others: its containerd by its config file, its API by its folder, shims by the
- * socket they were given, and containers by descent from such a shim, by the node's cgroup, or by a root file system on
- * the node's disk.
+ * The processes of one node: its containerd by its config file, its API by its directory, shims by their containerd socket, and
+ * containers by descent from such a shim, by the node's cgroup, or by a root filesystem in the node's directory.
  */
 export function processesOfNode(files: NodeFiles, all: readonly ProcessFacts[], self: number): NodeProcesses {
   const hasPair = (p: ProcessFacts, flag: string, value: string) =>
@@ -71,12 +70,12 @@ export function readProcesses(): ProcessFacts[] {
     .filter((p) => p !== undefined);
 }
 
-/** Undefined if there is no such process (any more). */
+/** Undefined if the process does not exist. */
 export function readProcess(pid: number, ownMounts?: string): ProcessFacts | undefined {
   const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, "utf8");
   try {
     const stat = read("stat");
-    // The name in parentheses may hold anything; the fields after it are plain.
+    // The name in parentheses can contain any character; the fields after it are plain.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const zombie = fields[0] === "Z" || fields[0] === "X";
     return {

@@ -24,7 +24,7 @@ function finder(files: readonly string[], statically = true): ProgramFinder {
   };
 }
 
-test("Debian's packages are all that is needed", () => {
+test("Debian's packages are sufficient", () => {
   const found = findRequirements({ finder: finder(debian) });
   assert.ok(found.ok);
   assert.equal(found.binaries.cniDir, "/usr/lib/cni");
@@ -58,13 +58,13 @@ for (const [what, file, pkg] of lacking) {
   });
 }
 
-test("a busybox that needs a loader does not do", () => {
+test("a dynamically linked busybox is not accepted", () => {
   const found = findRequirements({ finder: finder(debian, false) });
   assert.ok(!found.ok);
   assert.deepEqual(debianPackages(found.missing), ["busybox-static"]);
 });
 
-test("a folder of its own gives containerd, ctr and shim together, never mixed with the system's", () => {
+test("a separate directory has containerd, ctr and shim together, never mixed with the system's", () => {
   const own = ["containerd", "ctr", "containerd-shim-runc-v2"].map((name) => `/cache/${name}`);
   const found = findRequirements({ containerdDir: "/cache", finder: finder([...debian, ...own]) });
   assert.ok(found.ok);

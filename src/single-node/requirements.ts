@@ -1,14 +1,14 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 
-/** The programs that a private node is made of. */
+/** The programs that a private node needs. */
 export interface Binaries {
   readonly containerd: string;
   readonly ctr: string;
   readonly shim: string;
   readonly runc: string;
   readonly iptables: string;
-  /** Statically linked: it becomes the demo image. */
+  /** Statically linked: the demo image is built from it. */
   readonly busybox: string;
   readonly cniDir: string;
 }
@@ -16,7 +16,7 @@ export interface Binaries {
 export interface Missing {
   readonly what: string;
   readonly why: string;
-  /** The Debian package that brings it. */
+  /** The Debian package that contains it. */
   readonly debianPackage: string;
 }
 
@@ -44,7 +44,7 @@ export function findRequirements(
   const dirs = finder.path;
   const ownDirs = options.containerdDir ? [options.containerdDir] : dirs;
   const containerd = find("containerd", ownDirs);
-  // A shim and a ctr of another version may be elsewhere in PATH: those beside containerd come first.
+  // PATH may have a shim and a ctr of another version: those next to containerd come first.
   const besides = containerd ? [dirname(containerd), ...ownDirs] : ownDirs;
   const found: { [K in keyof Binaries]: string | undefined } = {
     containerd,
@@ -60,13 +60,13 @@ export function findRequirements(
   return { ok: true, binaries: found as Binaries };
 }
 
-/** The path of a program of the machine, or undefined. */
+/** The path of a program on this machine, or undefined. */
 export function findProgram(name: string): string | undefined {
   const { path } = machine();
   return path.map((dir) => join(dir, name)).find(isProgram);
 }
 
-/** "containerd (runs the containers; Debian package containerd)": one line for each thing that is missing. */
+/** "containerd (runs the containers; Debian package containerd)": one line for each missing program. */
 export function describeMissing(missing: readonly Missing[]): string[] {
   return missing.map((m) => `${m.what} (${m.why}; Debian package ${m.debianPackage})`);
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { isAbort } from "../lib/base/errors.ts";
 import { run } from "./run.ts";
 
-test("what a program prints is returned, and it gets its input", async () => {
+test("a program gets its input, and its output is returned", async () => {
   assert.equal(await run("/bin/cat", [], { input: "hello" }), "hello");
 });
 
@@ -17,11 +17,11 @@ for (const [what, args, options, message] of failures) {
   });
 }
 
-test("a program that is not there is an error", async () => {
+test("a program that does not exist is an error", async () => {
   await assert.rejects(run("/no/such/program", []), { code: "CommandFailed" });
 });
 
-test("an abort ends the program", async () => {
+test("an abort kills the program", async () => {
   const abort = new AbortController();
   const running = run("/bin/sh", ["-c", "exec sleep 100"], { signal: abort.signal });
   abort.abort();

@@ -10,7 +10,7 @@ export interface RunOptions {
   env?: NodeJS.ProcessEnv;
 }
 
-/** Runs a program to its end and resolves with what it printed; anything but exit status 0 is an error. */
+/** Runs a program to completion and resolves with its output; an exit status other than 0 is an error. */
 export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { signal, timeoutMs = 30_000 } = options;
   const title = `${basename(file)} ${args.join(" ")}`;

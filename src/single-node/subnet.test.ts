@@ -8,7 +8,7 @@ eth0	000200C0	00000000	0001	0	0	0	00FFFFFF	0	0	0
 tun0	0000400A	00000000	0001	0	0	0	0000C0FF	0	0	0
 `;
 
-test("the kernel's routes are read, the default route takes nothing", () => {
+test("the kernel's routes are read, without the default route", () => {
   assert.deepEqual(parseRoutes(procNetRoute), [
     { address: 0xc0000200, bits: 24 },
     { address: 0x0a400000, bits: 10 },
@@ -21,7 +21,7 @@ test("a name always gives the same subnet, names give different ones", () => {
   assert.notEqual(pickSubnet("a", []), pickSubnet("b", []));
 });
 
-test("a subnet that is taken, in whole or in part or by a wider one, is passed over", () => {
+test("a subnet that overlaps a taken one is skipped", () => {
   const first = pickSubnet("a", []);
   for (const taken of [
     first,
@@ -34,16 +34,16 @@ test("a subnet that is taken, in whole or in part or by a wider one, is passed o
   assert.equal(pickSubnet("a", [parseCidr("192.0.2.0/24")]), first);
 });
 
-test("the search goes round to the start of the pool", () => {
+test("the search wraps around to the start of the pool", () => {
   const taken = Array.from({ length: 63 }, (_, i) => parseCidr(`10.${65 + i}.0.0/16`));
   assert.match(pickSubnet("a", taken), /^10\.64\./);
 });
 
-test("a host that routes the whole pool has no room", () => {
+test("a host that routes the whole pool has no free subnet", () => {
   assert.throws(() => pickSubnet("a", parseRoutes(procNetRoute)), { code: "NoSubnet" });
 });
 
-test("a wider range begins at a multiple of its size, and is free as a whole", () => {
+test("a wider range starts at a multiple of its size, and is free as a whole", () => {
   const range = pickSubnet("a", [], 20);
   assert.match(range, /^10\.\d+\.\d+\.0\/20$/);
   assert.equal(parseCidr(range).address % 4096, 0);
@@ -51,7 +51,7 @@ test("a wider range begins at a multiple of its size, and is free as a whole", (
   assert.ok(isFree(parseCidr(pickSubnet("a", [taken], 20)), [taken, parseCidr(range)]));
 });
 
-test("the first address of a range is the one after its own", () => {
+test("the first host address of a range is the one after its network address", () => {
   assert.equal(firstAddress("10.64.7.0/24"), "10.64.7.1");
   assert.equal(firstAddress("10.127.240.0/20"), "10.127.240.1");
 });

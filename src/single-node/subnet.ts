@@ -6,10 +6,10 @@ export interface Ipv4Range {
   readonly bits: number;
 }
 
-/** 10.64.0.0/10: private nodes take a part each of it for their pods, and one for their services. */
+/** 10.64.0.0/10: each private node has a range of it for pods and one for services. */
 const pool: Ipv4Range = { address: parseAddress("10.64.0.0"), bits: 10 };
 
-/** A range of this size that none in `taken` overlaps; the name decides where the search begins. */
+/** A range of this size that overlaps none in `taken`; the search starts at a hash of the name. */
 export function pickSubnet(name: string, taken: readonly Ipv4Range[], bits = 24): string {
   const count = 1 << (bits - pool.bits);
   const size = 2 ** (32 - bits);
@@ -28,12 +28,12 @@ export function isFree(range: Ipv4Range, taken: readonly Ipv4Range[]): boolean {
   return !taken.some((other) => overlaps(other, range));
 }
 
-/** The first address of a range that a machine can have: "10.64.7.1" of "10.64.7.0/24". */
+/** The first host address of a range: "10.64.7.1" of "10.64.7.0/24". */
 export function firstAddress(cidr: string): string {
   return formatAddress(parseCidr(cidr).address + 1);
 }
 
-/** What the host already routes, from /proc/net/route. The default route takes nothing. */
+/** The ranges that the host routes, from /proc/net/route, without the default route. */
 export function parseRoutes(procNetRoute: string): Ipv4Range[] {
   return procNetRoute
     .split("\n")

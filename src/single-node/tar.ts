@@ -1,4 +1,4 @@
-/** One member of a tar archive. Names have no leading slash; folders need no trailing one. */
+/** One member of a tar archive. Names have no leading slash; directories need no trailing one. */
 export type TarEntry =
   | { readonly type: "dir"; readonly name: string; readonly mode?: number }
   | { readonly type: "file"; readonly name: string; readonly mode?: number; readonly data: Uint8Array }
@@ -7,7 +7,7 @@ export type TarEntry =
 const block = 512;
 const typeFlags = { file: "0", symlink: "2", dir: "5" } as const;
 
-/** A ustar archive, owned by root and without times: the same entries give the same bytes. */
+/** A ustar archive, owned by root and without timestamps: the same entries result in the same bytes. */
 export function tar(entries: readonly TarEntry[]): Buffer {
   const parts: Buffer[] = [];
   for (const entry of entries) {

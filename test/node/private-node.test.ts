@@ -216,11 +216,11 @@ async function nodeOfKilledProcess(version: ContainerdVersion): Promise<string> 
 test("two nodes with one name do not run at once", {
   skip: process.getuid?.() === 0 ? false : "needs root",
 }, async () => {
-  const { takeNode } = await import("../../src/single-node/node-lock.ts");
+  const { lockNode } = await import("../../src/single-node/node-lock.ts");
   const files = nodeFiles(`t-${process.pid}-0`);
-  const lock = await takeNode(files);
+  const lock = await lockNode(files);
   try {
-    await assert.rejects(takeNode(files), {
+    await assert.rejects(lockNode(files), {
       code: "NodeInUse",
       message: new RegExp(`process ${process.pid}`),
     });
