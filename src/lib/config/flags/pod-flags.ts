@@ -36,7 +36,7 @@ export const podFlags: readonly FlagGroup[] = [
         "local-objects",
         "string",
         "localObjects",
-        "directory of ConfigMaps and Secrets for static pods, without an API server (kubelet-ts only)",
+        "directory of ConfigMaps and Secrets for pods, without an API server (kubelet-ts only)",
       ),
       field("sync-frequency", "duration", "syncFrequency", "longest time between two syncs of a pod"),
       field("kube-api-content-type", "string", "contentType", "encoding of requests to the API server"),
