@@ -13,7 +13,7 @@ export function addresses({ pod, seen, before, hostIPs }: StatusInput): Addresse
   };
 }
 
-/** A pod whose network is gone is still known by the address that it had. */
+/** A pod without a ready sandbox keeps the addresses that it had. */
 function ownAddresses(
   seen: StatusInput["seen"],
   before: StatusInput["before"],

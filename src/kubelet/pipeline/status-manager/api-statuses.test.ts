@@ -72,13 +72,13 @@ test("a pod is deleted in the API only when its worker is terminated and it was 
   statuses.phaseChanged(uid, "terminating");
   node.worker = { pod, phase: "terminated" };
   await sync();
-  assert.ok(!api.requests.includes(remove), "what was released before the pod began again does not count");
+  assert.ok(!api.requests.includes(remove), "a release before the pod started again does not count");
   statuses.released(uid);
   await sync();
   assert.ok(api.requests.includes(remove));
 });
 
-test("a pod that had ended before it was ever in the runtime keeps the status that the API has", async (t) => {
+test("a pod that terminated before it was in the runtime keeps the status of the API", async (t) => {
   const pod = fakePod({ status: { phase: "Failed", reason: "Evicted" } });
   const { api, node, sync } = await setUp(t, pod);
   node.watched = api.put(pod);

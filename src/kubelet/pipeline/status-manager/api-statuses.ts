@@ -11,21 +11,21 @@ export interface ApiStatusesOptions
     uid: PodUid,
   ) => { readonly pod: Pod | undefined; readonly phase: WorkerPhase } | undefined;
   readonly status: (uid: PodUid) => PodStatus | undefined;
-  /** The pod as it was last watched in the API; for a static pod its mirror. */
+  /** The pod as last received from the watch; for a static pod its mirror. */
   readonly apiPod: (pod: Pod) => Pod | undefined;
-  /** False while the status of a static pod does not have the times of this mirror yet: written, it would change them back and forth. */
+  /** False while the status of a static pod does not have the times of this mirror yet: a write would change them. */
   readonly mayWriteMirror: (pod: Pod, mirror: Pod) => boolean;
-  /** The runtime has something of the pod. */
+  /** The runtime has a sandbox or container of the pod. */
   readonly isInRuntime: (uid: PodUid) => boolean;
 }
 
-/** Which status of each pod the API gets, and when a pod may be deleted there. */
+/** Decides which status of each pod is written to the API, and when a pod may be deleted there. */
 export class ApiStatuses {
   readonly #o: ApiStatusesOptions;
   readonly #writer: ApiStatusWriter;
-  /** Pods of which nothing is left on the node. */
-  readonly #cleared = new Set<PodUid>();
-  /** Pods of which the runtime has or had something. */
+  /** Pods whose volumes and cgroup are removed. */
+  readonly #released = new Set<PodUid>();
+  /** Pods that are or were in the runtime. */
   readonly #ran = new Set<PodUid>();
 
   constructor(options: ApiStatusesOptions) {
@@ -38,7 +38,7 @@ export class ApiStatuses {
         return found && isStatic(pod) && !mayWriteMirror(pod, found) ? undefined : found;
       },
       couldHaveRunningContainers: (uid) => (worker(uid)?.phase ?? "terminated") !== "terminated",
-      isCleared: (uid) => this.#cleared.has(uid),
+      isReleased: (uid) => this.#released.has(uid),
     });
   }
 
@@ -46,7 +46,7 @@ export class ApiStatuses {
     return this.#writer;
   }
 
-  /** Has the API get the status that the pod has now, and the pod deleted if it is to go and has gone. */
+  /** Writes the current status of the pod to the API, and deletes the pod if it is being deleted and has terminated. */
   sync(uid: PodUid): void {
     const pod = this.#o.worker(uid)?.pod;
     const status = this.#o.status(uid);
@@ -55,21 +55,21 @@ export class ApiStatuses {
   }
 
   phaseChanged(uid: PodUid, phase: WorkerPhase): void {
-    if (phase !== "terminated") this.#cleared.delete(uid);
+    if (phase !== "terminated") this.#released.delete(uid);
   }
 
-  /** Nothing of the pod is left on the node but what shows how it ended. */
+  /** Volumes and cgroup of the pod are removed. */
   released(uid: PodUid): void {
-    this.#cleared.add(uid);
+    this.#released.add(uid);
   }
 
   gone(uid: PodUid): void {
-    this.#cleared.delete(uid);
+    this.#released.delete(uid);
     this.#ran.delete(uid);
     this.#writer.forget(uid);
   }
 
-  /** The pod in the API is another than before, or gone. */
+  /** The pod in the API has changed or is deleted. */
   apiPodChanged(pod: Pod): void {
     if (!isMirror(pod)) this.#writer.poke(pod.metadata.uid);
   }
@@ -83,7 +83,7 @@ export class ApiStatuses {
     const { uid } = pod.metadata;
     if (this.#o.isInRuntime(uid)) this.#ran.add(uid);
     const inApi = isStatic(pod) ? undefined : this.#o.apiPod(pod)?.status;
-    // Of how a pod ended before it was ever seen here, this agent knows nothing that the API does not.
+    // If a pod terminated before this agent observed it, the status of the API is the better one.
     this.#writer.set(pod, inApi && isFinal(inApi.phase) && !this.#ran.has(uid) ? inApi : status);
   }
 }

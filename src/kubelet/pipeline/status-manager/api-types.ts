@@ -15,7 +15,7 @@ export function isoSeconds(time: WallTime): string {
     .replace(/\.\d+Z$/, "Z");
 }
 
-/** A time that is not known: the API has null for it, though its types do not say so. */
+/** An unknown time is null in the API, though its types do not allow it. */
 export function timeOrNull(time: WallTime): string {
   return epochMs(time) > 0 ? isoSeconds(time) : noTime;
 }

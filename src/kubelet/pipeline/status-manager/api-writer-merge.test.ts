@@ -24,7 +24,7 @@ interface Case {
 
 const cases: Case[] = [
   {
-    rule: "conditions of others stay as the API has them, whatever we remember of them",
+    rule: "conditions of other clients stay as the API has them",
     api: { phase: "Running", conditions: [is("example.com/gate"), is("Ready", "False")] },
     own: {
       phase: "Running",
@@ -33,13 +33,13 @@ const cases: Case[] = [
     merged: { phase: "Running", conditions: [is("example.com/gate"), is("Ready")] },
   },
   {
-    rule: "a condition of ours that we no longer have goes",
+    rule: "a kubelet condition that is not set any more is removed",
     api: { conditions: [is("PodResizePending"), is("Ready")] },
     own: { conditions: [is("Ready")] },
     merged: { conditions: [is("Ready")] },
   },
   {
-    rule: "an end is told only when no container can run any more",
+    rule: "a final phase is written only when no container can run any more",
     api: { phase: "Running", conditions: [] },
     own: { phase: "Failed", reason: "Evicted", message: "m", conditions: [is("DisruptionTarget")] },
     couldHaveRunningContainers: true,
@@ -57,7 +57,7 @@ const cases: Case[] = [
     },
   },
   {
-    rule: "DisruptionTarget of others is kept while the pod runs",
+    rule: "DisruptionTarget of another client is kept while the pod runs",
     api: {
       phase: "Running",
       conditions: [is("DisruptionTarget", "True", { reason: "EvictionByEvictionAPI" })],
@@ -69,7 +69,7 @@ const cases: Case[] = [
     },
   },
   {
-    rule: "an end that others wrote is not taken back, and what has ended is not ready",
+    rule: "a final phase of another client is kept, and the pod is not ready",
     api: { phase: "Failed", reason: "NodeLost", conditions: [is("Ready")] },
     own: { phase: "Running", conditions: [is("Ready"), is("ContainersReady"), is("Initialized")] },
     couldHaveRunningContainers: true,
@@ -90,7 +90,7 @@ const cases: Case[] = [
     merged: { phase: "Succeeded", conditions: [] },
   },
   {
-    rule: "resource claims are not ours, and a generation does not go back",
+    rule: "resource claims are kept, and the observed generation never decreases",
     api: {
       resourceClaimStatuses: [{ name: "gpu", resourceClaimName: "x" }],
       observedGeneration: 3,

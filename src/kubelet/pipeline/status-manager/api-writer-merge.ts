@@ -1,63 +1,69 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { PodCondition, PodStatus } from "../../../lib/model/pod.ts";
 import { isoSeconds } from "./api-types.ts";
-import { ownConditions } from "./conditions.ts";
+import { kubeletConditions } from "./conditions.ts";
 import { isFinal } from "./phase.ts";
 
 const disruption = "DisruptionTarget";
 
-/** Fields of the status that only others write: they stay as the API has them. */
-const othersFields = [
+/** Fields of the status that the kubelet does not write: they stay as the API has them. */
+const externalFields = [
   "resourceClaimStatuses",
   "extendedResourceClaimStatus",
   "nodeAllocatableResourceClaimStatuses",
 ];
 
 export interface MergeFacts {
-  /** A container of the pod could still run: until none can, nobody is told that the pod has ended. */
+  /** A container of the pod could still run: until none can, a final phase is not written. */
   couldHaveRunningContainers: boolean;
   now: WallTime;
 }
 
-/** The status that the API is to have: ours, without taking from others what is theirs. */
+/** The status to write: ours, with the fields and conditions of other clients kept. */
 export function mergeStatus(
   api: PodStatus,
   own: PodStatus,
   { couldHaveRunningContainers, now }: MergeFacts,
 ): PodStatus {
-  const ends = !isFinal(api.phase) && isFinal(own.phase);
+  const terminates = !isFinal(api.phase) && isFinal(own.phase);
   const merged: PodStatus = {
     ...own,
-    conditions: mergeConditions(api, own, ends && !couldHaveRunningContainers, now),
+    conditions: mergeConditions(api, own, terminates && !couldHaveRunningContainers, now),
   };
-  for (const field of othersFields) copyField(field, api, merged);
-  // Others may end a pod too (garbage collection of lost nodes does): nobody takes an end back.
-  const stays = (ends && couldHaveRunningContainers) || (isFinal(api.phase) && api.phase !== own.phase);
-  if (stays) for (const field of ["phase", "reason", "message"]) copyField(field, api, merged);
+  for (const field of externalFields) copyField(field, api, merged);
+  // Other clients may fail a pod too (pod garbage collection does): a final phase stays.
+  const keepsPhase =
+    (terminates && couldHaveRunningContainers) || (isFinal(api.phase) && api.phase !== own.phase);
+  if (keepsPhase) for (const field of ["phase", "reason", "message"]) copyField(field, api, merged);
   if ((api.observedGeneration ?? 0) > (own.observedGeneration ?? 0))
     copyField("observedGeneration", api, merged);
   if (isFinal(merged.phase)) merged.conditions = notReady(api, merged, now);
   return merged;
 }
 
-function mergeConditions(api: PodStatus, own: PodStatus, hasEnded: boolean, now: WallTime): PodCondition[] {
-  const merged = (api.conditions ?? []).filter((c) => !ownConditions.has(c.type));
+function mergeConditions(
+  api: PodStatus,
+  own: PodStatus,
+  hasTerminated: boolean,
+  now: WallTime,
+): PodCondition[] {
+  const merged = (api.conditions ?? []).filter((c) => !kubeletConditions.has(c.type));
   for (const condition of own.conditions ?? []) {
-    if (ownConditions.has(condition.type)) merged.push(condition);
-    else if (condition.type === disruption && hasEnded) {
+    if (kubeletConditions.has(condition.type)) merged.push(condition);
+    else if (condition.type === disruption && hasTerminated) {
       const at = merged.findIndex((c) => c.type === disruption);
-      // It was decided earlier, but it is told now.
+      // Its transition time is the time of the write.
       const since =
         merged[at]?.status === condition.status ? merged[at]?.lastTransitionTime : isoSeconds(now);
-      const told = { ...condition, ...(since ? { lastTransitionTime: since } : {}) };
-      if (at < 0) merged.push(told);
-      else merged[at] = told;
+      const written = { ...condition, ...(since ? { lastTransitionTime: since } : {}) };
+      if (at < 0) merged.push(written);
+      else merged[at] = written;
     }
   }
   return merged;
 }
 
-/** What has ended is not ready, even if whoever ended it did not say so. */
+/** A terminated pod is not ready, even if the client that failed it did not set that. */
 function notReady(api: PodStatus, { phase, conditions = [] }: PodStatus, now: WallTime): PodCondition[] {
   const reason = phase === "Failed" ? "PodFailed" : "PodCompleted";
   return conditions.map((condition) => {

@@ -1,7 +1,7 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 
 export interface ApiWriterMetrics {
-  /** The API has a status, so long after it was made. */
+  /** A status was written, this long after it changed. */
   written(seconds: number): void;
 }
 

@@ -27,7 +27,7 @@ const cases: { rule: string; before: PodStatus; after: PodStatus; patch: object 
     patch: undefined,
   },
   {
-    rule: "only what changed is in the patch, and what is gone is null",
+    rule: "the patch has only changes, and removed fields are null",
     before: { phase: "Pending", hostIP: "10.0.0.9", reason: "Slow" },
     after: { phase: "Running", hostIP: "10.0.0.9", podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }] },
     patch: { phase: "Running", reason: null, podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }] },
@@ -81,13 +81,13 @@ const cases: { rule: string; before: PodStatus; after: PodStatus; patch: object 
     },
   },
   {
-    rule: "another order of conditions is no change",
+    rule: "another order of conditions is not a change",
     before: { conditions: [{ type: "A", status: "True" }, ready("True")] },
     after: { conditions: [ready("True"), { type: "A", status: "True" }] },
     patch: undefined,
   },
   {
-    rule: "another order of addresses is one: the first is the primary",
+    rule: "another order of addresses is a change: the first is the primary",
     before: { podIPs: [{ ip: "10.1.0.1" }, { ip: "fd00::1" }] },
     after: { podIPs: [{ ip: "fd00::1" }, { ip: "10.1.0.1" }] },
     patch: { "$setElementOrder/podIPs": [{ ip: "fd00::1" }, { ip: "10.1.0.1" }] },

@@ -6,20 +6,20 @@ import { core } from "../../../lib/schema/types/core/core.ts";
 /** A strategic merge patch of pods/status. */
 export interface StatusPatch {
   /**
-   * Both are preconditions. The UID: another pod of the name is not ours to write to. The resource version: what we made
-   * the patch from is still what the API has, so that nothing of others is undone.
+   * Both are preconditions. The UID: another pod of the same name is not written. The resource version: the patch was built from the
+   * current object, so that it does not revert changes of other clients.
    */
   metadata: { uid: string; resourceVersion?: string };
   status: Fields;
 }
 
-/** Container statuses are replaced as a whole. The order of addresses has a meaning: the first is the primary one. */
+/** Container statuses are replaced as a whole. The order of addresses matters: the first is the primary one. */
 const rules = (): DiffRules => ({
   mergeKeys: mergeKeys(core.struct("PodStatus")!),
   ordered: ["podIPs", "hostIPs"],
 });
 
-/** What makes the status of a pod in the API this one; undefined if it is that already. */
+/** The patch from the status in the API to this one; undefined if they are equal. */
 export function statusPatch(api: Pod, after: PodStatus): StatusPatch | undefined {
   const status = strategicDiff((api.status ?? {}) as Fields, after as Fields, rules());
   if (Object.keys(status).length === 0) return undefined;

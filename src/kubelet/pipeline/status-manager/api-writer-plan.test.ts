@@ -9,76 +9,88 @@ const deletionTimestamp = "2026-01-01T00:00:00Z";
 const inApi = (phase: string, metadata: Partial<Pod["metadata"]> = {}) =>
   fakePod({ metadata, status: { phase } });
 
-const cases: { rule: string; api: Pod | undefined; own: string; isCleared: boolean; step: string }[] = [
-  { rule: "what the API has must be known", api: undefined, own: "Running", isCleared: false, step: "look" },
-  { rule: "what differs is written", api: inApi("Pending"), own: "Running", isCleared: false, step: "patch" },
+const cases: { rule: string; api: Pod | undefined; own: string; isReleased: boolean; step: string }[] = [
+  { rule: "an unknown pod is read first", api: undefined, own: "Running", isReleased: false, step: "get" },
   {
-    rule: "what is the same is left alone",
-    api: inApi("Running"),
+    rule: "a difference is written",
+    api: inApi("Pending"),
     own: "Running",
-    isCleared: false,
-    step: "rest",
+    isReleased: false,
+    step: "patch",
   },
   {
-    rule: "how a pod ended is told before it is deleted",
+    rule: "an equal status is not written",
+    api: inApi("Running"),
+    own: "Running",
+    isReleased: false,
+    step: "none",
+  },
+  {
+    rule: "the final status is written before the pod is deleted",
     api: inApi("Running", { deletionTimestamp }),
     own: "Failed",
-    isCleared: true,
+    isReleased: true,
     step: "patch",
   },
   {
     rule: "then it is deleted",
     api: inApi("Failed", { deletionTimestamp }),
     own: "Failed",
-    isCleared: true,
+    isReleased: true,
     step: "delete",
   },
   {
-    rule: "not while something of it is left",
+    rule: "not while it has resources on the node",
     api: inApi("Failed", { deletionTimestamp }),
     own: "Failed",
-    isCleared: false,
-    step: "rest",
+    isReleased: false,
+    step: "none",
   },
   {
-    rule: "not while it has not ended",
+    rule: "not while it has not terminated",
     api: inApi("Running", { deletionTimestamp }),
     own: "Running",
-    isCleared: true,
-    step: "rest",
+    isReleased: true,
+    step: "none",
   },
-  { rule: "not if nobody wants it", api: inApi("Failed"), own: "Failed", isCleared: true, step: "rest" },
+  {
+    rule: "not without a deletion timestamp",
+    api: inApi("Failed"),
+    own: "Failed",
+    isReleased: true,
+    step: "none",
+  },
   {
     rule: "not if it is a mirror",
     api: inApi("Failed", { deletionTimestamp, annotations: { [annotationMirror]: "h" } }),
     own: "Failed",
-    isCleared: true,
-    step: "rest",
+    isReleased: true,
+    step: "none",
   },
 ];
 
-for (const { rule, api, own, isCleared, step } of cases)
+for (const { rule, api, own, isReleased, step } of cases)
   test(`write plan: ${rule}`, () => {
     const facts = {
       api,
       own: { phase: own },
       couldHaveRunningContainers: false,
-      isCleared,
+      isReleased,
       now: wallTime(0),
-      notTaken: undefined,
+      ignoredPatch: undefined,
     };
     assert.equal(planWrite(facts).kind, step);
   });
 
-const versions: [string, string | undefined, string | undefined, "answered" | "watched"][] = [
+const versions: [string, string | undefined, string | undefined, "received" | "watched"][] = [
   ["the watch is ahead", "9", "10", "watched"],
-  ["the watch is behind", "10", "9", "answered"],
-  ["they cannot be compared", "x10", "x9", "answered"],
-  ["nothing was watched", "10", undefined, "answered"],
-  ["nothing was answered", undefined, "9", "watched"],
+  ["the watch is behind", "10", "9", "received"],
+  ["they cannot be compared", "x10", "x9", "received"],
+  ["the watch has none", "10", undefined, "received"],
+  ["there was no response", undefined, "9", "watched"],
 ];
-for (const [when, answered, watched, expected] of versions)
-  test(`go by what was ${expected} when ${when}`, () => {
-    const [a, w] = [answered, watched].map((v) => v && inApi("Running", { resourceVersion: v })) as Pod[];
-    assert.equal(newerOf(a, w), expected === "answered" ? a : w);
+for (const [when, received, watched, expected] of versions)
+  test(`the ${expected} version counts when ${when}`, () => {
+    const [a, w] = [received, watched].map((v) => v && inApi("Running", { resourceVersion: v })) as Pod[];
+    assert.equal(newerOf(a, w), expected === "received" ? a : w);
   });

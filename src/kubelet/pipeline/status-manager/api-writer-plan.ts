@@ -6,21 +6,21 @@ import { type StatusPatch, statusPatch } from "./api-writer-patch.ts";
 import { isFinal } from "./phase.ts";
 
 export type WriteStep =
-  | { kind: "look" }
+  | { kind: "get" }
   | { kind: "patch"; patch: StatusPatch }
   | { kind: "delete" }
-  | { kind: "rest" };
+  | { kind: "none" };
 
 export interface WriteFacts {
-  /** The pod as the API had it last, if that is known. */
+  /** The pod as last received from the API, if known. */
   api: Pod | undefined;
   own: PodStatus;
   couldHaveRunningContainers: boolean;
-  /** Nothing of the pod is left on the node: no container, no volume, no cgroup. */
-  isCleared: boolean;
+  /** No container, volume or cgroup of the pod is left on the node. */
+  isReleased: boolean;
   now: WallTime;
-  /** What the API did not take from us the last time, though it said yes (a field that it does not know). */
-  notTaken: string | undefined;
+  /** The part of the last patch that the API server accepted and ignored (an unknown field). */
+  ignoredPatch: string | undefined;
 }
 
 /** What to do next in the API for a pod. */
@@ -28,22 +28,22 @@ export function planWrite({
   api,
   own,
   couldHaveRunningContainers,
-  isCleared,
+  isReleased,
   now,
-  notTaken,
+  ignoredPatch,
 }: WriteFacts): WriteStep {
-  if (!api) return { kind: "look" };
+  if (!api) return { kind: "get" };
   const patch = statusPatch(api, mergeStatus(api.status ?? {}, own, { couldHaveRunningContainers, now }));
-  if (patch && JSON.stringify(patch.status) !== notTaken) return { kind: "patch", patch };
-  // Whoever watches the pod sees how it ended before it is gone. Mirrors are not ended by their containers.
+  if (patch && JSON.stringify(patch.status) !== ignoredPatch) return { kind: "patch", patch };
+  // Watchers see the final status before the pod is gone. Mirrors are not deleted when their containers have terminated.
   const toDelete = api.metadata.deletionTimestamp !== undefined && !isMirror(api);
-  return toDelete && isFinal(api.status?.phase) && isCleared ? { kind: "delete" } : { kind: "rest" };
+  return toDelete && isFinal(api.status?.phase) && isReleased ? { kind: "delete" } : { kind: "none" };
 }
 
-/** Which of two versions of the same pod to go by. Those that cannot be compared: the first. */
-export function newerOf(answered: Pod | undefined, watched: Pod | undefined): Pod | undefined {
-  if (!answered || !watched || answered.metadata.uid !== watched.metadata.uid) return answered ?? watched;
-  const [a, b] = [answered, watched].map((pod) => pod.metadata.resourceVersion ?? "");
+/** The newer of two versions of the same pod; the first if they cannot be compared. */
+export function newerOf(received: Pod | undefined, watched: Pod | undefined): Pod | undefined {
+  if (!received || !watched || received.metadata.uid !== watched.metadata.uid) return received ?? watched;
+  const [a, b] = [received, watched].map((pod) => pod.metadata.resourceVersion ?? "");
   const comparable = /^\d+$/.test(a ?? "") && /^\d+$/.test(b ?? "");
-  return comparable && BigInt(b ?? 0) > BigInt(a ?? 0) ? watched : answered;
+  return comparable && BigInt(b ?? 0) > BigInt(a ?? 0) ? watched : received;
 }

@@ -16,7 +16,7 @@ const names = ["a", "b"];
 const kinds = ["end", "clear", "watch", "gate", "lost", "delete", "recreate"] as const;
 const weights = { end: 3, clear: 5, watch: 2, gate: 2, lost: 1, delete: 3, recreate: 1 };
 const name = fc.constantFrom(...names);
-/** What happens, in an order that nobody chose. */
+/** Events in random order. */
 const event = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant("status" as const), name }) },
   {
@@ -30,17 +30,17 @@ const event = fc.oneof(
 );
 const fault = fc.oneof(
   { weight: 5, arbitrary: fc.constant<Fault | undefined>(undefined) },
-  { weight: 4, arbitrary: fc.constantFrom<Fault[]>("unheard", "unanswered", 409, 429, 500, 503) },
+  { weight: 4, arbitrary: fc.constantFrom<Fault[]>("not-received", "response-lost", 409, 429, 500, 503) },
 );
 
 interface OnNode {
   pod: Pod;
   status: PodStatus;
   couldHaveRunningContainers: boolean;
-  isCleared: boolean;
+  isReleased: boolean;
 }
 
-test("with any faults and any doings of others: in the end the API has our statuses, none went back, none to another UID", async () => {
+test("with any faults and changes of other clients: the API ends up with our statuses, none reverted, none of another UID", async () => {
   let [writes, deletions] = [0, 0];
   await fc.assert(
     fc.asyncProperty(
@@ -53,14 +53,14 @@ test("with any faults and any doings of others: in the end the API has our statu
         const onNode = new Map<PodUid, OnNode>();
         const watched = new Map<PodUid, Pod>();
         let step = 0;
-        let made = 0;
+        let created = 0;
         const podNamed = (name: string) => api.pods.get(`default/pods/${name}`);
         const currentOf = (name: string) => {
           const pod = podNamed(name);
           return pod && onNode.get(pod.metadata.uid);
         };
         api.fault = () => faults[step++ % faults.length];
-        // An error within a request would only be tried again: what is wrong is said at the end.
+        // An error within a request would be retried: violations are checked at the end.
         const wrong: string[] = [];
         const must = (holds: boolean, rule: string) => holds || wrong.push(rule);
         api.onWrite = (before, after) => {
@@ -68,19 +68,22 @@ test("with any faults and any doings of others: in the end the API has our statu
           const own = onNode.get(after.metadata.uid);
           const [was, is] = [before.status?.phase, after.status?.phase];
           must(own !== undefined, "only pods of this node are written");
-          must(!isFinal(was) || is === was, "an end is not taken back");
+          must(!isFinal(was) || is === was, "a final phase stays");
           must(
             isFinal(was) || !isFinal(is) || own?.couldHaveRunningContainers === false,
-            "no end while containers could run",
+            "no final phase while containers could run",
           );
           must(numberOf(after) >= numberOf(before), "no older status after a newer one");
-          must(gates(after) === gates(before), "conditions of others stay");
+          must(gates(after) === gates(before), "conditions of other clients stay");
         };
         api.onDelete = (pod) => {
           deletions++;
-          must(pod.metadata.deletionTimestamp !== undefined, "only what is to go is deleted");
-          must(isFinal(pod.status?.phase), "what goes has ended");
-          must(onNode.get(pod.metadata.uid)?.isCleared === true, "what goes is cleared");
+          must(
+            pod.metadata.deletionTimestamp !== undefined,
+            "only pods with a deletion timestamp are deleted",
+          );
+          must(isFinal(pod.status?.phase), "a deleted pod has terminated");
+          must(onNode.get(pod.metadata.uid)?.isReleased === true, "a deleted pod is released");
         };
         const writer = new ApiStatusWriter({
           api,
@@ -88,26 +91,26 @@ test("with any faults and any doings of others: in the end the API has our statu
           logger: silentLogger,
           apiPod: (pod) => watched.get(pod.metadata.uid),
           couldHaveRunningContainers: (uid) => onNode.get(uid)?.couldHaveRunningContainers ?? false,
-          isCleared: (uid) => onNode.get(uid)?.isCleared ?? false,
+          isReleased: (uid) => onNode.get(uid)?.isReleased ?? false,
           random: () => 0.5,
         });
         await writer.start(stop.signal);
         const create = (name: string) => {
-          const uid = `${name}-${++made}` as PodUid;
+          const uid = `${name}-${++created}` as PodUid;
           const pod = api.put(fakePod({ metadata: { name, uid }, status: { phase: "Pending" } }));
           watched.set(uid, structuredClone(pod));
           onNode.set(uid, {
             pod,
             status: { phase: "Pending" },
             couldHaveRunningContainers: true,
-            isCleared: false,
+            isReleased: false,
           });
         };
-        const say = (own: OnNode, status: PodStatus) => {
+        const setStatus = (own: OnNode, status: PodStatus) => {
           own.status = status;
           writer.set(own.pod, status);
         };
-        const look = () => {
+        const check = () => {
           for (const uid of watched.keys()) {
             const now = [...api.pods.values()].find((p) => p.metadata.uid === uid);
             if (now) watched.set(uid, structuredClone(now));
@@ -125,19 +128,19 @@ test("with any faults and any doings of others: in the end the API has our statu
           const own = currentOf(e.name);
           switch (e.kind) {
             case "status":
-              if (own && !isFinal(own.status.phase)) say(own, statusNumber(++count, "Running"));
+              if (own && !isFinal(own.status.phase)) setStatus(own, statusNumber(++count, "Running"));
               break;
             case "end":
-              if (own && !isFinal(own.status.phase)) say(own, statusNumber(++count, "Failed"));
+              if (own && !isFinal(own.status.phase)) setStatus(own, statusNumber(++count, "Failed"));
               break;
             case "clear":
               if (!own || !isFinal(own.status.phase)) break;
-              own.isCleared = !own.couldHaveRunningContainers;
+              own.isReleased = !own.couldHaveRunningContainers;
               own.couldHaveRunningContainers = false;
               writer.poke(own.pod.metadata.uid);
               break;
             case "watch":
-              look();
+              check();
               break;
             case "gate":
               if (pod)
@@ -169,9 +172,9 @@ test("with any faults and any doings of others: in the end the API has our statu
           await settle(1);
         }
         api.fault = () => undefined;
-        look();
+        check();
         await clock.advance(25_000);
-        look();
+        check();
         await clock.advance(11_000);
         for (const name of names) {
           const pod = podNamed(name);
@@ -184,13 +187,13 @@ test("with any faults and any doings of others: in the end the API has our statu
           assert.equal(statusPatch(pod, merged), undefined, "the API has our status");
           assert.ok(writer.isWritten(own.pod.metadata.uid));
           assert.ok(
-            !(pod.metadata.deletionTimestamp && isFinal(own.status.phase) && own.isCleared),
-            "what is to go and has ended is gone",
+            !(pod.metadata.deletionTimestamp && isFinal(own.status.phase) && own.isReleased),
+            "deleted pods that have terminated are gone",
           );
         }
         const { length } = api.requests;
         await clock.advance(30_000);
-        assert.equal(api.requests.length, length, "then it is quiet");
+        assert.equal(api.requests.length, length, "then there are no more requests");
         stop.abort();
         await writer.done;
         assert.deepEqual(wrong, []);

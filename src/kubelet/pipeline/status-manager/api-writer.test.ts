@@ -25,7 +25,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   const api = new FakePodApi();
   const stop = new AbortController();
   const metrics = createMetrics();
-  /** What the watch has brought. */
+  /** The pods of the watch. */
   const watched = new Map<string, Pod>();
   const couldHaveRunningContainers = new Set<PodUid>();
   const cleared = new Set<PodUid>();
@@ -37,7 +37,7 @@ async function setUp(t: { after(fn: () => void): void }) {
     logger,
     apiPod: (pod) => watched.get(isStatic(pod) ? "mirror" : pod.metadata.uid),
     couldHaveRunningContainers: (uid) => couldHaveRunningContainers.has(uid),
-    isCleared: (uid) => cleared.has(uid),
+    isReleased: (uid) => cleared.has(uid),
     metrics: createApiWriterMetrics(metrics),
     random: () => 0,
   });
@@ -60,7 +60,7 @@ test("a status is written with one request when the watch has the pod", async (t
   assert.deepEqual(await metricValues(metrics, "kubelet_pod_status_sync_duration_seconds"), { count: 1 });
 });
 
-test("the same status is not written again, and the next one is a patch of the last answer", async (t) => {
+test("the same status is not written again, and the next one is a patch of the last response", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);
@@ -75,7 +75,7 @@ test("the same status is not written again, and the next one is a patch of the l
   assert.equal(api.requests.length, 2);
 });
 
-test("while one status is on its way the newest waits, and those in between are skipped", async (t) => {
+test("during a write the newest status waits, and those in between are skipped", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);
@@ -101,7 +101,7 @@ test("another pod of the same name is not written to", async (t) => {
   ]);
 });
 
-test("a pod that the watch no longer has is neither written nor asked for: a node may not", async (t) => {
+test("a pod that is not in the watch is neither written nor read: the node may not", async (t) => {
   const { clock, api, writer, watch, watched } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   writer.set(pod, running);
@@ -117,7 +117,7 @@ test("a pod that the watch no longer has is neither written nor asked for: a nod
   assert.equal(api.requests.length, 1);
 });
 
-test("what others wrote meanwhile is seen before it is written over", async (t) => {
+test("changes of other clients are read before the next write", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);
@@ -130,7 +130,7 @@ test("what others wrote meanwhile is seen before it is written over", async (t) 
   assert.equal(api.status(pod)?.reason, "NodeLost");
 });
 
-test("what others made of our status is put right within 10 s", async (t) => {
+test("a status that another client changed is written again within 10 s", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);
@@ -144,7 +144,7 @@ test("what others made of our status is put right within 10 s", async (t) => {
   assert.equal(api.status(pod)?.conditions?.[0]?.status, "True");
 });
 
-test("an API that does not know a field is not asked to take it again and again", async (t) => {
+test("a field that the API server ignores is not sent again", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);
@@ -157,7 +157,7 @@ test("an API that does not know a field is not asked to take it again and again"
   assert.equal(api.requests.length, 2);
 });
 
-test("an API that changes each status it is given is written to once each 10 s", async (t) => {
+test("an API server that changes each status is written to once every 10 s", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);
@@ -176,9 +176,9 @@ test("an API that changes each status it is given is written to once each 10 s",
   assert.equal(api.patches.length, 2);
 });
 
-test("after an outage of 60 s all statuses are there within 4 s", async (t) => {
+test("after an outage of 60 s all statuses are written within 4 s", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
-  api.fault = () => "unheard";
+  api.fault = () => "not-received";
   const pods = Array.from({ length: 20 }, (_, i) =>
     api.put(fakePod({ metadata: { name: `p${i}`, uid: `u${i}` as PodUid }, status: { phase: "Pending" } })),
   );
@@ -187,13 +187,13 @@ test("after an outage of 60 s all statuses are there within 4 s", async (t) => {
     writer.set(pod, running);
   }
   await clock.advance(60_000);
-  assert.ok(api.requests.length < 20 * 60, `${api.requests.length} requests while nobody answers`);
+  assert.ok(api.requests.length < 20 * 60, `${api.requests.length} requests during the outage`);
   api.fault = () => undefined;
   await clock.advance(4000);
   for (const pod of pods) assert.equal(api.status(pod)?.phase, "Running", pod.metadata.name);
 });
 
-test("an API that fails is logged once until it works again", async (t) => {
+test("a failing API server is logged once until it works again", async (t) => {
   const { clock, api, writer, watch, logs } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);
@@ -207,7 +207,7 @@ test("an API that fails is logged once until it works again", async (t) => {
   assert.equal(logs.length, 1);
 });
 
-test("Retry-After is obeyed", async (t) => {
+test("Retry-After is respected", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);
@@ -224,7 +224,7 @@ test("Retry-After is obeyed", async (t) => {
   assert.equal(api.status(pod)?.phase, "Running");
 });
 
-test("a status that the API refuses is offered again each 10 s, not at once", async (t) => {
+test("a rejected status is sent again every 10 s, not at once", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);
@@ -237,7 +237,7 @@ test("a status that the API refuses is offered again each 10 s, not at once", as
   assert.equal(api.status(pod)?.phase, "Running");
 });
 
-test("a pod is deleted only when it is to go, has ended in the API, and nothing of it is left", async (t) => {
+test("a pod is deleted only when it has a deletion timestamp, is final in the API, and is released", async (t) => {
   const { clock, api, writer, watch, couldHaveRunningContainers, cleared } = await setUp(t);
   const deleted: (number | undefined)[] = [];
   api.onDelete = (_pod, { gracePeriodSeconds }) => deleted.push(gracePeriodSeconds);
@@ -255,7 +255,7 @@ test("a pod is deleted only when it is to go, has ended in the API, and nothing 
   await clock.advance(0);
   assert.equal(api.status(pod)?.phase, "Failed");
   await clock.advance(20_000);
-  assert.deepEqual(deleted, [], "volumes are still there");
+  assert.deepEqual(deleted, [], "volumes still exist");
   cleared.add(uid);
   writer.poke(uid);
   await clock.advance(0);
@@ -265,7 +265,7 @@ test("a pod is deleted only when it is to go, has ended in the API, and nothing 
   assert.equal(api.requests.length, length, "nothing is left to do");
 });
 
-test("a pod that nobody wants to delete stays, though it has ended", async (t) => {
+test("a terminated pod without a deletion timestamp stays", async (t) => {
   const { clock, api, writer, watch, cleared } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Running" } }));
   watch(pod);
@@ -275,14 +275,14 @@ test("a pod that nobody wants to delete stays, though it has ended", async (t) =
   assert.equal(api.status(pod)?.phase, "Failed");
 });
 
-test("a deletion whose answer was lost is not repeated on the next pod of the name", async (t) => {
+test("a deletion whose response was lost is not repeated for the next pod of the same name", async (t) => {
   const { clock, api, writer, watch, cleared } = await setUp(t);
   const pod = api.put(
     fakePod({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" }, status: { phase: "Failed" } }),
   );
   watch(pod);
   cleared.add(pod.metadata.uid);
-  api.fault = (call) => (call.method === "DELETE" ? "unanswered" : undefined);
+  api.fault = (call) => (call.method === "DELETE" ? "response-lost" : undefined);
   writer.set(pod, failed);
   await clock.advance(0);
   assert.equal(api.pods.size, 0);
@@ -292,7 +292,7 @@ test("a deletion whose answer was lost is not repeated on the next pod of the na
   assert.equal(api.status(pod)?.phase, "Pending");
 });
 
-test("the status of a static pod goes to its mirror, to each new one, and the mirror is not deleted", async (t) => {
+test("the status of a static pod is written to each mirror, and the mirror is not deleted", async (t) => {
   const { clock, api, writer, watched, watch, cleared } = await setUp(t);
   const pod = fakePod({ metadata: { annotations: { [annotationSource]: "file" } } });
   const mirror = (uid: string) =>
@@ -324,14 +324,14 @@ test("the status of a static pod goes to its mirror, to each new one, and the mi
   assert.equal(api.pods.size, 1);
 });
 
-test("a pod that is forgotten is not written any more, and an abort ends all workers", async (t) => {
+test("a dropped pod is not written any more, and an abort stops all workers", async (t) => {
   const { clock, api, writer, watch, stop } = await setUp(t);
   const [a, b] = ["a", "b"].map((name) => {
     const pod = api.put(fakePod({ metadata: { name, uid: name as PodUid }, status: { phase: "Pending" } }));
     watch(pod);
     return pod;
   }) as [Pod, Pod];
-  api.fault = () => "unheard";
+  api.fault = () => "not-received";
   writer.set(a, running);
   writer.set(b, running);
   await clock.advance(1000);
@@ -339,7 +339,7 @@ test("a pod that is forgotten is not written any more, and an abort ends all wor
   api.fault = () => undefined;
   await clock.advance(10_000);
   assert.deepEqual([api.status(a)?.phase, api.status(b)?.phase], ["Pending", "Running"]);
-  api.fault = () => "unheard";
+  api.fault = () => "not-received";
   writer.set(b, failed);
   await clock.advance(0);
   stop.abort();

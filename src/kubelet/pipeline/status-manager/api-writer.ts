@@ -15,14 +15,14 @@ export interface ApiStatusWriterOptions {
   api: Pick<KubeTransport, "request">;
   clock: Clock;
   logger: Logger;
-  /** The pod as it was last watched in the API; for a static pod its mirror. Undefined if there is none (yet, or any more). */
+  /** The pod as last received from the watch; for a static pod its mirror. Undefined if there is none. */
   apiPod: (pod: Pod) => Pod | undefined;
   /** A container of the pod could still run. */
   couldHaveRunningContainers: (uid: PodUid) => boolean;
-  /** Containers, volumes and cgroups of the pod are gone: it may be deleted for good. */
-  isCleared: (uid: PodUid) => boolean;
+  /** Containers, volumes and cgroups of the pod are gone: it may be deleted. */
+  isReleased: (uid: PodUid) => boolean;
   metrics?: ApiWriterMetrics;
-  /** From 0 to 1, so that pods do not all try again at the same moment. */
+  /** From 0 to 1, for the jitter of retries. */
   random?: () => number;
 }
 
@@ -31,31 +31,31 @@ interface Entry {
   status: PodStatus;
   /** Counts the statuses of the pod. */
   version: number;
-  /** When the oldest status that is not written was made. */
+  /** Since when the oldest unwritten status waits. */
   waitingSince: MonotonicTime | undefined;
   /** The last version that was written, and to which pod of the API. */
   written: { uid: string; version: number } | undefined;
-  /** What the API answered last. */
-  answered: Pod | undefined;
-  /** What we know is not what the API has: ask before the next write. */
-  mustLook: boolean;
-  notTaken: string | undefined;
-  /** The API does not have the pod with this UID; `deleted` if that is our doing. */
+  /** The pod in the last response of the API. */
+  received: Pod | undefined;
+  /** The known pod is outdated: get it before the next write. */
+  mustGet: boolean;
+  ignoredPatch: string | undefined;
+  /** The API does not have the pod with this UID; `deleted` if this writer deleted it. */
   gone: { uid: string; deleted: boolean } | undefined;
   isWorking: boolean;
   hasMore: boolean;
 }
 
 const reconcileMs = 10_000;
-const requestMs = 10_000;
-const firstRetryMs = 200;
-/** Short enough that all statuses are there a few seconds after the API is back. */
-const lastRetryMs = 3000;
-const conflictsInARow = 3;
+const requestTimeoutMs = 10_000;
+const initialRetryMs = 200;
+/** Short enough to write all statuses within seconds after the API is reachable again. */
+const maxRetryMs = 3000;
+const maxConflicts = 3;
 
 /**
- * Brings the statuses of pods to the API, each in the order in which it was made, and deletes the pods that are to go and
- * have gone. One worker a pod; it takes the newest status and skips those in between.
+ * Writes pod statuses to the API, each pod's in order, and deletes the pods that are being deleted and have terminated. One worker per
+ * pod; it writes the newest status and skips those in between.
  */
 export class ApiStatusWriter implements Component {
   readonly name = "api-status-writer";
@@ -63,14 +63,14 @@ export class ApiStatusWriter implements Component {
   #entries = new Map<PodUid, Entry>();
   #workers = new Set<Promise<void>>();
   #signal: AbortSignal | undefined;
-  #rounds: Promise<void> = Promise.resolve();
+  #reconciliation: Promise<void> = Promise.resolve();
 
   constructor(options: ApiStatusWriterOptions) {
     this.#o = options;
   }
 
   get done(): Promise<void> {
-    return this.#rounds.then(async () => {
+    return this.#reconciliation.then(async () => {
       await Promise.all(this.#workers);
     });
   }
@@ -78,7 +78,7 @@ export class ApiStatusWriter implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     this.#signal = signal;
-    this.#rounds = runPeriodically(async () => this.#reconcile(), {
+    this.#reconciliation = runPeriodically(async () => this.#reconcile(), {
       clock,
       everyMs: reconcileMs,
       signal,
@@ -108,13 +108,13 @@ export class ApiStatusWriter implements Component {
     this.#wake(entry);
   }
 
-  /** Something that counts here changed: the pod in the API, its mirror, whether it could run, whether it is cleared. */
+  /** Something relevant changed: the pod in the API, its mirror, whether it could run, whether it is released. */
   poke(uid: PodUid): void {
     const entry = this.#entries.get(uid);
     if (entry) this.#wake(entry);
   }
 
-  /** Nobody cares for the pod any more. What is not written yet never will be. */
+  /** The pod is gone. A status that is not written yet is dropped. */
   forget(uid: PodUid): void {
     this.#entries.delete(uid);
   }
@@ -127,10 +127,10 @@ export class ApiStatusWriter implements Component {
 
   #reconcile(): void {
     for (const entry of this.#entries.values()) {
-      // It was not there, and the watch still has it: whoever is right, ask again.
+      // A request did not find it, but the watch still has it: get it again.
       if (entry.gone && !entry.gone.deleted && this.#o.apiPod(entry.pod)) {
         entry.gone = undefined;
-        entry.mustLook = true;
+        entry.mustGet = true;
       }
       this.#wake(entry);
     }
@@ -147,22 +147,22 @@ export class ApiStatusWriter implements Component {
   async #work(entry: Entry, signal: AbortSignal): Promise<void> {
     const { clock, logger, random = Math.random } = this.#o;
     let failures = 0;
-    while (entry.hasMore && this.#isOurs(entry) && !signal.aborted) {
+    while (entry.hasMore && this.#isCurrent(entry) && !signal.aborted) {
       entry.hasMore = false;
       try {
-        await this.#pass(entry, signal);
+        await this.#sync(entry, signal);
         failures = 0;
       } catch (error) {
         if (signal.aborted) break;
         const fields = { pod: podRef(entry.pod), podUID: entry.pod.metadata.uid, err: messageOf(error) };
-        if (isRefusal(error)) {
-          // The next round or the next status tries again.
+        if (isPermanent(error)) {
+          // The next reconciliation or the next status tries again.
           logger.warn("API server rejected pod status", fields);
           continue;
         }
         const level = failures === 0 ? "error" : 2;
         failureLog(logger, level, error)("Failed to update status for pod, will retry", fields);
-        const delay = Math.min(lastRetryMs, firstRetryMs * 2 ** failures++) * (0.5 + random() / 2);
+        const delay = Math.min(maxRetryMs, initialRetryMs * 2 ** failures++) * (0.5 + random() / 2);
         entry.hasMore = true;
         await sleep(clock, Math.max(delay, retryAfterOf(error) ?? 0), signal).catch(() => {});
       }
@@ -170,18 +170,18 @@ export class ApiStatusWriter implements Component {
     entry.isWorking = false;
   }
 
-  /** Goes on until the API has what it is to have. */
-  async #pass(entry: Entry, signal: AbortSignal): Promise<void> {
-    const { apiPod, couldHaveRunningContainers, isCleared, clock } = this.#o;
+  /** Runs until the API has the desired status. */
+  async #sync(entry: Entry, signal: AbortSignal): Promise<void> {
+    const { apiPod, couldHaveRunningContainers, isReleased, clock } = this.#o;
     const { uid: ownUid } = entry.pod.metadata;
     let sent: { version: number; couldHaveRunningContainers: boolean } | undefined;
-    for (let conflicts = 0; this.#isOurs(entry); ) {
+    for (let conflicts = 0; this.#isCurrent(entry); ) {
       const watched = apiPod(entry.pod);
-      // What the watch no longer has is deleted for good, and a node may not even ask for it.
+      // A pod that is not in the watch is deleted, and the node may not get it.
       if (!watched) return;
       const { uid } = watched.metadata;
       if (entry.gone?.uid === uid) return;
-      if (entry.answered && entry.answered.metadata.uid !== uid) forgetAnswers(entry);
+      if (entry.received && entry.received.metadata.uid !== uid) resetReceived(entry);
       const { version } = entry;
       const facts = {
         own: entry.status,
@@ -190,11 +190,11 @@ export class ApiStatusWriter implements Component {
       };
       const step = planWrite({
         ...facts,
-        api: entry.mustLook ? undefined : newerOf(entry.answered, watched),
-        isCleared: isCleared(ownUid),
-        notTaken: entry.notTaken,
+        api: entry.mustGet ? undefined : newerOf(entry.received, watched),
+        isReleased: isReleased(ownUid),
+        ignoredPatch: entry.ignoredPatch,
       });
-      // Whatever the API made of it, one write of a status is enough until the next round.
+      // One write per status is enough until the next reconciliation, even if the API changed it.
       if (
         step.kind === "patch" &&
         sent?.version === version &&
@@ -203,18 +203,18 @@ export class ApiStatusWriter implements Component {
         return;
       try {
         switch (step.kind) {
-          case "rest":
+          case "none":
             this.#written(entry, uid, version);
             return;
-          case "look":
-            entry.answered = await this.#look(entry.pod, signal);
-            entry.mustLook = false;
-            if (entry.answered.metadata.uid !== uid) entry.gone = { uid, deleted: false };
+          case "get":
+            entry.received = await this.#get(entry.pod, signal);
+            entry.mustGet = false;
+            if (entry.received.metadata.uid !== uid) entry.gone = { uid, deleted: false };
             break;
           case "patch":
-            entry.answered = await this.#patch(entry.pod, step.patch, signal);
+            entry.received = await this.#patch(entry.pod, step.patch, signal);
             sent = { version, couldHaveRunningContainers: facts.couldHaveRunningContainers };
-            entry.notTaken = leftOver(entry.answered, facts);
+            entry.ignoredPatch = ignoredPatchOf(entry.received, facts);
             this.#written(entry, uid, version);
             break;
           case "delete":
@@ -229,14 +229,14 @@ export class ApiStatusWriter implements Component {
         const status = httpStatusOf(error);
         if (status === 404) entry.gone = { uid, deleted: step.kind === "delete" };
         else {
-          entry.mustLook = true;
-          if (status !== 409 || ++conflicts > conflictsInARow) throw error;
+          entry.mustGet = true;
+          if (status !== 409 || ++conflicts > maxConflicts) throw error;
         }
       }
     }
   }
 
-  #isOurs(entry: Entry): boolean {
+  #isCurrent(entry: Entry): boolean {
     return this.#entries.get(entry.pod.metadata.uid) === entry;
   }
 
@@ -248,8 +248,13 @@ export class ApiStatusWriter implements Component {
     entry.waitingSince = entry.version === version ? undefined : this.#o.clock.monotonic();
   }
 
-  #look(pod: Pod, signal: AbortSignal): Promise<Pod> {
-    return this.#o.api.request<Pod>({ method: "GET", path: podPath(pod), signal, timeoutMs: requestMs });
+  #get(pod: Pod, signal: AbortSignal): Promise<Pod> {
+    return this.#o.api.request<Pod>({
+      method: "GET",
+      path: podPath(pod),
+      signal,
+      timeoutMs: requestTimeoutMs,
+    });
   }
 
   #patch(pod: Pod, body: StatusPatch, signal: AbortSignal): Promise<Pod> {
@@ -259,7 +264,7 @@ export class ApiStatusWriter implements Component {
       contentType: "application/strategic-merge-patch+json",
       body,
       signal,
-      timeoutMs: requestMs,
+      timeoutMs: requestTimeoutMs,
     });
   }
 
@@ -269,7 +274,7 @@ export class ApiStatusWriter implements Component {
       path: podPath(pod),
       body: { apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds: 0, preconditions: { uid } },
       signal,
-      timeoutMs: requestMs,
+      timeoutMs: requestTimeoutMs,
     });
     this.#o.logger.debug(3, "Deleted terminated pod from the API server", {
       pod: podRef(pod),
@@ -285,27 +290,27 @@ function newEntry(pod: Pod, status: PodStatus): Entry {
     version: 0,
     waitingSince: undefined,
     written: undefined,
-    answered: undefined,
-    mustLook: false,
-    notTaken: undefined,
+    received: undefined,
+    mustGet: false,
+    ignoredPatch: undefined,
     gone: undefined,
     isWorking: false,
     hasMore: false,
   };
 }
 
-function forgetAnswers(entry: Entry): void {
-  entry.answered = undefined;
-  entry.mustLook = false;
-  entry.notTaken = undefined;
+function resetReceived(entry: Entry): void {
+  entry.received = undefined;
+  entry.mustGet = false;
+  entry.ignoredPatch = undefined;
 }
 
-/** What would still be written after a write is what this API does not take: it is not offered again and again. */
-function leftOver(
+/** The difference that remains after a write is what this API server ignores: it is not sent again. */
+function ignoredPatchOf(
   api: Pod,
   facts: Pick<WriteFacts, "own" | "couldHaveRunningContainers" | "now">,
 ): string | undefined {
-  const step = planWrite({ ...facts, api, isCleared: false, notTaken: undefined });
+  const step = planWrite({ ...facts, api, isReleased: false, ignoredPatch: undefined });
   return step.kind === "patch" ? JSON.stringify(step.patch.status) : undefined;
 }
 
@@ -313,8 +318,8 @@ function podPath({ metadata: { namespace, name } }: Pod): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`;
 }
 
-/** An answer that the same request would get again. */
-function isRefusal(error: unknown): boolean {
+/** An error that the same request would get again. */
+function isPermanent(error: unknown): boolean {
   const status = httpStatusOf(error);
   return status !== undefined && status >= 400 && status < 500 && status !== 409 && status !== 429;
 }

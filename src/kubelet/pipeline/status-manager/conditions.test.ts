@@ -16,7 +16,7 @@ const init = (more: Partial<ObservedContainer> = {}) => seenContainer("i", more)
 const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
 const never = aPod({ restartPolicy: "Never" });
 
-/** A pod of the API with conditions of others. */
+/** A pod of the API with conditions of other clients. */
 function fromApi(spec: Partial<Pod["spec"]>, conditions: [type: string, status: string][]): Pod {
   return {
     ...aPod(spec, { annotations: {} }),
@@ -104,7 +104,7 @@ const table: [
     probed({ "readiness s-0": "failure" }),
   ],
   [
-    "a sidecar ended after all ran",
+    "a sidecar exited after all ran",
     sidecar,
     seen([run(), seenContainer("s", { state: "exited" })]),
     { Initialized: yes, Ready: notReady("s") },
@@ -155,7 +155,7 @@ const table: [
     { Ready: yes, "example.com/lb": yes },
   ],
   [
-    "open readiness gates do not make up for containers",
+    "open readiness gates do not make up for unready containers",
     fromApi(gated, [
       ["example.com/lb", "True"],
       ["example.com/b", "True"],
@@ -163,15 +163,15 @@ const table: [
     seen([]),
     { Ready: notReady("a") },
   ],
-  // The restart of all containers.
+  // RestartAllContainers.
   [
-    "a pod that could be restarted as a whole, and is not",
+    "a pod with a RestartAllContainers rule that does not apply",
     aPod({ containers: [restartsAll()] }),
     seen([run()]),
     { AllContainersRestarting: no },
   ],
   [
-    "a container asks for the restart of all",
+    "a container triggers RestartAllContainers",
     aPod({ containers: [restartsAll()] }),
     seen([ended(42)]),
     {
@@ -179,7 +179,7 @@ const table: [
     },
   ],
   [
-    "the restart of all is not told without its gate",
+    "RestartAllContainers is not reported without its gate",
     aPod({ containers: [restartsAll()] }),
     seen([ended(42)]),
     { AllContainersRestarting: undefined },
@@ -207,12 +207,12 @@ const sandboxes: [
   ["ready", [{}], false, yes],
   ["not ready", [{ state: "notready" }], false, no],
   ["no address", [{ ips: [] }], false, no],
-  ["not on the node's network", [{}], true, no],
-  ["on the node's network", [{ ips: [], hostNetwork: true }], true, yes],
-  ["on the node's network against its wish", [{ ips: [], hostNetwork: true }], false, no],
-  ["a former one is still ready", [{ attempt: 1 }, {}], false, no],
+  ["not on the host network", [{}], true, no],
+  ["on the host network", [{ ips: [], hostNetwork: true }], true, yes],
+  ["on the host network, unlike the spec", [{ ips: [], hostNetwork: true }], false, no],
+  ["an old one is still ready", [{ attempt: 1 }, {}], false, no],
   ["the newest is not ready", [{ attempt: 1, state: "notready" }, {}], false, no],
-  ["a former one has ended", [{ attempt: 1 }, { state: "notready" }], false, yes],
+  ["an old one is not ready", [{ attempt: 1 }, { state: "notready" }], false, yes],
 ];
 for (const [rule, list, hostNetwork, expected] of sandboxes)
   test(`PodReadyToStartContainers, sandbox: ${rule}`, () => {
@@ -220,7 +220,7 @@ for (const [rule, list, hostNetwork, expected] of sandboxes)
     assert.equal(conditionsOf(status).PodReadyToStartContainers, expected);
   });
 
-test("conditions come in the order of the reference, those of others first; all with a probe time of null", () => {
+test("conditions are in the order of the reference, those of other clients first, all with a null probe time", () => {
   const pod = fromApi({ containers: [restartsAll()] }, [
     ["PodScheduled", "True"],
     ["example.com/lb", "False"],
@@ -243,7 +243,7 @@ test("conditions come in the order of the reference, those of others first; all 
   assert.deepEqual(conditions?.[0], pod.status?.conditions?.[1], "as its owner wrote it");
 });
 
-test("a condition keeps the time of its last change, and so does one that only gets another reason", () => {
+test("a condition keeps its transition time if its status does not change, even if its reason does", () => {
   const first = statusOf(aPod(), seen([run()]), { now: wallTime(at) });
   const later = statusOf(aPod(), seen([run()]), { now: wallTime(at + 60_000), before: first });
   assert.deepEqual(later.conditions, first.conditions);
@@ -256,7 +256,7 @@ test("a condition keeps the time of its last change, and so does one that only g
   assert.equal(time(gone, "PodScheduled"), iso(wallTime(at)));
 });
 
-test("conditions carry the generation that they speak of; a static pod has none", () => {
+test("conditions have the observed generation; those of a static pod have none", () => {
   const [one] = statusOf(aPod({}, { generation: 3 }), undefined).conditions!;
   assert.equal(one?.observedGeneration, 3);
   assert.equal("observedGeneration" in statusOf(aPod(), undefined).conditions![0]!, false);
@@ -268,7 +268,7 @@ const disruption: Pick<PodCondition, "type" | "status" | "reason" | "message"> =
   reason: "TerminationByKubelet",
   message: "The node was low on resource: memory.",
 };
-test("a verdict's condition is set, in the place of the same one from others, and stays", () => {
+test("the condition of a verdict replaces that of another client, and stays", () => {
   const pod = fromApi({}, [
     ["DisruptionTarget", "False"],
     ["example.com/lb", "True"],
@@ -284,7 +284,7 @@ test("a verdict's condition is set, in the place of the same one from others, an
   assert.deepEqual([later.phase, later.reason, later.message], ["Failed", "Evicted", "low"]);
 });
 
-test("a resize that is not done is a condition, with the generation that asks for it, as long as the pod lives", () => {
+test("a pending resize is a condition with its generation, until the pod terminates", () => {
   const resize = { reason: "Infeasible", message: "not here", generation: 3, at: wallTime(at + 4000) };
   const pod = fromApi({}, []);
   const [first] = statusOf(pod, seen([run()]), { resize }).conditions!;

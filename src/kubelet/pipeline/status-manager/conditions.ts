@@ -3,11 +3,11 @@ import { isSidecar } from "../../../lib/model/restart-policy.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds, noTime } from "./api-types.ts";
 import { isFinal, type PodPhase } from "./phase.ts";
-import { conditionRestartingAll, couldRestartAll, isCleared } from "./restart-all.ts";
+import { areContainersRemoved, conditionRestartingAll, couldRestartAll } from "./restart-all.ts";
 import type { StatusInput } from "./status-input.ts";
 
-/** Conditions that only a kubelet sets. Others keep theirs, whatever we think of the pod. */
-export const ownConditions: ReadonlySet<string> = new Set([
+/** Conditions that only the kubelet sets, as upstream's PodConditionsByKubelet. Others are kept. */
+export const kubeletConditions: ReadonlySet<string> = new Set([
   "PodReadyToStartContainers",
   "Initialized",
   "Ready",
@@ -29,10 +29,10 @@ export interface ConditionFacts {
   restartingAll: boolean;
 }
 
-/** The conditions of a pod, those of others first. */
+/** The conditions of a pod, those of other clients first. */
 export function podConditions(input: StatusInput, facts: ConditionFacts): PodCondition[] {
   const { pod, seen, before } = input;
-  const kept = othersConditions(input);
+  const kept = externalConditions(input);
   const containersReady = areContainersReady(pod, facts);
   const list: [string, Finding][] = [
     ["PodReadyToStartContainers", hasUsableSandbox(pod, seen) ? yes : no],
@@ -43,14 +43,20 @@ export function podConditions(input: StatusInput, facts: ConditionFacts): PodCon
   ];
   const generation = pod.metadata.generation;
   const conditions = list.map(([type, finding]) =>
-    dated(input, { type, ...(generation ? { observedGeneration: generation } : {}), ...finding }),
+    withTransitionTime(input, {
+      type,
+      ...(generation ? { observedGeneration: generation } : {}),
+      ...finding,
+    }),
   );
   if (couldRestartAll(pod, input.gates))
-    conditions.push(dated(input, { type: conditionRestartingAll, ...isBeingRestarted(pod, seen, facts) }));
+    conditions.push(
+      withTransitionTime(input, { type: conditionRestartingAll, ...isBeingRestarted(pod, seen, facts) }),
+    );
   return [...kept, ...resizeConditions(input, facts), ...conditions];
 }
 
-/** A resize that waits is of interest as long as the pod may still get it. */
+/** A pending resize is reported as long as the pod may still get it. */
 function resizeConditions(
   { resize, before, workerPhase }: StatusInput,
   { phase }: ConditionFacts,
@@ -70,16 +76,16 @@ function resizeConditions(
   ];
 }
 
-/** What the API has from others, and what a verdict says: a pod that was to be disrupted stays so. */
-function othersConditions(input: StatusInput): PodCondition[] {
+/** Conditions of other clients and of the verdict; DisruptionTarget stays once it was set. */
+function externalConditions(input: StatusInput): PodCondition[] {
   const { pod, before, verdict } = input;
-  const kept = (pod.status?.conditions ?? []).filter((c) => !ownConditions.has(c.type));
+  const kept = (pod.status?.conditions ?? []).filter((c) => !kubeletConditions.has(c.type));
   const generation = pod.metadata.generation;
-  const judged = (verdict?.conditions ?? []).map((c) =>
-    dated(input, { ...c, ...(generation ? { observedGeneration: generation } : {}) }),
+  const fromVerdict = (verdict?.conditions ?? []).map((c) =>
+    withTransitionTime(input, { ...c, ...(generation ? { observedGeneration: generation } : {}) }),
   );
-  const told = before?.conditions?.filter((c) => c.type === disruption) ?? [];
-  for (const condition of [...told, ...judged]) {
+  const disruptions = before?.conditions?.filter((c) => c.type === disruption) ?? [];
+  for (const condition of [...disruptions, ...fromVerdict]) {
     const at = kept.findIndex((c) => c.type === condition.type);
     if (at < 0) kept.push(condition);
     else kept[at] = condition;
@@ -87,8 +93,8 @@ function othersConditions(input: StatusInput): PodCondition[] {
   return kept;
 }
 
-/** A condition keeps the time at which it became what it is. */
-function dated(
+/** A condition keeps its transition time while its status does not change. */
+function withTransitionTime(
   { before, now }: StatusInput,
   condition: Omit<PodCondition, "lastTransitionTime" | "lastProbeTime">,
 ): PodCondition {
@@ -97,7 +103,7 @@ function dated(
   return { ...condition, lastProbeTime: noTime, lastTransitionTime: since ?? isoSeconds(now) };
 }
 
-/** One sandbox, ready, with the network that the pod wants and an address on it. */
+/** One sandbox, ready, in the network of the spec and with an address. */
 function hasUsableSandbox(pod: Pod, seen: ObservedPod | undefined): boolean {
   const [newest, ...others] = seen?.sandboxes ?? [];
   if (newest?.state !== "ready" || others.some((s) => s.state === "ready")) return false;
@@ -105,8 +111,8 @@ function hasUsableSandbox(pod: Pod, seen: ObservedPod | undefined): boolean {
   return newest.hostNetwork === hostNetwork && (hostNetwork || newest.ips.length > 0);
 }
 
-/** Go's way to write a list of names, which users know from these messages. */
-function named(what: string, containers: readonly Container[]): string {
+/** A list of names in Go's format, as in upstream's messages. */
+function nameList(what: string, containers: readonly Container[]): string {
   return `containers with ${what} status: [${containers.map((c) => c.name).join(" ")}]`;
 }
 
@@ -116,7 +122,7 @@ function areContainersReady(pod: Pod, { phase, statuses }: ConditionFacts): Find
   const needed = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers];
   const unready = needed.filter((c) => !statuses.find((s) => s.name === c.name)?.ready);
   if (unready.length === 0) return yes;
-  return { status: "False", reason: "ContainersNotReady", message: named("unready", unready) };
+  return { status: "False", reason: "ContainersNotReady", message: nameList("unready", unready) };
 }
 
 function isPodReady(pod: Pod, containersReady: Finding, others: readonly PodCondition[]): Finding {
@@ -138,18 +144,18 @@ function isInitialized(
 ): Finding {
   if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
   const statusOf = (c: Container) => statuses.find((s) => s.name === c.name);
-  // Init containers that are restarted, or made again with the rest, do not take a pod back that was beyond them.
-  const isBeyond = pod.spec.containers.some((c) => {
+  // Init containers that are restarted, or created again with all others, do not make an initialized pod uninitialized.
+  const hasStarted = pod.spec.containers.some((c) => {
     const state = statusOf(c)?.state;
     return state?.running || state?.terminated;
   });
-  const was = before?.conditions?.find((c) => c.type === "Initialized")?.status === "True";
+  const wasInitialized = before?.conditions?.find((c) => c.type === "Initialized")?.status === "True";
   const incomplete = (pod.spec.initContainers ?? []).filter((c) => {
     const status = statusOf(c);
     return isSidecar(c) ? !status?.started : !status?.ready;
   });
-  if (isBeyond || was || incomplete.length === 0) return yes;
-  return { status: "False", reason: "ContainersNotInitialized", message: named("incomplete", incomplete) };
+  if (hasStarted || wasInitialized || incomplete.length === 0) return yes;
+  return { status: "False", reason: "ContainersNotInitialized", message: nameList("incomplete", incomplete) };
 }
 
 function isBeingRestarted(
@@ -159,7 +165,7 @@ function isBeingRestarted(
 ): Finding {
   if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
-  if (!restartingAll || isCleared(pod, seen)) return no;
+  if (!restartingAll || areContainersRemoved(pod, seen)) return no;
   return {
     status: "True",
     reason: "RestartAllContainersStarted",

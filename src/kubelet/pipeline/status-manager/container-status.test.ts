@@ -34,11 +34,11 @@ const terminated = (
     containerID: `containerd://${id}`,
   },
 });
-const unknownEnd = (message: string, reason = "ContainerStatusUnknown") => ({
+const unknownTermination = (message: string, reason = "ContainerStatusUnknown") => ({
   terminated: { exitCode: 137, reason, message, startedAt: null, finishedAt: null },
 });
 const lost = () => ({
-  terminated: { ...unknownEnd(notLocated).terminated, containerID: "containerd://a-0" },
+  terminated: { ...unknownTermination(notLocated).terminated, containerID: "containerd://a-0" },
 });
 const notLocated = "The container could not be located when the pod was terminated";
 const usedToRun =
@@ -63,7 +63,7 @@ type Row = [
 ];
 const table: Row[] = [
   [
-    "not made yet",
+    "not created yet",
     aPod(),
     [],
     {},
@@ -80,15 +80,15 @@ const table: Row[] = [
     },
   ],
   [
-    "not made, and the worker knows why",
+    "not created, and the worker has a reason",
     aPod(),
     [],
     { waiting: waits("ErrImagePull") },
     { state: { waiting: { reason: "ErrImagePull", message: "why" } }, lastState: {} },
   ],
-  ["made, not started", aPod(), [run({ state: "created" })], {}, { state: creating, ready: false }],
+  ["created, not started", aPod(), [run({ state: "created" })], {}, { state: creating, ready: false }],
   [
-    "made, and would not start",
+    "created, and failed to start",
     aPod(),
     [run({ state: "created" })],
     { waiting: waits("RunContainerError") },
@@ -110,7 +110,7 @@ const table: Row[] = [
     },
   ],
   [
-    "runs: what it waited for before is over",
+    "runs: a stale waiting reason is ignored",
     aPod(),
     [run()],
     { waiting: waits("ErrImagePull") },
@@ -126,14 +126,14 @@ const table: Row[] = [
   ["succeeded", never, [ended(0)], {}, { state: terminated(0), lastState: {}, ready: false, started: false }],
   ["failed", never, [ended(3)], {}, { state: terminated(3) }],
   [
-    "killed for memory",
+    "OOM-killed",
     never,
     [ended(137, { reason: "OOMKilled" })],
     {},
     { state: terminated(137, "a-0", "OOMKilled") },
   ],
   [
-    "could not be started: the runtime's reason is told",
+    "could not be started: the runtime's reason",
     never,
     [ended(128, { reason: "StartError" })],
     {},
@@ -147,7 +147,7 @@ const table: Row[] = [
     { state: terminated(3, "a-1"), lastState: terminated(2), restartCount: 1 },
   ],
   [
-    "waits to be restarted: what ended is what was last",
+    "waits to be restarted: the termination is the last state",
     aPod(),
     [ended(3, { attempt: 1 }), ended(2)],
     { waiting: waits("CrashLoopBackOff") },
@@ -158,7 +158,7 @@ const table: Row[] = [
     },
   ],
   [
-    "is not to be restarted: it does not wait",
+    "is not restarted: it does not wait",
     never,
     [ended(3)],
     { waiting: waits("x") },
@@ -179,7 +179,7 @@ const table: Row[] = [
     { state: terminated(3) },
   ],
   [
-    "of a pod that is being ended: it does not wait",
+    "of a terminating pod: it does not wait",
     aPod(),
     [ended(3)],
     { waiting: waits("x"), workerPhase: "terminating" },
@@ -192,86 +192,98 @@ const table: Row[] = [
     {},
     { state: creating, lastState: terminated(2), restartCount: 1 },
   ],
-  // what the runtime has lost
+  // containers that the runtime has lost
   [
-    "ran and is gone: it counts as ended, and as restarted",
+    "ran and is lost: it counts as terminated, and as restarted",
     aPod(),
     [],
     was(aPod(), [run()]),
-    { state: creating, lastState: unknownEnd(usedToRun), restartCount: 1, ready: false, started: false },
+    {
+      state: creating,
+      lastState: unknownTermination(usedToRun),
+      restartCount: 1,
+      ready: false,
+      started: false,
+    },
   ],
   [
-    "ran in a deleted pod and is gone: it is not restarted",
+    "ran in a deleted pod and is lost: it is not restarted",
     deleted,
     [],
     was(deleted, [run()]),
-    { lastState: unknownEnd(usedToRun), restartCount: 0 },
+    { lastState: unknownTermination(usedToRun), restartCount: 0 },
   ],
   [
-    "ran after a crash and is gone: the crash is what is known",
+    "ran after a crash and is lost: the crash is the last state",
     aPod(),
     [],
     was(aPod(), [run({ attempt: 1 }), ended(2)]),
     { state: creating, lastState: terminated(2), restartCount: 1 },
   ],
   [
-    "had ended and is gone: it has still ended",
+    "terminated and is lost: it stays terminated",
     never,
     [],
     was(never, [ended(3)]),
     { state: terminated(3), imageID: "sha256:1", restartCount: 0 },
   ],
   [
-    "waited and is gone: it waits",
+    "waited and is lost: it waits",
     aPod(),
     [],
     was(aPod(), [ended(3)], { waiting: waits("CrashLoopBackOff") }),
     { state: creating, lastState: terminated(3), restartCount: 0 },
   ],
   [
-    "runs, and its former ones were cleaned up: their end is still known",
+    "runs, and earlier ones were removed: the last state is kept",
     aPod(),
     [run({ attempt: 1 })],
     was(aPod(), [run({ attempt: 1 }), ended(2)]),
     { state: running, lastState: terminated(2), restartCount: 1 },
   ],
   [
-    "runs again, and the one before is gone already: its end is still known",
+    "restarted, and the previous one is already removed: the last state is kept",
     aPod(),
     [run({ attempt: 1 })],
     was(aPod(), [ended(2)]),
     { state: running, lastState: terminated(2), restartCount: 1 },
   ],
   [
-    "runs again in a runtime that counts from 0: the count goes on",
+    "restarted in a runtime that counts from 0: the count continues",
     aPod(),
     [run(other)],
     was(aPod(), [ended(2, { attempt: 4 })]),
     { state: running, lastState: terminated(2, "a-4"), restartCount: 5 },
   ],
-  ["the count never falls", aPod(), [run(other)], was(aPod(), [run({ attempt: 4 })]), { restartCount: 4 }],
   [
-    "ended, waited, is to be restarted: its end is not told twice",
+    "the count never decreases",
+    aPod(),
+    [run(other)],
+    was(aPod(), [run({ attempt: 4 })]),
+    { restartCount: 4 },
+  ],
+  [
+    "terminated, waited, to be restarted: its termination is not repeated",
     aPod(),
     [ended(3)],
     was(aPod(), [ended(3)], { waiting: waits("CrashLoopBackOff") }),
     { state: terminated(3), lastState: {} },
   ],
   [
-    "ran, and the runtime does not know how it is",
+    "ran, and its state is unknown",
     aPod(),
     [run({ state: "unknown" })],
     was(aPod(), [run()]),
     { state: lost(), ready: false, started: false, restartCount: 0 },
   ],
   [
-    "ran, and the runtime still does not know how it is",
+    "ran, and its state is still unknown",
     aPod(),
     [run({ state: "unknown" })],
     { before: statusOf(aPod(), seen([run({ state: "unknown" })]), was(aPod(), [run()])) },
     { state: lost(), restartCount: 0 },
   ],
-  ["the runtime never knew how it is", aPod(), [run({ state: "unknown" })], {}, { state: creating }],
+  ["its state was always unknown", aPod(), [run({ state: "unknown" })], {}, { state: creating }],
 ];
 for (const [rule, pod, containers, more, expected] of table)
   test(`container status: ${rule}`, () => {
@@ -285,7 +297,7 @@ function pick(status: ApiContainerStatus | undefined, wanted: object): object {
   );
 }
 
-// Init containers, and what the others wait for meanwhile.
+// Init containers, and the waiting reasons of others meanwhile.
 const inits = aPod({ initContainers: [aContainer("i")] });
 const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
 const init = (more: Partial<ObservedContainer> = {}) => seenContainer("i", more);
@@ -295,21 +307,16 @@ const initTable: [
   containers: ObservedContainer[],
   init: [ready: boolean, started: boolean, state: string],
 ][] = [
-  ["is not there", inits, [], [false, false, "PodInitializing"]],
+  ["is missing", inits, [], [false, false, "PodInitializing"]],
   ["runs", inits, [init()], [false, true, "running"]],
   ["is done", inits, [init({ state: "exited" })], [true, false, "Completed"]],
   ["failed", inits, [init({ state: "exited", exitCode: 1 })], [false, false, "Error"]],
-  ["is gone, in a pod that has got beyond it", inits, [run()], [true, false, "Completed"]],
+  ["is lost, in an initialized pod", inits, [run()], [true, false, "Completed"]],
   ["is a sidecar that runs", sidecar, [seenContainer("s")], [true, true, "running"]],
   ["is a sidecar that is missing", sidecar, [], [false, false, "PodInitializing"]],
+  ["is a sidecar that is lost, in an initialized pod", sidecar, [run()], [false, false, "PodInitializing"]],
   [
-    "is a sidecar that is gone, in a pod that has got beyond it",
-    sidecar,
-    [run()],
-    [false, false, "PodInitializing"],
-  ],
-  [
-    "is a sidecar that ended",
+    "is a sidecar that exited",
     sidecar,
     [seenContainer("s", { state: "exited" }), run()],
     [false, false, "Completed"],
@@ -336,7 +343,7 @@ test("an init container that failed waits with the worker's reason; one that is 
   assert.equal(state({})?.terminated?.exitCode, 0);
 });
 
-test("an init container that is gone is told to be done, and since when is not known", () => {
+test("a lost init container counts as completed, with unknown times", () => {
   const [one] = statusOf(inits, seen([run()])).initContainerStatuses!;
   assert.deepEqual(one?.state?.terminated, {
     exitCode: 0,
@@ -357,7 +364,7 @@ test("an ephemeral container has a status, and is neither ready nor started", ()
   assert.equal(status.conditions?.find((c) => c.type === "Ready")?.status, "True");
 });
 
-// Probes.
+// Probes
 const probes = { startupProbe: {}, readinessProbe: {} };
 const probedTable: [
   rule: string,
@@ -383,7 +390,7 @@ const probedTable: [
   ],
   ["readiness passed", { readinessProbe: {} }, { readiness: "success" }, undefined, [true, true]],
   ["readiness counts only after startup", probes, { readiness: "success" }, undefined, [false, false]],
-  ["liveness has no say in it", { livenessProbe: {} }, { liveness: "failure" }, undefined, [true, true]],
+  ["liveness does not count", { livenessProbe: {} }, { liveness: "failure" }, undefined, [true, true]],
   ["no results, was started and ready", probes, {}, { started: true, ready: true }, [true, true]],
   [
     "unknown, was started and ready",
@@ -429,23 +436,23 @@ for (const [rule, spec, results, former, expected] of probedTable)
       assert.deepEqual([status?.started, status?.ready], expected);
     });
 
-test("a container that does not run is not ready, whatever its probes said", () => {
+test("a container that does not run is not ready, whatever its probe results", () => {
   const results = probed({ "startup a-0": "success", "readiness a-0": "success" });
   const [status] = statusOf(aPod(), seen([ended(0)]), results).containerStatuses!;
   assert.deepEqual([status?.started, status?.ready], [false, false]);
 });
 
-// Details.
-test("a termination message is cut to the container's share of 12 KiB, and not within a character", () => {
+// Details
+test("a termination message is truncated to the container's share of 12 KiB, not within a character", () => {
   const message = `x${"é".repeat(8000)}`;
   const two = aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] });
-  const told = (pod: Pod) =>
+  const reported = (pod: Pod) =>
     statusOf(pod, seen([ended(1, { message })])).containerStatuses?.[0]?.state?.terminated?.message ?? "";
-  assert.equal(told(never), `x${"é".repeat(6143)}`);
-  assert.equal(told(two), `x${"é".repeat(3071)}`);
+  assert.equal(reported(never), `x${"é".repeat(6143)}`);
+  assert.equal(reported(two), `x${"é".repeat(3071)}`);
 });
 
-test("who a container runs as is told if the runtime tells", () => {
+test("the user of a container is reported if the runtime reports it", () => {
   const userOf = (user: ObservedContainer["user"]) =>
     statusOf(aPod(), seen([run(user ? { user } : {})])).containerStatuses?.[0]?.user;
   assert.equal(userOf(undefined), undefined);
@@ -455,7 +462,7 @@ test("who a container runs as is told if the runtime tells", () => {
   });
 });
 
-test("a stop signal is told only with the gate ContainerStopSignals", () => {
+test("the stop signal is reported only with the gate ContainerStopSignals", () => {
   const observed = seen([run({ stopSignal: "SIGUSR1" })]);
   assert.equal(statusOf(aPod(), observed).containerStatuses?.[0]?.stopSignal, undefined);
   const gates = { ...defaultStatusGates, stopSignals: true };
@@ -464,28 +471,28 @@ test("a stop signal is told only with the gate ContainerStopSignals", () => {
 
 const mountTable: [rule: string, mount: object, runtimeCan: boolean, expected: object][] = [
   ["writable", {}, true, {}],
-  ["writable, said so", { readOnly: false }, true, {}],
+  ["writable, explicitly", { readOnly: false }, true, {}],
   ["read-only", { readOnly: true }, true, { readOnly: true, recursiveReadOnly: "Disabled" }],
   [
-    "read-only below too",
+    "recursively read-only",
     { readOnly: true, recursiveReadOnly: "Enabled" },
     true,
     { readOnly: true, recursiveReadOnly: "Enabled" },
   ],
   [
-    "read-only below if possible, and it is",
+    "recursively read-only if possible, and it is",
     { readOnly: true, recursiveReadOnly: "IfPossible" },
     true,
     { readOnly: true, recursiveReadOnly: "Enabled" },
   ],
   [
-    "read-only below if possible, and it is not",
+    "recursively read-only if possible, and it is not",
     { readOnly: true, recursiveReadOnly: "IfPossible" },
     false,
     { readOnly: true, recursiveReadOnly: "Disabled" },
   ],
   [
-    "read-only below, and mounts come in from the host",
+    "recursively read-only, with mount propagation from the host",
     { readOnly: true, recursiveReadOnly: "IfPossible", mountPropagation: "HostToContainer" },
     true,
     { readOnly: true, recursiveReadOnly: "Disabled" },
@@ -493,7 +500,7 @@ const mountTable: [rule: string, mount: object, runtimeCan: boolean, expected: o
 ];
 for (const [rule, mount, recursiveReadOnly, expected] of mountTable)
   for (const [when, containers] of [
-    ["before it is made", []],
+    ["before it is created", []],
     ["when it runs", [run()]],
   ] as const)
     test(`mounts of a container, ${when}: ${rule}`, () => {
@@ -503,7 +510,7 @@ for (const [rule, mount, recursiveReadOnly, expected] of mountTable)
       assert.deepEqual(status?.volumeMounts, [{ name: "v", mountPath: "/v", ...expected }]);
     });
 
-// The restart of all containers.
+// RestartAllContainers
 const all = aPod({
   restartPolicy: "Never",
   containers: [
@@ -514,7 +521,7 @@ const all = aPod({
     aContainer("b"),
   ],
 });
-test("all containers are restarted: each that is removed waits, once counted, and the pod runs on", () => {
+test("RestartAllContainers: each removed container waits, is counted once, and the pod keeps running", () => {
   const b = seenContainer("b");
   const before = statusOf(all, seen([run(), b]));
   const exited = statusOf(all, seen([ended(42), b]), { before });
@@ -525,29 +532,29 @@ test("all containers are restarted: each that is removed waits, once counted, an
   const message = "The container is removed because RestartAllContainers in place";
   assert.deepEqual(pick(removed.containerStatuses?.[1], { state: 0, lastState: 0, restartCount: 0 }), {
     state: { waiting: { reason: "RestartingAllContainers", message } },
-    lastState: unknownEnd(message, "RestartingAllContainers"),
+    lastState: unknownTermination(message, "RestartingAllContainers"),
     restartCount: 1,
   });
   const cleared = statusOf(all, seen([]), { before: removed });
   assert.deepEqual([cleared.phase, restarting(cleared)], ["Running", "False"]);
-  const anew = statusOf(all, seen([run({ attempt: 1 }), seenContainer("b", { attempt: 1 })]), {
+  const restarted = statusOf(all, seen([run({ attempt: 1 }), seenContainer("b", { attempt: 1 })]), {
     before: cleared,
   });
   assert.deepEqual(
-    anew.containerStatuses?.map((c) => [c.restartCount, c.lastState?.terminated?.reason]),
+    restarted.containerStatuses?.map((c) => [c.restartCount, c.lastState?.terminated?.reason]),
     [
       [1, "RestartingAllContainers"],
       [1, "RestartingAllContainers"],
     ],
   );
-  assert.deepEqual([anew.phase, restarting(anew)], ["Running", "False"]);
+  assert.deepEqual([restarted.phase, restarting(restarted)], ["Running", "False"]);
 });
 
 function restarting(status: ApiPodStatus): string | undefined {
   return status.conditions?.find((c) => c.type === "AllContainersRestarting")?.status;
 }
 
-test("one that was ended for another to take its place is not done, whatever its exit code", () => {
+test("a container that was stopped to be replaced is not done, whatever its exit code", () => {
   const pod = aPod({ restartPolicy: "OnFailure" });
   const ended = seen([seenContainer("a", { state: "exited", exitCode: 0 })]);
   assert.equal(statusOf(pod, ended).phase, "Succeeded");
@@ -556,11 +563,11 @@ test("one that was ended for another to take its place is not done, whatever its
   const [container] = status.containerStatuses ?? [];
   assert.deepEqual(container?.state, { waiting: { reason: "ContainerCreating" } });
   assert.equal(container?.lastState?.terminated?.exitCode, 0);
-  const made = seen([
+  const created = seen([
     seenContainer("a", { attempt: 1, state: "created" }),
     seenContainer("a", { state: "exited", exitCode: 0 }),
   ]);
-  assert.equal(statusOf(pod, made, { replaced: (c) => c.id === "a-0" }).phase, "Running");
+  assert.equal(statusOf(pod, created, { replaced: (c) => c.id === "a-0" }).phase, "Running");
   const done = seen([
     seenContainer("a", { attempt: 1, state: "exited", exitCode: 0 }),
     seenContainer("a", { state: "exited", exitCode: 0 }),
@@ -568,7 +575,7 @@ test("one that was ended for another to take its place is not done, whatever its
   assert.equal(statusOf(pod, done, { replaced: (c) => c.id === "a-0" }).phase, "Succeeded");
 });
 
-test("an init container that was to be replaced and did its work is done, unless its sandbox is lost", () => {
+test("an init container that was to be replaced and succeeded is done, unless its sandbox is lost", () => {
   const pod = aPod({ initContainers: [aContainer("i")] });
   const containers = [seenContainer("a"), seenContainer("i", { state: "exited", exitCode: 0 })];
   const replaced = (c: { name: string }) => c.name === "i";

@@ -4,18 +4,18 @@ import { newestContainer, type ObservedContainer } from "../../state/observed-po
 import type { ApiContainerStatus, Terminated } from "./api-types.ts";
 import {
   completedInit,
+  lostWhileRunning,
   messageShare,
   removedForRestartAll,
   type StateOptions,
   stateOf,
   unobservedTermination,
-  vanished,
 } from "./container-state.ts";
 import { containerResources } from "./resources.ts";
 import { startedAndReady } from "./started-and-ready.ts";
 import type { StatusInput } from "./status-input.ts";
 
-/** The status of one container, from the runtime, from what was known of it before, and from its worker and probes. */
+/** The status of one container, from the runtime, its previous status, its worker and its probes. */
 export function containerStatus(
   container: Container,
   role: ContainerRole,
@@ -27,14 +27,14 @@ export function containerStatus(
   const last = newestContainer(input.seen, container.name);
   let status = last
     ? fromRuntime(container, last, before, input, o, restartingAll)
-    : fromMemory(container, role, before, input, o, restartingAll);
+    : fromPreviousStatus(container, role, before, input, o, restartingAll);
   const why =
     input.waiting.get(container.name) ??
     (isReplaced(last, input) ? { reason: o.startingReason, message: undefined } : undefined);
   if (why && willRun(container, role, last, status, input)) {
-    // What ended is now what was before; what is, is the wait for the next one.
+    // The container waits for its next start: its termination becomes the last state.
     status = {
-      ...(last ? status : notThere(container, before, input, o)),
+      ...(last ? status : waitingStatus(container, before, input, o)),
       state: { waiting: { reason: why.reason, ...(why.message !== undefined && { message: why.message }) } },
       lastState: status.state?.terminated ? status.state : status.lastState,
       restartCount: status.restartCount,
@@ -53,12 +53,12 @@ function stateOptions({ pod, runtimeName }: StatusInput): StateOptions {
   };
 }
 
-/** True if it was ended for another to take its place: it is not done, whatever its exit code. */
+/** True if it was stopped to be replaced: it is not done, whatever its exit code. */
 export function isReplaced(last: ObservedContainer | undefined, { replaced }: StatusInput): boolean {
   return last?.state === "exited" && replaced?.(last) === true;
 }
 
-/** True if the container is to be started by and by: then what it waits for is of interest. */
+/** True if the container is to be started: then its waiting reason is reported. */
 function willRun(
   container: Container,
   role: ContainerRole,
@@ -71,12 +71,12 @@ function willRun(
   if (!last) return role !== "init" || !status.state?.terminated;
   if (last.state === "running") return false;
   if (last.state !== "exited") return true;
-  if (isReplaced(last, input)) return role !== "init" || !isDoneHere(last, input);
+  if (isReplaced(last, input)) return role !== "init" || !isDoneInSandbox(last, input);
   return restartDecision(pod, container, role, last.exitCode, gates.restart) !== "no";
 }
 
-/** True if an init container has done its work in the sandbox that is in use, also if another was to take its place. */
-function isDoneHere(last: ObservedContainer, { seen }: StatusInput): boolean {
+/** True if an init container has completed in the current sandbox, even if it was to be replaced. */
+function isDoneInSandbox(last: ObservedContainer, { seen }: StatusInput): boolean {
   const [newest] = seen?.sandboxes ?? [];
   return newest?.state === "ready" && last.sandboxId === newest.id && effectiveExitCode("init", last) === 0;
 }
@@ -90,14 +90,14 @@ function fromRuntime(
   restartingAll: boolean,
 ): ApiContainerStatus {
   const containerID = `${o.runtimeName}://${last.id}`;
-  const lost = unclearEnd(last, before, containerID, restartingAll);
+  const unknown = unknownTermination(last, before, containerID, restartingAll);
   const mounts = mountStatuses(container, recursiveReadOnly);
   const groups = last.user?.supplementalGroups ?? [];
   const requests = container.resources?.requests;
   return {
     name: container.name,
-    state: lost ? { terminated: lost } : stateOf(last, o),
-    lastState: formerState(
+    state: unknown ? { terminated: unknown } : stateOf(last, o),
+    lastState: lastStateOf(
       seen?.containers.find((c) => c.name === last.name && c !== last && c.state === "exited"),
       before,
       containerID,
@@ -131,8 +131,8 @@ function fromRuntime(
   };
 }
 
-/** It ran, and now the runtime itself does not know what became of it: ended, for all that can be said. */
-function unclearEnd(
+/** A container that ran and is in unknown state counts as terminated. */
+function unknownTermination(
   last: ObservedContainer,
   before: ApiContainerStatus | undefined,
   containerID: string,
@@ -140,19 +140,19 @@ function unclearEnd(
 ): Terminated | undefined {
   if (last.state !== "unknown" || before?.containerID !== containerID) return undefined;
   if (before.state?.running) return { ...unobservedTermination(restartingAll), containerID };
-  // Once told to have ended, it has ended, also while its successor waits.
-  const told = before.state?.terminated ?? before.lastState?.terminated;
-  return told?.containerID === containerID ? told : undefined;
+  // Once reported as terminated it stays so, also while it waits for its restart.
+  const reported = before.state?.terminated ?? before.lastState?.terminated;
+  return reported?.containerID === containerID ? reported : undefined;
 }
 
-/** The runtime keeps the end of the one before, until it is cleaned up; then what was told of it is still true. */
-function formerState(
-  former: ObservedContainer | undefined,
+/** From the previous container in the runtime; if that was removed, from the previous status. */
+function lastStateOf(
+  previous: ObservedContainer | undefined,
   before: ApiContainerStatus | undefined,
   containerID: string,
   o: StateOptions,
 ): ContainerState {
-  if (former) return stateOf(former, o);
+  if (previous) return stateOf(previous, o);
   const known =
     before?.containerID !== containerID && before?.state?.terminated
       ? before.state.terminated
@@ -160,19 +160,19 @@ function formerState(
   return known && known.containerID !== containerID ? { terminated: known } : {};
 }
 
-/** The count never falls, also not when the runtime has forgotten those before. */
+/** The count never decreases, even if the runtime has unknown earlier containers. */
 function restartCount(
   last: ObservedContainer,
   before: ApiContainerStatus | undefined,
   containerID: string,
 ): number {
-  const told = before?.restartCount ?? 0;
+  const reported = before?.restartCount ?? 0;
   const isNext =
     last.state === "running" && before?.state?.terminated !== undefined && before.containerID !== containerID;
-  return isNext && told >= last.attempt ? told + 1 : Math.max(told, last.attempt);
+  return isNext && reported >= last.attempt ? reported + 1 : Math.max(reported, last.attempt);
 }
 
-function notThere(
+function waitingStatus(
   container: Container,
   before: ApiContainerStatus | undefined,
   { recursiveReadOnly }: StatusInput,
@@ -192,7 +192,7 @@ function notThere(
 }
 
 /** The runtime has no container of that name: not yet, or not any more. */
-function fromMemory(
+function fromPreviousStatus(
   container: Container,
   role: ContainerRole,
   before: ApiContainerStatus | undefined,
@@ -201,7 +201,7 @@ function fromMemory(
   restartingAll: boolean,
 ): ApiContainerStatus {
   const { pod, seen } = input;
-  const status = notThere(container, before, input, o);
+  const status = waitingStatus(container, before, input, o);
   const { waiting, last } = removedForRestartAll();
   if (before?.state?.waiting?.reason === waiting.reason) return { ...status, state: { waiting } };
   if (restartingAll && before && !before.state?.waiting) {
@@ -213,15 +213,15 @@ function fromMemory(
     };
   }
   if (before?.state?.terminated) return { ...before };
-  // A regular container is only ever made when the init containers are through.
-  const isPast = pod.spec.containers.some((c) => {
+  // A regular container is only created when the init containers are complete.
+  const isInitialized = pod.spec.containers.some((c) => {
     const regular = newestContainer(seen, c.name);
     return regular !== undefined && regular.state !== "unknown";
   });
-  if (role === "init" && isPast && !restartingAll)
+  if (role === "init" && isInitialized && !restartingAll)
     return { ...status, state: { terminated: completedInit() } };
   if (before?.state?.running && !status.lastState?.terminated) {
-    status.lastState = { terminated: vanished() };
+    status.lastState = { terminated: lostWhileRunning() };
     if (!pod.metadata.deletionTimestamp) status.restartCount++;
   }
   return status;

@@ -11,7 +11,7 @@ import { defaultStatusGates, type StatusInput } from "./status-input.ts";
 export const at = Date.UTC(2026, 0, 1);
 export const iso = isoSeconds;
 
-/** For tests: the status of a pod on a node where nothing else is going on. */
+/** For tests: the status of a pod on a node with default input. */
 export function statusOf(
   pod: Pod,
   seen: ObservedPod | undefined,

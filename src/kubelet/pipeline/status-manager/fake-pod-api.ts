@@ -16,16 +16,16 @@ export class FakeApiError extends KubeletError {
   }
 }
 
-/** What goes wrong with a request: nobody hears it, it is done and nobody hears the answer, or it is refused. */
-export type Fault = "unheard" | "unanswered" | number;
+/** How a request fails: it is not received, its response is lost, or it gets an HTTP status. */
+export type Fault = "not-received" | "response-lost" | number;
 
-/** The pods of an API server for tests: UID and resource version preconditions, patches of the status, deletion. */
+/** The pods of a fake API server: UID and resource version preconditions, patches of the status, deletion. */
 export class FakePodApi {
   readonly pods = new Map<string, Pod>();
   readonly requests: string[] = [];
   readonly patches: StatusPatch[] = [];
   fault: (call: KubeRequest) => Fault | undefined = () => undefined;
-  /** Hears of each status that was written here by way of a request. */
+  /** Called for each status that was written by a request. */
   onWrite: (before: Pod, after: Pod) => void = () => {};
   onDelete: (pod: Pod, body: { gracePeriodSeconds?: number }) => void = () => {};
   /** Fields of the status that this server does not know. */
@@ -39,7 +39,7 @@ export class FakePodApi {
     return stored;
   }
 
-  /** Somebody else writes. */
+  /** A write by another client. */
   change(pod: Pod, edit: (pod: Pod) => void): void {
     const copy = structuredClone(this.pods.get(keyOf(pod)) ?? pod);
     edit(copy);
@@ -54,14 +54,14 @@ export class FakePodApi {
     this.requests.push(`${call.method} ${call.path}`);
     const fault = this.fault(call);
     await Promise.resolve();
-    if (fault === "unheard") throw new KubeletError("Transport", "connection refused");
+    if (fault === "not-received") throw new KubeletError("Transport", "connection refused");
     if (typeof fault === "number") throw new FakeApiError(fault);
-    const answer = structuredClone(this.#answer(call));
-    if (fault === "unanswered") throw new KubeletError("Transport", "connection reset");
-    return answer as T;
+    const response = structuredClone(this.#handle(call));
+    if (fault === "response-lost") throw new KubeletError("Transport", "connection reset");
+    return response as T;
   };
 
-  #answer({ method, path, body }: KubeRequest): Pod {
+  #handle({ method, path, body }: KubeRequest): Pod {
     const [, key = "", sub = ""] = /namespaces\/([^/]+\/pods\/[^/]+)(\/status)?$/.exec(path) ?? [];
     const pod = this.pods.get(key);
     if (!pod) throw new FakeApiError(404);
@@ -91,7 +91,7 @@ function keyOf({ metadata: { namespace, name } }: Pod): string {
   return `${namespace}/pods/${name}`;
 }
 
-/** A strategic merge patch, as far as a status needs it. */
+/** Applies a strategic merge patch, as far as a status needs it. */
 function merge(target: Fields, patch: Fields): Fields {
   const result = { ...target };
   for (const [field, value] of Object.entries(patch)) {

@@ -9,7 +9,7 @@ const at = (type: string, status: "True" | "False", lastTransitionTime: string) 
   lastTransitionTime,
 });
 
-test("what is still as the mirror says has been so since the mirror says, all else since now", () => {
+test("unchanged conditions get the times of the mirror, others keep theirs", () => {
   const own: PodStatus = {
     startTime: "2026-01-02T00:00:00Z",
     conditions: [at("Ready", "True", "now"), at("Initialized", "True", "now"), at("Other", "True", "now")],

@@ -1,8 +1,8 @@
 import type { PodStatus } from "../../../lib/model/pod.ts";
 
 /**
- * A static pod is known before its mirror: an agent that was started again cannot know since when things are as they are.
- * What is still as the mirror says has been so since the mirror says.
+ * A static pod is known before its mirror, so a restarted agent does not have the transition times. Conditions that have the same status
+ * in the mirror get its times.
  */
 export function withMirrorTimes(before: PodStatus | undefined, own: PodStatus): PodStatus {
   if (!before) return own;

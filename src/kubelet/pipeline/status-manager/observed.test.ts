@@ -36,7 +36,7 @@ function assertAsObserved(found: ApiPodStatus, expected: PodStatus): void {
   assert.deepEqual(comparable(found), comparable(expected));
 }
 
-test("status as observed: an init container that is done, and a probed container that runs", () => {
+test("status as recorded: a completed init container and a running container with probes", () => {
   const { pod, status } = observed("running");
   const seen = there(pod, [
     running("c", {
@@ -48,7 +48,7 @@ test("status as observed: an init container that is done, and a probed container
   assertAsObserved(statusOf(pod, seen, more({ "readiness c-0": "success" })), status);
 });
 
-test("status as observed: a sidecar, volumes, users, and the limits of the pod's cgroup once the API knows it runs", () => {
+test("status as recorded: a sidecar, volumes, users, and the limits of the pod's cgroup once the API reports it as running", () => {
   const { pod, status } = observed("full");
   const seen = there(pod, [
     running("app", {
@@ -61,7 +61,7 @@ test("status as observed: a sidecar, volumes, users, and the limits of the pod's
   const passed = more({ "startup side-0": "success", "readiness app-0": "success" });
   const before = statusOf(pod, seen, passed);
   const known: Pod = { ...pod, status: before };
-  // No quota: the init containers have no limit. Version 1 of cgroups writes "no limit" as a number of bytes.
+  // No quota: the init containers have no limit. In cgroup v1 "no limit" is a number of bytes.
   const podCgroup = {
     cpuShares: 51n,
     cpuQuotaUs: -1n,
@@ -71,7 +71,7 @@ test("status as observed: a sidecar, volumes, users, and the limits of the pod's
   assertAsObserved(statusOf(known, seen, { ...passed, before, podCgroup }), status);
 });
 
-test("status as observed: a container that crashes, and one whose image cannot be had", () => {
+test("status as recorded: a crashing container, and one whose image cannot be pulled", () => {
   const { pod, status } = observed("crash");
   const bad = status.containerStatuses?.find((c) => c.name === "bad")?.state?.waiting;
   const crashed = (attempt: number) =>
@@ -80,7 +80,7 @@ test("status as observed: a container that crashes, and one whose image cannot b
   assertAsObserved(statusOf(pod, there(pod, [crashed(2), crashed(1)]), { ...more(), waiting }), status);
 });
 
-test("status as observed: a pod on the node's network that failed", () => {
+test("status as recorded: a failed pod on the host network", () => {
   const { pod, status } = observed("hostnet");
   const seen = there(pod, [ended("c", { exitCode: 3, reason: "Error", user: root })], {
     state: "notready",

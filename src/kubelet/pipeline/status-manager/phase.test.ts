@@ -26,7 +26,7 @@ const ruled = (action: string) =>
 const run = (name: string, more = {}) => seenContainer(name, more);
 const done = (name: string, more = {}) => seenContainer(name, { state: "exited", ...more });
 const failed = (name: string, more = {}) => seenContainer(name, { state: "exited", exitCode: 1, ...more });
-const made = (name: string, more = {}) => seenContainer(name, { state: "created", ...more });
+const created = (name: string, more = {}) => seenContainer(name, { state: "created", ...more });
 
 type Row = [
   rule: string,
@@ -36,12 +36,12 @@ type Row = [
 ];
 const all = (phase: PodPhase): [PodPhase, PodPhase, PodPhase] => [phase, phase, phase];
 const table: Row[] = [
-  ["nothing there", two, undefined, all("Pending")],
+  ["nothing observed", two, undefined, all("Pending")],
   ["only a sandbox", two, [], all("Pending")],
   ["all run", two, [run("a"), run("b")], all("Running")],
   ["one is missing", two, [run("a")], all("Pending")],
-  ["one is made and not started", two, [run("a"), made("b")], all("Pending")],
-  ["one ended, one is missing", two, [failed("a")], all("Pending")],
+  ["one is created and not started", two, [run("a"), created("b")], all("Pending")],
+  ["one exited, one is missing", two, [failed("a")], all("Pending")],
   ["one runs, one succeeded", two, [run("a"), done("b")], all("Running")],
   ["one runs, one failed", two, [run("a"), failed("b")], all("Running")],
   ["all succeeded", two, [done("a"), done("b")], ["Running", "Succeeded", "Succeeded"]],
@@ -53,27 +53,22 @@ const table: Row[] = [
     [done("a", { attempt: 1 }), failed("a"), done("b")],
     ["Running", "Succeeded", "Succeeded"],
   ],
-  ["being restarted", two, [made("a", { attempt: 1 }), failed("a"), run("b")], all("Running")],
-  [
-    "state unknown, and nobody knows of a run",
-    two,
-    [run("a", { state: "unknown" }), run("b")],
-    all("Pending"),
-  ],
+  ["being restarted", two, [created("a", { attempt: 1 }), failed("a"), run("b")], all("Running")],
+  ["state unknown, and no previous run", two, [run("a", { state: "unknown" }), run("b")], all("Pending")],
   // init containers
-  ["init: not there", withInit, [], all("Pending")],
+  ["init: missing", withInit, [], all("Pending")],
   ["init: runs", withInit, [run("i")], all("Pending")],
   ["init: done, the rest not yet", withInit, [done("i")], all("Pending")],
   ["init: failed", withInit, [failed("i")], ["Pending", "Pending", "Failed"]],
   [
-    "init: made again after a failure",
+    "init: created again after a failure",
     withInit,
-    [made("i", { attempt: 1 }), failed("i")],
+    [created("i", { attempt: 1 }), failed("i")],
     ["Pending", "Pending", "Failed"],
   ],
   ["init: done, the rest runs", withInit, [done("i"), run("a")], all("Running")],
   ["init: done, the rest too", withInit, [done("i"), done("a")], ["Running", "Succeeded", "Succeeded"]],
-  ["init: dead one is gone, the rest runs", withInit, [run("a")], all("Running")],
+  ["init: lost, the rest runs", withInit, [run("a")], all("Running")],
   [
     "init: runs again in a new sandbox",
     withInit,
@@ -81,20 +76,20 @@ const table: Row[] = [
     all("Pending"),
   ],
   // sidecars
-  ["sidecar: not there", withSidecar, [], all("Pending")],
+  ["sidecar: missing", withSidecar, [], all("Pending")],
   ["sidecar: runs, the rest not yet", withSidecar, [run("s")], all("Pending")],
   ["sidecar: runs, the rest too", withSidecar, [run("s"), run("a")], all("Running")],
-  ["sidecar: ended, the rest runs", withSidecar, [failed("s"), run("a")], all("Running")],
+  ["sidecar: exited, the rest runs", withSidecar, [failed("s"), run("a")], all("Running")],
   ["sidecar: still runs, the rest succeeded", withSidecar, [run("s"), done("a")], all("Running")],
   ["sidecar: still runs, the rest failed", withSidecar, [run("s"), failed("a")], all("Running")],
   [
-    "sidecar: ended badly, the rest succeeded",
+    "sidecar: failed, the rest succeeded",
     withSidecar,
     [failed("s"), done("a")],
     ["Running", "Succeeded", "Succeeded"],
   ],
   [
-    "sidecar: ended, the rest failed",
+    "sidecar: exited, the rest failed",
     withSidecar,
     [done("s"), failed("a")],
     ["Running", "Running", "Failed"],
@@ -112,7 +107,7 @@ table.push(
     all("Pending"),
   ],
   [
-    "sidecar: starts again, the rest runs",
+    "sidecar: restarted, the rest runs",
     (restartPolicy) =>
       aPod({
         restartPolicy,
@@ -121,7 +116,7 @@ table.push(
     [run("s", { attempt: 1 }), failed("s"), run("a")],
     all("Running"),
   ],
-  // containers with a policy of their own
+  // containers with their own policy
   [
     "own policy Never, failed",
     (restartPolicy) => aPod({ restartPolicy, containers: [aContainer("a", { restartPolicy: "Never" })] }),
@@ -141,19 +136,19 @@ table.push(
     all("Running"),
   ],
   [
-    "a rule wants a restart after this code",
+    "a rule restarts after this exit code",
     (restartPolicy) => aPod({ restartPolicy, containers: [ruled("Restart")] }),
     [failed("a", { exitCode: 42 })],
     all("Running"),
   ],
   [
-    "a rule wants a restart after another code",
+    "a rule restarts after another exit code",
     (restartPolicy) => aPod({ restartPolicy, containers: [ruled("Restart")] }),
     [failed("a")],
     all("Failed"),
   ],
   [
-    "a rule wants all to be restarted",
+    "a rule restarts all containers",
     (restartPolicy) =>
       aPod({ restartPolicy: restartPolicy, containers: [ruled("RestartAllContainers"), aContainer("b")] }),
     [failed("a", { exitCode: 42 }), done("b")],
@@ -167,7 +162,7 @@ table.push(
     all("Pending"),
   ],
   // ephemeral containers
-  ["an ephemeral container runs, the rest is not there", withEphemeral, [run("e")], all("Pending")],
+  ["an ephemeral container runs, the rest is missing", withEphemeral, [run("e")], all("Pending")],
   [
     "an ephemeral container runs, the rest succeeded",
     withEphemeral,
@@ -182,14 +177,14 @@ for (const [rule, pod, containers, phases] of table)
     test(`phase (${policy}): ${rule}`, () => assert.equal(statusOf(pod(policy), observed).phase, phases[i]));
   });
 
-/** A pod that the API knows: only such a pod is over when its containers were ended by us. */
+/** A pod of the API: only such a pod is final when its containers were stopped by the kubelet. */
 const fromApi = (restartPolicy: Policy) => {
   const pod = two(restartPolicy);
   return { ...pod, metadata: { ...pod.metadata, annotations: {} } };
 };
 const both = (a: ObservedContainer, b: ObservedContainer) => seen([a, b]);
 const verdict = { phase: "Failed", reason: "Evicted", message: "The node was low on resource" } as const;
-const sidecarAsks = aPod({
+const sidecarTriggers = aPod({
   restartPolicy: "Never",
   initContainers: [
     { ...ruled("RestartAllContainers"), name: "s", restartPolicy: "Always" as const },
@@ -204,14 +199,14 @@ const memory: [
   phase: PodPhase,
 ][] = [
   [
-    "stopped on demand, all ended well",
+    "stopped on request, all succeeded",
     fromApi("Always"),
     both(done("a"), done("b")),
     { workerPhase: "terminating" },
     "Succeeded",
   ],
   [
-    "stopped on demand, one ended badly",
+    "stopped on request, one failed",
     fromApi("Always"),
     both(done("a"), failed("b")),
     { workerPhase: "terminating" },
@@ -225,16 +220,22 @@ const memory: [
     "Running",
   ],
   [
-    "a static pod is not over because we stopped it",
+    "a static pod is not final because it was stopped",
     two("Always"),
     both(done("a"), done("b")),
     { workerPhase: "terminated" },
     "Running",
   ],
-  ["over before it began", fromApi("Always"), undefined, { workerPhase: "terminated" }, "Failed"],
-  ["a verdict comes before what runs", two("Always"), both(run("a"), run("b")), { verdict }, "Failed"],
+  ["terminated before it started", fromApi("Always"), undefined, { workerPhase: "terminated" }, "Failed"],
   [
-    "a verdict comes too late for one that succeeded",
+    "a verdict takes precedence over running containers",
+    two("Always"),
+    both(run("a"), run("b")),
+    { verdict },
+    "Failed",
+  ],
+  [
+    "a verdict does not change a succeeded pod",
     two("Never"),
     both(done("a"), done("b")),
     { verdict, before: { phase: "Succeeded" } },
@@ -249,7 +250,7 @@ const memory: [
   ],
   ["Failed is final", two("Never"), undefined, { before: { phase: "Failed" } }, "Failed"],
   [
-    "what the API has for final is final",
+    "a final phase in the API stays",
     { ...fromApi("Always"), status: { phase: "Failed" } },
     both(run("a"), run("b")),
     {},
@@ -277,8 +278,8 @@ const memory: [
     "Running",
   ],
   ...(["done", "killed"] as const).map((how): (typeof memory)[number] => [
-    `a sidecar restarts all: the regular container, ${how}, is to run again`,
-    sidecarAsks,
+    `a sidecar restarts all: the regular container, ${how}, runs again`,
+    sidecarTriggers,
     seen([
       how === "done" ? done("a") : failed("a", { exitCode: 137 }),
       failed("s", { exitCode: 42 }),
@@ -288,28 +289,28 @@ const memory: [
     "Running",
   ]),
   [
-    "a sidecar restarts all: an init container that was killed for it is to run again",
-    sidecarAsks,
+    "a sidecar restarts all: an init container that was killed for it runs again",
+    sidecarTriggers,
     seen([failed("i", { exitCode: 137 }), failed("s", { exitCode: 42 })]),
     { before: { phase: "Pending" } },
     "Pending",
   ],
   [
-    "the asking sidecar of a pod that is ended restarts nothing",
-    { ...sidecarAsks, metadata: { ...sidecarAsks.metadata, annotations: {} } },
+    "a sidecar with a restart rule restarts nothing in a terminating pod",
+    { ...sidecarTriggers, metadata: { ...sidecarTriggers.metadata, annotations: {} } },
     seen([failed("a"), failed("s", { exitCode: 42 }), done("i")]),
     { before: { phase: "Running" }, workerPhase: "terminating" },
     "Failed",
   ],
   [
-    "ran, and is gone: to be run again",
+    "ran, and is lost: it is restarted",
     aPod({ restartPolicy: "Always" }),
     undefined,
     { before: statusOf(aPod(), seen([run("a")])) },
     "Running",
   ],
   [
-    "ran, and is gone: not to be run twice",
+    "ran, and is lost: it is not restarted",
     aPod({ restartPolicy: "Never" }),
     undefined,
     { before: statusOf(aPod({ restartPolicy: "Never" }), seen([run("a")])) },

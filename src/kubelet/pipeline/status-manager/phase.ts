@@ -18,18 +18,18 @@ export function isFinal(phase: string | undefined): phase is "Succeeded" | "Fail
 export interface PhaseFacts {
   containers: readonly ApiContainerStatus[];
   inits: readonly ApiContainerStatus[];
-  /** Nothing is started any more. */
-  ending: boolean;
-  /** A regular container was made in the present sandbox: its init containers are through, whatever became of them. */
+  /** The pod terminates: nothing is started any more. */
+  terminating: boolean;
+  /** A regular container was created in the current sandbox: its init containers are complete. */
   initialized: boolean;
-  /** All containers are being restarted: how those of before ended is of no account, whoever ended them. */
+  /** All containers are being restarted: how the old ones terminated does not count. */
   restartingAll?: boolean;
-  /** True if this one was ended so that another takes its place. */
+  /** True if this one was stopped to be replaced. */
   replaced?: (container: string, containerID: string | undefined) => boolean;
   gates?: RestartGates;
 }
 
-/** The phase of a pod by the states of its containers. Ephemeral containers have no say. */
+/** The phase of a pod by the states of its containers, as upstream's getPhase. Ephemeral containers do not count. */
 export function podPhase(pod: Pod, facts: PhaseFacts): PodPhase {
   const { initContainers = [], containers } = pod.spec;
   const inits = initContainers.filter((c) => !isSidecar(c)).map((c) => initStage(pod, c, facts));
@@ -41,14 +41,14 @@ export function podPhase(pod: Pod, facts: PhaseFacts): PodPhase {
   const all = [...sidecars, ...regulars];
   if (all.includes("waiting")) return "Pending";
   if (all.includes("running") || all.includes("starting")) return "Running";
-  const hasSucceeded = regulars.every((s) => s === "succeeded" || s === "succeeded-again");
-  // For a static pod its source decides when it is over.
-  if (facts.ending && !isStatic(pod)) return hasSucceeded ? "Succeeded" : "Failed";
+  const allSucceeded = regulars.every((s) => s === "succeeded" || s === "succeeded-again");
+  // A static pod terminates only when its source removes it.
+  if (facts.terminating && !isStatic(pod)) return allSucceeded ? "Succeeded" : "Failed";
   if (regulars.some((s) => s === "succeeded-again" || s === "failed-again")) return "Running";
-  return hasSucceeded ? "Succeeded" : "Failed";
+  return allSucceeded ? "Succeeded" : "Failed";
 }
 
-/** "-again": it ended, and is to be restarted. */
+/** "-again": it terminated, and is to be restarted. */
 type RegularStage = "waiting" | "running" | "succeeded" | "succeeded-again" | "failed" | "failed-again";
 
 function regularStage(pod: Pod, container: Container, facts: PhaseFacts): RegularStage {
@@ -56,28 +56,29 @@ function regularStage(pod: Pod, container: Container, facts: PhaseFacts): Regula
   if (status?.state?.running) return "running";
   const end = status?.state?.terminated ?? status?.lastState?.terminated;
   if (!end) return "waiting";
-  // One that waits for its next start counts as not succeeded, even if its last run did well.
-  const isGood = end.exitCode === 0 && status?.state?.terminated !== undefined;
-  if (restartable(pod, container, "regular", end, facts)) return isGood ? "succeeded-again" : "failed-again";
-  return isGood ? "succeeded" : "failed";
+  // A container that waits for its restart does not count as succeeded, even if its last run did.
+  const hasSucceeded = end.exitCode === 0 && status?.state?.terminated !== undefined;
+  if (restartable(pod, container, "regular", end, facts))
+    return hasSucceeded ? "succeeded-again" : "failed-again";
+  return hasSucceeded ? "succeeded" : "failed";
 }
 
 function sidecarStage(status: ApiContainerStatus | undefined): "waiting" | "running" | "starting" | "ended" {
   if (status?.state?.running) return status.started ? "running" : "starting";
-  // Its ends say nothing of the pod: it is restarted always.
+  // Its terminations do not count for the pod: it is always restarted.
   return status?.state?.terminated || status?.lastState?.terminated ? "ended" : "waiting";
 }
 
-/** "over": it ended, well, or badly and is to be tried again. */
-function initStage(pod: Pod, container: Container, facts: PhaseFacts): "pending" | "over" | "failed" {
+/** "done": it succeeded, or failed and is to be restarted. */
+function initStage(pod: Pod, container: Container, facts: PhaseFacts): "pending" | "done" | "failed" {
   const status = byName(facts.inits, container);
   const end = status?.state?.running
     ? undefined
     : (status?.state?.terminated ?? status?.lastState?.terminated);
   if (!end) return "pending";
-  // One that had done its work and waits is to do it again, in a new sandbox.
-  if (end.exitCode === 0) return status?.state?.waiting ? "pending" : "over";
-  return restartable(pod, container, "init", end, facts) ? "over" : "failed";
+  // One that succeeded and waits is to run again, in a new sandbox.
+  if (end.exitCode === 0) return status?.state?.waiting ? "pending" : "done";
+  return restartable(pod, container, "init", end, facts) ? "done" : "failed";
 }
 
 function restartable(

@@ -9,7 +9,7 @@ import { covered, PodStartupLatency } from "./pod-startup-latency.ts";
 const created = Date.parse("2026-01-01T00:00:00Z");
 const started = { name: "c", state: { running: { startedAt: "2026-01-01T00:00:09Z" } } };
 
-function bench(initMs = 0) {
+function setUp(initMs = 0) {
   const clock = new FakeClock(created);
   const metrics = createMetrics();
   const times = new PodStartupLatency({ metrics, clock, initMs: () => initMs });
@@ -20,8 +20,8 @@ function bench(initMs = 0) {
     }),
     status: status as PodStatus,
   });
-  /** Sums of what was counted; undefined if nothing was. */
-  const told = async () => {
+  /** The sums of the metrics; undefined if nothing was counted. */
+  const measured = async () => {
     const text = await metrics.registry.metrics();
     const value = (name: string) => {
       const count = Number(new RegExp(`^${name}_count (\\S+)$`, "m").exec(text)?.[1]);
@@ -36,12 +36,12 @@ function bench(initMs = 0) {
     const name = "kubelet_first_network_pod_start_sli_duration_seconds";
     return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(await metrics.registry.metrics())?.[1]);
   };
-  return { clock, times, pod, told, first };
+  return { clock, times, pod, measured, first };
 }
 
-describe("how long a pod takes to start", () => {
-  it("from its creation to when all containers are seen to run; without pulls and init containers", async () => {
-    const { clock, times, pod, told, first } = bench(1500);
+describe("pod startup latency", () => {
+  it("is measured from creation to when all containers are observed as running; without pulls and init containers", async () => {
+    const { clock, times, pod, measured, first } = setUp(1500);
     const web = pod({ phase: "Pending" });
     times.seen(web);
     const done = times.pulling(web.metadata.uid);
@@ -49,53 +49,63 @@ describe("how long a pod takes to start", () => {
     done();
     await clock.advance(6000);
     times.seen(pod({ phase: "Pending", startTime: "x", containerStatuses: [{ name: "c", state: {} }] }));
-    assert.deepEqual(await told(), [undefined, undefined]);
+    assert.deepEqual(await measured(), [undefined, undefined]);
     times.seen(pod({ phase: "Running", startTime: "x", containerStatuses: [started] }));
     await clock.advance(60_000);
     times.seen(pod({ phase: "Running", startTime: "x", containerStatuses: [started] }));
-    assert.deepEqual(await told(), [10, 4.5]);
+    assert.deepEqual(await measured(), [10, 4.5]);
     assert.equal(await first(), 4.5);
   });
 
   const running = { phase: "Running", startTime: "x", containerStatuses: [started] };
   const rows: [string, unknown, Partial<PodSpec>, (number | undefined)[]][] = [
-    ["one that had begun before it was seen does not count", { startTime: "x" }, {}, [undefined, undefined]],
     [
-      "one that found no place at first does not count",
+      "a pod that had started before it was seen does not count",
+      { startTime: "x" },
+      {},
+      [undefined, undefined],
+    ],
+    [
+      "a pod that was unschedulable does not count",
       { conditions: [{ type: "PodScheduled", status: "False" }] },
       {},
       [undefined, undefined],
     ],
     [
-      "one with state counts as a whole only",
+      "a stateful pod counts for the total only",
       {},
       { volumes: [{ name: "v", hostPath: { path: "/x" } }] },
       [2, undefined],
     ],
-    ["files of the API are no state", {}, { volumes: [{ name: "v", secret: { secretName: "s" } }] }, [2, 2]],
+    [
+      "volumes of API objects are not state",
+      {},
+      { volumes: [{ name: "v", secret: { secretName: "s" } }] },
+      [2, 2],
+    ],
   ];
   for (const [name, before, spec, expected] of rows)
     it(name, async () => {
-      const { clock, times, pod, told } = bench();
+      const { clock, times, pod, measured } = setUp();
       times.seen(pod(before, spec));
       await clock.advance(2000);
       times.seen(pod(running, spec));
-      assert.deepEqual(await told(), expected);
+      assert.deepEqual(await measured(), expected);
     });
 
-  it("one that ended, or is gone, does not count", async () => {
+  it("a pod that terminated, or is gone, does not count", async () => {
     for (const end of ["Failed", "gone"]) {
-      const { times, pod, told } = bench();
+      const { times, pod, measured } = setUp();
       times.seen(pod({}));
       if (end === "gone") times.gone(pod({}).metadata.uid);
       else times.seen(pod({ phase: "Failed" }));
       times.seen(pod(running));
-      assert.deepEqual(await told(), [undefined, undefined]);
+      assert.deepEqual(await measured(), [undefined, undefined]);
     }
   });
 });
 
-it("time that is in several spans counts once", () => {
+it("overlapping spans count once", () => {
   const spans = (...all: [number, number][]) =>
     all.map(([from, to]) => ({ from: monotonicTime(from), to: monotonicTime(to) }));
   assert.equal(covered([]), 0);

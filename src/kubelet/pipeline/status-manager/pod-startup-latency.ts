@@ -7,12 +7,12 @@ import { startBuckets } from "./status-metrics.ts";
 export interface PodStartupLatencyOptions {
   metrics: Metrics;
   clock: Clock;
-  /** How long init containers of a pod have run by now, all of those that have ended. */
+  /** The total run time of the terminated init containers of a pod. */
   initMs: (pod: Pod) => number;
 }
 
 interface Starting {
-  /** Pulls that are over, in the order in which they ended. */
+  /** Finished pulls, in order. */
   readonly pulls: PullSpan[];
 }
 
@@ -22,8 +22,8 @@ export interface PullSpan {
 }
 
 /**
- * How long pods of the API take from their creation to when everybody can see that all of their containers run, and how much
- * of that is the node's own: without pulls and init containers, which take what they take.
+ * How long pods of the API take from their creation to when the API reports all of their containers as running, and how much of that is
+ * the node's share: without image pulls and init containers. As upstream's pod startup latency tracker.
  */
 export class PodStartupLatency {
   readonly #o: PodStartupLatencyOptions;
@@ -38,28 +38,28 @@ export class PodStartupLatency {
     const { metrics } = options;
     this.#total = metrics.histogram({
       name: "kubelet_pod_start_total_duration_seconds",
-      help: "Seconds from when a pod was created to when all of its containers were seen to run",
+      help: "Seconds from when a pod was created to when all of its containers were observed as running",
       buckets: startBuckets,
     });
     this.#own = metrics.histogram({
       name: "kubelet_pod_start_sli_duration_seconds",
-      help: "The same without the time that pulls and init containers took; only of pods without state",
+      help: "Seconds from when a pod was created to when all of its containers were observed as running, without image pulls and init containers; stateless pods only",
       buckets: startBuckets,
     });
     this.#firstWithNetwork = metrics.gauge({
       name: "kubelet_first_network_pod_start_sli_duration_seconds",
-      help: "The same of the first pod with a network of its own",
+      help: "kubelet_pod_start_sli_duration_seconds of the first pod that is not on the host network",
     });
   }
 
-  /** The API has the pod like this. Only those count that had not begun when they were seen first. */
+  /** A pod was received from the API. Only pods count that had not started when they were first seen. */
   seen(pod: Pod): void {
     const { uid } = pod.metadata;
     const phase = pod.status?.phase;
     if (phase === "Failed" || phase === "Succeeded") return this.gone(uid);
     const starting = this.#pods.get(uid);
     if (!starting) {
-      // One that waited for a place in the cluster waited for no node.
+      // A pod that was unschedulable did not wait for the node.
       if (!pod.status?.startTime && !wasUnschedulable(pod.status)) this.#pods.set(uid, { pulls: [] });
       return;
     }
@@ -68,7 +68,7 @@ export class PodStartupLatency {
     this.#count(pod, starting);
   }
 
-  /** A pull for this pod begins; to be called when it is over. */
+  /** An image pull for this pod starts; call the result when it has finished. */
   pulling(uid: PodUid): () => void {
     const from = this.#o.clock.monotonic();
     return () => this.#pods.get(uid)?.pulls.push({ from, to: this.#o.clock.monotonic() });
@@ -81,7 +81,7 @@ export class PodStartupLatency {
   #count(pod: Pod, { pulls }: Starting): void {
     const ageMs = msBetween(wallTime(pod.metadata.creationTimestamp ?? ""), this.#o.clock.wall());
     if (Number.isNaN(ageMs)) return;
-    // The API knows whole seconds only.
+    // The API has whole seconds only.
     const totalMs = Math.max(0, ageMs);
     this.#total.observe(totalMs / 1000);
     if (hasState(pod)) return;
@@ -93,7 +93,7 @@ export class PodStartupLatency {
   }
 }
 
-/** How much time there is in spans, what is in several of them counted once. */
+/** The time that the spans cover; overlaps count once. */
 export function covered(spans: readonly PullSpan[]): number {
   let sum = 0;
   let until: MonotonicTime | undefined;
@@ -115,7 +115,7 @@ function wasUnschedulable(status: PodStatus | undefined): boolean {
   return (status?.conditions ?? []).some((c) => c.type === "PodScheduled" && c.status === "False");
 }
 
-/** What a pod may keep beyond its own life is not the node's to bring up quickly. */
+/** Volumes that outlive the pod are not under the control of the node. */
 function hasState({ spec }: Pod): boolean {
   return (spec.volumes ?? []).some(
     ({ secret, configMap, downwardAPI, emptyDir, projected }) =>

@@ -13,10 +13,10 @@ const notReady = { type: "Ready", status: "False", reason: "ContainersNotReady" 
 const side = aContainer("side", { restartPolicy: "Always" });
 
 const table: [name: string, status: PodStatus, expected: string | undefined][] = [
-  ["all is well", { conditions: [{ type: "Ready", status: "True" }] }, "ready"],
-  ["nothing is there yet", {}, undefined],
+  ["the pod is ready", { conditions: [{ type: "Ready", status: "True" }] }, "ready"],
+  ["there is no status yet", {}, undefined],
   [
-    "a container does not run: that is its worker's to say",
+    "a container does not run: its worker reports that",
     { conditions: [notReady], containerStatuses: [status("a", { state: { waiting: { reason: "X" } } })] },
     undefined,
   ],
@@ -31,7 +31,7 @@ const table: [name: string, status: PodStatus, expected: string | undefined][] =
     "startup a: waiting for the startup probe of a",
   ],
   [
-    "what has not started comes first",
+    "a container that has not started comes first",
     {
       conditions: [notReady],
       initContainerStatuses: [status("side", { ...running, started: true })],
@@ -49,7 +49,7 @@ const table: [name: string, status: PodStatus, expected: string | undefined][] =
     "readiness side: waiting for the readiness probe of side",
   ],
   [
-    "an init container that runs is not asked",
+    "a running init container does not count",
     { conditions: [notReady], initContainerStatuses: [status("first", { ...running, started: true })] },
     undefined,
   ],
@@ -67,6 +67,6 @@ for (const [name, given, expected] of table)
   test(`readiness: ${name}`, () => {
     const pod = aPod({ initContainers: [aContainer("first"), side] });
     const { isReady, why } = readinessOf(pod, given);
-    const told = why && `${why.kind} ${why.container}: ${why.text}`;
-    assert.equal(isReady ? "ready" : told, expected);
+    const reason = why && `${why.kind} ${why.container}: ${why.text}`;
+    assert.equal(isReady ? "ready" : reason, expected);
   });

@@ -4,11 +4,11 @@ import { isSidecar } from "../../../lib/model/restart-policy.ts";
 
 export interface Readiness {
   readonly isReady: boolean;
-  /** What keeps it from it, if that is a probe or somebody else's condition: nothing that a worker could do. */
+  /** Why not, if it waits for a probe or a readiness gate, which its worker cannot change. */
   readonly why: Step | undefined;
 }
 
-/** Whether a pod is ready by its status, and if all of it runs, what it waits for. */
+/** Whether a pod is ready by its status, and if all of its containers run, what it waits for. */
 export function readinessOf(pod: Pod, status: PodStatus): Readiness {
   const ready = status.conditions?.find((c) => c.type === "Ready");
   if (ready?.status === "True") return { isReady: true, why: undefined };
@@ -20,7 +20,7 @@ function unreadyContainer({ spec }: Pod, status: PodStatus): Step | undefined {
   const running = [...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers]
     .map(({ name }) => statuses.find((s) => s.name === name))
     .filter((s): s is ContainerStatus => s?.state?.running !== undefined && !s.ready);
-  // What has not started is not asked whether it is ready.
+  // The readiness probe of a container starts after its startup probe.
   const starting = running.find((s) => s.started === false);
   if (starting)
     return {

@@ -12,11 +12,11 @@ type Actual = NonNullable<ObservedContainer["resources"]>;
 const withResources = (resources: ResourceRequirements) =>
   aPod({ containers: [aContainer("a", { resources })] });
 const runs = (resources?: Actual) => seenContainer("a", resources ? { resources } : {});
-const asked: ResourceRequirements = {
+const requested: ResourceRequirements = {
   limits: { cpu: "1", memory: "64Mi", "example.com/x": "1" },
   requests: { cpu: "500m", memory: "32Mi", "example.com/x": "1" },
 };
-const told = (resources: ResourceRequirements, id = "containerd://a-0"): ApiPodStatus => ({
+const reported = (resources: ResourceRequirements, id = "containerd://a-0"): ApiPodStatus => ({
   containerStatuses: [
     {
       name: "a",
@@ -38,11 +38,11 @@ const table: [
   before: ApiPodStatus | undefined,
   expected: ResourceRequirements,
 ][] = [
-  ["nothing asked for", {}, runs({ milliCpuRequest: 2 }), undefined, {}],
-  ["the runtime tells nothing", asked, runs(), undefined, asked],
+  ["nothing requested", {}, runs({ milliCpuRequest: 2 }), undefined, {}],
+  ["the runtime reports nothing", requested, runs(), undefined, requested],
   [
-    "the runtime tells what holds",
-    asked,
+    "the runtime reports the actual resources",
+    requested,
     runs({ milliCpuLimit: 800, milliCpuRequest: 400, memoryLimit: 128 << 20 }),
     undefined,
     {
@@ -51,49 +51,49 @@ const table: [
     },
   ],
   [
-    "one that does not run has what was asked for",
-    asked,
+    "a container that does not run has those of the spec",
+    requested,
     seenContainer("a", { state: "exited", resources: { milliCpuLimit: 800 } }),
     undefined,
-    asked,
+    requested,
   ],
   [
-    "too little CPU to be told from the least",
+    "CPU below the minimum",
     { limits: { cpu: "5m" }, requests: { cpu: "1m" } },
     runs({ milliCpuLimit: 10, milliCpuRequest: 2 }),
     undefined,
     { limits: { cpu: "5m" }, requests: { cpu: "1m" } },
   ],
   [
-    "more CPU than the least, though little was asked for",
+    "CPU above the minimum, though less was requested",
     { limits: { cpu: "5m" }, requests: { cpu: "1m" } },
     runs({ milliCpuLimit: 11, milliCpuRequest: 3 }),
     undefined,
     { limits: { cpu: "11m" }, requests: { cpu: "3m" } },
   ],
   [
-    "a request that was not asked for is told if it is more than the least",
+    "a request that is not in the spec is reported if it is above the minimum",
     { requests: { memory: "32Mi" } },
     runs({ milliCpuRequest: 100 }),
     undefined,
     { requests: { memory: "32Mi", cpu: "100m" } },
   ],
   [
-    "what the runtime does not tell now is what was told",
-    asked,
+    "amounts that the runtime does not report are those last reported",
+    requested,
     runs({ milliCpuRequest: 500 }),
-    told({ limits: { cpu: "2", memory: "1Gi" }, requests: { memory: "16Mi" } }),
+    reported({ limits: { cpu: "2", memory: "1Gi" }, requests: { memory: "16Mi" } }),
     {
       limits: { cpu: "2", memory: "1Gi", "example.com/x": "1" },
-      requests: { ...asked.requests, memory: "16Mi" },
+      requests: { ...requested.requests, memory: "16Mi" },
     },
   ],
   [
-    "what was told of another container does not count",
-    asked,
+    "those last reported of another container do not count",
+    requested,
     runs(),
-    told({ limits: { cpu: "2" } }, "containerd://old"),
-    asked,
+    reported({ limits: { cpu: "2" } }, "containerd://old"),
+    requested,
   ],
 ];
 for (const [rule, spec, container, before, expected] of table)
@@ -103,17 +103,17 @@ for (const [rule, spec, container, before, expected] of table)
     assert.deepEqual(status?.allocatedResources, spec.requests);
   });
 
-test("resources of a container: the memory request is the one that it was started with", () => {
+test("resources of a container: the memory request is that at its start", () => {
   const actuated = () => ({ requests: { memory: "24Mi" } });
-  const [status] = statusOf(withResources(asked), seen([runs()]), { actuated }).containerStatuses!;
-  assert.deepEqual(status?.resources?.requests, { ...asked.requests, memory: "24Mi" });
-  assert.deepEqual(status?.allocatedResources, asked.requests);
+  const [status] = statusOf(withResources(requested), seen([runs()]), { actuated }).containerStatuses!;
+  assert.deepEqual(status?.resources?.requests, { ...requested.requests, memory: "24Mi" });
+  assert.deepEqual(status?.allocatedResources, requested.requests);
 });
 
 test("a status does not share its resources with the spec", () => {
-  const pod = withResources(structuredClone(asked));
+  const pod = withResources(structuredClone(requested));
   statusOf(pod, seen([runs({ milliCpuLimit: 800 })]));
-  assert.deepEqual(pod.spec.containers[0]?.resources, asked);
+  assert.deepEqual(pod.spec.containers[0]?.resources, requested);
 });
 
 const two = (a: ResourceRequirements, b: ResourceRequirements, more: Partial<Pod["spec"]> = {}): Pod =>
@@ -137,9 +137,9 @@ const podTable: [
   resources: ResourceRequirements,
   allocated: object | undefined,
 ][] = [
-  ["nothing asked for", aPod(), {}, {}, undefined],
+  ["nothing requested", aPod(), {}, {}, undefined],
   [
-    "the sum of what its containers ask for",
+    "the sum of its containers",
     two(
       { requests: { cpu: "500m", memory: "1Gi" } },
       { requests: { cpu: "700m" }, limits: { memory: "1000M" } },
@@ -149,28 +149,28 @@ const podTable: [
     { cpu: "1200m", memory: "1Gi" },
   ],
   [
-    "what the pod itself asks for",
+    "pod-level resources",
     two({ requests: { cpu: "1" } }, {}, { resources: { requests: { cpu: "2" }, limits: { cpu: "3" } } }),
     {},
     { limits: { cpu: "3" }, requests: { cpu: "2" } },
     { cpu: "2" },
   ],
   [
-    "what the API does not know to run has what it asks for",
+    "a pod that is not Running in the API has those of the spec",
     simple,
     { podCgroup: cgroup },
     { limits: { memory: "64Mi" }, requests: { cpu: "500m", memory: "32Mi" } },
     { cpu: "500m", memory: "32Mi" },
   ],
   [
-    "what runs has what its cgroup says",
+    "a running pod has those of its cgroup",
     apiRuns(simple),
     { podCgroup: cgroup },
     { limits: { cpu: "2", memory: "128Mi" }, requests: { cpu: "1", memory: "32Mi" } },
     { cpu: "500m", memory: "32Mi" },
   ],
   [
-    "what the cgroup does not say is what was told",
+    "amounts that the cgroup does not have are those last reported",
     apiRuns(simple),
     {
       podCgroup: { cpuShares: 2n },
@@ -196,7 +196,7 @@ for (const [rule, pod, more, resources, allocated] of podTable)
     assert.deepEqual([status.resources, status.allocatedResources], [resources, allocated]);
   });
 
-test("resources of a pod are not told without the gate InPlacePodLevelResourcesVerticalScaling", () => {
+test("resources of a pod are not reported without the gate InPlacePodLevelResourcesVerticalScaling", () => {
   const status = statusOf(simple, undefined, { gates: { ...defaultStatusGates, podLevelStatus: false } });
   assert.equal("resources" in status || "allocatedResources" in status, false);
 });

@@ -16,11 +16,11 @@ import type { StatusInput } from "./status-input.ts";
 
 type ResourceList = Record<string, string>;
 
-/** Below these the kernel rounds up: what was asked for then says more than what was given. */
-const leastMilliRequest = 2n;
-const leastMilliLimit = 10n;
+/** Below these the kernel rounds up: then the requested amount is reported, not the actual one. */
+const minMilliRequest = 2n;
+const minMilliLimit = 10n;
 
-/** What a container has: as the spec says, and while it runs as the runtime tells. */
+/** The resources of a container: those of the spec, and while it runs the actual ones of the runtime. */
 export function containerResources(
   container: Container,
   last: ObservedContainer,
@@ -30,38 +30,38 @@ export function containerResources(
   const resources: ResourceRequirements = structuredClone(container.resources ?? {});
   if (last.state !== "running") return resources;
   const { milliCpuLimit, milliCpuRequest, memoryLimit } = last.resources ?? {};
-  const told = before?.state?.running ? before.resources : undefined;
+  const reported = before?.state?.running ? before.resources : undefined;
   if (resources.limits) {
     const limits = resources.limits as ResourceList;
-    settle(limits, "cpu", milliCpu(milliCpuLimit), told?.limits, leastMilliLimit);
-    settle(limits, "memory", bytes(memoryLimit), told?.limits);
+    setActual(limits, "cpu", milliCpu(milliCpuLimit), reported?.limits, minMilliLimit);
+    setActual(limits, "memory", bytes(memoryLimit), reported?.limits);
   }
   if (resources.requests) {
     const requests = resources.requests as ResourceList;
-    settle(requests, "cpu", milliCpu(milliCpuRequest), told?.requests, leastMilliRequest);
-    // A runtime knows nothing of memory requests: in force is what the container was started with.
+    setActual(requests, "cpu", milliCpu(milliCpuRequest), reported?.requests, minMilliRequest);
+    // The runtime has no memory requests: the actual one is that at the start of the container.
     const memory =
       milliOf(amountsOf(actuated?.requests), "memory") > 0n ? actuated?.requests?.memory : undefined;
-    settle(requests, "memory", memory, told?.requests);
+    setActual(requests, "memory", memory, reported?.requests);
   }
   return resources;
 }
 
-/** Writes the amount in force, else the one last told. */
-function settle(
+/** Sets the actual amount, else the one last reported. */
+function setActual(
   list: ResourceList,
   name: string,
   actual: string | undefined,
-  told: ResourceList | undefined,
-  leastMilli?: bigint,
+  reported: ResourceList | undefined,
+  minMilli?: bigint,
 ): void {
   if (actual === undefined) {
-    if (told?.[name] !== undefined) list[name] = told[name];
+    if (reported?.[name] !== undefined) list[name] = reported[name];
     return;
   }
-  if (leastMilli !== undefined) {
-    const wanted = milliOf(amountsOf(list), name);
-    if (wanted <= leastMilli && milliOf(amountsOf({ [name]: actual }), name) <= leastMilli) return;
+  if (minMilli !== undefined) {
+    const requested = milliOf(amountsOf(list), name);
+    if (requested <= minMilli && milliOf(amountsOf({ [name]: actual }), name) <= minMilli) return;
   }
   list[name] = actual;
 }
@@ -74,41 +74,41 @@ function bytes(amount: number | bigint | undefined): string | undefined {
   return amount ? formatQuantity(BigInt(amount) * 1_000_000_000n, "binary") : undefined;
 }
 
-/** The resources of the pod as a whole: what it asks for, and once the API knows that it runs, what its cgroup says. */
+/** The pod-level resources: those of the spec, and once the API reports the pod as running, those of its cgroup. */
 export function podResources(
   input: Pick<StatusInput, "pod" | "podCgroup" | "before" | "gates">,
 ): Pick<ApiPodStatus, "resources" | "allocatedResources"> {
   const { pod, gates } = input;
   if (!gates.podLevelStatus) return {};
   const options = { podLevel: gates.podLevelResources };
-  const requests = written(pod, "requests", podRequests(pod, options));
+  const requests = formatAmounts(pod, "requests", podRequests(pod, options));
   const resources =
     pod.status?.phase === "Running" && input.podCgroup
-      ? inForce(pod, input.podCgroup, requests, input.before)
+      ? actualResources(pod, input.podCgroup, requests, input.before)
       : withoutEmpty({
           ...pod.spec.resources,
           requests,
-          limits: written(pod, "limits", podLimits(pod, options)),
+          limits: formatAmounts(pod, "limits", podLimits(pod, options)),
         });
   return { ...(Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}), resources };
 }
 
-function inForce(
+function actualResources(
   pod: Pod,
   cgroup: CgroupLimits,
-  wanted: ResourceList,
+  requested: ResourceList,
   before: ApiPodStatus | undefined,
 ): ResourceRequirements {
-  const told = before?.phase === "Running" ? before.resources : undefined;
+  const reported = before?.phase === "Running" ? before.resources : undefined;
   const requests: ResourceList = { ...pod.spec.resources?.requests };
   const limits: ResourceList = { ...pod.spec.resources?.limits };
   const { cpuShares = 0n, cpuQuotaUs = -1n, cpuPeriodUs = 0n, memoryLimit } = cgroup;
-  settle(requests, "cpu", milliCpu(sharesToMilliCpu(cpuShares)), told?.requests, leastMilliRequest);
-  if (requests.memory === undefined && wanted.memory !== undefined) requests.memory = wanted.memory;
-  settle(requests, "memory", undefined, told?.requests);
+  setActual(requests, "cpu", milliCpu(sharesToMilliCpu(cpuShares)), reported?.requests, minMilliRequest);
+  if (requests.memory === undefined && requested.memory !== undefined) requests.memory = requested.memory;
+  setActual(requests, "memory", undefined, reported?.requests);
   const milliLimit = quotaToMilliCpu(cpuQuotaUs, cpuPeriodUs);
-  settle(limits, "cpu", milliCpu(milliLimit), told?.limits, leastMilliLimit);
-  settle(limits, "memory", bytes(memoryLimit), told?.limits);
+  setActual(limits, "cpu", milliCpu(milliLimit), reported?.limits, minMilliLimit);
+  setActual(limits, "memory", bytes(memoryLimit), reported?.limits);
   return withoutEmpty({ ...pod.spec.resources, requests, limits });
 }
 
@@ -121,8 +121,8 @@ function withoutEmpty(resources: ResourceRequirements): ResourceRequirements {
   };
 }
 
-/** Amounts as text, in the form in which the spec writes that resource first. */
-function written(pod: Pod, kind: "requests" | "limits", amounts: ResourceAmounts): ResourceList {
+/** Amounts as text, in the format of the first occurrence in the spec. */
+function formatAmounts(pod: Pod, kind: "requests" | "limits", amounts: ResourceAmounts): ResourceList {
   const { resources, containers, initContainers = [], overhead } = pod.spec;
   const lists = [
     resources?.[kind],

@@ -10,7 +10,7 @@ function containersOf(pod: Pod): Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
 }
 
-/** True if the end of a container may make all of the pod start again. */
+/** True if the exit of a container may restart all containers of the pod. */
 export function couldRestartAll(pod: Pod, { restart }: StatusGates): boolean {
   if (!restart.containerRules || !restart.restartAll) return false;
   return containersOf(pod).some((c) =>
@@ -18,7 +18,7 @@ export function couldRestartAll(pod: Pod, { restart }: StatusGates): boolean {
   );
 }
 
-/** True from the end that asks for it until the containers are gone; once begun, it does not depend on that one any more. */
+/** True from the exit that triggers it until the containers are removed; once started, it does not depend on the trigger any more. */
 export function isRestartingAll(
   pod: Pod,
   seen: ObservedPod | undefined,
@@ -30,7 +30,7 @@ export function isRestartingAll(
   return restartsAll(pod, (name) => newestContainer(seen, name), gates.restart);
 }
 
-/** All containers of before are removed: the pod is as new. */
-export function isCleared(pod: Pod, seen: ObservedPod | undefined): boolean {
+/** True if all old containers are removed. */
+export function areContainersRemoved(pod: Pod, seen: ObservedPod | undefined): boolean {
   return containersOf(pod).every((c) => newestContainer(seen, c.name) === undefined);
 }

@@ -5,8 +5,8 @@ import type { ApiContainerStatus } from "./api-types.ts";
 import type { StatusInput } from "./status-input.ts";
 
 /**
- * What users see as started and ready, from the state and the probes. Until there is a first result a container is
- * what it was: after a restart of the agent nothing may seem to fail that does not.
+ * The started and ready fields, from the state and the probes. Until there is a first result a container keeps its previous values: a
+ * restart of the agent must not make it unready.
  */
 export function startedAndReady(
   container: Container,
@@ -15,13 +15,13 @@ export function startedAndReady(
   before: ApiContainerStatus | undefined,
   probe: StatusInput["probe"],
 ): { started?: boolean; ready: boolean } {
-  // Nobody probes an ephemeral container or waits for it.
+  // Ephemeral containers have no probes.
   if (role === "ephemeral") return { ready: false };
-  const was = before?.containerID && before.containerID === status.containerID ? before : undefined;
+  const previous = before?.containerID && before.containerID === status.containerID ? before : undefined;
   const id = bareId(status.containerID);
-  const started = isStarted(container, status, was, id && probe("startup", id));
+  const started = isStarted(container, status, previous, id && probe("startup", id));
   if (role === "init") return { started, ready: status.state?.terminated?.exitCode === 0 };
-  return { started, ready: started && isReady(container, was, id && probe("readiness", id)) };
+  return { started, ready: started && isReady(container, previous, id && probe("readiness", id)) };
 }
 
 type Outcome = ReturnType<StatusInput["probe"]> | "";
@@ -29,23 +29,23 @@ type Outcome = ReturnType<StatusInput["probe"]> | "";
 function isStarted(
   container: Container,
   status: ApiContainerStatus,
-  was: ApiContainerStatus | undefined,
+  previous: ApiContainerStatus | undefined,
   outcome: Outcome,
 ): boolean {
   if (!status.state?.running) return false;
   if (outcome === "success") return true;
   if (outcome === "failure") return false;
-  return was?.started === true || !container.startupProbe;
+  return previous?.started === true || !container.startupProbe;
 }
 
-function isReady(container: Container, was: ApiContainerStatus | undefined, outcome: Outcome): boolean {
-  // Without a probe nothing would ever change what was known before.
+function isReady(container: Container, previous: ApiContainerStatus | undefined, outcome: Outcome): boolean {
+  // Without a probe a previous value would never change.
   if (!container.readinessProbe || outcome === "success") return true;
   if (outcome === "failure") return false;
-  return was?.ready === true;
+  return previous?.ready === true;
 }
 
-/** The id without "containerd://" before it. */
+/** The ID without the "containerd://" prefix. */
 function bareId(id: string | undefined): ContainerId | "" {
   return (id?.slice(id.indexOf("://") + 3) ?? "") as ContainerId | "";
 }

@@ -19,7 +19,7 @@ export interface StatusGates {
   restart: RestartGates;
   /** ContainerStopSignals. */
   stopSignals: boolean;
-  /** InPlacePodLevelResourcesVerticalScaling: the status tells the resources of the pod as a whole. */
+  /** InPlacePodLevelResourcesVerticalScaling: the status has pod-level resources. */
   podLevelStatus: boolean;
   /** PodLevelResources. */
   podLevelResources: boolean;
@@ -35,28 +35,28 @@ export const defaultStatusGates: StatusGates = {
 export interface StatusInput {
   pod: Pod;
   seen: ObservedPod | undefined;
-  /** Why containers do not run, as the worker found out. */
+  /** By container, the waiting reason of the worker. */
   waiting: ReadonlyMap<string, { reason: string; message: string }>;
-  /** Where the pod is in its life: from "terminating" on, nothing is started any more. */
+  /** From "terminating" on, nothing is started any more. */
   workerPhase: "syncing" | "terminating" | "terminated";
   verdict?: PodVerdict;
-  /** The verdict came before any work for the pod: there is nothing to say but the verdict. */
+  /** The pod was not admitted: the status has nothing but the verdict. */
   refused?: boolean;
   probe(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined;
-  /** True if we ended it so that another takes its place. */
+  /** True if it was stopped to be replaced. */
   replaced?(container: ObservedContainer): boolean;
   hostIPs: readonly string[];
   runtimeName: string;
   startTime: WallTime;
   now: WallTime;
-  /** The status so far: ours, or after a restart of the agent the one that the API has. */
+  /** The previous status: ours, or after a restart of the agent that of the API. */
   before: ApiPodStatus | undefined;
-  /** True if the runtime can make mounts below a read-only mount read-only too. */
+  /** True if the runtime supports recursive read-only mounts. */
   recursiveReadOnly: boolean;
   podCgroup?: CgroupLimits;
-  /** The spec asks for other resources than the pod was given, and does not get them. The pod has those that it was given. */
+  /** A resize that is not allocated: the spec requests other resources than the pod has. */
   resize?: PendingResize;
-  /** What a container was started with. */
+  /** The resources that a container was started with. */
   actuated?(container: string): ResourceRequirements | undefined;
   gates: StatusGates;
 }

@@ -44,7 +44,7 @@ function manager() {
   return { clock, statuses, changes, world, probes, errors };
 }
 
-test("changes are told, and only changes", () => {
+test("only changes are reported", () => {
   const { clock, statuses, changes, world } = manager();
   const pod = aPod();
   statuses.refresh(pod, details);
@@ -60,7 +60,7 @@ test("changes are told, and only changes", () => {
   assert.deepEqual([statuses.get(uid), statuses.activeSince(uid)], [undefined, undefined]);
 });
 
-test("a pod starts when it is first seen; after a restart of the agent it is active since its oldest sandbox", () => {
+test("the start time is when the pod is first seen; after a restart of the agent it is active since its oldest sandbox", () => {
   const first = manager();
   first.statuses.refresh(aPod(), details);
   first.clock.time += 60_000;
@@ -75,18 +75,14 @@ test("a pod starts when it is first seen; after a restart of the agent it is act
   );
   second.statuses.refresh(aPod(), details);
   assert.equal(second.statuses.activeSince(uid), at - 60_000);
-  assert.equal(
-    second.statuses.get(uid)?.startTime,
-    iso(wallTime(at)),
-    "a static pod of which no status is known",
-  );
+  assert.equal(second.statuses.get(uid)?.startTime, iso(wallTime(at)), "a static pod without a known status");
   second.statuses.forget(uid);
   second.statuses.refresh(aPod({}, { annotations: {} }), details);
   assert.equal(second.statuses.get(uid)?.startTime, iso(wallTime(at - 60_000)), "a pod of the API");
 });
 
 for (const when of ["with the first status", "later"] as const)
-  test(`the times of a mirror hold for what has not changed; it is known ${when}`, () => {
+  test(`unchanged conditions get the times of a mirror that is known ${when}`, () => {
     const pod = aPod({ containers: [aContainer("a", { readinessProbe: {} })] });
     const then = at - 90_000;
     const ready = { probe: () => "success" as const };
@@ -109,10 +105,10 @@ for (const when of ["with the first status", "later"] as const)
     const failed = { ...mirror, phase: "Failed" };
     statuses.forget(uid);
     statuses.refresh(pod, { ...details, mirror: failed });
-    assert.equal(statuses.get(uid)?.phase, "Running", "nothing but its times");
+    assert.equal(statuses.get(uid)?.phase, "Running", "only its times");
   });
 
-test("after a restart of the agent a pod is what the status before says, until a probe says else", () => {
+test("after a restart of the agent the previous status is kept until a probe has a result", () => {
   const pod = aPod({ containers: [aContainer("a", { startupProbe: {}, readinessProbe: {} })] });
   const ready = { probe: () => "success" as const };
   const before = statusOf(pod, seen([run()]), { ...ready, startTime: wallTime(at - 90_000), hostIPs: [] });
@@ -123,13 +119,13 @@ test("after a restart of the agent a pod is what the status before says, until a
   const id = "a-0" as ContainerId;
   probes.set({ uid, id, kind: "readiness", outcome: "unknown" });
   statuses.refresh(pod, details);
-  assert.deepEqual(statuses.get(uid), before, "a probe that has come to nothing yet says nothing");
+  assert.deepEqual(statuses.get(uid), before, "an unknown probe result does not count");
   probes.set({ uid, id, kind: "readiness", outcome: "failure" });
   statuses.refresh(pod, details);
   assert.equal(statuses.get(uid)?.containerStatuses?.[0]?.ready, false);
 });
 
-test("the status of a pod from the API is the one before, that in a manifest is not", () => {
+test("the status of a pod from the API is its previous status, that in a manifest is not", () => {
   const { statuses } = manager();
   const status = { phase: "Failed", startTime: iso(wallTime(at - 90_000)) };
   statuses.refresh({ ...aPod({}, { annotations: {} }), status }, details);
@@ -139,7 +135,7 @@ test("the status of a pod from the API is the one before, that in a manifest is 
   assert.deepEqual([statuses.get(uid)?.phase, statuses.activeSince(uid)], ["Pending", at]);
 });
 
-test("while the runtime was not looked at, a status stays what it was, and nothing is said of a pod without one", () => {
+test("before the first relist a status stays as it was, and a pod without one gets none", () => {
   const { statuses, world, changes } = manager();
   const pod = aPod({ restartPolicy: "Never" });
   world.knows = false;
@@ -154,7 +150,7 @@ test("while the runtime was not looked at, a status stays what it was, and nothi
   assert.deepEqual([statuses.get(uid), changes], [before, []]);
 });
 
-test("a container that was over for good does not come back: the status stays as it was", () => {
+test("an invalid transition of a terminated container is rejected: the status stays as it was", () => {
   const { statuses, world, errors } = manager();
   const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] });
   world.observed = seen([ended(0), seenContainer("b")]);
@@ -168,10 +164,10 @@ test("a container that was over for good does not come back: the status stays as
   statuses.refresh(pod, details);
   world.observed = seen([ended(0), seenContainer("b", { attempt: 1 })]);
   statuses.refresh(pod, details);
-  assert.equal(errors.length, 1, "one that failed may be restarted");
+  assert.equal(errors.length, 1, "a failed one may be restarted");
 });
 
-test("an init container that succeeded in a pod that is never restarted does not come back", () => {
+test("an invalid transition of a terminated init container is rejected with restartPolicy Never", () => {
   const { statuses, world, errors } = manager();
   const pod = aPod({ restartPolicy: "Never", initContainers: [aContainer("i")] });
   world.observed = seen([seenContainer("i", { state: "exited" })]);

@@ -26,7 +26,7 @@ import { invalidTransition } from "./transitions.ts";
 
 export interface StatusManagerOptions {
   clock: Clock;
-  /** `knows` is false while "nothing observed" means nothing: until then a status stays what it was. */
+  /** `knows` is false while an absent pod means nothing: until then a status stays as it was. */
   observed: { get(uid: PodUid): ObservedPod | undefined; knows?(uid: PodUid): boolean };
   probes: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
   replaced?: Pick<ReplacedContainers, "has">;
@@ -34,10 +34,10 @@ export interface StatusManagerOptions {
   runtimeName: () => string;
   onChange: (uid: PodUid) => void;
   logger?: Logger;
-  /** Whether the runtime can make mounts below a read-only mount read-only too, for this pod. */
+  /** Whether the runtime supports recursive read-only mounts for this pod. */
   recursiveReadOnly?: (pod: Pod) => boolean;
   podCgroup?: (pod: Pod) => CgroupLimits | undefined;
-  /** What pods were given, and what they asked for since. */
+  /** Allocated resources and pending resizes. */
   allocation?: {
     pending(uid: PodUid): PendingResize | undefined;
     actuated(uid: PodUid, container: string): ResourceRequirements | undefined;
@@ -46,27 +46,27 @@ export interface StatusManagerOptions {
   metrics?: StatusMetrics;
 }
 
-/** What the pod's worker knows. */
+/** What the pod worker reports. */
 export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhase" | "verdict" | "refused"> {
-  /** A status from before this agent started, as an API has it for the pod or its mirror. */
+  /** A status from before this agent started, of the pod or its mirror in the API. */
   before?: PodStatus;
   /**
-   * Of a static pod, as soon as there is one: what its mirror says. The times in it hold for what has not changed; nothing
-   * else of it counts. Used once: from then on it says what was written here.
+   * The status of a static pod's mirror, as soon as there is one. Its times are used for conditions that have not changed, nothing else.
+   * Used once: later it has what this agent wrote.
    */
   mirror?: PodStatus;
 }
 
 interface Entry {
   startTime: WallTime;
-  /** When the pod came to this node: its deadline counts from then. */
+  /** When the pod became active on this node: its deadline counts from then. */
   activeSince: WallTime;
-  /** It has the times of its mirror. */
-  mirrored: boolean;
+  /** The status has the times of its mirror. */
+  hasMirrorTimes: boolean;
   status: PodStatus;
 }
 
-/** Keeps the status of each pod. Nobody else makes or changes one. */
+/** Keeps the status of each pod. Nothing else computes or changes one. */
 export class StatusManager {
   readonly #o: StatusManagerOptions;
   #entries = new Map<PodUid, Entry>();
@@ -79,17 +79,17 @@ export class StatusManager {
     return this.#entries.get(uid)?.status;
   }
 
-  /** When the pod came to this node: its deadline counts from then. */
+  /** When the pod became active on this node: its deadline counts from then. */
   activeSince(uid: PodUid): WallTime | undefined {
     return this.#entries.get(uid)?.activeSince;
   }
 
   /** True once the status of a static pod has the times that its mirror had. */
   hasMirrorTimes(uid: PodUid): boolean {
-    return this.#entries.get(uid)?.mirrored ?? false;
+    return this.#entries.get(uid)?.hasMirrorTimes ?? false;
   }
 
-  /** Makes the status anew from what is known now. */
+  /** Computes the status again. */
   refresh(pod: Pod, details: StatusDetails): void {
     const { clock, observed, probes, hostIPs, runtimeName, gates = defaultStatusGates } = this.#o;
     const { uid } = pod.metadata;
@@ -99,14 +99,18 @@ export class StatusManager {
     const before = entry?.status ?? details.before ?? (isStatic(pod) ? undefined : pod.status);
     if (observed.knows?.(uid) === false) {
       if (!entry && before?.phase)
-        this.#entries.set(uid, { ...startsOf(pod, before, seen, now), mirrored: false, status: before });
+        this.#entries.set(uid, {
+          ...startsOf(pod, before, seen, now),
+          hasMirrorTimes: false,
+          status: before,
+        });
       return;
     }
-    const mirror = entry?.mirrored ? undefined : details.mirror;
+    const mirror = entry?.hasMirrorTimes ? undefined : details.mirror;
     const starts = entry && !mirror?.startTime ? entry : startsOf(pod, mirror ?? before, seen, now);
     const podCgroup = this.#o.podCgroup?.(pod);
     const resize = this.#o.allocation?.pending(uid);
-    const made = podStatus({
+    const computed = podStatus({
       pod,
       seen,
       waiting: details.waiting,
@@ -126,7 +130,7 @@ export class StatusManager {
       actuated: (container) => this.#o.allocation?.actuated(uid, container),
       gates,
     });
-    const status = withMirrorTimes(mirror, made);
+    const status = withMirrorTimes(mirror, computed);
     const problem = invalidTransition(pod, before, status, gates);
     if (problem && entry) {
       this.#o.logger?.error("Rejected invalid pod status transition", {
@@ -136,10 +140,11 @@ export class StatusManager {
       return;
     }
     this.#o.metrics?.containersChanged(before, status);
-    if (entry?.status.phase === "Pending" && status.phase === "Running") this.#o.metrics?.podRuns(pod, now);
+    if (entry?.status.phase === "Pending" && status.phase === "Running")
+      this.#o.metrics?.podRunning(pod, now);
     const { startTime, activeSince } = starts;
-    const mirrored = entry?.mirrored || mirror !== undefined;
-    this.#entries.set(uid, { startTime, activeSince, mirrored, status });
+    const hasMirrorTimes = entry?.hasMirrorTimes || mirror !== undefined;
+    this.#entries.set(uid, { startTime, activeSince, hasMirrorTimes, status });
     if (JSON.stringify(entry?.status) !== JSON.stringify(status)) this.#o.onChange(uid);
   }
 
@@ -149,8 +154,8 @@ export class StatusManager {
 }
 
 /**
- * After a restart of the agent a pod started when its status says. Of a static pod that has none the start is that of the
- * agent; it is active since its oldest sandbox was created.
+ * After a restart of the agent the start time of a pod is that of its status. A static pod without one starts with the agent; it is
+ * active since its oldest sandbox was created.
  */
 function startsOf(
   pod: Pod,

@@ -15,7 +15,7 @@ import type { ObservedPod } from "../../state/observed-pods.ts";
 import { ProbeResults } from "../../state/probe-results.ts";
 import { at } from "./fake-input.ts";
 import { StatusManager } from "./status-manager.ts";
-import { createStatusMetrics, newEnds } from "./status-metrics.ts";
+import { createStatusMetrics, newTerminations } from "./status-metrics.ts";
 
 const is = (state: ContainerState, lastState?: ContainerState): ContainerStatus =>
   ({ name: "a", state, ...(lastState ? { lastState } : {}) }) as ContainerStatus;
@@ -25,23 +25,28 @@ const end = (id: string, exitCode = 1): ContainerState => ({
 const running: ContainerState = { running: {} };
 const waiting: ContainerState = { waiting: { reason: "CrashLoopBackOff" } };
 
-describe("newEnds", () => {
+describe("newTerminations", () => {
   const rows: [rule: string, before: ContainerStatus | undefined, after: ContainerStatus, ends: number][] = [
-    ["one that ran has ended", is(running), is(end("1")), 1],
-    ["one that was not known has ended", undefined, is(end("1")), 1],
-    ["one that had ended has not again", is(end("1")), is(end("1")), 0],
-    ["one that waits has ended before", is(end("1")), is(waiting, end("1")), 0],
-    ["one that waited and shows its end again has not again", is(waiting, end("1")), is(end("1")), 0],
-    ["the next one of a name has ended", is(running, end("1")), is(end("2")), 1],
-    ["an end without an id may be another one", is(waiting, end("")), is(end("")), 1],
+    ["a running container terminated", is(running), is(end("1")), 1],
+    ["an unknown container terminated", undefined, is(end("1")), 1],
+    ["a terminated container does not count again", is(end("1")), is(end("1")), 0],
+    ["a waiting container terminated before", is(end("1")), is(waiting, end("1")), 0],
+    [
+      "a waiting container whose termination is reported again does not count again",
+      is(waiting, end("1")),
+      is(end("1")),
+      0,
+    ],
+    ["the next container of a name terminated", is(running, end("1")), is(end("2")), 1],
+    ["a termination without an ID counts", is(waiting, end("")), is(end("")), 1],
   ];
   for (const [rule, before, after, count] of rows)
     it(rule, () => {
       const status = (s: ContainerStatus | undefined): PodStatus => ({ containerStatuses: s ? [s] : [] });
-      assert.equal(newEnds(before && status(before), status(after)).length, count);
+      assert.equal(newTerminations(before && status(before), status(after)).length, count);
     });
 
-  it("knows the type of a container by its list, and each list by itself", () => {
+  it("has the container type of each status list", () => {
     const after: PodStatus = {
       initContainerStatuses: [is(end("1", 0))],
       containerStatuses: [is(end("2", 137))],
@@ -49,7 +54,7 @@ describe("newEnds", () => {
     };
     const before: PodStatus = { initContainerStatuses: [is(end("1", 0))] };
     assert.deepEqual(
-      newEnds(before, after).map((e) => `${e.type} ${e.exitCode} ${e.reason}`),
+      newTerminations(before, after).map((e) => `${e.type} ${e.exitCode} ${e.reason}`),
       ["container 137 Error", "ephemeral_container 2 Error"],
     );
   });
@@ -89,7 +94,7 @@ describe("the status manager", () => {
     };
   }
 
-  it("counts each end of a container once", async () => {
+  it("counts each termination of a container once", async () => {
     const { show, ends } = setUp();
     const dead = (attempt: number) => seenContainer("a", { state: "exited", exitCode: 3, attempt });
     show([seenContainer("a")]);
@@ -103,7 +108,7 @@ describe("the status manager", () => {
     assert.deepEqual(await ends(), { [key]: 2 });
   });
 
-  it("measures how long a pod took to run since it was first seen, once", async () => {
+  it("measures the time from when a pod was first seen to when it runs, once", async () => {
     const { show, starts, world } = setUp();
     show(undefined);
     world.now += 2500;
@@ -113,7 +118,7 @@ describe("the status manager", () => {
     assert.deepEqual(await starts(), { count: 1, sum: 2.5 });
   });
 
-  it("measures nothing for a pod that ran before it was seen, or of which nobody knows when it was seen", async () => {
+  it("measures nothing for a pod that ran before it was seen, or without the time when it was seen", async () => {
     const { show, starts } = setUp();
     show([seenContainer("a")]);
     assert.deepEqual(await starts(), {});

@@ -3,13 +3,13 @@ import { msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { annotationSeen, type ContainerStatus, type Pod, type PodStatus } from "../../../lib/model/pod.ts";
 
 export interface StatusMetrics {
-  /** A pod has this status now, and had that one, of this agent or of an API, before. */
+  /** The status of a pod changed; `before` is of this agent or of the API. */
   containersChanged(before: PodStatus | undefined, after: PodStatus): void;
-  /** A pod that this agent has seen pending runs. */
-  podRuns(pod: Pod, now: WallTime): void;
+  /** A pod that this agent has observed as pending is running. */
+  podRunning(pod: Pod, now: WallTime): void;
 }
 
-/** Bounds that people set goals for, up to an hour. */
+/** Up to an hour, with bounds for SLOs. */
 export const startBuckets = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700,
   3600,
@@ -21,11 +21,11 @@ const lists = [
   ["ephemeral_container", "ephemeralContainerStatuses"],
 ] as const;
 
-/** What the statuses of pods show, under the names that dashboards know. */
+/** Metrics that are derived from pod statuses, with upstream's names. */
 export function createStatusMetrics(metrics: Metrics): StatusMetrics {
   const ends = metrics.counter({
     name: "kubelet_terminated_containers_total",
-    help: "Containers that have ended, by type, exit code and reason",
+    help: "Terminated containers, by type, exit code and reason",
     labels: ["container_type", "exit_code", "reason"],
   });
   const starts = metrics.histogram({
@@ -35,18 +35,18 @@ export function createStatusMetrics(metrics: Metrics): StatusMetrics {
   });
   return {
     containersChanged(before, after) {
-      for (const end of newEnds(before, after))
+      for (const end of newTerminations(before, after))
         ends.inc({ container_type: end.type, exit_code: String(end.exitCode), reason: end.reason });
     },
-    podRuns(pod, now) {
+    podRunning(pod, now) {
       const ms = msBetween(wallTime(pod.metadata.annotations?.[annotationSeen] ?? ""), now);
       if (!Number.isNaN(ms)) starts.observe(Math.max(0, ms) / 1000);
     },
   };
 }
 
-/** The containers that have ended from one status to the next; nothing before it is no end either. */
-export function newEnds(
+/** The containers that terminated between two statuses. */
+export function newTerminations(
   before: PodStatus | undefined,
   after: PodStatus,
 ): { type: string; exitCode: number; reason: string }[] {
@@ -54,13 +54,13 @@ export function newEnds(
     (after[list] ?? []).flatMap((status) => {
       const end = status.state?.terminated;
       const old = before?.[list]?.find((s) => s.name === status.name);
-      if (!end || old?.state?.terminated || hadEnded(old, end.containerID)) return [];
+      if (!end || old?.state?.terminated || hadTerminated(old, end.containerID)) return [];
       return [{ type, exitCode: end.exitCode, reason: end.reason ?? "" }];
     }),
   );
 }
 
-/** A container that waits to be restarted shows its end a second time if the pod ends meanwhile. */
-function hadEnded(old: ContainerStatus | undefined, id: string | undefined): boolean {
+/** A container that waits for its restart has the same termination in its state again if the pod terminates meanwhile. */
+function hadTerminated(old: ContainerStatus | undefined, id: string | undefined): boolean {
   return Boolean(id) && old?.lastState?.terminated?.containerID === id;
 }

@@ -10,7 +10,7 @@ import { at, statusOf } from "./fake-input.ts";
 import { isFinal } from "./phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
-/** What the runtime has of one container: nothing, or one in some state and perhaps one before it. */
+/** The containers of one name in the runtime: none, or one in some state and perhaps an older one. */
 const containers = (name: string): fc.Arbitrary<ObservedContainer[]> =>
   fc
     .option(
@@ -53,7 +53,7 @@ const pods = fc.record({
 
 const workerPhases = ["syncing", "terminating", "terminated"] as const;
 
-test("in any history: final phases stay, counts never fall, times change with conditions, and the same again is the same", () => {
+test("in any history: final phases stay, counts never decrease, times change with conditions, and the same input results in the same status", () => {
   fc.assert(
     fc.property(
       pods,
@@ -107,11 +107,12 @@ function check(before: ApiPodStatus | undefined, now: ApiPodStatus): void {
   if (isFinal(before?.phase)) assert.equal(now.phase, before?.phase);
   for (const status of [...(now.initContainerStatuses ?? []), ...(now.containerStatuses ?? [])]) {
     assert.equal(Object.keys(status.state ?? {}).length, 1, "in one state");
-    if (status.ready && status.name !== "i") assert.ok(status.state?.running, "only what runs is ready");
+    if (status.ready && status.name !== "i")
+      assert.ok(status.state?.running, "only running containers are ready");
     const old = [...(before?.initContainerStatuses ?? []), ...(before?.containerStatuses ?? [])].find(
       (s) => s.name === status.name,
     );
-    assert.ok(status.restartCount >= (old?.restartCount ?? 0), "the count never falls");
+    assert.ok(status.restartCount >= (old?.restartCount ?? 0), "the count never decreases");
   }
   const isReady = now.conditions?.find((c) => c.type === "Ready")?.status === "True";
   if (isReady) assert.ok(!isFinal(now.phase) && now.containerStatuses?.every((c) => c.ready));

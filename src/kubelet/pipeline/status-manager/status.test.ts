@@ -37,10 +37,10 @@ const addressTable: [
   ["the node's", true, [{ ips: [], hostNetwork: true }], {}, ["192.0.2.1", "2001:db8::1"]],
   ["the node's, before there is a sandbox", true, [], {}, ["192.0.2.1", "2001:db8::1"]],
   ["the node's: one of each family", true, [], { hostIPs: ["192.0.2.1", "192.0.2.2"] }, ["192.0.2.1"]],
-  ["a pod that has ended keeps its own", false, [{ state: "notready" }], before("10.0.0.9"), ["10.0.0.9"]],
+  ["a terminated pod keeps its own", false, [{ state: "notready" }], before("10.0.0.9"), ["10.0.0.9"]],
   ["a pod without sandboxes keeps its own", false, [], before("10.0.0.9"), ["10.0.0.9"]],
   ["a new sandbox has a new one", false, [{ ips: ["10.0.0.8"] }], before("10.0.0.9"), ["10.0.0.8"]],
-  ["that of a former sandbox is not told", false, [{ state: "notready", attempt: 1 }, {}], {}, undefined],
+  ["that of an old sandbox is not reported", false, [{ state: "notready", attempt: 1 }, {}], {}, undefined],
 ];
 for (const [rule, hostNetwork, list, more, podIPs] of addressTable)
   test(`addresses of a pod: ${rule}`, () => {
@@ -81,7 +81,7 @@ test("container statuses are sorted by name, those of init containers as in the 
   );
 });
 
-test("a reason stays as long as the phase that it explains", () => {
+test("a reason stays as long as its phase", () => {
   const known = { phase: "Pending", reason: "Slow", message: "very" };
   const pending = statusOf(aPod(), undefined, { before: known });
   assert.deepEqual([pending.reason, pending.message], ["Slow", "very"]);
@@ -107,7 +107,7 @@ const afterRunning: [rule: string, inits: string[], seen: ObservedContainer[], p
     "Pending",
   ],
   ["they have run again", ["i"], [inNew("a", {}), inNew("i", { state: "exited" }), former("a")], "Running"],
-  ["a pod without init containers runs on", [], [], "Running"],
+  ["a pod without init containers stays Running", [], [], "Running"],
 ];
 for (const [rule, inits, containers, phase] of afterRunning)
   test(`the phase of a pod that was Running: ${rule}`, () => {
@@ -116,7 +116,7 @@ for (const [rule, inits, containers, phase] of afterRunning)
     assert.equal(statusOf(pod, seen(containers, lost), { before }).phase, phase);
   });
 
-test("a verdict says why; the first one stays", () => {
+test("the reason is that of the verdict; the first one stays", () => {
   const verdict = { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } as const;
   const judged = statusOf(aPod(), seen([seenContainer("a")]), { verdict });
   assert.deepEqual([judged.phase, judged.reason, judged.message], ["Failed", "DeadlineExceeded", "too long"]);
@@ -127,7 +127,7 @@ test("a verdict says why; the first one stays", () => {
   assert.deepEqual([later.reason, later.message], ["DeadlineExceeded", "too long"]);
 });
 
-test("a pod that was refused has nothing but the verdict", () => {
+test("the status of a refused pod has only the verdict", () => {
   const verdict = { phase: "Failed", reason: "OutOfcpu", message: "Pod was rejected: no cpu" } as const;
   const pod = aPod({}, { generation: 2 });
   assert.deepEqual(statusOf(pod, undefined, { verdict, refused: true }), {
@@ -138,7 +138,7 @@ test("a pod that was refused has nothing but the verdict", () => {
   });
 });
 
-test("the generation that was observed never falls", () => {
+test("the observed generation never decreases", () => {
   const generation = (now: number | undefined, was: number | undefined) =>
     statusOf(aPod({}, now ? { generation: now } : {}), undefined, {
       before: was ? { observedGeneration: was } : {},
@@ -146,7 +146,7 @@ test("the generation that was observed never falls", () => {
   assert.deepEqual([generation(2, 1), generation(1, 2), generation(undefined, undefined)], [2, 2, undefined]);
 });
 
-// A pod that is over.
+// A terminated pod
 const api = (spec: Partial<Pod["spec"]>) => aPod(spec, { annotations: {} });
 const stateOf = (status: ApiContainerStatus) =>
   status.state?.terminated?.reason ?? Object.keys(status.state ?? {})[0];
@@ -159,31 +159,31 @@ const overTable: [
   inits: string[] | undefined,
   containersAre: string[],
 ][] = [
-  ["an end that was seen is told", api({}), [done("a", 1)], undefined, ["Error"]],
-  ["one that never started counts as failed", api({}), [], undefined, ["ContainerStatusUnknown"]],
+  ["an observed termination is reported", api({}), [done("a", 1)], undefined, ["Error"]],
+  ["a container that never started counts as failed", api({}), [], undefined, ["ContainerStatusUnknown"]],
   [
-    "not initialized: what could not have started waits",
+    "not initialized: a container that could not have started waits",
     api({ initContainers: inits }),
     [done("i", 1)],
     ["Error", "waiting"],
     ["waiting"],
   ],
   [
-    "not initialized: the first init container counts as begun",
+    "not initialized: the first init container counts as started",
     api({ initContainers: inits }),
     [],
     ["ContainerStatusUnknown", "waiting"],
     ["waiting"],
   ],
   [
-    "initialized: what did not start counts as failed",
+    "initialized: a container that did not start counts as failed",
     api({ initContainers: inits }),
     [done("i"), done("j")],
     ["Completed", "Completed"],
     ["ContainerStatusUnknown"],
   ],
   [
-    "a sidecar whose end was not seen, after all ran",
+    "a sidecar whose termination was not observed, after all ran",
     api({ initContainers: [aContainer("s", { restartPolicy: "Always" })] }),
     [done("a")],
     ["ContainerStatusUnknown"],
@@ -191,13 +191,13 @@ const overTable: [
   ],
 ];
 for (const [rule, pod, containers, initsAre, containersAre] of overTable)
-  test(`a pod that is over: ${rule}`, () => {
+  test(`a terminated pod: ${rule}`, () => {
     const status = statusOf(pod, seen(containers), { workerPhase: "terminated" });
     assert.deepEqual(status.initContainerStatuses?.map(stateOf), initsAre);
     assert.deepEqual(status.containerStatuses?.map(stateOf), containersAre);
   });
 
-test("a pod that is over: an end that nobody saw is told as such", () => {
+test("a terminated pod: an unobserved termination is reported as such", () => {
   const [status] = statusOf(api({}), undefined, { workerPhase: "terminated" }).containerStatuses!;
   assert.deepEqual(status?.state?.terminated, {
     exitCode: 137,

@@ -11,12 +11,13 @@ import { isRestartingAll } from "./restart-all.ts";
 import type { StatusInput } from "./status-input.ts";
 import { terminateStatuses } from "./terminate-statuses.ts";
 
-/** The status of a pod as the API has it. Pure. */
+/** The API status of a pod. Pure. */
 export function podStatus(input: StatusInput): ApiPodStatus {
   const { pod, seen, before, gates } = input;
   if (input.refused && input.verdict) return refusedStatus(input);
-  const isOver = input.workerPhase !== "syncing" || input.verdict !== undefined || isFinal(before?.phase);
-  return fullStatus(input, !isOver && isRestartingAll(pod, seen, before, gates));
+  const isTerminated =
+    input.workerPhase !== "syncing" || input.verdict !== undefined || isFinal(before?.phase);
+  return fullStatus(input, !isTerminated && isRestartingAll(pod, seen, before, gates));
 }
 
 function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
@@ -38,12 +39,12 @@ function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
   );
   if (input.workerPhase === "terminated")
     ({ containers, inits } = terminateStatuses(pod, { containers, inits }, before?.containerStatuses));
-  const told = toldPhase(input, containers, inits, restartingAll);
+  const phase = phaseWithReason(input, containers, inits, restartingAll);
   const statuses = [...inits, ...containers];
   return {
     ...generationOf(input),
-    ...told,
-    conditions: podConditions(input, { phase: told.phase, statuses, restartingAll }),
+    ...phase,
+    conditions: podConditions(input, { phase: phase.phase, statuses, restartingAll }),
     ...addresses(input),
     startTime: isoSeconds(input.startTime),
     ...(inits.length > 0 ? { initContainerStatuses: inits } : {}),
@@ -54,7 +55,7 @@ function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
   };
 }
 
-/** The status of a pod that was never worked on. */
+/** The status of a pod that was not admitted. */
 function refusedStatus(input: StatusInput): ApiPodStatus {
   const { phase, reason, message } = input.verdict!;
   return {
@@ -73,10 +74,9 @@ function generationOf({ pod, before }: StatusInput): { observedGeneration?: numb
 }
 
 /**
- * The phase, and why. A pod that has ended stays ended, with the reason that was given then; a verdict comes before what
- * the containers did.
+ * The phase with its reason. A final phase stays, with its reason; a verdict takes precedence over the states of the containers.
  */
-function toldPhase(
+function phaseWithReason(
   input: StatusInput,
   containers: ApiContainerStatus[],
   inits: ApiContainerStatus[],
@@ -93,26 +93,26 @@ function toldPhase(
   const found = podPhase(pod, {
     containers,
     inits,
-    ending: workerPhase !== "syncing",
-    initialized: hasBegun(input),
+    terminating: workerPhase !== "syncing",
+    initialized: isInitialized(input),
     restartingAll,
-    // Not only the newest: while the next one is being made, the phase goes by the one before it.
+    // Not only the newest: while the next one is being created, the previous one determines the phase.
     replaced: (name, containerID) =>
       input.seen?.containers.some(
         (c) => c.name === name && containerID?.endsWith(`://${c.id}`) && isReplaced(c, input),
       ) ?? false,
     gates: gates.restart,
   });
-  // Whatever did not get to an end by itself did not do what it was for.
-  const isOver = workerPhase === "terminated" && !isStatic(pod) && !isFinal(found);
-  // Only init containers that run again, in a new sandbox, make a pod that has run one that has not.
-  const stays = found === "Pending" && old?.phase === "Running" && !pod.spec.initContainers?.length;
-  const phase = isOver ? "Failed" : stays ? "Running" : found;
+  // A pod that was terminated before it succeeded has failed.
+  const isTerminated = workerPhase === "terminated" && !isStatic(pod) && !isFinal(found);
+  // Only init containers that run again, in a new sandbox, take a pod from Running to Pending.
+  const keepsRunning = found === "Pending" && old?.phase === "Running" && !pod.spec.initContainers?.length;
+  const phase = isTerminated ? "Failed" : keepsRunning ? "Running" : found;
   return { phase, ...(phase === old?.phase ? reasons(old) : {}) };
 }
 
-/** True if a regular container was made in the sandbox that is in use. */
-function hasBegun({ pod, seen }: StatusInput): boolean {
+/** True if a regular container was created in the current sandbox. */
+function isInitialized({ pod, seen }: StatusInput): boolean {
   const [newest] = seen?.sandboxes ?? [];
   if (newest?.state !== "ready") return false;
   return pod.spec.containers.some((c) =>

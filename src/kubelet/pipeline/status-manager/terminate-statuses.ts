@@ -4,8 +4,8 @@ import type { ApiContainerStatus } from "./api-types.ts";
 import { unobservedTermination } from "./container-state.ts";
 
 /**
- * The containers of a pod that is over. One whose end was not seen counts as failed: nobody can say that it did well.
- * Those that never had a reason to start keep waiting.
+ * The containers of a terminated pod, as upstream's TerminatePod. A container whose termination was not observed counts as failed.
+ * Containers that could not have started keep waiting.
  */
 export function terminateStatuses(
   pod: Pod,
@@ -13,10 +13,10 @@ export function terminateStatuses(
   before: readonly ApiContainerStatus[] = [],
 ): { containers: ApiContainerStatus[]; inits: ApiContainerStatus[] } {
   const { containers, inits } = statuses;
-  const begun = Math.max(inits.findLastIndex(hasBegun) + 1, 1);
+  const startedInits = Math.max(inits.findLastIndex(hasStarted) + 1, 1);
   return {
-    containers: before.some(hasBegun) || wasInitialized(pod, statuses) ? containers.map(ended) : containers,
-    inits: inits.map((status, i) => (i < begun ? ended(status) : status)),
+    containers: before.some(hasStarted) || wasInitialized(pod, statuses) ? containers.map(ended) : containers,
+    inits: inits.map((status, i) => (i < startedInits ? ended(status) : status)),
   };
 }
 
@@ -31,17 +31,17 @@ function ended(status: ApiContainerStatus): ApiContainerStatus {
   };
 }
 
-function hasBegun({ state, lastState }: ApiContainerStatus): boolean {
+function hasStarted({ state, lastState }: ApiContainerStatus): boolean {
   return !state?.waiting || lastState?.terminated !== undefined;
 }
 
-/** True unless there is no sign that a regular container could ever have started. */
+/** False if no regular container could have started. */
 function wasInitialized(
   pod: Pod,
   { containers, inits }: { containers: ApiContainerStatus[]; inits: ApiContainerStatus[] },
 ): boolean {
   const specs = pod.spec.initContainers ?? [];
-  if (specs.length === 0 || containers.some(hasBegun)) return true;
+  if (specs.length === 0 || containers.some(hasStarted)) return true;
   const [spec, status] = [specs.at(-1), inits.at(-1)];
   if (!spec || !status) return false;
   if (isSidecar(spec)) return status.state?.running !== undefined && status.started === true;

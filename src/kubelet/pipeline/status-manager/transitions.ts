@@ -4,7 +4,7 @@ import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
 import { couldRestartAll } from "./restart-all.ts";
 import type { StatusGates } from "./status-input.ts";
 
-/** What is wrong with a new status: a container that was over for good and is not any more. Undefined if nothing is. */
+/** Why a new status is invalid: a terminated container that may not be restarted is not terminated any more. Undefined if valid. */
 export function invalidTransition(
   pod: Pod,
   before: ApiPodStatus | undefined,
@@ -28,7 +28,7 @@ export function invalidTransition(
   const regular = revived(pod.spec.containers, "regular", before.containerStatuses, after.containerStatuses);
   if (regular)
     return `terminated container ${regular.name} attempted illegal transition to non-terminated state`;
-  // With OnFailure a new sandbox runs the init containers again, those that succeeded too.
+  // With OnFailure a new sandbox runs all init containers again, including those that succeeded.
   if (policy !== "Never") return undefined;
   const inits = (pod.spec.initContainers ?? []).filter((c) => !isSidecar(c));
   const init = revived(inits, "init", before.initContainerStatuses, after.initContainerStatuses);

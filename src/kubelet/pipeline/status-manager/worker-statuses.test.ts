@@ -15,29 +15,29 @@ const life = (uid: string, source: string): PodSyncStatus =>
   }) as unknown as PodSyncStatus;
 
 function setUp(...lives: PodSyncStatus[]) {
-  const made: string[] = [];
+  const refreshed: string[] = [];
   const statuses = new WorkerStatuses({
     workers: { get: (uid) => lives.find(({ id }) => id.uid === uid), all: () => lives },
     statuses: {
       refresh: ({ metadata: { uid } }: Pod, { mirror }: StatusDetails) => {
-        if (uid === "bad") throw new Error("a fault");
-        made.push(`${uid} ${mirror?.phase ?? "no mirror"}`);
+        if (uid === "bad") throw new Error("an error");
+        refreshed.push(`${uid} ${mirror?.phase ?? "no mirror"}`);
       },
     },
     mirrorStatus: () => ({ phase: "Running" }),
   });
-  return { statuses, made };
+  return { statuses, refreshed };
 }
 
-test("the mirror counts for static pods only; what has no worker or no pod has no status", () => {
+test("the mirror counts for static pods only; a pod without a worker or a spec has no status", () => {
   const orphan = { ...life("orphan", "file"), pod: undefined } as PodSyncStatus;
-  const { statuses, made } = setUp(life("static", "file"), life("api", "api"), orphan);
+  const { statuses, refreshed } = setUp(life("static", "file"), life("api", "api"), orphan);
   for (const uid of ["static", "api", "orphan", "unknown"]) statuses.refresh(uid as PodUid);
-  assert.deepEqual(made, ["static Running", "api no mirror"]);
+  assert.deepEqual(refreshed, ["static Running", "api no mirror"]);
 });
 
-test("a status that cannot be made does not keep the others from being made", () => {
-  const { statuses, made } = setUp(life("bad", "api"), life("good", "api"));
-  assert.throws(() => statuses.refreshAll(), /a fault/);
-  assert.deepEqual(made, ["good no mirror"]);
+test("an error with one pod does not affect the others", () => {
+  const { statuses, refreshed } = setUp(life("bad", "api"), life("good", "api"));
+  assert.throws(() => statuses.refreshAll(), /an error/);
+  assert.deepEqual(refreshed, ["good no mirror"]);
 });

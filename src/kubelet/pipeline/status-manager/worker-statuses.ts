@@ -6,11 +6,11 @@ import type { StatusManager } from "./status-manager.ts";
 export interface WorkerStatusesOptions {
   readonly workers: { get(uid: PodUid): PodSyncStatus | undefined; all(): Iterable<PodSyncStatus> };
   readonly statuses: Pick<StatusManager, "refresh">;
-  /** What the mirror of a static pod reports, if there is one. */
+  /** The status of the mirror of a static pod, if there is one. */
   readonly mirrorStatus: (pod: Pod) => PodStatus | undefined;
 }
 
-/** Updates the status of a pod from what its worker knows now. */
+/** Updates the status of a pod from its worker. */
 export class WorkerStatuses {
   readonly #o: WorkerStatusesOptions;
 
@@ -23,7 +23,7 @@ export class WorkerStatuses {
     if (worker) this.#refresh(worker);
   }
 
-  /** A status that cannot be made is that pod's failure only; it is thrown after the others were made. */
+  /** An error with one pod does not affect the others; it is thrown after they were updated. */
   refreshAll(): void {
     const failures: unknown[] = [];
     for (const worker of this.#o.workers.all()) {
