@@ -7,11 +7,11 @@ import { labelsOf } from "./prometheus-text.ts";
 /** A node that has worked exposes every metric that docs/METRICS.md lists. */
 export function agentNames(node: () => MeteredNode): void {
   for (const [endpoint, metrics] of listedMetrics())
-    it(`${endpoint}: each that is listed as there is exposed, with its type and labels`, async () => {
+    it(`${endpoint}: each listed metric is exposed, with its type and labels`, async () => {
       const reported = await node().metrics(endpoint);
-      const wrong = metrics.flatMap(({ name, type, labels, there }) => {
+      const wrong = metrics.flatMap(({ name, type, labels, exposed }) => {
         const found = reported.get(name);
-        if (there !== "yes") return found ? [`${name} is exposed, and the list has it as missing`] : [];
+        if (exposed !== "yes") return found ? [`${name} is exposed, and the list has it as missing`] : [];
         if (!found?.samples[0]) return [`${name} is not exposed`];
         const seen = labelsOf(found.samples[0]).join(",");
         return found.type === type && seen === labels ? [] : [`${name} ${found.type} ${seen}`];

@@ -26,7 +26,7 @@ export function agentPodResources(node: () => MeteredNode): void {
   const socket = () => join(node().whole.node.rootDir, "pod-resources/kubelet.sock");
   const v1 = PodResourcesLister.method;
 
-  it("pod resources: List, Get and what there is to give, by a real gRPC client; they are counted", async () => {
+  it("pod resources: List, Get and allocatable resources, with a real gRPC client; requests are counted", async () => {
     const client = new GrpcClient(`unix://${socket()}`, credentials.createInsecure());
     try {
       const { podResources } = await callUnary(client, v1.list, {}, limits);

@@ -9,7 +9,7 @@ export interface Known {
 
 export interface Listed extends Known {
   /** "yes", or why not. */
-  readonly there: string;
+  readonly exposed: string;
 }
 
 /** "endpoint /metrics", and below it "  name type label,label". */
@@ -35,8 +35,8 @@ export function listedMetrics(): Map<string, Listed[]> {
     const rows = [...part.matchAll(/^\| `(\S+)` \| (\S+) \| (.*?) \| (.*) \|$/gm)];
     endpoints.set(
       part.slice(0, part.indexOf("\n")),
-      rows.map(([, name = "", type = "", labels = "", there = ""]) => ({
-        ...{ name, type, there, labels: labels === "-" ? "" : labels.replaceAll(" ", "") },
+      rows.map(([, name = "", type = "", labels = "", exposed = ""]) => ({
+        ...{ name, type, exposed, labels: labels === "-" ? "" : labels.replaceAll(" ", "") },
       })),
     );
   }

@@ -104,12 +104,12 @@ describe("every metric of a kubelet", () => {
   for (const [endpoint, metrics] of listed)
     it(`${endpoint}: is exposed as listed, or not and the list states why`, async () => {
       const ours = new Map((await exposed(endpoint, probes, agent)).map((metric) => [metric.name, metric]));
-      for (const { name, type, labels, there } of metrics) {
+      for (const { name, type, labels, exposed } of metrics) {
         const found = ours.get(name);
-        if (there === "yes") assert.deepEqual(found, { name, type, labels }, `${endpoint} ${name}`);
+        if (exposed === "yes") assert.deepEqual(found, { name, type, labels }, `${endpoint} ${name}`);
         else {
           assert.equal(found, undefined, `${name} is exposed, and the list has it as missing`);
-          assert.ok(there.length > 20, `${name}: no reason`);
+          assert.ok(exposed.length > 20, `${name}: no reason`);
         }
       }
     });

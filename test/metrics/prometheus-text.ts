@@ -36,7 +36,7 @@ export function parsePrometheus(text: string): Map<string, ParsedFamily> {
     }
     if (line.startsWith("# TYPE ")) {
       const [, name = fail("no name"), type = fail("no type")] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
-      if (!types.includes(type)) fail("a type that there is not");
+      if (!types.includes(type)) fail("an unknown type");
       if (families.has(name)) fail("duplicate family");
       if (helpOf?.name !== name) fail("without help");
       current = { name, type, help: helpOf?.help ?? "", samples: [] };
