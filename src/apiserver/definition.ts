@@ -123,18 +123,18 @@ export interface ResourceDefinition {
   validateUpdate?(draft: Draft, before: ApiObject, context: RequestContext): readonly Problem[];
   /** True if metadata.generation counts the changes of all but metadata and status. Default: true if the kind has a spec. */
   readonly countsGenerations?: boolean;
-  /** How long an object stays after it was deleted; 0 or absent: it goes at once (finalizers aside). */
+  /** The grace period of a deletion; 0 or absent: the object is removed at once (except for finalizers). */
   deletionGrace?(current: ApiObject, requested: number | undefined, context: RequestContext): number;
-  /** Before a deletion: refuses it (ApiProblem), or changes what is left if the object stays for a while. */
+  /** Before a deletion: rejects it (ApiProblem), or changes the object if it is kept for its grace period. */
   prepareDelete?(draft: Draft, context: RequestContext): void | Promise<void>;
-  /** True while a deleted object has to stay although it has no finalizers in its metadata: namespaces have their own. */
+  /** True while a deleted object must be kept although its metadata has no finalizers: namespaces have them in their spec. */
   holds?(current: ApiObject): boolean;
-  /** A deletion is answered with the object that is gone, not with a Status. Default: true if it has a deletionGrace. */
+  /** A deletion returns the removed object instead of a Status. Default: true if the kind has a deletionGrace. */
   readonly returnsDeleted?: boolean;
-  /** PUT of an object that is not there makes it. */
+  /** A PUT creates an object that does not exist. */
   readonly createsOnUpdate?: boolean;
-  /** Instead of the store: for reviews, which are answered and not kept. */
-  answer?(draft: Draft, context: RequestContext): Promise<ApiObject>;
+  /** Handles a create instead of the store: for reviews, which are evaluated and not stored. */
+  handleCreate?(draft: Draft, context: RequestContext): Promise<ApiObject>;
   /** Instead of the store: objects that are generated on request. They support get and list only. */
   readonly virtual?: VirtualObjects;
 

@@ -119,8 +119,8 @@ export class ApiServer implements Component {
       ...{ authenticator: options.authenticator, authorizer: options.authorizer },
       maxBodyBytes: options.maxBodyBytes ?? 3 * megabyte,
       onRequest: options.onRequest,
-      other: async (path, answer, query) =>
-        (await serveHealth(path, answer, query, checks)) || discovery.serve(path, answer, query),
+      other: async (path, writer, query) =>
+        (await serveHealth(path, writer, query, checks)) || discovery.serve(path, writer, query),
     });
     this.#server = options.tls ? this.#secure(options.tls) : this.#plain();
   }

@@ -1,7 +1,7 @@
 import { abortError } from "../../lib/base/errors.ts";
 import type { Attributes } from "../access.ts";
 import type { Caller, Draft, ObjectRef, Objects, RequestContext, ResourceDefinition } from "../definition.ts";
-import { invalid } from "../rest/refusals.ts";
+import { invalid } from "../rest/problems.ts";
 import type { ApiObject } from "../storage/object.ts";
 
 type Change = { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: ApiObject };

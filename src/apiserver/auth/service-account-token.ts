@@ -1,8 +1,8 @@
 import type { ActionSubresource, Draft, Objects, RequestContext } from "../definition.ts";
 import { FieldProblems } from "../kinds/field-problems.ts";
-import { invalid } from "../rest/refusals.ts";
+import { invalid } from "../rest/problems.ts";
 import type { ApiObject } from "../storage/object.ts";
-import { badRequest, conflict, notFound } from "./refusals.ts";
+import { badRequest, conflict, notFound } from "./problems.ts";
 import type { TokenAuthority, TokenSubject } from "./tokens/token-authority.ts";
 
 const group = "authentication.k8s.io";

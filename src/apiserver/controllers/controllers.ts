@@ -49,8 +49,10 @@ const leases = "leases.coordination.k8s.io";
  */
 export function controllers(options: ControllerOptions): Component[] {
   const { objects, definitions, clock, logger } = options;
-  const kept = definitions.filter(({ name, verbs, answer }) => {
-    return answer === undefined && name !== "events" && (verbs === undefined || verbs.includes("watch"));
+  const kept = definitions.filter(({ name, verbs, handleCreate }) => {
+    return (
+      handleCreate === undefined && name !== "events" && (verbs === undefined || verbs.includes("watch"))
+    );
   });
   const followed = kept.map(resourceOf);
   const mirror = new Mirror({ objects, resources: followed, clock, logger });

@@ -12,18 +12,18 @@ export interface DefaultObject {
   readonly kept: readonly string[];
 }
 
-export type FurnishingStep =
+export type DefaultObjectStep =
   | { readonly do: "create"; readonly namespace: string }
   | { readonly do: "repair"; readonly ref: ObjectRef; readonly uid: string };
 
 /** What to do so that all namespaces that are not about to end have it. */
-function planFurnishing(
+function planDefaults(
   defaultObject: DefaultObject,
   namespaces: readonly ApiObject[],
   find: (ref: ObjectRef) => ApiObject | undefined,
-): FurnishingStep[] {
+): DefaultObjectStep[] {
   const { resource, draft, kept } = defaultObject;
-  return namespaces.flatMap(({ metadata }): FurnishingStep[] => {
+  return namespaces.flatMap(({ metadata }): DefaultObjectStep[] => {
     if (metadata.deletionTimestamp !== undefined) return [];
     const ref = { resource, namespace: metadata.name, name: draft.metadata.name };
     const found = find(ref);
@@ -39,7 +39,7 @@ export async function createDefaults(
   { objects, mirror }: { objects: Objects; mirror: Mirror },
 ): Promise<void> {
   const { resource, draft, kept } = defaultObject;
-  for (const step of planFurnishing(defaultObject, mirror.all("namespaces"), (ref) => mirror.get(ref))) {
+  for (const step of planDefaults(defaultObject, mirror.all("namespaces"), (ref) => mirror.get(ref))) {
     if (step.do === "create") {
       const metadata = { ...draft.metadata, namespace: step.namespace };
       mirror.note(resource, await createIfAllowed(objects, resource, { ...draft, metadata }));

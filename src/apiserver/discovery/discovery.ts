@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { compareText } from "../patch/text-order.ts";
-import type { Answer } from "../rest/answer.ts";
 import { apiVersionOf, type Catalog } from "../rest/catalog.ts";
 import { mediaRanges } from "../rest/media-types.ts";
+import type { ResponseWriter } from "../rest/response-writer.ts";
 import { aggregated } from "./aggregated.ts";
 import { groupsOf, resourceList } from "./resource-lists.ts";
 import { versionInfo } from "./version-info.ts";
@@ -35,7 +35,7 @@ const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupD
 /** Lists what the API has. */
 export class Discovery {
   readonly #o: DiscoveryOptions;
-  /** What is offered does not change while the server runs, so each answer is made once. */
+  /** What is offered does not change while the server runs, so each writer is made once. */
   readonly #made = new Map<string, Made>();
 
   constructor(options: DiscoveryOptions) {
@@ -43,15 +43,15 @@ export class Discovery {
   }
 
   /** False if nothing is served at that path. */
-  async serve(path: string, answer: Answer, query: URLSearchParams): Promise<boolean> {
-    if (path.startsWith("/openapi/")) return this.#serveOpenApi(path, answer, query);
+  async serve(path: string, writer: ResponseWriter, query: URLSearchParams): Promise<boolean> {
+    if (path.startsWith("/openapi/")) return this.#serveOpenApi(path, writer, query);
     const { documents } = this.#o;
     if (Object.hasOwn(documents, path)) {
-      await answer.object(200, documents[path]!());
+      await writer.object(200, documents[path]!());
       return true;
     }
     const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
-    const inOne = (trimmed === "/api" || trimmed === "/apis") && wantsAggregated(answer);
+    const inOne = (trimmed === "/api" || trimmed === "/apis") && wantsAggregated(writer);
     const key = inOne ? `${trimmed} in one` : trimmed;
     let made = this.#made.get(key);
     if (!made) {
@@ -62,16 +62,16 @@ export class Discovery {
       made = makeText(value);
       this.#made.set(key, made);
     }
-    await send(answer, made, inOne ? aggregatedType : "application/json");
+    await send(writer, made, inOne ? aggregatedType : "application/json");
     return true;
   }
 
-  async #serveOpenApi(path: string, answer: Answer, query: URLSearchParams): Promise<boolean> {
-    const { accept, "if-none-match": ifNoneMatch } = answer.request.headers;
+  async #serveOpenApi(path: string, writer: ResponseWriter, query: URLSearchParams): Promise<boolean> {
+    const { accept, "if-none-match": ifNoneMatch } = writer.request.headers;
     const hash = query.get("hash") ?? undefined;
     const found = this.#o.openapi?.handle({ path, accept, hash, ifNoneMatch });
     if (!found || found.status === 404) return false;
-    await answer.text(found.status, found.body, found.headers);
+    await writer.text(found.status, found.body, found.headers);
     return true;
   }
 
@@ -121,7 +121,7 @@ function groupOf([name, versions]: [string, string[]]): object {
   return { name, versions: all, preferredVersion: all[0] };
 }
 
-function wantsAggregated({ request }: Answer): boolean {
+function wantsAggregated({ request }: ResponseWriter): boolean {
   return mediaRanges(request.headers.accept ?? "").some(
     ({ type, parameters }) =>
       type === "application/json" &&
@@ -142,9 +142,9 @@ function makeText(value: object): Made {
 }
 
 /** Clients cache these and check whether they are still current. */
-async function send(answer: Answer, { text, etag }: Made, type: string): Promise<void> {
+async function send(writer: ResponseWriter, { text, etag }: Made, type: string): Promise<void> {
   const headers = { etag, vary: "Accept", "content-type": type, "cache-control": "public" };
-  if (answer.request.headers["if-none-match"] !== etag) return answer.json(200, text, headers);
-  answer.begin(304, { etag, vary: "Accept" });
-  answer.response.end();
+  if (writer.request.headers["if-none-match"] !== etag) return writer.json(200, text, headers);
+  writer.writeHead(304, { etag, vary: "Accept" });
+  writer.response.end();
 }

@@ -16,7 +16,7 @@ export function bindings(pods: ResourceDefinition): ResourceDefinition {
       verbs: ["create"],
       nameRule: nameIsPathSegment,
     }),
-    async answer(draft, context) {
+    async handleCreate(draft, context) {
       const binding = pods.subresources?.binding;
       if (binding?.how !== "action")
         throw new ApiProblem(

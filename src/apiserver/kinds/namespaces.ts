@@ -1,5 +1,5 @@
 import type { Draft, PartSubresource } from "../definition.ts";
-import { forbidden } from "../rest/refusals.ts";
+import { forbidden } from "../rest/problems.ts";
 import { collected, defineKind, onlyWrites } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
 import { checkMeta, checkMetaUpdate } from "./metadata.ts";

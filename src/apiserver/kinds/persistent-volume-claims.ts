@@ -1,5 +1,5 @@
 import type { Draft, RequestContext } from "../definition.ts";
-import { forbidden } from "../rest/refusals.ts";
+import { forbidden } from "../rest/problems.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
 import { nameIsSubdomain } from "./names.ts";

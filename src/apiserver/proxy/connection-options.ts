@@ -3,7 +3,7 @@ import type { Node } from "../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import type { Authorizer } from "../access.ts";
 import type { ObjectRef, RequestContext } from "../definition.ts";
-import { notFoundProblem } from "../rest/refusals.ts";
+import { notFoundProblem } from "../rest/problems.ts";
 import type { Backend, Credentials } from "./backend.ts";
 import { kubeletAddress } from "./kubelet-address.ts";
 

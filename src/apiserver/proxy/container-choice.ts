@@ -1,5 +1,5 @@
 import type { PodSpec } from "../../lib/model/pod.ts";
-import { badRequest } from "../rest/refusals.ts";
+import { badRequest } from "../rest/problems.ts";
 
 /** The container that a request is about: the one it names, or the only one that there is. */
 export function chooseContainer(podName: string, spec: PodSpec, requested: string): string {

@@ -1,5 +1,5 @@
 import { Problems } from "../../lib/model/validation/problem.ts";
-import { badRequest, invalid } from "../rest/refusals.ts";
+import { badRequest, invalid } from "../rest/problems.ts";
 import { encodeQuery, flag, wholeNumber } from "./query-values.ts";
 
 export interface LogOptions {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { systemClock } from "../../lib/base/clock.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { ConnectSubresource } from "../definition.ts";
-import { badRequest } from "../rest/refusals.ts";
+import { badRequest } from "../rest/problems.ts";
 import { type KubeletConnectionOptions, kubeletOf, podOf, queryOf } from "./connection-options.ts";
 import { chooseContainer } from "./container-choice.ts";
 import { dialMessage } from "./dial-message.ts";

@@ -6,7 +6,7 @@ import { systemClock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { ConnectRequest, ConnectSubresource, ObjectRef, RequestContext } from "../definition.ts";
-import { badRequest } from "../rest/refusals.ts";
+import { badRequest } from "../rest/problems.ts";
 import type { Backend } from "./backend.ts";
 import { type KubeletConnectionOptions, kubeletOf, pathOf, podOf, rawQueryOf } from "./connection-options.ts";
 import { dialMessage, unreachable } from "./dial-message.ts";

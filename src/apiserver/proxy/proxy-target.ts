@@ -1,5 +1,5 @@
 import type { Pod } from "../../lib/model/pod.ts";
-import { badRequest } from "../rest/refusals.ts";
+import { badRequest } from "../rest/problems.ts";
 
 export interface ProxyName {
   readonly scheme: "http" | "https";

@@ -1,4 +1,4 @@
-import { badRequest } from "../rest/refusals.ts";
+import { badRequest } from "../rest/problems.ts";
 
 const int64 = (1n << 63n) - 1n;
 

@@ -1,5 +1,5 @@
 import { ApiProblem } from "../api-problem.ts";
-import { badRequest } from "../rest/refusals.ts";
+import { badRequest } from "../rest/problems.ts";
 
 /**
  * The error for a response of the kubelet that is not a log. The messages are those of the API; most of what the

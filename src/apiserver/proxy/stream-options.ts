@@ -1,4 +1,4 @@
-import { badRequest } from "../rest/refusals.ts";
+import { badRequest } from "../rest/problems.ts";
 import { encodeQuery, flag, parseWhole } from "./query-values.ts";
 
 const streams = [

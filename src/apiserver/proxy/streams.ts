@@ -2,7 +2,7 @@ import { systemClock } from "../../lib/base/clock.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { ConnectSubresource, ObjectRef, RequestContext } from "../definition.ts";
-import { badRequest, forbidden } from "../rest/refusals.ts";
+import { badRequest, forbidden } from "../rest/problems.ts";
 import { type KubeletConnectionOptions, kubeletOf, podOf, queryOf } from "./connection-options.ts";
 import { chooseContainer } from "./container-choice.ts";
 import { unreachable } from "./dial-message.ts";

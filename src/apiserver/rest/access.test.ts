@@ -35,7 +35,7 @@ for (const [attributes, message] of sentences)
     assert.deepEqual([problem.status, problem.reason, problem.message], [403, "Forbidden", message]);
   });
 
-test("a server that is not given who may do what does not compile", (t) => {
+test("a server without an authorizer does not compile", (t) => {
   const store = memoryStore();
   t.after(() => store.close());
   const parts = { store, definitions: [] };
@@ -48,7 +48,7 @@ test("a server that is not given who may do what does not compile", (t) => {
   assert.equal(servers.length, 2);
 });
 
-test("who is not known is refused, with a Status", async (t) => {
+test("an unauthenticated request is rejected with a Status", async (t) => {
   const api = await testApi(t, { authenticator: { authenticate: async () => undefined } });
   const { status, body } = await api.send("GET", mapsPath);
   assert.deepEqual([status, body.reason, body.message], [401, "Unauthorized", "Unauthorized"]);
@@ -93,7 +93,7 @@ for (const [method, path, expected] of requested)
     );
   });
 
-test("making something with an update or an apply needs the right to create", async (t) => {
+test("creating an object by an update or an apply requires the permission to create", async (t) => {
   const authorizer = {
     allows: async (_: unknown, { verb }: Attributes) => ({ allowed: verb !== "create" }),
   };
@@ -108,7 +108,7 @@ test("making something with an update or an apply needs the right to create", as
   assert.equal(apply.status, 403);
 });
 
-test("admission sees what is written, may change it, and decides last", async (t) => {
+test("admission can change or reject what is written", async (t) => {
   const seen: AdmissionRequest[] = [];
   const admission = {
     async admit(request: AdmissionRequest) {

@@ -4,14 +4,14 @@ import type { Clock } from "../../lib/base/clock.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { GroupVersionKind } from "../definition.ts";
 import { decodeProtobuf } from "../protobuf/protobuf.ts";
-import { badRequest, tooLarge } from "./refusals.ts";
+import { badRequest, tooLarge } from "./problems.ts";
 
 export interface BodyLimits {
   readonly clock: Clock;
   readonly maxBytes: number;
-  /** How long the client may take to send it. */
+  /** Timeout for receiving it. */
   readonly withinMs: number;
-  /** The request has ended for another reason: its caller has gone, or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
 
@@ -86,13 +86,13 @@ export function parseBody(body: Buffer, encoding: BodyEncoding, wanted?: GroupVe
   }
 }
 
-/** JSON is also YAML, but is read far faster as what it is. */
+/** JSON is also YAML, but parsing it as JSON is far faster. */
 export function parseYaml(text: string): ParsedBody {
   if (/^\s*\{/.test(text)) {
     try {
       return { value: JSON.parse(text), duplicates: [] };
     } catch {
-      // YAML in flow style begins like this, too.
+      // YAML in flow style starts like this, too.
     }
   }
   const document = parseDocument(text, { uniqueKeys: true });

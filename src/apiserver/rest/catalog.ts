@@ -1,7 +1,7 @@
 import type { Draft, ResourceDefinition, ServedVersion, Verb } from "../definition.ts";
 import { type Schema, schemaFor } from "../patch/schema.ts";
 
-/** A resource under one of the versions in which it is offered. */
+/** A resource in one of its served versions. */
 export interface Served {
   readonly definition: ResourceDefinition;
   readonly group: string;
@@ -10,12 +10,12 @@ export interface Served {
   readonly apiVersion: string;
   /** As in messages and in the store: "pods", "leases.coordination.k8s.io". In the requested version. */
   readonly resource: string;
-  /** Where the objects are kept: the same, but for those that are also served under another group. */
+  /** The resource under which objects are stored: the same, except for resources that are also served under another group. */
   readonly storedAs: string;
   readonly storedApiVersion: string;
   readonly schema: Schema;
   readonly storedSchema: Schema;
-  /** Absent if what is stored is what is served. */
+  /** Absent if the served version is the stored one. */
   readonly conversion: ServedVersion | undefined;
 }
 
@@ -30,7 +30,7 @@ const allVerbs: readonly Verb[] = [
   "watch",
 ];
 
-/** All that the API offers. */
+/** All served resources. */
 export class Catalog {
   readonly all: readonly Served[];
   readonly #byPath = new Map<string, Served>();
@@ -67,7 +67,7 @@ export class Catalog {
 export function verbsOf(definition: ResourceDefinition): readonly Verb[] {
   if (definition.verbs) return definition.verbs;
   if (definition.virtual) return ["get", "list"];
-  return definition.answer ? ["create"] : allVerbs;
+  return definition.handleCreate ? ["create"] : allVerbs;
 }
 
 export function apiVersionOf(group: string, version: string): string {
@@ -78,7 +78,7 @@ export function resourceName(plural: string, group: string): string {
   return group === "" ? plural : `${plural}.${group}`;
 }
 
-/** "Pod", "Lease.coordination.k8s.io": how messages about validation call it. */
+/** "Pod", "Lease.coordination.k8s.io": the name in validation messages. */
 export function kindName(kind: string, group: string): string {
   return group === "" ? kind : `${kind}.${group}`;
 }
@@ -108,7 +108,7 @@ export function toStored(served: Served, draft: Draft): void {
   draft.kind = served.definition.kind;
 }
 
-/** The other way; for a copy of what is stored. */
+/** Converts a copy of a stored object into the requested version. */
 export function fromStored(served: Served, draft: Draft): void {
   served.conversion?.fromStored(draft);
   draft.apiVersion = served.apiVersion;

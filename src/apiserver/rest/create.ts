@@ -7,23 +7,23 @@ import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.
 import { toStored } from "./catalog.ts";
 import { generatedName, nameAttempts } from "./generate-name.ts";
 import { checkNamespace } from "./namespace-lifecycle.ts";
-import { invalid } from "./refusals.ts";
-import { beginMetadata, nameProblems, setGeneration, takeNamespace } from "./system-metadata.ts";
+import { invalid } from "./problems.ts";
+import { applyNamespace, initMetadata, nameProblems, setGeneration } from "./system-metadata.ts";
 import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
 export interface CreateOptions {
-  /** It already has managedFields: the result of an apply. */
+  /** The draft already has managedFields: the result of an apply. */
   readonly tracked?: boolean;
 }
 
-/** Makes an object of a draft in the version of the request. The draft is used up. */
+/** Creates an object from a draft in the requested version. The draft is modified. */
 export async function createObject(
   dependencies: WriteDependencies,
   request: WriteRequest,
   draft: Draft,
   options: CreateOptions = {},
 ): Promise<StoredObject> {
-  takeNamespace(draft, request.namespace);
+  applyNamespace(draft, request.namespace);
   if (draft.metadata.resourceVersion)
     throw new ApiProblem(500, "", "resourceVersion should not be set on objects to be created");
   toStored(request.served, draft);
@@ -51,9 +51,9 @@ async function createNamed(
   const { definition } = served;
   const context = contextOf(dependencies, request);
   const { name } = draft.metadata;
-  beginMetadata(draft, context.now);
+  initMetadata(draft, context.now);
   definition.defaults?.(draft);
-  // Before admission: fields that the API fills in have no owner, and so are not removed by any apply.
+  // Before admission: fields that the API sets have no owner, so no apply removes them.
   if (!options.tracked) trackCreate(draft, request, context.now);
   await checkNamespace(dependencies, served, namespace, name ?? "");
   await admit(dependencies, request, {
@@ -85,7 +85,7 @@ function trackCreate(draft: Draft, { served, manager }: WriteRequest, now: numbe
   else delete draft.metadata.managedFields;
 }
 
-/** The main endpoint of an object does not write what has a subresource. */
+/** The main resource does not write fields that have a subresource. */
 export function ignoredByMain(definition: ResourceDefinition): readonly (readonly string[])[] {
   return definition.subresources?.status?.how === "part" ? [["status"]] : [];
 }

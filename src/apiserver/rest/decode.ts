@@ -3,14 +3,14 @@ import { isObject, type Json, type JsonObject, withoutNulls } from "../patch/jso
 import { type BodyEncoding, parseBody } from "./body.ts";
 import { apiVersionOf } from "./catalog.ts";
 import { type FieldChecks, reportFields } from "./field-checks.ts";
+import { badRequest } from "./problems.ts";
 import type { FieldValidation } from "./query.ts";
-import { badRequest } from "./refusals.ts";
 
 export interface DecodeOptions {
   readonly encoding: BodyEncoding;
   readonly validation: FieldValidation;
   readonly fields: FieldChecks | undefined;
-  /** Returned to the client as a warning, which still gets what it wants. */
+  /** Returned to the client as a warning. */
   readonly warn: (text: string) => void;
 }
 
@@ -39,7 +39,7 @@ export function decodeObject(bytes: Buffer, wanted: GroupVersionKind, options: D
   return asDraft(report.value as JsonObject, wanted);
 }
 
-/** A body may leave out what it is, but may not be something else. */
+/** A body may omit apiVersion and kind, but must not have others. */
 export function checkType(body: JsonObject, { group, version, kind }: GroupVersionKind): void {
   const expected = apiVersionOf(group, version);
   const { apiVersion = "", kind: given = "" } = body;
@@ -57,7 +57,7 @@ export function checkType(body: JsonObject, { group, version, kind }: GroupVersi
     );
 }
 
-/** With apiVersion and kind first: readers of the store rely on it. */
+/** With apiVersion and kind first, which readers of the store rely on. */
 export function asDraft(body: JsonObject, { group, version, kind }: GroupVersionKind): Draft {
   const { apiVersion: _, kind: __, metadata = {}, ...rest } = withoutNulls(body);
   if (!isObject(metadata)) throw unreadable({ group, version, kind }, "metadata is not an object");

@@ -1,5 +1,5 @@
+import { badRequest, invalid } from "./problems.ts";
 import { dryRun, flag } from "./query.ts";
-import { badRequest, invalid } from "./refusals.ts";
 
 export type Propagation = "Orphan" | "Foreground" | "Background";
 
@@ -14,7 +14,7 @@ export interface DeleteOptions {
 const about = { kind: "DeleteOptions", group: "meta.k8s.io" };
 const policies = ["Foreground", "Background", "Orphan"];
 
-/** The body counts if there is one, else the query. */
+/** The options in the body, or in the query if there is no body. */
 export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
   const fields = body === undefined ? fromQuery(query) : fromBody(body);
   const { propagationPolicy, orphanDependents, gracePeriodSeconds, preconditions } = fields;
@@ -63,7 +63,7 @@ function fromBody(body: unknown): Fields {
   return present({ gracePeriodSeconds, preconditions, propagationPolicy, orphanDependents, dryRun: dry });
 }
 
-/** A field that is null was not given. */
+/** A null field is absent. */
 function present(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),

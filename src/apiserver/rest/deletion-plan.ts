@@ -3,23 +3,23 @@ import { wireTime } from "../patch/managed-fields.ts";
 import type { ApiObject } from "../storage/object.ts";
 import type { Propagation } from "./delete-options.ts";
 
-/** What a deletion does to an object. */
+/** The effect of a deletion on an object. */
 export type DeletionPlan =
   | { readonly kind: "remove" }
-  /** It stays for a while, as this. */
+  /** It is kept for its grace period or its finalizers, in this state. */
   | { readonly kind: "mark"; readonly draft: Draft }
-  /** It is being deleted already, and no sooner than before. */
+  /** It is being deleted already; nothing changes. */
   | { readonly kind: "pending" };
 
 export interface DeletionRequest {
   readonly gracePeriodSeconds?: number | undefined;
   readonly propagation?: Propagation | undefined;
   readonly now: number;
-  /** How long the kind lets a deleted object live; absent if it is not graceful. */
+  /** The grace period of the kind; absent if deletion is not graceful. */
   readonly grace?: ((requested: number | undefined) => number) | undefined;
-  /** Which finalizers will be removed again by a controller. */
+  /** The finalizers that a controller handles. */
   readonly handled: readonly Propagation[];
-  /** The kind has reasons of its own to keep a deleted object. */
+  /** The kind keeps the deleted object for other reasons than finalizers. */
   readonly holds?: ((draft: Draft) => boolean) | undefined;
 }
 
@@ -27,7 +27,7 @@ export function planDeletion(current: ApiObject, requested: DeletionRequest): De
   const { now, grace } = requested;
   const draft = structuredClone(current) as unknown as Draft;
   const meta = draft.metadata;
-  // A negative one has always meant "soon".
+  // As upstream, a negative one means one second.
   const seconds =
     requested.gracePeriodSeconds === undefined ? undefined : atLeast(requested.gracePeriodSeconds);
 
@@ -54,7 +54,7 @@ export function planDeletion(current: ApiObject, requested: DeletionRequest): De
   return { kind: "remove" };
 }
 
-/** True if an object that was deleted has nothing left that keeps it. */
+/** True if nothing keeps a deleted object any more. */
 export function isReleased(before: ApiObject, after: Draft, holds: boolean): boolean {
   if (holds || (after.metadata.finalizers ?? []).length > 0) return false;
   return before.metadata.deletionTimestamp !== undefined && before.metadata.deletionGracePeriodSeconds === 0;
@@ -80,7 +80,7 @@ function markDeleted(draft: Draft, now: number): void {
 
 const finalizerOf = { Orphan: "orphan", Foreground: "foregroundDeletion" } as const;
 
-/** What is to happen to dependents is noted as a finalizer, if a controller acts on it. */
+/** The propagation policy is recorded as a finalizer, if a controller handles it. */
 function propagate(draft: Draft, { propagation, handled }: DeletionRequest): void {
   if (propagation === undefined) return;
   const others = (draft.metadata.finalizers ?? []).filter(

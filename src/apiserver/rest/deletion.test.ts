@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
 
-test("what is gone is answered with a Status, what stays with itself", async (t) => {
+test("a deletion returns a Status if the object is removed, and the object if it is kept", async (t) => {
   const { send } = await testApi(t);
   const { body: map } = await send("POST", mapsPath, configMap("a"));
   const gone = await send("DELETE", `${mapsPath}/a`);
@@ -26,7 +26,7 @@ test("what is gone is answered with a Status, what stays with itself", async (t)
   assert.equal(again.body.metadata.resourceVersion, marked.body.metadata.resourceVersion);
 });
 
-test("a graceful deletion ends with one of no grace, for the object that is meant", async (t) => {
+test("a graceful deletion is completed by one with grace period 0 for the same UID", async (t) => {
   const { send } = await testApi(t);
   const { body } = await send("POST", widgetsPath, widget("w"));
   await send("DELETE", `${widgetsPath}/w`);
@@ -43,7 +43,7 @@ test("a graceful deletion ends with one of no grace, for the object that is mean
   assert.equal((await send("GET", `${widgetsPath}/w`)).status, 404);
 });
 
-test("the last finalizer takes the object with it", async (t) => {
+test("removing the last finalizer removes a deleted object", async (t) => {
   const { send } = await testApi(t);
   await send("POST", mapsPath, configMap("a", {}, { finalizers: ["x.y/z"] }));
   const marked = await send("DELETE", `${mapsPath}/a`);
@@ -61,7 +61,7 @@ test("the last finalizer takes the object with it", async (t) => {
   assert.equal((await send("GET", `${mapsPath}/a`)).status, 404);
 });
 
-test("a version in the preconditions is kept to", async (t) => {
+test("a resourceVersion in the preconditions is checked", async (t) => {
   const { send } = await testApi(t);
   const { body } = await send("POST", mapsPath, configMap("a"));
   const refused = await send("DELETE", `${mapsPath}/a`, { preconditions: { resourceVersion: "1" } });
@@ -70,7 +70,7 @@ test("a version in the preconditions is kept to", async (t) => {
   assert.equal((await send("DELETE", `${mapsPath}/a`, { preconditions: { resourceVersion } })).status, 200);
 });
 
-test("many are deleted by what they are selected by", async (t) => {
+test("deletecollection deletes the selected objects", async (t) => {
   const { send } = await testApi(t);
   for (const name of ["a", "b", "c"])
     await send("POST", mapsPath, configMap(name, {}, { labels: { keep: String(name === "c") } }));
@@ -94,7 +94,7 @@ const wrongOptions = [
   [{ kind: "ConfigMap" }, 400, /decoded object cannot be converted to DeleteOptions/],
 ] as const;
 for (const [options, status, message] of wrongOptions)
-  test(`options of a deletion that cannot be: ${JSON.stringify(options)}`, async (t) => {
+  test(`invalid delete options: ${JSON.stringify(options)}`, async (t) => {
     const { send } = await testApi(t);
     await send("POST", mapsPath, configMap("a"));
     const answer = await send("DELETE", `${mapsPath}/a`, options);
@@ -103,7 +103,7 @@ for (const [options, status, message] of wrongOptions)
     assert.equal((await send("GET", `${mapsPath}/a`)).status, 200);
   });
 
-test("nothing is made in a namespace that goes", async (t) => {
+test("nothing is created in a terminating namespace", async (t) => {
   const { send, server } = await testApi(t);
   await server.objects.change({ resource: "namespaces", namespace: "", name: "default" }, (draft) => {
     draft.status.phase = "Terminating";

@@ -2,13 +2,13 @@ import type { Clock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { Authorizer } from "../access.ts";
 import type { Caller } from "../definition.ts";
-import type { Answer } from "./answer.ts";
 import type { FieldChecks } from "./field-checks.ts";
 import type { ResourceTarget } from "./request-path.ts";
+import type { ResponseWriter } from "./response-writer.ts";
 import type { TableMaker } from "./views.ts";
 import type { WriteDependencies } from "./write-context.ts";
 
-/** What the handlers of requests share. */
+/** Dependencies of the request handlers. */
 export interface RestParts {
   readonly dependencies: WriteDependencies;
   readonly authorizer: Authorizer;
@@ -19,14 +19,14 @@ export interface RestParts {
   readonly maxBodyBytes: number;
 }
 
-/** One request for a resource, from a caller who may make it. */
+/** One authorized request for a resource. */
 export interface Exchange {
   readonly parts: RestParts;
   readonly target: ResourceTarget;
   readonly verb: string;
   readonly query: URLSearchParams;
   readonly caller: Caller;
-  readonly answer: Answer;
-  /** The client is gone, the server goes, or it took too long. */
+  readonly writer: ResponseWriter;
+  /** Aborted when the client disconnects, the server stops or the request times out. */
   readonly signal: AbortSignal;
 }

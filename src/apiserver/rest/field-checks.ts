@@ -1,7 +1,7 @@
 import type { Problem } from "../../lib/model/validation/problem.ts";
 import type { GroupVersionKind } from "../definition.ts";
 
-/** What is known of the fields of kinds. Without it, everything that is JSON is taken. */
+/** Checks of fields by kind. Without it, any JSON is accepted. */
 export interface FieldChecks {
   check(
     group: string,
@@ -9,21 +9,21 @@ export interface FieldChecks {
     kind: string,
     value: unknown,
   ): { readonly unknown: readonly string[]; readonly problems: readonly Problem[] };
-  /** Fields that occur twice in JSON text, as paths. */
+  /** Paths of duplicate fields in JSON text. */
   duplicates(text: string): readonly string[];
-  /** The value as it is kept: without unknown fields, quantities and times in their one spelling. */
+  /** The value to be stored: without unknown fields, with quantities and times in canonical form. */
   decode(group: string, version: string, kind: string, value: unknown): unknown;
 }
 
 export interface FieldReport {
-  /** What strict clients are refused for and others are warned of: `unknown field "spec.foo"`. */
+  /** Errors for strict clients and warnings for others: `unknown field "spec.foo"`. */
   readonly strict: readonly string[];
-  /** Why it cannot be read at all. */
+  /** The decoding error. */
   readonly broken: string | undefined;
   readonly value: unknown;
 }
 
-/** Looks at the fields of a body, and reads what can be read. */
+/** Checks the fields of a body, and decodes it if it is valid. */
 export function reportFields(
   checks: FieldChecks | undefined,
   { group, version, kind }: GroupVersionKind,

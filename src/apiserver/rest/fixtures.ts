@@ -5,7 +5,7 @@ import { ApiServer, type ApiServerOptions } from "../server.ts";
 import { memoryStore } from "../storage/fixtures.ts";
 import type { Store } from "../storage/store.ts";
 
-/** For tests: kinds with few rules of their own. */
+/** For tests: kinds with few rules. */
 export const configMaps: ResourceDefinition = {
   group: "",
   version: "v1",
@@ -34,7 +34,7 @@ export const namespaces: ResourceDefinition = {
   },
 };
 
-/** Has a spec, a status, a grace, an action and something that is handed on. */
+/** With spec, status, grace period, action and connect subresources. */
 export const widgets: ResourceDefinition = {
   group: "things.example",
   version: "v1",
@@ -100,7 +100,7 @@ export const widgets: ResourceDefinition = {
   },
 };
 
-/** Config maps once more, under another group and with another name for their data. */
+/** ConfigMaps, also served under another group with another name for their data. */
 export const notes: ResourceDefinition = {
   ...configMaps,
   name: "notes",
@@ -122,11 +122,11 @@ export const notes: ResourceDefinition = {
   ],
 };
 
-export interface TestAnswer {
+export interface TestResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came.
+  // biome-ignore lint/suspicious/noExplicitAny: tests access any part of a body.
   readonly body: any;
 }
 
@@ -134,10 +134,10 @@ export interface TestApi {
   readonly server: ApiServer;
   readonly store: Store;
   readonly url: string;
-  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestResponse>;
 }
 
-/** A server with the namespace "default", ended with the test. */
+/** A server with the namespace "default", stopped after the test. */
 export async function testApi(
   t: Pick<TestContext, "after">,
   options: Partial<ApiServerOptions> & { readonly storeOptions?: Parameters<typeof memoryStore>[0] } = {},

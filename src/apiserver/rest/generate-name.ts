@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/** Without vowels and what is easily taken for something else. */
+/** Without vowels and ambiguous characters, as upstream. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
 const longestName = 63;

@@ -1,13 +1,13 @@
 import type { Health } from "../../lib/base/component.ts";
-import type { Answer } from "./answer.ts";
 import { flag } from "./query.ts";
+import type { ResponseWriter } from "./response-writer.ts";
 
 const endpoints = new Set(["healthz", "livez", "readyz"]);
 
-/** /healthz, /livez, /readyz, each check alone below them, and all of them as text with ?verbose. */
+/** /healthz, /livez and /readyz; single checks below them; all checks as text with ?verbose. */
 export async function serveHealth(
   path: string,
-  answer: Answer,
+  writer: ResponseWriter,
   query: URLSearchParams,
   checks: Readonly<Record<string, () => Health>>,
 ): Promise<boolean> {
@@ -19,8 +19,8 @@ export async function serveHealth(
     if (!check) return false;
     const health = check();
     await (health.ok
-      ? answer.text(200, "ok", plain)
-      : answer.text(500, `internal server error: ${health.reason}\n`, plain));
+      ? writer.text(200, "ok", plain)
+      : writer.text(500, `internal server error: ${health.reason}\n`, plain));
     return true;
   }
   const excluded = new Set(query.getAll("exclude"));
@@ -32,7 +32,7 @@ export async function serveHealth(
     health.ok ? `[+]${check} ok\n` : `[-]${check} failed: reason withheld\n`,
   );
   const verbose = flag(query, "verbose") === true;
-  if (good) await answer.text(200, verbose ? `${lines.join("")}${endpoint} check passed\n` : "ok", plain);
-  else await answer.text(500, `${lines.join("")}${endpoint} check failed\n`, plain);
+  if (good) await writer.text(200, verbose ? `${lines.join("")}${endpoint} check passed\n` : "ok", plain);
+  else await writer.text(500, `${lines.join("")}${endpoint} check failed\n`, plain);
   return true;
 }

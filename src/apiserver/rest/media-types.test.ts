@@ -24,13 +24,13 @@ const cases: [string | undefined, boolean, string][] = [
   ],
 ];
 for (const [accept, hasTables, expected] of cases)
-  test(`Accept: ${accept}${hasTables ? "" : " (no tables)"} is answered with ${expected}`, () => {
+  test(`Accept: ${accept}${hasTables ? "" : " (no tables)"} results in ${expected}`, () => {
     const { encoding, view } = negotiate(accept, hasTables);
     assert.equal(`${encoding} ${view.as}${view.as === "object" ? "" : ` ${view.version}`}`, expected);
   });
 
 const protobufTable = "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io";
 for (const accept of [protobufTable, "text/html", table])
-  test(`Accept: ${accept} cannot be answered without an acceptable type`, () => {
+  test(`Accept: ${accept} is not acceptable`, () => {
     assert.throws(() => negotiate(accept, false), /only the following media types are accepted/);
   });

@@ -1,8 +1,8 @@
 import { protobufType } from "../protobuf/protobuf.ts";
 import type { BodyEncoding } from "./body.ts";
-import { notAcceptable, unsupportedMediaType } from "./refusals.ts";
+import { notAcceptable, unsupportedMediaType } from "./problems.ts";
 
-/** How the client wants to see an object. */
+/** The representation of an object that the client requests. */
 export type View =
   | { readonly as: "object" }
   | { readonly as: "Table"; readonly version: string }
@@ -23,8 +23,8 @@ const metaVersions = ["v1", "v1beta1"];
 const plain: View = { as: "object" };
 
 /**
- * The first that we can give of what the client takes; clients name what they like best first. Protobuf only if nothing else
- * will do: what is stored is JSON, which is sent as it is.
+ * The first supported type of the Accept header; clients list their preference first. Protobuf only if the client accepts
+ * nothing else: objects are stored as JSON, which is sent unchanged.
  */
 export function negotiate(accept: string | undefined, hasTables: boolean): Accepted {
   const ranges = accept ? mediaRanges(accept) : [];

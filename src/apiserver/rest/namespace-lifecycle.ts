@@ -2,11 +2,11 @@ import { ApiProblem } from "../api-problem.ts";
 import { isStoreError } from "../storage/errors.ts";
 import type { Store } from "../storage/store.ts";
 import type { Catalog, Served } from "./catalog.ts";
-import { forbidden, notFoundProblem } from "./refusals.ts";
+import { forbidden, notFoundProblem } from "./problems.ts";
 
 const namespaces = { name: "namespaces", group: "" };
 
-/** Nothing is made in a namespace that is not there or is about to go. */
+/** Rejects the creation of objects in a namespace that does not exist or is terminating. */
 export async function checkNamespace(
   { store, catalog }: { readonly store: Store; readonly catalog: Catalog },
   served: Served,
@@ -14,7 +14,7 @@ export async function checkNamespace(
   name: string,
 ): Promise<void> {
   // Whether a namespace exists is not disclosed by access reviews.
-  if (namespace === "" || !catalog.has("namespaces") || served.definition.answer) return;
+  if (namespace === "" || !catalog.has("namespaces") || served.definition.handleCreate) return;
   let found: Record<string, unknown>;
   try {
     found = (await store.get({ resource: "namespaces", namespace: "", name: namespace })).value;

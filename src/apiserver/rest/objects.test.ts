@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
 
-test("a new object gets the fields that only the server sets, and none of them from the client", async (t) => {
+test("the server sets its own fields in a new object and ignores those of the client", async (t) => {
   const { send } = await testApi(t);
   const sent = configMap(
     "a",
@@ -22,7 +22,7 @@ test("a new object gets the fields that only the server sets, and none of them f
   assert.deepEqual((await send("GET", `${mapsPath}/a`)).body, body);
 });
 
-test("generateName gets five characters more, and another try when the name is taken", async (t) => {
+test("generateName gets five random characters, and a retry when the name is taken", async (t) => {
   const { send } = await testApi(t);
   const body = { metadata: { generateName: "run-" } };
   const names = await Promise.all(
@@ -117,7 +117,7 @@ const refusals: {
 ];
 
 for (const { rule, method = "POST", path = mapsPath, body, headers, ...expected } of refusals)
-  test(`refused with a Status: ${rule}`, async (t) => {
+  test(`rejected with a Status: ${rule}`, async (t) => {
     const { send } = await testApi(t);
     const answer = await send(method, path, body, headers);
     assert.equal(answer.status, expected.status);
@@ -163,7 +163,7 @@ test("the details of a missing object name it", async (t) => {
   assert.deepEqual(body.details, { name: "w", group: "things.example", kind: "widgets" });
 });
 
-test("an object that is there already stays as it is", async (t) => {
+test("creating an existing object fails and does not change it", async (t) => {
   const { send } = await testApi(t);
   await send("POST", mapsPath, configMap("a", { k: "1" }));
   const again = await send("POST", mapsPath, configMap("a", { k: "2" }));
@@ -173,7 +173,7 @@ test("an object that is there already stays as it is", async (t) => {
   assert.equal((await send("GET", `${mapsPath}/a`)).body.data.k, "1");
 });
 
-test("an update of a version that is past is a conflict, one without a version is not", async (t) => {
+test("an update of an old version is a conflict, one without a version is not", async (t) => {
   const { send } = await testApi(t);
   const first = (await send("POST", mapsPath, configMap("a", { k: "1" }))).body;
   const second = await send("PUT", `${mapsPath}/a`, { ...first, data: { k: "2" } });
@@ -199,7 +199,7 @@ const putRefusals = [
   ],
 ] as const;
 for (const [body, message] of putRefusals)
-  test(`an update has to be of the object in its path: ${message}`, async (t) => {
+  test(`an update must have the name and namespace of its path: ${message}`, async (t) => {
     const { send } = await testApi(t);
     await send("POST", mapsPath, configMap("a"));
     const answer = await send("PUT", `${mapsPath}/a`, body);
@@ -217,7 +217,7 @@ test("an update with the uid of another object is a conflict", async (t) => {
   );
 });
 
-test("PUT makes what is not there only for kinds that allow it", async (t) => {
+test("PUT creates a missing object only for kinds that allow it", async (t) => {
   const { send } = await testApi(t);
   assert.equal((await send("PUT", `${mapsPath}/a`, configMap("a"))).status, 404);
   const made = await send("PUT", `${widgetsPath}/w`, widget("w"));
@@ -252,7 +252,7 @@ test("a write that changes nothing gets no new version", async (t) => {
   assert.equal(same.body.metadata.resourceVersion, body.metadata.resourceVersion);
 });
 
-test("a dry run answers what would be, and writes nothing", async (t) => {
+test("a dry run returns the result and stores nothing", async (t) => {
   const { send, store } = await testApi(t);
   const version = store.currentVersion;
   const made = await send("POST", `${mapsPath}?dryRun=All`, configMap("a"));
@@ -273,7 +273,7 @@ test("a dry run answers what would be, and writes nothing", async (t) => {
   );
 });
 
-test("YAML comes in and goes out", async (t) => {
+test("requests and responses can be YAML", async (t) => {
   const { send } = await testApi(t);
   const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n";
   const made = await send("POST", mapsPath, yaml, { "content-type": "application/yaml" });
@@ -283,7 +283,7 @@ test("YAML comes in and goes out", async (t) => {
   assert.equal(got.headers.get("content-type"), "application/yaml");
 });
 
-test("protobuf comes in, JSON goes out", async (t) => {
+test("a protobuf request can have a JSON response", async (t) => {
   const { url } = await testApi(t);
   // What `kubectl create configmap a --from-literal=k=v` sends.
   const sent = "azhzAAoPCgJ2MRIJQ29uZmlnTWFwEhsKEQoBYRIAGgAiACoAMgA4AEIAEgYKAWsSAXYaACIA";
@@ -297,13 +297,13 @@ test("protobuf comes in, JSON goes out", async (t) => {
   assert.deepEqual(((await response.json()) as { data: object }).data, { k: "v" });
 });
 
-test("a body that is too large is refused", async (t) => {
+test("a body that is too large is rejected", async (t) => {
   const { send } = await testApi(t, { maxBodyBytes: 1000 });
   const answer = await send("POST", mapsPath, configMap("a", { k: "x".repeat(1000) }));
   assert.deepEqual([answer.status, answer.body.message], [413, "Request entity too large: limit is 1000"]);
 });
 
-test("large answers are packed for those who can unpack them", async (t) => {
+test("large responses are compressed for clients that accept gzip", async (t) => {
   const { send, url } = await testApi(t);
   await send("POST", mapsPath, configMap("a", { k: "x".repeat(200_000) }));
   const plain = await fetch(`${url}${mapsPath}/a`, { headers: { "accept-encoding": "identity" } });
@@ -333,7 +333,7 @@ test("objects that are also served under another group are the same objects", as
   assert.deepEqual([list.apiVersion, list.items[0].words], ["notes.example/v1", { k: "w" }]);
 });
 
-test("an action does what it is for, and a connection is handed on", async (t) => {
+test("action and connect subresources call their handlers", async (t) => {
   const { send } = await testApi(t);
   await send("POST", widgetsPath, widget("w"));
   const painted = await send("POST", `${widgetsPath}/w/paint`, { kind: "Paint", colour: "red" });
@@ -345,7 +345,7 @@ test("an action does what it is for, and a connection is handed on", async (t) =
   assert.equal((await send("GET", `${widgetsPath}/w/nothing`)).status, 404);
 });
 
-test("writers that come together all get their turn", async (t) => {
+test("concurrent writes all succeed", async (t) => {
   const { send } = await testApi(t);
   await send("POST", mapsPath, configMap("a"));
   const merge = { "content-type": "application/merge-patch+json" };

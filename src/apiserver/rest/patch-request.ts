@@ -11,8 +11,8 @@ import { ignoredByMain } from "./create.ts";
 import { asDraft, checkType } from "./decode.ts";
 import { type FieldChecks, reportFields } from "./field-checks.ts";
 import { mediaType } from "./media-types.ts";
+import { badRequest, invalid, unsupportedMediaType } from "./problems.ts";
 import type { WriteQuery } from "./query.ts";
-import { badRequest, invalid, unsupportedMediaType } from "./refusals.ts";
 import type { Update } from "./update.ts";
 
 const patchTypes = {
@@ -34,7 +34,7 @@ export interface PatchRequest {
   readonly now: number;
 }
 
-/** What a PATCH makes of an object. Throws what is wrong with the patch itself at once. */
+/** Applies a PATCH to an object. Throws at once if the patch itself is invalid. */
 export function patchUpdate(request: PatchRequest): Update {
   const { name, subresource, query } = request;
   const type = typeOf(request.contentType);
@@ -120,7 +120,7 @@ function applier(request: PatchRequest): Update["make"] {
       ignored: subresource ? subresource.part.ignored : ignoredByMain(served.definition),
       force: query.force === true,
     });
-    // A subresource of an object creates no object.
+    // A subresource does not create the object.
     if (!before && subresource) return undefined;
     const report = reportFields(fields, kindOf(served), result, undefined);
     const draft: Draft = asDraft(report.value as JsonObject, kindOf(served));
@@ -129,7 +129,7 @@ function applier(request: PatchRequest): Update["make"] {
   };
 }
 
-/** An apply is refused for unknown fields, whatever validation the client requests: they could have no owner. */
+/** An apply with unknown fields is rejected, whatever fieldValidation is: they could have no owner. */
 function checkApplied({ served, fields }: PatchRequest, applied: JsonObject, metadata: JsonObject): void {
   const wanted = kindOf(served);
   const report = reportFields(fields, wanted, applied, undefined);
@@ -156,7 +156,7 @@ function kindOf({ group, version, definition }: Served): GroupVersionKind {
   return { group, version, kind: definition.kind };
 }
 
-/** A patch may be worked out several times; who sent it is warned once. */
+/** A patch may be applied several times; the client is warned once. */
 function once(warn: (text: string) => void): (text: string) => void {
   const warnings = new Set<string>();
   return (text) => {

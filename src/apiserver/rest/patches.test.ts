@@ -49,14 +49,14 @@ const refused = [
   ],
 ] as const;
 for (const [rule, name, headers, patch, status, message] of refused)
-  test(`a patch is refused: ${rule}`, async (t) => {
+  test(`a patch is rejected: ${rule}`, async (t) => {
     const { send } = await testApi(t);
     await send("POST", mapsPath, configMap("a"));
     const answer = await send("PATCH", `${mapsPath}/${name}`, patch, headers);
     assert.deepEqual([answer.status, answer.body.message], [status, message]);
   });
 
-test("a patch of the status leaves the spec alone, and the other way round", async (t) => {
+test("a patch of the status does not change the spec, and vice versa", async (t) => {
   const { send } = await testApi(t);
   await send("POST", widgetsPath, widget("w", { size: 3 }));
   const change = { spec: { size: 4 }, status: { ok: true } };
@@ -76,7 +76,7 @@ test("a patch of the status leaves the spec alone, and the other way round", asy
   ]);
 });
 
-test("apply makes an object, and again changes nothing", async (t) => {
+test("apply creates an object; applying it again changes nothing", async (t) => {
   const { send } = await testApi(t);
   const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n";
   const path = `${mapsPath}/a?fieldManager=me`;
@@ -88,7 +88,7 @@ test("apply makes an object, and again changes nothing", async (t) => {
   assert.equal(again.body.metadata.resourceVersion, made.body.metadata.resourceVersion);
 });
 
-test("apply does not take what others own, unless forced", async (t) => {
+test("apply conflicts with fields of other managers, unless forced", async (t) => {
   const { send } = await testApi(t);
   const body = (value: string) =>
     `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: ${value}\n`;
@@ -114,7 +114,7 @@ test("apply does not take what others own, unless forced", async (t) => {
   assert.match(merged.body.message, /force: Forbidden: may not be specified for non-apply patch/);
 });
 
-test("what the API adds to a new object has no owner; what was requested, defaults too, is owned by its creator", async (t) => {
+test("fields that the API adds have no owner; requested fields and defaults are owned by the creator", async (t) => {
   const { send } = await testApi(t);
   const owned = ({ body }: { body: { metadata: { managedFields?: { fieldsV1: object }[] } } }) =>
     body.metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1);
@@ -155,7 +155,7 @@ const fields = {
   },
 };
 
-test("unknown fields: refused, warned of or dropped, as the client chooses, and never kept", async (t) => {
+test("unknown fields are rejected, warned of or ignored by fieldValidation, and never stored", async (t) => {
   const { send } = await testApi(t, { fields });
   const body = { ...configMap("a"), foo: 1 };
   const strict = await send("POST", `${mapsPath}?fieldValidation=Strict`, body);

@@ -2,9 +2,9 @@ import type { Attributes, Authorizer } from "../access.ts";
 import { ApiProblem } from "../api-problem.ts";
 import type { Caller } from "../definition.ts";
 import { resourceName } from "./catalog.ts";
-import { forbidden } from "./refusals.ts";
+import { forbidden } from "./problems.ts";
 
-/** Refuses what the caller may not do. */
+/** Throws if the caller is not authorized. */
 export async function mustBeAllowed(
   authorizer: Authorizer,
   caller: Caller,
@@ -26,7 +26,7 @@ function sentence({ name: user }: Caller, attributes: Attributes): string {
   const begin = `User ${JSON.stringify(user)} cannot ${verb}`;
   if (path !== undefined) return `${begin} path ${JSON.stringify(path)}`;
   const what = JSON.stringify(subresource === "" ? resource : `${resource}/${subresource}`);
-  // A namespace counts as being in itself.
+  // For authorization a namespace is in itself.
   const namespace = attributes.namespace || (resource === "namespaces" ? attributes.name : "");
   const where = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
   return `${begin} resource ${what} in API group ${JSON.stringify(group)} ${where}`;

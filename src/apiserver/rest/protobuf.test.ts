@@ -16,7 +16,7 @@ async function send(api: TestApi, method: string, path: string, body?: object) {
   return { status: response.status, bytes, object: () => decodeProtobuf(bytes) as any };
 }
 
-test("an object that is sent as protobuf is kept, and answered as protobuf if nothing else is taken", async (t) => {
+test("an object sent as protobuf is stored, and returned as protobuf if the client accepts nothing else", async (t) => {
   const api = await testApi(t);
   const made = await send(api, "POST", mapsPath, configMap("a", { k: "v" }));
   assert.equal(made.status, 201);
@@ -35,7 +35,7 @@ test("a list in protobuf has its version and all of its objects", async (t) => {
   assert.equal(list.body.items.length, 2);
 });
 
-test("a refusal is protobuf, too", async (t) => {
+test("an error is protobuf, too", async (t) => {
   const api = await testApi(t);
   const { status, object } = await send(api, "GET", `${mapsPath}/none`);
   assert.equal(status, 404);
@@ -46,7 +46,7 @@ test("a refusal is protobuf, too", async (t) => {
   );
 });
 
-test("options of a deletion may be protobuf", async (t) => {
+test("delete options can be protobuf", async (t) => {
   const api = await testApi(t);
   await api.send("POST", mapsPath, configMap("a"));
   const options = (uid: string) => ({ apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid } });
@@ -56,14 +56,14 @@ test("options of a deletion may be protobuf", async (t) => {
   assert.equal((await send(api, "DELETE", `${mapsPath}/a`, options(uid))).status, 200);
 });
 
-test("a kind that has no form in protobuf is not acceptable", async (t) => {
+test("a kind without a protobuf encoding is not acceptable", async (t) => {
   const api = await testApi(t);
   await api.send("POST", widgetsPath, widget("w"));
   const { status, object } = await send(api, "GET", `${widgetsPath}/w`);
   assert.deepEqual([status, object().reason], [406, "NotAcceptable"]);
 });
 
-test("what is broken is refused", async (t) => {
+test("an invalid message is rejected", async (t) => {
   const api = await testApi(t);
   const whole = encodeProtobuf(configMap("a", { k: "v" }) as never);
   const response = await fetch(api.url + mapsPath, {

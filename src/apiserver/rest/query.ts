@@ -1,6 +1,6 @@
 import type { ListParameters } from "../storage/list-moment.ts";
 import type { WatchParameters } from "../storage/watch-start.ts";
-import { badRequest, invalid } from "./refusals.ts";
+import { badRequest, invalid } from "./problems.ts";
 
 /** The parameters of a list or watch. */
 export interface ListQuery extends ListParameters, WatchParameters {
@@ -39,7 +39,7 @@ export interface WriteQuery {
 
 const validations = ["", "Ignore", "Strict", "Warn"];
 
-/** `options` is how the parameters are called in messages: CreateOptions, UpdateOptions, PatchOptions. */
+/** `options` is the name of the parameters in messages: CreateOptions, UpdateOptions, PatchOptions. */
 export function writeQuery(query: URLSearchParams, options: string): WriteQuery {
   const about = { kind: options, group: "meta.k8s.io" };
   const fieldManager = query.get("fieldManager") ?? "";
@@ -81,7 +81,7 @@ export function managerOf(fieldManager: string, userAgent: string | undefined): 
   return word.slice(0, managerLength);
 }
 
-/** Only an absent value, "false" and "0" mean no. */
+/** Any value except "false" and "0" is true. */
 export function flag(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   return value === null ? undefined : value !== "false" && value !== "0";

@@ -10,11 +10,11 @@ import { selection } from "./selection.ts";
 import { includeObject, type ListMeta, listText, objectText, type Presentation } from "./views.ts";
 import { serveWatch } from "./watch-request.ts";
 
-/** How the client of this request sees objects. Also settles the encoding of the answer. */
-export function presentation({ parts, answer, query }: Exchange, served: Served): Presentation {
+/** The presentation that the client requests. Also sets the encoding of the writer. */
+export function presentationOf({ parts, writer, query }: Exchange, served: Served): Presentation {
   const { tables, clock } = parts;
-  const { encoding, view } = negotiate(answer.request.headers.accept, tables !== undefined);
-  answer.encoding = encoding;
+  const { encoding, view } = negotiate(writer.request.headers.accept, tables !== undefined);
+  writer.encoding = encoding;
   const include = view.as === "Table" ? includeObject(query) : "Metadata";
   return { served, view, tables, includeObject: include, now: () => epochMs(clock.wall()) };
 }
@@ -24,21 +24,21 @@ export function keyOf({ target }: Exchange, served: Served): ObjectKey {
 }
 
 export async function serveGet(exchange: Exchange, served: Served): Promise<void> {
-  const { parts, query, signal, answer } = exchange;
-  const how = presentation(exchange, served);
+  const { parts, query, signal, writer } = exchange;
+  const presentation = presentationOf(exchange, served);
   const notOlderThan = parseVersion(query.get("resourceVersion") ?? undefined);
   const found = await parts.dependencies.store.get(keyOf(exchange, served), { notOlderThan, signal });
-  return answer.json(200, objectText(how, found));
+  return writer.json(200, objectText(presentation, found));
 }
 
 export async function serveList(exchange: Exchange, served: Served): Promise<void> {
-  const { parts, target, answer, signal } = exchange;
+  const { parts, target, writer, signal } = exchange;
   const query = listQuery(exchange.query);
-  const how = presentation(exchange, served);
+  const presentation = presentationOf(exchange, served);
   const { namespace, name } = target;
   const scope = selection(served, { ...query, namespace, name });
   const { store } = parts.dependencies;
-  if (exchange.verb === "watch") return serveWatch({ store, scope, query, how, answer, signal });
+  if (exchange.verb === "watch") return serveWatch({ store, scope, query, presentation, writer, signal });
   const { limit, continueToken } = query;
   const page = await store.list(scope, { moment: listMoment(query), limit, continueToken, signal });
   const metadata: ListMeta = {
@@ -46,5 +46,5 @@ export async function serveList(exchange: Exchange, served: Served): Promise<voi
     ...(page.continueToken !== undefined && { continue: page.continueToken }),
     ...(page.remaining !== undefined && { remainingItemCount: page.remaining }),
   };
-  return answer.json(200, listText(how, page.items, metadata));
+  return writer.json(200, listText(presentation, page.items, metadata));
 }

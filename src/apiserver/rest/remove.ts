@@ -5,18 +5,18 @@ import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.
 import { kindName } from "./catalog.ts";
 import type { DeleteOptions, Propagation } from "./delete-options.ts";
 import { planDeletion } from "./deletion-plan.ts";
-import { conflictProblem } from "./refusals.ts";
+import { conflictProblem } from "./problems.ts";
 import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
 export interface Removed {
   readonly object: StoredObject;
-  /** False if it stays for a while. */
+  /** False if the object is kept for its grace period or its finalizers. */
   readonly gone: boolean;
 }
 
-class Overtaken extends Error {}
+class WriteConflict extends Error {}
 
-/** Deletes an object, or begins to. */
+/** Deletes an object, or marks it as deleted. */
 export async function removeObject(
   dependencies: WriteDependencies,
   request: WriteRequest,
@@ -31,7 +31,7 @@ export async function removeObject(
     try {
       return await removeSeen(dependencies, request, seen, options);
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
+      if (!(error instanceof WriteConflict)) throw error;
     }
   }
 }
@@ -68,7 +68,7 @@ async function removeSeen(
       const object = plan.draft as unknown as ApiObject;
       if (dryRun) return { object: asStored(seen, object), gone: false };
       const written = await dependencies.store.apply(key, (now) => {
-        if (now?.version !== seen.version) throw new Overtaken();
+        if (now?.version !== seen.version) throw new WriteConflict();
         return { kind: "put", object };
       });
       return { object: written!, gone: false };
@@ -80,7 +80,7 @@ async function removeSeen(
         const { uid, version } = seen;
         return { object: await dependencies.store.delete(key, { uid, version }), gone: true };
       } catch (error) {
-        if (isStoreError(error, "Conflict")) throw new Overtaken();
+        if (isStoreError(error, "Conflict")) throw new WriteConflict();
         throw error;
       }
     }

@@ -29,6 +29,6 @@ for (const [path, expected] of cases)
     assert.equal(`${apiVersion} ${namespace && `${namespace}: `}${what}${rest && ` + ${rest}`}`, expected);
   });
 
-test("a path that is not well escaped is none", () => {
+test("a path with an invalid escape sequence is not parsed", () => {
   assert.equal(parsePath("/api/v1/namespaces/%zz/pods"), undefined);
 });

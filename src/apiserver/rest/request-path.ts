@@ -1,7 +1,7 @@
 /** The target of a request path. */
 export type Target =
   | ResourceTarget
-  /** /version, /healthz, /apis/apps/v1: all that is no object and no collection. */
+  /** /version, /healthz, /apis/apps/v1: neither an object nor a collection. */
   | { readonly kind: "other"; readonly path: string };
 
 export interface ResourceTarget {
@@ -15,16 +15,16 @@ export interface ResourceTarget {
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
-  /** What follows the subresource, as it was sent: "/metrics", or "". */
+  /** The path after the subresource, unchanged: "/metrics", or "". */
   readonly rest: string;
-  /** More than the object itself comes after the name, though the resource may have no such subresource. */
+  /** The path has a segment after the name; the resource may not have such a subresource. */
   readonly path: string;
 }
 
-/** What a namespace has; everything else below one is in it. */
+/** Subresources of namespaces; any other segment is a resource in the namespace. */
 const ofNamespaces = new Set(["status", "finalize"]);
 
-/** Reads a path without its query. Undefined: it is not well escaped. */
+/** Parses a path without its query. Undefined if an escape sequence is invalid. */
 export function parsePath(path: string): Target | undefined {
   const raw = path.split("/").slice(1);
   const at = raw[0] === "api" ? 2 : raw[0] === "apis" ? 3 : Number.POSITIVE_INFINITY;

@@ -1,8 +1,8 @@
 import type { ConnectRequest } from "../definition.ts";
 import { type Served, verbsOf } from "./catalog.ts";
 import type { Exchange } from "./exchange.ts";
+import { methodNotAllowed, noSuchResource } from "./problems.ts";
 import { serveGet, serveList } from "./reads.ts";
-import { methodNotAllowed, noSuchResource } from "./refusals.ts";
 import { serveAction, serveConnection, serveReview } from "./subresources.ts";
 import { serveVirtual } from "./virtual.ts";
 import { serveCreate, serveDelete, serveDeleteCollection, servePatch, serveUpdate } from "./writes.ts";
@@ -24,7 +24,7 @@ export async function serveResource(exchange: Exchange, upgrade?: ConnectRequest
     case "watch":
       return serveList(exchange, served);
     case "create":
-      return served.definition.answer ? serveReview(exchange, served) : serveCreate(exchange, served);
+      return served.definition.handleCreate ? serveReview(exchange, served) : serveCreate(exchange, served);
     case "update":
       return serveUpdate(exchange, served, undefined);
     case "patch":
@@ -38,7 +38,7 @@ export async function serveResource(exchange: Exchange, upgrade?: ConnectRequest
   }
 }
 
-/** A path has a namespace if, and only if, its resource has; lists over all of them aside. */
+/** A path has a namespace if, and only if, its resource is namespaced, except for lists over all namespaces. */
 function checkScope({ target, verb }: Exchange, { definition }: Served): void {
   if (!definition.namespaced) {
     if (target.namespace !== "") throw noSuchResource();
@@ -55,13 +55,13 @@ async function serveSubresource(
   served: Served,
   upgrade: ConnectRequest | undefined,
 ): Promise<void> {
-  const { target, verb, answer } = exchange;
+  const { target, verb, writer } = exchange;
   const { subresources = {} } = served.definition;
   const name = target.subresource;
   const found = Object.hasOwn(subresources, name) ? subresources[name] : undefined;
   if (!found || (found.how === "part" && found.internal)) throw noSuchResource();
   if (found.how === "connect") {
-    const { request, response } = answer;
+    const { request, response } = writer;
     return serveConnection(exchange, served, found, upgrade ?? { kind: "request", request, response });
   }
   if (target.rest !== "") throw noSuchResource();

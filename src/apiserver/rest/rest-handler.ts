@@ -4,12 +4,12 @@ import type { Duplex } from "node:stream";
 import { isAbort, messageOf } from "../../lib/base/errors.ts";
 import type { Authenticator } from "../access.ts";
 import type { Caller, ConnectRequest } from "../definition.ts";
-import { Answer } from "./answer.ts";
 import type { RestParts } from "./exchange.ts";
 import { mustBeAllowed } from "./permission.ts";
-import { badRequest, methodNotAllowed, noSuchResource, unauthorized } from "./refusals.ts";
+import { badRequest, methodNotAllowed, noSuchResource, unauthorized } from "./problems.ts";
 import { parsePath, type Target } from "./request-path.ts";
 import { serveResource } from "./resources.ts";
+import { ResponseWriter } from "./response-writer.ts";
 import { asProblem, continueTokenOf, type Status, type Subject, statusOf } from "./status.ts";
 import { attributesOf, verbOf } from "./verbs.ts";
 
@@ -24,14 +24,14 @@ export interface SeenRequest {
 
 export interface RestHandlerOptions extends RestParts {
   readonly authenticator: Authenticator;
-  /** Answers what is no resource; false if there is nothing at that path. */
-  readonly other: (path: string, answer: Answer, query: URLSearchParams) => Promise<boolean>;
+  /** Serves paths that are not resources; false if the path does not exist. */
+  readonly other: (path: string, writer: ResponseWriter, query: URLSearchParams) => Promise<boolean>;
   readonly onRequest?: ((seen: SeenRequest) => void) | undefined;
 }
 
 const requestWithinMs = 60_000;
 
-/** All requests come through here. */
+/** Handles all requests. */
 export class RestHandler {
   readonly #o: RestHandlerOptions;
   readonly #open = new Set<AbortController>();
@@ -41,19 +41,19 @@ export class RestHandler {
     this.#o = options;
   }
 
-  /** Answers a request; never throws. */
+  /** Serves a request; never throws. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { path, query, text } = splitUrl(request.url ?? "/");
-    const answer = new Answer(request, response, query);
+    const writer = new ResponseWriter(request, response, query);
     response.on("error", () => {}); // a client that disconnected is not our error
     const seen = { caller: undefined as Caller | undefined, verb: (request.method ?? "").toLowerCase() };
     const controller = this.#begin();
     const onClose = () => controller.abort();
     response.on("close", onClose);
     try {
-      await this.#serve(path, query, answer, controller, seen);
+      await this.#serve(path, query, writer, controller, seen);
     } catch (error) {
-      await this.#refuse(answer, error, path, query);
+      await this.#refuse(writer, error, path, query);
     } finally {
       response.off("close", onClose);
       this.#open.delete(controller);
@@ -61,7 +61,7 @@ export class RestHandler {
     }
   }
 
-  /** Hands on a request that wants the connection for itself. */
+  /** Serves a request to upgrade the connection. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { path, query, text } = splitUrl(request.url ?? "/");
     const seen = { caller: undefined as Caller | undefined, verb: "" };
@@ -70,12 +70,12 @@ export class RestHandler {
     socket.on("error", () => {}).on("close", onClose);
     let status = 101;
     try {
-      const answer = new Answer(request, noResponse, query);
-      await this.#serve(path, query, answer, controller, seen, { kind: "upgrade", request, socket, head });
+      const writer = new ResponseWriter(request, noResponse, query);
+      await this.#serve(path, query, writer, controller, seen, { kind: "upgrade", request, socket, head });
     } catch (error) {
       const refusal = statusOf(asProblem(error));
       status = refusal.code;
-      if (!socket.destroyed) socket.end(rawAnswer(refusal));
+      if (!socket.destroyed) socket.end(rawResponse(refusal));
     } finally {
       this.#log({ ...seen, path, query: text, status });
       if (socket.destroyed) this.#open.delete(controller);
@@ -83,7 +83,7 @@ export class RestHandler {
     }
   }
 
-  /** Ends watches, and whatever waits. */
+  /** Ends watches and pending requests. */
   stop(): void {
     this.#stopping = true;
     for (const controller of this.#open) controller.abort();
@@ -99,13 +99,13 @@ export class RestHandler {
   async #serve(
     path: string,
     query: URLSearchParams,
-    answer: Answer,
+    writer: ResponseWriter,
     controller: AbortController,
     seen: { caller: Caller | undefined; verb: string },
     upgrade?: ConnectRequest,
   ): Promise<void> {
     const { authenticator, authorizer, clock } = this.#o;
-    const { request } = answer;
+    const { request } = writer;
     const method = request.method ?? "GET";
     const caller = await authenticator.authenticate(request);
     if (!caller) throw unauthorized();
@@ -118,7 +118,7 @@ export class RestHandler {
     if (target.kind === "other") {
       if (upgrade) throw noSuchResource();
       if (method !== "GET" && method !== "HEAD") throw methodNotAllowed();
-      if (!(await this.#o.other(path, answer, query))) throw noSuchResource();
+      if (!(await this.#o.other(path, writer, query))) throw noSuchResource();
       return;
     }
     if (verb === "") throw methodNotAllowed();
@@ -127,13 +127,13 @@ export class RestHandler {
       : clock.after(requestWithinMs, () => controller.abort());
     const { signal } = controller;
     try {
-      await serveResource({ parts: this.#o, target, verb, query, caller, answer, signal }, upgrade);
+      await serveResource({ parts: this.#o, target, verb, query, caller, writer, signal }, upgrade);
     } finally {
       cancel();
     }
   }
 
-  /** Watches and what is handed on may take as long as they like. */
+  /** Watches and connections have no timeout. */
   #isLong(target: Target, verb: string): boolean {
     if (target.kind === "other") return false;
     if (verb === "watch") return true;
@@ -141,17 +141,17 @@ export class RestHandler {
     return served?.definition.subresources?.[target.subresource]?.how === "connect";
   }
 
-  async #refuse(answer: Answer, error: unknown, path: string, query: URLSearchParams): Promise<void> {
-    const { response, request } = answer;
+  async #refuse(writer: ResponseWriter, error: unknown, path: string, query: URLSearchParams): Promise<void> {
+    const { response, request } = writer;
     const problem = asProblem(error, this.#subject(path));
     if (problem.status === 500 && !isAbort(error))
       this.#o.logger.error("Request failed", { path, query: query.toString(), err: messageOf(error) });
-    if (answer.begun || response.destroyed) return void response.destroy();
-    // What was not read of a body would be taken for the next request.
+    if (writer.headersSent || response.destroyed) return void response.destroy();
+    // An unread body would be parsed as the next request.
     const unread = !request.complete && request.httpVersionMajor === 1;
     const retry = problem.details?.retryAfterSeconds;
     try {
-      await answer.object(problem.status, statusOf(problem, continueTokenOf(error)), {
+      await writer.object(problem.status, statusOf(problem, continueTokenOf(error)), {
         ...(unread && { connection: "close" }),
         ...(retry !== undefined && { "retry-after": String(retry) }),
       });
@@ -185,7 +185,7 @@ function splitUrl(url: string): { path: string; query: URLSearchParams; text: st
   return { path: url.slice(0, at), query: new URLSearchParams(text), text };
 }
 
-function rawAnswer(status: Status): string {
+function rawResponse(status: Status): string {
   const body = `${JSON.stringify(status)}\n`;
   return [
     `HTTP/1.1 ${status.code} ${status.reason ?? "Error"}`,
@@ -199,7 +199,7 @@ function rawAnswer(status: Status): string {
 
 /**
  * A request that ended while its body was read: HTTP/2 keeps the stream, and the session, for the rest of the body. No other
- * stream is closed: that may overtake the answer.
+ * stream is closed, because the close could overtake the response.
  */
 function endUnreadBody(request: IncomingMessage): void {
   const { stream } = request as { stream?: ServerHttp2Stream };

@@ -6,18 +6,18 @@ import { parseLabelSelector } from "../selectors/parse-labels.ts";
 import type { Scope } from "../storage/change-event.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { fromStored, type Served } from "./catalog.ts";
-import { badRequest } from "./refusals.ts";
+import { badRequest } from "./problems.ts";
 
 export interface Selected {
   /** "" for all namespaces. */
   readonly namespace: string;
-  /** Of the path, if it has one. */
+  /** The name in the path, if it has one. */
   readonly name: string;
   readonly labelSelector: string;
   readonly fieldSelector: string;
 }
 
-/** Which objects a list, a watch or a deletion of many is about. */
+/** The objects that a list, a watch or a deletecollection selects. */
 export function selection(served: Served, selected: Selected): Scope {
   const { namespace, name } = selected;
   const { kind } = served.definition;
@@ -27,7 +27,7 @@ export function selection(served: Served, selected: Selected): Scope {
   if (name !== "" && fields.length > 0 && required !== name)
     throw badRequest("fieldSelector metadata.name doesn't match requested name");
   const only = name || required;
-  // A name alone is found by the store.
+  // The store looks up a single name itself.
   const byFields = fields.length > (required === undefined ? 0 : 1);
   const byLabels = labels === "nothing" || labels.length > 0;
   const matches = (object: ApiObject): boolean => {
@@ -50,7 +50,7 @@ function inServedForm(served: Served, object: ApiObject): ApiObject {
   return copy as unknown as ApiObject;
 }
 
-/** The name that authorizers see in a request for many: the only one that it can be about. */
+/** The name for authorization of a list or watch: that of a metadata.name selector. */
 export function nameInSelector(fieldSelector: string): string {
   const found = /(?:^|,)metadata\.name==?([^,=\\]+)(?:,|$)/.exec(fieldSelector);
   return found?.[1] ?? "";

@@ -2,7 +2,7 @@ import { isAbort, KubeletError, messageOf } from "../../lib/base/errors.ts";
 import { ApiProblem, type ApiProblemDetails } from "../api-problem.ts";
 import { PatchError, type PatchErrorCode } from "../patch/patch-error.ts";
 import { StoreError } from "../storage/errors.ts";
-import { conflictProblem, type Named } from "./refusals.ts";
+import { conflictProblem, type Named } from "./problems.ts";
 
 export interface Status {
   readonly kind: "Status";
@@ -15,7 +15,7 @@ export interface Status {
   readonly code: number;
 }
 
-/** What an error is about, for the details of its Status. */
+/** The object of an error, for the details of its Status. */
 export interface Subject extends Named {
   readonly resource: string;
   readonly object: string;
@@ -28,7 +28,7 @@ const patchStatus: Readonly<Record<PatchErrorCode, number>> = {
   Invalid: 422,
 };
 
-/** Whatever was thrown, as a refusal that can be answered. */
+/** Converts any thrown error to an ApiProblem. */
 export function asProblem(error: unknown, subject?: Subject): ApiProblem {
   if (error instanceof ApiProblem) return error;
   if (error instanceof StoreError) return storeProblem(error, subject);
@@ -78,7 +78,7 @@ function detailsOf({ object, group, name }: Subject): ApiProblemDetails {
   return { name: object, ...(group && { group }), kind: name };
 }
 
-/** The Status of a refusal. */
+/** The Status of a problem. */
 export function statusOf(problem: ApiProblem, continueToken?: string): Status {
   return {
     kind: "Status",
@@ -96,7 +96,7 @@ export function success(details: ApiProblemDetails, code = 200): Status {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details, code };
 }
 
-/** An empty reason of a cause is left out, as everything empty is. */
+/** An empty reason of a cause is omitted, as all empty fields are. */
 function wireDetails(details: ApiProblemDetails): ApiProblemDetails {
   if (!details.causes) return details;
   const causes = details.causes.map(({ reason, ...rest }) => (reason ? { reason, ...rest } : rest));

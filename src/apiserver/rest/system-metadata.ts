@@ -5,10 +5,10 @@ import { type Json, jsonEqual } from "../patch/json-value.ts";
 import { wireTime } from "../patch/managed-fields.ts";
 import { compareText } from "../patch/text-order.ts";
 import type { ApiObject } from "../storage/object.ts";
-import { badRequest } from "./refusals.ts";
+import { badRequest } from "./problems.ts";
 
-/** The namespace of the request is that of the object. */
-export function takeNamespace(draft: Draft, namespace: string): void {
+/** Sets the namespace of the request, or rejects another one. */
+export function applyNamespace(draft: Draft, namespace: string): void {
   const { metadata } = draft;
   if (metadata.namespace && metadata.namespace !== namespace)
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
@@ -16,8 +16,8 @@ export function takeNamespace(draft: Draft, namespace: string): void {
   else metadata.namespace = namespace;
 }
 
-/** What only the server sets in a new object. */
-export function beginMetadata(draft: Draft, now: number): void {
+/** Sets the metadata that only the server sets in a new object. */
+export function initMetadata(draft: Draft, now: number): void {
   const meta = draft.metadata;
   meta.uid = randomUUID();
   meta.creationTimestamp = wireTime(now);
@@ -27,7 +27,7 @@ export function beginMetadata(draft: Draft, now: number): void {
   dropSelfLink(meta);
 }
 
-/** What only the server sets in an object stays as it was. */
+/** Keeps the metadata that only the server sets. */
 export function keepMetadata(draft: Draft, before: ApiObject): void {
   const meta = draft.metadata as unknown as Record<string, unknown>;
   for (const field of kept) {
@@ -77,7 +77,7 @@ function hasSameSpec(draft: Draft, before: ApiObject): boolean {
   );
 }
 
-/** Names are parts of paths, whatever else a kind requires of them. */
+/** Names of all kinds must be valid path segments. */
 export function nameProblems({ metadata: { name } }: Draft): Problem[] {
   if (!name) return [{ path: "metadata.name", message: "Required value: name or generateName is required" }];
   const wrong =
@@ -89,7 +89,7 @@ export function nameProblems({ metadata: { name } }: Draft): Problem[] {
     : [];
 }
 
-/** An object that is being deleted takes no new finalizers. */
+/** No finalizers can be added to an object that is being deleted. */
 export function finalizerProblems(draft: Draft, before: ApiObject): Problem[] {
   if (before.metadata.deletionTimestamp === undefined) return [];
   const old = (before.metadata.finalizers as string[] | undefined) ?? [];

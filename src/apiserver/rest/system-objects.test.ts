@@ -6,7 +6,7 @@ import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts
 
 const ref = (name: string) => ({ resource: "widgets.things.example", namespace: "default", name });
 
-test("the API's internal access keeps the rules, and refuses with the errors of HTTP", async (t) => {
+test("internal access follows the rules of HTTP requests, with the same errors", async (t) => {
   const { server } = await testApi(t);
   const { objects } = server;
   const made = await objects.create("widgets.things.example", {
@@ -47,7 +47,7 @@ test("the status is changed through its subresource", async (t) => {
   assert.deepEqual([main?.spec, main?.status], [{ size: 5 }, { ok: true }]);
 });
 
-test("an internal subresource is not served over HTTP, and may change without counting", async (t) => {
+test("an internal subresource is not served over HTTP, and need not increment the generation", async (t) => {
   const { server, send } = await testApi(t);
   const { objects } = server;
   await objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } });
@@ -60,7 +60,7 @@ test("an internal subresource is not served over HTTP, and may change without co
   assert.equal((await send("GET", `${widgetsPath}/w/hidden`)).status, 404);
 });
 
-test("changes that meet are all done", async (t) => {
+test("concurrent changes are all applied", async (t) => {
   const { server } = await testApi(t);
   const { objects } = server;
   await objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } });
@@ -74,7 +74,7 @@ test("changes that meet are all done", async (t) => {
   assert.deepEqual((await objects.get(ref("w")))?.spec, { size: 21 });
 });
 
-test("what is followed begins with what is there, and misses nothing when it falls behind", async (t) => {
+test("following a resource starts with the existing objects, and misses nothing when it falls behind", async (t) => {
   const api = await testApi(t, { storeOptions: { recentEvents: 1 } });
   const { server, store, send } = api;
   await send("POST", widgetsPath, widget("a"));
@@ -103,7 +103,7 @@ test("what is followed begins with what is there, and misses nothing when it fal
   assert.equal((await end).done, true);
 });
 
-test("what a dry run's own objects write is not written", async (t) => {
+test("internal writes of a dry run are not stored", async (t) => {
   const api = await testApi(t);
   await api.send("POST", widgetsPath, widget("w"));
   const painted = await api.send("POST", `${widgetsPath}/w/paint?dryRun=All`, { colour: "red" });

@@ -10,12 +10,12 @@ import { asProblem } from "./status.ts";
 import { updateObject } from "./update.ts";
 import { subjectOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
-/** Who the API itself is. */
+/** The identity of the API server itself. */
 const systemCaller: Caller = { name: "system:apiserver", groups: ["system:masters"] };
 
 const systemManager = "apiserver";
 
-/** The API's internal access to its objects: the same rules as over HTTP, and refusals are ApiProblems. */
+/** The API's internal access to its objects: the same rules as over HTTP; errors are ApiProblems. */
 export class SystemObjects implements Objects {
   readonly #dependencies: WriteDependencies;
   readonly #dryRun: boolean;

@@ -7,9 +7,9 @@ import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.
 import { toStored } from "./catalog.ts";
 import { createObject, ignoredByMain } from "./create.ts";
 import { isReleased } from "./deletion-plan.ts";
-import { invalid } from "./refusals.ts";
+import { invalid } from "./problems.ts";
 import { servedCopy } from "./served-form.ts";
-import { finalizerProblems, keepMetadata, setGeneration, takeNamespace } from "./system-metadata.ts";
+import { applyNamespace, finalizerProblems, keepMetadata, setGeneration } from "./system-metadata.ts";
 import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
 export interface Update {
@@ -32,7 +32,7 @@ export interface Updated {
   readonly created: boolean;
 }
 
-/** Changes an object, or makes it if there is none and `make` has something all the same. */
+/** Updates an object, or creates it if it does not exist and `make` returns one. */
 export async function updateObject(
   dependencies: WriteDependencies,
   request: WriteRequest,
@@ -50,13 +50,13 @@ export async function updateObject(
         return { object: await createMissing(dependencies, request, update, key, draft), created: true };
       return { object: await change(dependencies, request, update, seen, draft), created: false };
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
+      if (!(error instanceof WriteConflict)) throw error;
     }
   }
 }
 
 /** Another client wrote between the read and the write. */
-class Overtaken extends Error {}
+class WriteConflict extends Error {}
 
 async function present({ store }: WriteDependencies, key: ObjectKey): Promise<StoredObject | undefined> {
   try {
@@ -85,7 +85,7 @@ async function createMissing(
   try {
     return await createObject(dependencies, request, draft, { tracked: update.tracked === true });
   } catch (error) {
-    if (isStoreError(error, "AlreadyExists")) throw new Overtaken();
+    if (isStoreError(error, "AlreadyExists")) throw new WriteConflict();
     throw error;
   }
 }
@@ -102,7 +102,7 @@ async function change(
   const { key, value: before } = seen;
   const { subresource } = update;
   const context = contextOf(dependencies, request);
-  takeNamespace(draft, namespace);
+  applyNamespace(draft, namespace);
   const { uid, resourceVersion } = draft.metadata;
   if (uid && uid !== seen.uid)
     throw conflict(key, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${seen.uid}`);
@@ -119,7 +119,7 @@ async function change(
   else await definition.prepareUpdate?.(draft, before, context);
   keepMetadata(draft, before);
   definition.defaults?.(draft);
-  // keepMetadata has left the old one.
+  // keepMetadata has kept the old one.
   if (subresource?.part.countsGenerations !== false) setGeneration(definition, draft, before);
 
   const validated = subresource
@@ -141,7 +141,7 @@ async function change(
   if (dryRun) return dryResult(seen, object);
   const released = isReleased(before, draft, definition.holds?.(object) === true);
   const written = await dependencies.store.apply(key, (current) => {
-    if (current?.version !== seen.version) throw new Overtaken();
+    if (current?.version !== seen.version) throw new WriteConflict();
     return released ? { kind: "delete", last: object } : { kind: "put", object };
   });
   return written!;

@@ -12,7 +12,7 @@ const ofMethods: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** What is done to a resource; "" if the method means nothing here. */
+/** The API verb of a request; "" if the method is not supported. */
 export function verbOf(method: string, target: ResourceTarget, query: URLSearchParams): string {
   const verb = Object.hasOwn(ofMethods, method) ? ofMethods[method]! : "";
   if (target.subresource !== "") return verb;
@@ -23,7 +23,7 @@ export function verbOf(method: string, target: ResourceTarget, query: URLSearchP
   return verb === "delete" && target.name === "" ? "deletecollection" : verb;
 }
 
-/** A request as authorizers see it. */
+/** The attributes of a request for authorization. */
 export function attributesOf(
   method: string,
   target: Target,

@@ -3,10 +3,10 @@ import type { ApiObject, StoredObject } from "../storage/object.ts";
 import type { IncludeObject, tableOf } from "../tables/table-of.ts";
 import type { Served } from "./catalog.ts";
 import type { View } from "./media-types.ts";
-import { badRequest } from "./refusals.ts";
+import { badRequest } from "./problems.ts";
 import { itemText, servedText, servedValue } from "./served-form.ts";
 
-/** Makes the rows that kubectl prints. */
+/** Builds the table that kubectl prints. */
 export type TableMaker = (...args: Parameters<typeof tableOf>) => object;
 
 export interface Presentation {
@@ -31,9 +31,9 @@ export function includeObject(query: URLSearchParams): IncludeObject {
   );
 }
 
-/** One object as the client wants to see it, as JSON. */
-export function objectText(how: Presentation, stored: StoredObject, withHeaders = true): string {
-  const { served, view } = how;
+/** One object in the requested presentation, as JSON. */
+export function objectText(presentation: Presentation, stored: StoredObject, withHeaders = true): string {
+  const { served, view } = presentation;
   switch (view.as) {
     case "object":
       return servedText(served, stored);
@@ -47,15 +47,19 @@ export function objectText(how: Presentation, stored: StoredObject, withHeaders 
       );
     case "Table": {
       const meta = { resourceVersion: String(stored.value.metadata.resourceVersion ?? "") };
-      return tableText(how, view.version, [servedValue(served, stored)], meta, withHeaders);
+      return tableText(presentation, view.version, [servedValue(served, stored)], meta, withHeaders);
     }
     default:
       return view satisfies never;
   }
 }
 
-export function listText(how: Presentation, items: readonly StoredObject[], metadata: ListMeta): string {
-  const { served, view } = how;
+export function listText(
+  presentation: Presentation,
+  items: readonly StoredObject[],
+  metadata: ListMeta,
+): string {
+  const { served, view } = presentation;
   switch (view.as) {
     case "object": {
       const head = { kind: `${served.definition.kind}List`, apiVersion: served.apiVersion, metadata };
@@ -77,14 +81,14 @@ export function listText(how: Presentation, items: readonly StoredObject[], meta
       );
     case "Table": {
       const values = items.map((item) => servedValue(served, item));
-      return tableText(how, view.version, values, metadata, true);
+      return tableText(presentation, view.version, values, metadata, true);
     }
     default:
       return view satisfies never;
   }
 }
 
-/** A position in the history, sent as an object that has only its version. */
+/** A bookmark: an object that has only a resourceVersion. */
 export function bookmarkText({ served, view }: Presentation, version: number, endOfInitial: boolean): string {
   const metadata = {
     resourceVersion: String(version),
@@ -101,13 +105,13 @@ export function bookmarkText({ served, view }: Presentation, version: number, en
 }
 
 function tableText(
-  how: Presentation,
+  presentation: Presentation,
   version: string,
   objects: readonly ApiObject[],
   metadata: ListMeta,
   withHeaders: boolean,
 ): string {
-  const { served, includeObject, tables, now } = how;
+  const { served, includeObject, tables, now } = presentation;
   const { definition, group } = served;
   const about = { group, version: served.version, kind: definition.kind, name: definition.name };
   const table = tables!(about, objects, { now: now(), includeObject, withHeaders });

@@ -2,28 +2,28 @@ import type { RequestContext, VirtualObjects } from "../definition.ts";
 import { type ApiObject, StoredObject } from "../storage/object.ts";
 import type { Served } from "./catalog.ts";
 import type { Exchange } from "./exchange.ts";
+import { methodNotAllowed, notFoundProblem } from "./problems.ts";
 import { listQuery } from "./query.ts";
-import { keyOf, presentation } from "./reads.ts";
-import { methodNotAllowed, notFoundProblem } from "./refusals.ts";
+import { keyOf, presentationOf } from "./reads.ts";
 import { selection } from "./selection.ts";
 import { listText, objectText } from "./views.ts";
 import { contextOf } from "./write-context.ts";
 import { writeRequest } from "./writes.ts";
 
-/** Objects that are generated on request: they have no versions, so that lists have no pages. */
+/** Objects that are generated on request: they have no resourceVersion, so lists are not paginated. */
 export async function serveVirtual(
   exchange: Exchange,
   served: Served,
   virtual: VirtualObjects,
 ): Promise<void> {
-  const { target, answer } = exchange;
-  const how = presentation(exchange, served);
+  const { target, writer } = exchange;
+  const presentation = presentationOf(exchange, served);
   const context = contextFor(exchange, served);
   const { namespace, name } = target;
   if (exchange.verb === "get") {
     const ref = keyOf(exchange, served);
     const found = await virtual.get(ref, context);
-    if (found) return answer.json(200, objectText(how, asStored(served, found)));
+    if (found) return writer.json(200, objectText(presentation, asStored(served, found)));
     const about = virtual.missing?.(ref) ?? { resource: served.resource, name };
     throw notFoundProblem({ name: served.definition.name, group: served.group }, about.resource, about.name);
   }
@@ -34,7 +34,7 @@ export async function serveVirtual(
       (scope.name === undefined || object.metadata.name === scope.name) && (scope.matches?.(object) ?? true),
   );
   const items = objects.map((object) => asStored(served, object));
-  return answer.json(200, listText(how, items, { resourceVersion: "" }));
+  return writer.json(200, listText(presentation, items, { resourceVersion: "" }));
 }
 
 function contextFor(exchange: Exchange, served: Served): RequestContext {

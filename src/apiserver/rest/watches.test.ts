@@ -55,7 +55,7 @@ test("a watch sends the existing objects, and then the changes", async (t) => {
   await watch.cancel();
 });
 
-test("a watch goes on from the version of a list", async (t) => {
+test("a watch continues from the version of a list", async (t) => {
   const api = await testApi(t);
   await api.send("POST", mapsPath, configMap("a"));
   const { resourceVersion } = (await api.send("GET", mapsPath)).body.metadata;
@@ -79,7 +79,7 @@ test("a streamed list ends with a bookmark that marks its end", async (t) => {
   await watch.cancel();
 });
 
-test("what begins or ceases to match is added or deleted for the watcher", async (t) => {
+test("an object that starts or stops matching is added or deleted for the watcher", async (t) => {
   const api = await testApi(t);
   const labelled = (on: string) => configMap("a", {}, { labels: { on } });
   const watch = await openWatch(api, `${mapsPath}?watch=1&labelSelector=on%3Dyes`);
@@ -103,7 +103,7 @@ test("one object is watched by a field selector, and by its path", async (t) => 
   }
 });
 
-test("a version that is forgotten is an error in the watch, and a Status for a list", async (t) => {
+test("a compacted version is an ERROR event of a watch, and a Status for a list", async (t) => {
   const api = await testApi(t, { storeOptions: { recentEvents: 1 } });
   await api.send("POST", mapsPath, configMap("a"));
   const { resourceVersion } = (await api.send("GET", mapsPath)).body.metadata;
@@ -129,7 +129,7 @@ test("a watch ends after the requested time, with a bookmark", async (t) => {
   assert.equal(await watch.next(), undefined);
 });
 
-test("pages: the same moment, to the end", async (t) => {
+test("all pages of a list show the same version", async (t) => {
   const api = await testApi(t);
   for (const name of ["a", "b", "c"]) await api.send("POST", mapsPath, configMap(name));
   const first = (await api.send("GET", `${mapsPath}?limit=2`)).body;
@@ -140,7 +140,7 @@ test("pages: the same moment, to the end", async (t) => {
   assert.equal(second.metadata.resourceVersion, first.metadata.resourceVersion);
 });
 
-test("items of a list do not repeat what they are; the list of nothing is empty", async (t) => {
+test("items of a list have no apiVersion and kind; an empty list has no items", async (t) => {
   const api = await testApi(t);
   assert.deepEqual((await api.send("GET", "/apis/things.example/v1/widgets")).body.items, []);
   await api.send("POST", widgetsPath, widget("w"));
@@ -158,7 +158,7 @@ const wrong = [
   ["resourceVersion=999999999999999", 504],
 ] as const;
 for (const [query, status] of wrong)
-  test(`a list that cannot be: ${query}`, async (t) => {
+  test(`an invalid list: ${query}`, async (t) => {
     const api = await testApi(t, { storeOptions: { freshnessMs: 1 } });
     const answer = await api.send("GET", `${mapsPath}?${query}`);
     assert.equal(answer.status, status);

@@ -7,25 +7,25 @@ import type { Catalog, Served } from "./catalog.ts";
 import type { Propagation } from "./delete-options.ts";
 import type { Subject } from "./status.ts";
 
-/** What all writes need. */
+/** Dependencies of all writes. */
 export interface WriteDependencies {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly admission: Admission | undefined;
   readonly clock: Clock;
-  /** The API's own objects; those of a dry run write nothing. */
+  /** The API's internal access to objects; for a dry run it writes nothing. */
   objects(dryRun: boolean): Objects;
-  /** The propagation policies that a controller acts on. */
+  /** The propagation policies that a controller handles. */
   readonly propagation: readonly Propagation[];
 }
 
-/** One request to write something, however it came. */
+/** One write request, over HTTP or internal. */
 export interface WriteRequest {
   readonly served: Served;
   /** "" if the resource has none. */
   readonly namespace: string;
   readonly caller: Caller;
-  /** Who owns the fields that are written. */
+  /** The field manager. */
   readonly manager: string;
   readonly dryRun: boolean;
   readonly signal: AbortSignal;

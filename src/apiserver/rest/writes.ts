@@ -11,9 +11,9 @@ import type { Exchange } from "./exchange.ts";
 import { bodyEncoding } from "./media-types.ts";
 import { patchUpdate } from "./patch-request.ts";
 import { mustBeAllowed } from "./permission.ts";
+import { badRequest } from "./problems.ts";
 import { listQuery, managerOf, type WriteQuery, writeQuery } from "./query.ts";
-import { presentation } from "./reads.ts";
-import { badRequest } from "./refusals.ts";
+import { presentationOf } from "./reads.ts";
 import { type Removed, removeObject } from "./remove.ts";
 import { selection } from "./selection.ts";
 import { success } from "./status.ts";
@@ -25,9 +25,9 @@ const bodyWithinMs = 60_000;
 
 export type PartTarget = { readonly name: string; readonly part: PartSubresource } | undefined;
 
-function bodyOf({ parts, answer, signal }: Exchange): Promise<Buffer> {
+function bodyOf({ parts, writer, signal }: Exchange): Promise<Buffer> {
   const { clock, maxBodyBytes: maxBytes } = parts;
-  return readBody(answer.request, { clock, maxBytes, withinMs: bodyWithinMs, signal });
+  return readBody(writer.request, { clock, maxBytes, withinMs: bodyWithinMs, signal });
 }
 
 export function writeRequest(
@@ -35,14 +35,14 @@ export function writeRequest(
   served: Served,
   query: Pick<WriteQuery, "dryRun" | "fieldManager">,
 ): WriteRequest {
-  const { target, caller, signal, answer } = exchange;
+  const { target, caller, signal, writer } = exchange;
   return {
     served,
     namespace: target.namespace,
     caller,
     signal,
     dryRun: query.dryRun,
-    manager: managerOf(query.fieldManager, answer.request.headers["user-agent"]),
+    manager: managerOf(query.fieldManager, writer.request.headers["user-agent"]),
   };
 }
 
@@ -51,13 +51,13 @@ export async function decodedBody(
   wanted: GroupVersionKind,
   query: WriteQuery,
 ): Promise<Draft> {
-  const { parts, answer } = exchange;
-  const encoding = bodyEncoding(answer.request.headers["content-type"]);
+  const { parts, writer } = exchange;
+  const encoding = bodyEncoding(writer.request.headers["content-type"]);
   return decodeObject(await bodyOf(exchange), wanted, {
     encoding,
     validation: query.fieldValidation,
     fields: parts.fields,
-    warn: (text) => answer.warn(text),
+    warn: (text) => writer.warn(text),
   });
 }
 
@@ -67,16 +67,16 @@ export function kindServed({ group, version, definition }: Served): GroupVersion
 
 export async function serveCreate(exchange: Exchange, served: Served): Promise<void> {
   const query = writeQuery(exchange.query, "CreateOptions");
-  const how = presentation(exchange, served);
+  const presentation = presentationOf(exchange, served);
   const draft = await decodedBody(exchange, kindServed(served), query);
   const made = await createObject(exchange.parts.dependencies, writeRequest(exchange, served, query), draft);
-  return exchange.answer.json(201, objectText(how, made));
+  return exchange.writer.json(201, objectText(presentation, made));
 }
 
 export async function serveUpdate(exchange: Exchange, served: Served, partTarget: PartTarget): Promise<void> {
-  const { target, answer, parts } = exchange;
+  const { target, writer, parts } = exchange;
   const query = writeQuery(exchange.query, "UpdateOptions");
-  const how = presentation(exchange, served);
+  const presentation = presentationOf(exchange, served);
   const draft = await decodedBody(exchange, kindServed(served), query);
   checkName(draft, target);
   const creates = served.definition.createsOnUpdate === true && !partTarget;
@@ -91,22 +91,22 @@ export async function serveUpdate(exchange: Exchange, served: Served, partTarget
     writeRequest(exchange, served, query),
     update,
   );
-  return answer.json(created ? 201 : 200, objectText(how, object));
+  return writer.json(created ? 201 : 200, objectText(presentation, object));
 }
 
 export async function servePatch(exchange: Exchange, served: Served, partTarget: PartTarget): Promise<void> {
-  const { target, answer, parts } = exchange;
+  const { target, writer, parts } = exchange;
   const query = writeQuery(exchange.query, "PatchOptions");
-  const how = presentation(exchange, served);
+  const presentation = presentationOf(exchange, served);
   const update = patchUpdate({
     served,
     name: target.name,
-    contentType: answer.request.headers["content-type"],
+    contentType: writer.request.headers["content-type"],
     text: (await bodyOf(exchange)).toString("utf8"),
     query,
     subresource: partTarget,
     fields: parts.fields,
-    warn: (text) => answer.warn(text),
+    warn: (text) => writer.warn(text),
     now: epochMs(parts.clock.wall()),
   });
   const request = writeRequest(exchange, served, query);
@@ -114,10 +114,10 @@ export async function servePatch(exchange: Exchange, served: Served, partTarget:
     ...update,
     mayCreate: () => mayCreate(exchange),
   });
-  return answer.json(created ? 201 : 200, objectText(how, object));
+  return writer.json(created ? 201 : 200, objectText(presentation, object));
 }
 
-/** Who makes an object with an update or an apply needs the right to create, too. */
+/** Creating an object by an update or an apply also requires the permission to create. */
 function mayCreate({ parts, caller, target }: Exchange): Promise<void> {
   const { group, version, resource, namespace, name } = target;
   const attributes = { verb: "create", group, version, resource, subresource: "", namespace, name };
@@ -140,13 +140,13 @@ function checkName({ metadata }: Draft, { name, namespace }: Exchange["target"])
 }
 
 export async function serveDelete(exchange: Exchange, served: Served): Promise<void> {
-  const { target, answer, parts } = exchange;
-  const how = presentation(exchange, served);
+  const { target, writer, parts } = exchange;
+  const presentation = presentationOf(exchange, served);
   const options = await optionsOf(exchange);
   const request = writeRequest(exchange, served, { dryRun: options.dryRun, fieldManager: "" });
   const removed = await removeObject(parts.dependencies, request, target.name, options);
   const status = !removed.gone && options.orphanDependents === false ? 202 : 200;
-  if (answersWithObject(served, removed)) return answer.json(status, objectText(how, removed.object));
+  if (returnsObject(served, removed)) return writer.json(status, objectText(presentation, removed.object));
   const { definition, group } = served;
   const details = {
     name: target.name,
@@ -154,35 +154,35 @@ export async function serveDelete(exchange: Exchange, served: Served): Promise<v
     kind: definition.name,
     uid: removed.object.uid,
   };
-  return answer.object(status, success(details, status));
+  return writer.object(status, success(details, status));
 }
 
-/** Objects that stay are answered; those that are gone only for some kinds. */
-function answersWithObject({ definition }: Served, { gone }: Removed): boolean {
+/** An object that is kept is returned; a removed one only for some kinds. */
+function returnsObject({ definition }: Served, { gone }: Removed): boolean {
   return !gone || (definition.returnsDeleted ?? definition.deletionGrace !== undefined);
 }
 
 async function optionsOf(exchange: Exchange): Promise<DeleteOptions> {
   const body = await bodyOf(exchange);
   if (body.length === 0) return deleteOptions(undefined, exchange.query);
-  const encoding = bodyEncoding(exchange.answer.request.headers["content-type"]);
+  const encoding = bodyEncoding(exchange.writer.request.headers["content-type"]);
   return deleteOptions(parseBody(body, encoding).value, exchange.query);
 }
 
-/** Deleted at the same time, in a deletion of many. */
-const together = 20;
+/** Parallel deletions of a deletecollection. */
+const parallelDeletes = 20;
 
 export async function serveDeleteCollection(exchange: Exchange, served: Served): Promise<void> {
-  const { target, answer, parts } = exchange;
-  const how = presentation(exchange, served);
+  const { target, writer, parts } = exchange;
+  const presentation = presentationOf(exchange, served);
   const options = await optionsOf(exchange);
   const request = writeRequest(exchange, served, { dryRun: options.dryRun, fieldManager: "" });
   const query = listQuery(exchange.query);
   const scope = selection(served, { ...query, namespace: target.namespace, name: "" });
   const page = await parts.dependencies.store.list(scope);
   const removed: StoredObject[] = [];
-  for (let from = 0; from < page.items.length; from += together) {
-    const some = page.items.slice(from, from + together);
+  for (let from = 0; from < page.items.length; from += parallelDeletes) {
+    const some = page.items.slice(from, from + parallelDeletes);
     await Promise.all(
       some.map(async ({ key }) => {
         try {
@@ -194,5 +194,5 @@ export async function serveDeleteCollection(exchange: Exchange, served: Served):
     );
     removed.push(...some);
   }
-  return answer.json(200, listText(how, removed, { resourceVersion: String(page.version) }));
+  return writer.json(200, listText(presentation, removed, { resourceVersion: String(page.version) }));
 }

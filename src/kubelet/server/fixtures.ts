@@ -139,7 +139,7 @@ export async function startServer(o: {
   };
 }
 
-export interface TestAnswer {
+export interface TestResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -150,7 +150,7 @@ export function send(
   port: number,
   path: string,
   o: RequestOptions & { body?: string } = {},
-): Promise<TestAnswer> {
+): Promise<TestResponse> {
   const { body, ...options } = o;
   return new Promise((resolve, reject) => {
     const outgoing = request(

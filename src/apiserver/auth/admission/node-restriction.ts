@@ -3,7 +3,7 @@ import type { Admission, AdmissionRequest } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
 import { same } from "../../kinds/same.ts";
 import { nodeNameOf } from "../names.ts";
-import { forbidden, qualified } from "../refusals.ts";
+import { forbidden, qualified } from "../problems.ts";
 import { parseSpecRequest } from "../requests/parse-spec.ts";
 import { kubeletClientSigner, kubeletServingSigner } from "../requests/signers.ts";
 import { restrictNode } from "./restrict-nodes.ts";

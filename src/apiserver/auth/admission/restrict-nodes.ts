@@ -1,6 +1,6 @@
 import type { AdmissionRequest } from "../../access.ts";
 import { same } from "../../kinds/same.ts";
-import { forbidden } from "../refusals.ts";
+import { forbidden } from "../problems.ts";
 import { forbiddenLabels } from "./node-labels.ts";
 
 interface NodeSpec {

@@ -2,7 +2,7 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import type { AdmissionRequest } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
 import { same } from "../../kinds/same.ts";
-import { forbidden, notFound } from "../refusals.ts";
+import { forbidden, notFound } from "../problems.ts";
 import { apiReference, mirrorAnnotation } from "./mirror-pod.ts";
 
 /** A node creates mirrors of its static pods, updates the status of its pods, and deletes them: nothing else. */

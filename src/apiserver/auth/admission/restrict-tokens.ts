@@ -3,7 +3,7 @@ import type { Pod, Volume } from "../../../lib/model/pod.ts";
 import type { AdmissionRequest } from "../../access.ts";
 import type { ObjectRef, Objects } from "../../definition.ts";
 import { claimName } from "../pod-references.ts";
-import { forbidden, notFound } from "../refusals.ts";
+import { forbidden, notFound } from "../problems.ts";
 
 interface TokenSpec {
   readonly audiences?: readonly string[];

@@ -1,7 +1,7 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Admission, AdmissionRequest } from "../../access.ts";
 import { masters } from "../names.ts";
-import { forbidden, qualified } from "../refusals.ts";
+import { forbidden, qualified } from "../problems.ts";
 import { parseSpecRequest } from "../requests/parse-spec.ts";
 import { clientSigner } from "../requests/signers.ts";
 

@@ -3,7 +3,7 @@ import type { Authorizer } from "../../access.ts";
 import type { Caller } from "../../definition.ts";
 import { refusal } from "../../rest/permission.ts";
 import { anonymous, authenticated, serviceAccountGroups, unauthenticated } from "../names.ts";
-import { badRequest } from "../refusals.ts";
+import { badRequest } from "../problems.ts";
 
 const extraPrefix = "impersonate-extra-";
 

@@ -36,7 +36,7 @@ export function subjectAccessReview(authorizer: Authorizer): ResourceDefinition 
       checkSpec(specOf(draft), problems, "named");
       checkMetadata(draft, problems, "must be empty");
     },
-    answer: async (draft) => ({ status: await decide(authorizer, subjectOf(draft), specOf(draft)) }),
+    evaluate: async (draft) => ({ status: await decide(authorizer, subjectOf(draft), specOf(draft)) }),
   });
 }
 
@@ -60,7 +60,7 @@ export function localSubjectAccessReview(authorizer: Authorizer): ResourceDefini
           "disallowed on this kind of request",
         );
     },
-    answer: async (draft) => ({ status: await decide(authorizer, subjectOf(draft), specOf(draft)) }),
+    evaluate: async (draft) => ({ status: await decide(authorizer, subjectOf(draft), specOf(draft)) }),
   });
 }
 
@@ -73,7 +73,7 @@ export function selfSubjectAccessReview(authorizer: Authorizer): ResourceDefinit
       checkSpec(specOf(draft), problems, "self");
       checkMetadata(draft, problems, "must be empty");
     },
-    answer: async (draft, { caller }) => ({ status: await decide(authorizer, caller, specOf(draft)) }),
+    evaluate: async (draft, { caller }) => ({ status: await decide(authorizer, caller, specOf(draft)) }),
   });
 }
 

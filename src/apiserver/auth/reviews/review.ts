@@ -1,7 +1,7 @@
 import type { Problem } from "../../../lib/model/validation/problem.ts";
 import type { Draft, RequestContext, ResourceDefinition } from "../../definition.ts";
 import { FieldProblems } from "../../kinds/field-problems.ts";
-import { invalid } from "../../rest/refusals.ts";
+import { invalid } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 
 export interface Review {
@@ -11,7 +11,7 @@ export interface Review {
   readonly namespaced?: boolean;
   readonly check?: (draft: Draft, problems: FieldProblems) => void;
   /** The status, and instead of what was sent the rest of the answer if it is to be replaced. */
-  readonly answer: (draft: Draft, context: RequestContext) => Promise<Record<string, unknown>>;
+  readonly evaluate: (draft: Draft, context: RequestContext) => Promise<Record<string, unknown>>;
 }
 
 /** A question that is answered and not kept: it can only be created. */
@@ -26,10 +26,10 @@ export function review(o: Review): ResourceDefinition {
     kind,
     namespaced,
     verbs: ["create"],
-    async answer(draft, context) {
+    async handleCreate(draft, context) {
       const found: readonly Problem[] = problemsOf(o, draft);
       if (found.length > 0) throw invalid({ kind, group }, "", found);
-      const fields = await o.answer(draft, context);
+      const fields = await o.evaluate(draft, context);
       return { kind, apiVersion: `${group}/v1`, ...answered(draft), ...fields } as ApiObject;
     },
   };

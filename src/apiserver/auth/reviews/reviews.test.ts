@@ -35,7 +35,7 @@ async function review(
   o: { caller?: Caller; metadata?: object } = {},
 ): Promise<Record<string, unknown>> {
   const draft = { metadata: { uid: "", ...o.metadata }, spec } as unknown as Draft;
-  return { ...(await definition.answer!(draft, objects.context(o.caller ?? admin))) };
+  return { ...(await definition.handleCreate!(draft, objects.context(o.caller ?? admin))) };
 }
 
 const issue = (to: readonly string[] = audiences) =>

@@ -1,7 +1,7 @@
 import type { Caller, ResourceDefinition } from "../../definition.ts";
 import { rulesFor } from "../authorize/fixed-policy.ts";
 import { nodeNameOf } from "../names.ts";
-import { badRequest } from "../refusals.ts";
+import { badRequest } from "../problems.ts";
 import { review } from "./review.ts";
 
 /** What may I do here? */
@@ -9,7 +9,7 @@ export function selfSubjectRulesReview(): ResourceDefinition {
   return review({
     group: "authorization.k8s.io",
     kind: "SelfSubjectRulesReview",
-    async answer(draft, { caller }) {
+    async evaluate(draft, { caller }) {
       const { namespace } = (draft.spec ?? {}) as { namespace?: string };
       if (!namespace) throw badRequest("no namespace on request");
       return { metadata: {}, spec: {}, status: rulesStatus(caller, namespace) };

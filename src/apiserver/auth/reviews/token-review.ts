@@ -1,6 +1,6 @@
 import type { Caller, ResourceDefinition } from "../../definition.ts";
 import { tokenProblem, withAuthenticated } from "../authenticate/authenticator.ts";
-import { badRequest } from "../refusals.ts";
+import { badRequest } from "../problems.ts";
 import type { TokenAuthenticator } from "../tokens/bearer.ts";
 import { review } from "./review.ts";
 
@@ -12,7 +12,7 @@ export function tokenReview(o: {
   return review({
     group: "authentication.k8s.io",
     kind: "TokenReview",
-    async answer(draft) {
+    async evaluate(draft) {
       const { token, audiences } = (draft.spec ?? {}) as { token?: string; audiences?: string[] };
       if (!token) throw badRequest("token is required for TokenReview in authentication");
       const answer = await o.tokens.authenticate(token, audiences?.length ? audiences : o.audiences);
@@ -37,7 +37,7 @@ export function selfSubjectReview(): ResourceDefinition {
   return review({
     group: "authentication.k8s.io",
     kind: "SelfSubjectReview",
-    async answer(_, { caller, now }) {
+    async evaluate(_, { caller, now }) {
       const creationTimestamp = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
       return { metadata: { creationTimestamp }, status: { userInfo: userInfo(caller) } };
     },

@@ -6,7 +6,7 @@ import type {
   PartSubresource,
   RequestContext,
 } from "../../definition.ts";
-import { badRequest, conflictProblem, invalid, notFoundProblem } from "../../rest/refusals.ts";
+import { badRequest, conflictProblem, invalid, notFoundProblem } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { topologyLabels } from "./admission/topology-labels.ts";
 import { setCondition } from "./conditions.ts";

@@ -1,5 +1,5 @@
 import type { ActionSubresource, Draft, ObjectRef, RequestContext } from "../../definition.ts";
-import { badRequest, conflictProblem, notFoundProblem } from "../../rest/refusals.ts";
+import { badRequest, conflictProblem, notFoundProblem } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { setCondition } from "./conditions.ts";
 import { made } from "./made.ts";

@@ -7,7 +7,7 @@ import type {
   RequestContext,
   ResourceDefinition,
 } from "../../definition.ts";
-import { invalid } from "../../rest/refusals.ts";
+import { invalid } from "../../rest/problems.ts";
 import { setGeneration } from "../../rest/system-metadata.ts";
 import type { ApiObject } from "../../storage/object.ts";
 

@@ -1,5 +1,5 @@
 import type { Draft, RequestContext } from "../../definition.ts";
-import { invalid } from "../../rest/refusals.ts";
+import { invalid } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { familyOf } from "../addresses.ts";
 import { draftOf } from "../define.ts";

@@ -1,8 +1,8 @@
 import type { AdmissionRequest } from "../access.ts";
 import type { ApiProblem } from "../api-problem.ts";
-import * as rest from "../rest/refusals.ts";
+import * as rest from "../rest/problems.ts";
 
-export { badRequest } from "../rest/refusals.ts";
+export { badRequest } from "../rest/problems.ts";
 
 /** Resource and group in one, as messages name them: "leases.coordination.k8s.io". */
 export function qualified(resource: string, group: string): string {

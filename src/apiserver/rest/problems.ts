@@ -1,7 +1,7 @@
 import type { Problem } from "../../lib/model/validation/problem.ts";
 import { ApiProblem, type Cause } from "../api-problem.ts";
 
-/** What the causes of a refused object are called, by how the message begins. */
+/** The reasons of causes in a Status, by the prefix of the message. */
 const causeReasons: readonly (readonly [string, string])[] = [
   ["Required value", "FieldValueRequired"],
   ["Invalid value", "FieldValueInvalid"],
@@ -18,7 +18,7 @@ export function badRequest(message: string): ApiProblem {
   return new ApiProblem(400, "BadRequest", message);
 }
 
-/** No route leads there, or nothing of that kind is offered. */
+/** The path has no route, or the resource is not served. */
 export function noSuchResource(): ApiProblem {
   return new ApiProblem(404, "NotFound", "the server could not find the requested resource", {});
 }
@@ -87,7 +87,7 @@ export function forbidden(named: Named, resource: string, name: string, why: str
   });
 }
 
-/** An object with something wrong in it. */
+/** An object that failed validation. */
 export function invalid(
   { kind, group }: { readonly kind: string; readonly group: string },
   name: string,

@@ -6,12 +6,12 @@ import { encodeProtobuf, protobufType } from "../protobuf/protobuf.ts";
 import type { BodyEncoding } from "./body.ts";
 
 const zip = promisify(gzip);
-/** Smaller answers are not worth the time. */
-const zipFrom = 128 * 1024;
+/** Smaller responses are not compressed. */
+const gzipMinBytes = 128 * 1024;
 const prettyClients = /^(curl|Wget|Mozilla)/;
 
-/** What is sent back. */
-export class Answer {
+/** Writes the response to one request. */
+export class ResponseWriter {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly #warnings: string[] = [];
@@ -37,7 +37,7 @@ export class Answer {
     return this.json(status, JSON.stringify(value), headers);
   }
 
-  /** JSON text, in the form that the client likes. */
+  /** Sends JSON text in the encoding that the client accepts. */
   async json(status: number, text: string, headers: OutgoingHttpHeaders = {}): Promise<void> {
     if (this.encoding === "yaml")
       return this.text(status, stringify(JSON.parse(text)), {
@@ -55,22 +55,22 @@ export class Answer {
 
   async text(status: number, text: string | Buffer, headers: OutgoingHttpHeaders = {}): Promise<void> {
     let body = typeof text === "string" ? Buffer.from(text) : text;
-    const zipped = body.length >= zipFrom && this.#acceptsGzip();
+    const zipped = body.length >= gzipMinBytes && this.#acceptsGzip();
     if (zipped) body = await zip(body, { level: 1 });
     const all: OutgoingHttpHeaders = { ...headers };
     if (status !== 304) all["content-length"] = body.length;
     if (zipped) all["content-encoding"] = "gzip";
-    this.begin(status, all);
+    this.writeHead(status, all);
     this.response.end(this.request.method === "HEAD" ? undefined : body);
   }
 
-  begin(status: number, headers: OutgoingHttpHeaders): void {
+  writeHead(status: number, headers: OutgoingHttpHeaders): void {
     const all: OutgoingHttpHeaders = { "cache-control": "no-cache, private", ...headers };
     if (this.#warnings.length > 0) this.response.setHeader("warning", this.#warnings);
     this.response.writeHead(status, all);
   }
 
-  get begun(): boolean {
+  get headersSent(): boolean {
     return this.response.headersSent;
   }
 
@@ -79,14 +79,14 @@ export class Answer {
   }
 }
 
-/** The text of a Warning header: quoted, and without what would end the header. */
+/** The text of a Warning header: quoted, without control characters. */
 function quoted(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are removed.
   const safe = text.replace(/[\u0000-\u001f\u007f]/g, " ").replace(/[^\x20-\x7e]/g, "?");
   return `"${safe.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Writes a part of a long answer; resolves when the client has room for more, or is gone. */
+/** Writes a chunk of a streamed response; resolves when the client can receive more, or has disconnected. */
 export function write(response: ServerResponse, part: string | Buffer): Promise<void> {
   if (response.writableEnded || response.destroyed || response.write(part)) return Promise.resolve();
   return new Promise((resolve) => {
