@@ -20,11 +20,11 @@ export const exceptions = [
   { file: "agent/cluster-node.ts", name: "onPodCidrs", why: "awaited: the node status manager retries it" },
   { file: "agent/runtime-parts.ts", name: "onPull", why: "progress of one pull, reported to its caller" },
   { file: "agent/timed-pulls.ts", name: "onPull", why: "progress of one pull, reported to its caller" },
-  { file: "agent/pod-syncer.ts", name: "onChange", why: "progress of the mounts that a pass waits for" },
+  { file: "agent/pod-syncer.ts", name: "onChange", why: "progress of the mounts that a sync waits for" },
   {
     file: "pipeline/pod-workers/create-pod-syncer.ts",
     name: "onChange",
-    why: "progress of the mounts that a pass waits for",
+    why: "progress of the mounts that a sync waits for",
   },
   // Within one component.
   { file: "agent/runtime-observer.ts", name: "onHint", why: "the event stream is PLEG's own: where to look" },

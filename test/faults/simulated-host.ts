@@ -17,10 +17,10 @@ class RecordedFiles extends PodFiles {
   constructor() {
     super({ rootDir: "/nowhere", podLogsDir: "/nowhere", containerLogsDir: "/nowhere" });
   }
-  override async make({ metadata: { uid, name, namespace } }: { metadata: PodId }) {
+  override async createPodDirs({ metadata: { uid, name, namespace } }: { metadata: PodId }) {
     this.folders.set(uid, { uid, name, namespace });
   }
-  override async makeContainer() {}
+  override async createContainerDirs() {}
   override async linkLog({ metadata: { uid } }: Pod, container: string, attempt: number) {
     this.#attempts.set(`${uid}/${container}`, attempt);
   }

@@ -180,7 +180,7 @@ export class SimulatedAgent {
       isSynced: () => initialSync.isComplete(),
       isKnown: (uid) => desired.get(uid) !== undefined || this.workers.get(uid) !== undefined,
       inRuntime: () => observed.all(),
-      mayEnd: () => true,
+      mayTerminate: () => true,
       removesOrphans: true,
       onOrphan: (pod) => post({ kind: "orphan-found", uid: pod.uid, pod }),
       files: host.files,
@@ -281,7 +281,7 @@ export class SimulatedAgent {
   /** How much it keeps in mind of pods and containers, by what it is. */
   get remembered(): Record<string, number> {
     return {
-      ...this.#runtime.remembered,
+      ...this.#runtime.entryCounts,
       "probe results": this.probes.size,
       "containers that are starting": this.starting.size,
       "pods with replaced containers": this.replaced.size,

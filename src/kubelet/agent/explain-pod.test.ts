@@ -10,7 +10,7 @@ const now = Date.parse("2026-01-01T00:01:00Z");
 
 function facts(step: StepKind, more: Partial<PodFacts> = {}): PodFacts {
   const history = new StepHistory(now - 60_000);
-  history.begin({ kind: step, text: "x", container: "a" }, now - 5000);
+  history.startStep({ kind: step, text: "x", container: "a" }, now - 5000);
   return {
     ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing" },
     ...{ pod: undefined, endedByItself: false, kills: [] },

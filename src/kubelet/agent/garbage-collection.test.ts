@@ -3,7 +3,13 @@ import { test } from "node:test";
 import type { PodGcState } from "../pods/garbage/container-plan.ts";
 import { gcStateOf } from "./garbage-collection.ts";
 
-const table: [rule: string, phase: string | undefined, isDesired: boolean, mayEnd: boolean, PodGcState][] = [
+const table: [
+  rule: string,
+  phase: string | undefined,
+  isDesired: boolean,
+  mayTerminate: boolean,
+  PodGcState,
+][] = [
   ["its worker runs it", "syncing", true, true, "active"],
   ["its worker terminates it", "terminating", false, true, "active"],
   ["its worker has terminated it", "terminated", true, true, "terminated"],
@@ -11,9 +17,9 @@ const table: [rule: string, phase: string | undefined, isDesired: boolean, mayEn
   ["it is an orphan", undefined, false, true, "orphaned"],
   ["another kubelet may own it", undefined, false, false, "foreign"],
 ];
-for (const [rule, phase, isDesired, mayEnd, gcState] of table)
+for (const [rule, phase, isDesired, mayTerminate, gcState] of table)
   test(`a pod is ${gcState}: ${rule}`, () =>
     assert.equal(
-      gcStateOf({ worker: phase === undefined ? undefined : { phase }, isDesired, mayEnd }),
+      gcStateOf({ worker: phase === undefined ? undefined : { phase }, isDesired, mayTerminate }),
       gcState,
     ));

@@ -42,11 +42,11 @@ export function gcStateOf(pod: {
   worker: { readonly phase: string } | undefined;
   isDesired: boolean;
   /** False if a source that is not synced yet, or another kubelet, may have the pod. */
-  mayEnd: boolean;
+  mayTerminate: boolean;
 }): PodGcState {
   if (pod.worker) return pod.worker.phase === "terminated" ? "terminated" : "active";
   if (pod.isDesired) return "active";
-  return pod.mayEnd ? "orphaned" : "foreign";
+  return pod.mayTerminate ? "orphaned" : "foreign";
 }
 
 /** The defaults of upstream's flags. */

@@ -30,14 +30,14 @@ export function orphanCleanup(
 ): { housekeeping: Housekeeping; collectors: readonly Component[] } {
   const { options: o, config, clock, logger, metrics, cri, desired, observed } = core;
   const { workers, files, cgroups, volumes, records, userNamespaces, isSynced, refresh } = parts;
-  const mayEnd = (uid: PodUid) => !o.keepsApiPods || !isFromApi(observed.get(uid));
+  const mayTerminate = (uid: PodUid) => !o.keepsApiPods || !isFromApi(observed.get(uid));
   const housekeeping = new Housekeeping({
     clock,
     logger,
     isSynced,
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
     inRuntime: () => observed.all(),
-    mayEnd,
+    mayTerminate,
     removesOrphans: !o.keepsApiPods,
     onOrphan: (pod) => core.post({ kind: "orphan-found", uid: pod.uid, pod }),
     files: {
@@ -62,7 +62,7 @@ export function orphanCleanup(
       gcStateOf({
         worker: workers.get(uid),
         isDesired: desired.get(uid) !== undefined,
-        mayEnd: o.terminatesOrphans !== false && isSynced() && mayEnd(uid),
+        mayTerminate: o.terminatesOrphans !== false && isSynced() && mayTerminate(uid),
       }),
     removeLogs: (pod, container) => files.removeLogs(pod, container),
     refresh,

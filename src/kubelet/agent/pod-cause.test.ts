@@ -21,7 +21,7 @@ type Past = { kind: StepKind; text?: string; container?: string; error?: string;
 function facts(steps: readonly Past[], more: Partial<PodFacts> = {}): PodFacts {
   const history = new StepHistory(now - 3_000_000);
   for (const { kind, text = kind, container, error, atS = 5 } of steps) {
-    history.begin({ kind, text, ...(container !== undefined && { container }) }, now - atS * 1000);
+    history.startStep({ kind, text, ...(container !== undefined && { container }) }, now - atS * 1000);
     if (error !== undefined) history.fail(error);
   }
   const last = steps.at(-1);

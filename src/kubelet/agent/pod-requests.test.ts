@@ -217,11 +217,11 @@ test("a runtime without user namespaces is an error for a pod that needs one", a
 test("an ephemeral container sees the processes of the container that it names", async (t) => {
   const { requests } = await setUp(t);
   const debug = { ...aContainer("debug"), targetContainerName: "a" } as Container;
-  const withA = { ...made, seen: seen([seenContainer("a", { attempt: 2 })]) };
+  const withA = { ...made, observed: seen([seenContainer("a", { attempt: 2 })]) };
   const config = await requests.container(aPod(), debug, withA);
   const options = config.linux?.securityContext?.namespaceOptions;
   assert.deepEqual([options?.pid, options?.targetId], [NamespaceMode.TARGET, "a-2"]);
-  const withoutA = { ...made, seen: seen([]) };
+  const withoutA = { ...made, observed: seen([]) };
   await assert.rejects(requests.container(aPod(), debug, withoutA), {
     code: "CreateContainerConfigError",
     message: "unable to find target container a",

@@ -132,8 +132,8 @@ export function podRuntime(
     onStarted: (pod, container) =>
       core.post({ kind: "container-started", uid: pod.metadata.uid, pod, container }),
     gates: core.restartGates,
-    keptDead: o.deadContainers?.maxPerContainer,
-    keptDeadMs: o.deadContainers?.minAgeMs,
+    maxDeadPerContainer: o.deadContainers?.maxPerContainer,
+    minDeadAgeMs: o.deadContainers?.minAgeMs,
     maxRestartDelayMs: delays.maxMs,
     firstRestartDelayMs: delays.initialMs,
   });

@@ -15,8 +15,8 @@ export interface ResolvedSets {
 }
 
 /**
- * Keeps one pod for each name and each UID. A pod of the API may have the name of a static pod: it is its mirror. In the API nothing
- * repeats.
+ * Keeps one pod for each name and each UID. A pod of the API may have the name of a static pod: it is its mirror. The API
+ * has no duplicates.
  */
 export function resolveConflicts(sets: ReadonlyMap<PodSourceName, readonly Pod[]>): ResolvedSets {
   const resolved: ResolvedSets = { desired: new Map(), conflicts: [] };

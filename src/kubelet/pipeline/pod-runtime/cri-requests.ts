@@ -80,7 +80,7 @@ interface ContainerInput {
   image: EnsuredImage;
   podIPs: readonly string[];
   /** The observed pod: an ephemeral container may target another container. */
-  seen?: ObservedPod;
+  observed?: ObservedPod;
   signal: AbortSignal;
 }
 
@@ -120,9 +120,9 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
   const container = async (
     pod: Pod,
     spec: Container,
-    { attempt, image, podIPs, seen, signal }: ContainerInput,
+    { attempt, image, podIPs, observed, signal }: ContainerInput,
   ) => {
-    const targetContainerId = targetOf(spec, seen);
+    const targetContainerId = targetOf(spec, observed);
     const podIps = pod.spec.hostNetwork && podIPs.length === 0 ? o.node.hostIps : podIPs;
     const context = await contextOf(pod);
     const envObjects = o.objects && (await readEnvObjects(pod, spec, o.objects, signal));
@@ -195,10 +195,10 @@ async function userNamespaceOf(
   return { mode: NamespaceMode.POD, uids: ids, gids: ids };
 }
 
-function targetOf(container: Container, seen: ObservedPod | undefined): string | undefined {
+function targetOf(container: Container, observed: ObservedPod | undefined): string | undefined {
   const name = (container as { targetContainerName?: string }).targetContainerName;
   if (!name) return undefined;
-  const target = newestContainer(seen, name);
+  const target = newestContainer(observed, name);
   if (!target) throw containerConfigError(`unable to find target container ${name}`);
   return target.id;
 }

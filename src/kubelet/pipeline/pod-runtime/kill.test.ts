@@ -79,7 +79,7 @@ const never = new AbortController().signal;
 const one = (more: Partial<Container> = {}, grace = 30) =>
   aPod({ terminationGracePeriodSeconds: grace, containers: [aContainer("a", more)] });
 const kill = (s: ReturnType<typeof setUp>, pod: Pod | undefined, more: Partial<KillContainerOptions> = {}) =>
-  killContainer(s.deps, { pod, seen: seen([]), container: seenContainer("a"), signal: never, ...more });
+  killContainer(s.deps, { pod, observed: seen([]), container: seenContainer("a"), signal: never, ...more });
 
 const budget: [
   rule: string,
@@ -177,7 +177,7 @@ test("a hook gets pod, ports and addresses", async () => {
     aSandbox({ state: "notready", ips: ["10.0.0.8"] }),
     aSandbox({ ips: ["10.0.0.9", "fd00::9"] }),
   ];
-  await kill(s, pod, { seen: seen([], sandboxes) });
+  await kill(s, pod, { observed: seen([], sandboxes) });
   const [{ signal: _, ...hook } = assert.fail()] = s.hooked;
   assert.deepEqual(hook, {
     pod,

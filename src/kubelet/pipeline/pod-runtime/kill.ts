@@ -38,7 +38,7 @@ export interface KillDeps {
 export interface KillContainerOptions {
   /** Undefined if there is no spec any more: then what was recorded at the container's creation counts. */
   pod: Pod | undefined;
-  seen: Pick<ObservedPod, "uid" | "name" | "namespace" | "sandboxes">;
+  observed: Pick<ObservedPod, "uid" | "name" | "namespace" | "sandboxes">;
   container: Pick<ObservedContainer, "id" | "name" | "annotations">;
   cause?: KillCause;
   /** For users; "Stopping container x" by default. */
@@ -57,9 +57,9 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
   const { clock, events, stops, runtime } = deps;
   const { container, cause, graceOverride: override, signal } = options;
   const { id, name } = container;
-  const pod = options.pod ?? podWithoutSpec(options.seen);
+  const pod = options.pod ?? podWithoutSpec(options.observed);
   const grace = graceSecondsOf(options.pod, container, { override, cause });
-  const { stop, first } = stops.start(options.seen.uid, id, msFromNow(clock, grace * 1000));
+  const { stop, first } = stops.start(options.observed.uid, id, msFromNow(clock, grace * 1000));
   if (first) events.normal(pod, "Killing", options.message || `Stopping container ${name}`, name);
   try {
     // Without a grace period the hook is skipped.
@@ -84,32 +84,34 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
 /** Stops everything of a pod. Continues after failures; then the first failure is thrown. */
 export async function killPod(
   deps: KillDeps,
-  seen: ObservedPod,
+  observed: ObservedPod,
   pod: Pod | undefined,
   options: { graceSeconds?: number; signal: AbortSignal },
 ): Promise<void> {
   const { graceSeconds: graceOverride, signal } = options;
-  const running = runningContainers(seen);
+  const running = runningContainers(observed);
   const order = new TerminationOrder(pod, running);
   const attempts = await Promise.allSettled(
-    running.map((container) => killContainer(deps, { pod, seen, container, graceOverride, order, signal })),
+    running.map((container) =>
+      killContainer(deps, { pod, observed, container, graceOverride, order, signal }),
+    ),
   );
   // Aborted: containers may still be in their grace period, so the sandbox stays.
   if (signal.aborted) throw abortError(signal.reason);
   attempts.push(
     ...(await Promise.allSettled(
-      seen.sandboxes.map((sandbox) => deps.runtime.stopPodSandbox(sandbox.id, { signal })),
+      observed.sandboxes.map((sandbox) => deps.runtime.stopPodSandbox(sandbox.id, { signal })),
     )),
   );
   if (signal.aborted) throw abortError(signal.reason);
   const failure = attempts.find((a) => a.status === "rejected")?.reason;
   if (failure)
     throw new KubeletError("KillPod", `stopping the pod: ${messageOf(failure)}`, { cause: failure });
-  for (const { id } of seen.containers) deps.stops.ended(id);
+  for (const { id } of observed.containers) deps.stops.ended(id);
 }
 
 /** A pod without a spec, from what the runtime has of it. */
-function podWithoutSpec({ uid, name, namespace, sandboxes }: KillContainerOptions["seen"]): Pod {
+function podWithoutSpec({ uid, name, namespace, sandboxes }: KillContainerOptions["observed"]): Pod {
   const hostNetwork = sandboxes.some((s) => s.hostNetwork);
   return {
     apiVersion: "v1",

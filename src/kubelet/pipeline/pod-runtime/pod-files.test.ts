@@ -30,9 +30,9 @@ async function setUp(t: TestContext, mounts: (dir: string) => string[] = () => [
 
 test("a pod gets private directories and a log directory that everyone may read", async (t) => {
   const { files, logDir } = await setUp(t);
-  await files.make(pod);
-  await files.makeContainer(pod, "a");
-  await files.make(pod);
+  await files.createPodDirs(pod);
+  await files.createContainerDirs(pod, "a");
+  await files.createPodDirs(pod);
   assert.deepEqual((await readdir(files.podDir(testUid))).toSorted(byText), ["plugins", "volumes"]);
   assert.equal((await stat(files.podDir(testUid))).mode & 0o007, 0);
   assert.equal((await stat(join(logDir, "a"))).mode & 0o777, 0o755);
@@ -56,7 +56,7 @@ test("the name of a link is truncated to the limit of the file system", async (t
 
 test("the logs of a removed container are removed, rotated ones too, and those of others stay", async (t) => {
   const { files, logDir, links } = await setUp(t);
-  await files.makeContainer(pod, "a");
+  await files.createContainerDirs(pod, "a");
   const kept = ["1.log", "1.log.20260101-000000", "10.log"];
   for (const name of [...kept, "0.log", "0.log.20260101-000000", "0.log.20260101-000000.gz"])
     await writeFile(join(logDir, "a", name), "");
@@ -80,8 +80,8 @@ test("remove removes directories, logs and links of this pod only, and ignores m
   const { files, logDir, links } = await setUp(t);
   const other = aPod({}, { uid: "other" as PodUid });
   for (const one of [pod, other]) {
-    await files.make(one);
-    await files.makeContainer(one, "a");
+    await files.createPodDirs(one);
+    await files.createContainerDirs(one, "a");
     await files.linkLog(one, "a", 0, id(`c-${one.metadata.uid}`));
   }
   await files.remove(pod.metadata);
@@ -97,7 +97,7 @@ test("a pod with a mount in its directory is not removed: that would delete the 
   const { files, logDir } = await setUp(t, (dir) =>
     mounted ? ["/", join(dir, "root", "pods", testUid, "volumes", "v")] : ["/"],
   );
-  await files.make(pod);
+  await files.createPodDirs(pod);
   await assert.rejects(
     files.remove(pod.metadata),
     (e: KubeletError) => e.code === "Mounted" && e.message.endsWith("volumes/v"),
@@ -110,7 +110,7 @@ test("a pod with a mount in its directory is not removed: that would delete the 
 
 test("files in a volume may be user data: the pod's directory stays until they are gone", async (t) => {
   const { files } = await setUp(t);
-  await files.make(pod);
+  await files.createPodDirs(pod);
   const volume = join(files.podDir(testUid), "volumes", "example.com~other", "data");
   await mkdir(volume, { recursive: true });
   await writeFile(join(volume, "precious"), "kept");
@@ -129,15 +129,15 @@ test("a mount is found even if the root directory is a link", async (t) => {
   // The kernel has mounts by their real path.
   const mount = join(dir, "real", "pods", testUid, "volumes", "v");
   const files = new PodFiles({ ...options, mountPoints: () => [mount] });
-  await files.make(pod);
+  await files.createPodDirs(pod);
   await assert.rejects(files.remove(pod.metadata), (e: KubeletError) => e.code === "Mounted");
   assert.ok(existsSync(join(dir, "real", "pods", testUid)));
 });
 
 test("links to the logs of pods that are gone are removed, and nothing else", async (t) => {
   const { dir, files, links } = await setUp(t);
-  await files.make(pod);
-  await files.makeContainer(pod, "a");
+  await files.createPodDirs(pod);
+  await files.createContainerDirs(pod, "a");
   await files.linkLog(pod, "a", 0, id("c1"));
   const link = (name: string, target: string) => symlink(target, join(dir, "links", name));
   await link("gone.log", join(dir, "logs", "default_gone_u", "a", "0.log"));
@@ -161,7 +161,7 @@ test("a missing link directory is not an error", async (t) => {
 
 test("pods are known by their directory or by their logs", async (t) => {
   const { dir, files } = await setUp(t);
-  await files.make(pod);
+  await files.createPodDirs(pod);
   await mkdir(join(dir, "root", "pods", "only-directory"), { recursive: true });
   await mkdir(join(dir, "logs", "ns_only-logs_u2"), { recursive: true });
   await mkdir(join(dir, "logs", "not a pod"));
@@ -177,7 +177,7 @@ test("pods are known by their directory or by their logs", async (t) => {
 
 test("a pod without a UID is never removed: its directory would be that of all pods", async (t) => {
   const { files } = await setUp(t);
-  await files.make(pod);
+  await files.createPodDirs(pod);
   await assert.rejects(files.remove({ uid: "" as PodUid, name: "", namespace: "" }), KubeletError);
   assert.ok(existsSync(files.podDir(testUid)));
 });
@@ -185,7 +185,7 @@ test("a pod without a UID is never removed: its directory would be that of all p
 test("a pod whose name is too long for a log directory can be removed", async (t) => {
   const { files } = await setUp(t);
   const long = aPod({}, { name: "n".repeat(250) });
-  await assert.rejects(files.make(long), /ENAMETOOLONG/);
+  await assert.rejects(files.createPodDirs(long), /ENAMETOOLONG/);
   assert.ok(existsSync(files.podDir(testUid)));
   await files.remove(long.metadata);
   assert.ok(!existsSync(files.podDir(testUid)));

@@ -40,7 +40,7 @@ export class PodFiles {
     return podLogDir(this.#o.podLogsDir, pod);
   }
 
-  async make(pod: Pod): Promise<void> {
+  async createPodDirs(pod: Pod): Promise<void> {
     const dir = this.podDir(pod.metadata.uid);
     await makeDirs(dir, 0o750);
     await makeDirs(join(dir, "volumes"), 0o750);
@@ -48,7 +48,7 @@ export class PodFiles {
     await makeDirs(this.logDir(pod.metadata), 0o755);
   }
 
-  async makeContainer(pod: Pod, container: string): Promise<void> {
+  async createContainerDirs(pod: Pod, container: string): Promise<void> {
     await makeDirs(join(this.logDir(pod.metadata), container), 0o755);
   }
 
@@ -84,7 +84,7 @@ export class PodFiles {
 
   /** Removes all files of a pod. Missing files are ignored. */
   async remove(pod: PodId): Promise<void> {
-    if (!pod.uid) throw new KubeletError("NoPod", "a pod without a UID has no folder of its own");
+    if (!pod.uid) throw new KubeletError("NoPod", "a pod without a UID has no directory of its own");
     const dir = this.podDir(pod.uid);
     const mounted = await this.#mountsIn(dir);
     // Deleting through a mount would delete the mounted data.

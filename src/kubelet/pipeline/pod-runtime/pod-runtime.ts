@@ -47,11 +47,11 @@ export interface PodRuntimeOptions {
     container(
       pod: Pod,
       container: Container,
-      made: {
+      input: {
         attempt: number;
         image: EnsuredImage;
         podIPs: readonly string[];
-        seen?: ObservedPod;
+        observed?: ObservedPod;
         signal: AbortSignal;
       },
     ): Promise<ContainerConfigInit>;
@@ -85,8 +85,8 @@ export interface PodRuntimeOptions {
   /** A container runs with the resources that the pod has now. */
   onStarted?: (pod: Pod, container: Container) => void;
   gates?: PlanContext["gates"];
-  keptDead?: number;
-  keptDeadMs?: number;
+  maxDeadPerContainer?: number;
+  minDeadAgeMs?: number;
 }
 
 /** A pod that needs more stages than this in one sync is synced again later. */
@@ -122,7 +122,7 @@ export class PodRuntime {
       kill: (pod, { id, name }, signal) =>
         killContainer(this.#kill, {
           pod,
-          seen: options.observe.get(pod.metadata.uid) ?? { ...pod.metadata, sandboxes: [] },
+          observed: options.observe.get(pod.metadata.uid) ?? { ...pod.metadata, sandboxes: [] },
           container: { id, name, annotations: {} },
           message: "FailedPostStartHook",
           signal,
@@ -174,11 +174,11 @@ export class PodRuntime {
   ): Promise<void> {
     const { observe } = this.#o;
     await observe.refresh(uid);
-    const seen = observe.get(uid);
-    if (!seen) return;
+    const observed = observe.get(uid);
+    if (!observed) return;
     options.report.blockedOn("stopping containers", { kind: "stop" });
     try {
-      await killPod(this.#kill, seen, pod, options);
+      await killPod(this.#kill, observed, pod, options);
     } catch (error) {
       if (pod && !options.signal.aborted)
         this.#o.events.warning(pod, "FailedKillPod", `error killing pod: ${messageOf(error)}`);
@@ -206,15 +206,19 @@ export class PodRuntime {
   async remove(id: { uid: PodUid; name: string; namespace: string }, signal: AbortSignal): Promise<void> {
     const { runtime, observe, files } = this.#o;
     await observe.refresh(id.uid);
-    const seen = observe.get(id.uid);
+    const observed = observe.get(id.uid);
     // Not before: a pod that starts again continues the back-off of its dead containers.
     this.#restarts.forget(`${id.uid}/`);
     const failures: unknown[] = [];
     const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
-    await Promise.all(seen?.containers.map((c) => attempt(runtime.removeContainer(c.id, { signal }))) ?? []);
-    await Promise.all(seen?.sandboxes.map((s) => attempt(runtime.removePodSandbox(s.id, { signal }))) ?? []);
+    await Promise.all(
+      observed?.containers.map((c) => attempt(runtime.removeContainer(c.id, { signal }))) ?? [],
+    );
+    await Promise.all(
+      observed?.sandboxes.map((s) => attempt(runtime.removePodSandbox(s.id, { signal }))) ?? [],
+    );
     await files.remove(id);
-    if (seen) await observe.refresh(id.uid);
+    if (observed) await observe.refresh(id.uid);
     this.#kill.stops.forget(id.uid);
     if (failures.length > 0) throw failures[0];
   }
@@ -225,7 +229,7 @@ export class PodRuntime {
   }
 
   /** The numbers of entries that are kept: 0 when all pods are gone. */
-  get remembered() {
+  get entryCounts() {
     return {
       stops: this.#kill.stops.size,
       restarts: this.#restarts.size,
@@ -244,8 +248,8 @@ export class PodRuntime {
       probe: (kind, id) => this.#o.probes.get(kind, id),
       replaced: (container) => this.#o.replaced.has(pod.metadata.uid, container),
       gates: this.#o.gates,
-      keptDead: this.#o.keptDead,
-      keptDeadMs: this.#o.keptDeadMs,
+      maxDeadPerContainer: this.#o.maxDeadPerContainer,
+      minDeadAgeMs: this.#o.minDeadAgeMs,
     };
   }
 
@@ -292,18 +296,18 @@ export class PodRuntime {
 
   async #apply(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<void> {
     const { observe, events } = this.#o;
-    const seen = observe.get(pod.metadata.uid);
-    for (const container of plan.replaces) this.#replace(pod.metadata.uid, container, seen);
-    if (plan.killAll && seen) {
+    const observed = observe.get(pod.metadata.uid);
+    for (const container of plan.replaces) this.#replace(pod.metadata.uid, container, observed);
+    if (plan.killAll && observed) {
       report.blockedOn(`stopping: ${plan.killAll}`, { kind: "stop" });
       if (plan.createSandbox)
         events.normal(pod, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
-      await killPod(this.#kill, seen, pod, { signal });
+      await killPod(this.#kill, observed, pod, { signal });
     }
     const failures: unknown[] = [];
     await Promise.all(
       plan.kill.map((kill) =>
-        killContainer(this.#kill, { pod, seen: seen!, ...kill, signal }).catch(
+        killContainer(this.#kill, { pod, observed: observed!, ...kill, signal }).catch(
           (error) => void failures.push(error),
         ),
       ),
@@ -315,9 +319,9 @@ export class PodRuntime {
     if (failures.length > 0) throw failures[0];
   }
 
-  #replace(uid: PodUid, container: ObservedContainer, seen: ObservedPod | undefined): void {
+  #replace(uid: PodUid, container: ObservedContainer, observed: ObservedPod | undefined): void {
     const { name } = container;
-    const previous = seen?.containers.find((c) => c.name === name && c.state === "exited");
+    const previous = observed?.containers.find((c) => c.name === name && c.state === "exited");
     this.#o.replaced.mark(uid, container);
     this.#restarts.replacing(uid, container, previous);
   }
@@ -350,7 +354,7 @@ export class PodRuntime {
     const create = async () => {
       report.blockedOn("creating the sandbox", { kind: "sandbox" });
       // Within the gate too: the preparations of many pods would delay the first of them.
-      await files.make(pod).catch((error) => {
+      await files.createPodDirs(pod).catch((error) => {
         events.warning(pod, "Failed", `error making pod data directories: ${messageOf(error)}`);
         throw error;
       });

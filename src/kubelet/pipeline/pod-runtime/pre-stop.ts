@@ -40,12 +40,12 @@ export class PreStop implements StopHook {
     handler: Handler,
     ports: NonNullable<ReturnType<typeof specOf>>["ports"],
   ) {
-    const { container, seen } = options;
+    const { container, observed } = options;
     this.#deps = deps;
     this.#options = { container };
     this.#pod = pod;
     this.#handler = handler;
-    const podIps = seen.sandboxes.find((s) => s.state === "ready")?.ips ?? [];
+    const podIps = observed.sandboxes.find((s) => s.state === "ready")?.ips ?? [];
     this.#work = deps.hooks
       .run({
         pod,

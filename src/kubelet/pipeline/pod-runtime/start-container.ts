@@ -66,8 +66,8 @@ export class ContainerStarter {
   ): Promise<void> {
     const { images, requests, files, events, observe, logger } = this.#o;
     const { container } = action;
-    const seen = observe.get(pod.metadata.uid);
-    const ended = newestContainer(seen, container.name);
+    const observed = observe.get(pod.metadata.uid);
+    const ended = newestContainer(observed, container.name);
     const attempt = ended ? action.attempt : await files.restartsByLogs(pod, container.name);
     const failed = (error: unknown, code: string) => {
       if (isAbort(error)) return error;
@@ -92,9 +92,9 @@ export class ContainerStarter {
       kind: "container",
       container: container.name,
     });
-    await files.makeContainer(pod, container.name);
+    await files.createContainerDirs(pod, container.name);
     const config = await requests
-      .container(pod, container, { attempt, image, podIPs: sandbox.ips, seen, signal })
+      .container(pod, container, { attempt, image, podIPs: sandbox.ips, observed, signal })
       .catch((error) => {
         throw failed(error, "CreateContainerConfigError");
       });

@@ -60,8 +60,8 @@ function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: obje
     },
     cgroups: { ensure: async () => {}, remove: async () => {} },
     files: {
-      make: async () => {},
-      makeContainer: async () => {},
+      createPodDirs: async () => {},
+      createContainerDirs: async () => {},
       restartsByLogs: async () => 0,
       linkLog: async () => {},
     } as unknown as PodRuntimeOptions["files"],

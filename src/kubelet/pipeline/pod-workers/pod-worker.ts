@@ -15,7 +15,7 @@ import type { SyncKind, WorkerMetrics } from "./worker-metrics.ts";
 import { WorkerReport } from "./worker-report.ts";
 
 /** The lifecycle phase of a pod, with its state. */
-type Life =
+type PhaseState =
   | { phase: "syncing"; started: boolean }
   | { phase: "terminating"; graceSeconds: number | undefined }
   | { phase: "terminated"; graceSeconds: number | undefined; released: boolean };
@@ -51,7 +51,7 @@ export class PodWorker implements PodSyncStatus {
   readonly id: PodId;
   readonly #o: PodWorkerOptions;
   #pod: Pod | undefined;
-  #life: Life;
+  #state: PhaseState;
   #verdict: PodVerdict | undefined;
   #refused = false;
   /** Why nothing of the pod will run again, if its containers do not show it. */
@@ -82,7 +82,7 @@ export class PodWorker implements PodSyncStatus {
     this.id = options.id;
     this.#pod = pod;
     // A pod that is already being deleted when it is first seen is never started.
-    this.#life =
+    this.#state =
       pod && pod.metadata.deletionTimestamp === undefined
         ? { phase: "syncing", started: false }
         : { phase: "terminating", graceSeconds: effectiveGraceSeconds(pod, undefined, undefined) };
@@ -91,7 +91,7 @@ export class PodWorker implements PodSyncStatus {
   }
 
   get phase(): WorkerPhase {
-    return this.#life.phase;
+    return this.#state.phase;
   }
 
   get pod(): Pod | undefined {
@@ -108,14 +108,14 @@ export class PodWorker implements PodSyncStatus {
     return this.#refused;
   }
 
-  /** True if the pod terminated before it was requested. */
+  /** True if the pod terminated before its termination was requested. */
   get endedByItself(): boolean {
     return this.#endedByItself;
   }
 
   /** True once the pod may have something in the runtime. */
   get started(): boolean {
-    return this.#life.phase !== "syncing" || this.#life.started;
+    return this.#state.phase !== "syncing" || this.#state.started;
   }
 
   get removed(): boolean {
@@ -146,7 +146,7 @@ export class PodWorker implements PodSyncStatus {
 
   /** Whether the pod is ready by its status, and why not if its worker can do nothing about it. */
   readiness(isReady: boolean, why: Step | undefined): void {
-    if (this.#life.phase === "syncing") this.#report.readiness(isReady, why);
+    if (this.#state.phase === "syncing") this.#report.readiness(isReady, why);
   }
 
   start(): void {
@@ -160,10 +160,10 @@ export class PodWorker implements PodSyncStatus {
    */
   update(pod: Pod, changed: "spec" | "status" = "spec"): void {
     const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
-    if (this.#life.phase === "syncing") {
+    if (this.#state.phase === "syncing") {
       this.#pod = pod;
       this.#specChanged = true;
-      if (this.#life.started) this.#watchDeadline();
+      if (this.#state.started) this.#watchDeadline();
       if (changed === "spec" || this.#failures === 0 || this.#syncAbort) this.poke();
       // The status depends on the spec too.
       this.#o.onChange();
@@ -183,8 +183,8 @@ export class PodWorker implements PodSyncStatus {
     this.#setVerdict(verdict);
     const newlyRemoved = removed && !this.#removed;
     this.#removed ||= removed;
-    const life = this.#life;
-    switch (life.phase) {
+    const state = this.#state;
+    switch (state.phase) {
       case "syncing":
         // It may have terminated by itself during the current sync.
         if (this.#pod && this.#o.syncer.hasEnded(this.#pod)) this.#endedByItself = true;
@@ -197,19 +197,19 @@ export class PodWorker implements PodSyncStatus {
         this.#syncAbort?.abort(abortError("the pod is being terminated"));
         break;
       case "terminating": {
-        const grace = effectiveGraceSeconds(this.#pod, life.graceSeconds, graceSeconds);
-        if (grace !== life.graceSeconds) {
-          life.graceSeconds = grace;
+        const grace = effectiveGraceSeconds(this.#pod, state.graceSeconds, graceSeconds);
+        if (grace !== state.graceSeconds) {
+          state.graceSeconds = grace;
           this.#syncAbort?.abort(abortError("the pod is to end sooner"));
         } else if (!newlyRemoved) return;
         break;
       }
       case "terminated":
-        life.graceSeconds = effectiveGraceSeconds(this.#pod, life.graceSeconds, graceSeconds);
+        state.graceSeconds = effectiveGraceSeconds(this.#pod, state.graceSeconds, graceSeconds);
         if (!newlyRemoved) return;
         break;
       default:
-        life satisfies never;
+        state satisfies never;
     }
     this.#failures = 0;
     this.poke();
@@ -250,13 +250,13 @@ export class PodWorker implements PodSyncStatus {
 
   /** Starts to measure a sync; call the result when it has finished. */
   #measure(): () => void {
-    const life = this.#life;
-    const kind = syncKind(life, this.#specChanged);
+    const state = this.#state;
+    const kind = syncKind(state, this.#specChanged);
     this.#syncKind = kind;
     this.#specChanged = false;
     const ended = this.#timer.start();
     // A pod that waits for another was not synced yet.
-    return () => ended(life.phase === "syncing" && !life.started ? undefined : kind);
+    return () => ended(state.phase === "syncing" && !state.started ? undefined : kind);
   }
 
   #untilRequested(): Promise<void> {
@@ -270,13 +270,13 @@ export class PodWorker implements PodSyncStatus {
   }
 
   async #syncOnce(signal: AbortSignal): Promise<void> {
-    const life = this.#life;
-    switch (life.phase) {
+    const state = this.#state;
+    switch (state.phase) {
       case "syncing":
-        return this.#sync(life, signal);
+        return this.#sync(state, signal);
       case "terminating": {
-        await this.#stop(life.graceSeconds, signal);
-        const { graceSeconds } = life;
+        await this.#stop(state.graceSeconds, signal);
+        const { graceSeconds } = state;
         if (this.#finishedReason !== undefined)
           this.#setVerdict({ phase: "Failed", reason: "SandboxLost", message: this.#finishedReason });
         this.#enter({ phase: "terminated", graceSeconds, released: false });
@@ -284,9 +284,9 @@ export class PodWorker implements PodSyncStatus {
         return;
       }
       case "terminated":
-        return this.#cleanUp(life, signal);
+        return this.#cleanUp(state, signal);
       default:
-        life satisfies never;
+        state satisfies never;
     }
   }
 
@@ -294,14 +294,14 @@ export class PodWorker implements PodSyncStatus {
     return this.#o.syncer.stop(this.id.uid, this.#pod, { graceSeconds, signal, report: this.#report });
   }
 
-  async #sync(life: Life & { phase: "syncing" }, signal: AbortSignal): Promise<void> {
+  async #sync(state: PhaseState & { phase: "syncing" }, signal: AbortSignal): Promise<void> {
     const { syncer, clock } = this.#o;
     const pod = this.#pod!;
-    if (!life.started) {
+    if (!state.started) {
       const obstacle = this.#o.mayStart();
       if (obstacle) return this.#report.blockedOn(obstacle, { kind: "admission" });
       const refusal = syncer.hasEnded(pod) ? undefined : syncer.admit?.(pod);
-      life.started = true;
+      state.started = true;
       if (refusal) {
         this.#refused = true;
         this.#o.metrics?.refused(refusal.reason);
@@ -344,19 +344,19 @@ export class PodWorker implements PodSyncStatus {
     this.poke();
   }
 
-  async #cleanUp(life: Life & { phase: "terminated" }, signal: AbortSignal): Promise<void> {
+  async #cleanUp(state: PhaseState & { phase: "terminated" }, signal: AbortSignal): Promise<void> {
     const { syncer } = this.#o;
-    if (!life.released) {
+    if (!state.released) {
       this.#report.blockedOn("removing its volumes and its cgroup", { kind: "unmount" });
       await syncer.release(this.id.uid, signal);
-      life.released = true;
+      state.released = true;
     } else if (!this.#removed) {
       // A slow runtime may have started something after the pod had terminated.
-      await this.#stop(life.graceSeconds, signal);
+      await this.#stop(state.graceSeconds, signal);
     }
     if (this.#removed && this.#o.startsAgain?.()) this.#finished = true;
     else if (this.#removed) {
-      this.#report.blockedOn("removing containers, logs and folders", { kind: "remove" });
+      this.#report.blockedOn("removing containers, logs and directories", { kind: "remove" });
       await syncer.remove(this.id, signal);
       this.#finished = true;
     }
@@ -366,7 +366,7 @@ export class PodWorker implements PodSyncStatus {
 
   /** The first verdict counts, and a pod that has terminated by itself gets none. */
   #setVerdict(verdict: PodVerdict | undefined): void {
-    if (!verdict || this.#verdict || this.#life.phase === "terminated") return;
+    if (!verdict || this.#verdict || this.#state.phase === "terminated") return;
     if (this.#pod && this.#o.syncer.hasEnded(this.#pod)) return;
     this.#verdict = verdict;
     this.#o.onVerdict?.(verdict);
@@ -376,7 +376,7 @@ export class PodWorker implements PodSyncStatus {
   #watchDeadline(): void {
     const { syncer, clock } = this.#o;
     this.#cancelDeadline?.();
-    if (this.#life.phase !== "syncing" || this.#stopped) return;
+    if (this.#state.phase !== "syncing" || this.#stopped) return;
     const deadline = this.#pod && syncer.deadlineOf?.(this.#pod);
     if (deadline === undefined) return;
     const leftMs = deadline.limitMs - msSince(clock, this.#activeFrom(deadline.since));
@@ -400,7 +400,7 @@ export class PodWorker implements PodSyncStatus {
     const fields = {
       pod: `${this.id.namespace}/${this.id.name}`,
       podUID: this.id.uid,
-      phase: this.#life.phase,
+      phase: this.#state.phase,
       err: message,
     };
     // The same error again is logged at a higher verbosity.
@@ -416,26 +416,26 @@ export class PodWorker implements PodSyncStatus {
     this.#cancelTimer = clock.after(Math.max(0, msUntil(clock, at)), () => this.poke());
   }
 
-  #enter(life: Life): void {
-    this.#life = life;
-    if (life.phase !== "syncing") this.#cancelDeadline?.();
+  #enter(state: PhaseState): void {
+    this.#state = state;
+    if (state.phase !== "syncing") this.#cancelDeadline?.();
     this.#report.clear();
-    this.#o.onPhase(life.phase);
+    this.#o.onPhase(state.phase);
     this.#o.onChange();
   }
 }
 
 /** Undefined for a sync of a pod that was released already. */
-function syncKind(life: Life, specChanged: boolean): SyncKind | undefined {
-  switch (life.phase) {
+function syncKind(state: PhaseState, specChanged: boolean): SyncKind | undefined {
+  switch (state.phase) {
     case "syncing":
-      if (!life.started) return "create";
+      if (!state.started) return "create";
       return specChanged ? "update" : "sync";
     case "terminating":
       return "kill";
     case "terminated":
-      return life.released ? undefined : "terminated";
+      return state.released ? undefined : "terminated";
     default:
-      return life satisfies never;
+      return state satisfies never;
   }
 }

@@ -7,10 +7,10 @@ const step = (kind: StepKind, text: string = kind) => ({ kind, text });
 
 test("steps are recorded with their times and errors", () => {
   const history = new StepHistory(100);
-  history.begin(step("volumes"), 100);
-  history.begin({ ...step("image", "pulling x"), container: "c" }, 130);
+  history.startStep(step("volumes"), 100);
+  history.startStep({ ...step("image", "pulling x"), container: "c" }, 130);
   history.fail("no such image");
-  history.begin({ ...step("image", "no such image"), container: "c", until: 900 }, 200);
+  history.startStep({ ...step("image", "no such image"), container: "c", until: 900 }, 200);
   assert.deepEqual(history.records, [
     { kind: "volumes", text: "volumes", startedAt: 100, endedAt: 130 },
     {
@@ -24,24 +24,24 @@ test("steps are recorded with their times and errors", () => {
     { kind: "image", text: "no such image", container: "c", startedAt: 200, until: 900 },
   ]);
   assert.equal(history.current, history.records.at(-1));
-  history.end(300);
+  history.endStep(300);
   assert.equal(history.current, undefined);
 });
 
 test("a step that is reported again continues, with its new details", () => {
   const history = new StepHistory(0);
-  history.begin({ ...step("backoff"), until: 10 }, 0);
-  history.begin({ ...step("backoff"), until: 20 }, 5);
+  history.startStep({ ...step("backoff"), until: 10 }, 0);
+  history.startStep({ ...step("backoff"), until: 20 }, 5);
   assert.deepEqual(history.records, [{ kind: "backoff", text: "backoff", startedAt: 0, until: 20 }]);
 });
 
 test("a step that took no time is not kept, unless it failed", () => {
   const history = new StepHistory(0);
-  history.begin(step("turn"), 0);
-  history.begin(step("sandbox"), 0);
+  history.startStep(step("turn"), 0);
+  history.startStep(step("sandbox"), 0);
   history.fail("no network");
-  history.begin(step("container"), 0);
-  history.end(0);
+  history.startStep(step("container"), 0);
+  history.endStep(0);
   assert.deepEqual(
     history.records.map(({ kind }) => kind),
     ["sandbox"],
@@ -50,11 +50,11 @@ test("a step that took no time is not kept, unless it failed", () => {
 
 test("only the last records are kept, and long texts are truncated", () => {
   const history = new StepHistory(0);
-  for (let i = 0; i < 100; i++) history.begin(step("other", `step ${i}`), i);
+  for (let i = 0; i < 100; i++) history.startStep(step("other", `step ${i}`), i);
   assert.equal(history.records.length, 32);
   assert.equal(history.records.at(-1)?.text, "step 99");
   assert.equal(history.dropped, 68);
-  history.begin(step("other", "x".repeat(100_000)), 200);
+  history.startStep(step("other", "x".repeat(100_000)), 200);
   history.fail("y".repeat(100_000));
   const { text, error } = history.current!;
   assert.ok(text.length <= 501 && error!.length <= 501);
@@ -62,12 +62,12 @@ test("only the last records are kept, and long texts are truncated", () => {
 
 test("the start of a pod covers all steps until it was first ready, also dropped ones", () => {
   const history = new StepHistory(0);
-  history.begin(step("sandbox"), 10);
+  history.startStep(step("sandbox"), 10);
   for (let i = 0; i < 100; i++) {
-    history.begin(step("image", `pull ${i}`), 100 + i);
-    history.begin(step("container", `start ${i}`), 100 + i);
+    history.startStep(step("image", `pull ${i}`), 100 + i);
+    history.startStep(step("container", `start ${i}`), 100 + i);
   }
-  history.begin(step("readiness"), 200);
+  history.startStep(step("readiness"), 200);
   history.ready(260);
   const expected = {
     readyAt: 260,
@@ -80,19 +80,19 @@ test("the start of a pod covers all steps until it was first ready, also dropped
   };
   assert.deepEqual(history.start, expected);
   assert.equal(history.current?.kind, "readiness", "the worker ends this step");
-  history.begin(step("container"), 300);
-  history.end(400);
+  history.startStep(step("container"), 300);
+  history.endStep(400);
   history.ready(400);
   assert.deepEqual(history.start, expected, "a restart does not count");
 });
 
 test("a pod that was found running has no recorded start", () => {
   const history = new StepHistory(0);
-  history.begin(step("admission"), 0);
+  history.startStep(step("admission"), 0);
   history.ready(50);
   assert.equal(history.start, undefined);
-  history.begin(step("container"), 60);
-  history.end(70);
+  history.startStep(step("container"), 60);
+  history.endStep(70);
   history.ready(70);
   assert.equal(history.start, undefined, "a restart does not count");
 });
@@ -106,12 +106,12 @@ test("recording a step costs less than encoding it as JSON", () => {
   const rounds = 2000;
   const measure = (work: (i: number) => void) => {
     for (let i = 0; i < rounds; i++) work(i);
-    const began = performance.now();
+    const startedAt = performance.now();
     for (let i = 0; i < rounds * 10; i++) work(i);
-    return performance.now() - began;
+    return performance.now() - startedAt;
   };
   let now = 0;
-  const recorded = measure((i) => history.begin(steps[i % 64]!, ++now));
+  const recorded = measure((i) => history.startStep(steps[i % 64]!, ++now));
   const encoded = measure(() => JSON.stringify(history.records));
   assert.ok(recorded < encoded, `${recorded} ms against ${encoded} ms`);
 });

@@ -43,14 +43,14 @@ export class StepHistory {
   }
 
   /** Ends the previous step. */
-  begin(step: Step, now: number): void {
+  startStep(step: Step, now: number): void {
     const text = truncate(step.text);
     const current = this.#current;
     if (current?.text === text && current.kind === step.kind) {
       current.until = step.until;
       return;
     }
-    this.end(now);
+    this.endStep(now);
     const record: Writable = { kind: step.kind, text, startedAt: now };
     if (step.container !== undefined) record.container = step.container;
     if (step.until !== undefined) record.until = step.until;
@@ -66,7 +66,7 @@ export class StepHistory {
     if (this.#current) this.#current.error = truncate(error);
   }
 
-  end(now: number): void {
+  endStep(now: number): void {
     const current = this.#current;
     if (!current) return;
     this.#current = undefined;

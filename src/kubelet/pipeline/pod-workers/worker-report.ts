@@ -37,7 +37,7 @@ export class WorkerReport implements SyncReport {
 
   blockedOn(text: string, details: StepDetails = other): void {
     const now = epochMs(this.#clock.wall());
-    this.history.begin({ ...details, text }, now);
+    this.history.startStep({ ...details, text }, now);
     if (this.#current?.text === text) return;
     // A step that is retried counts from its first attempt.
     const since = this.#obstacles.get(text) ?? now;
@@ -76,8 +76,8 @@ export class WorkerReport implements SyncReport {
     this.#obstacles.clear();
     this.#failed.clear();
     this.#current = undefined;
-    if (this.#unready) this.history.begin(this.#unready, epochMs(this.#clock.wall()));
-    else this.history.end(epochMs(this.#clock.wall()));
+    if (this.#unready) this.history.startStep(this.#unready, epochMs(this.#clock.wall()));
+    else this.history.endStep(epochMs(this.#clock.wall()));
   }
 
   /** Whether the pod is ready, and why not if it waits for nothing else. */

@@ -31,11 +31,11 @@ export interface ConditionFacts {
 
 /** The conditions of a pod, those of other clients first. */
 export function podConditions(input: StatusInput, facts: ConditionFacts): PodCondition[] {
-  const { pod, seen, before } = input;
+  const { pod, observed, before } = input;
   const kept = externalConditions(input);
   const containersReady = areContainersReady(pod, facts);
   const list: [string, Finding][] = [
-    ["PodReadyToStartContainers", hasUsableSandbox(pod, seen) ? yes : no],
+    ["PodReadyToStartContainers", hasUsableSandbox(pod, observed) ? yes : no],
     ["Initialized", isInitialized(pod, facts, input.gates.restart.restartAll ? before : undefined)],
     ["Ready", isPodReady(pod, containersReady, kept)],
     ["ContainersReady", containersReady],
@@ -51,7 +51,7 @@ export function podConditions(input: StatusInput, facts: ConditionFacts): PodCon
   );
   if (couldRestartAll(pod, input.gates))
     conditions.push(
-      withTransitionTime(input, { type: conditionRestartingAll, ...isBeingRestarted(pod, seen, facts) }),
+      withTransitionTime(input, { type: conditionRestartingAll, ...isBeingRestarted(pod, observed, facts) }),
     );
   return [...kept, ...resizeConditions(input, facts), ...conditions];
 }
@@ -104,8 +104,8 @@ function withTransitionTime(
 }
 
 /** One sandbox, ready, in the network of the spec and with an address. */
-function hasUsableSandbox(pod: Pod, seen: ObservedPod | undefined): boolean {
-  const [newest, ...others] = seen?.sandboxes ?? [];
+function hasUsableSandbox(pod: Pod, observed: ObservedPod | undefined): boolean {
+  const [newest, ...others] = observed?.sandboxes ?? [];
   if (newest?.state !== "ready" || others.some((s) => s.state === "ready")) return false;
   const hostNetwork = pod.spec.hostNetwork === true;
   return newest.hostNetwork === hostNetwork && (hostNetwork || newest.ips.length > 0);
@@ -160,12 +160,12 @@ function isInitialized(
 
 function isBeingRestarted(
   pod: Pod,
-  seen: ObservedPod | undefined,
+  observed: ObservedPod | undefined,
   { phase, restartingAll }: ConditionFacts,
 ): Finding {
   if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
-  if (!restartingAll || areContainersRemoved(pod, seen)) return no;
+  if (!restartingAll || areContainersRemoved(pod, observed)) return no;
   return {
     status: "True",
     reason: "RestartAllContainersStarted",

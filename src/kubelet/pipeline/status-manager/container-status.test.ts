@@ -291,9 +291,9 @@ for (const [rule, pod, containers, more, expected] of table)
     assert.deepEqual(pick(status, expected), expected);
   });
 
-function pick(status: ApiContainerStatus | undefined, wanted: object): object {
+function pick(status: ApiContainerStatus | undefined, expected: object): object {
   return Object.fromEntries(
-    Object.keys(wanted).map((key) => [key, status?.[key as keyof ApiContainerStatus]]),
+    Object.keys(expected).map((key) => [key, status?.[key as keyof ApiContainerStatus]]),
   );
 }
 

@@ -24,7 +24,7 @@ export function containerStatus(
   restartingAll: boolean,
 ): ApiContainerStatus {
   const o = stateOptions(input);
-  const last = newestContainer(input.seen, container.name);
+  const last = newestContainer(input.observed, container.name);
   let status = last
     ? fromRuntime(container, last, before, input, o, restartingAll)
     : fromPreviousStatus(container, role, before, input, o, restartingAll);
@@ -76,8 +76,8 @@ function willRun(
 }
 
 /** True if an init container has completed in the current sandbox, even if it was to be replaced. */
-function isDoneInSandbox(last: ObservedContainer, { seen }: StatusInput): boolean {
-  const [newest] = seen?.sandboxes ?? [];
+function isDoneInSandbox(last: ObservedContainer, { observed }: StatusInput): boolean {
+  const [newest] = observed?.sandboxes ?? [];
   return newest?.state === "ready" && last.sandboxId === newest.id && effectiveExitCode("init", last) === 0;
 }
 
@@ -85,7 +85,7 @@ function fromRuntime(
   container: Container,
   last: ObservedContainer,
   before: ApiContainerStatus | undefined,
-  { seen, gates, recursiveReadOnly, actuated }: StatusInput,
+  { observed, gates, recursiveReadOnly, actuated }: StatusInput,
   o: StateOptions,
   restartingAll: boolean,
 ): ApiContainerStatus {
@@ -98,7 +98,7 @@ function fromRuntime(
     name: container.name,
     state: unknown ? { terminated: unknown } : stateOf(last, o),
     lastState: lastStateOf(
-      seen?.containers.find((c) => c.name === last.name && c !== last && c.state === "exited"),
+      observed?.containers.find((c) => c.name === last.name && c !== last && c.state === "exited"),
       before,
       containerID,
       o,
@@ -160,7 +160,7 @@ function lastStateOf(
   return known && known.containerID !== containerID ? { terminated: known } : {};
 }
 
-/** The count never decreases, even if the runtime has unknown earlier containers. */
+/** The count never decreases, even if the runtime has lost earlier containers. */
 function restartCount(
   last: ObservedContainer,
   before: ApiContainerStatus | undefined,
@@ -200,7 +200,7 @@ function fromPreviousStatus(
   o: StateOptions,
   restartingAll: boolean,
 ): ApiContainerStatus {
-  const { pod, seen } = input;
+  const { pod, observed } = input;
   const status = waitingStatus(container, before, input, o);
   const { waiting, last } = removedForRestartAll();
   if (before?.state?.waiting?.reason === waiting.reason) return { ...status, state: { waiting } };
@@ -215,7 +215,7 @@ function fromPreviousStatus(
   if (before?.state?.terminated) return { ...before };
   // A regular container is only created when the init containers are complete.
   const isInitialized = pod.spec.containers.some((c) => {
-    const regular = newestContainer(seen, c.name);
+    const regular = newestContainer(observed, c.name);
     return regular !== undefined && regular.state !== "unknown";
   });
   if (role === "init" && isInitialized && !restartingAll)

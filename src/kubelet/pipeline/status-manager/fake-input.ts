@@ -14,12 +14,12 @@ export const iso = isoSeconds;
 /** For tests: the status of a pod on a node with default input. */
 export function statusOf(
   pod: Pod,
-  seen: ObservedPod | undefined,
+  observed: ObservedPod | undefined,
   more: Partial<StatusInput> = {},
 ): ApiPodStatus {
   return podStatus({
     pod,
-    seen,
+    observed,
     waiting: new Map(),
     workerPhase: "syncing",
     probe: () => undefined,

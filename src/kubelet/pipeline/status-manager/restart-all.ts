@@ -21,16 +21,16 @@ export function couldRestartAll(pod: Pod, { restart }: StatusGates): boolean {
 /** True from the exit that triggers it until the containers are removed; once started, it does not depend on the trigger any more. */
 export function isRestartingAll(
   pod: Pod,
-  seen: ObservedPod | undefined,
+  observed: ObservedPod | undefined,
   before: ApiPodStatus | undefined,
   gates: StatusGates,
 ): boolean {
   if (!couldRestartAll(pod, gates)) return false;
   if (before?.conditions?.some((c) => c.type === conditionRestartingAll && c.status === "True")) return true;
-  return restartsAll(pod, (name) => newestContainer(seen, name), gates.restart);
+  return restartsAll(pod, (name) => newestContainer(observed, name), gates.restart);
 }
 
 /** True if all old containers are removed. */
-export function areContainersRemoved(pod: Pod, seen: ObservedPod | undefined): boolean {
-  return containersOf(pod).every((c) => newestContainer(seen, c.name) === undefined);
+export function areContainersRemoved(pod: Pod, observed: ObservedPod | undefined): boolean {
+  return containersOf(pod).every((c) => newestContainer(observed, c.name) === undefined);
 }

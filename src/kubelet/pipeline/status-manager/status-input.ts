@@ -34,7 +34,7 @@ export const defaultStatusGates: StatusGates = {
 
 export interface StatusInput {
   pod: Pod;
-  seen: ObservedPod | undefined;
+  observed: ObservedPod | undefined;
   /** By container, the waiting reason of the worker. */
   waiting: ReadonlyMap<string, { reason: string; message: string }>;
   /** From "terminating" on, nothing is started any more. */

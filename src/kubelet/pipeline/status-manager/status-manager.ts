@@ -91,28 +91,28 @@ export class StatusManager {
 
   /** Computes the status again. */
   refresh(pod: Pod, details: StatusDetails): void {
-    const { clock, observed, probes, hostIPs, runtimeName, gates = defaultStatusGates } = this.#o;
+    const { clock, probes, hostIPs, runtimeName, gates = defaultStatusGates } = this.#o;
     const { uid } = pod.metadata;
     const now = clock.wall();
     const entry = this.#entries.get(uid);
-    const seen = observed.get(uid);
+    const observed = this.#o.observed.get(uid);
     const before = entry?.status ?? details.before ?? (isStatic(pod) ? undefined : pod.status);
-    if (observed.knows?.(uid) === false) {
+    if (this.#o.observed.knows?.(uid) === false) {
       if (!entry && before?.phase)
         this.#entries.set(uid, {
-          ...startsOf(pod, before, seen, now),
+          ...startsOf(pod, before, observed, now),
           hasMirrorTimes: false,
           status: before,
         });
       return;
     }
     const mirror = entry?.hasMirrorTimes ? undefined : details.mirror;
-    const starts = entry && !mirror?.startTime ? entry : startsOf(pod, mirror ?? before, seen, now);
+    const starts = entry && !mirror?.startTime ? entry : startsOf(pod, mirror ?? before, observed, now);
     const podCgroup = this.#o.podCgroup?.(pod);
     const resize = this.#o.allocation?.pending(uid);
     const computed = podStatus({
       pod,
-      seen,
+      observed,
       waiting: details.waiting,
       workerPhase: details.workerPhase,
       ...(details.verdict ? { verdict: details.verdict } : {}),
@@ -160,10 +160,10 @@ export class StatusManager {
 function startsOf(
   pod: Pod,
   before: PodStatus | undefined,
-  seen: ObservedPod | undefined,
+  observed: ObservedPod | undefined,
   now: WallTime,
 ): Pick<Entry, "startTime" | "activeSince"> {
-  const activeSince = startOf(before) ?? seen?.sandboxes.at(-1)?.createdAt ?? now;
+  const activeSince = startOf(before) ?? observed?.sandboxes.at(-1)?.createdAt ?? now;
   return { activeSince, startTime: startOf(before) ?? (isStatic(pod) ? now : activeSince) };
 }
 

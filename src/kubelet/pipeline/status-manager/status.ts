@@ -13,11 +13,11 @@ import { terminateStatuses } from "./terminate-statuses.ts";
 
 /** The API status of a pod. Pure. */
 export function podStatus(input: StatusInput): ApiPodStatus {
-  const { pod, seen, before, gates } = input;
+  const { pod, observed, before, gates } = input;
   if (input.refused && input.verdict) return refusedStatus(input);
   const isTerminated =
     input.workerPhase !== "syncing" || input.verdict !== undefined || isFinal(before?.phase);
-  return fullStatus(input, !isTerminated && isRestartingAll(pod, seen, before, gates));
+  return fullStatus(input, !isTerminated && isRestartingAll(pod, observed, before, gates));
 }
 
 function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
@@ -98,7 +98,7 @@ function phaseWithReason(
     restartingAll,
     // Not only the newest: while the next one is being created, the previous one determines the phase.
     replaced: (name, containerID) =>
-      input.seen?.containers.some(
+      input.observed?.containers.some(
         (c) => c.name === name && containerID?.endsWith(`://${c.id}`) && isReplaced(c, input),
       ) ?? false,
     gates: gates.restart,
@@ -112,11 +112,11 @@ function phaseWithReason(
 }
 
 /** True if a regular container was created in the current sandbox. */
-function isInitialized({ pod, seen }: StatusInput): boolean {
-  const [newest] = seen?.sandboxes ?? [];
+function isInitialized({ pod, observed }: StatusInput): boolean {
+  const [newest] = observed?.sandboxes ?? [];
   if (newest?.state !== "ready") return false;
   return pod.spec.containers.some((c) =>
-    seen?.containers.some((s) => s.name === c.name && s.sandboxId === newest.id),
+    observed?.containers.some((s) => s.name === c.name && s.sandboxId === newest.id),
   );
 }
 

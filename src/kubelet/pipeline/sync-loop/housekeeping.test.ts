@@ -20,7 +20,7 @@ async function setUp(t: TestContext, more: Partial<HousekeepingOptions> = {}) {
     clock,
     logger: silentLogger,
     isSynced: () => true,
-    mayEnd: () => true,
+    mayTerminate: () => true,
     removesOrphans: true,
     isKnown: () => false,
     inRuntime: () => [],
@@ -108,7 +108,7 @@ test("nothing is an orphan before the initial sync is complete; then orphans are
     isSynced: () => isSynced,
     isKnown: (uid) => known.has(uid),
     inRuntime: () => [id("desired"), id("orphan"), id("others")],
-    mayEnd: (uid) => uid !== "others",
+    mayTerminate: (uid) => uid !== "others",
     removesOrphans: true,
     onOrphan: (p) => {
       orphans.push(p.uid);

@@ -14,7 +14,7 @@ export interface HousekeepingOptions {
   isKnown: (uid: PodUid) => boolean;
   inRuntime: () => Iterable<PodId>;
   /** False for a pod that may be desired by a source that this agent does not have. */
-  mayEnd: (uid: PodUid) => boolean;
+  mayTerminate: (uid: PodUid) => boolean;
   onOrphan: (pod: PodId) => void;
   files: { known(): Promise<PodId[]>; remove(pod: PodId): Promise<void>; removeDeadLinks(): Promise<void> };
   cgroups: { list(): Promise<PodUid[]>; remove(uid: PodUid): Promise<void> };
@@ -71,7 +71,7 @@ export class Housekeeping implements Component {
   #terminateOrphans(): void {
     const { inRuntime, isKnown, onOrphan, logger } = this.#o;
     for (const { uid, name, namespace } of [...inRuntime()]) {
-      if (isKnown(uid) || !this.#o.mayEnd(uid)) continue;
+      if (isKnown(uid) || !this.#o.mayTerminate(uid)) continue;
       logger.info("Killing orphaned pod", { pod: `${namespace}/${name}`, podUID: uid });
       onOrphan({ uid, name, namespace });
     }

@@ -46,7 +46,7 @@ function start(plan: PodPlan, view: PodView, container: Container, role: Role): 
 
 /** Live containers outside of the newest sandbox, and all but the newest of a name in it. */
 function strays(view: PodView): ObservedContainer[] {
-  return view.seen.containers.filter((c) => isLive(c) && c !== view.inSandbox(c.name));
+  return view.observed.containers.filter((c) => isLive(c) && c !== view.inSandbox(c.name));
 }
 
 export function planStrays(plan: PodPlan, view: PodView): void {
@@ -79,7 +79,7 @@ function mustWait(
   return true;
 }
 
-/** Stops a running container that has changed or failed a probe. Init containers are not affected. */
+/** Stops a running container that has changed or failed a probe. Init and ephemeral containers are not affected. */
 function planKill(
   plan: PodPlan,
   view: PodView,

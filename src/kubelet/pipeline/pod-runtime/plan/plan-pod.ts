@@ -9,10 +9,10 @@ import { planSandbox } from "./sandbox.ts";
 import { PodView } from "./view.ts";
 
 /** Decides what to do next for a pod that should run. Pure: the same input gives the same plan. */
-export function planPod(pod: Pod, seen: ObservedPod | undefined, context: PlanContext): PodPlan {
+export function planPod(pod: Pod, observed: ObservedPod | undefined, context: PlanContext): PodPlan {
   const plan = emptyPlan();
-  if (!seen) return { ...plan, createSandbox: { attempt: 0 } };
-  const view = new PodView(pod, seen, context);
+  if (!observed) return { ...plan, createSandbox: { attempt: 0 } };
+  const view = new PodView(pod, observed, context);
   if (planRestartAll(plan, view)) return plan;
   planCleanup(plan, view);
   plan.finished = finishedReason(view);

@@ -71,9 +71,9 @@ export interface PlanContext {
   replaced(container: ObservedContainer): boolean;
   gates?: RestartGates;
   /** How many dead containers of a name to keep; one by default, negative for all. */
-  keptDead?: number;
+  maxDeadPerContainer?: number;
   /** The minimum age of a dead container before it is removed. */
-  keptDeadMs?: number;
+  minDeadAgeMs?: number;
 }
 
 export function emptyPlan(): PodPlan {

@@ -8,14 +8,14 @@ import { isLive, type PodView } from "./view.ts";
  * removed last: they are the record for the next stage, or the next agent. Ephemeral ones stay.
  */
 export function planRestartAll(plan: PodPlan, view: PodView): boolean {
-  const { pod, seen, context } = view;
+  const { pod, observed, context } = view;
   const lastOf = (name: string) => view.last(name);
   const triggers = restartAllTriggers(pod, lastOf, context.gates).map(lastOf);
   if (triggers.length === 0) return false;
   plan.restartsAll = true;
   const regular = new Set(pod.spec.containers.map((c) => c.name));
   const all = new Set([...regular, ...view.inits.map((c) => c.name)]);
-  const candidates = seen.containers.filter((c) => all.has(c.name));
+  const candidates = observed.containers.filter((c) => all.has(c.name));
   const live = candidates.filter(isLive);
   const first = live.filter((c) => regular.has(c.name));
   plan.kill = (first.length > 0 ? first : live).map((container) => ({

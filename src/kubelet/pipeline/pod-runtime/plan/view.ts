@@ -12,17 +12,17 @@ import type { PlanContext, Role } from "./pod-plan.ts";
 /** A pod and its observed state, with the queries that all rules share. */
 export class PodView {
   readonly pod: Pod;
-  readonly seen: ObservedPod;
+  readonly observed: ObservedPod;
   readonly context: PlanContext;
 
-  constructor(pod: Pod, seen: ObservedPod, context: PlanContext) {
+  constructor(pod: Pod, observed: ObservedPod, context: PlanContext) {
     this.pod = pod;
-    this.seen = seen;
+    this.observed = observed;
     this.context = context;
   }
 
   get sandbox() {
-    return this.seen.sandboxes[0];
+    return this.observed.sandboxes[0];
   }
 
   get inits(): readonly Container[] {
@@ -31,12 +31,12 @@ export class PodView {
 
   /** The newest container of that name in the newest sandbox. */
   inSandbox(name: string): ObservedContainer | undefined {
-    return this.seen.containers.find((c) => c.name === name && c.sandboxId === this.sandbox?.id);
+    return this.observed.containers.find((c) => c.name === name && c.sandboxId === this.sandbox?.id);
   }
 
   /** The newest container of that name in any sandbox. */
   newest(name: string): ObservedContainer | undefined {
-    return newestContainer(this.seen, name);
+    return newestContainer(this.observed, name);
   }
 
   /** The container of that name that counts: the one in the newest sandbox, else the newest one. */
@@ -67,14 +67,14 @@ export class PodView {
   }
 
   /** True for a container that is restarted by its own policy, after it exited or if it is stopped. */
-  runsAgain(seen: ObservedContainer): boolean {
-    const regular = this.pod.spec.containers.find((c) => c.name === seen.name);
-    const container = regular ?? this.inits.find((c) => c.name === seen.name);
+  runsAgain(observed: ObservedContainer): boolean {
+    const regular = this.pod.spec.containers.find((c) => c.name === observed.name);
+    const container = regular ?? this.inits.find((c) => c.name === observed.name);
     // A sidecar runs only with the others.
     if (!container || (!regular && isSidecar(container))) return false;
     const role = regular ? "regular" : "init";
-    if (seen.state === "created") return false;
-    if (seen.state === "exited") return this.decision(container, role, seen) !== "no";
+    if (observed.state === "created") return false;
+    if (observed.state === "exited") return this.decision(container, role, observed) !== "no";
     return restartsWhenKilled(this.pod, container, role, this.context.gates);
   }
 }
