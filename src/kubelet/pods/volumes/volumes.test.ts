@@ -41,7 +41,7 @@ function podWith(volumes: Volume[], more: Partial<Pod["spec"]> = {}, mounts: Vol
   });
 }
 
-describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
+describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
   let rootDir = "";
   let remove = async () => {};
   let volumes: TestVolumes;
@@ -62,7 +62,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
   });
 
   describe("emptyDir", () => {
-    test("on disk: a folder that all may use, with a sign that it is whole; both go with the pod", async () => {
+    test("on disk: a directory with mode 0777 and a ready file; both are removed with the pod", async () => {
       const pod = podWith([{ name: "data", emptyDir: {} }]);
       await volumes.manager.waitFor(pod, signal());
       const dir = dirOf("kubernetes.io~empty-dir", "data");
@@ -77,7 +77,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
         assert.equal(await exists(path), false, path);
     });
 
-    test("with an fsGroup the folder belongs to it and hands it on", async () => {
+    test("with an fsGroup the directory has its group and the setgid bit", async () => {
       await volumes.manager.waitFor(
         podWith([{ name: "data", emptyDir: {} }], { securityContext: { fsGroup: 4321 } }),
         signal(),
@@ -87,11 +87,11 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
     });
 
     const sizes: [string, string | undefined, string | undefined, number][] = [
-      ["that of all pods' memory", undefined, undefined, 64 << 20],
+      ["the memory of all pods", undefined, undefined, 64 << 20],
       ["its sizeLimit", "8Mi", undefined, 8 << 20],
-      ["the pod's memory limit, if that is less", "32Mi", "16Mi", 16 << 20],
-      ["its sizeLimit, if that is less than the pod's limit", "4Mi", "16Mi", 4 << 20],
-      ["not more than all pods may use", "1Gi", undefined, 64 << 20],
+      ["the pod's memory limit, if it is smaller", "32Mi", "16Mi", 16 << 20],
+      ["its sizeLimit, if it is smaller than the pod's limit", "4Mi", "16Mi", 4 << 20],
+      ["at most the memory of all pods", "1Gi", undefined, 64 << 20],
     ];
     for (const [what, sizeLimit, limit, size] of sizes)
       test(`in memory: its size is ${what}`, async () => {
@@ -108,7 +108,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
         assert.equal(await exists(dir), false);
       });
 
-    test("in huge pages: with the page size that a container asks for", { skip: !hasHugePages }, async () => {
+    test("in huge pages: with the page size that a container requests", { skip: !hasHugePages }, async () => {
       const pod = podWith([{ name: "data", emptyDir: { medium: "HugePages" } }]);
       pod.spec.containers[0]!.resources = { requests: { "hugepages-2Mi": "4Mi" } };
       await volumes.manager.waitFor(pod, signal());
@@ -120,7 +120,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       assert.equal(await exists(dir), false);
     });
 
-    test("in huge pages that no container asks for: a clear event, and nothing is mounted", async () => {
+    test("in huge pages that no container requests: an event, and nothing is mounted", async () => {
       const pod = podWith([{ name: "data", emptyDir: { medium: "HugePages-2Mi" } }]);
       await assert.rejects(volumes.manager.waitFor(pod, AbortSignal.timeout(300)), { name: "AbortError" });
       assert.equal(
@@ -148,7 +148,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       return result;
     }
 
-    test("has to be of its type, and is made if the type says so", async () => {
+    test("is checked for its type, and created if the type requires it", async () => {
       const dir = join(rootDir, "dir");
       const file = join(rootDir, "file");
       const socket = join(rootDir, "socket");
@@ -156,7 +156,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       await writeFile(file, "");
       const server = createServer().listen(socket);
       const check = (path: string, what: string) => `hostPath type check failed: ${path} is not ${what}`;
-      const table: [path: string, type: string | undefined, answer: string][] = [
+      const table: [path: string, type: string | undefined, message: string][] = [
         [join(rootDir, "nothing"), undefined, ""],
         [join(rootDir, "nothing"), "", ""],
         [dir, "Directory", ""],
@@ -176,14 +176,14 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
         [dir, "SocketOrCreate", "SocketOrCreate is an invalid volume type"],
         [`${rootDir}/../x`, "Directory", `invalid HostPath \`${rootDir}/../x\`: must not contain '..'`],
       ];
-      for (const [path, type, answer] of table)
-        assert.equal(await setUp(path, type), answer, `${type} ${path}`);
+      for (const [path, type, message] of table)
+        assert.equal(await setUp(path, type), message, `${type} ${path}`);
       assert.equal((await stat(join(rootDir, "new/dir"))).mode & 0o777, 0o755);
       assert.equal((await stat(join(rootDir, "new/file"))).isFile(), true);
       server.close();
     });
 
-    test("containers get the path itself, and it outlives the pod", async () => {
+    test("is passed to containers as it is, and outlives the pod", async () => {
       const dir = join(rootDir, "dir");
       await mkdir(dir);
       const pod = podWith([{ name: "h", hostPath: { path: dir } }]);
@@ -195,8 +195,8 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
     });
   });
 
-  describe("what containers get", () => {
-    test("in the order of their volumeMounts, with readOnly, propagation and subPaths", async () => {
+  describe("mounts of containers", () => {
+    test("are in the order of volumeMounts, with readOnly, propagation and subPaths", async () => {
       const mounts: VolumeMount[] = [
         { name: "data", mountPath: "/a", subPath: "sub/dir" },
         { name: "data", mountPath: "b", readOnly: true, mountPropagation: "HostToContainer" },
@@ -211,28 +211,28 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       const pod = podWith([{ name: "data", emptyDir: {} }], { securityContext: { fsGroup: 4321 } }, mounts);
       await volumes.manager.waitFor(pod, signal());
       const got = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map([["POD", "p1"]]), signal());
-      const part = (index: number) => join(rootDir, "pods", uid, "volume-subpaths/data/c0", String(index));
+      const subPath = (index: number) => join(rootDir, "pods", uid, "volume-subpaths/data/c0", String(index));
       const dir = dirOf("kubernetes.io~empty-dir", "data");
       assert.deepEqual(
         got.map((m) => [m.hostPath, m.containerPath, m.readonly, m.recursiveReadOnly, m.propagation]),
         [
-          [part(0), "/a", false, false, 0],
+          [subPath(0), "/a", false, false, 0],
           [dir, "/b", true, false, 1],
-          [part(2), "/c", true, true, 0],
+          [subPath(2), "/c", true, true, 0],
         ],
       );
-      const made = await stat(join(dir, "sub/dir"));
-      assert.deepEqual([made.gid, made.mode & 0o7777], [4321, 0o2777]);
-      await writeFile(join(part(0), "file"), "seen");
+      const created = await stat(join(dir, "sub/dir"));
+      assert.deepEqual([created.gid, created.mode & 0o7777], [4321, 0o2777]);
+      await writeFile(join(subPath(0), "file"), "seen");
       assert.equal(await readFile(join(dir, "sub/dir/file"), "utf8"), "seen");
-      const before = await hostMounts.at(part(0));
+      const before = await hostMounts.at(subPath(0));
       await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map([["POD", "p1"]]), signal());
-      assert.equal((await hostMounts.at(part(0)))?.id, before?.id);
+      assert.equal((await hostMounts.at(subPath(0)))?.id, before?.id);
       await volumes.manager.release(uid, signal());
       assert.equal(await exists(join(rootDir, "pods", uid, "volume-subpaths")), false);
     });
 
-    test("a subPath may be a file, and what is there now counts when it was replaced", async () => {
+    test("a subPath may be a file, and a replaced one is mounted again", async () => {
       const mounts = [{ name: "data", mountPath: "/f", subPath: "file" }];
       const pod = podWith([{ name: "data", emptyDir: {} }], {}, mounts);
       await volumes.manager.waitFor(pod, signal());
@@ -263,8 +263,8 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       ],
       [{ name: "other" }, /cannot find volume "other" to mount into container "c0"/],
     ];
-    for (const [part, answer] of refusals)
-      test(`refused: ${JSON.stringify(part)}`, async () => {
+    for (const [part, message] of refusals)
+      test(`rejected: ${JSON.stringify(part)}`, async () => {
         const pod = podWith([{ name: "data", emptyDir: {} }]);
         await volumes.manager.waitFor(pod, signal());
         const dir = dirOf("kubernetes.io~empty-dir", "data");
@@ -274,14 +274,14 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
           name: "c0",
           volumeMounts: [{ name: "data", mountPath: "/d", ...part }],
         };
-        await assert.rejects(volumes.mountsFor(pod, container, new Map([["EMPTY", ""]]), signal()), answer);
+        await assert.rejects(volumes.mountsFor(pod, container, new Map([["EMPTY", ""]]), signal()), message);
         assert.deepEqual(
           hostMounts.list().filter((m) => m.path.includes("volume-subpaths") && m.path.startsWith(rootDir)),
           [],
         );
       });
 
-    test("an image volume is mounted by the runtime, from the image that was pulled for it", async () => {
+    test("an image volume is mounted by the runtime, from the pulled image", async () => {
       await volumes.stop();
       volumes = await startVolumes(rootDir, {
         imageSource: async (_pod, { reference }) => ({ image: "sha256:1", userSpecifiedImage: reference }),
@@ -316,7 +316,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       });
     const claim: Volume = { name: "data", persistentVolumeClaim: { claimName: "c" } };
 
-    test("a folder of the node is bound into the pod's, given to the fsGroup, and left alone at the end", async () => {
+    test("a directory of the node is bind-mounted, gets the fsGroup, and outlives the pod", async () => {
       const path = join(rootDir, "disk");
       await mkdir(path);
       await writeFile(join(path, "file"), "x", { mode: 0o600 });
@@ -333,7 +333,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       assert.equal(await readFile(join(path, "file"), "utf8"), "x");
     });
 
-    test("a read-only claim cannot be written to", async () => {
+    test("a read-only claim is mounted read-only", async () => {
       const path = join(rootDir, "disk");
       await mkdir(path);
       await volumes.stop();
@@ -344,7 +344,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       });
     });
 
-    test("a path that is not there is told, and the volume comes once it is", async () => {
+    test("a path that does not exist is an event, and the volume is mounted once it exists", async () => {
       const path = join(rootDir, "later");
       await volumes.stop();
       volumes = await startVolumes(rootDir, { resolveClaim: resolve(path) });
@@ -384,22 +384,22 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       },
     });
 
-    test("an empty disk is formatted, mounted once for the node and bound into the pod's folder; its data stays", async () => {
+    test("an empty disk is formatted, mounted once for the node and bind-mounted for the pod; its data is kept", async () => {
       const resolveClaim = async (_pod: Pod, volume: Volume) => ({ spec: spec(volume, "Filesystem") });
       volumes = await startVolumes(rootDir, { resolveClaim, ready: () => true, phaseOf: () => "syncing" });
       const dir = dirOf("kubernetes.io~local-volume", "pv1");
       const global = join(rootDir, "plugins/kubernetes.io/local-volume/mounts/pv1");
-      for (const turn of [1, 2]) {
+      for (const round of [1, 2]) {
         await volumes.manager.waitFor(podWith([claim]), signal());
         assert.equal((await hostMounts.at(global))?.fsType, "ext4");
-        if (turn === 1) await writeFile(join(dir, "file"), "kept");
+        if (round === 1) await writeFile(join(dir, "file"), "kept");
         assert.equal(await readFile(join(dir, "file"), "utf8"), "kept");
         await volumes.manager.release(uid, signal());
         while (await hostMounts.isMountPoint(global)) await new Promise((resolve) => setImmediate(resolve));
       }
     });
 
-    test("as a block volume: a link in the pod's folder, a bind mount and a lock beside it; all go with the pod", async () => {
+    test("as a block volume: a symlink for the pod, a bind mount and a lock; all are removed with the pod", async () => {
       const resolveClaim = async (_pod: Pod, volume: Volume) => ({ spec: spec(volume, "Block") });
       volumes = await startVolumes(rootDir, { resolveClaim });
       const pod = podWith([claim]);
@@ -424,8 +424,8 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
     });
   });
 
-  describe("with volumes of content", () => {
-    test("a missing secret is named, and the pod goes on as soon as it is there; a change is seen in place", async () => {
+  describe("content volumes", () => {
+    test("a missing secret is reported, and mounted as soon as it exists; a change is written in place", async () => {
       const objects = new FakeObjects();
       await volumes.stop();
       volumes = await startVolumes(rootDir, {
@@ -469,8 +469,8 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
     });
   });
 
-  describe("after the agent was killed", () => {
-    test("every mount is still the same mount, and goes with its pod", async () => {
+  describe("after a kill of the agent", () => {
+    test("all mounts are kept, and unmounted with their pod", async () => {
       const pod = podWith(
         [
           { name: "mem", emptyDir: { medium: "Memory" } },
@@ -499,7 +499,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       assert.equal(await exists(join(rootDir, "pods", uid, "volume-subpaths")), false);
     });
 
-    test("what a pod left that nobody wants any more is cleaned up; unknown folders are left alone", async () => {
+    test("volumes of an orphaned pod are cleaned up; unknown directories are left alone", async () => {
       await volumes.manager.waitFor(podWith([{ name: "mem", emptyDir: { medium: "Memory" } }]), signal());
       await volumes.stop();
       const unknown = dirOf("example.com~other", "v");
@@ -512,8 +512,8 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
     });
   });
 
-  describe("when the machine does not play along", () => {
-    test("a full disk: a clear event, and the volume comes once there is room", async () => {
+  describe("failures of the host", () => {
+    test("a full disk: an event, and the volume is mounted once there is space", async () => {
       const small = join(rootDir, "small");
       await mkdir(small);
       await hostMounts.mount("tmpfs", small, "tmpfs", ["nr_inodes=12"]);
@@ -532,7 +532,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.release(uid, signal());
     });
 
-    test("a read-only root folder: a clear event, and the volume comes once it can be written to", async () => {
+    test("a read-only root directory: an event, and the volume is mounted once it is writable", async () => {
       const read = join(rootDir, "read");
       await mkdir(read);
       await hostMounts.mount("tmpfs", read, "tmpfs", ["ro"]);
@@ -549,7 +549,7 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.release(uid, signal());
     });
 
-    test("a mount that fails: a clear event, nothing is half mounted, and it comes when the cause is gone", async () => {
+    test("a failed mount: an event, no partial mount, and it is retried", async () => {
       let broken = true;
       await volumes.stop();
       volumes = await startVolumes(rootDir, {
@@ -580,16 +580,16 @@ describe("volumes on this machine", { skip: !mayMount && "needs root" }, () => {
       );
     });
 
-    test("a volume that cannot be removed is not forgotten, and goes later", async () => {
+    test("a volume that cannot be removed is retried", async () => {
       await volumes.manager.waitFor(podWith([{ name: "data", emptyDir: {} }]), signal());
-      const inside = join(dirOf("kubernetes.io~empty-dir", "data"), "held");
-      await mkdir(inside);
-      await hostMounts.mountTmpfs(inside); // as a container with a bidirectional mount could leave it
-      const gone = volumes.manager.release(uid, signal());
+      const nested = join(dirOf("kubernetes.io~empty-dir", "data"), "held");
+      await mkdir(nested);
+      await hostMounts.mountTmpfs(nested); // as a container with a bidirectional mount could leave it
+      const released = volumes.manager.release(uid, signal());
       await new Promise<void>((done) => volumes.manager.onChange(() => done()));
       assert.equal(volumes.manager.hasVolumes(uid), true);
-      await hostMounts.unmount(inside);
-      await gone;
+      await hostMounts.unmount(nested);
+      await released;
       await chmod(rootDir, 0o755);
     });
   });

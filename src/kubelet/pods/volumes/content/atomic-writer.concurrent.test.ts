@@ -46,7 +46,7 @@ describe("atomic writer with concurrent readers and kills", () => {
       const ended = once(child, "exit");
       await once(child.stdout, "data");
       // Not a wait for a condition: the kill comes at an arbitrary moment.
-      for (let turn = 0; turn < kill * 997; turn++) await new Promise(setImmediate);
+      for (let ticks = 0; ticks < kill * 997; ticks++) await new Promise(setImmediate);
       child.kill("SIGKILL");
       await ended;
       const files = filesOf(dir) ?? {};

@@ -98,8 +98,8 @@ describe("atomic writer", () => {
     const isRoot = process.getuid?.() === 0;
 
     it("do not depend on the umask", async (t) => {
-      const former = process.umask(0o077);
-      t.after(() => process.umask(former));
+      const previous = process.umask(0o077);
+      t.after(() => process.umask(previous));
       const dir = tempDir(t);
       const payload = new Map([
         ["a", { data: Buffer.from("1"), mode: 0o400 }],
@@ -161,7 +161,7 @@ describe("atomic writer", () => {
         const dir = tempDir(t);
         await writeAtomically(dir, payloadOf(first), { clock });
         for (const [desired, crashAt] of writes) {
-          const former = filesOf(dir);
+          const before = filesOf(dir);
           const { calls } = new CrashingCalls(crashAt);
           const done = await writeAtomically(dir, payloadOf(desired), { clock, files: calls }).then(
             () => true,
@@ -171,7 +171,7 @@ describe("atomic writer", () => {
           if (done) assert.deepEqual(seen, sorted(desired));
           else
             assert.ok(
-              [former, sorted(desired)].some((files) => isSame(seen, files)),
+              [before, sorted(desired)].some((files) => isSame(seen, files)),
               JSON.stringify(seen),
             );
         }

@@ -40,7 +40,7 @@ export async function createContentDir(
   tmpfs: () => TmpfsOptions,
 ): Promise<void> {
   await makeDirs(dir, 0o755);
-  await chmod(dir, dirMode); // whatever the umask
+  await chmod(dir, dirMode); // regardless of the umask
   if (medium === "memory") await mounts.mountTmpfs(dir, tmpfs());
   await setReady(dir);
 }

@@ -96,7 +96,7 @@ export class Attachments {
   ): Promise<{ attachment: VolumeAttachment | undefined; error?: unknown }> {
     const { transport } = this.#o;
     const id = this.nameOf(volume);
-    if (!transport) throw failure(`volume attachment ${id} cannot be looked for without an API server`);
+    if (!transport) throw failure(`volume attachment ${id} cannot be read without an API server`);
     const path = `/apis/storage.k8s.io/v1/volumeattachments/${id}`;
     try {
       const call = { method: "GET", path, signal, timeoutMs: requestTimeoutMs } as const;

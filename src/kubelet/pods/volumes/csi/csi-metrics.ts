@@ -7,7 +7,7 @@ export interface CsiMetrics {
 export function createCsiMetrics(metrics: Metrics): CsiMetrics {
   const operations = metrics.histogram({
     name: "csi_operations_seconds",
-    help: "How long calls to CSI drivers took, by driver, method and gRPC status.",
+    help: "Container Storage Interface operation duration with gRPC error code status total",
     labels: ["driver_name", "method_name", "grpc_status_code", "migrated"] as const,
     buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600],
   });

@@ -13,16 +13,16 @@ import { memoryVolumeSize } from "./memory-size.ts";
 
 export interface EmptyDirOptions {
   readonly mounts: Pick<Mounts, "mountTmpfs" | "mount" | "unmount" | "at">;
-  /** Bytes that all pods together may use. */
+  /** Bytes of memory that all pods together may use. */
   readonly allocatableMemory: () => bigint;
   /** The PodLevelResources gate. */
   readonly podLevelResources?: boolean;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
 }
 
-const folderMode = 0o777;
+const dirMode = 0o777;
 
-/** A folder that begins empty and ends with its pod: on the node's disk, in memory, or in huge pages. */
+/** A directory with the lifetime of its pod, empty at first: on the node's disk, in memory, or in huge pages. */
 export function emptyDirPlugin(o: EmptyDirOptions): VolumePlugin {
   return {
     name: "kubernetes.io/empty-dir",
@@ -37,7 +37,7 @@ export function emptyDirPlugin(o: EmptyDirOptions): VolumePlugin {
         if (medium === "Memory" && mounted) return;
         if (medium === "" && (await exists(dir))) return;
       }
-      await makeFolder(dir, mounted !== undefined);
+      await createDir(dir, mounted !== undefined);
       if (medium === "Memory") await mountMemory(request, mounted?.fsType);
       else if (isHugePages(medium)) await mountHugePages(request, medium, mounted);
       else if (medium !== "") throw new KubeletError("Volume", `unknown storage medium "${medium}"`);
@@ -46,7 +46,7 @@ export function emptyDirPlugin(o: EmptyDirOptions): VolumePlugin {
     },
 
     async tearDown({ dir }) {
-      // First: a volume that is half removed must not be taken for a whole one.
+      // First: a partially removed volume must not count as complete.
       await removeTree(metaDirOf(dir));
       const mounted = await o.mounts.at(dir);
       if (mounted) await o.mounts.unmount(dir);
@@ -76,19 +76,19 @@ export function emptyDirPlugin(o: EmptyDirOptions): VolumePlugin {
     mounted: { fsType: string; options: readonly string[] } | undefined,
   ): Promise<void> {
     if (mounted?.fsType === "hugetlbfs") {
-      const wanted = pageSizeOfMedium(medium);
+      const mediumSize = pageSizeOfMedium(medium);
       const found = pageSizeOfOptions(mounted.options);
-      if (wanted === undefined || wanted === found) return;
+      if (mediumSize === undefined || mediumSize === found) return;
       throw new KubeletError(
         "Volume",
-        `pod ${pod.metadata.uid}: mounted dir ${dir} pagesize '${found ?? "unknown"}' and requested medium size '${wanted}' differ`,
+        `pod ${pod.metadata.uid}: mounted dir ${dir} pagesize '${found ?? "unknown"}' and requested medium size '${mediumSize}' differ`,
       );
     }
     await o.mounts.mount("nodev", dir, "hugetlbfs", [`pagesize=${pageSizeFor(medium, pod)}`]);
   }
 }
 
-/** Says beside the volume that it is whole: `<pod>/plugins/kubernetes.io~empty-dir/<name>/ready`. */
+/** The directory of the `ready` file that marks the volume as complete: `<pod>/plugins/kubernetes.io~empty-dir/<name>`. */
 function metaDirOf(dir: string): string {
   const plugin = dirname(dir);
   return join(dirname(dirname(plugin)), "plugins", basename(plugin), basename(dir));
@@ -104,8 +104,8 @@ async function setReady(dir: string): Promise<void> {
   await writeFile(join(meta, "ready"), "");
 }
 
-async function makeFolder(dir: string, mounted: boolean): Promise<void> {
+async function createDir(dir: string, mounted: boolean): Promise<void> {
   if (mounted) return;
   await makeDirs(dir, 0o755);
-  await chmod(dir, folderMode); // whatever the umask
+  await chmod(dir, dirMode); // regardless of the umask
 }

@@ -8,7 +8,7 @@ export function isHugePages(medium: string): boolean {
   return medium === "HugePages" || medium.startsWith(prefix);
 }
 
-/** The page size that a medium names, in bytes; undefined for "HugePages", which names none. */
+/** The page size of a medium in bytes; undefined for "HugePages", which has none. */
 export function pageSizeOfMedium(medium: string): bigint | undefined {
   if (medium === "HugePages") return undefined;
   const bytes = hugepageBytes(`hugepages-${medium.slice(prefix.length)}`);
@@ -16,19 +16,20 @@ export function pageSizeOfMedium(medium: string): bigint | undefined {
   return bytes;
 }
 
-/** The page size to mount with: that of the medium if the pod asks for such pages, or else the only one that it asks for. */
+/** The page size to mount with: that of the medium if the pod requests such pages, otherwise the only one that it requests. */
 export function pageSizeFor(medium: string, pod: Pod): bigint {
-  const wanted = pageSizeOfMedium(medium);
+  const mediumSize = pageSizeOfMedium(medium);
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
   const lists = [pod.spec.resources?.requests, ...containers.map((c) => c.resources?.requests)];
   const names = lists.flatMap((list) => Object.keys(list ?? {}));
-  const asked = new Set(names.map(hugepageBytes).filter((bytes) => bytes !== undefined));
-  if (wanted === undefined && asked.size > 1)
+  const requested = new Set(names.map(hugepageBytes).filter((bytes) => bytes !== undefined));
+  if (mediumSize === undefined && requested.size > 1)
     throw new KubeletError(
       "Volume",
       `medium: ${medium} can't be used if container requests multiple huge page sizes`,
     );
-  const size = wanted === undefined ? [...asked][0] : asked.has(wanted) ? wanted : undefined;
+  const size =
+    mediumSize === undefined ? [...requested][0] : requested.has(mediumSize) ? mediumSize : undefined;
   if (size === undefined)
     throw new KubeletError(
       "Volume",

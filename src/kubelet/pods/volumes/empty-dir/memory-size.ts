@@ -9,8 +9,8 @@ import {
 } from "../../../../lib/model/resources.ts";
 
 /**
- * How large a volume in memory may grow: as large as the memory of all pods, or of its own pod if that is bounded, or as its
- * sizeLimit says; the smallest of these. A container could use no more of it anyway.
+ * The size limit of a volume in memory: the smallest of the memory of all pods, the pod's memory limit if it has one, and its
+ * sizeLimit. Containers could not use more anyway.
  */
 export function memoryVolumeSize(
   pod: Pod,
@@ -23,7 +23,7 @@ export function memoryVolumeSize(
   return bounds.reduce((size, bound) => (bound > 0n && bound < size ? bound : size), allocatableMemory);
 }
 
-/** A pod is bounded only if it is at every step of its life. */
+/** A pod has a memory limit only if it has one in every phase of its lifetime. */
 function podMemoryLimit(pod: Pod, podLevel: boolean): bigint | undefined {
   const limit = wholeOf(podLimits(pod, { podLevel }), "memory");
   const qos = podQos(pod, { podLevel });

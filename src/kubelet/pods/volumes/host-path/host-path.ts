@@ -11,11 +11,11 @@ interface HostPathSource {
 }
 
 export interface HostPathOptions {
-  /** The path may be on a server that does not answer. */
+  /** The path may be on a file system that hangs. */
   readonly guard: Pick<HangGuard, "run">;
 }
 
-/** A file or folder of the node. Containers get it as it is: nothing is mounted here, and nothing cleaned up. */
+/** A file or directory of the node. Containers get it as it is: nothing is mounted, and nothing is cleaned up. */
 export function hostPathPlugin({ guard }: HostPathOptions): VolumePlugin {
   return {
     name: "kubernetes.io/host-path",
@@ -37,15 +37,15 @@ function sourceOf({ volume, persistent }: VolumeSpec): HostPathSource | undefine
   return persistent ? persistent.spec.hostPath : volume.hostPath;
 }
 
-const kinds: Record<string, { is: (found: Stats) => boolean; called: string }> = {
-  Directory: { is: (found) => found.isDirectory(), called: "a directory" },
-  File: { is: (found) => found.isFile(), called: "a file" },
-  Socket: { is: (found) => found.isSocket(), called: "a socket file" },
-  CharDevice: { is: (found) => found.isCharacterDevice(), called: "a character device" },
-  BlockDevice: { is: (found) => found.isBlockDevice(), called: "a block device" },
+const kinds: Record<string, { is: (found: Stats) => boolean; text: string }> = {
+  Directory: { is: (found) => found.isDirectory(), text: "a directory" },
+  File: { is: (found) => found.isFile(), text: "a file" },
+  Socket: { is: (found) => found.isSocket(), text: "a socket file" },
+  CharDevice: { is: (found) => found.isCharacterDevice(), text: "a character device" },
+  BlockDevice: { is: (found) => found.isBlockDevice(), text: "a block device" },
 };
 
-/** Makes the path if the type says so and it is not there, and refuses it if it is something else. */
+/** Creates the path if the type requires it and it does not exist; throws if it has another type. */
 async function checkType(path: string, type: string): Promise<void> {
   const kind = kinds[type.replace(/OrCreate$/, "")];
   if (!kind || (type.endsWith("OrCreate") && !/^(Directory|File)/.test(type)))
@@ -61,5 +61,5 @@ async function checkType(path: string, type: string): Promise<void> {
     return;
   }
   if (!found || !kind.is(found))
-    throw new KubeletError("Volume", `hostPath type check failed: ${path} is not ${kind.called}`);
+    throw new KubeletError("Volume", `hostPath type check failed: ${path} is not ${kind.text}`);
 }

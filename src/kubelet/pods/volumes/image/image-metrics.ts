@@ -1,7 +1,7 @@
 import type { Metrics } from "../../../../lib/base/metrics.ts";
 
 export interface ImageVolumeMetrics {
-  /** A container with so many image volumes was asked for, and the runtime could or could not mount them. */
+  /** A container with this many image volumes was created, or failed because of their mounts. */
   created(volumes: number, mountFailed: boolean): void;
 }
 

@@ -1,8 +1,8 @@
 import type { VolumePlugin } from "../volume-plugin.ts";
 
 /**
- * The content of an image, which the runtime mounts itself: it is pulled and named when a container is made
- * (`mounts/container-mounts.ts`). Here is nothing to do.
+ * The content of an image, which the runtime mounts itself: it is pulled and added to the request when a container is created
+ * (`mounts/container-mounts.ts`). The plugin does nothing.
  */
 export function imagePlugin(): VolumePlugin {
   return {
@@ -16,7 +16,7 @@ export function imagePlugin(): VolumePlugin {
   };
 }
 
-/** Newer than the published types. */
+/** Not in the published types yet. */
 export interface ImageVolumeSource {
   readonly reference?: string;
   readonly pullPolicy?: string;

@@ -5,8 +5,8 @@ import { devicePattern, type IscsiDisk } from "./iscsi-disk.ts";
 import { type Chap, Iscsiadm } from "./iscsiadm.ts";
 import type { ScsiDevices } from "./scsi-devices.ts";
 
-const mostAttempts = 5;
-/** After so many, two paths are enough. */
+const maxAttempts = 5;
+/** After this many attempts, two paths are enough. */
 const fewAttempts = 2;
 const enoughPaths = 2;
 const deviceSeconds = 30;
@@ -31,7 +31,7 @@ export async function attachDisk(
   if (disk.InitiatorName) await iscsiadm.cloneIface(disk);
   const paths = new Map<string, string>();
   let last: unknown;
-  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     for (const portal of disk.Portals) {
       if (paths.has(portal)) continue;
       try {
@@ -50,7 +50,7 @@ export async function attachDisk(
   }
   const found = [...paths.values()];
   const seconds = disk.Portals.length > 1 ? multipathSeconds : 1;
-  const multipath = await until(clock, seconds, signal, async () => {
+  const multipath = await poll(clock, seconds, signal, async () => {
     for (const path of found) {
       const device = await devices.multipathOf(path);
       if (device) return device;
@@ -78,27 +78,27 @@ async function attachPath(
   }
   await devices.scan(host, Number(disk.Lun));
   const pattern = devicePattern(disk, portal, transport);
-  const device = await until(clock, deviceSeconds, signal, () => devices.find(pattern));
+  const device = await poll(clock, deviceSeconds, signal, () => devices.find(pattern));
   if (device) return device;
   const path = `/dev/disk/by-path/${pattern}`;
   throw failure(`Timed out waiting for device at path ${path} after ${deviceSeconds}s`);
 }
 
-/** Asks each second, so many times. */
-async function until<T>(
+/** Checks once a second, up to `times` times. */
+async function poll<T>(
   clock: Clock,
   times: number,
   signal: AbortSignal,
-  ask: () => Promise<T | undefined>,
+  check: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (let i = 1; ; i++) {
-    const answer = await ask();
-    if (answer !== undefined || i >= times) return answer;
+    const result = await check();
+    if (result !== undefined || i >= times) return result;
     await sleep(clock, 1000, signal);
   }
 }
 
-/** Takes the disk out of the kernel, and ends the session if no other disk of the target is in use. */
+/** Removes the disk from the kernel, and logs out if no other disk of the target is in use. */
 export async function detachDisk(
   { commands, devices }: AttachDeps,
   disk: IscsiDisk,
@@ -111,7 +111,7 @@ export async function detachDisk(
     const map = await devices.multipathOf(`/dev/${name}`);
     if (map) maps.add(map);
   }
-  // What fails here is mended by the logout, or by nobody.
+  // Failures are ignored: the logout removes the disks, too.
   for (const map of maps)
     await commands.run("multipath", ["-f", map], { timeoutMs: 60_000, signal }).catch(() => {});
   for (const name of names) await devices.remove(name).catch(() => {});

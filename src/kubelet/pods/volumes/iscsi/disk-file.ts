@@ -7,7 +7,7 @@ import { diskFromDir, type IscsiDisk, pluginDir } from "./iscsi-disk.ts";
 
 const fileName = "iscsi.json";
 
-/** Notes beside the mount what has to be known to detach the disk. While it is mounted, the mount is over the note. */
+/** Saves what is needed to detach the disk, in the directory of its mount: the mount hides the file. */
 export async function saveDisk(dir: string, disk: IscsiDisk): Promise<void> {
   await makeDirs(dir, 0o750);
   const path = join(dir, fileName);
@@ -20,7 +20,7 @@ export async function loadDisk(dir: string): Promise<IscsiDisk | undefined> {
     const disk = JSON.parse(await readFile(join(dir, fileName), "utf8")) as Partial<IscsiDisk>;
     if (disk.Iqn && disk.Portals?.length) return disk as IscsiDisk;
   } catch {
-    // Torn, or of another version: the folder's name tells most of it.
+    // Corrupt, or of another version: the directory's name contains most of it.
   }
   return diskFromDir(dir, "");
 }
@@ -32,7 +32,7 @@ export async function removeDiskDir(dir: string): Promise<void> {
   });
 }
 
-/** Folders of all disks that have, or may have, a mount for the node. */
+/** Directories of all disks that are, or may be, mounted. */
 export async function diskDirs(
   rootDir: string,
   mode: "Filesystem" | "Block" = "Filesystem",
@@ -45,7 +45,7 @@ export async function diskDirs(
   return (await Promise.all(dirs)).flat();
 }
 
-/** How many disks of the target have a folder on this node. */
+/** The number of disks of the target with a directory on this node. */
 export async function disksInUse(rootDir: string, { Portals, Iqn }: IscsiDisk): Promise<number> {
   const prefix = `${Portals[0]}-${Iqn}`;
   const dirs = [...(await diskDirs(rootDir)), ...(await diskDirs(rootDir, "Block"))];

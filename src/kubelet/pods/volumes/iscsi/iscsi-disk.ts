@@ -4,13 +4,13 @@ import type { VolumeSpec } from "../volume-plugin.ts";
 
 export const iscsiPluginName = "kubernetes.io/iscsi";
 
-/** A disk behind a target. These names are also those of the file that is kept beside its mount. */
+/** A disk of a target. The names are those of `iscsi.json`. */
 export interface IscsiDisk {
   readonly VolName: string;
   readonly Portals: readonly string[];
   readonly Iqn: string;
   readonly Lun: string;
-  /** The interface that is configured; `Iface` is a copy of it if the volume has an initiator name of its own. */
+  /** The configured interface; `Iface` is a copy of it if the volume has its own initiator name. */
   readonly InitIface: string;
   readonly Iface: string;
   readonly InitiatorName: string;
@@ -60,7 +60,7 @@ export function pluginDir(rootDir: string, mode: "Filesystem" | "Block"): string
   return join(rootDir, "plugins", iscsiPluginName, ...(mode === "Block" ? ["volumeDevices"] : []));
 }
 
-/** What the name of the folder tells, for a disk of which nothing else is left. */
+/** The disk according to its directory name, if there is no `iscsi.json`. */
 export function diskFromDir(dir: string, volumeName: string): IscsiDisk | undefined {
   const match = /\/iface-([^/]+)\/([^/]+?)-((?:iqn|eui)\.[^/]+)-lun-(\d+)$/.exec(dir);
   if (!match) return undefined;
@@ -76,20 +76,20 @@ export function diskFromDir(dir: string, volumeName: string): IscsiDisk | undefi
   };
 }
 
-/** Where udev puts the disk; `*` stands for what is not known before it is there. */
+/** The name of the disk in /dev/disk/by-path; `*` for parts that are not known in advance. */
 export function devicePattern(disk: IscsiDisk, portal: string, transport: string): string {
   const address = portal.replaceAll(/[[\]]/g, "");
   const tail = `ip-${address}-iscsi-${disk.Iqn}-lun-${disk.Lun}`;
   return transport === "tcp" ? tail : `pci-*-${tail}`;
 }
 
-/** The same for a volume as it is written and as it is found again, when nobody knows whether the port was written. */
+/** With the port, so that it is the same for the spec and for the reconstructed volume. */
 export function uniqueDiskName(spec: VolumeSpec): string {
   const { Portals, Iqn, Lun } = diskOf(spec);
   return `${iscsiPluginName}/${Portals[0]}:${Iqn}:${Lun}`;
 }
 
-/** As much of a volume as the folder of its mount tells. */
+/** The part of a spec that the directory name of its mount contains. */
 export function specFromDir(dir: string, volumeName: string): VolumeSpec | undefined {
   const disk = diskFromDir(dir, volumeName);
   if (!disk) return undefined;

@@ -38,14 +38,14 @@ describe("an iscsi volume", () => {
   let clock: FakeClock;
   let hosts: Map<string, number>;
   let log: string[];
-  /** All of one file system. */
+  /** Mounts of the same file system. */
   let mounted: Set<string>;
   const pod = fakePod();
 
-  const bench = (answers: FakeCommands["answers"] = {}, more: Partial<ScsiDevices> = {}) => {
+  const bench = (results: FakeCommands["results"] = {}, more: Partial<ScsiDevices> = {}) => {
     const login = { effect: () => hosts.set("192.0.2.1:3260", 7) };
     const commands = new FakeCommands({
-      ...answers,
+      ...results,
       "iscsiadm -m iface -I default -o show": { output: shown },
       [`iscsiadm -m node -p 192.0.2.1:3260 -T ${iqn} -I default --login`]: login,
     });
@@ -98,7 +98,7 @@ describe("an iscsi volume", () => {
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
-  it("is logged in to, made a file system on, mounted once for the node, bound to the pod, and all back", async () => {
+  it("is attached, formatted, mounted once for the node, bind-mounted for the pod, and torn down", async () => {
     const { plugin, commands } = bench();
     const spec = volume();
     const dir = plugin.device!.deviceDir(spec);
@@ -115,8 +115,8 @@ describe("an iscsi volume", () => {
       `${node} -I default --login`,
       `${node} -o update -n node.startup -v manual`,
     ]);
-    const note = JSON.parse(await readFile(join(dir, "iscsi.json"), "utf8"));
-    assert.deepEqual([note.Iqn, note.Lun, note.Portals], [iqn, "3", ["192.0.2.1:3260"]]);
+    const file = JSON.parse(await readFile(join(dir, "iscsi.json"), "utf8"));
+    assert.deepEqual([file.Iqn, file.Lun, file.Portals], [iqn, "3", ["192.0.2.1:3260"]]);
     await plugin.device!.mountDevice(pod, spec, dir, undefined, never);
     const device = `/dev/disk/by-path/ip-192.0.2.1:3260-iscsi-${iqn}-lun-3`;
     const podDir = join(root, "pods/p1/volumes/kubernetes.io~iscsi/pv");
@@ -155,7 +155,7 @@ describe("an iscsi volume", () => {
     assert.deepEqual([existsSync(dir), existsSync(podDir), mounted.size], [false, false, 0]);
   });
 
-  it("stays logged in to as long as another disk of the target is in use", async () => {
+  it("keeps the session while another disk of the target is in use", async () => {
     const { plugin, commands } = bench();
     const dir = plugin.device!.deviceDir(volume());
     for (const lun of [3, 4]) await plugin.device!.waitForAttach(pod, volume({ lun }), never);
@@ -183,7 +183,7 @@ describe("an iscsi volume", () => {
     ]);
   });
 
-  it("with an initiator name has an interface of its own, a copy of the configured one", async () => {
+  it("with an initiator name uses a clone of the configured interface", async () => {
     const { plugin, commands } = bench();
     hosts.set("192.0.2.1:3260", 7);
     await plugin.device!.waitForAttach(pod, volume({ initiatorName: "iqn.me" }), never);
@@ -195,7 +195,7 @@ describe("an iscsi volume", () => {
     ]);
   });
 
-  it("that no portal has is told, with the last reason", async () => {
+  it("without any path fails with the last error", async () => {
     const { plugin } = bench({
       "iscsiadm -m discoverydb -t sendtargets -p 192.0.2.1:3260 -I default --discover": {
         code: 8,
@@ -208,9 +208,9 @@ describe("an iscsi volume", () => {
     });
   });
 
-  it("waits half a minute for the disk", async () => {
-    let asked = 0;
-    const { plugin } = bench({}, { find: async () => void asked++ as undefined });
+  it("waits 30 s for the disk", async () => {
+    let polls = 0;
+    const { plugin } = bench({}, { find: async () => void polls++ as undefined });
     const failed = assert.rejects(
       plugin.device!.waitForAttach(pod, volume(), never),
       /Timed out waiting for device at path/,
@@ -218,10 +218,10 @@ describe("an iscsi volume", () => {
     await settle();
     await clock.advance(30_000);
     await failed;
-    assert.equal(asked, 30);
+    assert.equal(polls, 30);
   });
 
-  it("over several portals is the multipath device", async () => {
+  it("with several portals is the multipath device", async () => {
     hosts.set("192.0.2.1:3260", 7).set("192.0.2.2:3260", 8);
     const { plugin } = bench({}, { multipathOf: async () => "/dev/dm-4" });
     const block = volume({ portals: ["192.0.2.2"] }, "Block");
@@ -237,7 +237,7 @@ describe("an iscsi volume", () => {
     await plugin.block!.unmap(target, never);
   });
 
-  it("of which nothing but the folder is left can be told by its name", () => {
+  it("can be reconstructed from its directory name", () => {
     const disk = diskFromDir(`/r/iface-eth0/[fd00::1]:3260-${iqn}-lun-12`, "pv");
     assert.deepEqual(
       [disk?.Iface, disk?.Portals, disk?.Iqn, disk?.Lun],
@@ -246,19 +246,20 @@ describe("an iscsi volume", () => {
     assert.equal(diskFromDir("/r/other", "pv"), undefined);
   });
 
-  it("is found by what the kernel tells of its sessions", async () => {
+  it("is found through its session in /sys", async () => {
     const session = join(root, "sys/class/iscsi_host/host7/device/session1");
     const connection = join(session, "connection1:0/iscsi_connection/connection1:0");
     await mkdir(join(session, "iscsi_session/session1"), { recursive: true });
     await mkdir(connection, { recursive: true });
     await writeFile(join(session, "iscsi_session/session1/targetname"), `${iqn}\n`);
-    const facts = {
+    const attributes = {
       address: "10.0.0.1",
       port: "3260",
       persistent_address: "fd00::1",
       persistent_port: "3261",
     };
-    for (const [name, value] of Object.entries(facts)) await writeFile(join(connection, name), `${value}\n`);
+    for (const [name, value] of Object.entries(attributes))
+      await writeFile(join(connection, name), `${value}\n`);
     await mkdir(join(session, "target7:0:0/7:0:0:3/block/sdx"), { recursive: true });
     await mkdir(join(root, "sys/block/dm-2/slaves/sdx"), { recursive: true });
     await mkdir(join(root, "dev/disk/by-path"), { recursive: true });

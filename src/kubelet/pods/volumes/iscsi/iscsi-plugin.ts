@@ -49,12 +49,12 @@ export interface IscsiOptions extends AttachDeps {
   readonly logger: Logger;
 }
 
-/** Disks behind iSCSI targets, by iscsiadm. */
+/** Disks of iSCSI targets, attached with iscsiadm. */
 export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   const { rootDir, mounts, run, secrets, ownership, logger } = options;
-  /** Volumes of one target log in and out one after the other. */
-  const turns = new KeyedMutex();
-  /** The device of each disk that was attached, by its folder. */
+  /** Serializes logins and logouts per target. */
+  const mutex = new KeyedMutex();
+  /** The device of each attached disk, by its directory. */
   const devices = new Map<string, string>();
   const modeOf = (spec: VolumeSpec) => spec.persistent?.mode ?? "Filesystem";
 
@@ -62,10 +62,10 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     const disk = diskOf(spec);
     const dir = diskDir(rootDir, disk, modeOf(spec));
     const chap = await chapOf(secrets, pod, spec, signal);
-    return turns.run(disk.Iqn, async () => {
+    return mutex.run(disk.Iqn, async () => {
       const device = await attachDisk(options, disk, chap, signal);
       devices.set(dir, device);
-      // Under a mount it could not be written, and is there already.
+      // A mount hides the file, and then it exists already.
       if (!(await mounts.isMountPoint(dir))) await saveDisk(dir, disk);
       return device;
     });
@@ -73,7 +73,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   const detach = async (dir: string, signal: AbortSignal): Promise<void> => {
     const disk = await loadDisk(dir);
     if (!disk) throw new KubeletError("Iscsi", `iscsi detach disk: malformatted mnt path: ${dir}`);
-    await turns.run(disk.Iqn, async () => {
+    await mutex.run(disk.Iqn, async () => {
       try {
         await detachDisk(options, disk, (await disksInUse(rootDir, disk)) > 1, signal);
       } catch (error) {
@@ -169,7 +169,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     },
     device,
     block,
-    // Which disk a pod's folder is of is told by the mount table alone.
+    // Only the mount table shows the disk of a pod's directory.
     async reconstruct({ dir }) {
       const table = mounts.list();
       const own = table.findLast(({ path }) => path === dir);
@@ -203,7 +203,7 @@ async function chapOf(
   }
 }
 
-/** The disk that the pod has a device of, by the note of its name. */
+/** The directory of the disk that has a file with the pod's UID. */
 async function blockDirOf(rootDir: string, { podUid, dir }: PodVolumeTarget): Promise<string | undefined> {
   const base = pluginDir(rootDir, "Block");
   const list = (path: string) => readdir(path).catch(() => [] as string[]);

@@ -15,7 +15,7 @@ export interface Chap {
 
 const keys = ["username", "password", "username_in", "password_in"];
 
-/** iscsiadm, by what is wanted of it. Values of secrets are on its command line, as it knows no other way, and in no log. */
+/** The operations of iscsiadm. Secrets are on its command line, because it supports no other way, but in no log. */
 export class Iscsiadm {
   readonly #commands: Commands;
   readonly #signal: AbortSignal;
@@ -29,7 +29,7 @@ export class Iscsiadm {
     return this.#commands.run("iscsiadm", args, { timeoutMs, signal: this.#signal });
   }
 
-  /** What the interface is carried by: "tcp", or the name of a driver. */
+  /** The transport of the interface: "tcp", or the name of a driver. */
   async transportOf(iface: string): Promise<string> {
     const shown = await this.run("-m", "iface", "-I", iface, "-o", "show");
     if (shown.code !== 0) throw failure(`iscsi: could not read iface ${iface} error: ${shown.output}`);
@@ -38,22 +38,22 @@ export class Iscsiadm {
     return transport === "<empty>" ? "tcp" : transport;
   }
 
-  /** Makes the volume's own interface of the configured one, with the initiator name that the volume wants. */
+  /** Clones the configured interface for the volume, with the volume's initiator name. */
   async cloneIface({ InitIface: from, Iface: to, InitiatorName: name }: IscsiDisk): Promise<void> {
     if (from === to) throw failure(`iscsi: cannot clone iface with same name: ${from}`);
     const shown = await this.run("-m", "iface", "-I", from, "-o", "show");
     if (shown.code !== 0)
       throw failure(`iscsi: failed to show iface records: ${shown.output} (${exitText(shown)})`);
     const settings = [...ifaceSettings(shown.output), ["iface.initiatorname", name] as const];
-    const made = await this.run("-m", "iface", "-I", to, "-o", "new");
-    if (made.code !== 0 && made.code !== sessionExists)
-      throw failure(`iscsi: failed to create new iface: ${made.output} (${exitText(made)})`);
+    const created = await this.run("-m", "iface", "-I", to, "-o", "new");
+    if (created.code !== 0 && created.code !== sessionExists)
+      throw failure(`iscsi: failed to create new iface: ${created.output} (${exitText(created)})`);
     for (const [key, value] of new Map([...settings].sort(([a], [b]) => (a < b ? -1 : 1)))) {
       const done = await this.run("-m", "iface", "-I", to, "-o", "update", "-n", key, "-v", value);
       if (done.code === 0) continue;
       await this.run("-m", "iface", "-I", to, "-o", "delete");
-      const words = `${done.output} (${exitText(done)}). iface(${from}) will be used`;
-      throw failure(`iscsi: failed to update iface records: ${words}`);
+      const details = `${done.output} (${exitText(done)}). iface(${from}) will be used`;
+      throw failure(`iscsi: failed to update iface records: ${details}`);
     }
   }
 
@@ -69,7 +69,7 @@ export class Iscsiadm {
         `iscsi: failed to sendtargets to portal ${portal} output: ${found.output}, err ${exitText(found)}`,
       );
     }
-    // Otherwise the kernel would find all disks of the target, also those that are not for this node.
+    // Otherwise the kernel would scan all disks of the target, also those of other nodes.
     await this.run(...node, "-o", "update", "-n", "node.session.scan", "-v", "manual");
     if (chap.session) await this.#setChap(node, "node.session.auth", chap, "node session");
     const done = await this.run(...node, "--login");
@@ -77,7 +77,7 @@ export class Iscsiadm {
       await this.run("-m", "node", "-p", portal, "-I", Iface, "-T", Iqn, "-o", "delete");
       throw failure(`iscsi: failed to attach disk: Error: ${done.output} (${exitText(done)})`);
     }
-    // A machine that starts again must not wait for it.
+    // A reboot must not wait for the login.
     await this.run(
       "-m",
       "node",
@@ -117,14 +117,14 @@ export class Iscsiadm {
         throw failure(`iscsi: failed to update ${name} key "${key}" error: ${done.output}`);
     };
     await set(`${prefix}.authmethod`, "CHAP");
-    for (const key of keys.map((word) => `${prefix}.${word}`)) {
+    for (const key of keys.map((name) => `${prefix}.${name}`)) {
       const value = chap.values[key];
       if (value) await set(key, value);
     }
   }
 }
 
-/** Settings that have a value; the name of an interface cannot be changed. */
+/** Settings with a value, without the name, which cannot be changed. */
 function ifaceSettings(shown: string): (readonly [string, string])[] {
   return shown.split("\n").flatMap((line) => {
     if (!line.startsWith("iface.") || line.includes("<empty>")) return [];

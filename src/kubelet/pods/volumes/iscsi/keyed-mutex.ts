@@ -1,16 +1,16 @@
-/** One piece of work at a time for each key; for different keys side by side. */
+/** Serializes work per key; different keys run in parallel. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
-    const turn = before.then(work, work);
-    const kept = turn
+    const result = before.then(work, work);
+    const settled = result
       .catch(() => {})
       .then(() => {
-        if (this.#last.get(key) === kept) this.#last.delete(key);
+        if (this.#last.get(key) === settled) this.#last.delete(key);
       });
-    this.#last.set(key, kept);
-    return turn;
+    this.#last.set(key, settled);
+    return result;
   }
 }

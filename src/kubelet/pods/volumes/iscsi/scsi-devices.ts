@@ -3,13 +3,13 @@ import { basename, dirname, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
 import { listDir } from "../../../../lib/host/entries.ts";
 
-/** What the kernel tells of SCSI hosts and disks, and takes. */
+/** SCSI hosts and disks of the kernel. */
 export interface ScsiDevices {
-  /** Portals of the target that are logged in to, and the SCSI host of each. */
+  /** Portals of the target with a session, and the SCSI host of each. */
   portalHosts(iqn: string): Promise<ReadonlyMap<string, number>>;
-  /** Has the kernel look for this one disk, and no other of the target. */
+  /** Makes the kernel scan for this disk, and no other of the target. */
   scan(host: number, lun: number): Promise<void>;
-  /** The device at this name below /dev/disk/by-path, `*` standing for anything. */
+  /** The device with this name in /dev/disk/by-path, where `*` matches anything. */
   find(pattern: string): Promise<string | undefined>;
   /** The multipath device that the disk is part of. */
   multipathOf(device: string): Promise<string | undefined>;
@@ -92,7 +92,7 @@ function bracketed(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }
 
-/** A session that ends while we look is none. */
+/** Undefined if the session ends meanwhile. */
 async function text(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").then(
     (content) => content.trim(),

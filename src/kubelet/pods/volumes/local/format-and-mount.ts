@@ -8,7 +8,7 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** Runs a program of the system. Rejects only if it could not be run. */
+/** Runs a system command. Rejects only if it could not be started. */
 export type RunProgram = (
   file: string,
   args: readonly string[],
@@ -31,7 +31,7 @@ export interface FormatOptions {
 const fsckRepaired = 1;
 const fsckNotRepaired = 4;
 
-/** Mounts a device, and makes a file system on it first if there is none. What is on it is never overwritten. */
+/** Mounts a device, and formats it first if it is empty. Existing data is never overwritten. */
 export async function formatAndMount(
   { run, mounts }: FormatOptions,
   device: string,
@@ -82,7 +82,7 @@ async function format(device: string, fsType: string, run: RunProgram, signal: A
 
 async function repair(device: string, run: RunProgram, signal: AbortSignal): Promise<void> {
   const { code, stdout, stderr } = await run("fsck", ["-a", device], signal).catch(() => ({
-    code: 0, // no fsck here: the mount will tell
+    code: 0, // without fsck the mount reports errors
     stdout: "",
     stderr: "",
   }));

@@ -17,7 +17,7 @@ export interface LocalVolumeOptions {
   readonly events: PodEvents;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
   readonly run?: RunProgram;
-  /** The path may be on a server that does not answer. */
+  /** The path may be on a file system that hangs. */
   readonly guard: Pick<HangGuard, "run">;
 }
 
@@ -28,7 +28,7 @@ interface LocalSource {
 
 const pluginName = "kubernetes.io/local-volume";
 
-/** A folder or a disk of this node, by a PersistentVolume. */
+/** A directory or a disk of this node, by a PersistentVolume. */
 export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
   const devicesDir = join(o.rootDir, "plugins", pluginName, "mounts");
   const device = localDevice(o, devicesDir);
@@ -46,9 +46,9 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
         throw new KubeletError("Volume", `invalid path: ${path} must not contain '..'`);
       if (await o.mounts.at(dir)) return;
       const source =
-        (await o.guard.run(path, () => kindOf(path))) === "folder" ? path : device.deviceDir(spec);
+        (await o.guard.run(path, () => kindOf(path))) === "directory" ? path : device.deviceDir(spec);
       const others = podMountsOf(source);
-      if (others.length > 0) await warnOfOtherGroup(request, source);
+      if (others.length > 0) await warnAboutGroupMismatch(request, source);
       await makeDirs(dir, 0o750);
       try {
         await o.mounts.bind(source, dir, {
@@ -59,8 +59,8 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
         await removeEntry(dir);
         throw error;
       }
-      // The first one who uses it says whose files these are.
-      if (!spec.readOnly && others.length === 0) await own(request);
+      // Only the first pod sets the ownership of the files.
+      if (!spec.readOnly && others.length === 0) await applyOwnership(request);
     },
 
     async tearDown({ dir }) {
@@ -85,11 +85,11 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
     },
   };
 
-  function own({ pod, dir, fsGroup, fsGroupChangePolicy, signal }: SetUpRequest): Promise<void> {
+  function applyOwnership({ pod, dir, fsGroup, fsGroupChangePolicy, signal }: SetUpRequest): Promise<void> {
     return o.applyFsGroup({ pod, dir, fsGroup, policy: fsGroupChangePolicy, readOnly: false, signal });
   }
 
-  /** Where pods have this folder already. It need not be a mount point itself. */
+  /** Mount points of this directory in pods. It need not be a mount point itself. */
   function podMountsOf(source: string): string[] {
     const pods = `${join(o.rootDir, "pods")}/`;
     const table = o.mounts.list();
@@ -105,7 +105,7 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
       .map((m) => m.path);
   }
 
-  async function warnOfOtherGroup({ pod, spec, fsGroup }: SetUpRequest, source: string): Promise<void> {
+  async function warnAboutGroupMismatch({ pod, spec, fsGroup }: SetUpRequest, source: string): Promise<void> {
     if (fsGroup === undefined) return;
     const { gid } = await stat(source);
     if (gid === fsGroup) return;
@@ -117,7 +117,7 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
   }
 }
 
-/** What can be known of a volume by its folder. */
+/** The part of a spec that is known from its directory. */
 function specOf(name: string, path: string): VolumeSpec {
   const claim = { namespace: "", name: "", uid: "" };
   const persistent = { volumeName: name, spec: { local: { path } }, claim, mode: "Filesystem" as const };
@@ -143,7 +143,7 @@ function localDevice(o: LocalVolumeOptions, devicesDir: string): DeviceMounter {
     deviceDir: (spec) => join(devicesDir, spec.name),
     async mountDevice(_pod, spec, dir, _fsGroup, signal) {
       const { path, fsType = "ext4" } = sourceOf(spec)!;
-      if ((await o.guard.run(path, () => kindOf(path))) === "folder" || (await o.mounts.at(dir))) return;
+      if ((await o.guard.run(path, () => kindOf(path))) === "directory" || (await o.mounts.at(dir))) return;
       await makeDirs(dir, 0o750);
       const options = [...(spec.readOnly ? ["ro"] : []), ...(spec.persistent?.spec.mountOptions ?? [])];
       const tools = { run: o.run ?? runProgram, mounts: o.mounts };
@@ -165,12 +165,12 @@ function localDevice(o: LocalVolumeOptions, devicesDir: string): DeviceMounter {
   };
 }
 
-async function kindOf(path: string): Promise<"folder" | "device"> {
+async function kindOf(path: string): Promise<"directory" | "device"> {
   const found = await stat(path).catch((error) => {
     if (errnoOf(error) === "ENOENT") throw new KubeletError("Volume", `path "${path}" does not exist`);
     throw error;
   });
-  if (found.isDirectory()) return "folder";
+  if (found.isDirectory()) return "directory";
   if (found.isBlockDevice()) return "device";
   throw new KubeletError("Volume", "only directory and block device are supported");
 }

@@ -107,8 +107,7 @@ export class DesiredPods {
     if (!volume) return this.#fail(use, new KubeletError("Volume", `volume "${use.name}" is not in the pod`));
     if (!isClaim(volume)) return this.#addVolume(entry, use, { spec: inlineSpec(volume) });
     const { resolveClaim, onChange } = this.#o;
-    if (!resolveClaim)
-      return this.#fail(use, new KubeletError("Volume", "claims need an API server to look them up"));
+    if (!resolveClaim) return this.#fail(use, new KubeletError("Volume", "claims need an API server"));
     if (use.resolving) return;
     use.resolving = true;
     const { uid } = entry.pod.metadata;

@@ -119,7 +119,7 @@ export class VolumeManager implements Component {
     const message = (options?: UnmountedMessageOptions) =>
       unmountedMessage(missing(), this.#recordOf, this.#reconciler.devices, options);
     const check = (ended: boolean) => {
-      if (!this.#pods.get(uid)) throw abortError("the pod's volumes are no longer wanted");
+      if (!this.#pods.get(uid)) throw abortError("the pod's volumes are no longer needed");
       const uses = missing();
       if (uses.length === 0) return true;
       const unusable = uses.some(

@@ -40,19 +40,19 @@ export function volumeMetrics(metrics: Metrics, counts: () => VolumeCounts): Vol
   });
   const reconstructions = metrics.counter({
     name: "reconstruct_volume_operations_total",
-    help: "Volumes that were found on disk at the start, whether they could be made sense of or not",
+    help: "The number of volumes that were attempted to be reconstructed from the operating system during kubelet startup. This includes both successful and failed reconstruction.",
   });
   const reconstructionErrors = metrics.counter({
     name: "reconstruct_volume_operations_errors_total",
-    help: "Volumes that were found on disk at the start and could not be made sense of",
+    help: "The number of volumes that failed reconstruction from the operating system during kubelet startup.",
   });
   const cleanings = metrics.counter({
     name: "force_cleaned_failed_volume_operations_total",
-    help: "Volumes without a pod that were cleaned up although little was known of them",
+    help: "The number of volumes that were cleaned up after their reconstruction failed during kubelet startup. This includes both successful and failed cleanups.",
   });
   const cleaningErrors = metrics.counter({
     name: "force_cleaned_failed_volume_operation_errors_total",
-    help: "Volumes without a pod that could not be cleaned up",
+    help: "The number of volumes that failed force cleanup after their reconstruction failed during kubelet startup.",
   });
   return {
     operation({ plugin, migrated, name, ok }, seconds) {

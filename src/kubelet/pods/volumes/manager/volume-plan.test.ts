@@ -72,7 +72,7 @@ const table: [
   ],
   ["a volume whose pod may be running stays", [record({ actual: "uncertain", held: true })], [], [], []],
   ["no operation while another one runs", [record({ desired })], [], ["u"], []],
-  ["no operation while another one runs under a former unique name", [record({ desired })], [], ["k"], []],
+  ["no operation while another one runs under a previous unique name", [record({ desired })], [], ["k"], []],
   ["no operation before the back-off ends", [record({ desired, failure })], [], [], []],
   ["an unused device is unmounted", [], [device()], [], ["unmount-device"]],
   ["a device with a user stays", [record({ desired, actual: "mounted" })], [device()], [], []],

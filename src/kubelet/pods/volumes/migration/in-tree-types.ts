@@ -2,7 +2,7 @@ import { KubeletError } from "../../../../lib/base/errors.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What is known of a volume besides its source. */
+/** The context of a volume source. */
 export interface TranslationContext {
   readonly isInline: boolean;
   /** Of the PersistentVolume, or of the pod's volume. */
@@ -18,7 +18,7 @@ interface SecretRef {
   readonly namespace: string;
 }
 
-/** As in a PersistentVolume. */
+/** A CSIPersistentVolumeSource. */
 export interface CsiVolumeSource {
   readonly driver: string;
   readonly volumeHandle: string;
@@ -33,16 +33,16 @@ export interface CsiVolumeSource {
 export interface InTreeType {
   /** "kubernetes.io/aws-ebs" */
   readonly plugin: string;
-  // biome-ignore lint/suspicious/noExplicitAny: each type has fields of its own, as the API has them.
+  // biome-ignore lint/suspicious/noExplicitAny: each type has its own fields, as in the API.
   translate(source: any, context: TranslationContext): CsiVolumeSource;
-  /** What an inline volume is called, the same for all pods that have this disk; unless told otherwise, after driver and handle. */
+  /** The name of an inline volume, the same for all pods with this disk; default: driver and handle. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   inlineName?(source: any, translate: CsiVolumeSource): string;
-  /** Of inline volumes; ReadWriteOnce unless told otherwise. */
+  /** The access mode of inline volumes; default: ReadWriteOnce. */
   inlineMode?(source: { readonly readOnly?: boolean }): string;
-  /** What a PersistentVolume's modes come to, if the driver is stricter than the type was. */
+  /** Translates the access modes of a PersistentVolume, if the driver is stricter than the in-tree type. */
   modes?(modes: readonly string[]): readonly string[];
-  /** Labels of nodes by which the driver knows where a volume is. */
+  /** The topology labels of the driver. */
   readonly zoneLabel?: string;
   readonly regionLabel?: string;
 }
@@ -77,7 +77,7 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
     }),
     inlineName: ({ pdName }) => `${drivers.gce}-${pdName}`,
     inlineMode: readOnlyMany,
-    // The type never looked at modes, and the driver refuses more than one writer, or readers beside one.
+    // The in-tree type ignored access modes; the driver rejects several writers, and readers beside a writer.
     modes: (modes) => {
       const isForReaders = modes.length > 0 && modes.every((mode) => mode === "ReadOnlyMany");
       return [isForReaders ? "ReadOnlyMany" : "ReadWriteOnce"];
@@ -170,11 +170,11 @@ function ebsVolume(id: string): string {
   throw new KubeletError("Volume", message);
 }
 
-/** Where the disk is, as far as the labels of the volume tell; the driver finds out the rest. */
+/** The handle with the zone or region from the volume's labels; the driver resolves unspecified parts. */
 function gceDisk(disk: string, labels: Texts): string {
-  const told =
+  const label =
     labels["failure-domain.beta.kubernetes.io/zone"] || labels["topology.kubernetes.io/zone"] || "";
-  const zones = told.split("__");
+  const zones = label.split("__");
   if (zones.length === 1) return `projects/UNSPECIFIED/zones/${zones[0] || "UNSPECIFIED"}/disks/${disk}`;
   const regions = new Set(zones.map((zone) => zone.split("-").slice(0, 2).join("-")));
   const [region] = regions;

@@ -12,7 +12,7 @@ export interface VolumeAffinity {
   readonly required?: { readonly nodeSelectorTerms?: readonly Term[] };
 }
 
-/** The labels by which a driver knows zones and, if it does, regions. */
+/** The topology labels of a driver. */
 export interface DriverLabels {
   readonly zone: string;
   readonly region: string | undefined;
@@ -25,8 +25,8 @@ const betaLabels = {
 };
 
 /**
- * The nodes that a volume can be used on, by the labels of its driver. What the affinity says counts before the labels of the
- * volume, of which only some say it: volumes of former days had no affinity.
+ * Translates the node affinity of a volume to the labels of its driver. The affinity takes precedence over the labels of the volume,
+ * which are used for old volumes without affinity.
  */
 export function withDriverLabels(
   affinity: VolumeAffinity | undefined,
@@ -34,7 +34,7 @@ export function withDriverLabels(
   driver: DriverLabels,
 ): VolumeAffinity | undefined {
   const used = labelsUsed(affinity, labels);
-  // A driver with regions is told one zone; the others may be given several, as disks that are in two places are.
+  // Only drivers without regions support several zones (regional disks).
   const split = (text: string) => (driver.region ? [text] : text.split("__"));
   let result = withDriverKey(affinity, used.zone, driver.zone, labels, split);
   if (driver.region) result = withDriverKey(result, used.region, driver.region, labels, split);
@@ -56,8 +56,8 @@ function withDriverKey(
   split: (text: string) => string[],
 ): VolumeAffinity | undefined {
   if (hasKey(affinity, key)) return renamed(affinity, key, driverKey);
-  const told = new Set(split(labels[key] ?? "").map((value) => value.trim()));
-  const values = [...told].filter(Boolean).sort((a, b) => (a < b ? -1 : 1));
+  const labelValues = new Set(split(labels[key] ?? "").map((value) => value.trim()));
+  const values = [...labelValues].filter(Boolean).sort((a, b) => (a < b ? -1 : 1));
   if (values.length === 0) return affinity;
   const terms = affinity?.required?.nodeSelectorTerms ?? [];
   const requirement = { key: driverKey, operator: "In", values };

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import { migratedPlugins, toCsi } from "./translate.ts";
 
-const gaLabels = "topology.kubernetes.io";
-const betaLabels = "failure-domain.beta.kubernetes.io";
+const gaPrefix = "topology.kubernetes.io";
+const betaPrefix = "failure-domain.beta.kubernetes.io";
 
 function inline(source: object): VolumeSpec {
   return { name: "v", volume: { name: "v", ...source }, readOnly: false };
@@ -26,16 +26,16 @@ function bound(source: object, more: object = {}, meta: object = {}): VolumeSpec
 }
 
 const csiOf = (spec: VolumeSpec) => toCsi(spec, "ns").persistent?.spec.csi;
-const compact = (translate: object) => JSON.parse(JSON.stringify(translate));
+const compact = (source: object) => JSON.parse(JSON.stringify(source));
 
-describe("a volume of a type of former days is one of a CSI driver", () => {
+describe("a volume of an in-tree type is translated to CSI", () => {
   const uri = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d";
   const secret = { name: "azure-storage-account-acc-secret", namespace: "ns" };
   const auth = { "openstorage.io/auth-secret-name": "a", "openstorage.io/auth-secret-namespace": "b" };
   const px = { name: "a", namespace: "b" };
-  const translate: [string, VolumeSpec, object][] = [
+  const translations: [string, VolumeSpec, object][] = [
     [
-      "a disk of EC2, whatever its name begins with",
+      "an EBS volume with a URL as ID",
       bound({ awsElasticBlockStore: { volumeID: "aws://z1/vol-1", fsType: "ext4", partition: 2 } }),
       {
         driver: "ebs.csi.aws.com",
@@ -45,13 +45,13 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
     [
-      "without a zone",
+      "an EBS volume without a zone",
       inline({ awsElasticBlockStore: { volumeID: "aws:///vol-1" } }),
       { driver: "ebs.csi.aws.com", volumeHandle: "vol-1", volumeAttributes: { partition: "0" } },
     ],
     [
-      "a disk of GCE in a zone",
-      bound({ gcePersistentDisk: { pdName: "d" } }, {}, { labels: { [`${gaLabels}/zone`]: "us-a1-b" } }),
+      "a GCE disk in a zone",
+      bound({ gcePersistentDisk: { pdName: "d" } }, {}, { labels: { [`${gaPrefix}/zone`]: "us-a1-b" } }),
       {
         driver: "pd.csi.storage.gke.io",
         volumeHandle: "projects/UNSPECIFIED/zones/us-a1-b/disks/d",
@@ -59,11 +59,11 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
     [
-      "in two zones",
+      "a GCE disk in two zones",
       bound(
         { gcePersistentDisk: { pdName: "d" } },
         {},
-        { labels: { [`${betaLabels}/zone`]: "us-a1-b__us-a1-c" } },
+        { labels: { [`${betaPrefix}/zone`]: "us-a1-b__us-a1-c" } },
       ),
       {
         driver: "pd.csi.storage.gke.io",
@@ -72,7 +72,7 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
     [
-      "a disk of Azure",
+      "an Azure disk",
       bound({ azureDisk: { diskURI: uri, kind: "managed", cachingMode: "None", fsType: "xfs" } }),
       {
         driver: "disk.csi.azure.com",
@@ -82,7 +82,7 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
     [
-      "a share of Azure",
+      "an Azure file share",
       bound(
         { azureFile: { secretName: secret.name, shareName: "s" } },
         {},
@@ -96,7 +96,7 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
     [
-      "its secret elsewhere",
+      "an Azure file share with a secret in another namespace",
       bound({ azureFile: { secretName: "x", shareName: "s", secretNamespace: "other" } }),
       {
         driver: "file.csi.azure.com",
@@ -106,7 +106,7 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
     [
-      "in a pod",
+      "an inline Azure file share",
       inline({ azureFile: { secretName: "x", shareName: "s" } }),
       {
         driver: "file.csi.azure.com",
@@ -116,12 +116,12 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
     [
-      "a disk of OpenStack",
+      "a Cinder volume",
       bound({ cinder: { volumeID: "id", readOnly: true } }),
       { driver: "cinder.csi.openstack.org", volumeHandle: "id", readOnly: true, volumeAttributes: {} },
     ],
     [
-      "a disk of vSphere",
+      "a vSphere volume",
       bound({ vsphereVolume: { volumePath: "[ds] a.vmdk", storagePolicyName: "gold" } }),
       {
         driver: "csi.vsphere.vmware.com",
@@ -130,7 +130,7 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
     [
-      "a volume of Portworx, with its secret",
+      "a Portworx volume with its secret",
       bound({ portworxVolume: { volumeID: "id" } }, {}, { annotations: auth }),
       {
         driver: "pxd.portworx.com",
@@ -140,7 +140,7 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       },
     ],
   ];
-  for (const [what, spec, csi] of translate)
+  for (const [what, spec, csi] of translations)
     it(what, () => {
       assert.deepEqual(compact(csiOf(spec)), csi);
       const translated = toCsi(spec, "ns");
@@ -148,12 +148,12 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
       assert.deepEqual(toCsi(translated, "ns"), translated, "once");
     });
 
-  it("any other is left as it is", () => {
+  it("any other volume is not changed", () => {
     for (const spec of [inline({ emptyDir: {} }), bound({ csi: { driver: "d", volumeHandle: "h" } })])
       assert.equal(toCsi(spec, "ns"), spec);
   });
 
-  it("one that names no disk is refused with the words that users know", () => {
+  it("an invalid source fails with upstream's message", () => {
     const refused: [VolumeSpec, RegExp][] = [
       [inline({ awsElasticBlockStore: { volumeID: "aws://z/disk" } }), /Invalid format for AWS volume/],
       [
@@ -164,27 +164,27 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
     for (const [spec, message] of refused) assert.throws(() => toCsi(spec, "ns"), { message });
   });
 
-  it("in a pod it is named after its disk, and its name fits a folder", () => {
+  it("an inline volume is named after its disk, with a valid directory name", () => {
     for (const [source, name, mode] of [
       [{ gcePersistentDisk: { pdName: "d", readOnly: true } }, "pd.csi.storage.gke.io-d", "ReadOnlyMany"],
       [{ azureDisk: { diskURI: "/a/b" } }, "~a~b", "ReadWriteOnce"],
       [{ cinder: { volumeID: "id" } }, "cinder.csi.openstack.org-id", "ReadWriteOnce"],
       [{ azureFile: { secretName: "x", shareName: "s" } }, "#x#s#v#ns", "ReadWriteMany"],
     ] as const) {
-      const { name: told, persistent } = toCsi(inline(source), "ns");
-      assert.deepEqual([told, persistent?.volumeName, persistent?.spec.accessModes], [name, name, [mode]]);
+      const { name: actual, persistent } = toCsi(inline(source), "ns");
+      assert.deepEqual([actual, persistent?.volumeName, persistent?.spec.accessModes], [name, name, [mode]]);
       assert.equal(persistent?.claim.name, "");
     }
   });
 
-  it("modes that the driver of GCE refuses come to what it takes", () => {
-    for (const [modes, wanted] of [
+  it("access modes are translated to those that the GCE driver supports", () => {
+    for (const [modes, expected] of [
       [["ReadWriteMany"], "ReadWriteOnce"],
       [["ReadOnlyMany", "ReadWriteOnce"], "ReadWriteOnce"],
       [["ReadOnlyMany"], "ReadOnlyMany"],
     ]) {
       const spec = bound({ gcePersistentDisk: { pdName: "d" } }, { accessModes: modes });
-      assert.deepEqual(toCsi(spec, "ns").persistent?.spec.accessModes, [wanted]);
+      assert.deepEqual(toCsi(spec, "ns").persistent?.spec.accessModes, [expected]);
     }
   });
 
@@ -195,41 +195,41 @@ describe("a volume of a type of former days is one of a CSI driver", () => {
   const aws = { awsElasticBlockStore: { volumeID: "vol-1" } };
   const vsphere = { vsphereVolume: { volumePath: "p" } };
   const ebs = "topology.ebs.csi.aws.com/zone";
-  const places: [string, VolumeSpec, object | undefined][] = [
+  const topologies: [string, VolumeSpec, object | undefined][] = [
     [
-      "a zone of today",
-      bound(aws, { nodeAffinity: affinity(zones(`${gaLabels}/zone`, "z")) }),
+      "a zone in the affinity",
+      bound(aws, { nodeAffinity: affinity(zones(`${gaPrefix}/zone`, "z")) }),
       affinity(zones(ebs, "z")),
     ],
     [
-      "a zone and a region of former days",
+      "a zone and a region with beta labels",
       bound(aws, {
-        nodeAffinity: affinity(zones(`${betaLabels}/zone`, "z"), zones(`${betaLabels}/region`, "r")),
+        nodeAffinity: affinity(zones(`${betaPrefix}/zone`, "z"), zones(`${betaPrefix}/region`, "r")),
       }),
-      affinity(zones(ebs, "z"), zones(`${gaLabels}/region`, "r")),
+      affinity(zones(ebs, "z"), zones(`${gaPrefix}/region`, "r")),
     ],
     [
-      "zones by label only",
-      bound(aws, {}, { labels: { [`${gaLabels}/zone`]: "b__a" } }),
+      "zones in a label",
+      bound(aws, {}, { labels: { [`${gaPrefix}/zone`]: "b__a" } }),
       affinity(zones(ebs, "a", "b")),
     ],
     [
-      "a label besides other rules",
-      bound(aws, { nodeAffinity: affinity(zones("rack", "1")) }, { labels: { [`${gaLabels}/zone`]: "z" } }),
+      "a label and other requirements",
+      bound(aws, { nodeAffinity: affinity(zones("rack", "1")) }, { labels: { [`${gaPrefix}/zone`]: "z" } }),
       affinity(zones("rack", "1"), zones(ebs, "z")),
     ],
     [
-      "zone and region, for a driver that knows both",
-      bound(vsphere, {}, { labels: { [`${gaLabels}/zone`]: "z", [`${gaLabels}/region`]: "r" } }),
+      "zone and region, for a driver with both",
+      bound(vsphere, {}, { labels: { [`${gaPrefix}/zone`]: "z", [`${gaPrefix}/region`]: "r" } }),
       affinity(zones("topology.csi.vmware.com/zone", "z"), zones("topology.csi.vmware.com/region", "r")),
     ],
     ["nothing", bound(aws), undefined],
   ];
-  for (const [what, spec, wanted] of places)
-    it(`where it is, in the driver's words: ${what}`, () =>
-      assert.deepEqual(toCsi(spec, "ns").persistent?.spec.nodeAffinity, wanted));
+  for (const [what, spec, expected] of topologies)
+    it(`topology: ${what}`, () =>
+      assert.deepEqual(toCsi(spec, "ns").persistent?.spec.nodeAffinity, expected));
 
-  it("the cluster is told of all of them", () =>
+  it("all migrated plugins are listed", () =>
     assert.deepEqual(migratedPlugins, [
       "kubernetes.io/aws-ebs",
       "kubernetes.io/azure-disk",

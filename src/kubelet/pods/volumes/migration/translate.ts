@@ -3,14 +3,14 @@ import type { PersistentSource, VolumeSpec } from "../volume-plugin.ts";
 import { type InTreeType, inTreeTypes } from "./in-tree-types.ts";
 import { withDriverLabels } from "./topology.ts";
 
-/** Names of the types that CSI drivers serve, as the cluster is told them. */
+/** Names of the migrated plugins, for the annotation of the CSINode. */
 export const migratedPlugins: readonly string[] = Object.values(inTreeTypes)
   .map(({ plugin }) => plugin)
   .sort((a, b) => (a < b ? -1 : 1));
 
 /**
- * The same volume as one of a CSI driver, if it is of a type that drivers serve today. An inline one becomes a PersistentVolume
- * that nobody has made, named after its disk: all pods that name the disk share it.
+ * Translates a volume of an in-tree type to one of its CSI driver. An inline volume becomes a virtual PersistentVolume that is named
+ * after its disk: all pods with the disk share it.
  */
 export function toCsi(spec: VolumeSpec, podNamespace: string): VolumeSpec {
   const { persistent, volume } = spec;
@@ -56,7 +56,7 @@ function migratedInline(spec: VolumeSpec, field: string, type: InTreeType, names
   const context = { isInline: true, name: spec.volume.name, namespace, labels: {}, annotations: {} };
   const csi = type.translate(inTree, context);
   const fullName = type.inlineName?.(inTree, csi) ?? `${csi.driver}-${csi.volumeHandle}`;
-  const name = fullName.replaceAll("/", "~"); // it is that of a folder
+  const name = fullName.replaceAll("/", "~"); // used as a directory name
   return {
     ...spec,
     name,

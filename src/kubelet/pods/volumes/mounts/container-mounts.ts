@@ -20,7 +20,7 @@ export type MountInit = MessageInitShape<typeof MountSchema>;
 export type DeviceInit = MessageInitShape<typeof DeviceSchema>;
 export type ImageSpecInit = MessageInitShape<typeof ImageSpecSchema>;
 
-/** Makes sure that the image of an image volume is on the node, and says what to call it. */
+/** Pulls the image of an image volume if needed, and returns its reference for the runtime. */
 export type ImageSource = (
   pod: Pod,
   volume: { readonly name: string } & ImageVolumeSource,
@@ -32,9 +32,9 @@ export interface ContainerMountsOptions {
   readonly subPaths: Pick<SubPaths, "prepare">;
   readonly guard: Pick<HangGuard, "run">;
   readonly logger: Logger;
-  /** True if SELinux is on: volumes of our own making then get the label of the pod. */
+  /** True if SELinux is enabled: volumes that the agent created get the label of the pod. */
   readonly selinux: boolean;
-  /** True if the runtime handler of the pod can mount all below a read-only mount read-only too. */
+  /** True if the runtime handler of the pod supports recursive read-only mounts. */
   readonly recursiveReadOnly: (pod: Pod) => boolean;
   /** Without it image volumes cannot be used. */
   readonly imageSource?: ImageSource;
@@ -42,7 +42,7 @@ export interface ContainerMountsOptions {
 
 type Env = ReadonlyMap<string, string>;
 
-/** What the runtime is asked to mount into a container, in the order of its volumeMounts. */
+/** The mounts of a container, in the order of its volumeMounts. */
 export async function containerMounts(
   pod: Pod,
   container: Container,
@@ -145,12 +145,12 @@ async function hostPathOf(
     subPath,
   };
   try {
-    // The volume may be on a server that does not answer.
+    // The volume may be on a file system that hangs.
     return await o.guard.run(`${volume.path}#${container.name}#${index}`, () => o.subPaths.prepare(request));
   } catch (error) {
     const fields = { podUID: pod.metadata.uid, container: container.name, volume: mount.name };
     o.logger.warn("Failed to prepare subPath", { ...fields, err: messageOf(error) });
-    // Details could tell the user about files of the node.
+    // Details could reveal files of the node to the user.
     const message = `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`;
     throw new KubeletError("Volume", message, { cause: error });
   }
@@ -167,7 +167,7 @@ async function pulled(
   return imageSource(pod, { name, ...image }, signal);
 }
 
-/** Only what was made for pods here: the label of what comes from elsewhere is somebody else's matter. */
+/** Only volumes that the agent created: labels of other volumes are not changed. */
 function isRelabelled({ plugin, spec }: MountedVolume): boolean {
   if (plugin.relabels) return plugin.relabels(spec);
   return plugin.hasDir !== false && !spec.persistent;

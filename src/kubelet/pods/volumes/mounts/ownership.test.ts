@@ -10,7 +10,7 @@ import type { PodUid } from "../../../../lib/model/pod.ts";
 import { mayMount, testRoot } from "../fake-parts.ts";
 import { applyFsGroup, groupMode, type OwnershipRequest, reportWhileSlow, rootMatches } from "./ownership.ts";
 
-test("the group may read and write, or only read; folders also need x and hand their group on", () => {
+test("the group may read and write, or only read; directories also have x and setgid", () => {
   const table: [isDirectory: boolean, readOnly: boolean, mode: number][] = [
     [false, false, 0o660],
     [false, true, 0o440],
@@ -20,7 +20,7 @@ test("the group may read and write, or only read; folders also need x and hand t
   for (const [isDirectory, readOnly, mode] of table) assert.equal(groupMode(isDirectory, readOnly), mode);
 });
 
-test("a root matches if it is a folder of the group with at least the bits that are needed", () => {
+test("a root matches if it is a directory of the group with at least the needed permissions", () => {
   const root = (gid: number, mode: number, isDirectory = true) => ({
     gid,
     mode,
@@ -38,25 +38,25 @@ test("a root matches if it is a folder of the group with at least the bits that 
   for (const [found, readOnly, matches] of table) assert.equal(rootMatches(found, 5, readOnly), matches);
 });
 
-test("one that takes long is told after 30 s and then each minute, until it ends", async () => {
+test("a slow change is reported after 30 s and then each minute", async () => {
   const clock = new FakeClock();
-  const told: string[] = [];
-  const note = (_: unknown, reason: string, message: string) =>
-    told.push(`${reason}: ${message.slice(0, 60)}`);
+  const reported: string[] = [];
+  const record = (_: unknown, reason: string, message: string) =>
+    reported.push(`${reason}: ${message.slice(0, 60)}`);
   const walk = { files: 7 };
   const pod = fakePod({ metadata: { uid: "u1" as PodUid } });
   const dir = "/root/pods/u1/volumes/p/v";
-  const stop = reportWhileSlow({ pod, dir }, walk, { clock, events: { normal: note, warning: note } });
+  const stop = reportWhileSlow({ pod, dir }, walk, { clock, events: { normal: record, warning: record } });
   await clock.advance(29_999);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   await clock.advance(60_001);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     "VolumePermissionChangeInProgress: Setting volume ownership for u1/volumes/p/v is taking longer",
     "VolumePermissionChangeInProgress: Setting volume ownership for u1/volumes/p/v, processed 7 fil",
   ]);
   stop();
   await clock.advance(600_000);
-  assert.equal(told.length, 2);
+  assert.equal(reported.length, 2);
 });
 
 describe("fsGroup on files", { skip: !mayMount && "needs root" }, () => {
@@ -64,11 +64,11 @@ describe("fsGroup on files", { skip: !mayMount && "needs root" }, () => {
   let remove = async () => {};
   let dir = "";
   const events: string[] = [];
-  const note = (_: unknown, reason: string, message: string) => events.push(`${reason}: ${message}`);
+  const record = (_: unknown, reason: string, message: string) => events.push(`${reason}: ${message}`);
   const options = (clock = new FakeClock()) => ({
     clock,
     logger: silentLogger,
-    events: { normal: note, warning: note },
+    events: { normal: record, warning: record },
   });
   const request = (over: Partial<OwnershipRequest> = {}): OwnershipRequest => ({
     pod: fakePod({ metadata: { uid: "u1" as PodUid } }),
@@ -101,7 +101,7 @@ describe("fsGroup on files", { skip: !mayMount && "needs root" }, () => {
   });
   afterEach(() => remove());
 
-  test("every file gets the group and its bits, keeps its owner, and links are not followed", async () => {
+  test("every file gets the group and its permissions, keeps its owner, and symlinks are not followed", async () => {
     await applyFsGroup(request(), options());
     assert.deepEqual(await of(""), [4321, "2775"]);
     assert.deepEqual(await of("sub"), [4321, "2775"]);
@@ -113,19 +113,19 @@ describe("fsGroup on files", { skip: !mayMount && "needs root" }, () => {
     assert.deepEqual([outside.gid, outside.mode & 0o777], [0, 0o600]);
   });
 
-  test("a file whose name is no text gets the group too", async () => {
+  test("a file whose name is not UTF-8 gets the group", async () => {
     const path = rawJoin(Buffer.from(join(dir, "sub")), Buffer.from([0xff, 0xfe]));
     await writeFile(path, "");
     await applyFsGroup(request(), options());
     assert.equal((await lstat(path)).gid, 4321);
   });
 
-  test("a read-only volume is given for reading", async () => {
+  test("the group may only read a read-only volume", async () => {
     await applyFsGroup(request({ readOnly: true }), options());
     assert.deepEqual(await of("sub/file"), [4321, "640"]);
   });
 
-  test("OnRootMismatch looks at the root only; Always and nothing look at all", async () => {
+  test("OnRootMismatch checks the root only; Always and no policy check all files", async () => {
     for (const policy of ["OnRootMismatch", "Always", undefined] as const) {
       await chown(dir, 0, 4321);
       await chmod(dir, 0o2775);
@@ -144,7 +144,7 @@ describe("fsGroup on files", { skip: !mayMount && "needs root" }, () => {
     assert.deepEqual(await of("sub/file"), [0, "600"]);
   });
 
-  test("an abort ends it, and the root is not yet as it should be", async () => {
+  test("an abort stops it, and the root does not match yet", async () => {
     const abort = new AbortController();
     abort.abort();
     await assert.rejects(applyFsGroup(request({ signal: abort.signal }), options()), { name: "AbortError" });

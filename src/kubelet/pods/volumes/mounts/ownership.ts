@@ -25,16 +25,16 @@ export interface OwnershipOptions {
 const setGid = 0o2000;
 const firstReportMs = 30_000;
 const nextReportMs = 60_000;
-/** How many files of a folder are changed together. A volume that stops answering keeps as many threads. */
-const together = 4;
-const pathOnly = 0o10000000 | constants.O_NOFOLLOW; // O_PATH: the file itself is not opened, whatever it is
+/** How many files of a directory are changed in parallel. A volume that hangs blocks as many threads. */
+const concurrency = 4;
+const pathOnly = 0o10000000 | constants.O_NOFOLLOW; // O_PATH: does not open the file itself
 
-/** The bits that the group must have: folders also need x, and hand their group on. */
+/** The permissions that the group needs: directories also need x and setgid. */
 export function groupMode(isDirectory: boolean, readOnly: boolean): number {
   return (readOnly ? 0o440 : 0o660) | (isDirectory ? setGid | 0o110 : 0);
 }
 
-/** True if the root of the volume is as it should be: then all below it is taken to be so too. */
+/** True if the root of the volume has group and permissions: then the files below it are not checked. */
 export function rootMatches(
   root: { gid: number; mode: number; isDirectory(): boolean },
   fsGroup: number,
@@ -45,8 +45,8 @@ export function rootMatches(
 }
 
 /**
- * Gives the files of a volume to the pod's fsGroup. Files that cannot be changed are left as they are. Nothing is reached through a
- * name that a container could have changed meanwhile: each folder is opened from the one above it, and links are not followed.
+ * Sets the group of a volume's files to the pod's fsGroup. Files that cannot be changed are skipped. No name that a container could have
+ * changed meanwhile is resolved: each directory is opened relative to its parent, and symlinks are not followed.
  */
 export async function applyFsGroup(request: OwnershipRequest, o: OwnershipOptions): Promise<void> {
   const { dir, fsGroup, policy, readOnly, signal } = request;
@@ -58,10 +58,10 @@ export async function applyFsGroup(request: OwnershipRequest, o: OwnershipOption
   const walk: Walk = { fsGroup, readOnly, signal, files: 0, logger: o.logger };
   const stop = reportWhileSlow(request, walk, o);
   try {
-    // The root last: an interrupted walk is not taken for a finished one.
+    // The root last: an interrupted walk must not count as complete.
     const root = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
-      await changeFolder(root, walk);
+      await changeDir(root, walk);
     } finally {
       await root.close();
     }
@@ -78,18 +78,18 @@ interface Walk {
   files: number;
 }
 
-async function changeFolder(folder: FileHandle, walk: Walk): Promise<void> {
-  const here = Buffer.from(`/proc/self/fd/${folder.fd}`);
-  for await (const names of namesIn(here, together)) {
+async function changeDir(dir: FileHandle, walk: Walk): Promise<void> {
+  const fdPath = Buffer.from(`/proc/self/fd/${dir.fd}`);
+  for await (const names of namesIn(fdPath, concurrency)) {
     if (walk.signal.aborted) throw abortError(walk.signal.reason);
-    const folders = await Promise.all(names.map((name) => changeEntry(rawJoin(here, name), walk)));
-    // One after the other: a deep tree must not take all file descriptors.
-    for (const path of folders) if (path) await enter(path, walk);
+    const dirs = await Promise.all(names.map((name) => changeEntry(rawJoin(fdPath, name), walk)));
+    // Sequentially: a deep tree must not use up all file descriptors.
+    for (const path of dirs) if (path) await enter(path, walk);
   }
-  await change(here, await folder.stat(), walk);
+  await change(fdPath, await dir.stat(), walk);
 }
 
-/** Changes what is no folder; the path of a folder is returned, to be entered. */
+/** Changes an entry that is not a directory; returns the path of a directory, to be entered. */
 async function changeEntry(path: RawPath, walk: Walk): Promise<RawPath | undefined> {
   const entry = await open(path, pathOnly).catch(unlessGone);
   if (!entry) return undefined;
@@ -106,22 +106,22 @@ async function changeEntry(path: RawPath, walk: Walk): Promise<RawPath | undefin
 
 async function enter(path: RawPath, walk: Walk): Promise<void> {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-  const folder = await open(path, flags).catch(unlessGone);
-  if (!folder) return;
+  const dir = await open(path, flags).catch(unlessGone);
+  if (!dir) return;
   try {
-    await changeFolder(folder, walk);
+    await changeDir(dir, walk);
   } finally {
-    await folder.close();
+    await dir.close();
   }
 }
 
 function unlessGone(error: unknown): undefined {
-  // ELOOP, ENOTDIR: replaced by something else, which is then not ours to enter.
+  // ELOOP, ENOTDIR: it was replaced, and must not be entered.
   if (["ENOENT", "ELOOP", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
   throw error;
 }
 
-/** `path` leads to an open file: no name is involved. */
+/** `path` refers to an open file descriptor, not to a name. */
 async function change(
   path: string | RawPath,
   found: { mode: number; gid: number; isDirectory(): boolean },
@@ -131,7 +131,7 @@ async function change(
   const mode = (found.mode | groupMode(found.isDirectory(), walk.readOnly)) & 0o7777;
   try {
     if (found.gid !== walk.fsGroup) await chown(path, keepOwner, walk.fsGroup);
-    // After a change of owner the kernel has taken setuid and setgid away.
+    // chown clears setuid and setgid.
     if (mode !== (found.mode & 0o7777) || (mode & 0o6000 && found.gid !== walk.fsGroup))
       await chmod(path, mode);
   } catch (error) {
@@ -152,10 +152,10 @@ async function changeGroup(path: RawPath, walk: Walk): Promise<void> {
   });
 }
 
-/** The owner stays. */
+/** Keeps the owner. */
 const keepOwner = -1;
 
-/** Tells users why a pod takes so long to start; the returned function ends that. */
+/** Sends events while the change is slow; the returned function stops that. */
 export function reportWhileSlow(
   { pod, dir }: Pick<OwnershipRequest, "pod" | "dir">,
   walk: { readonly files: number },

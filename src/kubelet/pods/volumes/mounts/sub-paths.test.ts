@@ -11,10 +11,10 @@ import { mayMount, testRoot } from "../fake-parts.ts";
 import { SubPaths } from "./sub-paths.ts";
 
 const attempts = 2_000;
-/** At once, each with a mount of its own: most of the time of an attempt is the kernel's, for unmounting. */
-const together = 16;
+/** In parallel, each with its own mount: most of the time is spent in the kernel, for unmounting. */
+const concurrency = 16;
 
-test(`a container that swaps folders for links never gets out of its volume in ${attempts} attempts`, {
+test(`a container that swaps directories for symlinks never escapes its volume in ${attempts} attempts`, {
   skip: !mayMount && "needs root",
 }, async (t) => {
   const { rootDir, remove } = await testRoot();
@@ -25,19 +25,19 @@ test(`a container that swaps folders for links never gets out of its volume in $
   });
   const volume = join(rootDir, "volume");
   const outside = join(rootDir, "outside");
-  // The same names as in the volume, so that the way out would lead somewhere.
+  // The same names as in the volume, so that an escape would succeed.
   for (const dir of [volume, outside])
     for (const path of ["a/deep/part", "b", "deep/part"]) await mkdir(join(dir, path), { recursive: true });
   await mkdir(join(outside, "part"));
   await writeFile(join(outside, "secret"), "x");
-  // A file system of its own tells at once what belongs to the volume.
+  // A separate file system identifies the files of the volume.
   await hostMounts.mountTmpfs(volume);
   for (const path of ["a/deep/part", "b"]) await mkdir(join(volume, path), { recursive: true });
   const inside = (await stat(volume)).dev;
   const before = await namesBelow(outside);
 
   const attacker = fork(fileURLToPath(import.meta.resolve("./swap-attack.ts")), [volume, outside], {
-    // Without the options of the test run, or it would take the folders for tests.
+    // Without the options of the test run, which would treat the arguments as tests.
     execArgv: [],
   });
   const ended = once(attacker, "exit");
@@ -49,7 +49,7 @@ test(`a container that swaps folders for links never gets out of its volume in $
 
   const subPaths = new SubPaths({ rootDir, mounts: hostMounts });
   const podUid = "attacked" as PodUid;
-  const targets = ["a", "a/deep", "a/deep/part", "b", "b/made/here"];
+  const targets = ["a", "a/deep", "a/deep/part", "b", "b/created/here"];
   const counts = { mounted: 0, refused: 0 };
   let left = attempts;
   const attempt = async (index: number) => {
@@ -66,14 +66,14 @@ test(`a container that swaps folders for links never gets out of its volume in $
       }
     }
   };
-  await Promise.all(Array.from({ length: together }, (_, index) => attempt(index)));
+  await Promise.all(Array.from({ length: concurrency }, (_, index) => attempt(index)));
   assert.equal(counts.mounted + counts.refused, attempts);
-  assert.equal(attacker.exitCode, null, "it attacked to the end");
+  assert.equal(attacker.exitCode, null, "the attack ran until the end");
   await endAttack();
   await subPaths.clean(podUid, "v");
   await assert.rejects(access(join(rootDir, "pods", podUid, "volume-subpaths")));
-  assert.deepEqual(await namesBelow(outside), before, "something was made outside of the volume");
-  // Both have to happen, or there was no race.
+  assert.deepEqual(await namesBelow(outside), before, "something was created outside of the volume");
+  // Both have to occur, or there was no race.
   t.diagnostic(JSON.stringify(counts));
   assert.ok(counts.mounted > 0 && counts.refused > 0, JSON.stringify(counts));
 });

@@ -15,7 +15,7 @@ export interface SubPathsOptions {
 
 export interface SubPathRequest {
   readonly podUid: PodUid;
-  /** The name of the volume's folder. */
+  /** The name of the volume's directory. */
   readonly volume: string;
   readonly volumePath: string;
   readonly container: string;
@@ -26,9 +26,8 @@ export interface SubPathRequest {
 }
 
 /**
- * Parts of volumes for containers. Containers can change what is in a volume at any moment, so its names mean nothing: the part is
- * opened once, by a call in which the kernel refuses to leave the volume, and what was opened is bound to a path that no container
- * can reach. That path is what the runtime gets.
+ * subPaths of volumes. Containers can change names in a volume at any time: the subPath is opened once, by a call in which the kernel
+ * refuses to leave the volume, and the opened file is bind-mounted to a path that containers cannot reach. The runtime gets that path.
  */
 export class SubPaths {
   readonly #o: SubPathsOptions;
@@ -37,13 +36,13 @@ export class SubPaths {
     this.#o = options;
   }
 
-  /** Resolves with `<pod>/volume-subpaths/<volume>/<container>/<index>`, where the part is now mounted. */
+  /** Resolves with `<pod>/volume-subpaths/<volume>/<container>/<index>`, where the subPath is mounted. */
   async prepare(request: SubPathRequest): Promise<string> {
     const { podUid, volume, container, index } = request;
     const target = join(this.#dirOf(podUid), volume, container, String(index));
     const root = await openRoot(request.volumePath);
     try {
-      const part = await openOrMake(root, request.subPath);
+      const part = await openOrCreate(root, request.subPath);
       try {
         await this.#bind(part, target);
       } finally {
@@ -55,7 +54,7 @@ export class SubPaths {
     return target;
   }
 
-  /** Takes away all parts of a volume that containers of the pod had. */
+  /** Unmounts all subPaths of a volume of the pod. */
   async clean(podUid: PodUid, volume: string): Promise<void> {
     const dir = join(this.#dirOf(podUid), volume);
     for (const container of await listDir(dir)) {
@@ -67,7 +66,7 @@ export class SubPaths {
       await removeEntry(join(dir, container));
     }
     await removeEntry(dir);
-    await rmdir(this.#dirOf(podUid)).catch(() => {}); // unless other volumes have parts too
+    await rmdir(this.#dirOf(podUid)).catch(() => {}); // unless other volumes have subPaths
   }
 
   #dirOf(podUid: PodUid): string {
@@ -77,12 +76,12 @@ export class SubPaths {
   async #bind(part: OpenedFile, target: string): Promise<void> {
     const { mounts } = this.#o;
     if (await mounts.isMountPoint(target)) {
-      const there = await lstat(target);
-      // A container that starts again, or an agent: it is there already.
-      if (there.dev === part.dev && there.ino === part.ino) return;
+      const existing = await lstat(target);
+      // Mounted already, after a restart of the container or the agent.
+      if (existing.dev === part.dev && existing.ino === part.ino) return;
       await mounts.unmount(target);
     }
-    await makeTarget(target, part.isDirectory);
+    await createTarget(target, part.isDirectory);
     try {
       await mounts.bind(part.path, target);
     } catch (error) {
@@ -92,21 +91,21 @@ export class SubPaths {
   }
 }
 
-async function openOrMake(root: OpenedFile, subPath: string): Promise<OpenedFile> {
+async function openOrCreate(root: OpenedFile, subPath: string): Promise<OpenedFile> {
   try {
     return await openBeneath(root, subPath);
   } catch (error) {
     if (errnoOf(error) !== "ENOENT") throw error;
-    // As the volume itself: with an fsGroup its group can then write here too.
+    // With the mode of the volume, so that its fsGroup can write here, too.
     const { mode } = await stat(root.path);
     return makeDirsBeneath(root, subPath, mode & 0o7777);
   }
 }
 
-async function makeTarget(target: string, isDirectory: boolean): Promise<void> {
+async function createTarget(target: string, isDirectory: boolean): Promise<void> {
   await makeDirs(dirname(target), 0o750);
-  const there = await lstat(target).catch(() => undefined);
-  if (there && there.isDirectory() !== isDirectory) await removeEntry(target);
+  const existing = await lstat(target).catch(() => undefined);
+  if (existing && existing.isDirectory() !== isDirectory) await removeEntry(target);
   if (isDirectory) await makeDirs(target, 0o750);
-  else await (await open(target, "a", 0o640)).close(); // a file will do for whatever is no folder
+  else await (await open(target, "a", 0o640)).close(); // a file is a valid target for anything but a directory
 }

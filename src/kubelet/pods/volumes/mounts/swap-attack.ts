@@ -1,13 +1,13 @@
 /**
- * What a hostile container does: as fast as it can, it replaces folders of a volume by links that lead out of it, and back. Run as a
- * process of its own, so that it races with the test.
+ * A hostile container: as fast as it can, it swaps directories of a volume for symlinks that lead out of it, and back. Runs in a separate
+ * process, so that it races with the test.
  */
 import { mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
 const [volume = "", outside = ""] = process.argv.slice(2);
 
-/** Whoever mounts makes folders meanwhile: what fails for it is tried again with the next turn. */
+/** The test creates directories meanwhile: a step that fails because of it is retried in the next round. */
 function attempt(...steps: (() => void)[]): boolean {
   try {
     for (const step of steps) step();
@@ -22,26 +22,26 @@ const removeAll = (path: string) => rmSync(path, { recursive: true, force: true 
 function swap(name: string, target: string): void {
   const path = join(volume, name);
   const link = `${path}.link`;
-  const folder = `${path}.folder`;
+  const dir = `${path}.dir`;
   const isSwapped = attempt(
     () => rmSync(link, { force: true }),
     () => symlinkSync(target, link),
-    () => renameSync(path, folder),
+    () => renameSync(path, dir),
     () => renameSync(link, path),
     () => rmSync(path, { force: true }),
-    () => renameSync(folder, path),
+    () => renameSync(dir, path),
   );
   if (isSwapped) return;
   attempt(() => removeAll(path));
-  attempt(() => removeAll(folder));
+  attempt(() => removeAll(dir));
   attempt(() => mkdirSync(join(path, "deep/part"), { recursive: true }));
 }
 
-process.send?.("begun");
-for (let turn = 0; ; turn++) {
+process.send?.("started");
+for (let round = 0; ; round++) {
   swap("a", outside);
-  swap("a/deep", turn % 2 === 0 ? outside : "../../../..");
-  swap("b", `../${turn % 3 === 0 ? ".." : "outside"}`);
-  // The part that does not exist yet, and so has to be made.
-  attempt(() => removeAll(join(volume, "b/made")));
+  swap("a/deep", round % 2 === 0 ? outside : "../../../..");
+  swap("b", `../${round % 3 === 0 ? ".." : "outside"}`);
+  // A subPath that does not exist, and has to be created.
+  attempt(() => removeAll(join(volume, "b/created")));
 }

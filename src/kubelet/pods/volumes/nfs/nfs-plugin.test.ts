@@ -45,12 +45,8 @@ describe("an nfs volume", () => {
   afterEach(() => rm(root, { recursive: true, force: true }));
 
   const cases: [string, VolumeSpec, string][] = [
-    ["of a server and a path", inline({ server: "s", path: "/exports" }), "mount -t nfs s:/exports DIR"],
-    [
-      "of a server with an IPv6 address",
-      inline({ server: "fd00::1", path: "/e" }),
-      "mount -t nfs [fd00::1]:/e DIR",
-    ],
+    ["with a server and a path", inline({ server: "s", path: "/exports" }), "mount -t nfs s:/exports DIR"],
+    ["with an IPv6 address", inline({ server: "fd00::1", path: "/e" }), "mount -t nfs [fd00::1]:/e DIR"],
     ["that is read-only", inline({ server: "s", path: "/e" }, true), "mount -t nfs -o ro s:/e DIR"],
     [
       "of a PersistentVolume with options",
@@ -74,14 +70,14 @@ describe("an nfs volume", () => {
       assert.deepEqual(commands.lines, [line.replace("DIR", dir)]);
     });
 
-  it("that is mounted is left alone", async () => {
+  it("that is mounted is not mounted again", async () => {
     const commands = new FakeCommands();
     mounted.add(dir);
     await plugin(commands).setUp(setUp(inline({ server: "s", path: "/e" })));
     assert.deepEqual(commands.lines, []);
   });
 
-  it("that cannot be mounted leaves nothing, and the words of mount(8) are told", async () => {
+  it("that cannot be mounted leaves nothing, and the error has the output of mount(8)", async () => {
     const commands = new FakeCommands({ mount: { code: 32, output: "access denied" } });
     await assert.rejects(plugin(commands).setUp(setUp(inline({ server: "s", path: "/e" }))), {
       message: `mount failed: exit status 32\nMounting command: mount\nMounting arguments: -t nfs s:/e ${dir}\nOutput: access denied\n`,
@@ -89,7 +85,7 @@ describe("an nfs volume", () => {
     assert.equal(existsSync(dir), false);
   });
 
-  it("of a server that is dead is unmounted by force after a minute, and never looked at", async () => {
+  it("of a dead server is unmounted by force after a minute, without accessing it", async () => {
     mounted.add(dir);
     const commands = new FakeCommands({
       "umount -f": { effect: () => mounted.delete(dir) },

@@ -11,7 +11,7 @@ const nfsPluginName = "kubernetes.io/nfs";
 
 export interface NfsOptions {
   readonly commands: Commands;
-  /** By the mount table: to look at the folder itself may never end. */
+  /** By the mount table: an access to the directory may hang. */
   readonly mounts: { isMountPoint(path: string): Promise<boolean> };
   readonly logger: Logger;
 }
@@ -29,7 +29,7 @@ export function nfsPlugin({ commands, mounts, logger }: NfsOptions): VolumePlugi
   return {
     name: nfsPluginName,
     handles: (spec) => exportOf(spec) !== undefined,
-    // Each pod has a mount of its own: nobody waits for another.
+    // Each pod has its own mount, so that pods do not wait for each other.
     uniqueName: (pod, spec) => `${nfsPluginName}/${pod.metadata.uid}-${spec.name}`,
     async setUp({ spec, dir, signal }) {
       const source = exportOf(spec);

@@ -8,12 +8,12 @@ const resizeConditions = new Set([
   "NodeResizeError",
 ]);
 
-/** With the version: whoever wrote in between makes it fail. */
+/** With the resourceVersion: a concurrent write makes the patch fail. */
 export function markInProgress(claim: Claim): object {
   return versioned(claim, { allocatedResourceStatuses: { storage: "NodeResizeInProgress" } });
 }
 
-/** The new size is there: nothing is left to say about the resize. */
+/** The resize is done: its conditions and its status are removed. */
 export function markFinished(claim: Claim, size: string): object {
   const isMarked = claim.status?.allocatedResourceStatuses?.storage !== undefined;
   return versioned(claim, {
@@ -23,7 +23,7 @@ export function markFinished(claim: Claim, size: string): object {
   });
 }
 
-/** Tells what went wrong; `infeasible`: that it need not be tried again with this size. */
+/** Reports the error; `infeasible`: retries with this size are useless. */
 export function markFailed(claim: Claim, reason: string, infeasible: boolean, now: WallTime): object {
   const condition: ClaimCondition = {
     type: "NodeResizeError",
@@ -33,24 +33,24 @@ export function markFailed(claim: Claim, reason: string, infeasible: boolean, no
       .replace(/\.\d+Z$/, "Z"),
     message: `failed to expand pvc with ${reason}`,
   };
-  const isTold = claim.status?.conditions?.some(
+  const isReported = claim.status?.conditions?.some(
     (known) => known.type === condition.type && known.status === condition.status,
   );
   return {
     status: {
       ...(infeasible && { allocatedResourceStatuses: { storage: "NodeResizeInfeasible" } }),
-      ...(!isTold && { conditions: [condition] }),
+      ...(!isReported && { conditions: [condition] }),
     },
   };
 }
 
-/** Conditions are merged by type: those of resizes that are not to stay are taken out one by one. */
-function conditionsPatch(claim: Claim, wanted: readonly ClaimCondition[]): object {
-  const gone = (claim.status?.conditions ?? []).filter(
-    ({ type }) => resizeConditions.has(type) && !wanted.some((condition) => condition.type === type),
+/** Conditions are merged by type: stale resize conditions have to be deleted one by one. */
+function conditionsPatch(claim: Claim, desired: readonly ClaimCondition[]): object {
+  const stale = (claim.status?.conditions ?? []).filter(
+    ({ type }) => resizeConditions.has(type) && !desired.some((condition) => condition.type === type),
   );
-  if (gone.length === 0 && wanted.length === 0) return {};
-  return { conditions: [...wanted, ...gone.map(({ type }) => ({ $patch: "delete", type }))] };
+  if (stale.length === 0 && desired.length === 0) return {};
+  return { conditions: [...desired, ...stale.map(({ type }) => ({ $patch: "delete", type }))] };
 }
 
 function versioned(claim: Claim, status: object): object {

@@ -14,12 +14,12 @@ const path = "/api/v1/namespaces/default/persistentvolumeclaims/c";
 
 function claim(
   status: Claim["status"],
-  more: { accessModes?: string[]; annotations?: Record<string, string>; wants?: string } = {},
+  more: { accessModes?: string[]; annotations?: Record<string, string>; requested?: string } = {},
 ): Claim {
-  const { accessModes = ["ReadWriteOnce"], annotations, wants = "2Gi" } = more;
+  const { accessModes = ["ReadWriteOnce"], annotations, requested = "2Gi" } = more;
   return {
     metadata: { name: "c", namespace: "default", uid: "u", annotations },
-    spec: { accessModes, resources: { requests: { storage: wants } } },
+    spec: { accessModes, resources: { requests: { storage: requested } } },
     status,
   };
 }
@@ -28,32 +28,40 @@ const pending = (status: string) => ({
   allocatedResources: { storage: "2Gi" },
   allocatedResourceStatuses: { storage: status },
 });
-const told = { capacity: { storage: "2Gi" }, allocatedResources: { storage: "2Gi" } };
+const reported = { capacity: { storage: "2Gi" }, allocatedResources: { storage: "2Gi" } };
 
-describe("whether a node grows a volume", () => {
+describe("a node expands a volume", () => {
   const none: ExpansionPlan = { kind: "none" };
-  const grow = (recovers: boolean, isTold = false): ExpansionPlan => ({
+  const expand = (recovers: boolean, isReported = false): ExpansionPlan => ({
     kind: "expand",
     size: "2Gi",
     recovers,
-    isTold,
+    isReported,
   });
   const many = { accessModes: ["ReadWriteMany"] };
   const notRequired = { "volume.kubernetes.io/node-expansion-not-required": "true" };
   const cases: [string, Claim, ExpansionPlan][] = [
-    ["not if it is as large as the claim says", claim({ capacity: { storage: "2Gi" } }), none],
-    ["by the sizes, if the resizer says nothing", claim({ capacity: { storage: "1Gi" } }), grow(false)],
-    ["when the resizer waits for the node", claim(pending("NodeResizePending")), grow(true)],
-    ["again, if it was begun", claim(pending("NodeResizeInProgress")), grow(true)],
-    ["not while the controller is at it", claim(pending("ControllerResizeInProgress")), none],
-    ["not if it cannot be done", claim(pending("NodeResizeInfeasible")), none],
-    ["not if another node has done it", claim(told), none],
-    ["but of a volume that many nodes have, each", claim(told, many), grow(true, true)],
-    ["unless it is said that none need to", claim(told, { ...many, annotations: notRequired }), none],
-    ["not before the claim has a size", claim({}), none],
+    ["not if it has the size of the claim", claim({ capacity: { storage: "2Gi" } }), none],
+    [
+      "if the claim is smaller, with a resizer without recovery support",
+      claim({ capacity: { storage: "1Gi" } }),
+      expand(false),
+    ],
+    ["when the resizer waits for the node", claim(pending("NodeResizePending")), expand(true)],
+    ["again, if it was interrupted", claim(pending("NodeResizeInProgress")), expand(true)],
+    ["not while the controller expands it", claim(pending("ControllerResizeInProgress")), none],
+    ["not if it is infeasible", claim(pending("NodeResizeInfeasible")), none],
+    ["not if another node has expanded it", claim(reported), none],
+    ["that is ReadWriteMany, after another node has expanded it", claim(reported, many), expand(true, true)],
+    [
+      "not with the annotation node-expansion-not-required",
+      claim(reported, { ...many, annotations: notRequired }),
+      none,
+    ],
+    ["not before the claim has a capacity", claim({}), none],
   ];
-  for (const [rule, given, wanted] of cases)
-    it(rule, () => assert.deepEqual(planExpansion(given, "2Gi"), wanted));
+  for (const [rule, given, expected] of cases)
+    it(rule, () => assert.deepEqual(planExpansion(given, "2Gi"), expected));
 });
 
 const spec = (size: string, claimCapacity: string, readOnly = false): VolumeSpec => ({
@@ -73,10 +81,10 @@ function bench(given: Claim) {
   const api = new StorageApi();
   api.put(path, given as never);
   const events: string[] = [];
-  const note = (_: unknown, reason: string, message: string) => void events.push(`${reason}: ${message}`);
+  const record = (_: unknown, reason: string, message: string) => void events.push(`${reason}: ${message}`);
   const expander = new VolumeExpander({
     api: kubeVolumeApi(api),
-    events: { normal: note, warning: note },
+    events: { normal: record, warning: record },
     clock: new FakeClock(),
     logger: silentLogger,
   });
@@ -95,8 +103,8 @@ function bench(given: Claim) {
   return { api, events, expander, run, sizes, status };
 }
 
-describe("growing a volume", () => {
-  it("marks the claim, has it done, and tells the claim and the pod", async () => {
+describe("the expansion of a volume", () => {
+  it("marks the claim, expands, and reports to the claim and the pod", async () => {
     const b = bench(
       claim({
         ...pending("NodeResizePending"),
@@ -119,7 +127,7 @@ describe("growing a volume", () => {
     assert.deepEqual(b.events, [`FileSystemResizeSuccessful: ${message}`]);
   });
 
-  it("that fails is told to the claim, and tried again", async () => {
+  it("that fails is reported to the claim, and retried", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     await assert.rejects(b.run(new ExpansionError("failed", "disk on fire")), { message: "disk on fire" });
     assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
@@ -133,27 +141,27 @@ describe("growing a volume", () => {
     assert.deepEqual(b.status()?.conditions, []);
   });
 
-  it("that cannot be done is marked so", async () => {
+  it("that is infeasible is marked so", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     await assert.rejects(b.run(new ExpansionError("infeasible", "too large")));
     assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
   });
 
-  it("that fails for good to a size that nobody wants any more is marked so, too", async () => {
-    const b = bench(claim(pending("NodeResizePending"), { wants: "1500Mi" }));
+  it("that keeps failing for an outdated size is marked infeasible", async () => {
+    const b = bench(claim(pending("NodeResizePending"), { requested: "1500Mi" }));
     await assert.rejects(b.run(new ExpansionError("failed", "no")));
     assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
     await assert.rejects(b.run(new ExpansionError("failed", "no")));
     assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
   });
 
-  it("that may still go on is not told as a failure", async () => {
+  it("that may still be in progress is not reported as a failure", async () => {
     const b = bench(claim(pending("NodeResizePending")));
-    await assert.rejects(b.run(new ExpansionError("uncertain", "no answer")));
+    await assert.rejects(b.run(new ExpansionError("uncertain", "no response")));
     assert.equal(b.status()?.conditions, undefined);
   });
 
-  it("that is not possible in use does not keep the pod from running, and is not tried again", async () => {
+  it("that is not possible in use does not block the pod, and is not retried", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     await b.run(new ExpansionError("in-use", "not now"));
     assert.equal(b.expander.mayBeNeeded(spec("2Gi", "1Gi")), false);
@@ -161,21 +169,21 @@ describe("growing a volume", () => {
     assert.equal(b.sizes.length, 1);
   });
 
-  it("is nothing to a driver that need not", async () => {
+  it("is skipped for a driver without support", async () => {
     const b = bench(claim({ capacity: { storage: "1Gi" } }));
     await b.run(new ExpansionError("not-supported", "no"));
     assert.deepEqual(b.status(), { capacity: { storage: "1Gi" } });
   });
 
-  it("is not done to a volume that the pod only reads", async () => {
+  it("is skipped for a read-only volume", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     await b.run(undefined, spec("2Gi", "1Gi", true));
     assert.deepEqual(b.sizes, []);
     assert.match(b.events[0] ?? "", /^FileSystemResizeFailed: .* requested read-only file system$/);
   });
 
-  it("is followed once by each node that has the volume", async () => {
-    const b = bench(claim(told, { accessModes: ["ReadWriteMany"] }));
+  it("is done once by each node that uses the volume", async () => {
+    const b = bench(claim(reported, { accessModes: ["ReadWriteMany"] }));
     b.expander.markInUse(spec("1Gi", "1Gi"));
     assert.equal(b.expander.mayBeNeeded(spec("2Gi", "2Gi")), true);
     await b.run(undefined, spec("2Gi", "2Gi"));
@@ -183,7 +191,7 @@ describe("growing a volume", () => {
     assert.deepEqual(b.sizes, ["2Gi"]);
   });
 
-  it("stops when somebody else writes the claim meanwhile", async () => {
+  it("stops when the claim was modified meanwhile", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     b.api.request = (async (call: { method: string }) => {
       if (call.method === "PATCH") throw new Error("the object has been modified");

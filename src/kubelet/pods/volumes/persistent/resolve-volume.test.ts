@@ -35,7 +35,7 @@ function apiWith(claim: object | undefined, volume: object | undefined, name = "
 }
 
 describe("a claim", () => {
-  it("leads to the volume that it is bound to, called after it, with its size and its group", async () => {
+  it("resolves to the volume that it is bound to, with its name, size and group", async () => {
     const { spec, gid } = await resolveClaim(apiWith(claimNamed("c"), pv()), pod, byClaim, never);
     assert.equal(spec.name, "pv");
     assert.equal(spec.readOnly, false);
@@ -47,25 +47,25 @@ describe("a claim", () => {
     assert.deepEqual(persistent?.spec.nfs, { server: "s", path: "/" });
   });
 
-  it("is read-only if the pod says so, and a device if the volume is", async () => {
+  it("is read-only if the pod specifies it, and a block volume if the PersistentVolume is", async () => {
     const readOnly: Volume = { name: "data", persistentVolumeClaim: { claimName: "c", readOnly: true } };
     const api = apiWith(claimNamed("c"), pv({ volumeMode: "Block" }));
     const { spec } = await resolveClaim(api, pod, readOnly, never);
     assert.deepEqual([spec.readOnly, spec.persistent?.mode], [true, "Block"]);
   });
 
-  it("that is being deleted serves pods as long as it is protected", async () => {
+  it("that is being deleted can be used while it is protected", async () => {
     const meta = { deletionTimestamp: "t", finalizers: ["kubernetes.io/pvc-protection"] };
     await resolveClaim(apiWith(claimNamed("c", { meta }), pv()), pod, byClaim, never);
   });
 
-  it("of a generic ephemeral volume is the pod's own", async () => {
+  it("of a generic ephemeral volume must be owned by the pod", async () => {
     const meta = { ownerReferences: [{ uid: "pod-uid", controller: true }] };
     const api = apiWith(claimNamed("web-data", { meta }), pv(), "web-data");
     const { spec } = await resolveClaim(api, pod, ephemeral, never);
     assert.equal(spec.persistent?.claim.name, "web-data");
-    const strange = apiWith(claimNamed("web-data"), pv(), "web-data");
-    await assert.rejects(resolveClaim(strange, pod, ephemeral, never), {
+    const notOwned = apiWith(claimNamed("web-data"), pv(), "web-data");
+    await assert.rejects(resolveClaim(notOwned, pod, ephemeral, never), {
       message: "PVC default/web-data was not created for pod default/web (pod is not owner)",
     });
   });
@@ -78,7 +78,7 @@ describe("a claim", () => {
       'failed to fetch PVC from API server: persistentvolumeclaims "c" not found',
     ],
     ["is not bound", claimNamed("c", { status: { phase: "Pending" } }), undefined, "PVC is not bound"],
-    ["goes", claimNamed("c", { meta: { deletionTimestamp: "t" } }), pv(), "PVC is being deleted"],
+    ["is being deleted", claimNamed("c", { meta: { deletionTimestamp: "t" } }), pv(), "PVC is being deleted"],
     [
       "names no volume",
       claimNamed("c", { spec: { volumeName: "" } }),
@@ -92,20 +92,20 @@ describe("a claim", () => {
       'failed to fetch PV pv from API server: persistentvolumes "pv" not found',
     ],
     [
-      "is not known to its volume",
+      "is not referenced by its volume",
       claimNamed("c"),
       pv({ claimRef: undefined }),
       "found PV object pv but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim",
     ],
     [
-      "is another than the volume's",
+      "is not the claim of its volume",
       claimNamed("c"),
       pv({ claimRef: { uid: "other" } }),
       "found PV object pv but its pv.Spec.ClaimRef.UID other does not point to claim.UID claim-uid",
     ],
   ];
   for (const [what, claim, volume, reason] of refused)
-    it(`that ${what} is waited for, and users are told why`, () =>
+    it(`that ${what} is an error with the reason`, () =>
       assert.rejects(resolveClaim(apiWith(claim, volume), pod, byClaim, never), {
         message: `error processing PVC default/c: ${reason}`,
       }));

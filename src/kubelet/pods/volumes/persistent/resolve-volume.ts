@@ -5,7 +5,7 @@ import type { Claim, PersistentVolume, VolumeApi } from "./volume-api.ts";
 
 const protection = "kubernetes.io/pvc-protection";
 
-/** The group that may use the volume, beside those of the pod. */
+/** A supplemental group for pods that use the volume. */
 const gidAnnotation = "pv.beta.kubernetes.io/gid";
 
 export interface ResolvedClaim {
@@ -14,8 +14,8 @@ export interface ResolvedClaim {
 }
 
 /**
- * The volume that a claim of a pod is bound to. Throws as long as that is not known; the message is told to users. The folder of
- * such a volume is called after the PersistentVolume, and so is the spec.
+ * The volume that a claim of a pod is bound to. Throws while it is not bound; the message is shown to users. The directory of the
+ * volume and the spec have the name of the PersistentVolume.
  */
 export async function resolveClaim(
   api: VolumeApi,
@@ -27,7 +27,7 @@ export async function resolveClaim(
   if (!reference) throw failure(`volume ${volume.name} names no claim`);
   const { namespace } = pod.metadata;
   const { claimName, readOnly, isEphemeral } = reference;
-  const inWords = async <T>(work: () => Promise<T>): Promise<T> => {
+  const wrapErrors = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
@@ -35,13 +35,13 @@ export async function resolveClaim(
       throw failure(`error processing PVC ${namespace}/${claimName}: ${messageOf(error)}`, error);
     }
   };
-  const claim = await inWords(() => boundClaim(api, namespace, claimName, signal));
-  if (isEphemeral && !isMadeFor(claim, pod)) {
+  const claim = await wrapErrors(() => boundClaim(api, namespace, claimName, signal));
+  if (isEphemeral && !isOwnedBy(claim, pod)) {
     const { name } = pod.metadata;
     const owner = `${namespace}/${name} (pod is not owner)`;
     throw failure(`PVC ${namespace}/${claimName} was not created for pod ${owner}`);
   }
-  const pv = await inWords(() => volumeOf(api, claim, signal));
+  const pv = await wrapErrors(() => volumeOf(api, claim, signal));
   const mode = pv.spec.volumeMode ?? "Filesystem";
   const { name, labels, annotations } = pv.metadata;
   const spec: VolumeSpec = {
@@ -61,7 +61,7 @@ export async function resolveClaim(
   return { spec, gid: annotations?.[gidAnnotation] };
 }
 
-/** The claim that a volume names; a generic ephemeral volume has one that is called after pod and volume. */
+/** The claim that a volume refers to; that of a generic ephemeral volume is named after pod and volume. */
 function claimReference(
   pod: Pod,
   volume: Volume,
@@ -85,7 +85,7 @@ async function boundClaim(
     throw failure(`failed to fetch PVC from API server: ${messageOf(error)}`, error);
   }
   const { deletionTimestamp, finalizers } = claim.metadata;
-  // As long as it is protected, a pod that uses it already may go on after a restart of ours.
+  // While it is protected, a pod that uses it may continue after a restart of the agent.
   if (deletionTimestamp && !finalizers?.includes(protection)) throw failure("PVC is being deleted");
   if (claim.status?.phase !== "Bound") throw failure("PVC is not bound");
   if (!claim.spec.volumeName) throw failure("PVC has empty pvc.Spec.VolumeName");
@@ -110,7 +110,7 @@ async function volumeOf(api: VolumeApi, claim: Claim, signal: AbortSignal): Prom
   throw failure(`found PV object ${name} but ${why}`);
 }
 
-function isMadeFor(claim: Claim, pod: Pod): boolean {
+function isOwnedBy(claim: Claim, pod: Pod): boolean {
   const owners = claim.metadata.ownerReferences ?? [];
   return owners.some((owner) => owner.controller === true && owner.uid === pod.metadata.uid);
 }

@@ -12,7 +12,7 @@ export interface ClaimCondition {
 
 type Amounts = Readonly<Record<string, string>>;
 
-/** The parts of a PersistentVolumeClaim that a node looks at. */
+/** The parts of a PersistentVolumeClaim that a node reads. */
 export interface Claim {
   readonly metadata: {
     readonly name: string;
@@ -54,7 +54,7 @@ export interface PersistentVolume {
   };
 }
 
-/** Claims and volumes, one by one: a node may get those of its pods, and neither list nor watch. */
+/** Claims and volumes by name: a node may get those of its pods, but neither list nor watch them. */
 export interface VolumeApi {
   claim(namespace: string, name: string, signal: AbortSignal): Promise<Claim>;
   volume(name: string, signal: AbortSignal): Promise<PersistentVolume>;

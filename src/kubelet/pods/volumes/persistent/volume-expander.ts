@@ -9,9 +9,9 @@ import { markFailed, markFinished, markInProgress } from "./claim-status.ts";
 import { type ExpansionPlan, planExpansion } from "./expansion-plan.ts";
 import type { Claim, VolumeApi } from "./volume-api.ts";
 
-/** How growing a volume on this node failed. */
+/** A failed expansion of a volume on this node. */
 export class ExpansionError extends KubeletError {
-  /** in-use: not while the volume is in use. infeasible: not to this size. uncertain: perhaps it still goes on. */
+  /** in-use: not possible while the volume is in use. infeasible: not to this size. uncertain: may still be in progress. */
   readonly kind: "not-supported" | "in-use" | "infeasible" | "uncertain" | "failed";
   constructor(kind: ExpansionError["kind"], message: string, options?: { cause?: unknown }) {
     super("VolumeExpansion", message, options);
@@ -26,32 +26,32 @@ export interface ExpanderOptions {
   readonly logger: Logger;
 }
 
-type Grow = (size: string, signal: AbortSignal) => Promise<void>;
+type Expand = (size: string, signal: AbortSignal) => Promise<void>;
 
-/** The node's part of growing a volume: asks the claim whether it is wanted, has it done, and tells the claim how it went. */
+/** The node's part of volume expansion: checks the claim, expands the volume, and updates the claim's status. */
 export class VolumeExpander {
   readonly #o: ExpanderOptions;
-  /** Volumes that cannot grow while they are in use: not asked again as long as the agent runs. */
-  readonly #notInUse = new Set<string>();
-  /** Volumes whose growing has failed for good at their last size. */
+  /** Volumes that cannot be expanded while in use: not retried until the agent restarts. */
+  readonly #offlineOnly = new Set<string>();
+  /** Volumes whose last expansion has failed. */
   readonly #failed = new Set<string>();
-  /** The size that each volume has on this node, as far as it has been in use since the agent began. */
+  /** The size of each volume on this node, if it was in use since the agent started. */
   readonly #sizes = new Map<string, string>();
 
   constructor(options: ExpanderOptions) {
     this.#o = options;
   }
 
-  /** True if the objects that were last seen ask for it; the answer may be old. */
+  /** True if the last observed objects require an expansion; they may be outdated. */
   mayBeNeeded({ persistent, readOnly }: VolumeSpec): boolean {
     const size = persistent?.spec.capacity?.storage;
     if (!persistent || readOnly || size === undefined || persistent.claimCapacity === undefined) return false;
-    if (this.#notInUse.has(persistent.volumeName)) return false;
-    const here = this.#sizes.get(persistent.volumeName) ?? size;
-    return compareQuantities(persistent.claimCapacity, size) < 0 || compareQuantities(here, size) < 0;
+    if (this.#offlineOnly.has(persistent.volumeName)) return false;
+    const nodeSize = this.#sizes.get(persistent.volumeName) ?? size;
+    return compareQuantities(persistent.claimCapacity, size) < 0 || compareQuantities(nodeSize, size) < 0;
   }
 
-  /** The volume is in use here now: from this size on its growing is followed. */
+  /** The volume is in use on this node with this size. */
   markInUse({ persistent }: VolumeSpec): void {
     const size = persistent?.spec.capacity?.storage;
     if (persistent && size !== undefined && !this.#sizes.has(persistent.volumeName))
@@ -62,10 +62,10 @@ export class VolumeExpander {
     this.#sizes.delete(volumeName);
   }
 
-  /** Throws if the volume should have grown and could not. */
-  async expandIfNeeded(pod: Pod, spec: VolumeSpec, grow: Grow, signal: AbortSignal): Promise<void> {
+  /** Throws if the expansion fails. */
+  async expandIfNeeded(pod: Pod, spec: VolumeSpec, expand: Expand, signal: AbortSignal): Promise<void> {
     const { persistent } = spec;
-    if (!persistent || this.#notInUse.has(persistent.volumeName)) return;
+    if (!persistent || this.#offlineOnly.has(persistent.volumeName)) return;
     const { namespace, name } = persistent.claim;
     let claim: Claim;
     try {
@@ -76,10 +76,10 @@ export class VolumeExpander {
     }
     const plan = planExpansion(claim, persistent.spec.capacity?.storage);
     if (plan.kind === "none") return;
-    const here = this.#sizes.get(persistent.volumeName);
-    if (plan.isTold && here !== undefined && compareQuantities(here, plan.size) >= 0) return;
+    const nodeSize = this.#sizes.get(persistent.volumeName);
+    if (plan.isReported && nodeSize !== undefined && compareQuantities(nodeSize, plan.size) >= 0) return;
     if (spec.readOnly) {
-      const message = this.#told(
+      const message = this.#eventMessage(
         spec,
         "MountVolume.NodeExpandVolume failed",
         "requested read-only file system",
@@ -87,7 +87,7 @@ export class VolumeExpander {
       this.#o.events.warning(pod, "FileSystemResizeFailed", message);
       return;
     }
-    await this.#expand(pod, spec, claim, plan, grow, signal);
+    await this.#expand(pod, spec, claim, plan, expand, signal);
   }
 
   async #expand(
@@ -95,25 +95,26 @@ export class VolumeExpander {
     spec: VolumeSpec,
     claim: Claim,
     plan: Extract<ExpansionPlan, { kind: "expand" }>,
-    grow: Grow,
+    expand: Expand,
     signal: AbortSignal,
   ): Promise<void> {
-    const { size, recovers, isTold } = plan;
+    const { size, recovers, isReported } = plan;
     const volumeName = spec.persistent?.volumeName ?? "";
     let current = claim;
-    if (recovers && !isTold) current = await this.#patch(claim, markInProgress(claim), signal);
+    if (recovers && !isReported) current = await this.#patch(claim, markInProgress(claim), signal);
     try {
-      await grow(size, signal);
+      await expand(size, signal);
     } catch (error) {
       signal.throwIfAborted();
       const kind = error instanceof ExpansionError ? error.kind : "failed";
-      if (kind === "not-supported" && (isTold || !recovers)) {
+      if (kind === "not-supported" && (isReported || !recovers)) {
         this.#sizes.set(volumeName, size);
         return;
       }
-      if (recovers && kind !== "uncertain") await this.#tellFailure(current, volumeName, size, error, signal);
+      if (recovers && kind !== "uncertain")
+        await this.#recordFailure(current, volumeName, size, error, signal);
       if (kind !== "in-use") throw error;
-      this.#notInUse.add(volumeName);
+      this.#offlineOnly.add(volumeName);
       this.#o.logger.warn("Failed to expand volume in use", {
         volume: volumeName,
         err: messageOf(error),
@@ -123,19 +124,19 @@ export class VolumeExpander {
     this.#failed.delete(volumeName);
     this.#sizes.set(volumeName, size);
     const node = pod.spec.nodeName ?? "";
-    const message = this.#told(spec, "MountVolume.NodeExpandVolume succeeded", node);
+    const message = this.#eventMessage(spec, "MountVolume.NodeExpandVolume succeeded", node);
     this.#o.events.normal(pod, "FileSystemResizeSuccessful", message);
-    if (!isTold) await this.#patch(current, markFinished(current, size), signal);
+    if (!isReported) await this.#patch(current, markFinished(current, size), signal);
   }
 
-  async #tellFailure(
+  async #recordFailure(
     claim: Claim,
     volume: string,
     size: string,
     error: unknown,
     signal: AbortSignal,
   ): Promise<void> {
-    // Somebody wants another size by now, and this one fails for good: the resizer has to begin anew.
+    // The requested size has changed, and this one keeps failing: the resizer has to start over.
     const isOutdated = claim.spec.resources?.requests?.storage !== size && this.#failed.has(volume);
     const infeasible = isOutdated || (error instanceof ExpansionError && error.kind === "infeasible");
     this.#failed.add(volume);
@@ -162,7 +163,7 @@ export class VolumeExpander {
     }
   }
 
-  #told(spec: VolumeSpec, what: string, detail: string): string {
+  #eventMessage(spec: VolumeSpec, what: string, detail: string): string {
     return `${what} for volume "${spec.persistent?.volumeName ?? spec.name}" ${detail}`;
   }
 }

@@ -1,20 +1,20 @@
 import type { Commands } from "./run-command.ts";
 
-/** Answers by the beginning of the command line; all that is not listed succeeds and says nothing. */
+/** Results by the prefix of the command line; commands that are not listed succeed without output. */
 export class FakeCommands implements Commands {
   readonly lines: string[] = [];
-  readonly answers: Record<string, { code?: number | undefined; output?: string; effect?: () => void }>;
+  readonly results: Record<string, { code?: number | undefined; output?: string; effect?: () => void }>;
 
-  constructor(answers: FakeCommands["answers"] = {}) {
-    this.answers = answers;
+  constructor(results: FakeCommands["results"] = {}) {
+    this.results = results;
   }
 
   async run(command: string, args: readonly string[]) {
     const line = [command, ...args].join(" ");
     this.lines.push(line);
-    const key = Object.keys(this.answers).find((start) => line.startsWith(start));
-    const answer = key === undefined ? undefined : this.answers[key];
-    answer?.effect?.();
-    return { code: answer && "code" in answer ? answer.code : 0, output: answer?.output ?? "" };
+    const key = Object.keys(this.results).find((prefix) => line.startsWith(prefix));
+    const result = key === undefined ? undefined : this.results[key];
+    result?.effect?.();
+    return { code: result && "code" in result ? result.code : 0, output: result?.output ?? "" };
   }
 }

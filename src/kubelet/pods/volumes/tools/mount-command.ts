@@ -1,7 +1,7 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import { type CommandLimits, type Commands, exitText } from "./run-command.ts";
 
-/** The mount helpers of file systems may wait this long for a server. */
+/** Mount helpers of file systems may wait this long for a server. */
 const mountTimeoutMs = 150_000;
 const unmountTimeoutMs = 60_000;
 
@@ -17,7 +17,7 @@ function mountArguments({ source, target, fsType, options }: MountRequest): stri
   return [...type, ...(options.length > 0 ? ["-o", options.join(",")] : []), source, target];
 }
 
-/** mount(8), for file systems that need a helper of their own. */
+/** mount(8), for file systems that need a mount helper. */
 export async function mountByCommand(
   commands: Commands,
   request: MountRequest,
@@ -31,8 +31,8 @@ export async function mountByCommand(
 }
 
 /**
- * umount(8), in a process of its own: to unmount a dead server's file system can take for ever, and all of the agent would wait
- * with it. After a minute it is done by force.
+ * umount(8), in a separate process: unmounting the file system of a dead server can hang, and would block the agent. After a minute
+ * it is forced.
  */
 export async function unmountByCommand(
   commands: Commands,
@@ -48,7 +48,7 @@ export async function unmountByCommand(
   throw new KubeletError("Unmount", message);
 }
 
-/** Options of the volume and of the way it is used, each once, in a fixed order. */
+/** Both lists without duplicates, sorted. */
 export function joinOptions(volumeOptions: readonly string[], options: readonly string[]): string[] {
   return [...new Set([...volumeOptions, ...options])].sort((a, b) => (a < b ? -1 : 1));
 }

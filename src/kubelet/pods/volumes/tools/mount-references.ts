@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { MountPoint } from "../../../../lib/host/mount-table.ts";
 
-/** Places in pods where the same part of the same file system is mounted as at this path. */
+/** Mount points in pods with the same root of the same file system as this path. */
 function podMountsOf(mounts: readonly MountPoint[], path: string, rootDir: string): string[] {
   const own = mounts.findLast((mount) => mount.path === path);
   if (!own) return [];
@@ -14,7 +14,7 @@ function podMountsOf(mounts: readonly MountPoint[], path: string, rootDir: strin
     .map((mount) => mount.path);
 }
 
-/** The node's mount must not go, and the disk below it even less, while a pod has it. */
+/** Throws while pods use the device mount: neither it nor the disk may be removed. */
 export function refuseWhileMounted(mounts: readonly MountPoint[], path: string, rootDir: string): void {
   const others = podMountsOf(mounts, path, rootDir);
   if (others.length === 0) return;

@@ -6,7 +6,7 @@ import { systemCommands } from "./run-command.ts";
 const never = new AbortController().signal;
 
 describe("a command", () => {
-  it("gives its exit code and all that it says", async () => {
+  it("returns its exit code and its output", async () => {
     const result = await systemCommands().run("sh", ["-c", "echo out; echo err >&2; exit 3"], {
       timeoutMs: 10_000,
       signal: never,
@@ -20,13 +20,13 @@ describe("a command", () => {
       ["err", "out"],
     );
   });
-  it("that takes too long is killed", async () => {
+  it("is killed after the timeout", async () => {
     const clock = new FakeClock();
     const run = systemCommands(clock).run("sleep", ["1000"], { timeoutMs: 1000, signal: never });
     await clock.advance(1000);
     assert.deepEqual(await run, { code: undefined, output: "" });
   });
-  it("can be given up, and one that is not there rejects", async () => {
+  it("can be aborted, and rejects if it does not exist", async () => {
     const abort = new AbortController();
     const run = systemCommands().run("sleep", ["1000"], { timeoutMs: 60_000, signal: abort.signal });
     abort.abort();

@@ -3,13 +3,13 @@ import { type Clock, systemClock } from "../../../../lib/base/clock.ts";
 import { abortError } from "../../../../lib/base/errors.ts";
 
 export interface CommandResult {
-  /** Undefined if it was killed: it took too long. */
+  /** Undefined if it was killed after the timeout. */
   readonly code: number | undefined;
-  /** Both outputs, as they came. */
+  /** stdout and stderr, interleaved. */
   readonly output: string;
 }
 
-/** The system's own tools, for what no system call does. */
+/** System commands, where system calls do not suffice. */
 export interface Commands {
   /** Rejects if the command cannot be started, or the signal is aborted. */
   run(command: string, args: readonly string[], limits: CommandLimits): Promise<CommandResult>;
@@ -20,7 +20,7 @@ export interface CommandLimits {
   readonly signal: AbortSignal;
 }
 
-const mostOutput = 64 * 1024;
+const maxOutput = 64 * 1024;
 
 export function systemCommands(clock: Clock = systemClock): Commands {
   return {
@@ -29,21 +29,21 @@ export function systemCommands(clock: Clock = systemClock): Commands {
         if (signal.aborted) return reject(abortError(signal.reason));
         const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
         let output = "";
-        const take = (chunk: Buffer) => {
-          if (output.length < mostOutput) output += chunk.toString("utf8");
+        const append = (chunk: Buffer) => {
+          if (output.length < maxOutput) output += chunk.toString("utf8");
         };
-        child.stdout.on("data", take);
-        child.stderr.on("data", take);
-        // A process that waits for a dead server cannot be killed: nobody waits for its end.
-        const giveUp = (end: () => void) => {
+        child.stdout.on("data", append);
+        child.stderr.on("data", append);
+        // A process that waits for a dead server cannot be killed: its exit is not awaited.
+        const abandon = (end: () => void) => {
           child.kill("SIGKILL");
           child.stdout.destroy();
           child.stderr.destroy();
           child.unref();
           settle(end);
         };
-        const cancelTimer = clock.after(timeoutMs, () => giveUp(() => resolve({ code: undefined, output })));
-        const onAbort = () => giveUp(() => reject(abortError(signal.reason)));
+        const cancelTimer = clock.after(timeoutMs, () => abandon(() => resolve({ code: undefined, output })));
+        const onAbort = () => abandon(() => reject(abortError(signal.reason)));
         const settle = (end: () => void) => {
           cancelTimer();
           signal.removeEventListener("abort", onAbort);
@@ -56,7 +56,7 @@ export function systemCommands(clock: Clock = systemClock): Commands {
   };
 }
 
-/** How Kubernetes words the end of a command. */
+/** The exit message of a command, as in Go. */
 export function exitText({ code }: CommandResult): string {
   return code === undefined ? "signal: killed" : `exit status ${code}`;
 }

@@ -212,7 +212,7 @@ describe("service account tokens", () => {
   it("a response without a token is an error", async () => {
     respond = () => ({ status: {} });
     await assert.rejects(tokens.token(request), {
-      message: "failed to fetch token: the API server's answer holds no token",
+      message: "failed to fetch token: the API server's response contains no token",
     });
   });
 

@@ -64,7 +64,7 @@ export function readToken({ spec, status }: TokenResponse): Token {
   const { token, expirationTimestamp } = status ?? {};
   const expiresAt = wallTime(typeof expirationTimestamp === "string" ? expirationTimestamp : Number.NaN);
   if (typeof token !== "string" || token === "" || Number.isNaN(epochMs(expiresAt)))
-    throw new KubeletError("BadToken", "the API server's answer holds no token");
+    throw new KubeletError("BadToken", "the API server's response contains no token");
   const seconds = spec?.expirationSeconds;
   const lifetimeMs = typeof seconds === "number" ? seconds * 1000 : undefined;
   return { token, expirationTimestamp: String(expirationTimestamp), expiresAt, lifetimeMs };

@@ -18,12 +18,12 @@ const texts = (bundle: string) =>
 
 describe("trust anchors", () => {
   it("contain each certificate once, without comments", () => {
-    const made = trustAnchors([
+    const merged = trustAnchors([
       `# mine\n${certificate("a")}${certificate("b")}`,
       `${certificate("b")}\n\n${certificate("c")}`,
     ]);
-    assert.deepEqual(texts(made), ["a", "b", "c"]);
-    assert.doesNotMatch(made, /mine/);
+    assert.deepEqual(texts(merged), ["a", "b", "c"]);
+    assert.doesNotMatch(merged, /mine/);
   });
 
   it("do not depend on the order of the bundles", () => {
@@ -77,7 +77,7 @@ describe("cluster trust bundles", () => {
     return { name, labels, uid: `uid-${name}`, resourceVersion: "5" };
   }
 
-  function make(served: readonly string[]) {
+  function setUp(served: readonly string[]) {
     const requests: string[] = [];
     const clock = new FakeClock();
     const api = {
@@ -103,7 +103,7 @@ describe("cluster trust bundles", () => {
   it("are found by name, or by signer and labels, and not requested before", async (t) => {
     const stop = new AbortController();
     t.after(() => stop.abort());
-    const { bundles, requests } = make(["v1alpha1"]);
+    const { bundles, requests } = setUp(["v1alpha1"]);
     await bundles.start(stop.signal);
     assert.deepEqual(requests, []);
     assert.deepEqual(texts(await bundles.byName("plain", false, signal)), ["3"]);
@@ -126,7 +126,7 @@ describe("cluster trust bundles", () => {
   });
 
   it("an API server without them is checked again after a minute, not each time", async () => {
-    const { bundles, requests, clock } = make([]);
+    const { bundles, requests, clock } = setUp([]);
     await bundles.start(signal);
     const message = "ClusterTrustBundle projection is not supported in static kubelet mode";
     for (let i = 0; i < 3; i++) await assert.rejects(bundles.byName("x", true, signal), { message });
