@@ -90,7 +90,7 @@ export function clusterPods(
         "worker-gone": ({ uid }) => watch.gone(uid),
         "api-pod": ({ pod }) => watch.apiPodChanged(pod),
         "node-changed": () => mirrors.poke(),
-        "api-back": () => mirrors.resetBackoff(),
+        "api-reconnected": () => mirrors.resetBackoff(),
       },
     },
   };

@@ -61,7 +61,7 @@ export function joinCluster(core: AgentCore, needs: ClusterDependencies): Cluste
     onPod: (pod) => post({ kind: "api-pod", uid: pod.metadata.uid, pod }),
     onListed: () => post({ kind: "api-listed" }),
   });
-  cluster.transport.onBack?.(() => post({ kind: "api-back" }));
+  cluster.transport.onBack?.(() => post({ kind: "api-reconnected" }));
   return {
     isPresent: true,
     credentials: cluster.components ?? [],

@@ -169,7 +169,7 @@ export function podVolumes(
         "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),
       },
       // Drivers are also registered with the API server.
-      plugins: { "api-back": () => registry.retry() },
+      plugins: { "api-reconnected": () => registry.retry() },
       ...(attached && {
         attachedVolumes: {
           "volumes-reported": ({ names }) => attached.reported(names),

@@ -37,7 +37,7 @@ const expected: Record<EventKind, string> = {
   "mirror-changed": "probes status board statusWriter",
   "node-changed": "mirrors attachedVolumes nodeStatus servingCertificate",
   "api-listed": "workers",
-  "api-back": "mirrors plugins",
+  "api-reconnected": "mirrors plugins",
   tick: "",
 };
 
@@ -77,7 +77,7 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   "mirror-changed": { kind: "mirror-changed", uid, isFirst: true },
   "node-changed": { kind: "node-changed", spec: true, addresses: true },
   "api-listed": { kind: "api-listed" },
-  "api-back": { kind: "api-back" },
+  "api-reconnected": { kind: "api-reconnected" },
   tick: { kind: "tick" },
 };
 

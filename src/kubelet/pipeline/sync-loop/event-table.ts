@@ -52,7 +52,7 @@ export const eventTable = {
   "mirror-changed": ["probes", "status", "board", "statusWriter"],
   "node-changed": ["mirrors", "attachedVolumes", "nodeStatus", "servingCertificate"],
   "api-listed": ["workers"],
-  "api-back": ["mirrors", "plugins"],
+  "api-reconnected": ["mirrors", "plugins"],
 
   // "pressure-changed": eviction and the node's conditions will react here.
   tick: [],

@@ -61,7 +61,7 @@ export type KubeletEvent =
   /** All Services, or all RuntimeClasses, were listed for the first time. */
   | { readonly kind: "api-listed" }
   /** The API server was unreachable and responds again. */
-  | { readonly kind: "api-back" }
+  | { readonly kind: "api-reconnected" }
   // Pressure on memory, disk and process IDs (eviction) belongs here: { kind: "pressure-changed", … }
   | { readonly kind: "tick" };
 

@@ -25,12 +25,12 @@ test("a reaction never runs within post, and the events it posts are handled aft
     housekeeping: {
       "source-synced": () => {
         calls.push("start");
-        loop.post({ kind: "api-back" });
+        loop.post({ kind: "api-reconnected" });
         calls.push("end");
       },
       "runtime-synced": () => calls.push("synced"),
     },
-    plugins: { "api-back": () => calls.push("back") },
+    plugins: { "api-reconnected": () => calls.push("back") },
   });
   await start();
   loop.post({ kind: "source-synced", source: "file" });
@@ -43,11 +43,11 @@ test("a reaction never runs within post, and the events it posts are handled aft
 test("a caller that awaits a promise settled after a post continues after its reactions", async () => {
   const { loop, start } = await setUp();
   const calls: string[] = [];
-  loop.subscribe({ plugins: { "api-back": () => calls.push("reaction") } });
+  loop.subscribe({ plugins: { "api-reconnected": () => calls.push("reaction") } });
   await start();
   const { promise, resolve } = Promise.withResolvers<void>();
   const waiting = promise.then(() => calls.push("continuation"));
-  loop.post({ kind: "api-back" });
+  loop.post({ kind: "api-reconnected" });
   resolve();
   await waiting;
   assert.deepEqual(calls, ["reaction", "continuation"]);
@@ -56,15 +56,15 @@ test("a caller that awaits a promise settled after a post continues after its re
 test("events posted before the start wait for it; none is handled after the stop", async () => {
   const { loop, start, stop } = await setUp();
   const calls: string[] = [];
-  loop.subscribe({ plugins: { "api-back": () => calls.push("back") } });
-  loop.post({ kind: "api-back" });
+  loop.subscribe({ plugins: { "api-reconnected": () => calls.push("back") } });
+  loop.post({ kind: "api-reconnected" });
   await settle();
   assert.deepEqual(calls, []);
   await start();
   await settle();
   assert.deepEqual(calls, ["back"]);
   stop.abort();
-  loop.post({ kind: "api-back" });
+  loop.post({ kind: "api-reconnected" });
   await settle();
   assert.deepEqual(calls, ["back"]);
 });
@@ -95,9 +95,9 @@ test("an error affects one reaction to one event, and is logged with both", asyn
 
 test("events that cause each other endlessly do not starve I/O", async () => {
   const { loop, start, stop } = await setUp();
-  loop.subscribe({ plugins: { "api-back": () => loop.post({ kind: "api-back" }) } });
+  loop.subscribe({ plugins: { "api-reconnected": () => loop.post({ kind: "api-reconnected" }) } });
   await start();
-  loop.post({ kind: "api-back" });
+  loop.post({ kind: "api-reconnected" });
   await settle();
   stop.abort();
   await settle();
