@@ -7,8 +7,8 @@ import type { ScsiDevices } from "./scsi-devices.ts";
 
 const maxAttempts = 5;
 /** After this many attempts, two paths are enough. */
-const fewAttempts = 2;
-const enoughPaths = 2;
+const attemptsForAllPaths = 2;
+const minPaths = 2;
 const deviceSeconds = 30;
 const multipathSeconds = 10;
 
@@ -46,7 +46,7 @@ export async function attachDisk(
       throw failure(`failed to get any path for iscsi disk, last err seen:\n${messageOf(last)}`, last);
     }
     if (paths.size === disk.Portals.length) break;
-    if (paths.size >= enoughPaths && attempt >= fewAttempts) break;
+    if (paths.size >= minPaths && attempt >= attemptsForAllPaths) break;
   }
   const found = [...paths.values()];
   const seconds = disk.Portals.length > 1 ? multipathSeconds : 1;

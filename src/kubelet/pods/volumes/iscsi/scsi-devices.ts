@@ -28,10 +28,13 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
           const connection = join(session, name, "iscsi_connection", name);
           const read = (file: string) => text(join(connection, file));
           const [address, port] = [await read("address"), await read("port")];
-          const [kept, keptPort] = [await read("persistent_address"), await read("persistent_port")];
-          if ([address, port, kept, keptPort].includes(undefined)) continue;
+          const [persistentAddress, persistentPort] = [
+            await read("persistent_address"),
+            await read("persistent_port"),
+          ];
+          if ([address, port, persistentAddress, persistentPort].includes(undefined)) continue;
           hosts.set(`${bracketed(address!)}:${port}`, host);
-          hosts.set(`${bracketed(kept!)}:${keptPort}`, host);
+          hosts.set(`${bracketed(persistentAddress!)}:${persistentPort}`, host);
         }
       }
       return hosts;

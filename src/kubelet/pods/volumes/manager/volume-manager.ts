@@ -118,7 +118,7 @@ export class VolumeManager implements Component {
       [...(this.#pods.get(uid)?.uses.values() ?? [])].filter((use) => !this.#isReady(use));
     const message = (options?: UnmountedMessageOptions) =>
       unmountedMessage(missing(), this.#recordOf, this.#reconciler.devices, options);
-    const check = (ended: boolean) => {
+    const check = (timedOut: boolean) => {
       if (!this.#pods.get(uid)) throw abortError("the pod's volumes are no longer needed");
       const uses = missing();
       if (uses.length === 0) return true;
@@ -129,7 +129,7 @@ export class VolumeManager implements Component {
         const text = `Unable to attach or mount volumes: ${message({ allLists: true })}`;
         this.#o.events.warning(pod, "FailedMount", text);
       }
-      if (unusable || ended) throw new KubeletError("UnmountedVolumes", message());
+      if (unusable || timedOut) throw new KubeletError("UnmountedVolumes", message());
       return false;
     };
     try {
@@ -163,12 +163,12 @@ export class VolumeManager implements Component {
   async release(uid: PodUid, signal: AbortSignal): Promise<void> {
     await this.#started.promise;
     this.#drop(uid);
-    await this.#until(signal, (ended) => {
+    await this.#until(signal, (timedOut) => {
       const mounted = this.#reconciler
         .recordsOf(uid)
         .filter((record) => !isGone(record) || this.#reconciler.isBusy(record));
       if (mounted.length === 0) return true;
-      if (!ended) return false;
+      if (!timedOut) return false;
       const names = mounted.map((record) => record.unique).sort(byText);
       const causes = mounted.flatMap(({ failure }) => failure?.cause ?? []);
       const cause = causes.join("; ") || "timed out waiting for the condition";
@@ -313,10 +313,10 @@ export class VolumeManager implements Component {
     return this.#recordOf(use)?.actual === "mounted";
   }
 
-  /** Checks the condition after each pass until it returns true or throws; `ended`: the timeout has expired. */
+  /** Checks the condition after each pass until it returns true or throws; `timedOut`: the timeout has expired. */
   #until(
     signal: AbortSignal,
-    condition: (ended: boolean) => boolean,
+    condition: (timedOut: boolean) => boolean,
     abortMessage: () => string = () => "aborted",
   ): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -326,9 +326,9 @@ export class VolumeManager implements Component {
         this.#waiters.delete(recheck);
         how();
       };
-      const check = (ended: boolean) => {
+      const check = (timedOut: boolean) => {
         try {
-          if (condition(ended)) settle(resolve);
+          if (condition(timedOut)) settle(resolve);
         } catch (error) {
           settle(() => reject(error));
         }
