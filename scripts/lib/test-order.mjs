@@ -3,7 +3,7 @@ export const slowest = [
   "test/faults/kill-agent.test.ts",
   "test/kubectl/kubectl-1.32.test.ts",
   "test/kubectl/kubectl-1.36.test.ts",
-  "test/faults/pod-life.property.test.ts",
+  "test/faults/pod-lifecycle.property.test.ts",
   "test/cluster/watch-cut.property.test.ts",
   "test/cluster/certificates.test.ts",
   "test/csi/agent.test.ts",

@@ -9,7 +9,7 @@ import { parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { ListWatch } from "../../src/lib/clients/kube/list-watch.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
-import { type Chapter, HttpWatcher } from "./http-watcher.ts";
+import { HttpWatcher, type WatchSession } from "./http-watcher.ts";
 
 // Random writes over HTTP, watchers that start, are cut at any byte and stop, and compaction: a watcher that starts
 // from a list sees exactly what comes after it, or an exact prefix of it and then that the rest is compacted.
@@ -58,8 +58,13 @@ function eventsAfter(facts: readonly Fact[], version: number, selector: Selector
     });
 }
 
-function checkChapter(facts: readonly Fact[], chapter: Chapter, selector: Selector, isLast: boolean): void {
-  const { version, state, received, expired } = chapter;
+function checkSession(
+  facts: readonly Fact[],
+  session: WatchSession,
+  selector: Selector,
+  isLast: boolean,
+): void {
+  const { version, state, received, expired } = session;
   assert.deepEqual(sorted(state), sorted(stateAt(facts, version, selector)), `the list of ${version}`);
   const expected = eventsAfter(facts, version, selector);
   const seen = received.map(({ text }) => text);
@@ -145,12 +150,12 @@ async function live(
   const last = await api.send("POST", mapsPath, configMap("n1", { k: "end" }, { labels: { on: "yes" } }));
   const end = Number(last.body.metadata.resourceVersion);
   for (const watcher of watchers)
-    await watcher.until((received, chapter) => received?.version === end || chapter?.version === end);
+    await watcher.until((received, session) => received?.version === end || session?.version === end);
   for (const watcher of watchers) watcher.stop();
   await Promise.all(watchers.map(({ done }) => done));
-  for (const { selector, chapters } of watchers)
-    for (const [i, chapter] of chapters.entries())
-      checkChapter(facts, chapter, selector as Selector, i === chapters.length - 1);
+  for (const { selector, sessions } of watchers)
+    for (const [i, session] of sessions.entries())
+      checkSession(facts, session, selector as Selector, i === sessions.length - 1);
 
   const list = (await api.send("GET", mapsPath)).body.items as ApiObject[];
   const wanted = list.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort(compare);
@@ -165,10 +170,10 @@ async function live(
   transport.close();
   api.store.close();
   await oracle;
-  const chapters = watchers.flatMap((watcher) => watcher.chapters);
+  const sessions = watchers.flatMap((watcher) => watcher.sessions);
   return {
-    received: chapters.reduce((sum, { received }) => sum + received.length, 0),
-    expired: chapters.filter(({ expired }) => expired).length,
+    received: sessions.reduce((sum, { received }) => sum + received.length, 0),
+    expired: sessions.filter(({ expired }) => expired).length,
   };
 }
 

@@ -7,7 +7,7 @@ export interface ReceivedEvent {
 }
 
 /** What a watcher knew from one list, and received after it. */
-export interface Chapter {
+export interface WatchSession {
   readonly version: number;
   readonly state: ReadonlyMap<string, number>;
   readonly received: ReceivedEvent[];
@@ -25,7 +25,7 @@ interface Meta {
  * starts again when its version is compacted.
  */
 export class HttpWatcher {
-  readonly chapters: Chapter[] = [];
+  readonly sessions: WatchSession[] = [];
   readonly selector: string;
   readonly #url: string;
   #response: IncomingMessage | undefined;
@@ -64,11 +64,11 @@ export class HttpWatcher {
 
   /** Resolves when the last event satisfies. */
   async until(
-    isLast: (received: ReceivedEvent | undefined, chapter: Chapter | undefined) => boolean,
+    isLast: (received: ReceivedEvent | undefined, session: WatchSession | undefined) => boolean,
   ): Promise<void> {
     for (;;) {
-      const chapter = this.chapters.at(-1);
-      if (isLast(chapter?.received.at(-1), chapter)) return;
+      const session = this.sessions.at(-1);
+      if (isLast(session?.received.at(-1), session)) return;
       await new Promise<void>((resolve) => {
         this.#changed = resolve;
       });
@@ -77,14 +77,14 @@ export class HttpWatcher {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const chapter = await this.#list();
-      this.chapters.push(chapter);
+      const session = await this.#list();
+      this.sessions.push(session);
       this.#changed();
-      while (!this.#stopped && !chapter.expired) await this.#watch(chapter);
+      while (!this.#stopped && !session.expired) await this.#watch(session);
     }
   }
 
-  async #list(): Promise<Chapter> {
+  async #list(): Promise<WatchSession> {
     const response = await fetch(`${this.#url}?${this.selector}`);
     const list = (await response.json()) as { metadata: Meta; items: { metadata: Meta }[] };
     const state = list.items.map(
@@ -94,9 +94,9 @@ export class HttpWatcher {
     return { version, state: new Map(state), received: [], expired: false };
   }
 
-  async #watch(chapter: Chapter): Promise<void> {
+  async #watch(session: WatchSession): Promise<void> {
     await this.#held?.promise;
-    const from = chapter.received.at(-1)?.version ?? chapter.version;
+    const from = session.received.at(-1)?.version ?? session.version;
     const requests = request(`${this.#url}?watch=1&resourceVersion=${from}&${this.selector}`, {
       agent: false,
     });
@@ -110,21 +110,21 @@ export class HttpWatcher {
       for await (const chunk of response.setEncoding("utf8")) {
         const lines = (rest + chunk).split("\n");
         rest = lines.pop()!;
-        for (const line of lines) this.#take(chapter, line);
+        for (const line of lines) this.#take(session, line);
       }
     } catch {
       // Cut: what was received so far counts.
     }
   }
 
-  #take(chapter: Chapter, line: string): void {
+  #take(session: WatchSession, line: string): void {
     const { type, object } = JSON.parse(line) as { type: string; object: { metadata: Meta; code?: number } };
     if (type === "ERROR") {
       if (object.code !== 410) throw new Error(line);
-      chapter.expired = true;
+      session.expired = true;
     } else if (type !== "BOOKMARK") {
       const version = Number(object.metadata.resourceVersion);
-      chapter.received.push({ text: `${type} ${object.metadata.name}@${version}`, version });
+      session.received.push({ text: `${type} ${object.metadata.name}@${version}`, version });
     }
     this.#changed();
   }

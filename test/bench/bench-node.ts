@@ -9,8 +9,8 @@ import { type Container, ContainerState } from "../../src/lib/gen/runtime/v1/api
 import { AgentProcess, repoDir, runtimeClient } from "../e2e/agent-process.ts";
 import { place } from "../e2e/manifests.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
-import { preciseNow } from "./figures.ts";
 import { type CopiedPod, copyPod, type RecordedPod, recordPod } from "./recorded-pod.ts";
+import { preciseNow } from "./statistics.ts";
 
 const longestWaitMs = 120_000;
 

@@ -1,8 +1,8 @@
 // Many static pods at once, against the same calls of the runtime with no kubelet. Exits with 1 if over the limit.
 import { parseArgs } from "node:util";
 import { BenchNode } from "./bench-node.ts";
-import { judge, median, ms, preciseNow } from "./figures.ts";
 import type { RecordedPod } from "./recorded-pod.ts";
+import { judge, median, ms, preciseNow } from "./statistics.ts";
 
 const lastLimit = 1.3;
 const medianLimit = 1.4;

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { built, launcherFile } from "../e2e/built.ts";
 import { holds } from "../e2e/holds.ts";
-import { AgentOfCluster } from "./agent-of-cluster.ts";
+import { ClusterAgent } from "./cluster-agent.ts";
 
 /** Measured: 62 to 68 MiB; 100 to 120 without --optimize-for-size, for as long as the agent idles. */
 const limitMiB = 80;
@@ -13,7 +13,7 @@ test(`an agent that started and removed 30 pods uses at most ${limitMiB} MiB mor
 }, async (t) => {
   const program = "console.log(process.memoryUsage.rss())";
   const node = Number(execFileSync(process.execPath, ["-e", program], { encoding: "utf8" })) / 1024 ** 2;
-  const agent = await AgentOfCluster.start(launcherFile);
+  const agent = await ClusterAgent.start(launcherFile);
   t.after(() => agent.stop());
   await agent.run("burst", 30);
   await agent.remove("burst", 30);

@@ -3,8 +3,8 @@
 // npm run bench -- idle --kubelet bin/kubelet --kubelet ../other/bin/kubelet
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { AgentOfCluster } from "./agent-of-cluster.ts";
-import { median } from "./figures.ts";
+import { ClusterAgent } from "./cluster-agent.ts";
+import { median } from "./statistics.ts";
 
 const { values } = parseArgs({
   options: {
@@ -31,7 +31,7 @@ interface Figures {
 
 async function measure(kubelet: string): Promise<Figures> {
   const began = performance.now();
-  const agent = await AgentOfCluster.start(kubelet);
+  const agent = await ClusterAgent.start(kubelet);
   try {
     const ready = performance.now();
     const cpu = await agent.cpuMs();

@@ -45,13 +45,13 @@ async function bench(client: string, kind: string): Promise<void> {
   }
 }
 
-const folder = await mkdtemp(join(tmpdir(), "list-watch-bench-"));
+const dir = await mkdtemp(join(tmpdir(), "list-watch-bench-"));
 try {
   // Built and run as the kubelet is: a process that strips TypeScript types needs more of everything.
-  const client = join(folder, "client.cjs");
+  const client = join(dir, "client.cjs");
   const entry = join(import.meta.dirname, "list-watch-client.ts");
   await build({ entryPoints: [entry], outfile: client, bundle: true, platform: "node", format: "cjs" });
   for (const kind of values.list.split(",")) await bench(client, kind);
 } finally {
-  await rm(folder, { recursive: true });
+  await rm(dir, { recursive: true });
 }

@@ -4,8 +4,8 @@ import { parseArgs } from "node:util";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { BenchNode, until } from "./bench-node.ts";
-import { judge, median, ms, percentile, preciseNow } from "./figures.ts";
 import type { RecordedPod } from "./recorded-pod.ts";
+import { judge, median, ms, percentile, preciseNow } from "./statistics.ts";
 
 const limit = 4;
 /** Without events a restart waits for the next relist. */

@@ -4,7 +4,7 @@ import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts"
 import { KillableApi } from "../cluster/killable-api.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { BenchNode, until } from "./bench-node.ts";
-import { judge, median, ms, preciseNow } from "./figures.ts";
+import { judge, median, ms, preciseNow } from "./statistics.ts";
 
 const limit = 1.2;
 const nodeName = "bench";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 import { ApiUser } from "./api-user.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
@@ -22,7 +22,7 @@ export async function startApiProcess(t: TestContext, o: { certificatesFor: stri
     const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
     await exited;
     clearTimeout(timer);
-    await removeFolder(dir);
+    await removeDir(dir);
   });
   const url = await address(child);
   const [ca, kubeconfig] = [await text(join(dir, "pki/ca.crt")), await text(join(dir, "kubeconfig"))];

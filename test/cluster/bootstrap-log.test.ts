@@ -5,9 +5,9 @@ import { clusterAccessAsNode } from "../../src/kubelet/agent/cluster-credentials
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { holds } from "../e2e/holds.ts";
+import { acceleratedClock } from "./accelerated-clock.ts";
 import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
-import { hastyClock } from "./hasty-clock.ts";
 import { startUnapprovingApi } from "./unapproving-api.ts";
 
 /** By then unlimited doubling would have reached its maximum. */
@@ -37,7 +37,7 @@ test("a first certificate is requested, not rotated; a rejected request is retri
       hostnameOverride: nodeName,
     },
     ...{ config, metrics, kubeletVersion: "v1.36.4", logger: log.logger },
-    clock: hastyClock(20),
+    clock: acceleratedClock(20),
     signal: t.signal,
     onCertificateUnavailable: (reason) => hopeless.push(reason),
   });

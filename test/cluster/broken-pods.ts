@@ -1,5 +1,5 @@
 import type { Container, PodSpec } from "../../src/lib/model/pod.ts";
-import { sh } from "../e2e/life-suite.ts";
+import { sh } from "../e2e/lifecycle-suite.ts";
 import { sleeper } from "../e2e/manifests.ts";
 import { busyboxName } from "../node/test-node.ts";
 

@@ -21,7 +21,7 @@ import {
   startFakeRuntime,
 } from "../fake-runtime/fake-runtime.ts";
 import type { RegistryEntry } from "../fake-runtime/images.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 import { type ApiObject, FakeApi } from "./fake-api.ts";
 
 export const nodeName = "node-a";
@@ -52,7 +52,7 @@ export class TestCluster {
       await Promise.all(cluster.#clients.map((end) => end()));
       await cluster.stopAgent();
       await runtime.close();
-      await removeFolder(dir);
+      await removeDir(dir);
     });
     return cluster;
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { cli } from "../e2e/cli-process.ts";
 import { holds } from "../e2e/holds.ts";
-import { sh } from "../e2e/life-suite.ts";
+import { sh } from "../e2e/lifecycle-suite.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { explained } from "./explained.ts";
 import { NodeWithApi } from "./node-with-api.ts";

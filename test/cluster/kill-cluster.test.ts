@@ -7,7 +7,7 @@ import { rounds } from "../long.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { NodeWithApi, type Ran } from "./node-with-api.ts";
-import { NotedWrites } from "./noted-writes.ts";
+import { RecordedWrites } from "./recorded-writes.ts";
 
 const seed = Number(process.env.KILL_SEED ?? 20261115);
 const steady = ["p0", "p1", "p2", "p3", "p4"];
@@ -33,7 +33,7 @@ function killed(version: ContainerdVersion, count: number): void {
   });
 
   test("no acknowledged write is lost, and no pod is restarted", { timeout: 600_000 }, async (t) => {
-    const writes = new NotedWrites(whole.admin, seededRandom(seed + 1).below);
+    const writes = new RecordedWrites(whole.admin, seededRandom(seed + 1).below);
     const untouched = await ofSteady();
     assert.deepEqual(untouched.map(({ pod }) => pod).sort(byText), steady);
     const kills = { agent: 0, api: 0 };

@@ -10,7 +10,7 @@ import { loadKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { freePort } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
@@ -73,6 +73,6 @@ export class KillableApi {
   async destroy(): Promise<void> {
     for (const client of this.#clients) client.close();
     await this.kill();
-    await removeFolder(this.dir);
+    await removeDir(this.dir);
   }
 }

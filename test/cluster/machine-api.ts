@@ -11,7 +11,7 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 import { type KubeAccess, loadKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { freePort } from "../e2e/agent-process.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 import { nodeName } from "./cluster-node.ts";
 
 /** The whole embedded API as `kubelet up` runs it: TLS, certificates, Node authorizer, NodeRestriction, controllers, database. */
@@ -65,7 +65,7 @@ export async function startMachineApi(t: Pick<TestContext, "after">): Promise<Ma
   t.after(async () => {
     for (const each of clients) each.close();
     await api.stop();
-    await removeFolder(dir);
+    await removeDir(dir);
   });
   return { port, cluster, admin: await client("kubeconfig", "admin"), seen, client, access };
 }

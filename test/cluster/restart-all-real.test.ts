@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Container } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
-import { sh } from "../e2e/life-suite.ts";
+import { sh } from "../e2e/lifecycle-suite.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { busyboxName } from "../node/test-node.ts";
 import { NodeWithApi } from "./node-with-api.ts";

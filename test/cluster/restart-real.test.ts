@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { CsiNodeWorld } from "../csi/csi-node-world.ts";
+import { CsiTestNode } from "../csi/csi-test-node.ts";
 import type { DriverProcess } from "../csi/driver-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { rounds } from "../long.ts";
@@ -37,7 +37,7 @@ interface Condition {
 describe("restarts of a node that joined by bootstrap", {
   skip: available === true ? false : available,
 }, () => {
-  let world: CsiNodeWorld;
+  let world: CsiTestNode;
   let driver: DriverProcess;
   const files = (node: TestNode) => {
     const dir = join(node.rootDir, "..");
@@ -59,7 +59,7 @@ describe("restarts of a node that joined by bootstrap", {
   };
 
   before(async () => {
-    world = await CsiNodeWorld.start("2.x", {}, { flags: joined, join: allowJoining });
+    world = await CsiTestNode.start("2.x", {}, { flags: joined, join: allowJoining });
     driver = await world.driver(driverName, {});
     await driver.start();
     await world.whole.addPod("plain");

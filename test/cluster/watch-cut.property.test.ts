@@ -8,8 +8,8 @@ import { ListWatch } from "../../src/lib/clients/kube/list-watch.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { rounds } from "../long.ts";
+import { acceleratedClock } from "./accelerated-clock.ts";
 import { type Fault, type FaultPlan, FaultyProxy, faults } from "./faulty-proxy.ts";
-import { hastyClock } from "./hasty-clock.ts";
 import { startMachineApi } from "./machine-api.ts";
 
 // A client of the embedded API behind a proxy that fails at a chosen byte, on the way there or back: in the TLS
@@ -33,7 +33,7 @@ interface Run {
 }
 
 /** The clock of the clients: accelerated, with a connection timeout of a third of a second. */
-const clock = hastyClock(30);
+const clock = acceleratedClock(30);
 
 interface Ran {
   readonly received: readonly string[];

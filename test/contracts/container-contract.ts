@@ -4,27 +4,27 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { type Bench, FOREVER, OBEDIENT, refused, sh, UNKNOWN_ID } from "./bench.ts";
+import { type ContractPods, FOREVER, OBEDIENT, refused, sh, UNKNOWN_ID } from "./contract-pods.ts";
 import { eventually } from "./eventually.ts";
 import { nameHolderOf } from "./name-holder.ts";
 
-/** What the agent relies on of the life of containers. */
-export function containerContract(bench: Bench): void {
+/** What the agent relies on in the container lifecycle. */
+export function containerContract(pods: ContractPods): void {
   describe("containers", () => {
     it("go from created to running to exited, with times in that order", async (t) => {
-      const pod = await bench.pod(t);
-      const id = await bench.create(pod, sh("sleep 0.3; exit 7"));
-      const created = await bench.status(id);
+      const pod = await pods.pod(t);
+      const id = await pods.create(pod, sh("sleep 0.3; exit 7"));
+      const created = await pods.status(id);
       assert.equal(created.state, ContainerState.CONTAINER_CREATED);
       assert.ok(created.createdAt > 0n);
       assert.equal(created.startedAt, 0n);
       assert.equal(created.finishedAt, 0n);
-      await bench.client.startContainer(id);
-      const running = await bench.status(id);
+      await pods.client.startContainer(id);
+      const running = await pods.status(id);
       assert.equal(running.state, ContainerState.CONTAINER_RUNNING);
       assert.ok(running.startedAt >= running.createdAt);
       assert.equal(running.finishedAt, 0n);
-      const exited = await bench.exit(id);
+      const exited = await pods.exit(id);
       assert.equal(exited.exitCode, 7);
       assert.equal(exited.reason, "Error");
       assert.equal(exited.createdAt, created.createdAt);
@@ -33,19 +33,19 @@ export function containerContract(bench: Bench): void {
     });
 
     it("that exit with 0 are Completed", async (t) => {
-      const pod = await bench.pod(t);
-      const exited = await bench.exit(await bench.start(pod, ["/bin/true"]));
+      const pod = await pods.pod(t);
+      const exited = await pods.exit(await pods.start(pod, ["/bin/true"]));
       assert.equal(exited.exitCode, 0);
       assert.equal(exited.reason, "Completed");
     });
 
-    it("keep what they were given", async (t) => {
-      const pod = await bench.pod(t);
+    it("keep their configuration", async (t) => {
+      const pod = await pods.pod(t);
       const labels = { "io.kubernetes.container.name": "main", "io.kubernetes.pod.uid": pod.uid };
       const annotations = { "io.kubernetes.container.restartCount": "3", "example.com/json": '{"a":"ü"}' };
-      const id = await bench.create(pod, FOREVER, { labels, annotations, attempt: 3 });
-      const status = await bench.status(id);
-      const [item] = await bench.client.listContainers({ id });
+      const id = await pods.create(pod, FOREVER, { labels, annotations, attempt: 3 });
+      const status = await pods.status(id);
+      const [item] = await pods.client.listContainers({ id });
       for (const seen of [status, item!]) {
         assert.equal(seen.id, id);
         assert.equal(seen.metadata?.name, "main");
@@ -55,18 +55,18 @@ export function containerContract(bench: Bench): void {
         assert.notEqual(seen.imageRef, "");
       }
       assert.equal(item?.podSandboxId, pod.id);
-      assert.equal(item.image?.image, bench.runtime.busybox);
+      assert.equal(item.image?.image, pods.runtime.busybox);
       assert.equal(status.logPath, join(pod.logDirectory, "main/3.log"));
     });
 
-    it("are found by id, sandbox, label and state", async (t) => {
-      const pod = await bench.pod(t);
-      const other = await bench.pod(t);
-      const running = await bench.start(pod, FOREVER, { labels: { role: "a" } });
-      const created = await bench.create(pod, FOREVER, { attempt: 1, labels: { role: "b" } });
-      const elsewhere = await bench.create(other, FOREVER, { labels: { role: "a" } });
+    it("are found by ID, sandbox, label and state", async (t) => {
+      const pod = await pods.pod(t);
+      const other = await pods.pod(t);
+      const running = await pods.start(pod, FOREVER, { labels: { role: "a" } });
+      const created = await pods.create(pod, FOREVER, { attempt: 1, labels: { role: "b" } });
+      const elsewhere = await pods.create(other, FOREVER, { labels: { role: "a" } });
       const ids = async (filter: Parameters<CriClient["listContainers"]>[0]) =>
-        new Set((await bench.client.listContainers(filter)).map(({ id }) => id as ContainerId));
+        new Set((await pods.client.listContainers(filter)).map(({ id }) => id as ContainerId));
       assert.deepEqual(await ids({ id: running }), new Set([running]));
       assert.deepEqual(await ids({ id: UNKNOWN_ID }), new Set());
       assert.deepEqual(await ids({ podSandboxId: pod.id }), new Set([running, created]));
@@ -76,82 +76,82 @@ export function containerContract(bench: Bench): void {
       assert.deepEqual(await ids({ podSandboxId: pod.id, state }), new Set([created]));
     });
 
-    it("get the stop signal and may end by themselves within the grace period", async (t) => {
-      const pod = await bench.pod(t);
-      const id = await bench.start(pod, OBEDIENT);
-      const { logPath } = await bench.status(id);
+    it("get the stop signal and may exit within the grace period", async (t) => {
+      const pod = await pods.pod(t);
+      const id = await pods.start(pod, OBEDIENT);
+      const { logPath } = await pods.status(id);
       // The shell must have set its trap before it is stopped.
       await eventually(async () => ((await readFile(logPath, "utf8")).includes("ready") ? true : undefined));
       const began = Date.now();
-      await bench.client.stopContainer(id, 60);
+      await pods.client.stopContainer(id, 60);
       assert.ok(Date.now() - began < 30_000, "it was waited for although it had ended");
-      assert.equal((await bench.status(id)).exitCode, 0);
+      assert.equal((await pods.status(id)).exitCode, 0);
     });
 
     it("that ignore the stop signal are killed after the grace period", async (t) => {
-      const pod = await bench.pod(t);
-      const id = await bench.start(pod, sh("trap '' TERM; while true; do sleep 0.1; done"));
+      const pod = await pods.pod(t);
+      const id = await pods.start(pod, sh("trap '' TERM; while true; do sleep 0.1; done"));
       const began = Date.now();
-      await bench.client.stopContainer(id, 1);
+      await pods.client.stopContainer(id, 1);
       assert.ok(Date.now() - began >= 900, "it was not given its grace period");
-      const status = await bench.status(id);
+      const status = await pods.status(id);
       assert.equal(status.state, ContainerState.CONTAINER_EXITED);
       assert.equal(status.exitCode, 137);
     });
 
-    it("are killed at once without a grace period", async (t) => {
-      const pod = await bench.pod(t);
-      const id = await bench.start(pod, OBEDIENT);
-      await bench.client.stopContainer(id, 0);
-      assert.equal((await bench.status(id)).exitCode, 137);
+    it("are killed immediately without a grace period", async (t) => {
+      const pod = await pods.pod(t);
+      const id = await pods.start(pod, OBEDIENT);
+      await pods.client.stopContainer(id, 0);
+      assert.equal((await pods.status(id)).exitCode, 137);
     });
 
     it("can be stopped in any state, and again", async (t) => {
-      const pod = await bench.pod(t);
-      const created = await bench.create(pod, FOREVER);
-      await bench.client.stopContainer(created, 0);
-      assert.equal((await bench.status(created)).state, ContainerState.CONTAINER_CREATED);
-      const exited = await bench.start(pod, ["/bin/true"], { attempt: 1 });
-      await bench.exit(exited);
-      await bench.client.stopContainer(exited, 1);
-      await bench.client.stopContainer(exited, 1);
-      assert.equal((await bench.status(exited)).exitCode, 0);
+      const pod = await pods.pod(t);
+      const created = await pods.create(pod, FOREVER);
+      await pods.client.stopContainer(created, 0);
+      assert.equal((await pods.status(created)).state, ContainerState.CONTAINER_CREATED);
+      const exited = await pods.start(pod, ["/bin/true"], { attempt: 1 });
+      await pods.exit(exited);
+      await pods.client.stopContainer(exited, 1);
+      await pods.client.stopContainer(exited, 1);
+      assert.equal((await pods.status(exited)).exitCode, 0);
     });
 
     it("can be removed while they run, and again", async (t) => {
-      const pod = await bench.pod(t);
-      const id = await bench.start(pod, FOREVER);
-      await bench.client.removeContainer(id);
-      await bench.client.removeContainer(id);
-      assert.deepEqual(await bench.client.listContainers({ id }), []);
-      assert.equal((await refused(bench.client.containerStatus(id))).grpcCode, "NOT_FOUND");
+      const pod = await pods.pod(t);
+      const id = await pods.start(pod, FOREVER);
+      await pods.client.removeContainer(id);
+      await pods.client.removeContainer(id);
+      assert.deepEqual(await pods.client.listContainers({ id }), []);
+      assert.equal((await refused(pods.client.containerStatus(id))).grpcCode, "NOT_FOUND");
     });
 
-    it("refuse a second one with the same name and attempt, and name the first", async (t) => {
-      const pod = await bench.pod(t);
-      const id = await bench.create(pod, FOREVER);
-      assert.equal(nameHolderOf(await refused(bench.create(pod, FOREVER))), id);
-      await bench.create(pod, FOREVER, { attempt: 1 });
-      await bench.client.removeContainer(id);
-      assert.notEqual(await bench.create(pod, FOREVER), id);
+    it("cannot be created twice with the same name and attempt; the error names the first", async (t) => {
+      const pod = await pods.pod(t);
+      const id = await pods.create(pod, FOREVER);
+      assert.equal(nameHolderOf(await refused(pods.create(pod, FOREVER))), id);
+      await pods.create(pod, FOREVER, { attempt: 1 });
+      await pods.client.removeContainer(id);
+      assert.notEqual(await pods.create(pod, FOREVER), id);
     });
 
     it("cannot be started twice", async (t) => {
-      const pod = await bench.pod(t);
-      const id = await bench.start(pod, FOREVER);
-      assert.match((await refused(bench.client.startContainer(id))).message, /CONTAINER_RUNNING/);
-      await bench.client.stopContainer(id, 0);
-      assert.match((await refused(bench.client.startContainer(id))).message, /CONTAINER_EXITED/);
+      const pod = await pods.pod(t);
+      const id = await pods.start(pod, FOREVER);
+      assert.match((await refused(pods.client.startContainer(id))).message, /CONTAINER_RUNNING/);
+      await pods.client.stopContainer(id, 0);
+      assert.match((await refused(pods.client.startContainer(id))).message, /CONTAINER_EXITED/);
     });
 
     it("that cannot be started are exited with 128, StartError and the reason", async (t) => {
-      const pod = await bench.pod(t);
-      const id = await bench.create(pod, ["/no/such/program"]);
+      const pod = await pods.pod(t);
+      const id = await pods.create(pod, ["/no/such/program"]);
       assert.match(
-        (await refused(bench.client.startContainer(id))).message,
+        (await refused(pods.client.startContainer(id))).message,
         /\/no\/such\/program.*no such file/,
       );
-      const status = await bench.status(id);
+      const status = await pods.status(id);
       assert.equal(status.state, ContainerState.CONTAINER_EXITED);
       assert.equal(status.exitCode, 128);
       assert.equal(status.reason, "StartError");
@@ -161,28 +161,28 @@ export function containerContract(bench: Bench): void {
     });
 
     it("do not start in a stopped sandbox", async (t) => {
-      const pod = await bench.pod(t);
-      const id = await bench.create(pod, FOREVER);
-      await bench.client.stopPodSandbox(pod.id);
-      assert.match((await refused(bench.client.startContainer(id))).message, /not running/);
-      assert.equal((await bench.status(id)).state, ContainerState.CONTAINER_EXITED);
+      const pod = await pods.pod(t);
+      const id = await pods.create(pod, FOREVER);
+      await pods.client.stopPodSandbox(pod.id);
+      assert.match((await refused(pods.client.startContainer(id))).message, /not running/);
+      assert.equal((await pods.status(id)).state, ContainerState.CONTAINER_EXITED);
     });
 
     it("cannot be created without their image, and leave their name free", async (t) => {
-      const pod = await bench.pod(t);
+      const pod = await pods.pod(t);
       const image = { image: "localhost/kubelet-ts/no-such-image:1" };
-      assert.equal((await refused(bench.create(pod, FOREVER, { image }))).grpcCode, "NOT_FOUND");
-      await bench.create(pod, FOREVER);
+      assert.equal((await refused(pods.create(pod, FOREVER, { image }))).grpcCode, "NOT_FOUND");
+      await pods.create(pod, FOREVER);
     });
 
-    it("can be created from the id of an image", async (t) => {
-      const pod = await bench.pod(t);
-      const known = await bench.client.imageStatus({ image: bench.runtime.busybox });
+    it("can be created from an image ID", async (t) => {
+      const pod = await pods.pod(t);
+      const known = await pods.client.imageStatus({ image: pods.runtime.busybox });
       assert.ok(known);
-      const id = await bench.start(pod, ["/bin/true"], {
-        image: { image: known.id, userSpecifiedImage: bench.runtime.busybox },
+      const id = await pods.start(pod, ["/bin/true"], {
+        image: { image: known.id, userSpecifiedImage: pods.runtime.busybox },
       });
-      assert.equal((await bench.exit(id)).exitCode, 0);
+      assert.equal((await pods.exit(id)).exitCode, 0);
     });
   });
 }

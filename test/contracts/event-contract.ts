@@ -2,26 +2,26 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hasGrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { type ContainerEventResponse, ContainerEventType } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import type { Bench } from "./bench.ts";
+import type { ContractPods } from "./contract-pods.ts";
 import { eventually } from "./eventually.ts";
 
-/** What the agent relies on of the event stream. */
-export function eventContract(bench: Bench): void {
+/** What the agent relies on in the event stream. */
+export function eventContract(pods: ContractPods): void {
   describe("events", () => {
-    it("report each change of a container, or the runtime has none", async (t) => {
+    it("report each change of a container, or are not supported", async (t) => {
       const ended = new AbortController();
       t.after(() => ended.abort());
       const seen: ContainerEventResponse[] = [];
       let failure: unknown;
       const reading = (async () => {
-        for await (const event of bench.client.containerEvents(ended.signal)) seen.push(event);
+        for await (const event of pods.client.containerEvents(ended.signal)) seen.push(event);
       })().catch((error: unknown) => {
         failure = error;
       });
-      const pod = await bench.pod(t);
-      const id = await bench.start(pod, ["/bin/true"]);
-      await bench.exit(id);
-      await bench.client.removeContainer(id);
+      const pod = await pods.pod(t);
+      const id = await pods.start(pod, ["/bin/true"]);
+      await pods.exit(id);
+      await pods.client.removeContainer(id);
       const types = await eventually(() => {
         if (failure) return "none" as const;
         const mine = seen.filter((event) => event.containerId === id);

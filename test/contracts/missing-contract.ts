@@ -1,24 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
-import { type Bench, refused, UNKNOWN_ID } from "./bench.ts";
+import { type ContractPods, refused, UNKNOWN_ID } from "./contract-pods.ts";
 
-/** What the agent relies on when it requests something that is gone. */
-export function missingContract(bench: Bench): void {
+/** What the agent relies on for objects that do not exist. */
+export function missingContract(pods: ContractPods): void {
   describe("what does not exist", () => {
     const container = UNKNOWN_ID as ContainerId;
     const sandbox = UNKNOWN_ID as SandboxId;
     const missing: [string, () => Promise<unknown>][] = [
-      ["ContainerStatus", () => bench.client.containerStatus(container)],
-      ["StartContainer", () => bench.client.startContainer(container)],
-      ["PodSandboxStatus", () => bench.client.podSandboxStatus(sandbox)],
-      ["ReopenContainerLog", () => bench.client.reopenContainerLog(container)],
-      ["ExecSync", () => bench.client.execSync(container, ["/bin/true"], 1)],
-      [
-        "UpdateContainerResources",
-        () => bench.client.updateContainerResources(container, { cpuShares: 10n }),
-      ],
-      ["CreateContainer", () => bench.client.createContainer(sandbox, { metadata: { name: "x" } }, {})],
+      ["ContainerStatus", () => pods.client.containerStatus(container)],
+      ["StartContainer", () => pods.client.startContainer(container)],
+      ["PodSandboxStatus", () => pods.client.podSandboxStatus(sandbox)],
+      ["ReopenContainerLog", () => pods.client.reopenContainerLog(container)],
+      ["ExecSync", () => pods.client.execSync(container, ["/bin/true"], 1)],
+      ["UpdateContainerResources", () => pods.client.updateContainerResources(container, { cpuShares: 10n })],
+      ["CreateContainer", () => pods.client.createContainer(sandbox, { metadata: { name: "x" } }, {})],
     ];
     for (const [method, call] of missing) {
       it(`${method} returns NOT_FOUND`, async () => {
@@ -27,12 +24,12 @@ export function missingContract(bench: Bench): void {
         assert.equal(error.method, method);
       });
     }
-    it("can be stopped and removed all the same", async () => {
-      await bench.client.stopContainer(container, 1);
-      await bench.client.removeContainer(container);
-      await bench.client.stopPodSandbox(sandbox);
-      await bench.client.removePodSandbox(sandbox);
-      await bench.client.removeImage({ image: "localhost/kubelet-ts/no-such-image:1" });
+    it("can be stopped and removed", async () => {
+      await pods.client.stopContainer(container, 1);
+      await pods.client.removeContainer(container);
+      await pods.client.stopPodSandbox(sandbox);
+      await pods.client.removePodSandbox(sandbox);
+      await pods.client.removeImage({ image: "localhost/kubelet-ts/no-such-image:1" });
     });
   });
 }

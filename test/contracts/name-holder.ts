@@ -1,6 +1,6 @@
 import { CriError } from "../../src/lib/clients/cri/cri-error.ts";
 
-/** The id that already holds the name of a RunPodSandbox or CreateContainer, if that is why it failed. */
+/** The ID that already uses the name of a RunPodSandbox or CreateContainer, if that is why it failed. */
 export function nameHolderOf(error: unknown): string | undefined {
   // Runtimes disagree about the code, not about the message.
   return error instanceof CriError ? /\bis reserved for "([0-9a-f]+)"/.exec(error.message)?.[1] : undefined;

@@ -3,15 +3,15 @@ import { isIP } from "node:net";
 import { describe, it } from "node:test";
 import type { CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { type Bench, FOREVER, refused, UNKNOWN_ID } from "./bench.ts";
+import { type ContractPods, FOREVER, refused, UNKNOWN_ID } from "./contract-pods.ts";
 import { nameHolderOf } from "./name-holder.ts";
 
-/** What the agent relies on of pod sandboxes. */
-export function sandboxContract(bench: Bench): void {
+/** What the agent relies on for pod sandboxes. */
+export function sandboxContract(pods: ContractPods): void {
   describe("sandboxes", () => {
-    it("are ready once run, with what they were given", async (t) => {
-      const pod = await bench.pod(t);
-      const { status } = await bench.client.podSandboxStatus(pod.id);
+    it("are ready once run, with their configuration", async (t) => {
+      const pod = await pods.pod(t);
+      const { status } = await pods.client.podSandboxStatus(pod.id);
       assert.equal(status?.id, pod.id);
       assert.equal(status.state, PodSandboxState.SANDBOX_READY);
       assert.ok(status.createdAt > 0n);
@@ -25,8 +25,8 @@ export function sandboxContract(bench: Bench): void {
     });
 
     it("are listed with the same id, metadata, labels and annotations", async (t) => {
-      const pod = await bench.pod(t);
-      const [item, ...others] = await bench.client.listPodSandboxes({ id: pod.id });
+      const pod = await pods.pod(t);
+      const [item, ...others] = await pods.client.listPodSandboxes({ id: pod.id });
       assert.deepEqual(others, []);
       assert.equal(item?.id, pod.id);
       assert.equal(item.metadata?.uid, pod.uid);
@@ -35,11 +35,11 @@ export function sandboxContract(bench: Bench): void {
     });
 
     it("are found by id, label and state", async (t) => {
-      const ready = await bench.pod(t);
-      const stopped = await bench.pod(t);
-      await bench.client.stopPodSandbox(stopped.id);
+      const ready = await pods.pod(t);
+      const stopped = await pods.pod(t);
+      await pods.client.stopPodSandbox(stopped.id);
       const ids = async (filter: Parameters<CriClient["listPodSandboxes"]>[0]) =>
-        new Set((await bench.client.listPodSandboxes(filter)).map(({ id }) => id as SandboxId));
+        new Set((await pods.client.listPodSandboxes(filter)).map(({ id }) => id as SandboxId));
       const suite = { suite: "contract" };
       const mine = (all: Set<SandboxId>) => new Set([ready.id, stopped.id].filter((id) => all.has(id)));
       const uidLabel = { "io.kubernetes.pod.uid": ready.uid };
@@ -54,71 +54,71 @@ export function sandboxContract(bench: Bench): void {
     });
 
     it("can be stopped twice, and stay listed as not ready", async (t) => {
-      const pod = await bench.pod(t);
-      await bench.client.stopPodSandbox(pod.id);
-      await bench.client.stopPodSandbox(pod.id);
-      const { status } = await bench.client.podSandboxStatus(pod.id);
+      const pod = await pods.pod(t);
+      await pods.client.stopPodSandbox(pod.id);
+      await pods.client.stopPodSandbox(pod.id);
+      const { status } = await pods.client.podSandboxStatus(pod.id);
       assert.equal(status?.state, PodSandboxState.SANDBOX_NOTREADY);
     });
 
-    it("can be removed twice, running or not, and are gone", async (t) => {
-      const pod = await bench.pod(t);
-      await bench.client.removePodSandbox(pod.id);
-      await bench.client.removePodSandbox(pod.id);
-      assert.deepEqual(await bench.client.listPodSandboxes({ id: pod.id }), []);
-      assert.equal((await refused(bench.client.podSandboxStatus(pod.id))).grpcCode, "NOT_FOUND");
+    it("can be removed twice, running or not", async (t) => {
+      const pod = await pods.pod(t);
+      await pods.client.removePodSandbox(pod.id);
+      await pods.client.removePodSandbox(pod.id);
+      assert.deepEqual(await pods.client.listPodSandboxes({ id: pod.id }), []);
+      assert.equal((await refused(pods.client.podSandboxStatus(pod.id))).grpcCode, "NOT_FOUND");
     });
 
-    it("take their containers along when they are stopped or removed", async (t) => {
-      const pod = await bench.pod(t);
-      const running = await bench.start(pod, FOREVER);
-      const created = await bench.create(pod, FOREVER, { attempt: 1 });
-      await bench.client.stopPodSandbox(pod.id);
-      const status = await bench.exit(running);
+    it("stop and remove their containers with them", async (t) => {
+      const pod = await pods.pod(t);
+      const running = await pods.start(pod, FOREVER);
+      const created = await pods.create(pod, FOREVER, { attempt: 1 });
+      await pods.client.stopPodSandbox(pod.id);
+      const status = await pods.exit(running);
       assert.equal(status.exitCode, 137);
-      assert.equal((await bench.client.listContainers({ podSandboxId: pod.id })).length, 2);
-      await bench.client.removePodSandbox(pod.id);
-      assert.deepEqual(await bench.client.listContainers({ podSandboxId: pod.id }), []);
+      assert.equal((await pods.client.listContainers({ podSandboxId: pod.id })).length, 2);
+      await pods.client.removePodSandbox(pod.id);
+      assert.deepEqual(await pods.client.listContainers({ podSandboxId: pod.id }), []);
       for (const id of [running, created]) {
-        assert.equal((await refused(bench.client.containerStatus(id))).grpcCode, "NOT_FOUND");
+        assert.equal((await refused(pods.client.containerStatus(id))).grpcCode, "NOT_FOUND");
       }
     });
 
-    it("refuse a second one with the same name and attempt, and name the first", async (t) => {
-      const pod = await bench.pod(t);
-      const error = await refused(bench.client.runPodSandbox(pod.config, ""));
+    it("cannot be created twice with the same name and attempt; the error names the first", async (t) => {
+      const pod = await pods.pod(t);
+      const error = await refused(pods.client.runPodSandbox(pod.config, ""));
       assert.equal(nameHolderOf(error), pod.id);
-      const next = await bench.pod(t, { attempt: 1, uid: pod.uid });
+      const next = await pods.pod(t, { attempt: 1, uid: pod.uid });
       assert.notEqual(next.id, pod.id);
     });
 
     it("free their name when they are removed", async (t) => {
-      const pod = await bench.pod(t);
-      await bench.client.removePodSandbox(pod.id);
-      const again = await bench.pod(t, { uid: pod.uid });
+      const pod = await pods.pod(t);
+      await pods.client.removePodSandbox(pod.id);
+      const again = await pods.pod(t, { uid: pod.uid });
       assert.notEqual(again.id, pod.id);
     });
 
-    it("on the host's network have no address, others have one of their own", async (t) => {
-      const onHost = await bench.pod(t);
-      assert.equal((await bench.client.podSandboxStatus(onHost.id)).status?.network?.ip ?? "", "");
-      if (!bench.runtime.podNetwork) return t.skip("the runtime under test has no pod network");
+    it("on the host network have no address, others have their own", async (t) => {
+      const onHost = await pods.pod(t);
+      assert.equal((await pods.client.podSandboxStatus(onHost.id)).status?.network?.ip ?? "", "");
+      if (!pods.runtime.podNetwork) return t.skip("the runtime under test has no pod network");
       const ips = new Set<string>();
       for (let n = 0; n < 2; n++) {
-        const pod = await bench.pod(t, { network: NamespaceMode.POD });
-        ips.add((await bench.client.podSandboxStatus(pod.id)).status?.network?.ip ?? "");
+        const pod = await pods.pod(t, { network: NamespaceMode.POD });
+        ips.add((await pods.client.podSandboxStatus(pod.id)).status?.network?.ip ?? "");
       }
       assert.equal(ips.size, 2);
       for (const ip of ips) assert.notEqual(isIP(ip), 0, `"${ip}" is not an address`);
     });
 
-    it("refuse an unknown runtime handler", async (t) => {
-      const pod = await bench.pod(t);
+    it("reject an unknown runtime handler", async (t) => {
+      const pod = await pods.pod(t);
       const config = { ...pod.config, metadata: { ...pod.config.metadata, attempt: 9 } };
-      const error = await refused(bench.client.runPodSandbox(config, "no-such-handler"));
+      const error = await refused(pods.client.runPodSandbox(config, "no-such-handler"));
       assert.match(error.message, /no runtime for "no-such-handler" is configured/);
       assert.equal(
-        (await bench.client.listPodSandboxes({ labelSelector: { "io.kubernetes.pod.uid": pod.uid } })).length,
+        (await pods.client.listPodSandboxes({ labelSelector: { "io.kubernetes.pod.uid": pod.uid } })).length,
         1,
       );
     });

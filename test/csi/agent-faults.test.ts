@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { containerdVersions } from "../node/test-node.ts";
-import { type Claim, CsiNodeWorld, claimsPath } from "./csi-node-world.ts";
+import { type Claim, CsiTestNode, claimsPath } from "./csi-test-node.ts";
 import type { DriverProcess } from "./driver-process.ts";
 
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
 
-// Each has a driver of its own, and most of the time is spent waiting: so they go side by side.
+// Each has its own driver, and mostly waits: so they run in parallel.
 const options = { skip: available === true ? false : available, concurrency: 4 };
 
-describe("a CSI driver that fails its node", options, () => {
-  let world: CsiNodeWorld;
+describe("a CSI driver that crashes", options, () => {
+  let world: CsiTestNode;
 
   before(async () => {
-    world = await CsiNodeWorld.start("2.x");
+    world = await CsiTestNode.start("2.x");
   });
   after(async () => {
     await world?.destroy();
@@ -57,7 +57,7 @@ describe("a CSI driver that fails its node", options, () => {
     }
 
   for (const fault of ["hang", "work-and-hang"] as const)
-    test(`killed during NodeUnpublishVolume (${fault}): the pod is gone when the driver is back, and so is its volume`, async () => {
+    test(`killed during NodeUnpublishVolume (${fault}): the pod and its volume are removed when the driver is back`, async () => {
       const name = `unpublish-${fault}`;
       const driver = await started(name);
       await driver.start();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { containerdVersions } from "../node/test-node.ts";
-import { CsiNodeWorld } from "./csi-node-world.ts";
+import { CsiTestNode } from "./csi-test-node.ts";
 import type { DriverProcess } from "./driver-process.ts";
 
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
@@ -15,16 +15,16 @@ interface Publish {
   readonly volumeCapability: { readonly mount?: { readonly volumeMountGroup?: string } };
 }
 
-describe("what pods can have of CSI drivers", { skip: available === true ? false : available }, () => {
-  let world: CsiNodeWorld;
+describe("kinds of CSI volumes", { skip: available === true ? false : available }, () => {
+  let world: CsiTestNode;
   const drivers = new Map<string, DriverProcess>();
   const driverOf = (name: string) => drivers.get(name)!;
   const published = async (name: string) =>
     (await driverOf(name).calls("NodePublishVolume")).map(({ request }) => request as unknown as Publish);
 
   before(async () => {
-    world = await CsiNodeWorld.start("2.x");
-    const rules: [name: string, object: object, more?: Parameters<CsiNodeWorld["driver"]>[2]][] = [
+    world = await CsiTestNode.start("2.x");
+    const rules: [name: string, object: object, more?: Parameters<CsiTestNode["driver"]>[2]][] = [
       ["inline", { podInfoOnMount: true, tokenRequests: [{ audience: "vault" }, { audience: "" }] }],
       ["secretive", { tokenRequests: [{ audience: "vault" }], serviceAccountTokenInSecrets: true }],
       ["policy-file", { fsGroupPolicy: "File" }],
@@ -64,7 +64,7 @@ describe("what pods can have of CSI drivers", { skip: available === true ? false
     await world?.destroy();
   });
 
-  test("a volume of the pod's own: published with the pod's name and tokens, and gone with the pod", async () => {
+  test("an inline volume: published with the pod's name and tokens, and removed with the pod", async () => {
     const { metadata } = await world.whole.runs("inline");
     await world.inside("inline", "echo hello > /data/file");
     const [call] = await published("inline");
@@ -90,7 +90,7 @@ describe("what pods can have of CSI drivers", { skip: available === true ? false
     assert.equal((await driverOf("inline").calls("NodeStageVolume")).length, 0);
   });
 
-  test("tokens are among the secrets where the driver wants them there", async () => {
+  test("tokens are among the secrets if the driver requests that", async () => {
     await world.whole.runs("secretive");
     const [call] = await published("secretive");
     assert.ok(call!.secrets?.["csi.storage.k8s.io/serviceAccount.tokens"]?.includes("vault"));
@@ -111,7 +111,7 @@ describe("what pods can have of CSI drivers", { skip: available === true ? false
     }
   });
 
-  test("a driver that sets the group itself gets the group, and files are left to it", async () => {
+  test("a driver that sets the group itself gets the group, and files are not changed", async () => {
     await world.whole.runs("group");
     const [call] = await published("group");
     assert.equal(call!.volumeCapability.mount?.volumeMountGroup, "4321");
@@ -120,7 +120,7 @@ describe("what pods can have of CSI drivers", { skip: available === true ? false
     assert.equal(await world.inside("group", "stat -c %g /data"), "0");
   });
 
-  test("a device is written by a container, is the same after kill -9 of the agent, and goes with its pod", async () => {
+  test("a device is written by a container, is the same after kill -9 of the agent, and is removed with its pod", async () => {
     await world.whole.runs("block");
     assert.match(await world.inside("block", "stat -c %F /dev/xdisk"), /^block special/);
     await world.inside("block", "echo -n hello | dd of=/dev/xdisk conv=fsync 2>/dev/null");

@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { containerdVersions } from "../node/test-node.ts";
-import { CsiNodeWorld } from "./csi-node-world.ts";
+import { CsiTestNode } from "./csi-test-node.ts";
 import type { DriverProcess } from "./driver-process.ts";
 
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
 const podsARound = 4;
 const stuckPods = 6;
 
-describe("a CSI driver that never answers", { skip: available === true ? false : available }, () => {
-  let world: CsiNodeWorld;
+describe("a CSI driver that never responds", { skip: available === true ? false : available }, () => {
+  let world: CsiTestNode;
   let stuck: DriverProcess;
   let rounds = 0;
 
   before(async () => {
-    world = await CsiNodeWorld.start("2.x");
+    world = await CsiTestNode.start("2.x");
     await (await world.driver("good.example.com", {})).start();
     stuck = await world.driver("stuck.example.com", {});
     await stuck.start();
@@ -24,7 +24,7 @@ describe("a CSI driver that never answers", { skip: available === true ? false :
     await world?.destroy();
   });
 
-  /** The median time from creation to ready of pods with a volume of the good driver, in milliseconds. */
+  /** The median time from creation to ready of pods with a volume of the working driver, in milliseconds. */
   const round = async (): Promise<number> => {
     const names = Array.from({ length: podsARound }, (_, i) => `good-${rounds}-${i}`);
     rounds++;
@@ -40,11 +40,11 @@ describe("a CSI driver that never answers", { skip: available === true ? false :
     for (const name of names) await world.whole.isGone(name);
     return times.sort((a, b) => a - b)[podsARound >> 1]!;
   };
-  /** The better of two: what else the machine does slows down one of them at times. */
+  /** The better of two: other load may slow down one of them. */
   const twice = async () => Math.min(await round(), await round());
 
-  test("holds up no pod with a volume of another driver, nor the statistics, nor the registration of others", async (t) => {
-    await round(); // all that is done only once
+  test("blocks neither pods with volumes of other drivers, nor stats, nor the registration of others", async (t) => {
+    await round(); // one-time work
     const without = await twice();
 
     // One pod has its volume already: its statistics hang. The others hang at each step.
@@ -75,7 +75,7 @@ describe("a CSI driver that never answers", { skip: available === true ? false :
     });
 
     let withStuck = await twice();
-    // Others on the machine come and go; what hangs is there in every round.
+    // Processes of other tests change; hung ones are present in every round.
     for (let i = 0; i < 3 && withStuck >= 2 * without; i++) withStuck = await twice();
     t.diagnostic(`without ${without} ms, with ${stuckPods} pods that hang ${withStuck} ms`);
     assert.ok(withStuck < 2 * without, `${withStuck} ms, ${without} ms without`);
@@ -87,7 +87,7 @@ describe("a CSI driver that never answers", { skip: available === true ? false :
     await world.pod("late", { csi: { driver: "late.example.com" } });
     await world.whole.runs("late");
 
-    // They can be given up: nothing of them existed yet, but the driver has to confirm it.
+    // They can be abandoned: nothing existed yet, but the driver has to confirm it.
     await stuck.faults({});
     await stuck.kill();
     await stuck.start();

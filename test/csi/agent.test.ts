@@ -4,7 +4,7 @@ import { nodeName } from "../cluster/cluster-node.ts";
 import { holds } from "../e2e/holds.ts";
 import { long } from "../long.ts";
 import { containerdVersions } from "../node/test-node.ts";
-import { type Claim, CsiNodeWorld, claimsPath } from "./csi-node-world.ts";
+import { type Claim, CsiTestNode, claimsPath } from "./csi-test-node.ts";
 import type { DriverProcess } from "./driver-process.ts";
 
 const driverName = "disk.example.com";
@@ -40,14 +40,14 @@ interface NodeObject {
   };
 }
 
-describe("the life of a CSI volume on a node", { skip: available === true ? false : available }, () => {
-  let world: CsiNodeWorld;
+describe("the lifecycle of a CSI volume on a node", { skip: available === true ? false : available }, () => {
+  let world: CsiTestNode;
   let driver: DriverProcess;
   const node = () => world.whole.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
   const count = async (method: string) => (await driver.calls(method)).length;
 
   before(async () => {
-    world = await CsiNodeWorld.start("2.x");
+    world = await CsiTestNode.start("2.x");
     driver = await world.driver(
       driverName,
       { attachRequired: true, podInfoOnMount: true },
@@ -59,7 +59,7 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
     await world?.destroy();
   });
 
-  test("the cluster learns of a driver that registers: CSINode, topology label, node ID", async () => {
+  test("a registered driver is reported: CSINode, topology label, node ID", async () => {
     const own = await holds(async () => {
       const csiNode = await world.whole.get<{
         metadata: NodeObject["metadata"];
@@ -84,7 +84,7 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
 
   const unique = `kubernetes.io/csi/${driverName}^handle-data`;
 
-  test("a pod waits until its volume is attached, and the cluster knows before that it is in use", async () => {
+  test("a pod waits until its volume is attached, which is first reported as in use", async () => {
     await world.claim(driverName, "data", {}, { volumeAttributes: { color: "red" } });
     await world.podWithClaim("data");
     await holds(async () => assert.deepEqual((await node()).status.volumesInUse, [unique]));
@@ -108,7 +108,7 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
     assert.equal(await world.inside("data", "echo hello > /data/file && cat /data/file"), "hello");
   });
 
-  test("it grows while its pod runs, and the claim is updated", async () => {
+  test("it is expanded while its pod runs, and the claim is updated", async () => {
     const kilobytes = () => world.inside("data", "df -k /data | tail -1 | awk '{print $2}'");
     assert.equal(await kilobytes(), "1024");
     await world.patch("/api/v1/persistentvolumes/pv-data", { spec: { capacity: { storage: "3Mi" } } });
@@ -209,7 +209,7 @@ describe("the life of a CSI volume on a node", { skip: available === true ? fals
     await world.whole.isGone("full");
   });
 
-  test("kill -9 of the agent: the same mounts, nothing staged or published again, and all is undone when the pod goes", async () => {
+  test("kill -9 of the agent: the same mounts, nothing staged or published again, and everything is undone when the pod is removed", async () => {
     const before = world.mounts();
     const containers = await world.whole.containersOf("data");
     assert.equal(before.length, 2, JSON.stringify(before));

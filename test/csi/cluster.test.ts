@@ -21,7 +21,9 @@ import { DriverProcess } from "./driver-process.ts";
 const skip = process.getuid?.() !== 0 && "mounts need root";
 const driver = "csi.example.com";
 
-it("a pod that came before its driver gets its inline volume when the driver comes", { skip }, async (t) => {
+it("a pod created before its driver gets its inline volume when the driver registers", {
+  skip,
+}, async (t) => {
   const { cluster, admin, refused } = await startEmbeddedApi(t);
   const rootDir = await mkdtemp("/tmp/csi-cluster-");
   const life = new AbortController();

@@ -21,7 +21,7 @@ import { hostMounts } from "../../src/lib/host/mounts.ts";
 
 export interface CsiDriverOptions {
   readonly name: string;
-  /** Where calls are noted and faults are read: all that survives the driver. */
+  /** The directory for recorded calls and faults: it survives the driver. */
   readonly stateDir: string;
   readonly endpoint: string;
   /** The socket in plugins_registry. */
@@ -34,7 +34,7 @@ export interface CsiDriverOptions {
   readonly loops?: boolean;
 }
 
-/** What a call is to come to, by method: no answer, its work done and then no answer, an answer without work, or a gRPC code. */
+/** Faults by method: no response, no response after the work, a response without the work, or a gRPC code. */
 export type Faults = Record<
   string,
   "hang" | "work-and-hang" | "pretend" | { code: keyof typeof status; message: string }
@@ -44,7 +44,7 @@ const standard = ["STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "EXPAND_VOLUME"] a
 
 /**
  * A small CSI driver on real sockets. Each volume is a tmpfs at its staging path, bound to each pod; an inline one is a tmpfs of
- * the pod; a device is /dev/zero. It keeps nothing in memory: one that was killed goes on where it was.
+ * the pod; a device is /dev/zero. It has no state in memory: after a kill it continues.
  */
 export async function serveCsiDriver(options: CsiDriverOptions): Promise<{ stop(): Promise<void> }> {
   const { name, endpoint, registrationSocket, versions = ["1.0.0"] } = options;
@@ -212,7 +212,7 @@ async function listen(
   return server;
 }
 
-/** What can be turned while the driver runs. */
+/** Settings that can be changed while the driver runs. */
 export interface Knobs {
   readonly maxVolumes?: number;
 }

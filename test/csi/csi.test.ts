@@ -9,7 +9,7 @@ import { hostMounts } from "../../src/lib/host/mounts.ts";
 import { fakePod } from "../../src/lib/model/fake-pod.ts";
 import type { PodUid } from "../../src/lib/model/pod.ts";
 import { eventually } from "../contracts/eventually.ts";
-import { type CsiAgent, CsiBench, csiNodePath, never, nodePath, persistentSpec } from "./csi-bench.ts";
+import { type CsiAgent, CsiFixture, csiNodePath, never, nodePath, persistentSpec } from "./csi-fixture.ts";
 
 interface CsiNodeSeen {
   metadata: { annotations: Record<string, string> };
@@ -20,8 +20,8 @@ interface CsiNodeSeen {
 
 const registered = (agent: CsiAgent, name: string) => eventually(() => agent.drivers.get(name));
 
-async function bench(work: (b: CsiBench) => Promise<void>): Promise<void> {
-  const b = await CsiBench.make();
+async function bench(work: (b: CsiFixture) => Promise<void>): Promise<void> {
+  const b = await CsiFixture.make();
   try {
     await work(b);
   } finally {
@@ -30,7 +30,7 @@ async function bench(work: (b: CsiBench) => Promise<void>): Promise<void> {
 }
 
 describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" }, () => {
-  it("is registered by its socket, notified of it, and in the node's objects until the socket is gone", () =>
+  it("is registered by its socket, notified, and in the node's objects until the socket is removed", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com", { maxVolumes: 7, topology: { "a.example.com/zone": "z1" } });
@@ -96,7 +96,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(await readdir(join(b.rootDir, "plugins/kubernetes.io/csi/a.example.com")), []);
     }));
 
-  it("grows a volume that is in use, and the claim gets its new size", () =>
+  it("expands a volume in use, and the claim gets its new size", () =>
     bench(async (b) => {
       const agent = await b.agent();
       await b.driver("a.example.com").start();
@@ -172,7 +172,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(b.mounts(), []);
     }));
 
-  it("that never answers holds up neither another driver nor the end of the agent", () =>
+  it("that never responds blocks neither another driver nor the stop of the agent", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const stuck = b.driver("stuck.example.com");
@@ -203,7 +203,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       );
     }));
 
-  it("that never answers its registration holds up no other", () =>
+  it("that never responds to its registration blocks no other", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const stuck = b.driver("stuck.example.com");
@@ -214,7 +214,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.equal(agent.drivers.get("stuck.example.com"), undefined);
     }));
 
-  it("gets back from a restarted agent what the former one had published", () =>
+  it("is called by a restarted agent to unpublish what the previous one published", () =>
     bench(async (b) => {
       const former = await b.agent();
       await b.driver("a.example.com").start();
@@ -249,7 +249,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(b.mounts(), []);
     }));
 
-  it("gives an inline volume to a pod, knows the pod and has its tokens", () =>
+  it("publishes an inline volume with the pod's info and tokens", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const object = {
@@ -289,7 +289,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(b.mounts(), []);
     }));
 
-  it("puts a device at a path of the pod, and is called to release it with the last pod", () =>
+  it("publishes a block device, and is called to unstage it with the last pod", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
@@ -320,7 +320,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(left.sort(), ["publish", "staging"]);
     }));
 
-  it("that refuses to publish leaves no directory, and the pod gets its message", () =>
+  it("that fails to publish leaves no directory, and the pod gets its message", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
@@ -335,7 +335,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.equal(existsSync(request.dir), false);
     }));
 
-  it("that fails to publish once more leaves to the pod what it has", () =>
+  it("that fails to republish keeps the existing mount", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com", {}, { requiresRepublish: true });
@@ -381,7 +381,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.equal(existsSync(request.dir), false);
     }));
 
-  it("that lets us give the files to the group gets them so, unless it does it itself", () =>
+  it("gets fsGroup applied to its files, unless it applies it itself", () =>
     bench(async (b) => {
       const agent = await b.agent();
       await b.driver("a.example.com").start();

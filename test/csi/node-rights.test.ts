@@ -130,7 +130,7 @@ it("all requests to the API for CSI volumes are allowed for a node, and the API 
     body: { status: { attached: true, attachmentMetadata: { device: "sdx" } } },
   });
 
-  // The node may look at these, and at nothing before the authorizer has seen the pod.
+  // The node may read these only after the authorizer has seen the pod.
   const api = kubeVolumeApi(transport);
   const resolved = await eventually(() => resolveClaim(api, pod, volume, signal).catch(() => undefined));
   assert.equal(resolved.spec.persistent?.spec.csi.volumeHandle, "h");

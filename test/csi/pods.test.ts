@@ -14,10 +14,10 @@ import { hostMounts } from "../../src/lib/host/mounts.ts";
 import { fakePod } from "../../src/lib/model/fake-pod.ts";
 import type { Pod, PodUid } from "../../src/lib/model/pod.ts";
 import { eventually } from "../contracts/eventually.ts";
-import { type CsiAgent, CsiBench, never } from "./csi-bench.ts";
+import { type CsiAgent, CsiFixture, never } from "./csi-fixture.ts";
 
 /** A volume manager with CSI as its only type, as an agent has it. */
-async function managerOf(b: CsiBench, agent: CsiAgent, living: Set<PodUid>) {
+async function managerOf(b: CsiFixture, agent: CsiAgent, living: Set<PodUid>) {
   const abort = new AbortController();
   const api = kubeVolumeApi(b.api);
   const events = { normal: () => {}, warning: () => {} };
@@ -46,7 +46,7 @@ async function managerOf(b: CsiBench, agent: CsiAgent, living: Set<PodUid>) {
 }
 
 /** A pod with a claim that is bound to a volume of the driver. */
-function podWith(b: CsiBench, driver: string, name: string): Pod {
+function podWith(b: CsiFixture, driver: string, name: string): Pod {
   b.api.put(`/api/v1/namespaces/default/persistentvolumeclaims/${name}`, {
     metadata: { name, namespace: "default", uid: `${name}-uid` },
     spec: { volumeName: `pv-${name}`, accessModes: ["ReadWriteOnce"] },
@@ -70,8 +70,8 @@ function podWith(b: CsiBench, driver: string, name: string): Pod {
   });
 }
 
-async function bench(work: (b: CsiBench) => Promise<void>): Promise<void> {
-  const b = await CsiBench.make();
+async function bench(work: (b: CsiFixture) => Promise<void>): Promise<void> {
+  const b = await CsiFixture.make();
   try {
     await work(b);
   } finally {
@@ -80,7 +80,7 @@ async function bench(work: (b: CsiBench) => Promise<void>): Promise<void> {
 }
 
 describe("pods with CSI volumes", { skip: process.getuid?.() !== 0 && "mounts need root" }, () => {
-  it("wait for a driver that was killed, and go on when it is back; others do not wait", () =>
+  it("wait for a killed driver, and continue when it is back; others do not wait", () =>
     bench(async (b) => {
       const agent = await b.agent();
       const stuck = b.driver("stuck.example.com");

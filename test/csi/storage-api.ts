@@ -3,11 +3,11 @@ import type { KubeRequest, KubeTransport } from "../../src/lib/clients/kube/tran
 
 type Json = Record<string, unknown>;
 
-/** The few things that a node does with storage objects, in memory. Objects by their path. */
+/** The storage API requests of a node, in memory. Objects by their path. */
 export class StorageApi implements Pick<KubeTransport, "request"> {
   readonly objects = new Map<string, Json>();
   readonly requests: string[] = [];
-  /** Answers with this status instead, as long as it is set. */
+  /** Responds with this status while it is set. */
   failing: number | undefined;
   #version = 0;
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Summary } from "../../src/lib/model/stats-summary.ts";
 import { holds } from "../e2e/holds.ts";
 import { containerdVersions } from "../node/test-node.ts";
-import { CsiNodeWorld } from "./csi-node-world.ts";
+import { CsiTestNode } from "./csi-test-node.ts";
 
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
 const driver = "health.example.com";
@@ -12,7 +12,7 @@ const skip = available === true ? false : available;
 describe("health of CSI volumes", { skip }, () => {
   for (const on of [true, false])
     test(`CSIVolumeHealth ${on ? "on" : "off"}: ${on ? "in the summary, and abnormal ones are events" : "not reported"}`, async () => {
-      const world = await CsiNodeWorld.start("2.x", { featureGates: { CSIVolumeHealth: on } });
+      const world = await CsiTestNode.start("2.x", { featureGates: { CSIVolumeHealth: on } });
       try {
         const capabilities = ["STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "VOLUME_CONDITION"] as const;
         await (await world.driver(driver, {}, { capabilities })).start();

@@ -5,7 +5,7 @@ import type { ContainerStatus } from "../../src/lib/model/pod.ts";
 import type { AgentProcess } from "./agent-process.ts";
 import { holds } from "./holds.ts";
 
-/** The pods of an agent by the name in their manifest, which the node's name follows. */
+/** The pods of an agent by the name in their manifest, without the node name. */
 export function podsOf(agent: AgentProcess) {
   const find = async (name: string): Promise<PodRow | undefined> =>
     (await agent.pods())?.find((row) => row.name === nameOnNode(name));
@@ -59,12 +59,12 @@ export function containerOf(row: PodRow, name = "c"): ContainerStatus {
   return found;
 }
 
-/** The id that the runtime gave a container, without the runtime's name before it. */
+/** The container ID without the runtime scheme. */
 export function containerIdOf(row: PodRow, name = "c"): string {
   return (containerOf(row, name).containerID ?? "").replace(/^.*:\/\//, "");
 }
 
-/** Static pods carry the name of their node. */
+/** Static pods have the node name as a suffix. */
 function nameOnNode(name: string): string {
   return `${name}-${hostname().trim().toLowerCase()}`;
 }

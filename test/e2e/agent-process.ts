@@ -20,7 +20,7 @@ export { freePort } from "./free-port.ts";
 export const repoDir = fileURLToPath(new URL("../..", import.meta.url));
 const main = join(repoDir, "src/cli/main.ts");
 
-/** The kubelet as a process of its own on a test node: started, killed and started again as a user would. */
+/** The kubelet as a process on a test node: started, killed and restarted as a user would. */
 export class AgentProcess {
   readonly node: TestNode;
   readonly configFile: string;
@@ -46,7 +46,7 @@ export class AgentProcess {
         podLogsDir: node.logDir,
         cgroupRoot: node.cgroupRoot,
         failCgroupV1: false,
-        // What the tests have brought along stays, however full the machine is.
+        // Test images are kept, however full the disk is.
         imageGCHighThresholdPercent: 100,
         healthzPort: healthPort,
         enableServer: false,
@@ -84,7 +84,7 @@ export class AgentProcess {
     return child.exitCode;
   }
 
-  /** The pods as `kubelet pods -o json` would show them; undefined while the agent is not there. */
+  /** The pods as `kubelet pods -o json` would show them; undefined while the agent does not run. */
   async pods(): Promise<PodRow[] | undefined> {
     const answer = await get({ socketPath: join(this.node.rootDir, "kubelet.sock"), path: "/pods" });
     return answer && (JSON.parse(answer.body) as { pods: PodRow[] }).pods;
@@ -98,7 +98,7 @@ export class AgentProcess {
     return readFileSync(this.logFile, "utf8");
   }
 
-  /** The links that this node's pods left where all kubelets of a machine put them. */
+  /** The log links of this node's pods, in the directory that all kubelets of a machine share. */
   links(): string[] {
     const dir = "/var/log/containers";
     return names(dir)
@@ -144,8 +144,8 @@ async function makeCgroupRoot(cgroupRoot: string): Promise<void> {
   await cgroupDriver(await detectLayout()).create(cgroupRoot, {});
 }
 
-/** Folders of a cgroup in every hierarchy that has it. */
-export function cgroupFolders(path: string): string[] {
+/** The directories of a cgroup in every hierarchy. */
+export function cgroupDirs(path: string): string[] {
   return cgroupMounts(readMounts()).flatMap((mount) =>
     names(join(mount, path)).map((name) => join(mount, path, name)),
   );

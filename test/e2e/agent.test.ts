@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { describeOnContainerd } from "../node/on-containerd.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
@@ -33,7 +33,7 @@ describeOnContainerd("the agent", (version) => {
 
   const ids = async () => [containerIdOf(await pods.running("a")), containerIdOf(await pods.running("b"))];
 
-  test("answers /healthz with ok, each check by its name, and all of them with ?verbose", async () => {
+  test("serves /healthz with ok, each check by its name, and all of them with ?verbose", async () => {
     agent.start();
     await healthy();
     assert.deepEqual(await agent.health(), { status: 200, body: "ok" });
@@ -64,7 +64,7 @@ describeOnContainerd("the agent", (version) => {
     });
   }
 
-  test("notifies the service manager: READY=1, WATCHDOG=1 again and again, and STOPPING=1", async (t) => {
+  test("notifies the service manager: READY=1, WATCHDOG=1 periodically, and STOPPING=1", async (t) => {
     const socket = new NotifySocket(join(node.rootDir, "..", "notify"));
     t.after(() => socket.close());
     agent.start([], { ...process.env, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" });
@@ -88,7 +88,7 @@ describeOnContainerd("the agent", (version) => {
     assert.deepEqual(socket.received(), ["READY=1", "STOPPING=1"]);
   });
 
-  test("a second one with the same root folder, or the same port, is refused and changes nothing", async () => {
+  test("a second one with the same root directory, or the same port, fails to start and changes nothing", async () => {
     agent.start();
     const ran = await ids();
     const same = [`--config=${agent.configFile}`, `--root-dir=${node.rootDir}`];
@@ -97,7 +97,7 @@ describeOnContainerd("the agent", (version) => {
     assert.match(second.stderr, /root directory \S+ is in use by another kubelet \(process \d+\)/);
     assert.doesNotMatch(second.stderr, /\n\s+at /, "a message, not a stack");
     const port = await cli([`--config=${agent.configFile}`, `--root-dir=${node.rootDir}-2`]);
-    await removeFolder(`${node.rootDir}-2`);
+    await removeDir(`${node.rootDir}-2`);
     assert.equal(port.status, 1);
     assert.match(port.stderr, new RegExp(`health server on 127.0.0.1:${agent.healthPort}: .*EADDRINUSE`));
     assert.deepEqual(await ids(), ran);
@@ -114,7 +114,7 @@ describeOnContainerd("the agent", (version) => {
     assert.match(warnings[0]!, /^W.*--kube-api-content-type, --volume-plugin-dir/);
   });
 
-  test("with --logging-format=json writes one JSON object a line and nothing else", async () => {
+  test("with --logging-format=json writes one JSON object per line and nothing else", async () => {
     const mark = agent.log().length;
     agent.start(["--logging-format=json"]);
     await ids();

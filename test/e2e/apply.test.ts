@@ -27,7 +27,7 @@ ${more}spec:
       imagePullPolicy: Never
 `;
 
-/** A command without a process of its own, which takes far longer to start than the command takes. */
+/** A command in this process: starting a process takes far longer. */
 async function inProcess(command: typeof applyCommand, args: readonly string[], input = "") {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const output = Promise.all([text(stdout), text(stderr)]);
@@ -105,7 +105,7 @@ describe("kubelet apply and kubelet delete", () => {
     await runs("a 1", "b 2");
   });
 
-  test("a folder, a namespace, a list and what is piped in are taken too", async () => {
+  test("a directory, a namespace, a list and standard input are accepted too", async () => {
     file("folder/c.yml", pod("c"));
     file("folder/ignored.txt", "no pod");
     file("folder/d.yaml", pod("d", 1, "  namespace: shop\n"));
@@ -126,7 +126,7 @@ describe("kubelet apply and kubelet delete", () => {
     await runs("a 1", "b 2", "c 1", "d 1", "e 1");
   });
 
-  test("a bad pod is refused with the line of the file and the field; the good one beside it is taken", async () => {
+  test("an invalid pod is rejected with line and field; a valid one in the same file is applied", async () => {
     const mixed = file("mixed.yaml", `${pod("a", 3)}---\n${pod("b", 3).replace("image:", "picture:")}`);
     const done = await run(["apply", "-f", mixed]);
     assert.deepEqual([done.status, done.stdout], [1, "default/a-node-a: replaced\n"]);
@@ -134,7 +134,7 @@ describe("kubelet apply and kubelet delete", () => {
     await runs("a 3", "b 2", "c 1", "d 1", "e 1");
   });
 
-  test("a file that is no manifest gives the agent nothing", async () => {
+  test("a file that is not a manifest is not sent to the agent", async () => {
     const other = file("other.yaml", `${pod("a", 4)}---\nkind: Secret\napiVersion: v1\n`);
     const done = await run(["apply", "-f", other]);
     assert.deepEqual([done.status, done.stdout], [1, ""]);
@@ -142,7 +142,7 @@ describe("kubelet apply and kubelet delete", () => {
     await runs("a 3", "b 2", "c 1", "d 1", "e 1");
   });
 
-  test("a name that was taken for another pod over HTTP is not overwritten", async () => {
+  test("a name that is in use by another pod is not overwritten", async () => {
     assert.equal((await agent.request("PUT", "/manifests/f", pod("g"))).status, 201);
     const done = await run(["apply", "-f", "-"], pod("f"));
     assert.deepEqual([done.status, done.stdout], [1, ""]);

@@ -21,8 +21,8 @@ test("a bundle holds its product and the libraries, and none of the other produc
   };
   const { metafile } = await build({ ...bundleOptions(), write: false, metafile: true });
   const bundleOf = (name: string) => Object.keys(metafile.outputs[`dist/${name}.cjs`]!.inputs);
-  const below = (name: string, folder: string) =>
-    bundleOf(name).filter((file) => file.startsWith(`src/${folder}/`));
+  const below = (name: string, directory: string) =>
+    bundleOf(name).filter((file) => file.startsWith(`src/${directory}/`));
   assert.ok(below("agent", "kubelet").length > 100);
   assert.deepEqual([...below("agent", "apiserver"), ...below("agent", "single-node")], []);
   // Of the API types, the agent knows pods and nodes.
@@ -33,7 +33,7 @@ test("a bundle holds its product and the libraries, and none of the other produc
   assert.ok(below("api", "apiserver").length > 100);
   assert.deepEqual([...below("api", "kubelet"), ...below("api", "single-node")], []);
   for (const name of ["up", "run"]) assert.deepEqual(below(name, "apiserver"), [], name);
-  // Pure functions of theirs are welcome in a command that explains a pod; what runs pods is not.
+  // Pure functions of the agent may be in a command that explains a pod; code that runs pods may not.
   for (const name of ["main", "help", "pods", "apply", "delete", "explain"]) {
     assert.deepEqual(below(name, "apiserver"), [], name);
     assert.deepEqual(
@@ -74,14 +74,16 @@ function childrenCpuMs(): number {
   return (Number(fields[13]) + Number(fields[14])) * 10;
 }
 
-test("`kubelet --version` takes at most 3 times as long as Node alone, and 25 MB more", { skip }, (t) => {
+test("`kubelet --version` takes at most 3 times as long as Node alone, and uses 25 MB more", {
+  skip,
+}, (t) => {
   writeFileSync(
     join(dir, "peak.cjs"),
     `const fs = require("node:fs");
     process.on("exit", () => fs.writeFileSync(process.env.PEAK, fs.readFileSync("/proc/self/status")));`,
   );
   run(launcherFile, ["--version"]); // writes the compile cache
-  // In turns: other load meets both.
+  // Alternating: other load affects both.
   const pairs = Array.from({ length: 12 }, () => ({
     node: run(process.execPath, ["-e", "0"]),
     kubelet: run(launcherFile, ["--version"]),
@@ -109,7 +111,7 @@ for (const [what, connect, statement] of [
     "socket.destroy()",
   ],
 ] as const)
-  test(`a fault in ${what} is printed with its places in the sources`, { skip }, () => {
+  test(`an error in ${what} is printed with its source positions`, { skip }, () => {
     const preload = join(dir, "fault.cjs");
     writeFileSync(
       preload,

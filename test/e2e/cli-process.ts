@@ -12,11 +12,11 @@ export interface CliOptions {
   launcher?: readonly string[];
   /** After this long it is killed: a command that hangs fails its test by itself. */
   withinMs?: number;
-  /** What is piped in. */
+  /** Standard input. */
   input?: string;
 }
 
-/** A command of the kubelet as a user would type it, under way. */
+/** A running command of the kubelet. */
 export class CliProcess {
   readonly child: ChildProcess;
   readonly #closed: Promise<unknown>;

@@ -10,7 +10,7 @@ import { nodeFiles } from "../../src/single-node/node-files.ts";
 import { boxUnavailable, startBox } from "../node/box.ts";
 import { leaks, ofNode, snapshot } from "../node/leaks.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 import { containerdVersions, startTestNode, type TestNode } from "../node/test-node.ts";
 import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
@@ -22,7 +22,7 @@ import type { NodesReport } from "./nodes-in-box.ts";
 const sh = (script: string) => ["sh", "-c", script];
 const demo = "localhost/kubelet-ts/demo:1";
 
-/** Ends with this status; on the host's network, which is quicker to make. */
+/** Ends with this status; on the host network, which is faster to create. */
 const ends = (name: string, status: number) =>
   podManifest(name, {
     hostNetwork: true,
@@ -84,7 +84,7 @@ describe("commands that start nothing", () => {
     dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
     writeFileSync(join(dir, "pod.yaml"), ends("p", 0));
   });
-  after(() => removeFolder(dir));
+  after(() => removeDir(dir));
   const manifestIn = (args: readonly string[]) => args.map((a) => (a === "pod.yaml" ? join(dir, a) : a));
 });
 
@@ -95,9 +95,9 @@ describeOnContainerd("kubelet run", (version) => {
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
   });
-  afterEach(() => removeFolder(dir));
+  afterEach(() => removeDir(dir));
 
-  /** Runs manifests in a private containerd, and checks that nothing of it stays. */
+  /** Runs manifests in a private containerd, and checks that nothing remains. */
   async function run(files: Record<string, string>) {
     for (const [name, content] of Object.entries(files)) writeFileSync(join(dir, name), content);
     const first = snapshot();
@@ -152,7 +152,7 @@ describeOnContainerd("kubelet run", (version) => {
     assert.deepEqual(leaks(first, snapshot(), ofNode(own, during)), []);
   });
 
-  test("killed, it leaves things behind, which the next run removes", async () => {
+  test("killed, its resources are removed by the next run", async () => {
     writeFileSync(join(dir, "long.yaml"), manifest({ name: "long" }).replace(/image: .*/, `image: ${demo}`));
     const first = snapshot();
     const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
@@ -213,7 +213,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     await podsOf(agent).gone("b");
   });
 
-  test("pods -w goes on with what changes, until the agent ends", async () => {
+  test("pods -w prints changes, until the agent ends", async () => {
     const watch = new CliProcess(["pods", "-w", `--root-dir=${node.rootDir}`]);
     const json = new CliProcess(["pods", "-w", "-o", "json", `--root-dir=${node.rootDir}`]);
     const counts = () =>
@@ -237,7 +237,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     assert.equal((await json.ended()).status, 1);
   });
 
-  test("run in a runtime that has other pods leaves those alone, and none of its own", async () => {
+  test("run in a runtime with other pods leaves those alone, and removes its own", async () => {
     const before = (await node.ctr(["tasks", "list"])).split("\n").sort();
     const dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
     try {
@@ -253,7 +253,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
       assert.deepEqual((await node.ctr(["tasks", "list"])).split("\n").sort(), before);
       assert.doesNotMatch(await node.ctr(["containers", "list"]), /guest/);
     } finally {
-      await removeFolder(dir);
+      await removeDir(dir);
     }
   });
 });

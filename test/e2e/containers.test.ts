@@ -52,7 +52,7 @@ describeOnContainerd("containers of a pod", (version) => {
 
   const statusOf = async (id: string) => (await runtime.containerStatus(id as ContainerId)).status!;
 
-  test("one that exits is restarted with back-off; attempts count up and one dead container is kept", async () => {
+  test("one that exits is restarted with back-off; attempts increase and one dead container is kept", async () => {
     run("crash", { containers: [{ name: "c", command: sh("exit 3") }] });
     const waiting = await pods.is("crash", (row) => {
       const { state } = containerOf(row);
@@ -75,7 +75,7 @@ describeOnContainerd("containers of a pod", (version) => {
     });
   });
 
-  test("with restartPolicy Never one that exits stays as it is, and its pod succeeds or fails with it", async () => {
+  test("with restartPolicy Never one that exits is not restarted, and its pod succeeds or fails with it", async () => {
     run("ends-well", { restartPolicy: "Never", containers: [{ name: "c", command: sh("exit 0") }] });
     run("ends-badly", {
       restartPolicy: "Never",
@@ -129,7 +129,7 @@ describeOnContainerd("containers of a pod", (version) => {
     await pods.is("inits", (row) => assert.equal(row.blockedOn, ""));
   });
 
-  test("an init container that fails is tried again, or fails its pod with restartPolicy Never", async () => {
+  test("an init container that fails is retried, or fails its pod with restartPolicy Never", async () => {
     run("init-never", {
       restartPolicy: "Never",
       initContainers: [{ name: "one", command: sh("exit 4") }],
@@ -149,7 +149,7 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal((await containersOf(pending, "c")).length, 0);
   });
 
-  test("a sidecar starts before the others, is restarted, and ends when they have ended", async () => {
+  test("a sidecar starts before the others, is restarted, and is stopped after they have terminated", async () => {
     run("helped", {
       restartPolicy: "Never",
       initContainers: [{ name: "side", restartPolicy: "Always" }],
@@ -191,7 +191,7 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal(row.ready, "1/2");
   });
 
-  test("resources become real limits in the cgroups of the pod and of its containers", async () => {
+  test("resources are limits in the cgroups of the pod and of its containers", async () => {
     const limits = { cpu: "200m", memory: "64Mi" };
     run("limited", {
       containers: [
@@ -234,7 +234,7 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal(realpathSync(link), realpathSync(file));
   });
 
-  test("a host port leads to the container", async () => {
+  test("a host port is forwarded to the container", async () => {
     const hostPort = await freePort();
     run("web", {
       containers: [

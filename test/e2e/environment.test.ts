@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { containerOf } from "./agent-pods.ts";
-import { describeLife, type Life } from "./life-suite.ts";
+import { describeLifecycle, type Life } from "./lifecycle-suite.ts";
 import { sleeper } from "./manifests.ts";
 
 const one = (securityContext: object, more: object = {}) => ({
@@ -15,8 +15,8 @@ const resource = (name: string, divisor: string) => ({
   valueFrom: { resourceFieldRef: { resource: name, divisor } },
 });
 
-/** Allows everything but to make folders. */
-const noFolders = {
+/** Allows everything but mkdir. */
+const noDirs = {
   defaultAction: "SCMP_ACT_ALLOW",
   syscalls: [{ names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO" }],
 };
@@ -119,11 +119,11 @@ const pods = {
 function placeProfile({ node }: Life): typeof pods {
   const dir = join(node.rootDir, "seccomp", "own");
   mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, "no-folders.json"), JSON.stringify(noFolders));
+  writeFileSync(join(dir, "no-folders.json"), JSON.stringify(noDirs));
   return pods;
 }
 
-describeLife(
+describeLifecycle(
   "what containers find around them",
   placeProfile,
   (life) => {
@@ -174,7 +174,7 @@ describeLife(
       assert.match(resolver, /^options ndots:5$/m);
     });
 
-    test("names: an override, and a resolver of the pod's own", async () => {
+    test("names: an override, and the pod's own resolver", async () => {
       assert.equal(await inside("resolver", "hostname"), "other.example.test");
       const resolver = await inside("resolver", "cat /etc/resolv.conf");
       assert.deepEqual(resolver.split("\n").sort(byText), [
@@ -184,7 +184,7 @@ describeLife(
       ]);
     });
 
-    test("names: one that the kernel cannot keep is reported, and the pod waits", async () => {
+    test("names: one that is too long for the kernel is reported, and the pod waits", async () => {
       const row = await life.pods.is("long-name", (row) =>
         assert.match(row.blockedOn, /failed to construct FQDN from pod hostname and cluster domain/),
       );
@@ -213,7 +213,7 @@ describeLife(
       assert.notEqual(await inside("ordinary", "readlink /proc/self/ns/pid"), shared);
     });
 
-    test("namespaces of the host are the host's, and so are its addresses and its name", async () => {
+    test("host namespaces have the host's addresses and name", async () => {
       for (const namespace of ["net", "pid", "ipc"]) {
         const own = readlinkSync(`/proc/self/ns/${namespace}`);
         assert.equal(await inside("on-host", `readlink /proc/self/ns/${namespace}`), own);
@@ -226,7 +226,7 @@ describeLife(
       assert.match(await inside("on-host", "cat /etc/hosts"), /hosts file \(host network\)/);
     });
 
-    test("a container that must not be root and would be does not start, with a reason", async () => {
+    test("a runAsNonRoot container that would run as root does not start, with a reason", async () => {
       for (const [name, why] of [
         ["not-root", "container has runAsNonRoot and image will run as root"],
         ["other-root", "container's runAsUser breaks non-root policy"],
@@ -248,7 +248,7 @@ describeLife(
       for (const group of ["3000", "4000"]) assert.ok(groups.includes(group), `${group} of ${groups}`);
     });
 
-    test("strict groups are those of the pod only; on a runtime that cannot, the pod is refused", async () => {
+    test("strict groups are those of the pod only; on a runtime without support, the pod is rejected", async () => {
       if ((await life.runtime.status(false)).features?.supplementalGroupsPolicy) {
         const groups = (await statusLine("strict", "Groups")).split(" ").filter((group) => group !== "2000");
         assert.deepEqual(groups, ["4000"]);
@@ -299,12 +299,12 @@ describeLife(
       assert.equal((await inside("privileged", script)).split("\n").at(-1), "0");
     });
 
-    test("a terminal is there if it is requested", async () => {
+    test("a TTY is allocated if requested", async () => {
       assert.match(await inside("ordinary", "readlink /proc/1/fd/0"), /^\/dev\/(pts\/\d+|console)$/);
       assert.equal(await inside("capable", "readlink /proc/1/fd/0"), "/dev/null");
     });
 
-    test("users of a pod's own: mapped if the runtime can, and if not, it is reported", async () => {
+    test("user namespaces: mapped if the runtime supports them, otherwise reported", async () => {
       const { runtimeHandlers } = await life.runtime.status(false);
       if (runtimeHandlers.find(({ name }) => name === "")?.features?.userNamespaces) {
         const [inPod, onHost, length] = (await inside("own-users", "cat /proc/self/uid_map")).split(/\s+/);
@@ -320,7 +320,7 @@ describeLife(
       }
     });
 
-    test("a profile of AppArmor is enforced, or the pod is refused", async () => {
+    test("an AppArmor profile is enforced, or the pod is rejected", async () => {
       if (hasAppArmor) {
         await life.pods.running("confined");
         return;

@@ -6,8 +6,8 @@ const [first, count] = [21_000, 9_000];
 const held: Server[] = [];
 
 /**
- * A free port of 127.0.0.1 that no other test process is given while this one lives: what is started on it may take its
- * time, and may be started there again.
+ * A free port of 127.0.0.1 that no other test process gets while this one runs: servers on it may start
+ * later, and may be restarted.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 1000; tries++) {

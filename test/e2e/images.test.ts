@@ -18,7 +18,7 @@ import { holds } from "./holds.ts";
 import { place, podManifest } from "./manifests.ts";
 import { Registry, registryUnavailable } from "./registry.ts";
 
-/** An image that does nothing, with a content of its own. */
+/** An image that does nothing, with unique content. */
 function image(content: string) {
   return buildImage({
     names: ["localhost/test:1"],
@@ -54,7 +54,7 @@ const suite = (version: ContainerdVersion) => {
     agent = await AgentProcess.create(node, { serializeImagePulls: false, imageGCHighThresholdPercent: 100 });
     pods = podsOf(agent);
     const auths = {
-      // The path makes it the first to be tried.
+      // The path makes it the first candidate.
       [`${proxy.host}/private`]: { username: "nobody", password: "x" },
       [`http://${proxy.host}/v2/`]: {
         auth: Buffer.from(`${user.username}:${user.password}`).toString("base64"),
@@ -89,7 +89,7 @@ const suite = (version: ContainerdVersion) => {
 
   const isThere = async (name: string) => (await cri.imageStatus({ image: name })) !== undefined;
 
-  test("the node's own credentials are tried in order until one is let in", async () => {
+  test("the node's own credentials are tried in order until one is accepted", async () => {
     await registry.push(image("private"), "private/app", "1");
     run("private", `${proxy.host}/private/app:1`);
     await pods.running("private");
@@ -102,7 +102,7 @@ const suite = (version: ContainerdVersion) => {
     );
   });
 
-  test("a pod's pull secret lets it in where the node's own credentials do not", async () => {
+  test("a pod's pull secret works where the node's own credentials do not", async () => {
     await registry.push(image("secret"), "team/secret", "1");
     const name = `${proxy.host}/team/secret:1`;
     const config = { auths: { [proxy.host]: user } };
@@ -137,7 +137,7 @@ const suite = (version: ContainerdVersion) => {
     assert.equal((await cri.imageStatus({ image: name }))?.id, ref);
   });
 
-  test("a client that is not let in gets ErrImagePull, then ImagePullBackOff with the reason", async () => {
+  test("an unauthorized pull gets ErrImagePull, then ImagePullBackOff with the reason", async () => {
     await registry.push(image("closed"), "closed", "1");
     const other = await AuthProxy.open(registry, { username: "somebody", password: "else" });
     other.makeKnownTo(node);
@@ -156,7 +156,7 @@ const suite = (version: ContainerdVersion) => {
     }
   });
 
-  test("a name that is none: InvalidImageName", async () => {
+  test("an invalid name: InvalidImageName", async () => {
     run("nameless", "Not/A/Name");
     await pods.is("nameless", (row) => {
       const waiting = containerOf(row).state?.waiting;
@@ -165,7 +165,7 @@ const suite = (version: ContainerdVersion) => {
     });
   });
 
-  test("a disk that is too full: unused images go, those in use stay, and pods start as before", async () => {
+  test("a full disk: unused images are removed, those in use are kept, and pods still start", async () => {
     await registry.push(image("used"), "used", "1");
     await registry.push(image("unused"), "unused", "1");
     const [used, unused] = [registry.nameOf("used", "1"), registry.nameOf("unused", "1")];

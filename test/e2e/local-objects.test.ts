@@ -17,7 +17,7 @@ const configMap = (name: string, data: Record<string, string>) =>
 const secret = (name: string, stringData: Record<string, string>, type = "Opaque") =>
   JSON.stringify({ apiVersion: "v1", kind: "Secret", metadata: { name }, type, stringData });
 
-describeOnContainerd("config maps and secrets from a folder", (version) => {
+describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
   let node: TestNode;
   let agent: AgentProcess;
   let runtime: CriClient;
@@ -115,7 +115,7 @@ describeOnContainerd("config maps and secrets from a folder", (version) => {
     assert.equal(await inside("late", "echo $MODE"), "late\n");
   });
 
-  test("an object that is taken away stays in the volumes that have it", async () => {
+  test("a removed object stays in existing volumes", async () => {
     rmSync(join(objects, "settings.json"));
     place(objects, "login.json", secret("login", { password: "last" }));
     await holds(async () => assert.equal(await inside("web", "cat /login/password"), "last"));
@@ -133,7 +133,7 @@ describeOnContainerd("config maps and secrets from a folder", (version) => {
   });
 });
 
-test("an image is pulled with the secret of the folder that the pod names", async (t) => {
+test("an image is pulled with a pull secret from the directory", async (t) => {
   const image = "registry.example.test/private/app:1";
   const agent = await StandaloneAgent.create({ [image]: { pullMs: 0 } });
   t.after(() => agent.destroy());
@@ -158,7 +158,7 @@ test("an image is pulled with the secret of the folder that the pod names", asyn
   assert.deepEqual(requests, [{ username: "puller", password: "let me in" }]);
 });
 
-test("without the folder a pod may not refer to objects, and with a cluster there is no folder", async (t) => {
+test("without the directory a pod may not refer to objects, and with a cluster the directory is not allowed", async (t) => {
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());
   agent.start();

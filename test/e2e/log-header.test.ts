@@ -10,7 +10,7 @@ import { mainFile } from "./cli-process.ts";
 const sources = globSync("src/**/*.ts", { cwd: repoDir });
 const header = /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ ([^ /]+\.ts:\d+)\] "/;
 
-/** True if a log call begins in that line of a file with that name. */
+/** True if a log call starts in that line of a file with that name. */
 function isLogCall(place: string): boolean {
   const [file = "", line = ""] = place.split(":");
   return sources
@@ -48,7 +48,9 @@ for (const [name, program, runs] of [
     assert.ok(new Set(places).size > 3, "one place for different lines");
   });
 
-  test(`JSON lines have the caller with its folder, ${name}`, { skip: runs !== true && runs }, async () => {
+  test(`JSON lines have the caller with its directory, ${name}`, {
+    skip: runs !== true && runs,
+  }, async () => {
     const lines = await logOf(program, ["--logging-format=json"]);
     assert.ok(lines.length > 3, lines.join("\n"));
     for (const line of lines) {

@@ -56,7 +56,7 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
     return lines.map((line) => Number(/ stdout F (\d+)$/.exec(line)?.[1]));
   }
 
-  test("a log that grows is put aside, compressed and at last removed; nothing in between is lost", async () => {
+  test("a growing log is rotated, compressed and finally removed, without losing lines", async () => {
     place(
       node.manifests,
       "chatty.json",

@@ -4,7 +4,7 @@ import { busyboxName } from "../node/test-node.ts";
 
 export interface ManifestOptions {
   name: string;
-  /** Something that makes the content, and so the UID, another one. */
+  /** Changes the content, and so the UID. */
   note?: string;
   command?: string[];
   hostNetwork?: boolean;
@@ -12,7 +12,7 @@ export interface ManifestOptions {
   graceSeconds?: number;
 }
 
-/** Ends on SIGTERM at once, which a plain sleep as process 1 would not. */
+/** Exits on SIGTERM, which a plain sleep as process 1 would not. */
 export const sleeper = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1000 & wait; done"];
 
 export function manifest(o: ManifestOptions): string {
@@ -34,7 +34,7 @@ spec:
 `;
 }
 
-/** Puts a manifest into the folder in one step, as one should. */
+/** Writes a manifest into the directory atomically. */
 export function place(dir: string, file: string, content: string | Uint8Array): void {
   const hidden = join(dir, `.${file}.tmp`);
   writeFileSync(hidden, content);

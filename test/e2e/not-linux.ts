@@ -1,4 +1,4 @@
-// Preloaded: lets the program believe that it runs elsewhere. What looks for native code of the platform is loaded before.
+// Preloaded: makes the program see another platform. Modules that load native code are loaded before.
 import "koffi";
 
 Object.defineProperty(process, "platform", { value: "darwin" });

@@ -4,7 +4,7 @@ import type { Container, Pod, PodStatus } from "../../src/lib/model/pod.ts";
 import { comparable, observed } from "../builders/observed-status.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
-import { type LivingAgent, LivingPods, startLivingAgent } from "./living-pods.ts";
+import { MutablePods, type MutablePodsAgent, startMutablePodsAgent } from "./mutable-pods.ts";
 
 /** The pod without its node, and what needs volumes and objects of an API, which this agent does not have. */
 function withoutVolumes(pod: Pod): Pod {
@@ -35,12 +35,12 @@ function reportable(status: PodStatus, version: ContainerdVersion): unknown {
 
 describeOnContainerd("statuses are those of a kubelet v1.36", (version) => {
   let node: TestNode;
-  let agent: LivingAgent;
-  const source = new LivingPods();
+  let agent: MutablePodsAgent;
+  const source = new MutablePods();
 
   before(async () => {
     node = await startTestNode({ containerd: version });
-    agent = await startLivingAgent(node, source);
+    agent = await startMutablePodsAgent(node, source);
   });
 
   after(async () => {

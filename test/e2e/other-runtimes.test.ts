@@ -7,21 +7,21 @@ import { systemClock } from "../../src/lib/base/clock.ts";
 import { cgroupMounts, readMounts } from "../../src/lib/host/mount-table.ts";
 import { removeCgroups } from "../../src/single-node/cgroup-trees.ts";
 import { type FakeRuntime, fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 import { containerOf } from "./agent-pods.ts";
-import { type LivingAgent, LivingPods, startLivingAgent } from "./living-pods.ts";
+import { MutablePods, type MutablePodsAgent, startMutablePodsAgent } from "./mutable-pods.ts";
 
 /** What containerd never reports and other runtimes do. */
 describe("other runtimes", { skip: process.getuid?.() === 0 ? false : "needs root" }, () => {
   const dir = mkdtempSync(join(tmpdir(), "other-runtime-"));
   const cgroupRoot = `/kubelet-ts-other-${process.pid}`;
-  const source = new LivingPods();
+  const source = new MutablePods();
   let runtime: FakeRuntime;
-  let agent: LivingAgent;
+  let agent: MutablePodsAgent;
 
   before(async () => {
     runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), clock: systemClock });
-    agent = await startLivingAgent(
+    agent = await startMutablePodsAgent(
       {
         endpoint: runtime.endpoint,
         logDir: join(dir, "logs"),
@@ -40,7 +40,7 @@ describe("other runtimes", { skip: process.getuid?.() === 0 ? false : "needs roo
       cgroupMounts(readMounts()).map((mount) => join(mount, cgroupRoot)),
       systemClock,
     );
-    await removeFolder(dir);
+    await removeDir(dir);
   });
 
   test("ContainerCannotRun", async () => {

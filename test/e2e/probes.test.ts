@@ -8,12 +8,12 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
 import { containerIdOf, containerOf } from "./agent-pods.ts";
 import { holds } from "./holds.ts";
-import { describeLife, sh } from "./life-suite.ts";
+import { describeLifecycle, sh } from "./lifecycle-suite.ts";
 
-/** A health service of the host, which a pod on the host's network has for a neighbour: 1 is SERVING, 2 is not. */
+/** A gRPC health service on the host, for a pod on the host network: 1 is SERVING, 2 is not. */
 let health: Server;
 let healthPort = 0;
-/** A port that nothing listens on: held by a server that was closed. */
+/** A port without a listener: reserved by a server that was closed. */
 let deadPort = 0;
 
 before(async () => {
@@ -51,7 +51,7 @@ const often = { periodSeconds: 1, failureThreshold: 1 };
 const web = sh("mkdir /tmp/w; echo ok > /tmp/w/good; exec httpd -f -p 8080 -h /tmp/w");
 const webPorts = [{ name: "http", containerPort: 8080 }];
 
-describeLife(
+describeLifecycle(
   "probes",
   () => ({
     "exec-ready": {
@@ -109,7 +109,7 @@ describeLife(
       containers: [
         {
           name: "c",
-          // Does not listen to SIGTERM: only the grace period of its probe ends it in time.
+          // Ignores SIGTERM: only the grace period of its probe ends it in time.
           command: sh("rm -f /dev/shm/dead; trap '' TERM; while true; do sleep 1; done"),
           livenessProbe: {
             ...often,
@@ -162,7 +162,7 @@ describeLife(
         {
           name: "side",
           restartPolicy: "Always",
-          // Once good, never good again: it must not be probed a second time.
+          // Succeeds once, then never again: it must not be probed a second time.
           startupProbe: { ...often, exec: { command: sh("mkdir /tmp/once") } },
         },
       ],
@@ -220,7 +220,7 @@ describeLife(
         );
       });
 
-    test("exec: readiness follows the command, there and back", async () => {
+    test("exec: readiness follows the command, both ways", async () => {
       const row = await isNot("exec-ready");
       await failed("exec-ready", /Readiness probe failed/);
       await life.inside(row, "touch /dev/shm/ready");
@@ -229,12 +229,12 @@ describeLife(
       assert.equal((await isNot("exec-ready")).restarts, 0);
     });
 
-    test("exec: a command that takes longer than its time has failed", async () => {
+    test("exec: a command that exceeds its timeout has failed", async () => {
       await isNot("exec-slow");
       await failed("exec-slow", /timed out/);
     });
 
-    test("httpGet: a good answer on a named port", async () => {
+    test("httpGet: a successful response on a named port", async () => {
       await isReady("http-good");
     });
     test("httpGet: 404 has failed", async () => {
@@ -282,13 +282,13 @@ describeLife(
       await life.pods.running("no-life-on-failure");
     });
 
-    test("liveness: one that needs 2 s to start is not restarted, with a period of 10 s and no failure allowed", async () => {
+    test("liveness: one that needs 2 s to start is not restarted, with a period of 10 s and failureThreshold 1", async () => {
       const row = await life.pods.running("slow-to-live");
       await holds(async () => assert.match(await life.inside(row, "cat /tmp/passed"), /passed/), 30_000);
       await life.pods.is("slow-to-live", (row) => assert.equal(row.restarts, 0));
     });
 
-    test("startup: the others wait for it, and it is not probed again once it was good", async () => {
+    test("startup: the others wait for it, and it is not probed again after success", async () => {
       const row = await isNot("slow-start");
       assert.equal(containerOf(row).started, false);
       await failed("slow-start", /Startup probe failed/);
@@ -300,7 +300,7 @@ describeLife(
       await life.pods.is("slow-start", (row) => assert.equal(row.restarts, 1, "liveness probes now"));
     });
 
-    test("an agent that is killed and started again takes nothing from what had started and was ready", async () => {
+    test("a killed and restarted agent keeps started and ready containers", async () => {
       const row = await life.pods.running("stays-ready");
       const as = "3/3 ready, 3 started, 0 restarts";
       await life.pods.is("stays-ready", () => assert.equal(life.watched.readyOf(row.name).at(-1), as));
@@ -328,7 +328,7 @@ describeLife(
       await failed("never-starts", /Startup probe failed/);
     });
 
-    test("startup of a sidecar: the containers behind it wait", async () => {
+    test("startup of a sidecar: the containers after it wait", async () => {
       const row = await life.pods.is("sidecar-gate", (row) => {
         assert.ok(containerOf(row, "side").state?.running);
         assert.match(row.blockedOn, /startup probe of .*side/);

@@ -14,7 +14,7 @@ import { holds } from "./holds.ts";
 import { place, podManifest } from "./manifests.ts";
 import { Registry, registryUnavailable } from "./registry.ts";
 
-/** An image that does nothing, with a content of its own. */
+/** An image that does nothing, with unique content. */
 function image(content: string) {
   return buildImage({
     names: ["localhost/test:1"],
@@ -79,7 +79,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     assert.equal(registry.requests.length, requestsBefore);
   });
 
-  test("Always queries the registry each time, and runs what the tag means then", async () => {
+  test("Always queries the registry each time, and runs the current image of the tag", async () => {
     await registry.push(image("old"), "moving", "1");
     run("old", "moving", "Always");
     const old = await imageOf("old");
@@ -100,7 +100,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     assert.notEqual(await imageOf("new"), old);
   });
 
-  test("Never makes no request, whether the image is there or not", async () => {
+  test("Never makes no request, whether the image exists or not", async () => {
     await registry.push(image("distant"), "distant", "1");
     const requestsBefore = registry.requests.length;
     run("present", "there", "Never");
@@ -114,10 +114,10 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
 
   const three = ["p0", "p1", "p2"];
 
-  test("pulls run side by side with serializeImagePulls: false", async () => {
+  test("pulls run in parallel with serializeImagePulls: false", async () => {
     const waiting = new Set<string>();
     const all = Promise.withResolvers<void>();
-    // No response is sent before all three have come: one after the other, none would ever be.
+    // No response is sent before all three requests have arrived: serial pulls would never finish.
     registry.gate = ({ repository }) => {
       waiting.add(repository);
       if (waiting.size === three.length) all.resolve();
@@ -129,7 +129,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     for (const name of three) await pods.running(name);
   });
 
-  test("a tag that is not there: ErrImagePull and ImagePullBackOff in turn; once it is there, it runs", async (t) => {
+  test("a missing tag: ErrImagePull and ImagePullBackOff alternate; once it exists, it runs", async (t) => {
     const watch = new CliProcess(["pods", "-w", "-o", "json", `--root-dir=${node.rootDir}`]);
     t.after(() => watch.child.kill());
     await holds(() => assert.match(watch.stdout, /\n/));

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { containerOf } from "./agent-pods.ts";
-import { describeLife, sh } from "./life-suite.ts";
+import { describeLifecycle, sh } from "./lifecycle-suite.ts";
 
 /** A registry that accepts the connection and never responds, and a port without a listener. */
 let mute: Server;
@@ -24,7 +24,7 @@ after(() => {
 
 const never = { restartPolicy: "Never" };
 
-describeLife(
+describeLifecycle(
   "reasons that users know",
   () => ({
     "never-pull": { containers: [{ name: "c", image: "localhost/no/such:1" }] },
@@ -79,7 +79,7 @@ describeLife(
       return { row, ...containerOf(row).state?.terminated };
     };
 
-    test("ErrImagePull, and while the next try has to wait, ImagePullBackOff", async () => {
+    test("ErrImagePull, and during the back-off ImagePullBackOff", async () => {
       await waits("no-registry", "ImagePullBackOff", /^Back-off pulling image "127\.0\.0\.1:1\/no\/such:1"/);
       const row = await life.pods.inPhase("no-registry", "Pending");
       assert.ok(life.watched.reasonsOf(row.name).has("ErrImagePull"), "the failure itself was never shown");
@@ -95,7 +95,7 @@ describeLife(
       assert.ok(life.watched.reasonsOf(row.name).has("ErrImagePull"), "the failure itself was never shown");
     });
 
-    test("ContainerCreating while the image comes", async () => {
+    test("ContainerCreating while the image is pulled", async () => {
       const row = await life.pods.is("pulling", (row) => assert.match(row.blockedOn, /pulling image/));
       assert.deepEqual(containerOf(row).state, { waiting: { reason: "ContainerCreating" } });
     });
@@ -108,7 +108,7 @@ describeLife(
       await waits("bad-name", "InvalidImageName", /couldn't parse image name/);
     });
 
-    test("CreateContainerConfigError: root where root is refused", async () => {
+    test("CreateContainerConfigError: root with runAsNonRoot", async () => {
       await waits(
         "as-root",
         "CreateContainerConfigError",
@@ -116,7 +116,7 @@ describeLife(
       );
     });
 
-    test("CreateContainerError: a profile that is not there", async () => {
+    test("CreateContainerError: a missing profile", async () => {
       await waits("profile", "CreateContainerError", /no-such\.json/);
     });
 
@@ -131,7 +131,7 @@ describeLife(
       assert.match(terminated?.message ?? "", /no such file or directory/);
     });
 
-    test("StartError: what could not be started has failed, with exit code 128", async () => {
+    test("StartError: a container that could not be started has failed, with exit code 128", async () => {
       const end = await ended("once-without-command", "Failed");
       assert.equal(end.reason, "StartError");
       assert.equal(end.exitCode, 128);
@@ -145,7 +145,7 @@ describeLife(
       assert.equal(row.phase, "Pending");
     });
 
-    test("Completed, Error, and exit codes as they were", async () => {
+    test("Completed, Error, and exit codes", async () => {
       const well = await ended("completes", "Succeeded");
       assert.deepEqual([well.reason, well.exitCode], ["Completed", 0]);
       const badly = await ended("fails", "Failed");
@@ -176,6 +176,6 @@ describeLife(
       assert.equal(containerOf(row).state?.running, undefined);
     });
   },
-  // One of the registries never answers: it must not hold up the other.
+  // One of the registries never responds: it must not block the other.
   { serializeImagePulls: false },
 );

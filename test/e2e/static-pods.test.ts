@@ -16,7 +16,7 @@ import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
-import { AgentProcess, cgroupFolders, runtimeClient } from "./agent-process.ts";
+import { AgentProcess, cgroupDirs, runtimeClient } from "./agent-process.ts";
 import { holds } from "./holds.ts";
 import { manifest, place } from "./manifests.ts";
 
@@ -29,7 +29,7 @@ describeOnContainerd("static pods", (version) => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node);
     runtime = runtimeClient(node.endpoint);
-    // The witness: whatever happens to other manifests, this pod must not notice.
+    // The witness: whatever happens to other manifests, this pod must not change.
     place(node.manifests, "witness.yaml", manifest({ name: "witness" }));
     agent.start();
     await running("witness");
@@ -56,7 +56,7 @@ describeOnContainerd("static pods", (version) => {
 
   const containerIdOf = (row: PodRow) => row.status?.containerStatuses?.[0]?.containerID;
 
-  /** Does something to the folder, and shows that the witness ran on as it was. */
+  /** Changes the directory, and checks that the witness is unchanged. */
   async function unnoticed(act: () => Promise<void>): Promise<void> {
     const before = await running("witness");
     await act();
@@ -67,7 +67,7 @@ describeOnContainerd("static pods", (version) => {
 
   const logs = (pattern: RegExp) => holds(async () => assert.match(agent.log(), pattern));
 
-  test("sandboxes that no kubelet made are stopped and removed, each reported once", async () => {
+  test("sandboxes that no kubelet created are stopped and removed, each reported once", async () => {
     const foreign: string[] = [];
     await unnoticed(async () => {
       for (let i = 0; i < 5; i++) {
@@ -88,7 +88,7 @@ describeOnContainerd("static pods", (version) => {
     for (const id of foreign) assert.ok(ended.some((line) => line.includes(id)));
   });
 
-  test("a manifest dropped into the folder starts at once, not at the next rescan", async () => {
+  test("a manifest dropped into the directory starts immediately, not at the next rescan", async () => {
     await unnoticed(async () => {
       place(node.manifests, "a.yaml", manifest({ name: "a" }));
       const row = await running("a");
@@ -121,7 +121,7 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("removed, it is gone, and so are its logs, folders, sandbox and cgroup", async () => {
+  test("removed, the pod is terminated, and its logs, directories, sandbox and cgroup are removed", async () => {
     await unnoticed(async () => {
       const row = await running("a");
       assert.ok(
@@ -131,7 +131,7 @@ describeOnContainerd("static pods", (version) => {
       rmSync(join(node.manifests, "a.yaml"));
       await gone("a");
       assert.ok(!existsSync(join(node.logDir, `default_${row.name}_${row.uid}`)), "logs are left");
-      assert.ok(!existsSync(join(node.rootDir, "pods", row.uid)), "the pod's folder is left");
+      assert.ok(!existsSync(join(node.rootDir, "pods", row.uid)), "the pod's directory is left");
       assert.equal(agent.links().filter((link) => link.includes(row.name)).length, 0, "a log link is left");
       assert.equal(podCgroups().filter((dir) => dir.includes(row.uid)).length, 0, "a cgroup is left");
       assert.equal((await runtime.listPodSandboxes()).filter((s) => s.metadata?.uid === row.uid).length, 0);
@@ -142,7 +142,7 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("taken away and put back unchanged, it runs again", async () => {
+  test("removed and restored unchanged, it runs again", async () => {
     await unnoticed(async () => {
       const content = manifest({ name: "back" });
       place(node.manifests, "back.yaml", content);
@@ -202,7 +202,7 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("a file of 100 MiB is refused by its size", async () => {
+  test("a file of 100 MiB is rejected by its size", async () => {
     await unnoticed(async () => {
       const path = join(node.manifests, ".huge");
       writeFileSync(path, "kind: Pod\n");
@@ -216,7 +216,7 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("a binary file is refused", async () => {
+  test("a binary file is rejected", async () => {
     await unnoticed(async () => {
       place(node.manifests, "binary.yaml", new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 255, 254]));
       await logs(/binary\.yaml/);
@@ -224,7 +224,7 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("a manifest that is being written starts when it is whole, and then only as it is meant", async () => {
+  test("a manifest that is being written starts only when it is complete", async () => {
     await unnoticed(async () => {
       const text = manifest({ name: "slow" });
       // Cut so that each part but the last is a valid manifest of another pod, or none.
@@ -233,7 +233,7 @@ describeOnContainerd("static pods", (version) => {
       for (let i = 1; i < cuts.length; i++) {
         writeSync(file, text.slice(cuts[i - 1], cuts[i]));
         fsyncSync(file);
-        // Long enough for a hasty reader to act on what is there.
+        // Long enough for a premature reader to act on the partial file.
         await new Promise((resolve) => setTimeout(resolve, 300));
         if (i < cuts.length - 1)
           assert.equal(await podNamed("slow"), undefined, "it started from a half-written file");
@@ -247,7 +247,7 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("a pod of the runtime that no manifest names is ended", async () => {
+  test("a pod of the runtime without a manifest is killed", async () => {
     await unnoticed(async () => {
       const orphan = await runtime.runPodSandbox(
         {
@@ -272,7 +272,7 @@ describeOnContainerd("static pods", (version) => {
 
   function podCgroups(): string[] {
     return ["", "/burstable", "/besteffort"].flatMap((tier) =>
-      cgroupFolders(`${node.cgroupRoot}/kubepods${tier}`),
+      cgroupDirs(`${node.cgroupRoot}/kubepods${tier}`),
     );
   }
 });

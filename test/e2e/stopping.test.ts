@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
 import { containerOf } from "./agent-pods.ts";
-import { describeLife, type Life, sh } from "./life-suite.ts";
+import { describeLifecycle, type Life, sh } from "./lifecycle-suite.ts";
 
 /** HTTP requests of hooks. */
 const requests: string[] = [];
@@ -31,7 +31,7 @@ const never = { restartPolicy: "Never" };
 /** Exits on SIGTERM, and shows when by its log and exit code. */
 const obedient = (code: number) => sh(`trap 'exit ${code}' TERM; while true; do sleep 1000 & wait; done`);
 
-describeLife(
+describeLifecycle(
   "hooks and the end of containers",
   (life: Life) => ({
     "post-start": {
@@ -157,7 +157,7 @@ describeLife(
         .split("\n")
         .find((line) => line.includes(`${reason}`) && line.includes(row.name));
 
-    test("postStart: runs in the container; one that is not done holds up its container and those after it", async () => {
+    test("postStart: runs in the container; an unfinished one delays its container and those after it", async () => {
       const row = await life.pods.running("post-start");
       assert.equal((await life.inside(row, "ls /dev/shm")).trim(), "begun");
       const slow = await life.pods.is("post-start-slow", (row) =>
@@ -173,7 +173,7 @@ describeLife(
       await life.pods.running("post-start-slow");
     });
 
-    test("postStart: one that fails ends its container", async () => {
+    test("postStart: one that fails kills its container", async () => {
       const row = await life.pods.inPhase("post-start-fails", "Failed");
       assert.ok(eventOf(row, "FailedPostStartHook"), "there was no event");
       assert.equal(containerOf(row).state?.terminated?.exitCode, 7);
@@ -188,7 +188,7 @@ describeLife(
       assert.ok(row);
     });
 
-    test("sidecars: start in order before the others, and end last in reverse order", async () => {
+    test("sidecars: start in order before the others, and stop last in reverse order", async () => {
       const row = await life.pods.running("sidecars");
       const names = ["one", "two", "c"];
       const begun = await Promise.all(names.map((name) => life.inRuntime(row, name)));
@@ -201,7 +201,7 @@ describeLife(
       for (const status of ended.status?.initContainerStatuses ?? []) assert.ok(status.state?.terminated);
     });
 
-    test("one that does not listen is killed after its grace period, not before", async () => {
+    test("one that ignores SIGTERM is killed after its grace period, not before", async () => {
       await life.pods.running("stubborn");
       const started = Date.now();
       remove("stubborn");
@@ -210,7 +210,7 @@ describeLife(
       assert.ok(took >= 3000, `killed after ${took} ms of 3000`);
     });
 
-    test("preStop: is done before the signal comes", async () => {
+    test("preStop: is done before the signal", async () => {
       await life.pods.running("pre-stop");
       remove("pre-stop");
       await life.pods.gone("pre-stop");
@@ -234,7 +234,7 @@ describeLife(
       await life.pods.gone("pre-stop-hangs");
     });
 
-    test("termination messages: file, own path, limit, and the log when there is none and it failed", async () => {
+    test("termination messages: file, custom path, limit, and FallbackToLogsOnError", async () => {
       const row = await life.pods.inPhase("message", "Failed");
       const terminationMessage = (name: string) => containerOf(row, name).state?.terminated?.message;
       assert.equal(terminationMessage("c"), "all is lost");

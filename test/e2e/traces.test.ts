@@ -7,7 +7,7 @@ import { AgentProcess } from "./agent-process.ts";
 import { holds } from "./holds.ts";
 import { manifest, place } from "./manifests.ts";
 
-// What is sent is ours, whatever runtime there is: one of them is enough.
+// The spans do not depend on the runtime: one of them is enough.
 const { name: version, available } = containerdVersions().findLast(({ available }) => available === true) ?? {
   name: "2.x" as const,
   available: "no containerd",
@@ -30,10 +30,10 @@ describe("traces of an agent on containerd", { skip: available === true ? false 
     collector?.stop();
   });
 
-  test("a pod starts, and its calls to the runtime are parts of the pass that made them", async () => {
+  test("a pod starts, and its calls to the runtime are children of their sync", async () => {
     await podsOf(agent).running("web", 60_000);
     assert.equal(await agent.end("SIGTERM"), 0);
-    // What was not sent while it ran is sent when it ends.
+    // Unsent spans are sent when it stops.
     const [sandbox] = await holds(() => {
       const found = collector.of("runtime.v1.RuntimeService/RunPodSandbox");
       assert.equal(found.length, 1);

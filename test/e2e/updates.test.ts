@@ -7,19 +7,19 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf } from "./agent-pods.ts";
 import { runtimeClient } from "./agent-process.ts";
 import { holds } from "./holds.ts";
-import { sh } from "./life-suite.ts";
-import { type LivingAgent, LivingPods, startLivingAgent } from "./living-pods.ts";
+import { sh } from "./lifecycle-suite.ts";
+import { MutablePods, type MutablePodsAgent, startMutablePodsAgent } from "./mutable-pods.ts";
 
-describeOnContainerd("pods that change while they live", (version) => {
+describeOnContainerd("updates of running pods", (version) => {
   let node: TestNode;
-  let agent: LivingAgent;
+  let agent: MutablePodsAgent;
   let runtime: CriClient;
-  const source = new LivingPods();
+  const source = new MutablePods();
 
   before(async () => {
     node = await startTestNode({ containerd: version });
     runtime = runtimeClient(node.endpoint);
-    agent = await startLivingAgent(node, source);
+    agent = await startMutablePodsAgent(node, source);
   });
 
   after(async () => {
@@ -33,7 +33,7 @@ describeOnContainerd("pods that change while they live", (version) => {
     return Buffer.from(stdout).toString().trim();
   };
 
-  test("an ephemeral container joins a running pod, sees its target's processes, and ends for good", async () => {
+  test("an ephemeral container starts in a running pod, sees its target's processes, and is not restarted", async () => {
     source.add("debugged", { containers: [{ name: "c", env: [{ name: "WHO", value: "target" }] }] });
     const before = await agent.running("debugged");
     source.change("debugged", (pod) => {
@@ -65,7 +65,7 @@ describeOnContainerd("pods that change while they live", (version) => {
     source.remove("debugged");
   });
 
-  test("an image that is changed in place restarts that container in the same sandbox", async () => {
+  test("a changed image restarts that container in the same sandbox", async () => {
     const other = "docker.io/library/busybox:again";
     await node.ctr(["images", "tag", node.images.busybox, other]);
     source.add("retagged", { containers: [{ name: "c" }, { name: "stays" }] });
@@ -82,7 +82,7 @@ describeOnContainerd("pods that change while they live", (version) => {
     source.remove("retagged");
   });
 
-  test("a deletion with a shorter grace period takes over from one that is under way", async () => {
+  test("a deletion with a shorter grace period shortens one in progress", async () => {
     source.add("lingers", {
       terminationGracePeriodSeconds: 600,
       containers: [{ name: "c", command: sh("trap '' TERM; while true; do sleep 1; done") }],

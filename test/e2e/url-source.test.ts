@@ -60,7 +60,7 @@ describeOnContainerd("pods from a URL", (version) => {
     assert.equal(lastHeaders["x-token"], "abc");
   });
 
-  test("a PodList takes its place; what is in it no more ends, what is unchanged runs on", async () => {
+  test("a PodList replaces it; removed pods are terminated, unchanged ones keep running", async () => {
     await served(list(pod("one"), pod("two")));
     await pods.gone("single");
     const one = containerIdOf(await pods.running("one"));
@@ -106,7 +106,7 @@ describeOnContainerd("pods from a URL", (version) => {
     });
   }
 
-  test("an empty list ends the pods of the URL and no others", async () => {
+  test("an empty list terminates the pods of the URL and no others", async () => {
     const filed = containerIdOf(await pods.running("filed"));
     await served(list());
     await pods.gone("one");

@@ -2,7 +2,7 @@ import { type ClientRequest, request } from "node:http";
 import { createInterface } from "node:readline";
 import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
 
-/** Follows the board of an agent from its first moment, so that a state that lasts a blink is seen too. */
+/** Watches the board of an agent from the start, so that short-lived states are seen too. */
 export class WatchedPods {
   readonly #socketPath: string;
   readonly #reasons = new Map<string, Set<string>>();

@@ -1,6 +1,6 @@
 import type { GrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 
-/** An answer of the fake runtime that is an error. */
+/** An error response of the fake runtime. */
 export class RuntimeFailure extends Error {
   readonly grpcCode: GrpcCode;
   constructor(grpcCode: GrpcCode, message: string) {

@@ -90,7 +90,7 @@ describe("fake runtime", () => {
     assert.equal((await client.listPodSandboxes())[0]?.state, PodSandboxState.SANDBOX_NOTREADY);
   });
 
-  it("keeps its containers while it is away, and they go on", async (t) => {
+  it("keeps its containers while it is stopped, and they keep running", async (t) => {
     const { runtime, client, run } = await started(t);
     const id = await run([]);
     await runtime.stop();
@@ -114,7 +114,7 @@ describe("fake runtime", () => {
     );
   });
 
-  it("fails so many calls as configured, before or after the work", async (t) => {
+  it("fails as many calls as configured, before or after the work", async (t) => {
     const { runtime, client, sandboxConfig } = await started(t);
     runtime.faults.add({ method: "RunPodSandbox", times: 2, effect: fail });
     for (let n = 0; n < 2; n++) await assert.rejects(client.runPodSandbox(sandboxConfig, ""));

@@ -33,17 +33,17 @@ export const fakeImages = { pause: "localhost/fake/pause:1", busybox: "localhost
 
 export interface FakeRuntimeOptions {
   socketPath: string;
-  /** Moves scripted containers, grace periods and timestamps; by default the system's. */
+  /** The clock of containers, grace periods and timestamps; by default the system's. */
   clock?: Clock;
   /** Offers the event stream, which old runtimes do not. */
   events?: boolean;
   images?: Record<string, FakeImage>;
   registry?: Record<string, RegistryEntry>;
-  /** Decides what a container does, before its command is looked at. */
+  /** Overrides the program of a container. */
   program?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Program | undefined;
-  /** Decides what a command in a container comes to, before the command is looked at. */
+  /** Overrides the result of a command in a container. */
   exec?: Exec;
-  /** Where exec, attach and port-forward lead; without it there are none. */
+  /** The streaming server for exec, attach and port-forward; without it there are none. */
   streamUrl?: StreamUrl;
   faults?: Fault[];
   version?: string;
@@ -60,7 +60,7 @@ export interface RecordedCall {
   result?: string;
 }
 
-/** A container runtime in memory behind a real gRPC socket. What it holds survives stop() and start(). */
+/** A container runtime in memory behind a real gRPC socket. Its state survives stop() and start(). */
 export interface FakeRuntime {
   readonly endpoint: string;
   readonly calls: RecordedCall[];
@@ -72,16 +72,16 @@ export interface FakeRuntime {
   readonly eventReaders: number;
   /** Calls of these methods, in order. */
   callsOf(...methods: string[]): RecordedCall[];
-  /** Ends a container by itself. */
+  /** Makes a container exit. */
   exit(containerId: string, code: number): void;
-  /** Ends a container as the kernel does when there is no memory left. */
+  /** OOM-kills a container. */
   oomKill(containerId: string): void;
-  /** Breaks every connection; new ones are taken. */
+  /** Breaks every connection; new ones are accepted. */
   dropConnections(): void;
-  /** The runtime goes away and its containers go on. */
+  /** The runtime stops and its containers keep running. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Ends everything, for good. */
+  /** Stops everything. */
   close(): Promise<void>;
 }
 
@@ -163,7 +163,7 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
     const server = createServer((socket) => {
       sockets.add(socket);
       socket.once("close", () => sockets.delete(socket));
-      // A connection that breaks is what tests of this runtime are about.
+      // Broken connections are part of the tests.
       socket.on("error", () => {});
       injector.injectConnection(socket);
     });

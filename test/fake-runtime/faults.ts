@@ -4,7 +4,7 @@ import { abortError } from "../../src/lib/base/errors.ts";
 import type { GrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { RuntimeFailure } from "./failure.ts";
 
-/** Something that goes wrong with calls of one method. */
+/** A fault of calls of one method. */
 export interface Fault {
   /** As in the .proto file, e.g. "RunPodSandbox", or "*" for every call. */
   method: string;
@@ -12,12 +12,12 @@ export interface Fault {
   when?: (request: Message) => boolean;
   /** How many calls it affects; default 1. */
   times?: number;
-  /** Strikes after the work is done, so that only the answer is lost. */
+  /** Takes effect after the work is done, so that only the response is lost. */
   after?: boolean;
   effect:
     | { kind: "fail"; code: GrpcCode; message?: string }
     | { kind: "delay"; ms: number }
-    /** No answer until the caller gives up or the runtime stops. */
+    /** No response until the caller aborts or the runtime stops. */
     | { kind: "hang" }
     /** Every connection to the runtime breaks. */
     | { kind: "drop" };
@@ -41,7 +41,7 @@ export class Faults {
     this.#pending = [];
   }
 
-  /** The fault that strikes this call, if any; counted as used. */
+  /** The fault of this call, if any; counted as used. */
   take(method: string, request: Message): Fault | undefined {
     const entry = this.#pending.find(
       ({ fault }) => (fault.method === method || fault.method === "*") && (fault.when?.(request) ?? true),

@@ -17,7 +17,7 @@ export interface FakeImage {
   pullMs?: number;
 }
 
-/** What a pull of this name finds: an image, or an error. */
+/** The result of a pull: an image, or an error. */
 export type RegistryEntry = FakeImage | { error: { code: GrpcCode; message: string } };
 
 export interface StoredImage {
@@ -43,7 +43,7 @@ export class FakeImages {
     return [...this.#stored.values()].map(describe);
   }
 
-  /** By id, by name or by digest, as a container or a pull may name it. */
+  /** By ID, name or digest. */
   find(reference: string): StoredImage | undefined {
     const name = normalize(reference);
     return (

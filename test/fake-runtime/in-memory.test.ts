@@ -100,7 +100,7 @@ test("logs are written, and reopened when they were moved away", async (t) => {
   await clock.advance(9000);
 });
 
-test("a call that is given up ends at once, and what was not begun is not done", async (t) => {
+test("an aborted call ends immediately, and work that was not started is not done", async (t) => {
   let beforeMs = 0;
   const { client, runtime, start } = await setUp(t, { behavior: () => ({ beforeMs }) });
   const id = await start();
@@ -112,7 +112,7 @@ test("a call that is given up ends at once, and what was not begun is not done",
   assert.ok(runtime.pods.containers.has(id));
 });
 
-test("a runtime that is down answers nothing, and its events break off", async (t) => {
+test("a runtime that is down does not respond, and its event streams break", async (t) => {
   const { client, runtime, start } = await setUp(t, { events: true });
   await start();
   const seen: string[] = [];

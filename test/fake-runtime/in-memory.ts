@@ -23,11 +23,11 @@ import { type Exec, methodHandlers } from "./methods.ts";
 import { FakePods } from "./pods.ts";
 import type { Program } from "./program.ts";
 
-/** What happens to a call besides the requested work. */
+/** Simulated behavior of a call. */
 export interface CallBehavior {
   /** How long the runtime takes before it acts. */
   beforeMs?: number;
-  /** How long the answer takes. */
+  /** How long the response takes. */
   afterMs?: number;
   /** Nothing is done, or it is done and the response is lost, or the caller gets an error before it is done. */
   fault?: "not done" | "answer lost" | "done late";
@@ -38,7 +38,7 @@ export interface InMemoryOptions {
   images?: Record<string, FakeImage>;
   registry?: Record<string, RegistryEntry>;
   program?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Program | undefined;
-  /** Decides what a command in a container comes to, before the command is looked at. */
+  /** Overrides the result of a command in a container. */
   exec?: Exec;
   /** Offers the event stream, which old runtimes do not. */
   events?: boolean;
@@ -81,7 +81,7 @@ export class InMemoryRuntime {
     });
   }
 
-  /** The runtime goes away and its containers go on; or it is back. */
+  /** Starts or ends an outage; containers keep running. */
   set down(down: boolean) {
     this.#down = down;
     if (down) for (const stream of this.#streams) stream.abort();

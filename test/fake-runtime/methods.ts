@@ -17,7 +17,7 @@ import { type Program, parseCommand } from "./program.ts";
 
 export type Handler = (request: Message, signal: AbortSignal) => Promise<Message>;
 
-/** What a command in a container comes to, and how long that takes. */
+/** The result of a command in a container, and its duration. */
 export interface ExecResult {
   exitCode: number;
   stdout?: string;
@@ -39,13 +39,13 @@ export interface World {
   /** Whether pod statuses carry those of their containers, as runtimes with events do. */
   events: boolean;
   version: string;
-  /** Decides what a command in a container comes to, before the command is looked at. */
+  /** Overrides the result of a command in a container. */
   exec?: Exec;
-  /** Where the streaming server is; without one there are no streams. */
+  /** The streaming server; without one there are no streams. */
   streamUrl?: StreamUrl;
 }
 
-/** What the fake does for each method, by its name in the .proto file. */
+/** The implementation of each method, by its name in the .proto file. */
 export function methodHandlers(world: World): Map<string, Handler> {
   const { pods, images, clock, conditions } = world;
   const handlers = new Map<string, Handler>();

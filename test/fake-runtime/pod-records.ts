@@ -48,7 +48,7 @@ export interface FakeContainer {
   message: string;
 }
 
-/** It has a process, whether the runtime knows or not. */
+/** It has a process, even in the unknown state. */
 export function isLive({ state }: FakeContainer): boolean {
   return state === ContainerState.CONTAINER_RUNNING || state === ContainerState.CONTAINER_UNKNOWN;
 }
@@ -110,13 +110,13 @@ function userOf({ linux }: ContainerConfig) {
   return { uid: runAsUser?.value ?? 0n, gid, supplementalGroups: groups };
 }
 
-/** Where the log goes; empty if it goes nowhere. */
+/** The log path; empty for no log. */
 export function logPathOf(sandbox: FakeSandbox, config: ContainerConfig): string {
   const { logDirectory } = sandbox.config;
   return logDirectory && config.logPath ? join(logDirectory, config.logPath) : "";
 }
 
-/** By id or, as containerd allows, by the beginning of one. */
+/** By ID or, as containerd allows, by a prefix. */
 export function byId<T extends { id: string }>(all: Map<string, T>, id: string): T | undefined {
   if (id === "") return undefined;
   const matches = [...all.values()].filter((one) => one.id.startsWith(id));

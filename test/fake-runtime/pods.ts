@@ -39,7 +39,7 @@ export interface FakePodsOptions {
   clock: Clock;
   images: FakeImages;
   events: EventFeed;
-  /** Decides what a container does before its command is looked at. */
+  /** Overrides the program of a container. */
   program?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Program | undefined;
 }
 
@@ -90,7 +90,7 @@ export class FakePods {
     this.loseSandbox(id);
   }
 
-  /** The sandbox's own process is gone, whatever ended it; its containers continue. */
+  /** The sandbox's process has ended; its containers continue. */
   loseSandbox(id: string): void {
     const sandbox = this.sandbox(id);
     if (sandbox.state === PodSandboxState.SANDBOX_NOTREADY) return;
@@ -235,7 +235,7 @@ export class FakePods {
     container.log.open();
   }
 
-  /** Forgets everything that would still happen. */
+  /** Cancels all pending timers. */
   end(): void {
     for (const container of this.containers.values()) {
       container.process?.forget();
@@ -264,7 +264,7 @@ export class FakePods {
     await container.process?.exited;
   }
 
-  /** The kernel had no memory left for it. */
+  /** It was OOM-killed. */
   oomKill(id: string): void {
     const container = this.container(id);
     if (container.state !== ContainerState.CONTAINER_RUNNING) return;

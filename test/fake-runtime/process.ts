@@ -9,9 +9,9 @@ export interface ProcessOptions {
   print(to: "stdout" | "stderr", line: string): void;
 }
 
-/** Carries a program out on a clock. */
+/** Runs a program on a clock. */
 export class FakeProcess {
-  /** The exit code, once there is one. */
+  /** The exit code, once it has exited. */
   readonly exited: Promise<number>;
   readonly #options: ProcessOptions;
   readonly #exit = Promise.withResolvers<number>();
@@ -34,14 +34,14 @@ export class FakeProcess {
     else if (onTerm === "default" && !this.#options.pidOne) this.end(143);
   }
 
-  /** Ends it at once, as if by itself. */
+  /** Makes it exit immediately. */
   end(code: number): void {
     if (this.#over) return;
     this.forget();
     this.#exit.resolve(code);
   }
 
-  /** Nothing will happen any more, not even an exit. */
+  /** Cancels everything, including the exit. */
   forget(): void {
     this.#over = true;
     this.#cancelTimer?.();

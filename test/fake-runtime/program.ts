@@ -15,7 +15,7 @@ export type Step =
 export const server: Program = { steps: [{ do: "run-forever" }], onTerm: 0 };
 
 /**
- * The little of a shell that tests need: sleep, echo, exit, true, false, trap and endless loops, after `sh -c` or
+ * The subset of a shell that tests need: sleep, echo, exit, true, false, trap and endless loops, after `sh -c` or
  * alone. Undefined if there is no such program.
  */
 export function parseCommand(argv: readonly string[]): Program | undefined {

@@ -48,7 +48,7 @@ function sorted(wanted: Wanted): Record<string, string> {
   return Object.fromEntries([...wanted].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Files, answers, what the agent wants and what the runtime runs are all what was acknowledged last. */
+/** Files, responses, desired pods and running containers all match the last acknowledged state. */
 async function settles(agent: StandaloneAgent, wanted: Wanted): Promise<void> {
   assert.deepEqual(sorted(new Map(Object.entries(kept(agent)))), sorted(wanted), "files");
   const list = JSON.parse((await agent.request("GET", "/manifests")).body) as { items: { name: string }[] };
@@ -85,7 +85,7 @@ async function survivesKills(t: TestContext, count: number): Promise<void> {
   for (let round = 0; round < count; round++) {
     agent.start();
     await agent.ready();
-    /** What was under way when the agent died: it may have been made or not. */
+    /** The change in progress when the agent was killed: it may have been made or not. */
     const open = new Map<string, string | undefined>();
     const last = acknowledged + 1 + random.below(80);
     const killed = Promise.withResolvers<void>();
@@ -131,7 +131,7 @@ async function survivesKills(t: TestContext, count: number): Promise<void> {
   await settles(agent, wanted);
   t.diagnostic(`${acknowledged} changes were acknowledged`);
 
-  // And what runs is not touched by one more kill.
+  // Another kill does not affect running containers.
   const before = agent.running().map(({ container }) => container);
   await agent.end("SIGKILL");
   agent.start();

@@ -53,7 +53,7 @@ function podOf(manifest: number, version: number): Pod {
   return kinds[manifest % kinds.length]!(`${name}-v${version}` as PodUid, name);
 }
 
-/** The node: a runtime that outlives agents, manifests that change, faults that come and go, and observers. */
+/** The node: a runtime that outlives agents, manifests that change, temporary faults, and observers. */
 class World {
   readonly clock = new FakeClock();
   readonly manifests = new Map<number, Pod>();
@@ -61,7 +61,7 @@ class World {
   readonly changed: string[] = [];
   readonly runtime: InMemoryRuntime;
   agent: SimulatedAgent | undefined;
-  /** In a hundred calls. */
+  /** Percentage of calls. */
   faults = 0;
   slow = 0;
   readonly #random: Random;
@@ -118,7 +118,7 @@ class World {
   }
   readonly #unwantedOnce = new Set<string>();
 
-  /** Some container that runs ends by itself. */
+  /** Some running container exits. */
   crash(nth: number, code: number): void {
     const running = this.#running();
     running[nth % Math.max(1, running.length)]?.process?.end(code);
@@ -153,7 +153,7 @@ class World {
     this.#twoReadySince = since;
   }
 
-  /** What there is, pod by pod, as a sentence each. */
+  /** The actual state, one line for each pod. */
   summary(): Record<string, string> {
     const pods: Record<string, string> = {};
     for (const s of this.runtime.pods.sandboxes.values()) {
@@ -171,7 +171,7 @@ class World {
     return pods;
   }
 
-  /** What there should be. */
+  /** The desired state. */
   wanted(): Record<string, string> {
     const expected: Record<string, string> = {};
     for (const [manifest, pod] of this.manifests) {
@@ -200,7 +200,7 @@ class World {
     if (method === "StartContainer" && late) this.#excused.add(request.containerId ?? "");
   }
 
-  /** A container that runs, of a pod that is wanted, in a sandbox that is ready, is nobody's to end. */
+  /** A running container of a desired pod in a ready sandbox must not be stopped. */
   #mayEnd(id: string, method: string): void {
     const container = this.runtime.pods.containers.get(id);
     if (container?.state !== ContainerState.CONTAINER_RUNNING || this.#excused.has(id)) return;
@@ -208,7 +208,7 @@ class World {
     const wanted = [...this.manifests.values()].some((p) => p.metadata.uid === uid);
     if (!wanted || container.sandbox.state !== PodSandboxState.SANDBOX_READY) return;
     const pod = [...this.manifests.values()].find((p) => p.metadata.uid === uid)!;
-    // A pod whose regular containers are through ends its sidecars.
+    // A pod whose regular containers have completed stops its sidecars.
     if (pod.spec.restartPolicy !== "Always") return;
     this.violations.push(`${method} of ${uid}/${container.config.metadata?.name}, which runs and is wanted`);
   }
@@ -299,7 +299,7 @@ async function carryOut(world: World, s: Step): Promise<void> {
     case "stop": {
       const stopped = world.agent?.stop();
       world.agent = undefined;
-      // A start that is under way is not cut off: an agent may take that long to go.
+      // A start in progress is not canceled: an agent may take that long to stop.
       await world.clock.advance(40_000);
       return stopped;
     }
@@ -316,7 +316,7 @@ async function carryOut(world: World, s: Step): Promise<void> {
   }
 }
 
-test("whatever fails, whatever is killed: the node becomes what its manifests specify, and nothing that should run is stopped", async () => {
+test("whatever fails, whatever is killed: the node converges to its manifests, and no desired container is stopped", async () => {
   await fc.assert(
     fc.asyncProperty(nat(0x7fffffff), fc.array(step, { maxLength: 40, size: "max" }), async (seed, steps) => {
       const world = new World(seed);

@@ -33,7 +33,7 @@ async function idle(observed: StandaloneAgent): Promise<{ calls: Record<string, 
   return { calls, lines };
 }
 
-test(`${count} sandboxes that no kubelet made are stopped once, and cost nothing afterwards`, async (t) => {
+test(`${count} sandboxes that no kubelet created are stopped once, and cause no further calls`, async (t) => {
   const ids = Array.from({ length: count }, (_, i) => {
     const metadata = { name: `foreign-${i}`, namespace: "elsewhere", uid: `not-ours-${i}`, attempt: 0 };
     return agent.runtime.pods.run(create(PodSandboxConfigSchema, { metadata }), "").id;

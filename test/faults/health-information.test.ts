@@ -9,9 +9,9 @@ import { StandaloneAgent } from "./standalone-agent.ts";
 const agent = await StandaloneAgent.create();
 after(() => agent.destroy());
 
-test("/healthz?verbose shows a manifest folder that cannot be read, and /healthz is ok all the same", async () => {
+test("/healthz?verbose shows an unreadable manifest directory, and /healthz is still ok", async () => {
   const blocked = join(agent.dir, "blocked");
-  await writeFile(blocked, "not a folder");
+  await writeFile(blocked, "not a directory");
   const port = await freePort();
   const seconds = "--file-check-frequency=1s";
   agent.start([`--healthz-port=${port}`, `--pod-manifest-path=${join(blocked, "manifests")}`, seconds]);

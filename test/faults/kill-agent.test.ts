@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { AgentProcess, cgroupFolders, runtimeClient } from "../e2e/agent-process.ts";
+import { AgentProcess, cgroupDirs, runtimeClient } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
 import { rounds } from "../long.ts";
@@ -16,7 +16,7 @@ const podCount = 20;
 const seed = Number(process.env.KILL_SEED ?? 20261115);
 
 /**
- * containerd (1.6 and 2.1 alike) that is cut off while it starts a container may keep a task that it does not track,
+ * containerd (1.6 and 2.1 alike) that is interrupted while it starts a container may keep a task that it does not track,
  * and then refuses to remove the container until it is restarted. Nothing of it runs; the agent reports what it is
  * blocked on and keeps trying.
  */
@@ -39,7 +39,7 @@ function killed(version: ContainerdVersion, count: number): void {
   let agent: AgentProcess;
   let runtime: CriClient;
   const random = seededRandom(seed);
-  /** The desired content: file number to the note that makes its content. */
+  /** The desired content: file number to the note in its content. */
   const wanted = new Map<number, string>();
 
   before(async () => {
@@ -57,7 +57,7 @@ function killed(version: ContainerdVersion, count: number): void {
     for (let round = 0; round < count; round++) {
       agent.start();
       const changed = new Set<string>();
-      // Some kills come while the agent is still starting, some in the middle of the changes, some after them.
+      // Some kills happen while the agent is still starting, some in the middle of the changes, some after them.
       const moment = random.below(1200);
       const killAt = Date.now() + moment;
       for (let change = 0; change < 5 && Date.now() < killAt; change++) {
@@ -85,11 +85,11 @@ function killed(version: ContainerdVersion, count: number): void {
     }
   });
 
-  test("and when all manifests are gone, nothing is left", async () => {
+  test("and when all manifests are removed, nothing remains", async () => {
     for (const file of readdirSync(node.manifests)) rmSync(join(node.manifests, file));
     wanted.clear();
     await agent.end("SIGKILL");
-    // What the runtime could not remove, it can when it was started again; the agent then needs no help.
+    // After a restart the runtime can remove everything; the agent then does so.
     await node.stopRuntime();
     await node.startRuntime();
     agent.start();
@@ -97,9 +97,9 @@ function killed(version: ContainerdVersion, count: number): void {
       assert.equal((await runtime.listPodSandboxes()).length, 0, "a sandbox is left");
       assert.equal((await runtime.listContainers()).length, 0, "a container is left");
       assert.deepEqual(readdirSync(node.logDir), [], "logs are left");
-      assert.deepEqual(readdirSync(join(node.rootDir, "pods")), [], "pod folders are left");
+      assert.deepEqual(readdirSync(join(node.rootDir, "pods")), [], "pod directories are left");
       assert.deepEqual(agent.links(), [], "log links are left");
-      const cgroups = cgroupFolders(`${node.cgroupRoot}/kubepods/besteffort`).filter((dir) =>
+      const cgroups = cgroupDirs(`${node.cgroupRoot}/kubepods/besteffort`).filter((dir) =>
         dir.includes("/pod"),
       );
       assert.deepEqual(cgroups, [], "cgroups are left");

@@ -44,11 +44,11 @@ export function programOf(name: string, attempt: number): Program {
 
 /** What may be changed about a pod that keeps its UID. */
 export interface Edits {
-  /** Another one gives containers another hash. */
+  /** A different one changes the container hash. */
   revision: number;
   image: string;
   deadlineSeconds?: number;
-  /** How many ephemeral containers it was given. */
+  /** How many ephemeral containers were added. */
   debuggers: number;
 }
 
@@ -67,7 +67,7 @@ const hooked = (...kinds: HookKind[]): Partial<Container> => ({
   lifecycle: Object.fromEntries(kinds.map((kind) => [kind, hook(kind)])),
 });
 
-/** Pods that differ in how they live and end. */
+/** Pods with different lifecycles. */
 export const kinds = {
   servers: (c) => ({ containers: [c("server", probed("readiness")), c("stubborn")] }),
   inits: (c) => ({ initContainers: [c("init-a"), c("init-b")], containers: [c("stubborn")] }),
@@ -148,7 +148,7 @@ export function podOf(kind: Kind, source: "file" | "api", uid: string, name: str
       ...spec,
       containers: spec.containers?.map((c) => ({ livenessProbe: probe("liveness"), ...c })),
       ...(deadlineSeconds === undefined ? {} : { activeDeadlineSeconds: deadlineSeconds }),
-      // The first one ends by itself.
+      // The first one exits by itself.
       ...(debuggers > 0 && {
         ephemeralContainers: [aContainer("once-debug"), aContainer("debug")].slice(0, debuggers),
       }),

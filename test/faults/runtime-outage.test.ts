@@ -16,12 +16,12 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 const outageMs = 20_000;
 const survivors = ["stays", "hosted"];
 
-describeOnContainerd("the runtime away", (version) => {
+describeOnContainerd("an outage of the runtime", (version) => {
   let node: TestNode;
   let agent: AgentProcess;
   let runtime: CriClient;
   let pods: ReturnType<typeof podsOf>;
-  /** Where in the log the current test begins. */
+  /** The log position at the start of the current test. */
   let mark = 0;
 
   before(async () => {
@@ -76,7 +76,7 @@ describeOnContainerd("the runtime away", (version) => {
       assert.match(verbose?.body ?? "", new RegExp(`^\\[\\+\\]${check} ok$`, "m"));
   }
 
-  test(`stopped for ${outageMs / 1000} s and started again: survivors are not touched, the rest is made up for`, async () => {
+  test(`stopped for ${outageMs / 1000} s and started again: running containers are not touched, the rest is restarted`, async () => {
     mark = agent.log().length;
     const pid = agent.pid;
     const survived = await traces(survivors);
@@ -92,14 +92,14 @@ describeOnContainerd("the runtime away", (version) => {
     rmSync(join(node.manifests, "removed.yaml"));
     place(node.manifests, "added.yaml", manifest({ name: "added" }));
     await holds(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
-    // The command answers with what was last known, and with what each pod waits for.
+    // The command prints the last known state, and what each pod waits for.
     await pods.is("added", (row) =>
       assert.notEqual(row.blockedOn, "", "a pod that cannot start reports why"),
     );
     const table = await cli(["pods", `--root-dir=${node.rootDir}`]);
     assert.equal(table.status, 0, table.stderr);
     assert.match(table.stdout, /^default +stays-\S+ +Running +1\/1 +0 /m);
-    // The agent must not be restarted nor pods be moved away because containerd is being restarted.
+    // A restart of containerd must cause neither a restart of the agent nor an eviction.
     assert.equal((await agent.health())?.status, 200);
     await new Promise((resolve) => setTimeout(resolve, awayUntil - Date.now()));
     await node.startRuntime();
@@ -131,7 +131,7 @@ describeOnContainerd("the runtime away", (version) => {
     assert.ok(perPod.length <= 9, `the log repeats itself:\n${perPod.join("\n")}`);
   });
 
-  test("killed with SIGKILL in the middle of work: the work is taken up again, the survivors are not touched", async () => {
+  test("killed with SIGKILL in the middle of work: the work continues, running containers are not touched", async () => {
     mark = agent.log().length;
     const pid = agent.pid;
     const survived = await traces(survivors);
@@ -150,7 +150,7 @@ describeOnContainerd("the runtime away", (version) => {
     for (let i = 0; i < 4; i++) await pods.gone(`busy${i}`);
   });
 
-  test("unavailable when the agent starts: it waits, reports it, and starts the pods when the runtime comes", async () => {
+  test("unavailable when the agent starts: it waits, reports it, and starts the pods when the runtime is available", async () => {
     const survived = await traces(survivors);
     await node.stopRuntime();
     const begun = Date.now();

@@ -8,8 +8,8 @@ interface Timer {
 }
 
 /**
- * A clock for thousands of histories: what is due at the same moment goes off together, and then everything that can run
- * gets a few turns. Which turn something runs in depends on nothing but the program, so a history can be repeated.
+ * A clock for thousands of histories: timers of the same time fire together, and then everything that can run
+ * gets a few ticks. The order depends only on the program, so a history can be repeated.
  */
 export class SimulatedClock implements Clock {
   #wallOrigin = wallTime(Date.UTC(2026, 0, 1));
@@ -25,7 +25,7 @@ export class SimulatedClock implements Clock {
     return monotonicTime(this.#elapsedMs);
   }
 
-  /** Monotonic time since the clock was made. */
+  /** Monotonic time since the clock was created. */
   get elapsedMs(): number {
     return this.#elapsedMs;
   }
@@ -64,7 +64,7 @@ export class SimulatedClock implements Clock {
   }
 }
 
-/** An event that is posted is dispatched in the next turn, and what comes of that is done in the one after. */
+/** A posted event is dispatched in the next tick, and its effects happen in the one after. */
 export async function turns(count = 2): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -14,7 +14,7 @@ const answers: Record<Health, AttemptResult> = {
   error: { kind: "error", state: "unknown", message: "" },
 };
 
-/** A probe that identifies itself to the simulation; one result is believed. */
+/** A probe that identifies itself to the simulation, with thresholds of 1. */
 export function probe(kind: ProbeKind) {
   return { exec: { command: [kind] }, periodSeconds: 1, successThreshold: 1, failureThreshold: 1 };
 }
@@ -25,7 +25,7 @@ export interface SimulatedHealthOptions {
   onAnswer(kind: ProbeKind, id: ContainerId, health: Health): void;
 }
 
-/** The results of probes of running containers: good, unless the world defines otherwise. */
+/** The results of probes of running containers: success, unless set otherwise. */
 export class SimulatedHealth {
   underWay = 0;
   readonly #o: SimulatedHealthOptions;

@@ -4,7 +4,7 @@ import type { ContainerId } from "../../src/lib/clients/cri/cri.ts";
 
 export type HookKind = "postStart" | "preStop";
 
-/** How hooks go that begin now. */
+/** The behavior of hooks that start now. */
 export type HookManner = "quick" | "slow" | "fails" | "hangs";
 
 /** A pod that waits for its postStart hook waits as long as it takes; a preStop hook has the grace period and no more. */
@@ -16,11 +16,11 @@ export function hook(kind: HookKind) {
   return { exec: { command: [kind] } };
 }
 
-/** Hooks that take time, fail or hang, as the world wants it. */
+/** Hooks that take time, fail or hang, as configured. */
 export class SimulatedHooks {
   manner: HookManner = "quick";
   underWay = 0;
-  /** Containers whose postStart hook is under way. */
+  /** Containers whose postStart hook is in progress. */
   readonly starting = new Set<ContainerId>();
   readonly #clock: Clock;
   readonly #onTwice: (kind: HookKind, id: ContainerId) => void;
@@ -46,7 +46,7 @@ export class SimulatedHooks {
           if (manner !== "quick")
             await sleep(this.#clock, manner === "hangs" ? hangsMs[kind] : takesMs[manner], signal);
           if (manner !== "fails") return;
-          // If the container cannot be stopped either, both are tried again.
+          // If the container cannot be stopped either, both are retried.
           if (kind === "preStop") ran.delete(`${kind}/${id}`);
           throw new Error("the hook failed");
         } finally {

@@ -1,16 +1,16 @@
 import { PodFiles } from "../../src/kubelet/pipeline/pod-runtime/pod-files.ts";
 import type { Pod, PodId, PodUid } from "../../src/lib/model/pod.ts";
 
-/** What a host keeps of pods besides the runtime, as a list: a disk knows no simulated time. It outlives agents. */
+/** The state of pods on the host besides the runtime, in memory: a disk has no simulated time. It outlives agents. */
 export class SimulatedHost {
   readonly cgroups = new Set<PodUid>();
   readonly files = new RecordedFiles();
-  /** "kind/container" of probes whose last answer was good: an agent leaves that to the next. */
+  /** "kind/container" of probes whose last result was success, as stored for the next agent. */
   readonly passedProbes = new Set<string>();
 }
 
 class RecordedFiles extends PodFiles {
-  readonly folders = new Map<PodUid, PodId>();
+  readonly dirs = new Map<PodUid, PodId>();
   /** The attempt that the newest log of a container has. */
   readonly #attempts = new Map<string, number>();
 
@@ -18,7 +18,7 @@ class RecordedFiles extends PodFiles {
     super({ rootDir: "/nowhere", podLogsDir: "/nowhere", containerLogsDir: "/nowhere" });
   }
   override async createPodDirs({ metadata: { uid, name, namespace } }: { metadata: PodId }) {
-    this.folders.set(uid, { uid, name, namespace });
+    this.dirs.set(uid, { uid, name, namespace });
   }
   override async createContainerDirs() {}
   override async linkLog({ metadata: { uid } }: Pod, container: string, attempt: number) {
@@ -29,11 +29,11 @@ class RecordedFiles extends PodFiles {
   }
   override async removeLogs() {}
   override async remove({ uid }: PodId) {
-    this.folders.delete(uid);
+    this.dirs.delete(uid);
     for (const key of this.#attempts.keys()) if (key.startsWith(`${uid}/`)) this.#attempts.delete(key);
   }
   override async removeDeadLinks() {}
   override async known() {
-    return [...this.folders.values()];
+    return [...this.dirs.values()];
   }
 }

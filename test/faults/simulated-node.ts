@@ -44,7 +44,7 @@ export interface SimulatedAgentOptions {
   onGone?: (uid: PodUid) => void;
 }
 
-/** The pipeline of one agent, from pods that are wanted to calls of the runtime, without a host around it. */
+/** The pipeline of one agent, from desired pods to calls of the runtime, without a host. */
 export class SimulatedAgent {
   readonly observed = new ObservedPods();
   readonly probes = new ProbeResults();
@@ -192,7 +192,7 @@ export class SimulatedAgent {
     void this.#pleg.synced.then(() => post({ kind: "runtime-synced" }));
   }
 
-  /** As in the agent, of the parts that are there. */
+  /** As in the agent, for the components that exist here. */
   #reactors(desired: DesiredPods, initialSync: InitialSync): Partial<Reactors> {
     const { workers } = this;
     const probes = this.#probeManager;
@@ -278,7 +278,7 @@ export class SimulatedAgent {
     await this.workers.done;
   }
 
-  /** How much it keeps in mind of pods and containers, by what it is. */
+  /** How much state of pods and containers it keeps, by kind. */
   get remembered(): Record<string, number> {
     return {
       ...this.#runtime.entryCounts,
@@ -312,7 +312,7 @@ export class SimulatedAgent {
     if (!worker.removed && reported) this.#o.onStatus?.(pod, reported);
   }
 
-  /** What runs, as users see it. */
+  /** The running containers, as users see them. */
   readonly #seenFromOutside = {
     get: (uid: PodUid) => this.starting.seenFromOutside(this.observed.get(uid)),
     knows: (uid: PodUid) => this.observed.knows(uid),

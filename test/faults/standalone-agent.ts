@@ -20,9 +20,9 @@ import { holds } from "../e2e/holds.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import type { RegistryEntry } from "../fake-runtime/images.ts";
 import { isLive } from "../fake-runtime/pod-records.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 
-/** The agent as a process of its own, part of no cluster, on a runtime in the test's memory that outlives it. */
+/** The agent as a standalone process, on a runtime in the test's memory that outlives it. */
 export class StandaloneAgent {
   readonly dir: string;
   readonly runtime: FakeRuntime;
@@ -80,7 +80,7 @@ export class StandaloneAgent {
     });
   }
 
-  /** Resolves when it answers. */
+  /** Resolves when it responds. */
   async ready(): Promise<void> {
     await holds(async () => assert.equal((await this.request("GET", "/manifests")).status, 200), 60_000);
   }
@@ -98,7 +98,7 @@ export class StandaloneAgent {
     return [child?.exitCode ?? null, child?.signalCode ?? null];
   }
 
-  /** A request on the local socket; fails if there is no whole answer. */
+  /** A request on the local socket; fails without a complete response. */
   request(method: string, path: string, body?: string): Promise<{ status: number; body: string }> {
     const socketPath = join(this.rootDir, "kubelet.sock");
     return new Promise((resolve, reject) => {
@@ -133,10 +133,10 @@ export class StandaloneAgent {
   async destroy(): Promise<void> {
     await this.end("SIGKILL");
     await this.runtime.close();
-    // All kubelets of a machine link their logs in one folder.
+    // All kubelets of a machine link their logs in one directory.
     for (const name of namesIn(links))
       if (leadsInto(join(links, name), this.#logs)) rmSync(join(links, name));
-    await removeFolder(this.dir);
+    await removeDir(this.dir);
   }
 }
 

@@ -13,7 +13,7 @@ export function fixture(name: string): string {
 export type Protocol = "h2" | "https" | "http";
 export type Handler = (request: IncomingMessage, response: ServerResponse, seen: Seen) => void;
 
-/** What the server saw of one request. */
+/** One received request. */
 export interface Seen {
   readonly method: string;
   readonly url: string;

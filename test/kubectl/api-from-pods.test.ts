@@ -13,7 +13,7 @@ import { UpNode } from "./up-node.ts";
 const image = "localhost/test/kubectl:1";
 const account = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** What the script in a pod found out, a line each. */
+/** The output of the script in a pod, line by line. */
 type Answers = Readonly<Record<string, string>>;
 
 /** kubectl in a pod, without configuration, uses address, token and CA as any program in a cluster does. */
@@ -136,7 +136,7 @@ function suite(version: ContainerdVersion): void {
         assert.match(elsewhere!, /Forbidden.*system:serviceaccount:default:default/);
         assert.match(wrongAuthority!, /certificate signed by unknown authority/);
         assert.match(noToken!, /Unauthorized/);
-        // All clients on the machine itself are let in, as at 127.0.0.1; pods of another node are not.
+        // All clients on the machine itself have access, as at 127.0.0.1; pods of another node do not.
         assert.match(otherNode!, hostNetwork ? /Unauthorized/ : /reset by peer|EOF/);
       });
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Bench, describeIn } from "./bench.ts";
 import type { Kubectl } from "./kubectl.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { configMap, type Manifest, pod, run, uidOf } from "./pods.ts";
 
 /** kubectl apply --server-side. */
@@ -10,7 +10,7 @@ export function applyingServerSide(bench: Bench): void {
     bench,
     "server-side",
     (at) => {
-      test("a pod is made, and runs; the same again changes nothing", async () => {
+      test("a pod is created and runs; applying it again changes nothing", async () => {
         const k = at();
         const input = pod("web", { labels: { app: "web" } });
         assert.equal(await apply(k, input), "pod/web serverside-applied\n");
@@ -23,7 +23,7 @@ export function applyingServerSide(bench: Bench): void {
         assert.equal(await version(), before);
       });
 
-      test("managers own what they wrote: who takes a field out removes it only if it is theirs alone", async () => {
+      test("managers own the fields they set: a removed field is deleted only if no other manager owns it", async () => {
         const k = at();
         const one = ["--field-manager=one"];
         const two = ["--field-manager=two"];
@@ -56,7 +56,7 @@ export function applyingServerSide(bench: Bench): void {
         assert.equal(await k.ok(["get", "cm", "fought", "-o", "jsonpath={.data.a}"]), "2");
       });
 
-      test("what was written by other commands is a conflict, too", async () => {
+      test("fields set by other commands are conflicts, too", async () => {
         const k = at();
         await apply(k, configMap("labelled", {}, { labels: { a: "1" } }));
         await k.ok(["label", "cm", "labelled", "a=2", "--overwrite"]);
@@ -68,7 +68,7 @@ export function applyingServerSide(bench: Bench): void {
         );
       });
 
-      test("a pod that was applied client side goes over to server side, with what the API filled in", async () => {
+      test("a client-side applied pod migrates to server-side apply, with its defaults", async () => {
         const k = at();
         const input = pod("moved", { labels: { app: "moved", old: "yes" } });
         await k.ok(["apply", "-f", "-"], { input });
@@ -83,7 +83,7 @@ export function applyingServerSide(bench: Bench): void {
         assert.equal(spec.serviceAccountName, "default");
       });
 
-      test("a pod that was created goes over, too", async () => {
+      test("a created pod migrates, too", async () => {
         const k = at();
         const input = pod("taken", { labels: { a: "1" } });
         const [uid] = await run(k, input);
@@ -111,7 +111,7 @@ export function applyingServerSide(bench: Bench): void {
         assert.match(await k.refused(["get", "cm", "dry"]), /not found/);
       });
 
-      test("unknown fields are refused, whatever the validation", async () => {
+      test("unknown fields are rejected with any validation setting", async () => {
         const input = { ...configMap("unknown", {}), dta: { a: "1" } };
         assert.match(
           await at().refused(["apply", "--server-side", "--validate=false", "-f", "-"], { input }),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { type Bench, describeIn } from "./bench.ts";
 import type { Kubectl } from "./kubectl.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { configMap, demoImage, list, type Manifest, pod, run, uidOf } from "./pods.ts";
 
 /** kubectl apply, client side, and diff. */
@@ -11,7 +11,7 @@ export function applying(bench: Bench): void {
     bench,
     "applying",
     (at) => {
-      test("apply makes a pod that runs, leaves one that is the same, and changes one that is not", async () => {
+      test("apply creates a pod that runs, leaves an unchanged one, and updates a changed one", async () => {
         const k = at();
         const manifest = pod("web", { labels: { app: "web" } });
         assert.equal(await apply(k, manifest), "pod/web created\n");
@@ -35,7 +35,7 @@ export function applying(bench: Bench): void {
         );
       });
 
-      test("what is taken out of the manifest goes; what others have added stays", async () => {
+      test("fields removed from the manifest are deleted; fields of others are kept", async () => {
         const k = at();
         const manifest = configMap("shared", { a: "1", b: "2" }, { labels: { mine: "1", also: "2" } });
         await apply(k, manifest);
@@ -49,7 +49,7 @@ export function applying(bench: Bench): void {
         assert.deepEqual(metadata.labels, { mine: "1", theirs: "3" });
       });
 
-      test("elements of lists go by their keys: tolerations are added, another image restarts the container", async () => {
+      test("list items are merged by key: tolerations are added, another image restarts the container", async () => {
         const k = at();
         await bench.node.tag(demoImage, "localhost/kubelet-ts/demo:applied");
         const manifest = pod("lists");
@@ -125,7 +125,7 @@ export function applying(bench: Bench): void {
         });
       }
 
-      test("a dry run on the server shows what the server would fill in, and runs nothing", async () => {
+      test("a server-side dry run shows defaults, and runs nothing", async () => {
         const k = at();
         const input = pod("dry-pod");
         const made = JSON.parse(
@@ -163,7 +163,7 @@ export function applying(bench: Bench): void {
         assert.match(output, /^\+ "dnsPolicy": "None",$/m);
       });
 
-      test("replace takes the whole object; one that is outdated is refused", async () => {
+      test("replace needs the whole object; an outdated one is rejected", async () => {
         const k = at();
         await k.ok(["create", "-f", "-"], { input: configMap("whole", { a: "1", b: "2" }) });
         const old = await k.json(["get", "configmap", "whole"]);
@@ -180,7 +180,7 @@ export function applying(bench: Bench): void {
         );
       });
 
-      test("replace --force ends a pod and runs another of its name", async () => {
+      test("replace --force deletes a pod and creates another of its name", async () => {
         const k = at();
         const [uid] = await run(k, pod("again"));
         const file = k.file("again.json", pod("again", { labels: { second: "yes" } }));

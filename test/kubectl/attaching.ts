@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { type Bench, describeIn } from "./bench.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { demoImage, pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
 
@@ -18,7 +18,7 @@ export function attaching(bench: Bench): void {
       for (const { by, env } of transports) {
         const named = (name: string) => `${name}-${by.toLowerCase()}`;
 
-        test(`by ${by}: attach -i talks with the container's first process, which outlives it`, async () => {
+        test(`by ${by}: attach -i streams to the container's first process, which outlives it`, async () => {
           const k = at();
           const name = named("talks");
           const [uid = ""] = await run(k, pod(name, { container: { stdin: true, command: answers } }));
@@ -53,7 +53,7 @@ export function attaching(bench: Bench): void {
           assert.equal(await attached.ended, 0, attached.stdout);
         });
 
-        test(`by ${by}: run -i --rm gives what stands in standard input, and takes the pod away`, async () => {
+        test(`by ${by}: run -i --rm passes standard input, and deletes the pod`, async () => {
           const k = at();
           const name = named("piped");
           const input = `${randomBytes(500_000).toString("hex")}\n`;
@@ -67,7 +67,7 @@ export function attaching(bench: Bench): void {
           assert.match(await k.refused(["get", "pod", name]), /NotFound/);
         });
 
-        test(`by ${by}: run -it --rm is a shell, and ends as it does`, async () => {
+        test(`by ${by}: run -it --rm is a shell, with its exit code`, async () => {
           const k = at();
           const name = named("shell");
           const shell = k.start(["run", name, "-it", "--rm", "--restart=Never", image, "--", "sh"], {
@@ -80,7 +80,7 @@ export function attaching(bench: Bench): void {
           assert.match(await k.refused(["get", "pod", name]), /NotFound/);
         });
 
-        test(`by ${by}: debug -it puts a shell beside a container, where its processes are seen`, async () => {
+        test(`by ${by}: debug -it starts a shell that sees the processes of a container`, async () => {
           const k = at();
           const name = named("studied");
           await run(k, pod(name, { container: { command: ["sh", "-c", "exec sleep 12345"] } }));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { type Bench, describeIn } from "./bench.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { configMap, demoImage, type Manifest, pod, run } from "./pods.ts";
 
 /** kubectl label, annotate, patch, edit and set. */
@@ -44,7 +44,7 @@ export function changing(bench: Bench): void {
       assert.equal(await annotations(), "");
     });
 
-    test("a version that is outdated changes nothing", async () => {
+    test("an outdated resourceVersion changes nothing", async () => {
       assert.match(
         await at().refused(["label", "pod", "web", "late=1", "--resource-version=1"]),
         /\(Conflict\).*the object has been modified; please apply your changes to the latest version and try again/,
@@ -77,7 +77,7 @@ export function changing(bench: Bench): void {
       assert.equal(await at().ok(patch), "pod/web patched (no change)\n");
     });
 
-    test("a strategic patch finds elements by their keys, a merge patch takes the whole list", async () => {
+    test("a strategic patch merges items by key, a merge patch replaces the whole list", async () => {
       const k = at();
       const ports = (...all: [name: string, port: number][]) => ({
         spec: { ports: all.map(([name, port]) => ({ name, port })) },
@@ -99,7 +99,7 @@ export function changing(bench: Bench): void {
       assert.deepEqual(await now(), [4]);
     });
 
-    test("patches that cannot be made are refused, each with its reason", async () => {
+    test("invalid patches are rejected, each with its reason", async () => {
       const refused: [patch: string[], reason: RegExp][] = [
         [
           ["--type=json", "-p", '[{"op":"test","path":"/metadata/labels/app","value":"x"}]'],
@@ -148,7 +148,7 @@ export function changing(bench: Bench): void {
       assert.equal(await at().ok(["get", "pod", "web", "-o", "jsonpath={.status.phase}"]), "Running");
     });
 
-    test("edit hands over what is there and writes what comes back", async () => {
+    test("edit opens the object and writes the result", async () => {
       const k = at();
       await k.ok(["create", "-f", "-"], { input: configMap("edited", { a: "1" }) });
       const editor = (script: string) => ({ env: { EDITOR: `sed -i '${script}'`, KUBE_EDITOR: "" } });
@@ -183,7 +183,7 @@ export function changing(bench: Bench): void {
       assert.deepEqual(new Set(names), new Set(["c", "tool"]));
     });
 
-    test("set image starts the container again with another image, in the same pod", async () => {
+    test("set image restarts the container with another image, in the same pod", async () => {
       const k = at();
       const image = "localhost/kubelet-ts/demo:second";
       await bench.node.tag(demoImage, image);

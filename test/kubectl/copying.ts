@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { before, test } from "node:test";
-import { type Bench, describeIn } from "./bench.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
 
@@ -19,7 +19,7 @@ export function copying(bench: Bench): void {
       before(() => run(at(), pod("copied")));
 
       for (const { by, env } of transports)
-        test(`by ${by}: a folder of 50 MiB goes into a container and comes back, each file as it was`, async () => {
+        test(`by ${by}: a directory of 50 MiB is copied into a container and back, unchanged`, async () => {
           const k = at();
           const given = join(dirname(k.file("marker", "")), `given-${by}`);
           mkdirSync(join(given, "deep/er"), { recursive: true });

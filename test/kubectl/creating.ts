@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AddressRange } from "../../src/apiserver/kinds/services/address-range.ts";
-import { type Bench, describeIn } from "./bench.ts";
 import { keyPair } from "./key-pair.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { pod, prints, run, uidOf } from "./pods.ts";
 
 /** kubectl create and run. */
@@ -37,7 +37,7 @@ export function creating(bench: Bench): void {
         assert.match(bench.node.log(await uidOf(k, "reads-map")), / A=1 B=two parts X=y$/m);
       });
 
-      test("a generic secret is kept as it is, described by its size, and reaches a container", async () => {
+      test("a generic secret is stored unchanged, described by its size, and reaches a container", async () => {
         const k = at();
         assert.equal(
           await k.ok(["create", "secret", "generic", "login", "--from-literal=password=geheim"]),
@@ -83,7 +83,7 @@ export function creating(bench: Bench): void {
         assert.equal(auths["registry.example"].username, "u");
       });
 
-      test("a service account gets tokens that the API knows it by", async () => {
+      test("a service account gets tokens that the API accepts", async () => {
         const k = at();
         assert.equal(await k.ok(["create", "serviceaccount", "robot"]), "serviceaccount/robot created\n");
         const token = (await k.ok(["create", "token", "robot", "--duration=20m"])).trim();
@@ -106,7 +106,7 @@ export function creating(bench: Bench): void {
         assert.match(await k.refused(["create", "token", "robot"]), /serviceaccounts "robot" not found/);
       });
 
-      test("a token may be bound to a pod, and ends with it", async () => {
+      test("a token may be bound to a pod, and becomes invalid with it", async () => {
         const k = at();
         await run(k, pod("bearer"));
         const bound = ["create", "token", "default", "--bound-object-kind=Pod", "--bound-object-name"];
@@ -118,7 +118,7 @@ export function creating(bench: Bench): void {
         assert.match(await robot.refused(["auth", "whoami"]), /Unauthorized|must be logged in/);
       });
 
-      test("a namespace comes with an account and the certificate of the API", async () => {
+      test("a namespace gets a service account and the CA certificate", async () => {
         const k = at().in("with-defaults");
         assert.equal(
           await k.ok(["create", "namespace", "with-defaults"]),
@@ -133,7 +133,7 @@ export function creating(bench: Bench): void {
         await k.ok(["delete", "namespace", "with-defaults"]);
       });
 
-      test("a priority class gives its value to pods; one that does not exist refuses them", async () => {
+      test("a priority class sets the priority of pods; pods with a missing one are rejected", async () => {
         const k = at();
         const made = await k.ok(["create", "priorityclass", "urgent", "--value=1000", "--description=first"]);
         assert.equal(made, "priorityclass.scheduling.k8s.io/urgent created\n");
@@ -148,7 +148,7 @@ export function creating(bench: Bench): void {
         );
       });
 
-      test("generateName makes a name for each", async () => {
+      test("generateName generates a name for each", async () => {
         const k = at();
         const input = { apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "made-" } };
         const names = [

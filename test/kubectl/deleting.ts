@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { type Bench, describeIn } from "./bench.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { configMap, list, pod, run } from "./pods.ts";
 
 /** Ignores SIGTERM. */
@@ -13,7 +13,7 @@ export function deleting(bench: Bench): void {
     bench,
     "deleting",
     (at) => {
-      test("a pod is terminated, and is gone when its containers are", async () => {
+      test("a pod is terminated, and removed when its containers are", async () => {
         const k = at();
         const [uid] = await run(k, pod("web"));
         const watched = k.start([
@@ -32,7 +32,7 @@ export function deleting(bench: Bench): void {
         assert.match(watched.stdout, /10,/, "it had the grace of its manifest");
       });
 
-      test("--wait=false answers at once: the pod is Terminating, and its containers end within its grace", async () => {
+      test("--wait=false returns immediately: the pod is Terminating, and its containers end within the grace period", async () => {
         const k = at();
         const [uid] = await run(
           k,
@@ -45,7 +45,7 @@ export function deleting(bench: Bench): void {
         await bench.node.nothingRuns(uid!);
       });
 
-      test("--now leaves a second", async () => {
+      test("--now sets a grace period of one second", async () => {
         const k = at();
         const [uid] = await run(
           k,
@@ -66,7 +66,7 @@ export function deleting(bench: Bench): void {
         await bench.node.nothingRuns(uid!);
       });
 
-      test("--force --grace-period=0 removes the pod at once, and the node ends what ran", async () => {
+      test("--force --grace-period=0 removes the pod immediately, and the node kills its containers", async () => {
         const k = at();
         const [uid] = await run(k, pod("forced"));
         const { status, stdout, stderr } = await k.type([
@@ -86,7 +86,7 @@ export function deleting(bench: Bench): void {
         await holds(() => bench.node.nothingRuns(uid!));
       });
 
-      test("a pod of the same name may follow at once", async () => {
+      test("a pod of the same name can be created immediately", async () => {
         const k = at();
         const [first] = await run(k, pod("next"));
         await k.ok(["delete", "pod", "next", "--force", "--grace-period=0"]);
@@ -106,7 +106,7 @@ export function deleting(bench: Bench): void {
         await k.ok(["get", "configmap", "dry"]);
       });
 
-      test("a finalizer holds an object until it is taken away", async () => {
+      test("a finalizer keeps an object until it is removed", async () => {
         const k = at();
         const input = configMap("held", {}, { finalizers: ["example.com/hold"] });
         await k.ok(["create", "-f", "-"], { input });
@@ -117,7 +117,7 @@ export function deleting(bench: Bench): void {
         await k.ok(["wait", "--for=delete", "configmap/held", "--timeout=20s"]);
       });
 
-      test("owners take what is theirs along, unless it is orphaned", async () => {
+      test("dependents are deleted with their owner, unless they are orphaned", async () => {
         const k = at();
         for (const [owner, cascade] of [
           ["parent", "background"],
@@ -140,7 +140,7 @@ export function deleting(bench: Bench): void {
         assert.equal(orphan.metadata.ownerReferences, undefined);
       });
 
-      test("a namespace takes everything in it along; its pods end on the node", async () => {
+      test("a namespace is deleted with its content; its pods are terminated on the node", async () => {
         const k = at().in("doomed");
         await k.ok(["create", "namespace", "doomed"]);
         const [uid] = await run(k, pod("web"));
@@ -152,7 +152,7 @@ export function deleting(bench: Bench): void {
         assert.match(await k.refused(["create", "configmap", "late"]), /namespaces "doomed" not found/);
       });
 
-      test("namespaces that belong to the cluster stay", async () => {
+      test("system namespaces cannot be deleted", async () => {
         assert.match(
           await at().refused(["delete", "namespace", "kube-system"]),
           /\(Forbidden\): namespaces "kube-system" is forbidden: this namespace may not be deleted/,

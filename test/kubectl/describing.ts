@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { type Bench, describeIn } from "./bench.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { demoImage, list, pod, prints } from "./pods.ts";
 
 /** kubectl describe. */
@@ -19,7 +19,7 @@ export function describing(bench: Bench): void {
       await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
     });
 
-    test("a pod: where it is, what runs, its conditions, and what happened to it", async () => {
+    test("a pod: node, containers, conditions, and events", async () => {
       const { status } = await at().json(["get", "pod", "web"]);
       const reported = await holds(async () => {
         const text = await at().ok(["describe", "pod", "web"]);
@@ -60,7 +60,7 @@ export function describing(bench: Bench): void {
       assert.match(reported, /^Status: +Failed$/m);
     });
 
-    test("the node: its conditions, what it has, what runs on it, and its lease", async () => {
+    test("the node: conditions, capacity, pods, and lease", async () => {
       const reported = await at().ok(["describe", "node", bench.nodeName]);
       for (const line of [
         /^Taints: +<none>$/m,
@@ -75,7 +75,7 @@ export function describing(bench: Bench): void {
         assert.match(reported, line);
     });
 
-    test("a service: its address and where it leads", async () => {
+    test("a service: its address and endpoints", async () => {
       const reported = await bench.kubectl.ok(["describe", "service", "kubernetes"]);
       assert.match(reported, /^Type: +ClusterIP$/m);
       assert.match(reported, new RegExp(`^IP: +${bench.node.apiAddress}$`, "m"));
@@ -101,7 +101,7 @@ export function describing(bench: Bench): void {
       for (const [args, line] of expected) assert.match(await k.ok(["describe", ...args]), line);
     });
 
-    test("several at once, by the beginning of their names or a label", async () => {
+    test("several at once, by name prefix or label", async () => {
       const k = at();
       assert.match(await k.ok(["describe", "pod", "we"]), /^Name: +web$/m);
       assert.match(await k.ok(["describe", "pods", "-l", "app=web"]), /^Name: +web$/m);

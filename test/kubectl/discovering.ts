@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bench } from "./bench.ts";
 import { rows } from "./kubectl.ts";
+import type { Bench } from "./kubectl-suite.ts";
 
 /** explain, api-resources, version and the like: what the API publishes about itself. */
 export function discovering(bench: Bench): void {
   describe("discovering", () => {
     const k = () => bench.kubectl;
 
-    test("explain knows kinds, fields, and what they hold", async () => {
+    test("explain shows kinds, fields, and their types", async () => {
       assert.match(
         await k().ok(["explain", "pod"]),
         /^KIND: +Pod\nVERSION: +v1\n[\s\S]*^ {2}spec\t<PodSpec>$/m,
@@ -94,7 +94,7 @@ export function discovering(bench: Bench): void {
       assert.equal(await k().ok(["config", "current-context"]), "kubelet-ts\n");
     });
 
-    test("auth: who one is and what one may", async () => {
+    test("auth: whoami and can-i", async () => {
       const who = JSON.parse(await k().ok(["auth", "whoami", "-o", "json"])).status.userInfo;
       assert.deepEqual(
         [who.username, who.groups],

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { type Bench, describeIn } from "./bench.ts";
 import { rows } from "./kubectl.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { pod, run } from "./pods.ts";
 
 const life = ["Scheduled", "Pulled", "Created", "Started"];

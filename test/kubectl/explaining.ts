@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explained } from "../cluster/explained.ts";
 import { holds } from "../e2e/holds.ts";
-import { type Bench, describeIn } from "./bench.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { list, pod } from "./pods.ts";
 
 /** `kubelet explain` beside kubectl: pods that were applied and are on no node are explained too. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { type Bench, describeIn } from "./bench.ts";
 import { dial, echoes, forwardedPorts, received, servers } from "./forwarded.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
 
@@ -39,7 +39,7 @@ export function forwarding(bench: Bench): void {
           await running.stop();
         });
 
-        test(`by ${by}: what one side has ended the other may still answer`, async () => {
+        test(`by ${by}: after a half-close the other side may still send`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
           // containerd gives up half a second after one side has ended: a slower client connects again.
@@ -52,7 +52,7 @@ export function forwarding(bench: Bench): void {
           await running.stop();
         });
 
-        test(`by ${by}: connections that are broken off do not end the others`, async () => {
+        test(`by ${by}: broken connections do not affect others`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
           const stays = dial(portOf(8080));
@@ -76,7 +76,7 @@ export function forwarding(bench: Bench): void {
           const refused = dial(portOf(8099));
           refused.write("?");
           assert.equal((await received(refused)).length, 0);
-          // That kubectl gives up all of its connections for it is its own way.
+          // kubectl itself closes all of its connections in this case.
           assert.equal(await running.ended, 1);
           assert.match(running.stderr, /connection refused.*lost connection to pod/s);
         });

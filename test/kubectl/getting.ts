@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { type Bench, describeIn } from "./bench.ts";
 import { columns, rows } from "./kubectl.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { list, pod, prints } from "./pods.ts";
 
 const age = /^\d+m?\d*s$/;
@@ -23,7 +23,7 @@ export function getting(bench: Bench): void {
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
       });
 
-      test("a table of pods shows how many are ready, and why others are not", async () => {
+      test("a table of pods shows ready containers, and the reason of others", async () => {
         const table = await at().ok(["get", "pods"]);
         assert.deepEqual(columns(table), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]);
         const seen = rows(table).map(({ AGE, ...row }) => {
@@ -143,7 +143,7 @@ export function getting(bench: Bench): void {
         );
       });
 
-      test("pages of a list make up the whole", async () => {
+      test("pages of a list are complete", async () => {
         const out = await at().ok(["get", "pods", "--chunk-size=1", "-o", "name"]);
         assert.deepEqual(out.split("\n"), ["pod/broken", "pod/job", "pod/web", ""]);
       });
@@ -159,7 +159,7 @@ export function getting(bench: Bench): void {
         assert.match(all, row);
       });
 
-      test("each kind has the columns that users know", async () => {
+      test("each kind has its usual columns", async () => {
         const expected: Record<string, string> = {
           "nodes -o wide":
             "NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME",
@@ -183,7 +183,7 @@ export function getting(bench: Bench): void {
         assert.deepEqual([row?.NAME, row?.STATUS, row?.VERSION], [bench.nodeName, "Ready", "v1.36.4"]);
       });
 
-      test("what is not there is not found", async () => {
+      test("a missing object is not found", async () => {
         const k = at();
         assert.equal(
           await k.refused(["get", "pod", "none"]),

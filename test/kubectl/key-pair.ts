@@ -1,6 +1,6 @@
 import { generateKey, privateKeyPem, signCertificate } from "../../src/lib/base/x509/x509.ts";
 
-/** A certificate that signs itself, and its key, as PEM. */
+/** A self-signed certificate and its key, as PEM. */
 export function keyPair(): { certificate: string; key: string } {
   const { privateKey, publicKey } = generateKey();
   const certificate = signCertificate({

@@ -1,4 +1,4 @@
-import { describeKubectl } from "./bench.ts";
+import { describeKubectl } from "./kubectl-suite.ts";
 import { suites } from "./suites.ts";
 
 describeKubectl("1.32", "1.6", suites);

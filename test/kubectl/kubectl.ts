@@ -60,7 +60,7 @@ export class Kubectl {
     return new Kubectl(this.version, this.#kubeconfig, namespace, this.#dir);
   }
 
-  /** The same for another user of a kubeconfig. A token on the command line would not do, since a certificate wins. */
+  /** The same for another user of a kubeconfig. A token on the command line is not enough, since a certificate takes precedence. */
   async as(user: Record<string, string>): Promise<Kubectl> {
     const config = JSON.parse(await this.ok(["config", "view", "--raw", "-o", "json"]));
     for (const one of config.users) one.user = user;
@@ -83,14 +83,14 @@ export class Kubectl {
     return { status, stdout: running.stdout, stderr: running.stderr };
   }
 
-  /** What it answers when it is content. */
+  /** Its output on success. */
   async ok(args: readonly string[], options: TypedOptions = {}): Promise<string> {
     const { status, stdout, stderr } = await this.type(args, options);
     assert.equal(status, 0, `kubectl ${args.join(" ")}: ${stderr}${stdout}`);
     return stdout;
   }
 
-  /** What it complains of when it is not. */
+  /** Its error output on failure. */
   async refused(args: readonly string[], options: TypedOptions = {}): Promise<string> {
     const { status, stdout, stderr } = await this.type(args, options);
     assert.equal(status, 1, `kubectl ${args.join(" ")} should have failed: ${stdout}${stderr}`);
@@ -102,7 +102,7 @@ export class Kubectl {
     return JSON.parse(await this.ok([...args, "-o", "json"]));
   }
 
-  /** For commands that go on until they are ended. */
+  /** For commands that run until they are stopped. */
   start(args: readonly string[], options: TypedOptions = {}): RunningKubectl {
     const given = ["--kubeconfig", this.#kubeconfig, "-n", this.namespace, ...args];
     const command: readonly [string, ...string[]] = [kubectlFile(this.version), ...given];

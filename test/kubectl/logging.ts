@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { basename } from "node:path";
 import { before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
-import { type Bench, describeIn } from "./bench.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { demoImage, pod, prints, run, uidOf } from "./pods.ts";
 
 const lines = 60_000;
-/** In pieces, so that its pace is that of a talkative program rather than that of the shell. */
+/** In chunks, to write faster than a shell loop. */
 const counts = `i=0; while [ $i -lt ${lines} ]; do seq $((i + 1)) $((i + 500)); i=$((i + 500)); sleep 0.1; done`;
 
 /** kubectl logs. */
@@ -34,7 +34,7 @@ export function logging(bench: Bench): void {
         ),
       );
 
-      test("-f loses no line and doubles none while the log is rotated and compressed", async () => {
+      test("-f loses and repeats no line while the log is rotated and compressed", async () => {
         const k = at();
         await k.ok(["create", "-f", "-"], { input: prints("counts", counts) });
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Running", "pod/counts", "--timeout=60s"]);
@@ -69,7 +69,7 @@ export function logging(bench: Bench): void {
         );
       });
 
-      test("by time: since a moment, and since so long ago", async () => {
+      test("by time: --since-time and --since", async () => {
         const k = at();
         await holds(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
         const [, two = ""] = (await k.ok(["logs", "talks", "--timestamps"])).split("\n");
@@ -119,7 +119,7 @@ export function logging(bench: Bench): void {
         await followed.stop();
       });
 
-      test("--previous is of the container before this one", async () => {
+      test("--previous shows the previous container", async () => {
         const k = at();
         const script =
           "test -e /kept/first && { echo second; sleep 1000; }; touch /kept/first; echo first; exit 1";
@@ -135,7 +135,7 @@ export function logging(bench: Bench): void {
         );
       });
 
-      test("-f of one that ends ends with it, and of one that has ended at once", async () => {
+      test("-f ends with its container, and immediately for a terminated one", async () => {
         const k = at();
         await k.ok(["create", "-f", "-"], { input: prints("spoke", "echo a; sleep 1; echo the end") });
         await holds(async () => assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n"));

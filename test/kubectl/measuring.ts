@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Bench, describeIn } from "./bench.ts";
 import { rows } from "./kubectl.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { pod, run } from "./pods.ts";
 
 /** kubectl top. */

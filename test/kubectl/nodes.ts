@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { type Bench, describeIn } from "./bench.ts";
 import type { Kubectl } from "./kubectl.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { pod, run, uidOf } from "./pods.ts";
 
 /** kubectl cordon, taint and drain. They change the node, so they come last. */
@@ -14,7 +14,7 @@ export function nodes(bench: Bench): void {
 
     const status = async () => /^\S+ +(\S+)/m.exec(await at().ok(["get", "node", "--no-headers"]))?.[1];
 
-    test("a cordoned node gets no pods, until it is uncordoned; what runs there runs on", async () => {
+    test("a cordoned node gets no pods, until it is uncordoned; running pods are not affected", async () => {
       const k = at();
       const [earlier] = await run(k, pod("earlier"));
       assert.equal(await k.ok(["cordon", bench.nodeName]), `node/${bench.nodeName} cordoned\n`);
@@ -46,7 +46,7 @@ export function nodes(bench: Bench): void {
       await runsNow(k, "strange");
     });
 
-    test("a node is selected by labels that it is given", async () => {
+    test("a node is selected by its labels", async () => {
       const k = at();
       await k.ok(["create", "-f", "-"], {
         input: pod("picky", { spec: { nodeSelector: { disk: "fast" } } }),
@@ -57,7 +57,7 @@ export function nodes(bench: Bench): void {
       await k.ok(["label", "node", bench.nodeName, "disk-"]);
     });
 
-    test("drain evicts the pods of users, and leaves those of the node", async () => {
+    test("drain evicts pods of users, and leaves mirror pods", async () => {
       const k = at();
       const [uid] = await run(k, pod("evicted"));
       const only = ["--force", "--ignore-daemonsets", "--pod-selector=!app", "--timeout=60s"];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { type Bench, describeIn } from "./bench.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { configMap, type Manifest, pod } from "./pods.ts";
 
 /** Invalid manifests, and the errors they get. */

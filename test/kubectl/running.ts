@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Bench, describeIn } from "./bench.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { demoImage, uidOf } from "./pods.ts";
 
 /** kubectl run. */
@@ -41,7 +41,7 @@ export function running(bench: Bench): void {
         });
       }
 
-      test("with --restart=OnFailure, what fails is started again", async () => {
+      test("with --restart=OnFailure, a failed container is restarted", async () => {
         const k = at();
         const overrides = JSON.stringify({ spec: { terminationGracePeriodSeconds: 1 } });
         await k.ok(["run", "tries", image, "--restart=OnFailure", `--overrides=${overrides}`, "--", "false"]);
@@ -54,7 +54,7 @@ export function running(bench: Bench): void {
         await k.ok(["delete", "pod", "tries"]);
       });
 
-      test("--dry-run=client -o yaml writes a manifest that create takes", async () => {
+      test("--dry-run=client -o yaml prints a manifest that create accepts", async () => {
         const k = at();
         const dry = ["run", "written", image, "--restart=Never", "--dry-run=client", "-o", "yaml"];
         const input = await k.ok([...dry, "--command", "--", "true"]);

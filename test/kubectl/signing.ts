@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { generateKey, makeRequest, privateKeyPem } from "../../src/lib/base/x509/x509.ts";
-import type { Bench } from "./bench.ts";
 import { rows } from "./kubectl.ts";
+import type { Bench } from "./kubectl-suite.ts";
 
 /** kubectl certificate: users of the API. */
 export function signing(bench: Bench): void {
@@ -20,7 +20,7 @@ export function signing(bench: Bench): void {
     });
     const subject = { commonName: "jane", organizations: ["developers"] };
 
-    test("a request waits for approval, and is signed then: the API knows who comes with the certificate", async () => {
+    test("a request is signed after approval: the API authenticates its certificate", async () => {
       const k = bench.kubectl;
       const { privateKey } = generateKey();
       const input = request("jane", makeRequest({ subject, key: privateKey }));

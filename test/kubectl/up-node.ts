@@ -27,7 +27,7 @@ const configuration = {
   containerLogMonitorInterval: "3s",
 };
 
-/** What `kubelet up` brings up, with a name of its own, and its runtime to look at without it. */
+/** A node of `kubelet up` with a unique name, and direct access to its runtime. */
 export class UpNode {
   readonly files: NodeFiles;
   readonly cri: CriClient;
@@ -41,7 +41,7 @@ export class UpNode {
     this.cri = runtimeClient(`unix://${files.containerd.socket}`);
   }
 
-  /** One of several has a suffix to its name. */
+  /** Suffix of the name, for several nodes. */
   static async start(containerd: ContainerdVersion, suffix = ""): Promise<UpNode> {
     await removeAbandonedNodes(/^kubectl-(\d+)(-[a-z]+)?$/);
     const files = nodeFiles(`kubectl-${process.pid}${suffix}`);
@@ -50,7 +50,7 @@ export class UpNode {
     writeFileSync(config, JSON.stringify(configuration));
     const up = new CliProcess(["up", "--name", files.name, "--config", config], {
       env,
-      // Should the tests be killed, the node ends by itself.
+      // If the tests are killed, the node stops by itself.
       launcher: ["setpriv", "--pdeathsig", "TERM", process.execPath],
       withinMs: lifetimeMs,
     });
@@ -81,7 +81,7 @@ export class UpNode {
     return readFileSync(this.files.serviceRange, "utf8").trim();
   }
 
-  /** Where pods find the API. */
+  /** The API address for pods. */
   get apiAddress(): string {
     return firstAddress(this.serviceRange);
   }
@@ -147,14 +147,14 @@ export class UpNode {
     return spawn("setpriv", ["--pdeathsig", "TERM", "nsenter", "--net", "--target", pid, ...command]);
   }
 
-  /** As a machine that runs out of memory may do it: all that the node has made stays. */
+  /** SIGKILL: all resources of the node remain. */
   async kill(): Promise<void> {
     this.cri.close();
     this.#up.child.kill("SIGKILL");
     await this.#up.ended();
   }
 
-  /** Ends it as Ctrl-C does; throws if it did not end well or left something. */
+  /** Stops it as Ctrl-C does; throws if it failed or left something behind. */
   async stop(): Promise<void> {
     this.cri.close();
     this.#up.child.kill("SIGTERM");

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Bench, describeIn } from "./bench.ts";
 import type { Kubectl, RunningKubectl } from "./kubectl.ts";
+import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { pod, prints, run } from "./pods.ts";
 
 /** kubectl wait, and get -w. */
 export function waiting(bench: Bench): void {
   describeIn(bench, "waiting", (at) => {
-    test("wait ends when a condition holds, a field has a value, or an object is there or gone", async () => {
+    test("wait ends when a condition holds, a field has a value, or an object exists or was deleted", async () => {
       const k = at();
       const there = k.start(["wait", "--for=create", "pod/late", "--timeout=60s"]);
       await k.ok(["create", "-f", "-"], { input: pod("late") });
@@ -39,7 +39,7 @@ export function waiting(bench: Bench): void {
       );
     });
 
-    test("wait gives up in time, and names what it waited for", async () => {
+    test("wait times out, and names what it waited for", async () => {
       const k = at();
       await k.ok(["create", "configmap", "never"]);
       const never = ["wait", "--for=jsonpath={.data.a}=1", "configmap/never", "--timeout=1s"];
@@ -50,7 +50,7 @@ export function waiting(bench: Bench): void {
       );
     });
 
-    test("get -w --output-watch-events shows the life of a pod in its order", async () => {
+    test("get -w --output-watch-events shows the lifecycle of a pod in order", async () => {
       const k = at();
       const labels = { watched: "yes" };
       const watched = await watchFrom(k, labels, ["--output-watch-events", "-o", "wide"]);
@@ -74,7 +74,7 @@ export function waiting(bench: Bench): void {
         assert.ok(states.includes(state), watched.stdout);
     });
 
-    test("get -w shows a table that grows by what happens", async () => {
+    test("get -w appends rows to its table", async () => {
       const k = at();
       const labels = { table: "grows" };
       const watched = await watchFrom(k, labels, []);
@@ -125,7 +125,7 @@ function steps(all: readonly (string | undefined)[]): (string | undefined)[] {
   return all.filter((one, i) => one !== all[i - 1]);
 }
 
-/** Some may be too short to be seen, but none comes before one that precedes it. */
+/** Some states may be too short to be seen, but the order must hold. */
 function inOrder(seen: readonly (string | undefined)[], order: readonly string[]): void {
   assert.deepEqual(
     seen,

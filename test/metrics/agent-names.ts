@@ -19,7 +19,7 @@ export function agentNames(node: () => MeteredNode): void {
       assert.deepEqual(wrong, []);
     });
 
-  it("what it went through has left its numbers", async () => {
+  it("activity is counted", async () => {
     const reported = await node().metrics("/metrics");
     const sum = (name: string, labels: Record<string, string> = {}) =>
       (reported.get(name.replace(/_(count|sum)$/, "")) ?? reported.get(name))?.samples

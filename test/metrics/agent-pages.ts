@@ -15,9 +15,9 @@ interface Listed {
   }[];
 }
 
-/** The pages that a running agent has for people and programs. It was started with ComponentFlagz and ComponentStatusz. */
+/** The debug endpoints of a running agent. It was started with ComponentFlagz and ComponentStatusz. */
 export function agentPages(node: () => MeteredNode): void {
-  it("/configz has the fields of a kubelet, with the values that it was given", async () => {
+  it("/configz has the fields of a kubelet, with the configured values", async () => {
     const { kubeletconfig } = await node().json<{ kubeletconfig: Record<string, unknown> }>("/configz");
     const recorded = JSON.parse(
       readFileSync(new URL("../fixtures/config/configz-defaults.json", import.meta.url), "utf8"),
@@ -32,7 +32,7 @@ export function agentPages(node: () => MeteredNode): void {
     assert.equal(kubeletconfig.imageGCHighThresholdPercent, 100);
   });
 
-  it("/runningpods/ has what the runtime lists: names, and images by their ids", async () => {
+  it("/runningpods/ has the pods of the runtime: names, and images by their IDs", async () => {
     const { body } = await node().request("/runningpods/");
     const { kind, items } = JSON.parse(body) as Listed;
     const web = items.find(({ metadata }) => metadata.name === "web");
@@ -68,7 +68,7 @@ export function agentPages(node: () => MeteredNode): void {
     assert.match(body, /^Paths: \/configz \/debug \/flagz \/healthz \/metrics$/m);
   });
 
-  it("/debug/flags/v: less is logged from now on, and more again", async () => {
+  it("/debug/flags/v changes the verbosity", async () => {
     const set = (level: string) => node().request("/debug/flags/v", { method: "PUT", body: level });
     const written = () => node().whole.agent.log();
     assert.deepEqual((await set("0")).body, "successfully set klog.logging.verbosity to 0\n");
@@ -83,7 +83,7 @@ export function agentPages(node: () => MeteredNode): void {
     assert.equal((await set("many")).status, 400);
   });
 
-  it("/pods: what is wanted, static or not, with its status; /runningpods/: what the runtime has", async () => {
+  it("/pods: the desired pods with their status; /runningpods/: the pods of the runtime", async () => {
     const wanted = await node().json<Listed>("/pods");
     const phase = (name: string) => wanted.items.find(({ metadata }) => metadata.name === name)?.status.phase;
     assert.equal(wanted.kind, "PodList");
@@ -102,21 +102,21 @@ export function agentPages(node: () => MeteredNode): void {
     assert.equal(found("crash"), undefined);
   });
 
-  it("/checkpoint: an archive in the folder for them, or why the runtime made none; never another pod's", async () => {
+  it("/checkpoint: an archive in its directory, or the error of the runtime; never of another pod", async () => {
     const request = (path: string) => node().request(`/checkpoint/${path}`, { method: "POST" });
     const { status, body } = await request("default/web/c?timeout=5");
-    const folder = join(node().whole.node.rootDir, "checkpoints");
+    const dir = join(node().whole.node.rootDir, "checkpoints");
     if (status === 200) {
       const { items } = JSON.parse(body) as { items: string[] };
       assert.deepEqual(
         items,
-        readdirSync(folder).map((name) => join(folder, name)),
+        readdirSync(dir).map((name) => join(dir, name)),
       );
       assert.match(items[0] ?? "", /\/checkpoint-web_default-c-\d{4}-.*\.tar$/);
     } else {
       assert.equal(status, 500);
       assert.match(body, /^checkpointing of default\/web\/c failed \(.*(criu|CheckpointContainer).*\)/is);
-      assert.deepEqual(readdirSync(folder), []);
+      assert.deepEqual(readdirSync(dir), []);
     }
     assert.equal((await node().whole.runs("web")).status?.containerStatuses?.[0]?.restartCount, 0);
     for (const [path, code, why] of [
@@ -132,7 +132,7 @@ export function agentPages(node: () => MeteredNode): void {
     }
   });
 
-  it("/debug/pprof: where the time goes, and what takes the memory, while pods are worked on", async () => {
+  it("/debug/pprof: CPU and heap profiles while pods are synced", async () => {
     let profiling = true;
     const work = async () => {
       while (profiling) await node().request("/metrics/cadvisor");

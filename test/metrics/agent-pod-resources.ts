@@ -21,7 +21,7 @@ const limits = { clock: systemClock, timeoutMs: 10_000, signal: undefined };
 /** The authority that clients send on a unix socket: it differs by library. */
 const authorities = ["localhost", "%2Frun%2Fkubelet.sock", "/run/kubelet.sock", "passthrough:///x", "unix"];
 
-/** What a monitoring agent on the node gets. */
+/** The PodResources API for a monitoring agent on the node. */
 export function agentPodResources(node: () => MeteredNode): void {
   const socket = () => join(node().whole.node.rootDir, "pod-resources/kubelet.sock");
   const v1 = PodResourcesLister.method;
@@ -65,7 +65,7 @@ export function agentPodResources(node: () => MeteredNode): void {
     }
   });
 
-  it("pod resources: whatever a client calls the other end of the socket, it is answered", async () => {
+  it("pod resources: any authority of a client is accepted", async () => {
     for (const authority of authorities) {
       const answer = await holds(() => rawList(socket(), authority));
       assert.deepEqual([answer.status, answer.grpcStatus], [200, "0"], JSON.stringify(authority));
@@ -73,7 +73,7 @@ export function agentPodResources(node: () => MeteredNode): void {
     }
   });
 
-  it("pod resources: too many at once are refused, and the next is answered", async () => {
+  it("pod resources: too many concurrent requests are rejected, and the next is served", async () => {
     const client = new GrpcClient(`unix://${socket()}`, credentials.createInsecure());
     try {
       const answers = await Promise.allSettled(

@@ -17,7 +17,7 @@ describeOnContainerd("metrics of a running agent", (version) => {
   });
   after(() => node?.destroy());
 
-  it("the first scrape has how long it took to measure volumes", async () => {
+  it("the first scrape has the duration of the volume measurement", async () => {
     const { samples = [] } =
       (await node.metrics("/metrics")).get("kubelet_volume_metric_collection_duration_seconds") ?? {};
     const sources = samples.filter(({ name }) => name.endsWith("_count"));

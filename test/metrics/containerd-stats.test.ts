@@ -21,7 +21,7 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 
 const megabyte = 1024 * 1024;
-/** Holds memory, writes 1 MiB beside its image and burns CPU. */
+/** Allocates memory, writes 1 MiB to its writable layer and uses CPU. */
 const burn = `x=$(head -c ${16 * megabyte} /dev/zero | tr '\\0' x); head -c ${megabyte} /dev/zero > /written; echo ready; while :; do :; done`;
 
 describeOnContainerd("statistics of a pod", (version) => {
@@ -137,7 +137,7 @@ describeOnContainerd("statistics of a pod", (version) => {
       });
       const path = `${cgroup}/${pod.containers[0]!.id}`;
       const own = async () => (await reader.read(path, "all"))!;
-      // When it burns, its memory stays as it is.
+      // While it uses CPU, its memory does not change.
       await eventually(async () => {
         const usage = (await own()).memory?.usage ?? 0;
         const spent = (await own()).cpu?.usageNs ?? 0;
@@ -167,7 +167,7 @@ describeOnContainerd("statistics of a pod", (version) => {
       assert.equal(container?.logs?.inodesUsed, 1);
       assert.ok((summary.node.runtime?.imageFs?.capacityBytes ?? 0) > 0, "the disk of images");
       if (source === "the runtime") {
-        // The runtime measures disks now and then.
+        // The runtime measures disks periodically.
         const rootfs = await eventually(async () => (await stats.summary()).pods[0]?.containers[0]?.rootfs);
         assert.ok((rootfs.capacityBytes ?? 0) > 0, "the disk of what is written");
         near(

@@ -24,7 +24,7 @@ export class MeteredNode {
     more: (cgroupRoot: string) => {
       config?: Record<string, unknown>;
       flags?: readonly string[];
-      /** When the runtime runs, and nothing else. */
+      /** Called when only the runtime runs. */
       prepare?: () => Promise<void>;
     } = () => ({}),
   ): Promise<MeteredNode> {

@@ -31,7 +31,7 @@ import type { CgroupDriver } from "../../src/lib/host/cgroups/driver.ts";
 import { type Known, knownMetrics, listedMetrics } from "./known-names.ts";
 import { labelsOf, parsePrometheus } from "./prometheus-text.ts";
 
-/** All that the parts of an agent count. */
+/** All metrics of an agent's components. */
 function agentMetrics(): Metrics {
   const metrics = createMetrics();
   createOperationMetrics(metrics);
@@ -58,7 +58,7 @@ function agentMetrics(): Metrics {
   return metrics;
 }
 
-/** What a registry would expose if there were samples. */
+/** The metrics of a registry, also without samples. */
 function declared({ registry }: Metrics): Known[] {
   return registry.getMetricsAsArray().map((metric) => {
     const { name, labelNames } = metric as unknown as { name: string; labelNames: readonly string[] };

@@ -16,7 +16,7 @@ import { MeteredNode } from "./metered-node.ts";
 import { unexpected } from "./summary-expectations.ts";
 
 export interface SummaryReport {
-  /** What the last summary has that it should not have, or the reverse. */
+  /** Differences between the last summary and the expectations. */
   readonly wrong: readonly string[];
   /** The lines of /proc/<pid>/cgroup. */
   readonly cgroupsOf: Readonly<Record<"init" | "agent" | "misc", readonly string[]>>;
@@ -26,7 +26,7 @@ export interface SummaryReport {
 }
 
 const pods = ["stats-busybox-0", "stats-busybox-1"];
-/** Ends once, and then writes to its layer, to its log and its volume and talks to its gateway every second. */
+/** Exits once, and then writes to its layer, its log and its volume and sends traffic to its gateway every second. */
 const command = `
   if [ ! -f /test-empty-dir-mnt/0 ]; then touch /test-empty-dir-mnt/0; exit 0; fi
   gateway=$(ip route | sed -n 's/^default via \\([^ ]*\\).*/\\1/p')
@@ -35,7 +35,7 @@ const command = `
     for i in 1 2 3 4 5 6 7 8 9 10; do echo the container prints something, ten times a second or so; done
     ping -c 1 $gateway; echo hello world >> /test-empty-dir-mnt/file; sleep 1
   done`;
-/** Not of Kubernetes: takes memory all the time. */
+/** Not of Kubernetes: allocates memory continuously. */
 const daemon = "let held; setInterval(() => { held = Buffer.alloc(8e6, 1); }, 100)";
 
 const layout = await detectLayout();

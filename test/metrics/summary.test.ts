@@ -4,13 +4,13 @@ import { after, before, it } from "node:test";
 import { shapeOf } from "../../src/kubelet/stats/fake-stats.ts";
 import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import type { PodStats, Summary } from "../../src/lib/model/stats-summary.ts";
-import { cgroupFile, cgroupFolders } from "../e2e/agent-process.ts";
+import { cgroupDirs, cgroupFile } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { MeteredNode } from "./metered-node.ts";
 
 const mebibyte = 1024 * 1024;
-/** Holds memory, writes beside its image and into its volume, and burns CPU. */
+/** Allocates memory, writes to its layer and its volume, and uses CPU. */
 const burn = `x=$(head -c ${16 * mebibyte} /dev/zero | tr '\\0' x); head -c ${mebibyte} /dev/zero > /written; head -c ${mebibyte} /dev/zero > /data/kept; while :; do :; done`;
 
 /**
@@ -45,7 +45,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
       { volumes: [{ name: "data", emptyDir: {} }] },
     );
     await node.whole.runs("burn", 60_000);
-    // When it burns, its memory stays as it is.
+    // While it uses CPU, its memory does not change.
     await holds(async () => assert.ok((await own()).workingSet > 16 * mebibyte));
   });
   after(() => node?.destroy());
@@ -55,7 +55,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     const { metadata, status } = await node.whole.pod("burn");
     const id = status?.containerStatuses?.[0]?.containerID?.split("//")[1] ?? "";
     const path = `${node.whole.node.cgroupRoot}/kubepods/pod${metadata.uid}`;
-    assert.ok(id && cgroupFolders(path).some((folder) => folder.endsWith(id)), `${id} in ${path}`);
+    assert.ok(id && cgroupDirs(path).some((dir) => dir.endsWith(id)), `${id} in ${path}`);
     return `${path}/${id}`;
   };
   const own = async (): Promise<Spent> => {
@@ -113,7 +113,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     }
   });
 
-  it("CPU now is what was spent between two samples, and kubectl top shows the same", async () => {
+  it("current CPU is the rate between two samples, and kubectl top shows the same", async () => {
     await node.json("/stats/summary");
     const from = await own();
     const spent = await holds(async () => {
@@ -138,7 +138,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
   });
 
   it("limits, disks, volume, network and processes are those of the pod", async () => {
-    // The runtime measures disks now and then.
+    // The runtime measures disks periodically.
     const pod = await holds(async () => {
       const found = burning(await node.json<Summary>("/stats/summary"));
       assert.ok((found.containers[0]?.rootfs?.usedBytes ?? 0) >= mebibyte, "what it wrote beside its image");

@@ -5,10 +5,10 @@ import type { PrivateNode } from "../../src/single-node/private-node.ts";
 
 const namespaceModePod = 0;
 const firstHostPort = 19_000;
-/** How many live at once: each new one ends the oldest. */
+/** How many run at once: each new one replaces the oldest. */
 const atOnce = 3;
 
-/** Pods that come and go, without a kubelet: on a network of their own, some with a host port, some with a view of the whole machine. */
+/** Pods that are created and removed continuously, without a kubelet: on their own network, some with a host port, some with the machine's root mounted. */
 export class NeighbourPods {
   readonly #cri: CriClient;
   readonly #node: PrivateNode;
@@ -53,7 +53,7 @@ export class NeighbourPods {
     };
     const sandbox = await this.#cri.runPodSandbox(config, "");
     this.#alive.push(sandbox);
-    // As a monitoring agent has it: a copy of every mount of the machine, for as long as the container lives.
+    // As a monitoring agent has it: a copy of every mount of the machine, for the lifetime of the container.
     const mounts = number % 3 === 0 ? [{ hostPath: "/", containerPath: "/host", readonly: true }] : [];
     const container = await this.#cri.createContainer(
       sandbox,

@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { boxUnavailable, startBox } from "./box.ts";
 
 describe("a box", { skip: boxUnavailable }, () => {
-  test("holds nothing of what others have mounted in the folders that it has for itself", async () => {
+  test("has no mounts of others in its own directories", async () => {
     const dir = `/run/kubelet-ts-box-test-${process.pid}`;
     mkdirSync(dir);
     execFileSync("mount", ["-t", "tmpfs", "others", dir]);
@@ -23,7 +23,7 @@ describe("a box", { skip: boxUnavailable }, () => {
     }
   });
 
-  test("holds no network namespace of others, wherever it is mounted", async () => {
+  test("has no network namespace of others, wherever it is mounted", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "kubelet-ts-box-")), "netns");
     writeFileSync(file, "");
     execFileSync("unshare", [`--net=${file}`, "true"]);

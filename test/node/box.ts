@@ -6,7 +6,7 @@ import { parseMountinfo } from "../../src/lib/host/mount-table.ts";
 import { removeCgroups } from "../../src/single-node/cgroup-trees.ts";
 
 /**
- * A box is a small machine of its own for one command: process, mount, network and cgroup namespaces, with empty /run,
+ * A box isolates one command: process, mount, network and cgroup namespaces, with empty /run,
  * /var/log and state directories. What runs in it sees no other processes, links and cgroups, so that a test may
  * compare all there is. The exit of its first process ends everything in it.
  */
@@ -32,7 +32,7 @@ export function startBox(command: readonly string[], env: NodeJS.ProcessEnv = {}
   const join_ = cgroups.map((dir) => `echo $$ > ${dir}/cgroup.procs`);
   const unshare = "exec unshare --mount --net --cgroup --propagation private";
   const outer = [...join_, `${unshare} sh -ec "$ENTER" sh "$@"`].join("\n");
-  // In version 2, only a cgroup without processes hands controllers down, unless it is the real root: make room.
+  // In version 2, only a cgroup without processes delegates controllers, unless it is the real root: move them first.
   const unified = hierarchies.filter(({ path, fsType }) => fsType === "cgroup2" && path === "/sys/fs/cgroup");
   const makeRoom = unified.flatMap(({ path }) => [
     `mkdir ${path}/init`,
@@ -51,7 +51,7 @@ export function startBox(command: readonly string[], env: NodeJS.ProcessEnv = {}
   return { child, ended };
 }
 
-/** In version 1, a cpuset takes no process before it has CPUs and memory nodes. */
+/** In version 1, a cpuset accepts no process before it has CPUs and memory nodes. */
 function makeCgroup(dir: string): void {
   mkdirSync(dir);
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {
@@ -63,7 +63,7 @@ function makeCgroup(dir: string): void {
   }
 }
 
-/** A box's own /proc, /sys with the cgroups as they were laid out outside, and empty folders for state. */
+/** A box's own /proc, /sys with the cgroups as they were laid out outside, and empty state directories. */
 function mountCommands(cgroupPaths: readonly string[]): { system: string[]; state: string[] } {
   const mountinfo = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
   const optionsOf = (path: string) => {
@@ -84,7 +84,7 @@ function mountCommands(cgroupPaths: readonly string[]): { system: string[]; stat
       return [`mkdir -p ${path}`, `mount -t ${type} ${options} ${type} ${path}`];
     }),
   ];
-  // What others have mounted would be hidden, not gone: it would hold their namespaces and file systems.
+  // Mounts of others would only be hidden, and would keep their namespaces and file systems in use.
   const release = (pattern: string) =>
     `busybox awk '${pattern} { print $5 }' /proc/self/mountinfo | while read -r path; do umount -l "$path" || true; done`;
   const state = [

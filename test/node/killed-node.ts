@@ -1,4 +1,4 @@
-// A process for one test: starts a node with a pod, prints its name, and dies together with its containerd.
+// A process for one test: starts a node with a pod, prints its name, and kills itself and its containerd.
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/lib/base/clock.ts";

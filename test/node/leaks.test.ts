@@ -18,7 +18,7 @@ const unavailable =
   process.getuid?.() !== 0 ? "needs root" : found.ok ? false : "needs the programs of a node";
 const cniDir = found.ok ? found.binaries.cniDir : "";
 
-/** One thing of each kind, as a node has them; the process carries the node's name in its working directory only. */
+/** One resource of each kind, as a node has them; the process carries the node's name in its working directory only. */
 class Leavings {
   readonly files: NodeFiles;
   readonly mount: string;
@@ -85,10 +85,10 @@ class Leavings {
   }
 }
 
-test("a leak check finds each kind of thing that a node has left, and nothing of its neighbours", {
+test("a leak check finds each kind of resource that a node has left, and nothing of other nodes", {
   skip: unavailable,
 }, async (t) => {
-  // A neighbour's name that only begins like ours is not ours.
+  // Another node's name with the same prefix is not ours.
   const [ours, theirs] = [new Leavings(`t-${process.pid}-9`), new Leavings(`t-${process.pid}-90`)];
   const before = snapshot();
   for (const one of [ours, theirs]) {

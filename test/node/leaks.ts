@@ -4,10 +4,10 @@ import { cgroupTree } from "../../src/single-node/cgroup-trees.ts";
 import type { NodeFiles } from "../../src/single-node/node-files.ts";
 import { type ProcessFacts, readProcesses } from "../../src/single-node/processes.ts";
 
-/** Things of one kind, each with the facts that show whose it is. */
+/** Resources of one kind, each with the details that identify its owner. */
 type Things = ReadonlyMap<string, string>;
 
-/** What of a machine a node could leave behind. */
+/** Resources of a machine that a node could leave behind. */
 export interface Snapshot {
   readonly processes: Things;
   readonly mounts: Things;
@@ -42,7 +42,7 @@ export function snapshot(): Snapshot {
   };
 }
 
-/** What came since and passes the filter: within a box take all, on a machine with others what is `ofNode(files)`. */
+/** New resources that pass the filter: within a box all of them, on a shared machine those of `ofNode(files)`. */
 export function leaks(
   before: Snapshot,
   after: Snapshot,
@@ -57,7 +57,7 @@ export function leaks(
 }
 
 /**
- * True for what belongs to a private node: by its folders, cgroup, network and bridge, which all carry its name. A port that has lost its
+ * True for what belongs to a private node: by its directories, cgroup, network and bridge, which all carry its name. A port that has lost its
  * bridge has no name of the node: it is recognized by a snapshot that was taken `during` the node's life.
  */
 export function ofNode(files: NodeFiles, during?: Snapshot): (leak: Leak) => boolean {

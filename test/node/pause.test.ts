@@ -18,7 +18,7 @@ before(() => {
 });
 after(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Waits until the condition gives something. */
+/** Waits until the condition returns a value. */
 async function until<T>(what: string, condition: () => T | undefined | false): Promise<T> {
   const deadline = Date.now() + 10_000;
   for (;;) {
@@ -57,7 +57,7 @@ describe("the pause program", () => {
     });
   }
 
-  test("does not end on a signal it has no part in (SIGCHLD)", async (t) => {
+  test("does not end on another signal (SIGCHLD)", async (t) => {
     const child = start(t, program);
     await until("waits", () => waits(child.pid!));
     const ended = exitOf(child);

@@ -119,7 +119,7 @@ describeOnContainerd("a private node", (version) => {
     assert.ok(existsSync(`/proc/${pid}`), "the container lives without containerd");
     await node.startRuntime();
     assert.equal(await pidOf(), pid);
-    // containerd 1.6 answers before its CRI does.
+    // containerd 1.6 responds before its CRI plugin does.
     await eventually(() => cri.listPodSandboxes().catch(() => undefined));
     await cri.stopPodSandbox(sandbox);
     await cri.removePodSandbox(sandbox);
@@ -182,7 +182,7 @@ describeOnContainerd("stopping a private node", (version) => {
     assert.deepEqual(leaks(first, snapshot(), ofNode(files, running)), []);
   });
 
-  test("that was killed, with its containerd and one shim, is made up for by the next start", async () => {
+  test("that was killed, with its containerd and one shim, is cleaned up by the next start", async () => {
     const first = snapshot();
     const name = await nodeOfKilledProcess(version);
     const files = nodeFiles(name);

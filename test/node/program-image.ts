@@ -16,7 +16,7 @@ export function programImage(name: string, program: string): OciImage {
     mode: 0o755,
     data: readFileSync(from),
   });
-  const folders = [...new Set(libraries.flatMap((path) => foldersAbove(path)))];
+  const dirs = [...new Set(libraries.flatMap((path) => dirsAbove(path)))];
   const applets = ["sh", "cat", "sleep", "tr", "cut"].map(
     (applet): TarEntry => ({ type: "symlink", name: `bin/${applet}`, target: "busybox" }),
   );
@@ -25,7 +25,7 @@ export function programImage(name: string, program: string): OciImage {
     layers: [
       [
         ...["bin", "tmp", "etc"].map((dir): TarEntry => ({ type: "dir", name: dir })),
-        ...folders.map((dir): TarEntry => ({ type: "dir", name: dir })),
+        ...dirs.map((dir): TarEntry => ({ type: "dir", name: dir })),
         file("bin/busybox", findProgram("busybox")!),
         ...applets,
         ...libraries.map((path) => file(path, path)),
@@ -36,7 +36,7 @@ export function programImage(name: string, program: string): OciImage {
   });
 }
 
-function foldersAbove(path: string): string[] {
+function dirsAbove(path: string): string[] {
   const dir = dirname(path);
-  return dir === "/" ? [] : [...foldersAbove(dir), dir.slice(1)];
+  return dir === "/" ? [] : [...dirsAbove(dir), dir.slice(1)];
 }

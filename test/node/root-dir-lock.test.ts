@@ -46,13 +46,13 @@ class Holder {
   }
 }
 
-async function folder(t: TestContext): Promise<string> {
+async function directory(t: TestContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "root-dir-"));
   t.after(() => rm(dir, { recursive: true }));
   return dir;
 }
 
-/** The process that answers on the socket. */
+/** The process that serves the socket. */
 function answering(rootDir: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = get({ socketPath: join(rootDir, "kubelet.sock"), path: "/pods" }, async (response) => {
@@ -68,7 +68,7 @@ for (const { count, named } of rounds("LOCK_ROUNDS", 8, 200))
   test(named(`of two that start at once, exactly one runs, ${count} times`), (t) => oneRuns(t, count));
 
 async function oneRuns(t: TestContext, count: number): Promise<void> {
-  const rootDir = await folder(t);
+  const rootDir = await directory(t);
   for (let round = 1; round <= count; round++) {
     const both = [new Holder(rootDir), new Holder(rootDir)];
     t.after(() => Promise.all(both.map((holder) => holder.kill())));
@@ -80,7 +80,7 @@ async function oneRuns(t: TestContext, count: number): Promise<void> {
     const loser = lines.find((line) => line !== "running") ?? "";
     assert.match(loser, new RegExp(`root directory ${rootDir} is in use by .*process ${winner?.pid}\\b`));
     assert.equal(await answering(rootDir), winner?.pid, `round ${round}`);
-    // Lock file and socket of a killed process are what the next round begins with.
+    // The next round starts with the lock file and socket of a killed process.
     await Promise.all(both.map((holder) => holder.kill()));
   }
 }
@@ -90,7 +90,7 @@ for (const { count, named } of rounds("LOCK_AGENT_ROUNDS", 1, 5))
     oneAgentRuns(t, count),
   );
 
-/** The one that loses waits for a while whether the other is about to end. */
+/** The loser waits for a while, in case the other is stopping. */
 async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());

@@ -22,10 +22,10 @@ export interface TestNode {
   readonly podSubnet: string;
   readonly serviceRange: string;
   ctr(args: readonly string[]): Promise<string>;
-  /** Ends containerd only: containers and their shims stay. */
+  /** Stops containerd only: containers and their shims keep running. */
   stopRuntime(): Promise<void>;
   startRuntime(): Promise<void>;
-  /** Ends everything and removes all traces and files; throws if something stayed. */
+  /** Stops everything and removes all resources and files; throws if something remains. */
   stop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Runs in a box: what `npm start` runs, until the demo pod runs; then the signal; then what is there that was not before.
+// Runs in a box: what `npm start` runs, until the demo pod runs; then the signal; then what remains.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -33,7 +33,7 @@ before(async () => {
 
 after(() => stop?.());
 
-/** Good requests are served, and as fast as ever; once, because others have the machine at times. */
+/** Valid requests are still served quickly; retried, because of other load. */
 async function goesOn(): Promise<void> {
   let took = await node.servesTheNext();
   for (let i = 0; i < 4 && took > 50 * quietMs; i++) took = await node.servesTheNext();
@@ -53,7 +53,7 @@ const hidden = "GET /pods HTTP/1.1\r\nhost: x\r\n\r\n";
 const put = (headers: string, body = "") =>
   `PUT /debug/flags/v HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n${body}`;
 
-describe("what is no request, or more than one", () => {
+describe("malformed requests and request smuggling", () => {
   const sent: [string, string, RegExp][] = [
     ["noise", "\x00\x01\x02\r\n\r\n", /^HTTP\/1\.1 400/],
     ["a very old version", "GET /pods\r\n\r\n", /^HTTP\/1\.1 400/],
@@ -139,7 +139,7 @@ describe("what is no request, or more than one", () => {
   ];
   for (const [name, bytes, answer] of sent)
     test(`${name}: ${answer.source.slice(12)}`, async () => {
-      // A client that still listens gets the end.
+      // A client that still reads gets the close.
       const last = "GET /nope HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
       const reported = await rawTls(node.port, bytes + last, { ...node.admin });
       assert.match(reported, answer);
@@ -148,7 +148,7 @@ describe("what is no request, or more than one", () => {
       await goesOn();
     });
 
-  test("of two tokens the first counts, whatever comes behind", async () => {
+  test("of two tokens the first counts", async () => {
     const lines =
       "authorization: Bearer unknown\r\nauthorization: Bearer good-admin\r\nconnection: close\r\n";
     assert.match(await rawTls(node.port, `GET /pods HTTP/1.1\r\nhost: x\r\n${lines}\r\n`), /^HTTP\/1\.1 401/);
@@ -156,7 +156,7 @@ describe("what is no request, or more than one", () => {
   });
 });
 
-describe("HTTP/2 as it is not meant", () => {
+describe("invalid HTTP/2", () => {
   const settings = frame(frameType.settings, 0, 0);
   const head = { ":method": "GET", ":scheme": "https", ":authority": "x", ":path": "/pods" };
   const odd = (count: number, make: (stream: number) => Buffer) =>
@@ -270,7 +270,7 @@ describe("HTTP/2 as it is not meant", () => {
       await isQuietAgain();
     });
 
-  test("10,000 requests at once, and none of the answers read", async () => {
+  test("10,000 concurrent requests without reading responses", async () => {
     const socket = await openHttp2(node.admin);
     socket.pause();
     socket.write(Buffer.concat([preface, settings, odd(10_000, (s) => requestFrame(s, "/pods"))]));
@@ -321,8 +321,8 @@ describe("HTTP/2 as it is not meant", () => {
   }
 });
 
-describe("who takes more than is due", () => {
-  test("those who never come to an end are cut, all of them, while others are served", async () => {
+describe("resource exhaustion", () => {
+  test("slow clients are disconnected, while others are served", async () => {
     const head = "GET /pods HTTP/1.1\r\nhost: x\r\n";
     const slow = (bytes: string, more: string) => (): Promise<string> =>
       new Promise((resolve) => {
@@ -401,7 +401,7 @@ describe("who takes more than is due", () => {
       let open = 0;
       let most = 0;
       for (let i = 0; i < count; i++) {
-        // One in twenty speaks TLS, as far as that leads.
+        // One in twenty starts a TLS handshake.
         const one =
           i % 20 === 0 && name === "HTTPS"
             ? connect({ host: "127.0.0.1", port: port(), rejectUnauthorized: false })
@@ -426,7 +426,7 @@ describe("who takes more than is due", () => {
       await isQuietAgain();
     });
 
-  test("all of this has left nothing behind", async (t) => {
+  test("nothing was leaked", async (t) => {
     await isQuietAgain();
     const { rss, heapUsed } = await node.state();
     t.diagnostic(`${Math.round(quietBytes / mebibyte)} MiB before, ${Math.round(rss / mebibyte)} MiB after`);

@@ -1,4 +1,4 @@
-// Preloaded into an agent: on SIGUSR2 it tidies up and writes one line about itself to stderr, "PROBE {…}". It looks at its event
+// Preloaded into an agent: on SIGUSR2 it collects garbage and writes one line about itself to stderr, "PROBE {…}". It looks at its event
 // loop every few milliseconds and notes how late it came to do so since the line before: `loop`; and how late without the time in
 // which it could have run but others had the CPUs: `own`.
 import { closeSync, openSync, readSync } from "node:fs";

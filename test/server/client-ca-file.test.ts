@@ -38,7 +38,7 @@ async function bundle(...authorities: readonly (typeof other)[]): Promise<void> 
 for (const protocol of [http1, http2])
   describe(`clientCAFile of a running agent, ${protocol.name}`, { timeout: 600_000 }, () => {
     for (const before of [0, 1])
-      test(`a removed CA is refused on an open connection after ${before} requests`, async () => {
+      test(`a certificate of a removed CA is rejected on an open connection after ${before} requests`, async () => {
         await bundle(node.ca);
         const client = await protocol(node.port, node.admin);
         for (let i = 0; i < before; i++) assert.equal(await client.get(path), 200);
@@ -47,7 +47,7 @@ for (const protocol of [http1, http2])
         client.end();
       });
 
-    test("a certificate with an intermediate works on after an unrelated edit", async () => {
+    test("a certificate with an intermediate still works after an unrelated edit", async () => {
       const between = testAuthority("between", node.ca);
       const chained = testPair(between, "admin", { chain: between.certificate });
       await bundle(node.ca);

@@ -23,18 +23,18 @@ const kubectls = ["1.32", "1.36"].map((version) => ({
 describeOnContainerd("streams of a real runtime", (version) => {
   let node: StreamingNode;
   let server: TestServer;
-  let folder: string;
+  let dir: string;
 
   before(async () => {
     node = await StreamingNode.start(version);
     server = await node.serve({ more: (routes) => apiRoutes(node.pod, routes) });
-    folder = await mkdtemp(join(tmpdir(), "streams-"));
-    await writeFile(join(folder, "config"), kubeconfigFor(server.port));
+    dir = await mkdtemp(join(tmpdir(), "streams-"));
+    await writeFile(join(dir, "config"), kubeconfigFor(server.port));
   });
 
   after(async () => {
     await node?.stop();
-    if (folder) await rm(folder, { recursive: true, force: true });
+    if (dir) await rm(dir, { recursive: true, force: true });
   });
 
   const exec = (command: string[], streams: string) => {
@@ -49,7 +49,7 @@ describeOnContainerd("streams of a real runtime", (version) => {
     assert.match(opened.text(3), /"reason":"NonZeroExitCode".*"message":"7"/);
   });
 
-  test("stdin ends, and 10 MiB come back whole", async () => {
+  test("stdin ends, and 10 MiB are echoed completely", async () => {
     const opened = await exec(["cat"], "input=1&output=1");
     const sent = randomBytes(10 * 1024 * 1024);
     for (let at = 0; at < sent.length; at += 100_000)
@@ -61,7 +61,7 @@ describeOnContainerd("streams of a real runtime", (version) => {
     assert.match(opened.text(3), /"Success"/);
   });
 
-  test("a terminal has the requested size", async () => {
+  test("a TTY has the requested size", async () => {
     const script = 'until [ "$(stty size)" = "33 91" ]; do sleep 0.05; done; echo fits';
     const opened = await exec(["sh", "-c", script], "input=1&output=1&tty=1");
     opened.send(4, '{"Width":91,"Height":33}');
@@ -84,7 +84,7 @@ describeOnContainerd("streams of a real runtime", (version) => {
         KUBECTL_PORT_FORWARD_WEBSOCKETS: String(by === "WebSocket"),
       };
       const kubectl = (...args: readonly string[]) =>
-        spawn(path, ["--kubeconfig", join(folder, "config"), ...args], { env });
+        spawn(path, ["--kubeconfig", join(dir, "config"), ...args], { env });
 
       test(`kubectl ${known} exec by ${by}: stdin, output, exit code`, { skip }, async () => {
         const child = kubectl(

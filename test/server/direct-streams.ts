@@ -10,7 +10,7 @@ const v5 = "v5.channel.k8s.io";
 const commandQuery = (...command: readonly string[]) =>
   command.map((word) => `command=${encodeURIComponent(word)}`).join("&");
 
-/** What callers of the node's own server find there, without kubectl or an API between. */
+/** The node's own server, called without kubectl or an API server. */
 export function directStreams(node: () => StreamingNode, server: () => TestServer): void {
   test("run returns the output of the command, or how it failed", async () => {
     const run = (cmd: string) =>
@@ -36,7 +36,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     second.socket.destroy();
   });
 
-  test("a connection that fails ends its own streams; others of the same kubectl go on", async () => {
+  test("a connection that fails ends its own streams; others of the same kubectl continue", async () => {
     const spdy = await openSpdy(server().port, "/portForward/default/web", "portforward.k8s.io");
     const lives = await forwardOn(spdy, 8080, "0");
     lives.stream.write(Buffer.from("one "));
@@ -57,7 +57,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     spdy.close();
   });
 
-  test("hundreds of thousands of lines come whole and in order, also to one who reads slowly", async (t) => {
+  test("hundreds of thousands of lines arrive complete and in order, also for a slow reader", async (t) => {
     const lines = 300_000;
     const began = Date.now();
     const client = await openWebSocket(
@@ -91,7 +91,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     assert.deepEqual([talks.text(1).split("\n").length, JSON.parse(talks.text(3)).status], [51, "Success"]);
   });
 
-  test("what is broken off in the middle of a message ends that stream only", async () => {
+  test("a connection that breaks in the middle of a message ends that stream only", async () => {
     const open = () =>
       openWebSocket(server().port, `/exec/default/web/app?input=1&output=1&${commandQuery("cat")}`, v5);
     const [broken, whole] = await Promise.all([open(), open()]);

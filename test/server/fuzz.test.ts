@@ -232,7 +232,7 @@ const request = fc
 
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array));
 const webSocketFrame = fc.oneof(
-  // Mostly what could be right: a first byte, a masked payload that begins with a channel.
+  // Mostly valid data: a first byte, a masked payload that begins with a channel.
   {
     weight: 3,
     arbitrary: fc.tuple(fc.nat(255), bytes(300)).map(([first, data]) => clientFrame(first, data)),
@@ -319,7 +319,7 @@ async function sendAll(count: number): Promise<void> {
         const reported = JSON.stringify(all[i]);
         if (answer !== "") assert.match(answer, /^HTTP\/1\.1 [1-5]\d\d /, reported);
         if (!all[i]?.known) assert.ok(!answer.includes(secret), reported);
-        // The runtime and the API have their own reasons; ours would be a mistake.
+        // Errors of the runtime and the API are expected; our own are bugs.
         const [, reason] = /^HTTP\/1\.1 500 .*\r\n\r\n(.*)$/s.exec(answer) ?? [];
         if (reason)
           assert.match(reason, /container not found|checkpoint|pod not found|exec|dialing/, reported);
@@ -349,7 +349,7 @@ for (const { count, named } of rounds("FUZZ_RUNS", 6, 15))
   );
 
 async function nothingIsLeft(t: TestContext, runs: number): Promise<void> {
-  // What is made on first use is there after this.
+  // Resources that are created on first use exist after this.
   await sendAll(Math.ceil(runs / 3));
   const settled = async () => {
     const files = node.openFiles();

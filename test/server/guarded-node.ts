@@ -38,7 +38,7 @@ export interface AgentState {
 const probe = new URL("./agent-probe.mjs", import.meta.url).href;
 
 /**
- * The kubelet as a separate process, with all of its ports, as it is wired: between a runtime in memory that has
+ * The kubelet as a separate process, with all of its ports, fully assembled: between a runtime in memory that has
  * streams and an API that authenticates and authorizes. Tokens: "good-<user>"; a user may do what it is named after,
  * and "admin" everything. "down": authentication fails. "broken": authorization fails.
  */
@@ -147,13 +147,13 @@ export class GuardedNode {
   /** The name that the pod has here. */
   readonly pod = `web-${nodeName}`;
 
-  /** It runs, and nothing went wrong in it that should not. */
+  /** It runs, without unexpected errors. */
   isSound(): void {
     assert.equal(this.#child.exitCode ?? this.#child.signalCode, null, this.#log);
     assert.doesNotMatch(this.#log, /TypeError|RangeError|ReferenceError|Unhandled|MaxListeners/);
   }
 
-  /** A good request is served; resolves with how long that took. */
+  /** A valid request is served; resolves with its duration. */
   async servesTheNext(): Promise<number> {
     const began = performance.now();
     const { status, body } = await send(this.port, "/pods", { ...this.admin });

@@ -30,7 +30,7 @@ export function frame(
   return Buffer.concat([head, payload]);
 }
 
-/** A block of headers, each as it is: nothing compressed, nothing remembered. */
+/** A header block with uncompressed, unindexed fields. */
 export function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat(
     Object.entries(headers).flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]),

@@ -60,7 +60,7 @@ describe("pods by HTTPS", () => {
     return { status: response.statusCode as number, body: await text(response) };
   };
 
-  test("who has no right gets nothing and changes nothing; who has puts, reads and deletes", async () => {
+  test("unauthorized clients read and change nothing; authorized ones put, read and delete", async () => {
     await start("--authorization-mode=AlwaysAllow", "--enable-manifests-handler");
     for (const who of [undefined, stranger])
       for (const [method, path] of [
@@ -92,7 +92,7 @@ describe("pods by HTTPS", () => {
     await agent.end("SIGTERM");
   });
 
-  test("without the flag the port does not know them, and the socket does", async () => {
+  test("without the flag only the socket serves them", async () => {
     await start("--authorization-mode=AlwaysAllow");
     for (const method of ["GET", "PUT", "DELETE"])
       assert.equal((await send(method, "/manifests/web", friend)).status, 404, method);
@@ -108,7 +108,7 @@ describe("pods by HTTPS", () => {
     await agent.end("SIGTERM");
   });
 
-  test("an agent that would let all clients put pods does not start", async () => {
+  test("an agent with anonymous AlwaysAllow access does not start with the handler", async () => {
     const open = ["--anonymous-auth=true", "--authorization-mode=AlwaysAllow"];
     const done = await cli([`--root-dir=${agent.rootDir}`, "--enable-manifests-handler", ...open], {
       withinMs: 30_000,

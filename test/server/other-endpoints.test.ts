@@ -44,7 +44,7 @@ async function raw(where: Where, bytes: string): Promise<string> {
 const get = (path: string, more = "") =>
   `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${more}\r\n`;
 
-describe("a node without a cluster, configured with nothing", () => {
+describe("a node without a cluster and with default configuration", () => {
   let node: GuardedNode;
   let stop: () => Promise<void>;
   before(async () => {
@@ -60,7 +60,7 @@ describe("a node without a cluster, configured with nothing", () => {
   ];
   for (const [who, credentials] of callers)
     for (const path of ways)
-      test(`${who} gets nothing of ${path}`, async () => {
+      test(`${who} is rejected at ${path}`, async () => {
         const { status, body } = await send(node.port, path, { ...credentials() });
         assert.equal(status, 401, body);
         assert.ok(!body.includes(secret));
@@ -76,7 +76,7 @@ describe("a node without a cluster, configured with nothing", () => {
   });
 });
 
-describe("a node that lets anonymous callers in", () => {
+describe("a node with anonymous authentication", () => {
   let node: GuardedNode;
   let stop: () => Promise<void>;
   before(async () => {
@@ -85,7 +85,7 @@ describe("a node that lets anonymous callers in", () => {
   after(() => stop?.());
 
   for (const path of ways)
-    test(`${path}: they have no rights by that`, async () => {
+    test(`${path}: they have no permissions`, async () => {
       const { status, body } = await send(node.port, path, {});
       assert.equal(status, 403, body);
       assert.match(body, /^Forbidden \(user=system:anonymous/);
@@ -163,7 +163,7 @@ describe("the plain HTTP endpoints", () => {
   for (const [name, where, good] of endpoints)
     test(`${name}: 2,000 silent connections keep no client out, and leave nothing behind`, async () => {
       const { port, socketPath } = where();
-      // A unix socket turns away who comes faster than it can look.
+      // A unix socket refuses connections beyond its backlog.
       let came = 0;
       const all = Array.from({ length: 2000 }, () =>
         (socketPath ? connect(socketPath) : connect(port ?? 0, "127.0.0.1"))

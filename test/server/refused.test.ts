@@ -10,34 +10,33 @@ import { GuardedNode, secret } from "./guarded-node.ts";
 
 const day = 86_400_000;
 const pod = `web-${nodeName}`;
-const logFolder = `/var/log/guard-${process.pid}`;
-const logs = `/logs/${basename(logFolder)}`;
+const logDir = `/var/log/guard-${process.pid}`;
+const logs = `/logs/${basename(logDir)}`;
 let node: GuardedNode;
 let stop: () => Promise<void>;
-/** What a good request takes when nothing else happens. */
+/** The duration of a valid request without load. */
 let quietMs = 0;
 
 before(async () => {
-  mkdirSync(`${logFolder}/inside`, { recursive: true });
-  writeFileSync(`${logFolder}/inside/own.log`, "a line\n");
+  mkdirSync(`${logDir}/inside`, { recursive: true });
+  writeFileSync(`${logDir}/inside/own.log`, "a line\n");
   writeFileSync(`/tmp/outside-${process.pid}`, secret);
-  symlinkSync(`/tmp/outside-${process.pid}`, `${logFolder}/absolute`);
-  symlinkSync(`../../../tmp/outside-${process.pid}`, `${logFolder}/relative`);
-  symlinkSync("/", `${logFolder}/root`);
-  symlinkSync("inside", `${logFolder}/folder`);
-  symlinkSync("loop", `${logFolder}/loop`);
-  symlinkSync("/proc/self/environ", `${logFolder}/environment`);
+  symlinkSync(`/tmp/outside-${process.pid}`, `${logDir}/absolute`);
+  symlinkSync(`../../../tmp/outside-${process.pid}`, `${logDir}/relative`);
+  symlinkSync("/", `${logDir}/root`);
+  symlinkSync("inside", `${logDir}/folder`);
+  symlinkSync("loop", `${logDir}/loop`);
+  symlinkSync("/proc/self/environ", `${logDir}/environment`);
   ({ node, stop } = await GuardedNode.start());
   for (let i = 0; i < 5; i++) quietMs = Math.max(quietMs, await node.servesTheNext());
 });
 
 after(async () => {
   await stop?.();
-  for (const path of [logFolder, `/tmp/outside-${process.pid}`])
-    rmSync(path, { recursive: true, force: true });
+  for (const path of [logDir, `/tmp/outside-${process.pid}`]) rmSync(path, { recursive: true, force: true });
 });
 
-/** The next good request is served, as fast as at any time (once: others have the machine at times); and nothing went wrong. */
+/** The next valid request is served quickly (retried because of other load), without unexpected errors. */
 async function goesOn(): Promise<void> {
   let took = await node.servesTheNext();
   for (let i = 0; i < 4 && took > 50 * quietMs; i++) took = await node.servesTheNext();
@@ -170,7 +169,7 @@ const identities: Case[] = [
   },
 ];
 
-/** Who may one thing may not the others. */
+/** One permission does not imply the others. */
 const rights: Case[] = [
   ...[
     ["/configz", "pods"],
@@ -378,7 +377,7 @@ interface RawAnswer {
   readonly body: string;
 }
 
-/** As it is: no client tidies up the path. */
+/** Raw: no client normalizes the path. */
 async function raw(
   method: string,
   path: string,
@@ -399,7 +398,7 @@ function isWhole(text: string): boolean {
   return end >= 0 && length !== undefined && text.length >= end + 4 + Number(length);
 }
 
-describe("the finest permission is checked first", () => {
+describe("the most specific permission is checked first", () => {
   const requests: [string, string, string[]][] = [
     ["/pods", "pods", ["get nodes/pods"]],
     ["/pods", "proxy", ["get nodes/pods", "get nodes/proxy"]],
@@ -412,7 +411,7 @@ describe("the finest permission is checked first", () => {
   ];
   for (const [path, user, rights] of requests)
     test(`${path} for ${user}: ${rights}`, async () => {
-      // A name of its own each time: answers are remembered.
+      // A unique name each time: reviews are cached.
       const own = testPair(node.ca, user, { organizations: [path] });
       node.reviews.length = 0;
       assert.equal((await send(node.port, path, { ...own })).status, 200);
@@ -423,8 +422,8 @@ describe("the finest permission is checked first", () => {
     });
 });
 
-describe("other ways to speak", () => {
-  test("plain HTTP on the port of HTTPS leads to nothing but an end", async () => {
+describe("other protocols", () => {
+  test("plain HTTP on the HTTPS port is closed", async () => {
     const text = await new Promise<string>((resolve) => {
       let received = "";
       const socket = connectPlain(node.port, "127.0.0.1", () => socket.write("GET /pods HTTP/1.1\r\n\r\n"));
@@ -438,7 +437,7 @@ describe("other ways to speak", () => {
   });
 
   for (const version of ["TLSv1", "TLSv1.1"] as const)
-    test(`${version} is not spoken`, async () => {
+    test(`${version} is rejected`, async () => {
       const o = { minVersion: version, maxVersion: version, ciphers: "DEFAULT@SECLEVEL=0" };
       assert.equal(await rawTls(node.port, "GET /pods HTTP/1.1\r\n\r\n", { ...o, ...node.admin }), "");
       await goesOn();

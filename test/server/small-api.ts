@@ -2,7 +2,7 @@ import { replyJson } from "../../src/kubelet/server/replies.ts";
 import type { Route } from "../../src/kubelet/server/route.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 
-/** As much of an API as kubectl needs to find one pod, in front of the node's own routes. */
+/** The minimal API that kubectl needs to find one pod, in front of the node's own routes. */
 export function apiRoutes(pod: Pod, routes: readonly Route[]): Route[] {
   const base = "/api/v1/namespaces/{namespace}/pods/{pod}";
   const attributes = () => ({ verb: "get", subresources: [] });

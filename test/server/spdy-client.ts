@@ -2,7 +2,7 @@ import { request } from "node:https";
 import type { Socket } from "node:net";
 import { SpdyConnection } from "../../src/kubelet/server/streaming/spdy/connection.ts";
 
-/** Speaks SPDY with a server, as old kubectls do. */
+/** A SPDY client, as in old kubectls. */
 export function openSpdy(port: number, path: string, protocol: string): Promise<SpdyConnection> {
   return new Promise((resolve, reject) => {
     const outgoing = request({

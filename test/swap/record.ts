@@ -1,12 +1,12 @@
 // Records the node as the reference kubelet that KUBELET_REFERENCE names leaves it, for the tests that have none.
 import { writeFileSync } from "node:fs";
-import type { Look } from "./look.ts";
+import type { NodeSnapshot } from "./node-snapshot.ts";
 import { swap } from "./run-swap.ts";
 
 export interface Recorded {
-  /** The folder of the manifests: a part of the UIDs of static pods. */
+  /** The directory of the manifests: a part of the UIDs of static pods. */
   readonly manifests: string;
-  readonly look: Look;
+  readonly look: NodeSnapshot;
 }
 
 if (import.meta.main) {

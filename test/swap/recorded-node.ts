@@ -8,14 +8,14 @@ import { nodeName, server, type TestCluster } from "../cluster/cluster-node.ts";
 import type { ApiObject } from "../cluster/fake-api.ts";
 import { runtimeClient } from "../e2e/agent-process.ts";
 import { busyboxName } from "../node/test-node.ts";
-import type { Listed } from "./look.ts";
+import type { Listed } from "./node-snapshot.ts";
 import { recorded } from "./recorded.ts";
 import { manifests } from "./swapped-pods.ts";
 
-/** Those that have nothing mounted: their volumes would have to be there for real. */
+/** Pods without mounts: mounted volumes would have to exist. */
 const withoutVolumes = (pod: Pod) => (pod.spec.volumes ?? []).length === 0;
 
-/** Puts the recorded pods into the API, their containers into the runtime and the reference's files into the root folder. */
+/** Puts the recorded pods into the API, their containers into the runtime and the reference's files into the root directory. */
 export async function putRecorded(
   cluster: TestCluster,
   pods: readonly Pod[] = recorded.look.pods.filter(withoutVolumes),
@@ -70,7 +70,7 @@ function renamed(text: string, ids: ReadonlyMap<string, string>): string {
   return withIds.replaceAll("containerd://", "fake://");
 }
 
-/** The recorded manifests, as from the folder where the reference had them. */
+/** The recorded manifests, as from the directory where the reference had them. */
 export function manifestSource(): PodSource {
   const pods = Object.entries(manifests).flatMap(([name, manifest]) => {
     const origin = { source: "file" as const, path: join(recorded.manifests, name) };

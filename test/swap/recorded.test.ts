@@ -17,7 +17,7 @@ test("the reference's state files are read, and would be written byte for byte",
 });
 
 for (const [file, manifest] of Object.entries(manifests))
-  test(`the pod of ${file} has the UID that the reference has given it`, () => {
+  test(`the pod of ${file} has the reference's UID`, () => {
     const origin = { source: "file" as const, path: join(recorded.manifests, file) };
     const made = makeStaticPod(manifest, { nodeName, origin });
     assert.ok("pod" in made);
@@ -25,7 +25,7 @@ for (const [file, manifest] of Object.entries(manifests))
     assert.equal(made.pod.metadata.uid, podUid);
   });
 
-test("the reference's pods are taken over: nothing is made, nothing ends, no pod stops being ready", async (t) => {
+test("the reference's pods are taken over: nothing is created or stopped, no pod stops being ready", async (t) => {
   const exec = () => ({ exitCode: 0 });
   const cluster = await TestCluster.start(t, {}, {}, { images: { [busyboxName]: {} }, exec: exec as never });
   const { pods, ids } = await putRecorded(cluster);
@@ -43,7 +43,7 @@ test("the reference's pods are taken over: nothing is made, nothing ends, no pod
     assert.equal(cluster.agent.board.rows().length, pods.length);
     for (const row of cluster.agent.board.rows()) assert.match(row.phase, /Running/, row.name);
   });
-  // A pod that is new runs when the others have had their turn.
+  // When a new pod runs, the others have been synced.
   cluster.addPod("new", { containers: [{ name: "c", image: busyboxName }] });
   await cluster.runs("new");
   const changes = cluster.runtime.calls
@@ -78,7 +78,7 @@ test("the reference's pods are taken over: nothing is made, nothing ends, no pod
     if (!metadata.annotations) assert.deepEqual(after.get(metadata.uid), before.get(metadata.uid));
 });
 
-test("a state file that is damaged keeps the agent from starting, with the reference's message", async (t) => {
+test("a corrupt state file prevents startup, with the reference's message", async (t) => {
   const cluster = await TestCluster.start(t);
   await putRecorded(cluster, []);
   const path = join(cluster.dir, "root", "actuated_pods_state");

@@ -13,12 +13,12 @@ import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
 import { holds } from "../e2e/holds.ts";
 import { startTestNode } from "../node/test-node.ts";
 import { type Kind, Kubelets } from "./kubelet-kinds.ts";
-import { type Look, lookAt, readySince } from "./look.ts";
+import { type NodeSnapshot, readySince, snapshotNode } from "./node-snapshot.ts";
 import { apiPods, manifests } from "./swapped-pods.ts";
 
 export interface Round {
   readonly kind: Kind;
-  readonly look: Look;
+  readonly look: NodeSnapshot;
   /** What became of a container with limits that ended: its resources, or why it did not come back. */
   readonly restarted: string;
   /** Since when pods are ready, as this kubelet has left it. */
@@ -51,7 +51,7 @@ async function prepare(admin: HttpKubeTransport): Promise<void> {
   for (const pod of apiPods) await make(`${namespace}/pods`, pod);
 }
 
-async function restart(admin: HttpKubeTransport, runtime: CriClient, look: Look): Promise<string> {
+async function restart(admin: HttpKubeTransport, runtime: CriClient, look: NodeSnapshot): Promise<string> {
   const before = look.containers.find(({ pod }) => pod === "limits")!;
   await runtime.stopContainer(before.id as ContainerId, 0);
   return holds(async () => {
@@ -88,7 +88,7 @@ async function main(order: readonly Kind[]): Promise<SwapReport> {
     const body = { metadata: { labels: { round: String(round + 1) } } };
     const contentType = "application/merge-patch+json";
     await admin.request({ method: "PATCH", path: `${namespace}/pods/volumes`, body, contentType });
-    const look = await holds(() => lookAt({ node, runtime, admin, round: round + 1 }), 90_000);
+    const look = await holds(() => snapshotNode({ node, runtime, admin, round: round + 1 }), 90_000);
     const restarted = await restart(admin, runtime, look);
     await kubelets.stop();
     const { items } = await admin.request<{ items: Pod[] }>({ method: "GET", path: `${namespace}/pods` });

@@ -2,13 +2,16 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { decodeCheckpoint } from "../../src/kubelet/resources/allocation/checkpoint.ts";
 import type { Kind } from "./kubelet-kinds.ts";
-import { type Look, readySince } from "./look.ts";
+import { type NodeSnapshot, readySince } from "./node-snapshot.ts";
 import { recorded } from "./recorded.ts";
 import { reference, swap, unavailable } from "./run-swap.ts";
 import type { Round } from "./swap-in-box.ts";
 
 /** Entries of a state file by the pod's name, as UIDs are new in each run. */
-function resourcesByPod(text: string | undefined, { pods, containers }: Look): Record<string, unknown> {
+function resourcesByPod(
+  text: string | undefined,
+  { pods, containers }: NodeSnapshot,
+): Record<string, unknown> {
   const names = new Map(containers.map(({ podUid, pod }) => [podUid, pod]));
   assert.ok(text, `no state of ${pods.length} pods`);
   return Object.fromEntries([...decodeCheckpoint(text)].map(([uid, info]) => [names.get(uid) ?? uid, info]));
@@ -16,10 +19,10 @@ function resourcesByPod(text: string | undefined, { pods, containers }: Look): R
 
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
 /** Containers that there was no reason to stop. */
-const kept = (look: Look) => look.containers.filter(({ pod }) => pod !== "limits");
+const kept = (look: NodeSnapshot) => look.containers.filter(({ pod }) => pod !== "limits");
 
-describe("a node of ours, beside one that the reference has made", { skip: unavailable }, () => {
-  let look: Look;
+describe("a node of ours, compared with one of the reference", { skip: unavailable }, () => {
+  let look: NodeSnapshot;
   let restarted = "";
   before(async () => {
     const { rounds } = await swap("ours");
@@ -27,15 +30,15 @@ describe("a node of ours, beside one that the reference has made", { skip: unava
   });
   const theirs = recorded.look;
 
-  test("has its volumes in the same places, with the same modes, marks and mounts", () => {
+  test("has its volumes at the same paths, with the same modes, ready files and mounts", () => {
     assert.deepEqual(look.volumes, theirs.volumes);
   });
 
   test("has the same names and hashes on its containers", () => {
-    const shown = ({ containers }: Look) =>
+    const shown = ({ containers }: NodeSnapshot) =>
       containers.map(({ pod, name, attempt, hash }) => ({ pod, name, attempt, hash }));
     assert.deepEqual(shown(look), shown(theirs));
-    const keys = ({ allContainers, sandboxes }: Look) =>
+    const keys = ({ allContainers, sandboxes }: NodeSnapshot) =>
       [...allContainers, ...sandboxes]
         .map(({ metadata, labels, annotations }) =>
           [metadata.name, ...Object.keys({ ...labels, ...annotations }).sort(byText)].join(" "),
@@ -72,7 +75,7 @@ for (const order of orders)
         assert.deepEqual(kept(look), kept(rounds[0]!.look), `taken over by ${kind}`);
     });
 
-    test("taken over by ours, pods have been ready since when they were", () => {
+    test("taken over by ours, pods keep their Ready transition times", () => {
       for (const [i, { kind, look }] of rounds.entries())
         if (i > 0 && kind === "ours") assert.deepEqual(readySince(look.pods), rounds[i - 1]!.left);
     });
@@ -87,7 +90,7 @@ for (const order of orders)
         assert.match(restarted, /"limits":\{"cpu":"200m","memory":"64Mi"\}/, kind);
     });
 
-    test("what pods were given is known to the next one", () => {
+    test("allocations of pods are known to the next one", () => {
       for (const { look } of rounds)
         for (const file of ["allocated", "actuated"] as const)
           assert.deepEqual(

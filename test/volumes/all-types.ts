@@ -1,14 +1,14 @@
 import { after, before, describe } from "node:test";
 import { freePort } from "../e2e/agent-process.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
+import { ends } from "./cleanup.ts";
 import { content } from "./content.ts";
-import { ends } from "./ends.ts";
-import { figures, openServer } from "./figures.ts";
 import { hostPaths } from "./host-paths.ts";
 import { loopDevice } from "./loop-device.ts";
 import { mounting } from "./mounting.ts";
 import { type Disks, persistent } from "./persistent.ts";
 import { reserveHugePages, scratch } from "./scratch.ts";
+import { figures, openServer } from "./volume-metrics.ts";
 import { VolumeNode } from "./volume-node.ts";
 
 const gates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true };

@@ -12,7 +12,7 @@ const attempts = Number(process.env.ATTACKED_CONTAINERS ?? 40);
 const aPod = 20;
 const marker = `/escaped-${process.pid}`;
 
-describeOnContainerd("a container that swaps a folder for a link to /", (version) => {
+describeOnContainerd("a container that swaps a directory for a link to /", (version) => {
   let n: VolumeNode;
 
   before(async () => {
@@ -24,9 +24,9 @@ describeOnContainerd("a container that swaps a folder for a link to /", (version
     await n?.destroy();
   });
 
-  it(`gets none of ${attempts} containers that mount it out of the volume`, async (t) => {
+  it(`leads none of ${attempts} containers that mount it out of the volume`, async (t) => {
     const volumes = [{ name: "v", hostPath: { path: join(n.dir, "shared") } }];
-    // What is there is the folder, or the link, or for a moment nothing.
+    // The path is the directory, the link, or briefly missing.
     const swap = "cd /v; while :; do mv part kept; ln -s / part; rm part; mv kept part; done";
     await n.addPod("attacker", {
       spec: {
@@ -40,7 +40,7 @@ describeOnContainerd("a container that swaps a folder for a link to /", (version
       const name = `victim-${first}`;
       const containers = Array.from({ length: Math.min(aPod, attempts - first) }, (_, index) => ({
         name: `c${index}`,
-        // What it got must be the volume's own folder: at / it would leave a mark, and find the kernel's files.
+        // What it got must be the volume's own directory: at / it would leave a mark, and find the kernel's files.
         command: ["sh", "-c", `touch /m${marker}; test ! -e /m/proc`],
         volumeMounts: [{ name: "v", mountPath: "/m", subPath: "part" }],
       }));

@@ -12,7 +12,7 @@ const bundles = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles";
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64");
 const field = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPath } });
 
-/** A certificate that is one: the authority of the cluster itself. */
+/** A valid certificate: the CA of the cluster itself. */
 const rootCertificate = async (get: <T>(path: string) => Promise<T>) =>
   holds(async () => {
     const { data } = await get<{ data: Record<string, string> }>(`${objects}/configmaps/kube-root-ca.crt`);
@@ -106,7 +106,7 @@ export const content: Concern = {
       holds(async () => assert.equal(await read(path), text, path), 20_000);
     const restarts = async () => (await node().whole.pod("content")).status?.containerStatuses?.[0];
 
-    test("are there, with their modes, and what was picked only", async () => {
+    test("exist with their modes, and only selected items", async () => {
       await node().runs("content");
       const list = (volume: string) =>
         node().inside("content", `cd /v/${volume} && find -L . -type f ! -path './..*'`);
@@ -149,7 +149,7 @@ export const content: Concern = {
         assert.match(await node().refusedInside("content", `touch /v/${volume}/x`), /Read-only file system/);
     });
 
-    test("all but config maps are in memory, and of a size that the pod may use", async () => {
+    test("all but ConfigMaps are in memory, and limited to the pod's memory", async () => {
       const pod = (await node().runs("content")) as Pod;
       const inside = await node().mountsInside("content");
       const typeAt = (volume: string) => inside.find(({ path }) => path === `/v/${volume}`)?.fsType;
@@ -166,7 +166,7 @@ export const content: Concern = {
       assert.notEqual(typeAt("config"), "tmpfs");
     });
 
-    test("change in place when what they show does; nothing is restarted", async () => {
+    test("are updated in place when their objects change, without a restart", async () => {
       const before = await restarts();
       await node().change(`${objects}/configmaps/settings`, { data: { a: "uno", b: null, c: "three" } });
       await node().change(`${objects}/secrets/keys`, { data: { password: base64("second") } });
@@ -191,7 +191,7 @@ export const content: Concern = {
       assert.deepEqual([containerID, restartCount], [before?.containerID, 0]);
     });
 
-    test("a selected key that is gone: the volume stays as it was, with an event", async () => {
+    test("a selected key that was removed: the volume is kept, with an event", async () => {
       const message =
         'MountVolume.SetUp failed for volume "picked" : configmap references non-existent config key: b';
       await node().hasEvent("content", "FailedMount", message, 90_000);
@@ -211,7 +211,7 @@ export const content: Concern = {
       await holds(async () => assert.equal(await anchors(), 2), 20_000);
     });
 
-    test("a missing object: there is an event, the pod waits, and starts when it comes", async () => {
+    test("a missing object: there is an event, the pod waits, and starts when it is created", async () => {
       const message = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
       await node().hasEvent("waits", "FailedMount", message);
       const waiting = (await node().whole.pod("waits")).status?.containerStatuses?.[0]?.state?.waiting;

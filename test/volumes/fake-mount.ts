@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** What it does with every mount request: a tmpfs stands for what a server would provide. */
 export type MountMode = "good" | "refused" | "hangs" | "waits";
 
-/** A program `mount` for the agent's PATH, in place of that of the system: there is no NFS server to be good or dead. */
+/** A program `mount` for the agent's PATH, in place of that of the system: there is no real NFS server. */
 export class FakeMount {
   readonly #dir: string;
 

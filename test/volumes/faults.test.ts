@@ -10,7 +10,7 @@ import { readMounts } from "../../src/lib/host/mount-table.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { holds } from "../e2e/holds.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 import { FakeMount } from "./fake-mount.ts";
 import { VolumeNode, type VolumePod } from "./volume-node.ts";
 
@@ -30,7 +30,7 @@ const withVolume = (volume: object): VolumePod => ({
 const nfs = withVolume({ nfs: { server: "192.0.2.1", path: "/export" } });
 
 /** One node, whose root directory is a small file system of its own, and whose mount program is a fake. */
-describeOnContainerd("volumes that cannot be had", (version) => {
+describeOnContainerd("volumes that cannot be mounted", (version) => {
   let n: VolumeNode;
   let bin: string;
   let program: FakeMount;
@@ -63,7 +63,7 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     await n?.destroy();
     for (const pid of program?.hanging() ?? []) process.kill(pid, "SIGKILL");
     await program?.letGo();
-    await removeFolder(bin);
+    await removeDir(bin);
   });
 
   /** Pods that have nothing to do with it notice nothing: they run on, and their volumes follow what they show. */
@@ -125,7 +125,7 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     await end(stuck);
   });
 
-  test("a mount command that outlives its agent and mounts after all: both mounts go with the pod", async () => {
+  test("a mount command that outlives its agent and mounts after all: both mounts are removed with the pod", async () => {
     await program.set("waits");
     const late = await n.addPod("late", nfs);
     await holds(() => assert.ok(program.isWaiting()));
@@ -191,13 +191,13 @@ describeOnContainerd("volumes that cannot be had", (version) => {
     for (const pod of pods) await end(pod);
   });
 
-  test("nothing is left of any of it", async () => {
+  test("nothing remains", async () => {
     for (const name of ["witness", "on-disk", "beside"]) await end(await n.whole.pod(name));
     assert.deepEqual([...n.mountIds().keys()], []);
   });
 });
 
-/** All that is mounted in a folder, and the folder's own. */
+/** All that is mounted in a directory, and the directory's own. */
 async function removeMounts(dir: string): Promise<void> {
   const isMounted = () => readMounts().some(({ path }) => path === dir || path.startsWith(`${dir}/`));
   while (isMounted()) await execFile("/bin/umount", ["--recursive", "--lazy", dir]);

@@ -67,19 +67,19 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
   tests(node) {
     const run = (script: string) => node().inside("host-paths", script);
 
-    test("what does not match its type is refused, with an event that names it", async () => {
+    test("a path that does not match its type is rejected, with an event that names it", async () => {
       for (const [type, path, called] of refusals) {
         const message = `MountVolume.SetUp failed for volume "v" : hostPath type check failed: ${at(node(), path)} is not ${called}`;
         await node().hasEvent(nameOf(type, path), "FailedMount", message);
       }
     });
 
-    test("a pod that was refused runs as soon as the path is right", async () => {
+    test("a rejected pod runs as soon as the path is correct", async () => {
       await mkdir(at(node(), "missing"));
       await node().runs(nameOf("Directory", "missing"), 70_000);
     });
 
-    test("what is on the node is read and written from inside, and the other way round", async () => {
+    test("files of the node are read and written from inside, and vice versa", async () => {
       await node().runs("host-paths");
       assert.equal(await run("cat /v/any; echo; cat /v/file"), "of the node\nof the node");
       await run(
@@ -94,7 +94,7 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
       assert.equal(await run("cat /v/directory/other"), "by the node");
     });
 
-    test("folders and files that are made have the modes 0755 and 0644", async () => {
+    test("created directories and files have the modes 0755 and 0644", async () => {
       const mode = async (path: string) => (await stat(at(node(), path))).mode & 0o7777;
       assert.deepEqual([await mode("made/for/it"), await mode("made-file")], [0o755, 0o644]);
     });

@@ -73,7 +73,7 @@ function killed(version: ContainerdVersion, count: number): void {
     assert.equal(await n.inside(name, script), "secretconfigsecret");
   };
 
-  test("whenever it was killed: pods get all of their volumes, and nothing is left of those that go", async (t) => {
+  test("whenever it was killed: pods get all of their volumes, and nothing remains of removed ones", async (t) => {
     let living: Pod[] = [];
     const took: number[] = [];
     for (let round = 0; round < count; round++) {

@@ -108,7 +108,7 @@ export const mounting: Concern = {
   },
 
   tests(node, version) {
-    test("parts of volumes: folders are made, names come from variables, files are mounted", async () => {
+    test("subPaths: directories are created, names are expanded from variables, files are mounted", async () => {
       await node().runs("parts");
       await node().runs("parts-too");
       await node().inside("parts-too", "echo other >/part/x");
@@ -119,7 +119,7 @@ export const mounting: Concern = {
       assert.equal(await node().inside("parts", "cat /look/deep/er/x"), "1");
     });
 
-    test("a part that leads out of its volume is refused", async () => {
+    test("a subPath that leads out of its volume is rejected", async () => {
       const message = 'failed to prepare subPath for volumeMount "data" of container "c"';
       await holds(async () => {
         const { status } = await node().whole.pod("escaping");
@@ -173,7 +173,7 @@ export const mounting: Concern = {
       assert.deepEqual([await sees("by-both", "none"), await sees("by-both", "from")], ["0", "1"]);
     });
 
-    test("files are given to the group of the pod, and folders hand it on", async () => {
+    test("files get the fsGroup of the pod, and directories have setgid", async () => {
       await node().runs("grouped");
       const about = (path: string) => node().inside("grouped", `stat -L -c '%g %a' /v/${path}`);
       assert.deepEqual([await about("disk"), await about("memory")], ["2000 2777", "2000 3777"]);
@@ -185,7 +185,7 @@ export const mounting: Concern = {
       assert.ok((await node().inside("grouped", "cat /v/token/token")).length > 100);
     });
 
-    test("a volume whose root has the group already is left alone only if the pod is configured so", async () => {
+    test("a volume whose root already has the group is skipped only with OnRootMismatch", async () => {
       await node().runs("mismatch");
       await node().runs("always");
       const gidOf = async (...path: string[]) => (await stat(at(node(), "owned", ...path))).gid;

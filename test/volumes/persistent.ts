@@ -131,7 +131,7 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
   tests(node) {
     const onHost = (...path: string[]) => join(node().dir, "pv", ...path);
 
-    test("a local folder and a hostPath are read and written through a claim", async () => {
+    test("a local directory and a hostPath are read and written through a claim", async () => {
       await node().runs("claimed");
       await writeFile(onHost("local", "a"), "by the node");
       assert.equal(await node().inside("claimed", "cat /v/local/a"), "by the node");
@@ -151,13 +151,13 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       );
     });
 
-    test("a generic ephemeral volume is that of the claim that was made for the pod", async () => {
+    test("a generic ephemeral volume uses the claim created for the pod", async () => {
       await node().runs("passing");
       await node().inside("passing", "echo mine >/v/own/x");
       assert.equal(await readFile(onHost("passing", "x"), "utf8"), "mine\n");
     });
 
-    test("a claim that is not there or not for this node: an event names the cause", async () => {
+    test("a claim that is missing or not for this node: an event names the cause", async () => {
       await node().addPod("unbound", {
         spec: { nodeName, volumes: claimed("nothing"), containers: [{ volumeMounts: mounted("nothing") }] },
       });
@@ -173,13 +173,13 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       );
     });
 
-    test("a pod whose claim comes later runs then", async () => {
+    test("a pod whose claim is created later runs then", async () => {
       await mkdir(onHost("late"));
       await boundVolume(node(), "nothing", { local: { path: onHost("late") }, ...onNode(nodeName) });
       await node().runs("unbound");
     });
 
-    test("a disk is handed out as it is, and one without a file system gets one", async (t) => {
+    test("a block volume is passed unchanged, and a disk without a file system is formatted", async (t) => {
       const disk = disks();
       if (!disk) return t.skip("no loop devices");
       const pod = await node().runs("disks");

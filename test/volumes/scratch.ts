@@ -67,7 +67,7 @@ export const scratch = (hugePages: { refusal: string | undefined }): Concern => 
   },
 
   tests(node) {
-    test("is the same folder for all containers of the pod, and anyone may write", async () => {
+    test("is the same directory for all containers of the pod, and writable for all users", async () => {
       const pod = await node().runs("scratch");
       await node().inside("scratch", "echo from c >/v/disk/file");
       assert.equal(await node().inside("scratch", "cat /v/disk/file", "other"), "from c");
@@ -90,7 +90,7 @@ export const scratch = (hugePages: { refusal: string | undefined }): Concern => 
       );
     });
 
-    test("in memory without a limit of its own it is as large as what the pod may use", async () => {
+    test("in memory without its own limit it is as large as the pod's memory", async () => {
       assert.match(await node().inside("scratch", "df -k /v/limited"), /^tmpfs +32768 /m);
     });
 

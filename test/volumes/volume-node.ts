@@ -8,7 +8,7 @@ import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { NodeWithApi, type NodeWithApiOptions, podsPath } from "../cluster/node-with-api.ts";
 import { holds } from "../e2e/holds.ts";
 import { sleeper } from "../e2e/manifests.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 import { busyboxName, type ContainerdVersion } from "../node/test-node.ts";
 
 export interface VolumePod {
@@ -20,12 +20,12 @@ export interface VolumePod {
 /** The type of the file system, as returned by statfs. */
 export const tmpfsMagic = 0x01021994;
 
-/** A node with the embedded API whose pods are looked at from inside their containers, and from the node. */
+/** A node with the embedded API whose pods are inspected from inside their containers, and from the node. */
 export class VolumeNode {
   readonly whole: NodeWithApi;
-  /** A folder of the node for what tests give to pods. */
+  /** A directory of the node for files of tests. */
   readonly dir: string;
-  /** What has to be undone before the folder goes, the last first. */
+  /** Cleanups before the directory is removed, last first. */
   readonly undo: (() => Promise<void>)[] = [];
 
   static async start(containerd: ContainerdVersion, o: NodeWithApiOptions = {}): Promise<VolumeNode> {
@@ -41,7 +41,7 @@ export class VolumeNode {
   async destroy(): Promise<void> {
     for (const step of this.undo.reverse()) await step();
     await this.whole.destroy();
-    await removeFolder(this.dir);
+    await removeDir(this.dir);
   }
 
   make<T>(path: string, body: object): Promise<T> {
@@ -122,7 +122,7 @@ export class VolumeNode {
     return stderr;
   }
 
-  /** Its first process ends, and perhaps the one that stops it with it. */
+  /** Kills its first process; the kill command may end with it. */
   async endContainer(name: string, container = "c"): Promise<void> {
     await this.#exec(name, "kill -TERM 1", container);
   }
@@ -161,7 +161,7 @@ export class VolumeNode {
     return new Map(found.map(({ path, id }) => [path, id]));
   }
 
-  /** Whatever there still is of a pod: its folder, and mounts in it. */
+  /** What remains of a pod: its directory, and mounts in it. */
   leftOf(pod: Pod): string[] {
     const dir = this.podDir(pod);
     return [...(existsSync(dir) ? [dir] : []), ...mountsBelow(readMounts(), [dir])];

@@ -26,7 +26,7 @@ export function ends(node: () => VolumeNode): void {
     return seen;
   };
 
-  test("an agent that is killed leaves every mount and container as it was; who is gone when it is back goes", async (t) => {
+  test("a killed agent leaves every mount and container; pods deleted meanwhile are cleaned up when it is back", async (t) => {
     const all = await allPods();
     const isDeleted = ({ metadata }: Pod) => deletedMeanwhile.includes(metadata.name);
     const pods = all.filter((pod) => !isDeleted(pod));
@@ -67,7 +67,7 @@ export function ends(node: () => VolumeNode): void {
     assert.deepEqual([...node().mountIds()], mounts);
   });
 
-  test("volumes of a pod that has come to its own end go with its containers", async () => {
+  test("volumes of a completed pod are removed with its containers", async () => {
     const pod = await node().addPod("ending", {
       spec: {
         restartPolicy: "Never",
@@ -96,16 +96,16 @@ export function ends(node: () => VolumeNode): void {
     );
   });
 
-  test("nothing is left of the volumes of pods that were deleted", async () => {
+  test("nothing remains of the volumes of deleted pods", async () => {
     const pods = await allPods();
     for (const { metadata } of pods) await node().deletePod(metadata.name);
     for (const pod of pods) await node().isGone(pod);
     assert.deepEqual([...node().mountIds().keys()], []);
     const { rootDir } = node().whole.node;
     assert.deepEqual(readdirSync(join(rootDir, "pods")), []);
-    for (const folder of ["local-volume/mounts", "kubernetes.io/local-volume/volumeDevices"]) {
-      const devices = join(rootDir, "plugins/kubernetes.io", folder);
-      assert.deepEqual(existsSync(devices) ? readdirSync(devices) : [], [], folder);
+    for (const directory of ["local-volume/mounts", "kubernetes.io/local-volume/volumeDevices"]) {
+      const devices = join(rootDir, "plugins/kubernetes.io", directory);
+      assert.deepEqual(existsSync(devices) ? readdirSync(devices) : [], [], directory);
     }
     // What belongs to the node stays.
     assert.ok(existsSync(join(node().dir, "host/made-file")) && existsSync(join(node().dir, "pv/local/b")));

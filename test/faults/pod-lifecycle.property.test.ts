@@ -18,10 +18,12 @@ interface Outcome {
   cause?: string;
 }
 
-/** In a thread of their own: the test runner follows every promise of its own thread, and here are millions. */
+/** In separate threads: the test runner tracks every promise of its own thread, and there are millions. */
 function run(histories: HistoriesToRun): Promise<Outcome> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./pod-life-histories.ts", import.meta.url), { workerData: histories });
+    const worker = new Worker(new URL("./pod-lifecycle-histories.ts", import.meta.url), {
+      workerData: histories,
+    });
     worker.once("message", resolve);
     worker.once("error", reject);
     worker.once("exit", (code) => reject(new Error(`ended with ${code} and reported nothing`)));

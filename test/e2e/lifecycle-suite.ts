@@ -16,11 +16,11 @@ export interface Life {
   readonly runtime: CriClient;
   readonly pods: ReturnType<typeof podsOf>;
   readonly watched: WatchedPods;
-  /** Puts a pod into the manifests folder. */
+  /** Writes a pod into the manifest directory. */
   run(name: string, spec: PodSpecInit): void;
   /** A container as the runtime has it. */
   inRuntime(row: PodRow, container?: string): Promise<ContainerStatus>;
-  /** Runs a shell line in a container; resolves with what it printed. */
+  /** Runs a shell line in a container; resolves with its output. */
   inside(row: PodRow, script: string, container?: string): Promise<string>;
   /** The process of a container, as the host sees it. */
   pidOf(row: PodRow, container?: string): Promise<number>;
@@ -29,10 +29,10 @@ export interface Life {
 export const sh = (script: string) => ["sh", "-c", script];
 
 /**
- * An agent on each version of containerd, with all pods of the suite placed at once: they live side by side, and each
- * test waits for what it wants to see of its own.
+ * An agent on each version of containerd, with all pods of the suite started at once: they run in parallel, and each
+ * test waits for its own.
  */
-export function describeLife(
+export function describeLifecycle(
   title: string,
   pods: (life: Life) => Record<string, PodSpecInit> | Promise<Record<string, PodSpecInit>>,
   suite: (life: Life) => void,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { median, percentile } from "./figures.ts";
+import { median, percentile } from "./statistics.ts";
 
 for (const [values, expected] of [
   [[7], 7],

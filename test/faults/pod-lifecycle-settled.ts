@@ -4,11 +4,11 @@ import { containerHash } from "../../src/lib/model/container-hash.ts";
 import { annotationContainerHash } from "../../src/lib/model/labels.ts";
 import type { Container, Pod, PodUid } from "../../src/lib/model/pod.ts";
 import type { FakeContainer } from "../fake-runtime/pod-records.ts";
-import { mayFollow, nameOf, uidOf } from "./pod-life-rules.ts";
-import type { PodLifeWorld, Wanted } from "./pod-life-world.ts";
+import { mayFollow, nameOf, uidOf } from "./pod-lifecycle-rules.ts";
+import type { PodLifecycleWorld, Wanted } from "./pod-lifecycle-world.ts";
 
-/** What is not yet as it should be, now that nothing happens any more; nothing if all is. */
-export function unsettled(world: PodLifeWorld): string[] {
+/** Differences from the desired state after everything has settled. */
+export function unsettled(world: PodLifecycleWorld): string[] {
   const wrong: string[] = [];
   for (const wanted of world.wanted.values())
     for (const what of unsettledOf(world, wanted)) wrong.push(`${wanted.uid}: ${what}`);
@@ -20,13 +20,13 @@ export function unsettled(world: PodLifeWorld): string[] {
   return wrong;
 }
 
-/** What is left of pods when none is wanted. */
-export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifeWorld): string[] {
+/** What remains of pods when none is desired. */
+export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifecycleWorld): string[] {
   const counts: Record<string, number> = {
     sandboxes: runtime.pods.sandboxes.size,
     containers: runtime.pods.containers.size,
     cgroups: host.cgroups.size,
-    folders: host.files.folders.size,
+    dirs: host.files.dirs.size,
     statuses: [...uids].filter((uid) => agent?.statuses.get(uid)).length,
     "hooks under way": hooks.underWay,
     "probes under way": health.underWay,
@@ -37,7 +37,7 @@ export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifeWo
     .map(([what, count]) => `${count} ${what}`);
 }
 
-function unsettledOf(world: PodLifeWorld, wanted: Wanted): string[] {
+function unsettledOf(world: PodLifecycleWorld, wanted: Wanted): string[] {
   const { kind, uid, pod, evicted } = wanted;
   const { agent } = world;
   const wrong: string[] = [];
@@ -86,8 +86,13 @@ function unsettledOf(world: PodLifeWorld, wanted: Wanted): string[] {
   return wrong;
 }
 
-/** Nothing is ill any more: what runs has started and is ready. */
-function unwell(world: PodLifeWorld, { uid }: Wanted, { name }: Container, runs: FakeContainer): string[] {
+/** Without faults, running containers are started and ready. */
+function unwell(
+  world: PodLifecycleWorld,
+  { uid }: Wanted,
+  { name }: Container,
+  runs: FakeContainer,
+): string[] {
   const status = world.agent?.statuses.get(uid);
   const reported = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find(
     (c) => c.name === name,
@@ -102,12 +107,12 @@ function unwell(world: PodLifeWorld, { uid }: Wanted, { name }: Container, runs:
   return wrong;
 }
 
-/** It has a container that is started again whatever happens, and gets that far. */
+/** It has a container that is always restarted, and is reached. */
 function runsForEver({ kind, pod }: Wanted): boolean {
   return kind !== "ownFailedInit" && pod.spec.containers.some((c) => mayFollow(pod, c, 0));
 }
 
-function newest(world: PodLifeWorld, uid: PodUid, name: string): FakeContainer | undefined {
+function newest(world: PodLifecycleWorld, uid: PodUid, name: string): FakeContainer | undefined {
   return [...world.runtime.pods.containers.values()]
     .filter((c) => uidOf(c) === uid && nameOf(c) === name)
     .sort((a, b) => b.config.metadata!.attempt - a.config.metadata!.attempt)[0];

@@ -28,7 +28,7 @@ export const nodePath = `/api/v1/nodes/${nodeName}`;
 export const csiNodePath = `/apis/storage.k8s.io/v1/csinodes/${nodeName}`;
 export const never = new AbortController().signal;
 
-/** An agent's part in CSI, on real sockets and mounts, with an API in memory. */
+/** The CSI components of an agent, on real sockets and mounts, with an API in memory. */
 export class CsiAgent {
   readonly drivers = new DriverStore();
   readonly plugin: VolumePlugin;
@@ -37,7 +37,7 @@ export class CsiAgent {
   readonly #manager: PluginManager;
   readonly #abort = new AbortController();
 
-  constructor(bench: CsiBench) {
+  constructor(bench: CsiFixture) {
     const { rootDir, api, objects } = bench;
     const common = { clock: systemClock, logger: silentLogger };
     const csiDrivers = {
@@ -91,12 +91,12 @@ export class CsiAgent {
   }
 }
 
-export class CsiBench {
+export class CsiFixture {
   readonly rootDir: string;
   readonly api = new StorageApi();
   /** CSIDriver objects. */
   readonly objects: Record<string, CsiDriverSpec> = {};
-  /** Paths whose files were given to a group. */
+  /** Paths whose files were changed to a group. */
   readonly given: string[] = [];
   readonly #agents: CsiAgent[] = [];
   readonly #drivers: DriverProcess[] = [];
@@ -106,8 +106,8 @@ export class CsiBench {
     this.api.put(nodePath, { kind: "Node", metadata: { name: nodeName, uid: "node-uid" } });
   }
 
-  static async make(): Promise<CsiBench> {
-    return new CsiBench(await mkdtemp("/tmp/csi-test-"));
+  static async make(): Promise<CsiFixture> {
+    return new CsiFixture(await mkdtemp("/tmp/csi-test-"));
   }
 
   async agent(): Promise<CsiAgent> {

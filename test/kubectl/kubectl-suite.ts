@@ -4,14 +4,14 @@ import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts
 import { Kubectl, type KubectlVersion, kubectlAvailable } from "./kubectl.ts";
 import { UpNode } from "./up-node.ts";
 
-/** One kubectl and one node, there while tests run. */
+/** One kubectl and one node, for the duration of the tests. */
 export class Bench {
   kubectl!: Kubectl;
   node!: UpNode;
   nodeName!: string;
 }
 
-/** All suites of one kubectl on one node; each has a namespace of its own. */
+/** All suites of one kubectl on one node; each has its own namespace. */
 export function describeKubectl(
   version: KubectlVersion,
   containerd: ContainerdVersion,
@@ -38,10 +38,10 @@ export function describeKubectl(
   });
 }
 
-/** How many tests of a suite run at a time, where none minds the others: most of their time they wait for the node. */
+/** How many independent tests of a suite run at a time: they mostly wait for the node. */
 const together = 4;
 
-/** A suite in a namespace that is there before its first test and goes after its last. */
+/** A suite in a namespace that is created before its first test and deleted after its last. */
 export function describeIn(
   bench: Bench,
   namespace: string,

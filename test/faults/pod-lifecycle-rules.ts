@@ -8,21 +8,21 @@ import { type FakeContainer, isLive } from "../fake-runtime/pod-records.ts";
 const workerRank: Record<WorkerPhase, number> = { syncing: 0, terminating: 1, terminated: 2 };
 const phaseRank: Record<string, number> = { Pending: 0, Running: 1, Succeeded: 2, Failed: 2 };
 
-/** What must hold at every moment of every history. Whatever is seen to break a rule is kept in `broken`. */
-export class PodLifeRules {
+/** Invariants of every history. Violations are recorded in `broken`. */
+export class PodLifecycleRules {
   readonly broken: string[] = [];
   readonly #runtime: InMemoryRuntime;
   /** "sandbox/container" of init containers that have succeeded there, and of sidecars that were started there. */
   readonly #through = new Set<string>();
-  /** "sandbox/container" of containers whose startup probe was good there. */
+  /** "sandbox/container" of containers whose startup probe has succeeded there. */
   readonly #passed = new Set<string>();
   /** "uid/container" of ephemeral containers that were started. */
   readonly #debugged = new Set<string>();
   readonly #phases = new Map<PodUid, string>();
   readonly #workerPhases = new WeakMap<PodWorker, WorkerPhase>();
-  /** The longest that containers of a pod that is to end may be given. */
+  /** The longest grace period of containers of a terminating pod. */
   readonly #graces = new Map<PodUid, number>();
-  /** Pods whose containers came and went without the agent: what it knows of them cannot be whole. */
+  /** Pods whose containers changed without the agent: its knowledge may be incomplete. */
   readonly #meddledWith = new Set<string>();
 
   readonly #endBy = new Map<PodUid, number>();
@@ -48,13 +48,13 @@ export class PodLifeRules {
     this.meddledWith(uid);
   }
 
-  /** A startup probe was answered well. */
+  /** A startup probe has succeeded. */
   passed(id: string): void {
     const container = this.#runtime.pods.containers.get(id);
     if (container) this.#passed.add(placeOf(container));
   }
 
-  /** A container is ended for a probe, and replaced however it ends. */
+  /** A container is stopped for a probe, and replaced however it exits. */
   failedProbe(id: string): void {
     const container = this.#runtime.pods.containers.get(id);
     if (container) this.meddledWith(uidOf(container));
@@ -69,18 +69,18 @@ export class PodLifeRules {
     return this.#debugged.has(`${uid}/${name}`);
   }
 
-  /** If a pod with the same UID comes back, it is another. */
+  /** A pod that is added again with the same UID counts as another. */
   unwanted(uid: PodUid): void {
     for (const key of this.#debugged) if (key.startsWith(`${uid}/`)) this.#debugged.delete(key);
   }
 
-  /** The agent that remembered it is gone. */
+  /** The agent that knew it has ended. */
   newAgent(): void {
     this.#phases.clear();
     this.#graces.clear();
   }
 
-  /** From now on, no container of the pod is given longer to end; it ends by then, if nothing goes wrong. */
+  /** From now on, no container of the pod gets a longer grace period; without faults it ends by then. */
   mustEndWithin(uid: PodUid, seconds: number, now: number): void {
     this.#graces.set(uid, Math.min(seconds, this.#graces.get(uid) ?? seconds));
     const endBy = now + Math.max(2, seconds) * 1000 + 2000;
@@ -102,7 +102,7 @@ export class PodLifeRules {
     this.#lateFor.delete(uid);
   }
 
-  /** An agent makes this call. */
+  /** An agent sends this call. */
   called(method: string, request: Record<string, unknown>, { worker }: AgentView): void {
     if (method === "RunPodSandbox")
       this.#mayBegin((request as unknown as SandboxRequest).config.metadata, { worker });
@@ -126,7 +126,7 @@ export class PodLifeRules {
     }
   }
 
-  /** The call is carried out at this moment. */
+  /** The call takes effect now. */
   done(method: string, request: Record<string, unknown>, late: boolean, pods: readonly Pod[]): void {
     this.#note();
     if (late) this.#doneLate(request);
@@ -199,7 +199,7 @@ export class PodLifeRules {
 
   #mayBeCreated(pod: Pod, sandboxId: string, name: string): void {
     if (isDebugger(pod, name)) return;
-    // What comes late, from before all were restarted, looks as if the pod had come that far again.
+    // Late results, from before the restart of all, look like new progress of the pod.
     if (this.#lateFor.has(pod.metadata.uid) && /^restartAll/.test(pod.metadata.labels?.kind ?? "")) return;
     this.#beginAgainIn(pod, sandboxId);
     for (const init of pod.spec.initContainers ?? []) {
@@ -239,7 +239,7 @@ export class PodLifeRules {
       for (const place of places) if (place.startsWith(`${sandboxId}/`)) places.delete(place);
   }
 
-  /** An ephemeral container is started once, whatever becomes of it. */
+  /** An ephemeral container is started once, however it ends. */
   #debug(pod: Pod, container: FakeContainer): void {
     const { uid } = pod.metadata;
     if (!isDebugger(pod, nameOf(container))) return;
@@ -250,7 +250,7 @@ export class PodLifeRules {
   }
 
   /**
-   * A static pod that was edited begins when nothing runs of the one before it.
+   * An edited static pod starts when the previous one has terminated.
    */
   #mayBegin({ uid, name }: PodId, { worker }: AgentView): void {
     const pod = worker(uid)?.pod;
@@ -263,7 +263,7 @@ export class PodLifeRules {
     }
   }
 
-  /** What has done its work is not started again. */
+  /** Completed containers are not started again. */
   #mayBeStarted(container: FakeContainer, pod: Pod): void {
     const name = nameOf(container);
     const spec = pod.spec.containers.find((c) => c.name === name);
@@ -286,7 +286,7 @@ function restartsAll(container: FakeContainer, pod: Pod): boolean {
   );
 }
 
-/** Whether another container follows one that ended so. */
+/** Whether a container that exited so is restarted. */
 export function mayFollow(pod: Pod, container: Container, exitCode: number): boolean {
   const rules = container.restartPolicyRules ?? [];
   if (rules.some(({ exitCodes }) => exitCodes?.values?.includes(exitCode))) return true;

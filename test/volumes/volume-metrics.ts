@@ -34,7 +34,7 @@ export function figures(
     return promise;
   };
 
-  test("metrics of operations, of what is wanted and there, and of the volumes of claims", async () => {
+  test("metrics of operations, of desired and actual volumes, and of the volumes of claims", async () => {
     const families = await holds(async () => {
       const all = parsePrometheus(await get("/metrics"));
       assert.ok(all.has("kubelet_volume_stats_used_bytes"));

@@ -29,8 +29,8 @@ export const claimsPath = "/api/v1/namespaces/default/persistentvolumeclaims";
 const attachmentsPath = "/apis/storage.k8s.io/v1/volumeattachments";
 const mergePatch = "application/merge-patch+json";
 
-/** A real agent with a real containerd and the embedded API, and CSI drivers as processes of their own. */
-export class CsiNodeWorld {
+/** A real agent with a real containerd and the embedded API, and CSI drivers as separate processes. */
+export class CsiTestNode {
   readonly whole: NodeWithApi;
   readonly #port: number;
   readonly #drivers: DriverProcess[] = [];
@@ -39,7 +39,7 @@ export class CsiNodeWorld {
     containerd: ContainerdVersion,
     config: object = {},
     more: Pick<NodeWithApiOptions, "flags" | "join"> = {},
-  ): Promise<CsiNodeWorld> {
+  ): Promise<CsiTestNode> {
     const [port, readOnlyPort] = [await freePort(), await freePort()];
     const whole = await NodeWithApi.start(containerd, {
       config: {
@@ -50,7 +50,7 @@ export class CsiNodeWorld {
       },
       ...more,
     });
-    return new CsiNodeWorld(whole, readOnlyPort);
+    return new CsiTestNode(whole, readOnlyPort);
   }
 
   private constructor(whole: NodeWithApi, port: number) {
@@ -118,11 +118,11 @@ export class CsiNodeWorld {
     );
   }
 
-  podWithClaim(name: string, more: Parameters<CsiNodeWorld["pod"]>[2] = {}): Promise<Pod> {
+  podWithClaim(name: string, more: Parameters<CsiTestNode["pod"]>[2] = {}): Promise<Pod> {
     return this.pod(name, { persistentVolumeClaim: { claimName: name } }, more);
   }
 
-  /** What the command prints in the pod's container. */
+  /** The output of a command in the pod's container. */
   async inside(name: string, command: string): Promise<string> {
     const [container] = await this.whole.containersOf(name);
     const { stdout, stderr, exitCode } = await this.whole.runtime.execSync(
@@ -155,7 +155,7 @@ export class CsiNodeWorld {
     return attachmentName(`handle-${claim}`, driver, nodeName);
   }
 
-  /** All that is mounted for this node's CSI volumes, with the kernel's number of each mount. */
+  /** All mounts of this node's CSI volumes, with their mount IDs. */
   mounts(): { id: number; path: string }[] {
     return readMounts()
       .filter(({ path }) => path.startsWith(`${this.rootDir}/`) && path.includes("kubernetes.io"))
@@ -170,7 +170,7 @@ export class CsiNodeWorld {
     return answer.body;
   }
 
-  /** kill -9 of the agent; a new one has begun when this resolves. */
+  /** kill -9 of the agent; resolves when a new one has started. */
   async restartAgent(): Promise<void> {
     await this.whole.agent.end("SIGKILL");
     this.whole.startAgent();
@@ -193,7 +193,7 @@ export class CsiNodeWorld {
 
   async destroy(): Promise<void> {
     for (const driver of this.#drivers) await driver.kill();
-    // A test that failed half-way has left its devices.
+    // A failed test may have left its devices.
     const all = readdirSync("/sys/block").map((name) => `/sys/block/${name}/loop/backing_file`);
     const files = all.filter((path) => existsSync(path)).map((path) => readFileSync(path, "utf8").trim());
     for (const file of files.filter((path) => path.startsWith(`${dirname(this.rootDir)}/`)))

@@ -15,8 +15,8 @@ import type { TestNode } from "../node/test-node.ts";
 import { holds } from "./holds.ts";
 import { type PodSpecInit, podManifest } from "./manifests.ts";
 
-/** Pods that change without becoming other pods, as they do when an API server has them. */
-export class LivingPods implements PodSource {
+/** Pods that change without a new UID, as pods of an API server do. */
+export class MutablePods implements PodSource {
   readonly name = "api";
   readonly done = Promise.resolve();
   readonly health = () => healthy;
@@ -59,10 +59,10 @@ export class LivingPods implements PodSource {
 }
 
 /** An agent in this process, whose pods come from there. */
-export async function startLivingAgent(
+export async function startMutablePodsAgent(
   node: Pick<TestNode, "endpoint" | "logDir" | "containerLogDir" | "rootDir" | "cgroupRoot">,
-  source: LivingPods,
-): Promise<LivingAgent> {
+  source: MutablePods,
+): Promise<MutablePodsAgent> {
   const config = withDefaults({}, new FeatureGates({}));
   Object.assign(config, {
     containerRuntimeEndpoint: node.endpoint,
@@ -87,10 +87,10 @@ export async function startLivingAgent(
     clock: systemClock,
     logger: silentLogger,
   });
-  return new LivingAgent(agent);
+  return new MutablePodsAgent(agent);
 }
 
-export class LivingAgent {
+export class MutablePodsAgent {
   readonly #agent: Agent;
 
   constructor(agent: Agent) {

@@ -14,23 +14,23 @@ import { CriError } from "../../src/lib/clients/cri/cri-error.ts";
 import { ContainerState, type ContainerStatus, NamespaceMode } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { eventually } from "./eventually.ts";
 
-/** A runtime to hold the contract against. */
+/** A runtime to test the contract with. */
 export interface ContractRuntime {
   client: CriClient;
   /** An image with /bin/sh, /bin/sleep, /bin/true and /bin/echo. */
   busybox: string;
-  /** A folder for the logs of pods. */
+  /** A directory for the logs of pods. */
   logDir: string;
-  /** Where the cgroups of pods go. */
+  /** The cgroup parent of pods. */
   cgroupParent?: string;
-  /** Whether pods can have a network of their own. */
+  /** Whether pods can have their own network. */
   podNetwork: boolean;
   stop(): Promise<void>;
 }
 
 export const UNKNOWN_ID = "f".repeat(64);
 export const FOREVER = ["/bin/sleep", "3600"];
-/** Ends by itself on SIGTERM, once it has written "ready". */
+/** Exits on SIGTERM, once it has written "ready". */
 export const OBEDIENT = sh("trap 'exit 0' TERM; echo ready; while true; do sleep 0.1; done");
 
 export function sh(script: string): string[] {
@@ -57,7 +57,7 @@ export type ContainerOptions = Partial<Extract<ContainerConfigInit, { $typeName?
 };
 
 /** Pods and containers for the tests of a contract. */
-export class Bench {
+export class ContractPods {
   #runtime: ContractRuntime | undefined;
 
   async open(setup: () => Promise<ContractRuntime>): Promise<void> {
@@ -77,7 +77,7 @@ export class Bench {
     return this.runtime.client;
   }
 
-  /** A pod of its own for one test, gone after it. */
+  /** A pod for one test, removed after it. */
   async pod(t: TestContext, options: PodOptions = {}): Promise<Pod> {
     const { attempt = 0, uid = randomUUID(), network = NamespaceMode.NODE } = options;
     const logDirectory = join(this.runtime.logDir, `contract_pod_${uid}`);
@@ -142,7 +142,7 @@ export class Bench {
   }
 }
 
-/** The error that the runtime answered with. */
+/** The error of the runtime. */
 export async function refused(call: Promise<unknown>): Promise<CriError> {
   const error = await call.then(
     () => assert.fail("the runtime did what it should have refused"),

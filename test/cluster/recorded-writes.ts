@@ -17,7 +17,7 @@ interface Known {
 const path = "/api/v1/namespaces/default/configmaps";
 
 /** Writes continuously, as kubectl would, and records acknowledged writes. */
-export class NotedWrites {
+export class RecordedWrites {
   acknowledged = 0;
   unanswered = 0;
   readonly #api: KubeTransport;

@@ -8,7 +8,7 @@ import type { Pod } from "../../src/lib/model/pod.ts";
 import type { TestNode } from "../node/test-node.ts";
 import { apiPods, manifests } from "./swapped-pods.ts";
 
-export interface LookedContainer {
+export interface ContainerSnapshot {
   readonly id: string;
   readonly pod: string;
   readonly podUid: string;
@@ -17,10 +17,10 @@ export interface LookedContainer {
   readonly hash: string;
 }
 
-/** What a node has and shows, once all of its pods are ready. */
-export interface Look {
-  readonly containers: readonly LookedContainer[];
-  /** By path below the pod's folder: what is there, and whether something is mounted on it. */
+/** The state of a node, once all of its pods are ready. */
+export interface NodeSnapshot {
+  readonly containers: readonly ContainerSnapshot[];
+  /** By path below the pod's directory: its type, and whether it is a mount point. */
   readonly volumes: Readonly<Record<string, string>>;
   readonly allocated: string | undefined;
   readonly actuated: string | undefined;
@@ -52,7 +52,7 @@ interface Where {
   readonly round: number;
 }
 
-export async function lookAt({ node, runtime, admin, round }: Where): Promise<Look> {
+export async function snapshotNode({ node, runtime, admin, round }: Where): Promise<NodeSnapshot> {
   const { items } = await admin.request<{ items: Pod[] }>({ method: "GET", path: "/api/v1/pods" });
   assert.equal(
     items.length,
@@ -92,7 +92,7 @@ export async function lookAt({ node, runtime, admin, round }: Where): Promise<Lo
   };
 }
 
-/** By pod of the API: static pods begin again with each kubelet. */
+/** For API pods: static pods start again with each kubelet. */
 export function readySince(pods: readonly Pod[]): Record<string, string> {
   return Object.fromEntries(
     pods
@@ -116,7 +116,7 @@ async function inside(runtime: CriClient, id: string, script: string): Promise<s
   return Buffer.from(stdout).toString();
 }
 
-/** Names that are made up each time are made equal. */
+/** Generated names are normalized. */
 function layoutOf(podDir: string): Record<string, string> {
   const seen: Record<string, string> = {};
   const note = (path: string) => {

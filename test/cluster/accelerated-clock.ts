@@ -3,7 +3,7 @@ import { monotonicTime } from "../../src/lib/base/fake-clock.ts";
 import { wallTime } from "../../src/lib/base/time.ts";
 
 /** A clock that runs faster by this factor: a wait of minutes takes less than a second, with real connections. */
-export function hastyClock(times: number): Clock {
+export function acceleratedClock(times: number): Clock {
   const startedAt = Date.now();
   const from = performance.now();
   const elapsedMs = () => (performance.now() - from) * times;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { parentPort, workerData } from "node:worker_threads";
 import fc from "fast-check";
 import { type Kind, kinds } from "./pod-kinds.ts";
-import type { HistoriesToRun } from "./pod-life.property.test.ts";
-import { orphans, unsettled } from "./pod-life-settled.ts";
-import { PodLifeWorld } from "./pod-life-world.ts";
+import type { HistoriesToRun } from "./pod-lifecycle.property.test.ts";
+import { orphans, unsettled } from "./pod-lifecycle-settled.ts";
+import { PodLifecycleWorld } from "./pod-lifecycle-world.ts";
 import type { Health } from "./simulated-health.ts";
 import type { HookManner } from "./simulated-hooks.ts";
 
@@ -53,7 +53,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(12, fc.record({ do: one("wait"), ms: one(1, 100, 300, 1000, 3000) })),
 );
 
-/** Where a history begins: with two pods, at some moment of their lives. */
+/** The start of a history: two pods, at some point of their lifecycle. */
 interface Beginning {
   pods: { kind: Kind; version: number; debuggers: number }[];
   hooks: HookManner;
@@ -71,7 +71,7 @@ const beginning: fc.Arbitrary<Beginning> = fc.record({
   afterMs: one(0, 300, 1000, 3000),
 });
 
-async function begin(world: PodLifeWorld, { pods, hooks, faults, afterMs }: Beginning): Promise<void> {
+async function begin(world: PodLifecycleWorld, { pods, hooks, faults, afterMs }: Beginning): Promise<void> {
   await world.startAgent();
   for (const [slot, { kind, version, debuggers }] of pods.entries()) {
     world.add(slot, kind, version);
@@ -82,7 +82,7 @@ async function begin(world: PodLifeWorld, { pods, hooks, faults, afterMs }: Begi
   await world.clock.advance(afterMs);
 }
 
-async function carryOut(world: PodLifeWorld, s: Step): Promise<void> {
+async function carryOut(world: PodLifecycleWorld, s: Step): Promise<void> {
   switch (s.do) {
     case "add":
       return world.add(s.slot, s.kind, s.version);
@@ -125,8 +125,8 @@ async function carryOut(world: PodLifeWorld, s: Step): Promise<void> {
   }
 }
 
-/** Lets time pass until the condition holds, or for so long. */
-async function within(world: PodLifeWorld, ms: number, lacks: () => string[]): Promise<void> {
+/** Advances time until the condition holds, or for this long. */
+async function within(world: PodLifecycleWorld, ms: number, lacks: () => string[]): Promise<void> {
   const until = world.clock.elapsedMs + ms;
   do {
     await world.clock.advance(2000);
@@ -137,7 +137,7 @@ async function within(world: PodLifeWorld, ms: number, lacks: () => string[]): P
 }
 
 async function live(seed: number, first: Beginning, steps: Step[]): Promise<void> {
-  const world = new PodLifeWorld(seed);
+  const world = new PodLifecycleWorld(seed);
   await begin(world, first);
   for (const s of steps) {
     await carryOut(world, s);
@@ -146,7 +146,7 @@ async function live(seed: number, first: Beginning, steps: Step[]): Promise<void
   }
   world.calm();
   await world.startAgent();
-  // What hangs or is late has an end by then.
+  // Hung or delayed calls have ended by then.
   await world.clock.advance(20_000);
   await within(world, 60_000, () => unsettled(world));
   if (![...world.wanted.values()].some((w) => w.kind === "crashing")) {
@@ -160,7 +160,7 @@ async function live(seed: number, first: Beginning, steps: Step[]): Promise<void
   }
   await world.clock.advance(500);
   await world.delete(0, 1);
-  // Folders and cgroups that an agent before left are looked for about once a minute; its own an agent removes at once.
+  // Directories and cgroups of a previous agent are cleaned up about once a minute; an agent's own immediately.
   const restarted = steps.some((s) => s.do === "kill" || s.do === "stop");
   await within(world, restarted ? 90_000 : 20_000, () => orphans(world));
   await world.stopAgent();
@@ -175,7 +175,7 @@ const report = await fc.check(
     fc.array(step, { minLength: 2, maxLength: maxSteps, size: "max" }),
     live,
   ),
-  // All lengths and values are as likely as any other: small ones would be pods that nothing happens to.
+  // Uniform distribution: with a bias to small values nothing would happen to pods.
   { numRuns, seed, path, unbiased: true },
 );
 parentPort?.postMessage({

@@ -10,7 +10,7 @@ import { container, nodeName } from "../cluster/cluster-node.ts";
 import { freePort } from "../e2e/free-port.ts";
 import { holds } from "../e2e/holds.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
-import { removeFolder } from "../node/remove-folder.ts";
+import { removeDir } from "../node/remove-dir.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 
@@ -19,7 +19,7 @@ interface PodList {
 }
 
 /** A built kubelet as a node of a cluster: its own API (`kubelet api`), and a runtime in memory in this process. */
-export class AgentOfCluster {
+export class ClusterAgent {
   readonly #children: ChildProcess[] = [];
   readonly #dir: string;
   readonly #runtime: FakeRuntime;
@@ -31,10 +31,10 @@ export class AgentOfCluster {
   }
 
   /** Resolves when its node is registered. `kubelet` is the path of a `bin/kubelet`. */
-  static async start(kubelet: string): Promise<AgentOfCluster> {
+  static async start(kubelet: string): Promise<ClusterAgent> {
     const dir = await mkdtemp(join(tmpdir(), "agent-of-cluster-"));
     const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), events: true });
-    const agent = new AgentOfCluster(dir, runtime);
+    const agent = new ClusterAgent(dir, runtime);
     try {
       await agent.#start(kubelet);
     } catch (error) {
@@ -135,7 +135,7 @@ export class AgentOfCluster {
       await exited;
     }
     await this.#runtime.close();
-    await removeFolder(this.#dir);
+    await removeDir(this.#dir);
   }
 }
 

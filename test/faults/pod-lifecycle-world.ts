@@ -5,7 +5,7 @@ import type { PodVerdict } from "../../src/lib/model/pod-verdict.ts";
 import { type CallBehavior, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import type { FakeContainer } from "../fake-runtime/pod-records.ts";
 import { type Edits, type Kind, podOf, programOf, unedited } from "./pod-kinds.ts";
-import { PodLifeRules, uidOf } from "./pod-life-rules.ts";
+import { PodLifecycleRules, uidOf } from "./pod-lifecycle-rules.ts";
 import { type Random, seededRandom } from "./seeded-random.ts";
 import { SimulatedClock, turns } from "./simulated-clock.ts";
 import { type Health, SimulatedHealth } from "./simulated-health.ts";
@@ -18,7 +18,7 @@ export interface Wanted {
   uid: PodUid;
   edits: Edits;
   pod: Pod;
-  /** A verdict was passed on it that an agent remembers until it terminates. */
+  /** It has a verdict, which the agent keeps until termination. */
   evicted?: boolean;
 }
 
@@ -26,24 +26,24 @@ const changing = /^(Run|Stop|Remove)PodSandbox$|^(Create|Start|Stop|Remove)Conta
 const refusal: PodVerdict = { phase: "Failed", reason: "NodeAffinity", message: "not here" };
 const eviction: PodVerdict = { phase: "Failed", reason: "Evicted", message: "no room" };
 
-/** A node with a runtime, agents that come and go, pods that are wanted, and everything that can happen to them. */
-export class PodLifeWorld {
+/** A node with a runtime, agents that are started and killed, desired pods, and all their events. */
+export class PodLifecycleWorld {
   readonly clock = new SimulatedClock();
   readonly host = new SimulatedHost();
   readonly runtime: InMemoryRuntime;
-  readonly rules: PodLifeRules;
+  readonly rules: PodLifecycleRules;
   readonly hooks: SimulatedHooks;
   readonly health: SimulatedHealth;
-  /** By slot: at most one pod of a name is wanted at a time. */
+  /** By slot: at most one pod of a name is desired at a time. */
   readonly wanted = new Map<number, Wanted>();
   agent: SimulatedAgent | undefined;
   /** Calls that change something, since it was last emptied. */
   readonly changes: string[] = [];
-  /** In a hundred calls. */
+  /** Percentage of calls. */
   faults = 0;
   hangs = 0;
   slowMs = 0;
-  /** All that were ever wanted. */
+  /** All pods that were ever desired. */
   readonly uids = new Set<PodUid>();
   readonly #random: Random;
   /** Aborted when the agent's process has ended. */
@@ -57,7 +57,7 @@ export class PodLifeWorld {
       events: seed % 4 !== 0,
       program: ({ metadata }) => programOf(metadata?.name ?? "", metadata?.attempt ?? 0),
     });
-    this.rules = new PodLifeRules(this.runtime);
+    this.rules = new PodLifecycleRules(this.runtime);
     this.hooks = new SimulatedHooks(this.clock, (kind, id) => this.rules.ranTwice(kind, id));
     this.health = new SimulatedHealth({
       clock: this.clock,
@@ -105,7 +105,7 @@ export class PodLifeWorld {
     await agent?.kill();
   }
 
-  /** Starts that are under way are not cut off; if they hang, that takes a while. */
+  /** Starts in progress are not canceled; if they hang, that takes a while. */
   async stopAgent(): Promise<void> {
     let stopped = this.agent === undefined;
     void this.agent?.stop().then(() => {
@@ -117,7 +117,7 @@ export class PodLifeWorld {
     if (!stopped) this.rules.broken.push("an agent that is stopped does not stop");
   }
 
-  /** What an API server knows about its pods stays; verdicts on others are not remembered. */
+  /** The status of API pods is kept; verdicts on others are lost. */
   #agentGoes(): void {
     this.rules.fault();
     for (const wanted of this.wanted.values()) {
@@ -128,7 +128,7 @@ export class PodLifeWorld {
     this.agent = undefined;
   }
 
-  /** A pod of that slot is wanted, instead of the one that may be. */
+  /** A pod of that slot is desired, instead of the current one. */
   add(slot: number, kind: Kind, version: number): void {
     const uid = `p${slot}-${kind}-${version}` as PodUid;
     if (this.wanted.get(slot)?.uid === uid) return;
@@ -151,7 +151,7 @@ export class PodLifeWorld {
     this.#update(slot, wanted);
   }
 
-  /** The pod is given an ephemeral container; that is not possible for a static pod. */
+  /** Adds an ephemeral container to the pod; not possible for a static pod. */
   debug(slot: number): void {
     const wanted = this.wanted.get(slot);
     if (!wanted || wanted.pod.metadata.deletionTimestamp || isStatic(wanted.pod)) return;
@@ -166,7 +166,7 @@ export class PodLifeWorld {
     this.agent?.report("UPDATE", wanted.pod);
   }
 
-  /** The pod should end, and its object goes when it has. */
+  /** The pod is deleted, and its object is removed after termination. */
   async delete(slot: number, graceSeconds: number): Promise<void> {
     const wanted = this.wanted.get(slot);
     if (!wanted) return;
@@ -201,12 +201,12 @@ export class PodLifeWorld {
     this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.elapsedMs);
   }
 
-  /** Some container that runs ends by itself. */
+  /** Some running container exits. */
   crash(nth: number, how: number | "oom" | "vanish" | "unknown"): Promise<void> | void {
     const container = pick(this.running(), nth);
     if (!container) return;
     if (how === "unknown") {
-      // It is ended and replaced, however it ends.
+      // It is stopped and replaced, however it exits.
       this.rules.meddledWith(uidOf(container));
       return this.runtime.pods.loseTrack(container.id);
     }
@@ -223,12 +223,12 @@ export class PodLifeWorld {
       nth,
     );
     if (!lost) return;
-    // What still runs in it is ended to run in another one, however it ends.
+    // Its containers are stopped and run in another one, however they exit.
     this.rules.meddledWith(lost.config.metadata!.uid);
     this.runtime.pods.loseSandbox(lost.id);
   }
 
-  /** From now on, some probe of some container that runs comes to this. */
+  /** From now on, a probe of a running container has this result. */
   ail(nth: number, health: Health): void {
     const ailing = pick(
       this.running().flatMap((c) => probesOf(c, this.#pods()).map((kind) => ({ kind, id: c.id }))),
@@ -237,7 +237,7 @@ export class PodLifeWorld {
     if (ailing) this.health.set(ailing.kind, ailing.id, health);
   }
 
-  /** Hooks that begin from now on go like this. */
+  /** The behavior of hooks that start from now on. */
   hookManner(manner: HookManner): void {
     this.hooks.manner = manner;
   }
@@ -250,7 +250,7 @@ export class PodLifeWorld {
     });
   }
 
-  /** After every step: objects of pods that have ended after a deletion go, and the rules are looked at. */
+  /** After every step: objects of deleted pods that have terminated are removed, and the invariants are checked. */
   look(): void {
     for (const [slot, { uid, pod }] of this.wanted)
       if (pod.metadata.deletionTimestamp && this.agent?.workers.get(uid)?.phase === "terminated")
