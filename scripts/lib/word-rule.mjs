@@ -13,7 +13,7 @@ export const avoid = new Map(
     "trouble troubles troubled": "error, failure, problem",
     "door doors": "endpoint, listener, handler",
     anew: "again",
-    "furniture furnish furnishes furnished": "default objects, create defaults",
+    "furniture furnish furnishes furnished furnishing": "default objects, create defaults",
     "happening happenings": "event",
     farewell: "termination grace period",
     whoever: "the caller, the client, the component that",

@@ -3,7 +3,7 @@ export function timestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** With microseconds, where the API wants them. */
+/** With microseconds, for fields of type MicroTime. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace(/Z$/, "000Z");
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from "node:test";
 import { epochMs } from "../../lib/base/time.ts";
 import { builtIns } from "../kinds/built-ins.ts";
 import { timestamp } from "./api-times.ts";
-import { keepBuiltIns } from "./built-in-keeper.ts";
+import { reconcileBuiltIns } from "./built-in-reconciler.ts";
 import { type Cluster, rootCa, startCluster } from "./fixtures.ts";
 
 const leases = "leases.coordination.k8s.io";
@@ -61,7 +61,7 @@ async function messages(reason: string): Promise<string[]> {
 }
 
 describe("a new cluster", () => {
-  test("has what a cluster is never without", async () => {
+  test("has the built-in objects", async () => {
     const names = (await cluster.objects.list("namespaces")).map(({ metadata }) => metadata.name);
     assert.deepEqual(names, ["default", "kube-node-lease", "kube-public", "kube-system"]);
     const critical = await cluster.get("priorityclasses.scheduling.k8s.io", "", "system-node-critical");
@@ -71,12 +71,12 @@ describe("a new cluster", () => {
     assert.deepEqual(endpoints?.subsets[0].addresses, [{ ip: "10.0.0.1" }]);
   });
 
-  test("has the API at another address or port when it is there, and leaves it where nothing has changed", async () => {
+  test("updates the endpoints of the API when its address or port changes, and only then", async () => {
     const ref = { resource: "services", namespace: "default", name: "kubernetes" };
     const before = (await cluster.objects.get(ref))?.metadata.uid;
     const keep = async (serviceRange: string, servicePort: number) => {
       const at = { apiAddress: "10.0.0.1", apiPort: 6443, serviceRange, servicePort };
-      await keepBuiltIns(builtIns(at), cluster.objects);
+      await reconcileBuiltIns(builtIns(at), cluster.objects);
       const found = await cluster.get("services", "default", "kubernetes");
       return [found?.spec.clusterIP, found?.spec.ports[0].port, found?.metadata.uid === before];
     };
@@ -86,7 +86,7 @@ describe("a new cluster", () => {
     assert.deepEqual(await keep("10.96.0.0/16", 443), ["10.96.0.1", 443, false]);
   });
 
-  test("has an account and the authority in each namespace, also in new ones, and has them back", async () => {
+  test("has a service account and the CA in each namespace, also in new ones, and restores them", async () => {
     await cluster.objects.create("namespaces", { metadata: { name: "mine" } });
     for (const namespace of ["default", "mine"]) {
       await cluster.until("account", () => isThere("serviceaccounts", namespace, "default"));
@@ -111,7 +111,7 @@ describe("a new cluster", () => {
 });
 
 describe("pods", () => {
-  test("wait for a node, and report it; then they are bound to it", async () => {
+  test("wait for a node with a condition, and are then bound to it", async () => {
     await cluster.until("account", () => isThere("serviceaccounts", "default", "default"));
     await addPod("p");
     const reasonOf = async () => {
@@ -135,7 +135,7 @@ describe("pods", () => {
     assert.deepEqual(await messages("Scheduled"), ["Successfully assigned default/p to n"]);
   });
 
-  test("of a node that was deleted are removed after a while, with its lease at once", async () => {
+  test("of a deleted node are removed after a while, its lease at once", async () => {
     await cluster.until("account", () => isThere("serviceaccounts", "default", "default"));
     await addNode("True");
     const { uid } = (await cluster.get("nodes", "", "n"))!.metadata;
@@ -158,7 +158,7 @@ describe("pods", () => {
 });
 
 describe("nodes", () => {
-  test("that fall silent are given up, and taken back when they speak", async () => {
+  test("that stop reporting become Unknown, and Ready when they report again", async () => {
     await addNode("True");
     await cluster.until("no taints", async () => (await taintsOf("n")).length === 0);
     await cluster.clock.advance(49_000);
@@ -175,7 +175,7 @@ describe("nodes", () => {
     await cluster.until("no taints again", async () => (await taintsOf("n")).length === 0);
   });
 
-  test("live as long as their lease is renewed", async () => {
+  test("stay Ready while their lease is renewed", async () => {
     await addNode("True");
     const lease = { resource: leases, namespace: "kube-node-lease", name: "n" };
     const renewTime = () => new Date(epochMs(cluster.clock.wall())).toISOString().replace("Z", "000Z");
@@ -209,7 +209,7 @@ describe("nodes", () => {
 });
 
 describe("namespaces that are deleted", () => {
-  test("are emptied, pods first and in their time, and then go", async () => {
+  test("are emptied, pods first and gracefully, and then removed", async () => {
     const { objects } = cluster;
     await addNode("True");
     await objects.create("namespaces", { metadata: { name: "mine" } });
@@ -259,7 +259,7 @@ describe("namespaces that are deleted", () => {
   });
 });
 
-test("owners that were deleted in the foreground go after their dependents", async () => {
+test("owners deleted in the foreground are removed after their dependents", async () => {
   const { objects } = cluster;
   await cluster.until("account", () => isThere("serviceaccounts", "default", "default"));
   const owner = await objects.create("configmaps", {

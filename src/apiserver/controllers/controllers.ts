@@ -6,18 +6,18 @@ import type { ObjectRef, Objects, RequestContext, ResourceDefinition } from "../
 import { type BuiltInOptions, builtIns } from "../kinds/built-ins.ts";
 import { resourceOf } from "../kinds/definitions.ts";
 import { bindPod } from "../kinds/pods/binding.ts";
-import { BuiltInKeeper } from "./built-in-keeper.ts";
+import { BuiltInReconciler } from "./built-in-reconciler.ts";
 import { createDefaults } from "./create-defaults.ts";
 import { expireEvents } from "./event-expiry.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { collectGarbage } from "./garbage/collector.ts";
 import type { KindOf } from "./garbage/garbage-plan.ts";
 import { PodCollector } from "./garbage/pod-collector.ts";
-import { Mirror } from "./mirror.ts";
 import { defaultServiceAccount, rootCaConfigMap } from "./namespace-defaults.ts";
 import { emptyNamespaces } from "./namespace-deletion.ts";
 import { NodeLifecycle } from "./node-lifecycle/lifecycle.ts";
-import type { Patience } from "./node-lifecycle/node-lifecycle-plan.ts";
+import type { GracePeriods } from "./node-lifecycle/node-lifecycle-plan.ts";
+import { ObjectCache } from "./object-cache.ts";
 import { Reconciler } from "./reconciler.ts";
 import { schedulePods } from "./scheduler/scheduler.ts";
 import { attacherWatches, attachVolumes } from "./volumes/attacher.ts";
@@ -26,26 +26,26 @@ import { releaseVolumes } from "./volumes/protection.ts";
 
 export interface ControllerOptions {
   readonly objects: Objects;
-  /** All kinds that the API has, as given to the server. */
+  /** All kinds that the API serves. */
   readonly definitions: readonly ResourceDefinition[];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** PEM of the authority that the API's certificate is of. */
+  /** The CA of the API's certificate, PEM-encoded. */
   readonly rootCa: string;
   readonly builtIns: BuiltInOptions;
-  readonly patience?: Patience;
+  readonly gracePeriods?: GracePeriods;
 }
 
-/** The propagation policies that these controllers act on, for the server. */
+/** The propagation policies that these controllers handle, for the server. */
 export const handledPropagation = ["Orphan", "Foreground"] as const;
 
-const defaultPatience: Patience = { startupMs: 60_000, monitorMs: 50_000 };
+const defaultPatience: GracePeriods = { startupMs: 60_000, monitorMs: 50_000 };
 const minuteMs = 60_000;
 const leases = "leases.coordination.k8s.io";
 
 /**
- * All controllers, in the order in which they have to be started: the objects that a cluster is never without, what the
- * others look at, and then the others.
+ * All controllers, in the order in which they have to be started: the built-in objects, the cache, and then the controllers that
+ * use it.
  */
 export function controllers(options: ControllerOptions): Component[] {
   const { objects, definitions, clock, logger } = options;
@@ -55,7 +55,7 @@ export function controllers(options: ControllerOptions): Component[] {
     );
   });
   const followed = kept.map(resourceOf);
-  const mirror = new Mirror({ objects, resources: followed, clock, logger });
+  const cache = new ObjectCache({ objects, resources: followed, clock, logger });
   const recorder = (component: string) => new EventRecorder({ objects, clock, logger, component });
   const reconciler = (
     name: string,
@@ -65,7 +65,7 @@ export function controllers(options: ControllerOptions): Component[] {
   ) =>
     new Reconciler({
       name,
-      mirror,
+      cache,
       clock,
       logger,
       watches,
@@ -76,11 +76,11 @@ export function controllers(options: ControllerOptions): Component[] {
       ...(gatherMs === undefined ? {} : { gatherMs }),
     });
 
-  const dependencies = { objects, mirror, clock };
+  const dependencies = { objects, cache, clock };
   const nodes = new NodeLifecycle({
     ...dependencies,
     recorder: recorder("node-controller"),
-    patience: options.patience ?? defaultPatience,
+    gracePeriods: options.gracePeriods ?? defaultPatience,
   });
   const pods = new PodCollector(dependencies);
   const kindOf = kindsOf(kept);
@@ -91,14 +91,14 @@ export function controllers(options: ControllerOptions): Component[] {
   const claims = ["persistentvolumeclaims", "persistentvolumes"];
 
   return [
-    new BuiltInKeeper({ builtIns: builtIns(options.builtIns), objects, clock, logger }),
-    mirror,
+    new BuiltInReconciler({ builtIns: builtIns(options.builtIns), objects, clock, logger }),
+    cache,
     reconciler("default-service-accounts", ["namespaces", "serviceaccounts"], () =>
       createDefaults(defaultServiceAccount, dependencies),
     ),
     reconciler("root-ca-publisher", ["namespaces", "configmaps"], () => createDefaults(rootCa, dependencies)),
     reconciler("namespaces", ["namespaces", "pods"], () =>
-      emptyNamespaces(mirror.all("namespaces"), { objects, clock, resources: [...namespaced, "events"] }),
+      emptyNamespaces(cache.all("namespaces"), { objects, clock, resources: [...namespaced, "events"] }),
     ),
     reconciler("node-lifecycle", ["nodes", leases], () => nodes.round()),
     // A pod waits for nothing but this.
@@ -125,7 +125,7 @@ export function controllers(options: ControllerOptions): Component[] {
   ];
 }
 
-/** Binds as the scheduler would over HTTP. */
+/** Binds pods as a scheduler would over HTTP. */
 function bindWith(objects: Objects, clock: Clock, signal: AbortSignal) {
   return async ({ resource, namespace, name }: ObjectRef, uid: string, node: string): Promise<void> => {
     const context: RequestContext = {
@@ -148,7 +148,7 @@ function kindsOf(definitions: readonly ResourceDefinition[]): KindOf {
       { resource: resourceOf(definition), namespaced: definition.namespaced },
     ]),
   );
-  // Whatever version the reference names: it is the same object.
+  // The version of the reference does not matter: it is the same object.
   return (apiVersion, kind) =>
     known.get(`${apiVersion.includes("/") ? apiVersion.split("/")[0] : ""}/${kind}`);
 }

@@ -1,14 +1,14 @@
 import { httpStatusOf } from "../../lib/base/errors.ts";
 import type { Draft, DraftMeta, ObjectRef, Objects } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
-import type { Mirror } from "./mirror.ts";
+import type { ObjectCache } from "./object-cache.ts";
 import { read } from "./typed.ts";
 
-/** Something that every namespace has: made when it is missing, put right when it was changed. */
+/** An object that every namespace has: created when it is missing, reset when it was changed. */
 export interface DefaultObject {
   readonly resource: string;
   readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> & { name: string } };
-  /** The fields that are put right. */
+  /** The fields that are reset. */
   readonly kept: readonly string[];
 }
 
@@ -16,7 +16,7 @@ export type DefaultObjectStep =
   | { readonly do: "create"; readonly namespace: string }
   | { readonly do: "repair"; readonly ref: ObjectRef; readonly uid: string };
 
-/** What to do so that all namespaces that are not about to end have it. */
+/** The steps after which all namespaces that are not terminating have it. */
 function planDefaults(
   defaultObject: DefaultObject,
   namespaces: readonly ApiObject[],
@@ -36,13 +36,13 @@ function planDefaults(
 
 export async function createDefaults(
   defaultObject: DefaultObject,
-  { objects, mirror }: { objects: Objects; mirror: Mirror },
+  { objects, cache }: { objects: Objects; cache: ObjectCache },
 ): Promise<void> {
   const { resource, draft, kept } = defaultObject;
-  for (const step of planDefaults(defaultObject, mirror.all("namespaces"), (ref) => mirror.get(ref))) {
+  for (const step of planDefaults(defaultObject, cache.all("namespaces"), (ref) => cache.get(ref))) {
     if (step.do === "create") {
       const metadata = { ...draft.metadata, namespace: step.namespace };
-      mirror.note(resource, await createIfAllowed(objects, resource, { ...draft, metadata }));
+      cache.note(resource, await createIfAllowed(objects, resource, { ...draft, metadata }));
     } else {
       const repaired = await objects.change(
         step.ref,
@@ -51,7 +51,7 @@ export async function createDefaults(
         },
         { uid: step.uid },
       );
-      mirror.note(resource, repaired);
+      cache.note(resource, repaired);
     }
   }
 }

@@ -5,7 +5,7 @@ import { read, refTo } from "./typed.ts";
 
 const eventLifeMs = 3_600_000;
 
-/** Events that were not reported again for an hour. */
+/** Events that were last reported more than an hour ago. */
 function expiredEvents(events: readonly ApiObject[], now: number): ApiObject[] {
   return events.filter((event) => now - lastSeen(event) >= eventLifeMs);
 }

@@ -7,7 +7,7 @@ import type { ApiObject } from "../storage/object.ts";
 import { microTime } from "./api-times.ts";
 
 export interface ReportedEvent {
-  /** Whom it is about. */
+  /** The involved object. */
   readonly about: { readonly apiVersion: string; readonly kind: string; readonly object: ApiObject };
   readonly type: "Normal" | "Warning";
   readonly reason: string;
@@ -19,7 +19,7 @@ export interface ReportedEvent {
 const repeatMs = 300_000;
 const longestMessage = 1024;
 
-/** Records what a controller did. The same event about the same object is repeated only after a while. */
+/** Records events of a controller. The same event about the same object is repeated only after a while. */
 export class EventRecorder {
   readonly #objects: Objects;
   readonly #clock: Clock;

@@ -13,7 +13,7 @@ export interface Cluster {
   readonly objects: Objects;
   readonly clock: FakeClock;
   get(resource: string, namespace: string, name: string): Promise<Draft | undefined>;
-  /** Lets time pass, a little at a time, until it is so. */
+  /** Advances the clock in small steps until the condition holds. */
   until(what: string, isSo: () => Promise<boolean>, withinMs?: number): Promise<void>;
   stop(): Promise<void>;
 }

@@ -9,8 +9,8 @@ export interface NamespaceCondition {
   message: string;
 }
 
-/** What is left in a namespace that is about to end. */
-export interface Remains {
+/** What remains in a terminating namespace. */
+export interface RemainingObjects {
   /** By resource: "pods" or "leases.coordination.k8s.io". */
   readonly counts: ReadonlyMap<string, number>;
   readonly finalizers: ReadonlyMap<string, number>;
@@ -33,10 +33,10 @@ const fine = [
   ["NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"],
 ] as const;
 
-/** The conditions of a namespace that is being emptied; the same ones, if nothing about them has changed. */
+/** The conditions of a terminating namespace; the same list if nothing has changed. */
 export function namespaceConditions(
   old: readonly NamespaceCondition[],
-  remains: Remains,
+  remains: RemainingObjects,
   now: number,
 ): NamespaceCondition[] {
   const problems = new Map<string, { reason: string; message: string }>();
@@ -81,7 +81,7 @@ function listed(
     .join(", ");
 }
 
-/** Resource and group with a dot between them, even if the group has no name. */
+/** Resource and group separated by a dot, even if the group is empty. */
 function dotted(resource: string): string {
   return resource.includes(".") ? resource : `${resource}.`;
 }

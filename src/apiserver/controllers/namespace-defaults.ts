@@ -1,13 +1,13 @@
 import type { DefaultObject } from "./create-defaults.ts";
 
-/** The account that pods run as which name none. */
+/** The service account of pods that name none. */
 export const defaultServiceAccount: DefaultObject = {
   resource: "serviceaccounts",
   draft: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } },
   kept: [],
 };
 
-/** How pods know that they speak to this API. */
+/** The CA bundle with which pods verify this API server. */
 export function rootCaConfigMap(rootCa: string): DefaultObject {
   return {
     resource: "configmaps",

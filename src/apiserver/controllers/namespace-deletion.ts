@@ -4,20 +4,20 @@ import { epochMs } from "../../lib/base/time.ts";
 import type { Objects } from "../definition.ts";
 import { same } from "../kinds/same.ts";
 import type { ApiObject } from "../storage/object.ts";
-import { namespaceConditions, type Remains } from "./namespace-conditions.ts";
+import { namespaceConditions, type RemainingObjects } from "./namespace-conditions.ts";
 import { read, refTo } from "./typed.ts";
 
 export interface NamespaceDeletionOptions {
   readonly objects: Objects;
   readonly clock: Clock;
-  /** All resources that live in namespaces. */
+  /** All namespaced resources. */
   readonly resources: readonly string[];
 }
 
 const ownFinalizer = "kubernetes";
 const lookAgainMs = 1_000;
 
-/** Empties namespaces that were deleted, pods first, and lets them go when nothing is left. */
+/** Deletes the contents of terminating namespaces, pods first, and removes their finalizer when they are empty. */
 export async function emptyNamespaces(
   namespaces: readonly ApiObject[],
   options: NamespaceDeletionOptions,
@@ -36,7 +36,7 @@ async function emptyOne(namespace: ApiObject, options: NamespaceDeletionOptions)
   const { name, uid } = namespace.metadata;
   const ref = refTo("namespaces", namespace);
   const { objects, clock } = options;
-  // Pods may still need what else is there until they have ended.
+  // Pods may need the other objects until they have terminated.
   const pods = await empty(["pods"], name, objects);
   const others = options.resources.filter((resource) => resource !== "pods");
   const remains = total(pods) > 0 ? pods : await empty(others, name, objects);
@@ -65,8 +65,12 @@ async function emptyOne(namespace: ApiObject, options: NamespaceDeletionOptions)
   return true;
 }
 
-/** Deletes all of these, and returns what is still there. */
-async function empty(resources: readonly string[], namespace: string, objects: Objects): Promise<Remains> {
+/** Deletes all objects of these resources, and returns what remains. */
+async function empty(
+  resources: readonly string[],
+  namespace: string,
+  objects: Objects,
+): Promise<RemainingObjects> {
   const counts = new Map<string, number>();
   const finalizers = new Map<string, number>();
   const failures: string[] = [];
@@ -88,6 +92,6 @@ async function empty(resources: readonly string[], namespace: string, objects: O
   return { counts, finalizers, failures };
 }
 
-function total({ counts }: Remains): number {
+function total({ counts }: RemainingObjects): number {
   return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }

@@ -4,37 +4,37 @@ import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { epochMs } from "../../lib/base/time.ts";
 import { FakeObjects } from "../kinds/pods/fake-objects.ts";
-import { Mirror } from "./mirror.ts";
+import { ObjectCache } from "./object-cache.ts";
 import { Reconciler } from "./reconciler.ts";
 
 async function start(reconcile: (round: number) => Promise<number | undefined>) {
   const clock = new FakeClock();
   const objects = new FakeObjects();
-  const mirror = new Mirror({ objects, resources: ["pods", "nodes"], clock, logger: silentLogger });
+  const cache = new ObjectCache({ objects, resources: ["pods", "nodes"], clock, logger: silentLogger });
   const rounds: number[] = [];
   const end = new AbortController();
   const begun = epochMs(clock.wall());
   const reconciler = new Reconciler({
-    ...{ name: "test", mirror, clock, logger: silentLogger, watches: ["pods"] },
+    ...{ name: "test", cache, clock, logger: silentLogger, watches: ["pods"] },
     reconcile: () => {
       rounds.push(epochMs(clock.wall()) - begun);
       return reconcile(rounds.length);
     },
   });
-  await mirror.start(end.signal);
+  await cache.start(end.signal);
   await reconciler.start(end.signal);
   await settle();
   const stop = async () => {
     end.abort();
-    await Promise.all([mirror.done, reconciler.done]);
+    await Promise.all([cache.done, reconciler.done]);
   };
   return { clock, objects, rounds, reconciler, stop };
 }
 
 const never = () => Promise.resolve(undefined);
 
-describe("rounds of a controller", () => {
-  test("come at the beginning, and after what it watches has changed: one for many changes", async () => {
+describe("reconciliations", () => {
+  test("run at the start and after changes: one for many changes", async () => {
     const { clock, objects, rounds, stop } = await start(never);
     assert.deepEqual(rounds, [0]);
     objects.put("nodes", { metadata: { name: "n" } });
@@ -46,14 +46,14 @@ describe("rounds of a controller", () => {
     await stop();
   });
 
-  test("come when it is time", async () => {
+  test("run on the timer", async () => {
     const { clock, rounds, stop } = await start((round) => Promise.resolve(round < 3 ? 5_000 : undefined));
     await clock.advance(60_000);
     assert.deepEqual(rounds, [0, 5_000, 10_000]);
     await stop();
   });
 
-  test("are not missed while one is under way", async () => {
+  test("run again after a change during a reconciliation", async () => {
     const gate = Promise.withResolvers<void>();
     const { clock, objects, rounds, stop } = await start(async (round) => {
       if (round === 1) await gate.promise;
@@ -68,7 +68,7 @@ describe("rounds of a controller", () => {
     await stop();
   });
 
-  test("that fail come again, later each time, and at once after a change", async () => {
+  test("that fail are retried with back-off, and at once after a change", async () => {
     const { clock, objects, rounds, reconciler, stop } = await start((round) =>
       round <= 4 ? Promise.reject(new Error("no")) : Promise.resolve(undefined),
     );

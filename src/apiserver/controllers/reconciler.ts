@@ -2,18 +2,18 @@ import type { Clock } from "../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import type { Mirror } from "./mirror.ts";
+import type { ObjectCache } from "./object-cache.ts";
 
 export interface ReconcilerOptions {
   readonly name: string;
-  readonly mirror: Mirror;
+  readonly cache: ObjectCache;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A change of one of these makes another round. */
+  /** A change of one of these resources triggers a reconciliation. */
   readonly watches: readonly string[];
-  /** Changes come in bunches: one round for all that come in this time. */
+  /** Changes within this time are handled by one reconciliation. */
   readonly gatherMs?: number;
-  /** Looks at all there is and does what is missing. Returns after how many milliseconds to look again, if ever. */
+  /** Reconciles the current state. Returns the milliseconds until the next reconciliation, if any. */
   readonly reconcile: (signal: AbortSignal) => Promise<number | undefined>;
 }
 
@@ -21,7 +21,7 @@ const firstRetryMs = 500;
 const longestRetryMs = 30_000;
 const defaultGatherMs = 20;
 
-/** One round after another, each after something has changed. A round that failed is tried again, later each time. */
+/** Reconciles after changes, one reconciliation at a time. A failed one is retried with back-off. */
 export class Reconciler implements Component {
   readonly name: string;
   readonly #options: ReconcilerOptions;
@@ -45,8 +45,8 @@ export class Reconciler implements Component {
   }
 
   start(signal: AbortSignal): Promise<void> {
-    const { mirror, watches } = this.#options;
-    mirror.subscribe((resource) => {
+    const { cache, watches } = this.#options;
+    cache.subscribe((resource) => {
       if (!watches.includes(resource)) return;
       this.#dirty = true;
       this.#wake();
@@ -80,7 +80,7 @@ export class Reconciler implements Component {
     }
   }
 
-  /** Until something changes, or until it is time. */
+  /** Waits for a change or the timer. */
   #wait(ms: number | undefined, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const cancel = ms === undefined ? () => {} : this.#options.clock.after(ms, () => finish());

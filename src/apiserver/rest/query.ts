@@ -1,4 +1,4 @@
-import type { ListParameters } from "../storage/list-moment.ts";
+import type { ListParameters } from "../storage/version-match.ts";
 import type { WatchParameters } from "../storage/watch-start.ts";
 import { badRequest, invalid } from "./problems.ts";
 

@@ -1,7 +1,7 @@
 import { epochMs } from "../../lib/base/time.ts";
-import { listMoment } from "../storage/list-moment.ts";
 import type { ObjectKey } from "../storage/object.ts";
 import { parseVersion } from "../storage/version.ts";
+import { versionMatch } from "../storage/version-match.ts";
 import type { Served } from "./catalog.ts";
 import type { Exchange } from "./exchange.ts";
 import { negotiate } from "./media-types.ts";
@@ -40,7 +40,7 @@ export async function serveList(exchange: Exchange, served: Served): Promise<voi
   const { store } = parts.dependencies;
   if (exchange.verb === "watch") return serveWatch({ store, scope, query, presentation, writer, signal });
   const { limit, continueToken } = query;
-  const page = await store.list(scope, { moment: listMoment(query), limit, continueToken, signal });
+  const page = await store.list(scope, { match: versionMatch(query), limit, continueToken, signal });
   const metadata: ListMeta = {
     resourceVersion: String(page.version),
     ...(page.continueToken !== undefined && { continue: page.continueToken }),

@@ -49,7 +49,7 @@ export function asProblem(error: unknown, subject?: Subject): ApiProblem {
 }
 
 function storeProblem(error: StoreError, subject: Subject | undefined): ApiProblem {
-  const { status, reason } = error.answer;
+  const { status, reason } = error.apiStatus;
   const { retryAfterSeconds } = error;
   switch (error.code) {
     case "NotFound":

@@ -1,26 +1,26 @@
 import type { ApiObject, StoredObject } from "./object.ts";
 
-/** One write, as the history keeps it. */
+/** One write in the history. */
 export interface ChangeEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly version: number;
   /** After the write. Of a deletion: the last state, at the version of the deletion. */
   readonly object: StoredObject;
-  /** Before the write; absent for what was added. */
+  /** Before the write; absent for ADDED. */
   readonly previous: StoredObject | undefined;
 }
 
 export interface BookmarkEvent {
   readonly type: "BOOKMARK";
-  /** The watcher has seen everything up to this version. */
+  /** The watcher has received all changes up to this version. */
   readonly version: number;
-  /** Marks the end of the state that a watch with sendInitialEvents begins with. */
+  /** Marks the end of the initial events of a watch with sendInitialEvents. */
   readonly initialEventsEnd: boolean;
 }
 
 export type WatchEvent = ChangeEvent | BookmarkEvent;
 
-/** Which objects a list or watch is about. */
+/** The objects that a list or watch selects. */
 export interface Scope {
   readonly resource: string;
   readonly namespace?: string | undefined;
@@ -29,7 +29,7 @@ export interface Scope {
   readonly matches?: ((object: ApiObject) => boolean) | undefined;
 }
 
-/** What a watcher of this scope sees of a change: an object that leaves its selection is deleted for it. */
+/** The event for a watcher of this scope: an object that does not match any more is deleted for it. */
 export function seenThrough(scope: Scope, event: ChangeEvent): ChangeEvent | undefined {
   const { key } = event.object;
   if (key.resource !== scope.resource) return undefined;
@@ -43,6 +43,6 @@ export function seenThrough(scope: Scope, event: ChangeEvent): ChangeEvent | und
   if (after) return event.type === "ADDED" ? event : { ...event, type: "ADDED" };
   if (!before) return undefined;
   if (event.type === "DELETED") return event;
-  // The client may only see what it selected: the last state that it knew, at the version of this change.
+  // The client gets only what it selected: the last matching state, at the version of this change.
   return { ...event, type: "DELETED", object: event.previous.at(event.version) };
 }

@@ -5,7 +5,7 @@ export interface HistoryLimits {
   readonly maxChars: number;
 }
 
-/** As the reference keeps it: five minutes; and so much that a busy node does not fill its disk in them. */
+/** Five minutes, as upstream; the size limits keep a busy node from filling its disk in that time. */
 export const defaultLimits: HistoryLimits = {
   maxAgeMs: 5 * 60_000,
   maxEvents: 20_000,
@@ -23,7 +23,7 @@ export interface HistorySize {
   readonly chars: number;
 }
 
-/** What can be forgotten now: the version of the last row that goes, and the size of all that go. */
+/** What can be compacted now: the version of the last row to delete, and the size of all deleted rows. */
 export interface CompactionStep extends HistorySize {
   readonly version: number;
 }

@@ -4,7 +4,7 @@ import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { type CompactionStep, type HistoryLimits, planCompaction } from "./compaction-plan.ts";
 import { anObject, memoryStore, pod } from "./fixtures.ts";
 
-test("the oldest changes go when they are too old, too many or too large, and no more than needed", () => {
+test("the oldest changes are compacted when they are too old, too many or too large, and no more than needed", () => {
   const rows = [1, 2, 3, 4].map((i) => ({ version: i * 10, at: i * 1000, chars: 100 }));
   const all = { events: 4, chars: 400 };
   const free: HistoryLimits = { maxAgeMs: 60_000, maxEvents: 100, maxChars: 10_000 };
@@ -34,7 +34,7 @@ test("the oldest changes go when they are too old, too many or too large, and no
   }
 });
 
-test("the history is cut by itself: by size after writes, by age on a timer", async () => {
+test("the history is compacted automatically: by size after writes, by age on a timer", async () => {
   const clock = new FakeClock();
   const limits = { maxAgeMs: 60_000, maxEvents: 1000, maxChars: 1e9 };
   const store = memoryStore({ clock, limits });
@@ -59,7 +59,7 @@ test("the history is cut by itself: by size after writes, by age on a timer", as
   assert.equal(clock.pending, 0);
 });
 
-test("compaction leaves what is true, and of what was deleted nothing", async () => {
+test("compaction keeps the current state, and nothing of deleted objects", async () => {
   const store = memoryStore();
   for (const name of ["a", "b", "c"]) await store.create(pod(name), anObject(pod(name)));
   await store.delete(pod("b"));

@@ -7,7 +7,7 @@ import { type HistoryLimits, type HistorySize, planCompaction } from "./compacti
 import type { History } from "./history.ts";
 import type { Revisions } from "./revisions.ts";
 
-/** So few at once that no reader or writer waits long. */
+/** Small enough that no reader or writer waits long. */
 const rowsAtOnce = 500;
 /** How far the history may outgrow its limits before a write starts a compaction. */
 const slack = 1.1;
@@ -20,7 +20,7 @@ export interface CompactorOptions {
   readonly limits: HistoryLimits;
 }
 
-/** Forgets the old part of the history, by age on a timer and by size after writes. */
+/** Compacts the history, by age on a timer and by size after writes. */
 export class Compactor {
   readonly #options: CompactorOptions;
   #size: HistorySize;
@@ -54,7 +54,7 @@ export class Compactor {
     if (this.#size.events > limits.maxEvents * slack || chars > limits.maxChars * slack) this.#soon();
   }
 
-  /** One step of the work. True if there may be more. */
+  /** One step of a compaction. True if there may be more. */
   step(limits = this.#options.limits): boolean {
     const { revisions, history, clock } = this.#options;
     const oldest = revisions.oldest(history.compacted, rowsAtOnce);
@@ -79,7 +79,7 @@ export class Compactor {
       try {
         if (this.step()) this.#soon();
       } catch (error) {
-        // Nothing is lost by it: the timer tries again.
+        // The timer retries.
         this.#options.logger.warn("Failed to compact API history", { err: messageOf(error) });
       }
     });

@@ -1,14 +1,14 @@
 import { StoreError } from "./errors.ts";
 
-/** Where the next page of a list begins, and of which version the list is. */
+/** The position of the next page of a list, and the version of the list. */
 export interface ContinueToken {
-  /** "latest": the list goes on with the state of now, because its own version is gone. */
+  /** "latest": the list continues with the current state, because its version is compacted. */
   readonly version: number | "latest";
-  readonly after: Place;
+  readonly after: Position;
 }
 
 /** The last object of a page. */
-export interface Place {
+export interface Position {
   readonly namespace: string;
   readonly name: string;
 }

@@ -1,13 +1,13 @@
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { ObjectKey } from "./object.ts";
 
-/** What the API answers for each code: HTTP status and the reason of its Status object. */
-const answers = {
+/** HTTP status and Status reason of each code. */
+const apiStatuses = {
   AlreadyExists: { status: 409, reason: "AlreadyExists" },
   Conflict: { status: 409, reason: "Conflict" },
   NotFound: { status: 404, reason: "NotFound" },
   Expired: { status: 410, reason: "Expired" },
-  /** A version that this store has not reached. Clients know it by the cause "ResourceVersionTooLarge". */
+  /** A version that this store has not reached; reported with the cause "ResourceVersionTooLarge". */
   FutureVersion: { status: 504, reason: "Timeout" },
   BadRequest: { status: 400, reason: "BadRequest" },
   /** The disk write failed. Nothing of the write is kept. */
@@ -15,11 +15,11 @@ const answers = {
   Closed: { status: 503, reason: "ServiceUnavailable" },
 } as const;
 
-export type StoreErrorCode = keyof typeof answers;
+export type StoreErrorCode = keyof typeof apiStatuses;
 
 export interface StoreErrorOptions {
   readonly cause?: unknown;
-  /** Beside Expired: a token with which a client may go on, at the price of a list that is not one moment. */
+  /** With Expired: a token to continue the list without consistency. */
   readonly continueToken?: string;
   readonly retryAfterSeconds?: number;
 }
@@ -37,8 +37,8 @@ export class StoreError extends KubeletError {
   }
 
   /** HTTP status and Status reason. */
-  get answer(): { readonly status: number; readonly reason: string } {
-    return answers[this.code];
+  get apiStatus(): { readonly status: number; readonly reason: string } {
+    return apiStatuses[this.code];
   }
 }
 

@@ -3,16 +3,16 @@ import { abortError } from "../../lib/base/errors.ts";
 import { closed, futureVersion } from "./errors.ts";
 
 interface Waiter {
-  /** The resource whose next change ends the wait; undefined: any version from `position` on does. */
+  /** The resource whose next change ends the wait; undefined for any version from `position` on. */
   readonly resource: string | undefined;
-  /** What the waiter has seen, or waits for. Others' changes move it on, so that waiting never makes it too old. */
+  /** The version that the waiter has seen, or waits for. Changes of other resources advance it, so that it is not compacted. */
   position: number;
   readonly wake: (why: Woken) => void;
 }
 
 export type Woken = "change" | "time" | "aborted" | "closed";
 
-/** Where the history ends now, and who waits for it to grow. */
+/** The end of the history, and the waiters for new versions. */
 export class Head {
   readonly #clock: Clock;
   readonly #waiters = new Set<Waiter>();
@@ -50,7 +50,7 @@ export class Head {
     for (const waiter of this.#waiters) waiter.wake("closed");
   }
 
-  /** Waits for a change of the resource. Returns why it ended, and up to where nothing was missed. */
+  /** Waits for a change of the resource. Returns why the wait ended, and up to which version nothing was missed. */
   nextChange(
     resource: string,
     position: number,

@@ -1,5 +1,5 @@
 import type { ChangeEvent, Scope } from "./change-event.ts";
-import { encodeContinue, type Place } from "./continue-token.ts";
+import { encodeContinue, type Position } from "./continue-token.ts";
 import { StoreError, tooOld } from "./errors.ts";
 import type { Head } from "./head.ts";
 import type { StoredObject } from "./object.ts";
@@ -9,12 +9,12 @@ import type { Revisions } from "./revisions.ts";
 const pageSize = 500;
 const changesAtOnce = 256;
 
-/** Reads what was: the state at any version that is not forgotten, and the changes since. */
+/** Reads the state at any version that is not compacted, and the changes since. */
 export class History {
   readonly #revisions: Revisions;
   readonly #recent: RecentEvents;
   readonly #head: Head;
-  /** What was before this version is forgotten. */
+  /** Versions before this one are compacted. */
   compacted: number;
 
   constructor(revisions: Revisions, recent: RecentEvents, head: Head, compacted: number) {
@@ -25,7 +25,7 @@ export class History {
   }
 
   /** The next objects of a scope at a version, in order; at most `limit`. */
-  state(scope: Scope, version: number, after: Place | undefined, limit: number): StoredObject[] {
+  state(scope: Scope, version: number, after: Position | undefined, limit: number): StoredObject[] {
     this.#mustHave(version, after);
     const found: StoredObject[] = [];
     let place = after;
@@ -41,12 +41,12 @@ export class History {
     return found;
   }
 
-  /** How many objects of a scope without selector come after a place. */
-  count(scope: Scope, version: number, after: Place): number {
+  /** The number of objects of a scope without selector after a position. */
+  count(scope: Scope, version: number, after: Position): number {
     return this.#revisions.count(scope, version, after);
   }
 
-  /** The next changes of a resource, and up to where they are all of them. */
+  /** The next changes of a resource, and up to which version they are complete. */
   changes(resource: string, after: number): { events: ChangeEvent[]; through: number; more: boolean } {
     let events = this.#recent.after(resource, after, changesAtOnce);
     if (!events) {
@@ -57,7 +57,7 @@ export class History {
     return { events, more, through: more ? events.at(-1)!.version : Math.max(after, this.#head.version) };
   }
 
-  #mustHave(version: number, after: Place | undefined): void {
+  #mustHave(version: number, after: Position | undefined): void {
     if (version >= this.compacted) return;
     if (!after) {
       throw new StoreError("Expired", "The resourceVersion for the provided list is too old.");

@@ -4,8 +4,8 @@ import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
 import { isStoreError, type StoreErrorCode } from "./errors.ts";
 import { anObject, memoryStore, pod } from "./fixtures.ts";
-import { type ListParameters, listMoment, type Moment } from "./list-moment.ts";
 import type { Store } from "./store.ts";
+import { type ListParameters, type VersionMatch, versionMatch } from "./version-match.ts";
 
 const pods = { resource: "pods" };
 const fails = (code: StoreErrorCode, message?: RegExp) => (error: unknown) =>
@@ -19,7 +19,7 @@ async function filled(names: readonly string[], store = memoryStore()): Promise<
 const names = (page: { items: readonly { key: { name: string } }[] }) =>
   page.items.map((item) => item.key.name);
 
-test("a list is ordered by namespace and name, and of its scope only", async () => {
+test("a list is ordered by namespace and name, and has only objects in its scope", async () => {
   const store = await filled(["b", "a"]);
   await store.create(pod("z", "another"), anObject(pod("z", "another")));
   const node = { resource: "nodes", namespace: "", name: "n" };
@@ -35,7 +35,7 @@ test("a list is ordered by namespace and name, and of its scope only", async () 
   store.close();
 });
 
-test("all pages of a list show the moment of its first", async () => {
+test("all pages of a list have the version of the first", async () => {
   const store = await filled(["a", "b", "c", "d", "e"]);
   const first = await store.list(pods, { limit: 2 });
   assert.deepEqual([names(first), first.version, first.remaining], [["a", "b"], 5, 3]);
@@ -51,7 +51,7 @@ test("all pages of a list show the moment of its first", async () => {
   store.close();
 });
 
-test("a limit counts what the selector lets through, and the rest is not counted", async () => {
+test("a limit counts matching objects, and the remaining count is unknown with a selector", async () => {
   const store = await filled(Array.from({ length: 1200 }, (_, i) => `p${String(i).padStart(4, "0")}`));
   const scope = { ...pods, matches: (o: { metadata: { name: string } }) => o.metadata.name.endsWith("99") };
   const first = await store.list(scope, { limit: 7 });
@@ -71,7 +71,7 @@ test("a page that ends with the last object has no token", async () => {
   store.close();
 });
 
-test("a continued list whose moment is forgotten expires, with a token to go on regardless", async () => {
+test("a continued list whose version is compacted expires, with a token to continue inconsistently", async () => {
   const store = await filled(["a", "b", "c"]);
   const first = await store.list(pods, { limit: 1 });
   await store.create(pod("bb"), anObject(pod("bb")));
@@ -86,10 +86,10 @@ test("a continued list whose moment is forgotten expires, with a token to go on 
   store.close();
 });
 
-test("a list of an exact version shows that moment, or reports that it is gone or not yet there", async () => {
+test("a list of an exact version returns that state, or fails if it is compacted or in the future", async () => {
   const store = await filled(["a", "b"]);
   await store.delete(pod("a"));
-  const exact = (version: number) => store.list(pods, { moment: { kind: "exact", version } });
+  const exact = (version: number) => store.list(pods, { match: { kind: "exact", version } });
   assert.deepEqual(names(await exact(1)), ["a"]);
   assert.deepEqual(names(await exact(2)), ["a", "b"]);
   assert.deepEqual(names(await exact(3)), ["b"]);
@@ -100,10 +100,10 @@ test("a list of an exact version shows that moment, or reports that it is gone o
   store.close();
 });
 
-test("a list not older than a version of the future waits for it, but not for ever", async () => {
+test("a list not older than a future version waits for it, but not forever", async () => {
   const clock = new FakeClock();
   const store = await filled(["a"], memoryStore({ clock }));
-  const notOlderThan = (version: number) => store.list(pods, { moment: { kind: "notOlderThan", version } });
+  const notOlderThan = (version: number) => store.list(pods, { match: { kind: "notOlderThan", version } });
   assert.deepEqual(names(await notOlderThan(1)), ["a"]);
   const waiting = notOlderThan(2);
   await store.create(pod("b"), anObject(pod("b")));
@@ -116,7 +116,7 @@ test("a list not older than a version of the future waits for it, but not for ev
   await clock.advance(3000);
   await failing;
   const stop = new AbortController();
-  const aborted = store.list(pods, { moment: { kind: "notOlderThan", version: 9 }, signal: stop.signal });
+  const aborted = store.list(pods, { match: { kind: "notOlderThan", version: 9 }, signal: stop.signal });
   stop.abort();
   await assert.rejects(aborted, { name: "AbortError" });
   const closed = notOlderThan(9);
@@ -125,8 +125,8 @@ test("a list not older than a version of the future waits for it, but not for ev
 });
 
 test("resourceVersion and resourceVersionMatch combine as the API's documentation specifies", () => {
-  const latest: Moment = { kind: "latest" };
-  const table: [ListParameters, Moment | RegExp][] = [
+  const latest: VersionMatch = { kind: "latest" };
+  const table: [ListParameters, VersionMatch | RegExp][] = [
     [{}, latest],
     [{ resourceVersion: "" }, latest],
     [{ resourceVersion: "0" }, latest],
@@ -158,12 +158,12 @@ test("resourceVersion and resourceVersionMatch combine as the API's documentatio
   ];
   for (const [parameters, expected] of table) {
     if (expected instanceof RegExp)
-      assert.throws(() => listMoment(parameters), fails("BadRequest", expected));
-    else assert.deepEqual(listMoment(parameters), expected, JSON.stringify(parameters));
+      assert.throws(() => versionMatch(parameters), fails("BadRequest", expected));
+    else assert.deepEqual(versionMatch(parameters), expected, JSON.stringify(parameters));
   }
 });
 
-test("a continue token comes back as it was, and nothing else is taken for one", () => {
+test("a continue token survives a round trip, and invalid tokens are rejected", () => {
   for (const version of [5, "latest"] as const) {
     const token = { version, after: { namespace: "", name: "a/ü" } };
     assert.deepEqual(decodeContinue(encodeContinue(token)), token);
@@ -177,7 +177,7 @@ test("a continue token comes back as it was, and nothing else is taken for one",
   for (const text of bad) assert.throws(() => decodeContinue(text), fails("BadRequest", /not valid/), text);
 });
 
-test("a token of a version that was never given is refused", async () => {
+test("a token of a version that was never assigned is rejected", async () => {
   const store = await filled(["a"]);
   const continueToken = encodeContinue({ version: 9, after: { namespace: "", name: "" } });
   await assert.rejects(store.list(pods, { continueToken }), fails("FutureVersion"));

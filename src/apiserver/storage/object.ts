@@ -1,4 +1,4 @@
-/** An API object as far as the store knows it. */
+/** The parts of an API object that the store uses. */
 export interface ApiObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -8,7 +8,7 @@ export interface ApiObject {
 
 export interface ObjectMeta {
   readonly name: string;
-  /** Absent or empty for what belongs to no namespace. */
+  /** Absent or empty for cluster-scoped objects. */
   readonly namespace?: string;
   readonly uid: string;
   readonly resourceVersion?: string;
@@ -16,14 +16,14 @@ export interface ObjectMeta {
 }
 
 export interface ObjectKey {
-  /** Plural and group, as messages name it: "pods", "leases.coordination.k8s.io". */
+  /** Plural and group, as in messages: "pods", "leases.coordination.k8s.io". */
   readonly resource: string;
-  /** "" for what belongs to no namespace. */
+  /** "" for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
 }
 
-/** One version of an object. The text has its resourceVersion in it and can be sent as it is. */
+/** One version of an object. The text includes the resourceVersion and can be sent unchanged. */
 export class StoredObject {
   readonly key: ObjectKey;
   readonly uid: string;
@@ -44,7 +44,7 @@ export class StoredObject {
     return this.#value;
   }
 
-  /** To change: a copy of one's own. */
+  /** A copy that can be modified. */
   copy(): ApiObject {
     return JSON.parse(this.text) as ApiObject;
   }

@@ -7,8 +7,8 @@ import { StoreError } from "./errors.ts";
 const schemaVersion = 1;
 
 /**
- * One table is the whole history; the newest row of a key is its present state. `previous` is the version of the row
- * that this one replaced: when a change leaves the history, the row before it can no longer be requested.
+ * One table is the whole history; the newest row of a key is its current state. `previous` is the version of the row
+ * that this one replaced: when a change is compacted, the row before it can no longer be requested.
  */
 const schema = `
   CREATE TABLE revisions (
@@ -32,13 +32,13 @@ const schema = `
   ) STRICT;
 `;
 
-/** Opens or makes the database. `path` ":memory:" keeps nothing. */
+/** Opens or creates the database. `path` ":memory:" is not persistent. */
 export function openDatabase(path: string, firstVersion: () => number): DatabaseSync {
   if (path !== ":memory:") makeFile(path);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
-    // Exclusive: a second process must fail at once, as both would give out the same versions.
+    // Exclusive: a second process must fail at once, because both would assign the same versions.
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     // Full: a commit returns when its bytes are on the disk, not when they are in the page cache.

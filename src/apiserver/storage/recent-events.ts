@@ -1,6 +1,6 @@
 import type { ChangeEvent } from "./change-event.ts";
 
-/** The end of the history in memory, so that watchers that keep up share events and need no query. */
+/** The newest events in memory, so that watchers that keep up share them and need no query. */
 export class RecentEvents {
   readonly #maxEvents: number;
   readonly #maxChars: number;
@@ -21,7 +21,7 @@ export class RecentEvents {
       this.#chars += size(event);
     }
     if (this.#fits(this.#events.length, this.#chars)) return;
-    // Down to three quarters, so that not every write moves the whole array.
+    // Down to three quarters, so that not every write copies the array.
     let drop = 0;
     while (drop < this.#events.length && !this.#fits((this.#events.length - drop) / 0.75, this.#chars / 0.75))
       this.#chars -= size(this.#events[drop++]!);

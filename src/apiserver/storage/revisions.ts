@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import type { ChangeEvent } from "./change-event.ts";
 import type { HistoryRow, HistorySize } from "./compaction-plan.ts";
-import type { Place } from "./continue-token.ts";
+import type { Position } from "./continue-token.ts";
 import { type ObjectKey, StoredObject } from "./object.ts";
 
 const columns = "r.version, r.type, r.previous, r.resource, r.namespace, r.name, r.uid, r.text";
@@ -17,7 +17,7 @@ interface Row {
   text: string;
 }
 
-/** The only place that speaks SQL. Everything here is synchronous and sees what the open transaction has written. */
+/** All SQL queries. They are synchronous and see the writes of the open transaction. */
 export class Revisions {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
@@ -34,7 +34,7 @@ export class Revisions {
     this.#database.exec("COMMIT");
   }
 
-  /** Some failures have ended the transaction already. */
+  /** Some failures have already rolled back the transaction. */
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
   }
@@ -53,7 +53,7 @@ export class Revisions {
     this.#run("UPDATE marks SET current = ?", version);
   }
 
-  /** The present state of a key. */
+  /** The current state of a key. */
   latest(key: ObjectKey): StoredObject | undefined {
     const sql = `SELECT ${columns} FROM revisions r WHERE r.resource = ? AND r.namespace = ? AND r.name = ?
       ORDER BY r.version DESC LIMIT 1`;
@@ -72,11 +72,11 @@ export class Revisions {
     );
   }
 
-  /** Objects of a resource as they were at a version, in the order of namespace and name. */
+  /** Objects of a resource at a version, ordered by namespace and name. */
   snapshot(
     scope: { resource: string; namespace?: string | undefined; name?: string | undefined },
     version: number,
-    after: Place | undefined,
+    after: Position | undefined,
     limit: number,
   ): StoredObject[] {
     const { where, values } = selection(scope, version, after);
@@ -90,7 +90,7 @@ export class Revisions {
   count(
     scope: { resource: string; namespace?: string | undefined; name?: string | undefined },
     version: number,
-    after: Place | undefined,
+    after: Position | undefined,
   ): number {
     const { where, values } = selection(scope, version, after);
     const sql = `SELECT count(*) AS n FROM (SELECT max(version), type FROM revisions WHERE ${where}
@@ -131,7 +131,7 @@ export class Revisions {
     return this.#all(sql, compacted, limit) as unknown as HistoryRow[];
   }
 
-  /** Forgets how things were before `to`. What is still true at `to` stays. */
+  /** Deletes the history before `to`. The state at `to` is kept. */
   compact(from: number, to: number): void {
     const replaced =
       "SELECT previous FROM revisions WHERE version > ? AND version <= ? AND previous IS NOT NULL";
@@ -170,7 +170,7 @@ function objectOf(row: Row): StoredObject {
 function selection(
   scope: { resource: string; namespace?: string | undefined; name?: string | undefined },
   version: number,
-  after: Place | undefined,
+  after: Position | undefined,
 ): { where: string; values: SQLInputValue[] } {
   const terms = ["resource = ?", "version <= ?"];
   const values: SQLInputValue[] = [scope.resource, version];

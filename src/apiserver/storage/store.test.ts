@@ -13,7 +13,7 @@ const fails = (code: StoreErrorCode, message?: RegExp) => (error: unknown) =>
 
 const withField = (field: string) => (current: ApiObject) => ({ ...current, field });
 
-test("what was created is read back with its version in its text", async () => {
+test("a created object is read back with its version in its text", async () => {
   const store = memoryStore({ firstVersion: 41 });
   const created = await store.create(pod("a"), anObject(pod("a"), { spec: { x: 1 } }));
   assert.equal(created.version, 42);
@@ -41,7 +41,7 @@ test("all resources share one counter", async () => {
   store.close();
 });
 
-test("writes that fail report why, with the usual messages", async () => {
+test("failed writes have the messages of the API", async () => {
   const store = memoryStore({ freshnessMs: 0 });
   const first = await store.create(pod("a"), anObject(pod("a")));
   await store.update(pod("a"), { version: first.version }, withField("1"));
@@ -73,7 +73,7 @@ test("writes that fail report why, with the usual messages", async () => {
   for (const [call, code, status, message] of table) {
     await assert.rejects(
       call(),
-      (error) => fails(code, message)(error) && isStoreError(error) && error.answer.status === status,
+      (error) => fails(code, message)(error) && isStoreError(error) && error.apiStatus.status === status,
     );
   }
   assert.equal(store.currentVersion, 2);
@@ -92,7 +92,7 @@ test("a write that changes nothing gets no version, whatever the order of its fi
   store.close();
 });
 
-test("writers at the same time are served in order, each sees those before it", async () => {
+test("concurrent writes are applied in order, and each sees those before it", async () => {
   const store = memoryStore();
   await store.create(pod("a"), anObject(pod("a"), { n: 0 }));
   const add = (current: ApiObject) => ({ ...current, n: Number(current.n) + 1 });
@@ -125,7 +125,7 @@ test("a mutation that throws fails alone", async () => {
   store.close();
 });
 
-test("a mutation must not read the store, as what it would see may be rolled back", async () => {
+test("a mutation must not read the store, because writes it would see may be rolled back", async () => {
   const store = memoryStore();
   let read: Promise<unknown> | undefined;
   await store.create(pod("a"), anObject(pod("a")));
@@ -137,7 +137,7 @@ test("a mutation must not read the store, as what it would see may be rolled bac
   store.close();
 });
 
-test("apply creates, changes, deletes or leaves, in one step", async () => {
+test("apply creates, updates, deletes or does nothing, in one step", async () => {
   const store = memoryStore();
   const key = pod("a");
   assert.equal(await store.apply(key, () => ({ kind: "none" })), undefined);
@@ -159,7 +159,7 @@ test("apply creates, changes, deletes or leaves, in one step", async () => {
   store.close();
 });
 
-test("guaranteedUpdate repeats a slow change until there is no conflict", async () => {
+test("guaranteedUpdate retries until there is no conflict", async () => {
   const store = memoryStore();
   await store.create(pod("a"), anObject(pod("a"), { log: [] }));
   let rounds = 0;
@@ -181,7 +181,7 @@ test("guaranteedUpdate repeats a slow change until there is no conflict", async 
   store.close();
 });
 
-test("guaranteedUpdate does not touch an object of the same name that came after", async () => {
+test("guaranteedUpdate does not change a later object of the same name", async () => {
   const store = memoryStore();
   await store.create(pod("a"), anObject(pod("a")));
   await assert.rejects(
@@ -195,7 +195,7 @@ test("guaranteedUpdate does not touch an object of the same name that came after
   store.close();
 });
 
-test("a reader that needs a version of the near future waits for it", async () => {
+test("a get not older than a future version waits for it", async () => {
   const store = memoryStore();
   await store.create(pod("a"), anObject(pod("a")));
   const read = store.get(pod("a"), { notOlderThan: 2 });
@@ -230,7 +230,7 @@ test("on disk: state, versions and history survive a close; only the owner can r
   }
 });
 
-test("what is no database is refused", () => {
+test("a file that is not a database is rejected", () => {
   const folder = mkdtempSync(join(tmpdir(), "store-"));
   const path = join(folder, "api.db");
   try {
@@ -242,7 +242,7 @@ test("what is no database is refused", () => {
   }
 });
 
-test("a new database begins beyond the versions of one that was lost", () => {
+test("a new database starts with a later version than a lost one", () => {
   const before = Date.now();
   const store = Store.open({ path: ":memory:" });
   assert.ok(store.currentVersion >= before);

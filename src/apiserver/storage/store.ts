@@ -6,7 +6,7 @@ import { epochMs } from "../../lib/base/time.ts";
 import type { ChangeEvent, Scope, WatchEvent } from "./change-event.ts";
 import { defaultLimits, type HistoryLimits } from "./compaction-plan.ts";
 import { Compactor } from "./compactor.ts";
-import { decodeContinue, encodeContinue, type Place } from "./continue-token.ts";
+import { decodeContinue, encodeContinue, type Position } from "./continue-token.ts";
 import {
   alreadyExists,
   closed,
@@ -18,16 +18,16 @@ import {
 } from "./errors.ts";
 import { Head } from "./head.ts";
 import { History } from "./history.ts";
-import type { Moment } from "./list-moment.ts";
 import type { ApiObject, ObjectKey, StoredObject } from "./object.ts";
 import { openDatabase } from "./open-database.ts";
 import { RecentEvents } from "./recent-events.ts";
 import { Revisions } from "./revisions.ts";
+import type { VersionMatch } from "./version-match.ts";
 import { type WatchOptions, watchEvents } from "./watch.ts";
 import { type Decide, Writer } from "./writer.ts";
 
 export interface StoreOptions {
-  /** Of the database; ":memory:" for one that ends with the process. */
+  /** The path of the database; ":memory:" for one that is not persistent. */
   readonly path: string;
   readonly clock?: Clock;
   readonly logger?: Logger;
@@ -35,15 +35,15 @@ export interface StoreOptions {
   /** Changes kept in memory for watchers, and the size of their texts. */
   readonly recentEvents?: number;
   readonly recentChars?: number;
-  /** The version that a new database begins with. Default: the time, so that it is beyond those of a lost one. */
+  /** The first version of a new database. Default: the time, so that it is later than those of a lost one. */
   readonly firstVersion?: number;
   readonly bookmarkMs?: number;
   readonly freshnessMs?: number;
-  /** Writes that share one transaction at most. */
+  /** Maximum number of writes in one transaction. */
   readonly maxBatch?: number;
 }
 
-/** What must be true of the present object for a write to be done. */
+/** Preconditions of a write on the current object. */
 export interface Preconditions {
   readonly uid?: string | undefined;
   readonly version?: number | undefined;
@@ -55,23 +55,23 @@ export interface GetOptions {
 }
 
 export interface ListOptions {
-  readonly moment?: Moment;
+  readonly match?: VersionMatch;
   readonly limit?: number | undefined;
   readonly continueToken?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ListPage {
-  /** The version that the page is the state of. */
+  /** The version of the list. */
   readonly version: number;
   readonly items: readonly StoredObject[];
-  /** Present if there is more. */
+  /** Present if there are more pages. */
   readonly continueToken: string | undefined;
-  /** How many come after this page; unknown with a selector. */
+  /** The number of objects after this page; unknown with a selector. */
   readonly remaining: number | undefined;
 }
 
-/** Objects with versions and a history, on disk. A write is answered when it would survive a loss of power. */
+/** Objects with versions and a history, on disk. A write is acknowledged when it is durable. */
 export class Store {
   readonly #revisions: Revisions;
   readonly #head: Head;
@@ -113,12 +113,12 @@ export class Store {
     return store;
   }
 
-  /** The version of the last write that is on the disk. */
+  /** The version of the last durable write. */
   get currentVersion(): number {
     return this.#head.version;
   }
 
-  /** The state of versions before this one is forgotten. */
+  /** Versions before this one are compacted. */
   get compactedVersion(): number {
     return this.#history.compacted;
   }
@@ -136,7 +136,7 @@ export class Store {
     return object;
   }
 
-  /** Throws Expired, FutureVersion, BadRequest. Without limit all of it is one page. */
+  /** Throws Expired, FutureVersion, BadRequest. Without a limit the list is one page. */
   async list(scope: Scope, options: ListOptions = {}): Promise<ListPage> {
     const { version, after } = await this.#pageStart(options);
     this.#mayRead();
@@ -161,8 +161,8 @@ export class Store {
   }
 
   /**
-   * Changes an object when it is its turn. `mutate` gets a copy of its own, must not wait, and what it throws is thrown
-   * here. A result that is the same as before is not written and gets no version. Throws NotFound, Conflict.
+   * Updates an object. `mutate` gets a copy and must be synchronous; its errors are rethrown. A result without changes is
+   * not written and gets no version. Throws NotFound, Conflict.
    */
   async update(
     key: ObjectKey,
@@ -177,7 +177,7 @@ export class Store {
     return updated!;
   }
 
-  /** As update, for changes that have to wait for something: repeated until there is no conflict. */
+  /** As update, with an asynchronous `mutate`: retried until there is no conflict. */
   async guaranteedUpdate(
     key: ObjectKey,
     preconditions: Preconditions,
@@ -208,14 +208,14 @@ export class Store {
   }
 
   /**
-   * Any write: decides on the present object, which may be absent, what becomes of it. For create-or-update, and for
-   * deletions that only mark an object or end with an update. Returns what is stored after it, or the last state.
+   * Any write: decides by the current object, which may be absent, on its next state. For create-or-update, and for deletions
+   * that only mark an object or end with an update. Returns the stored object, or the last state.
    */
   apply(key: ObjectKey, decide: Decide): Promise<StoredObject | undefined> {
     return this.#writer.write(key, decide);
   }
 
-  /** Its place is fixed by this call, its errors (Expired, FutureVersion) are thrown by the iteration. */
+  /** Its position is fixed by this call; errors (Expired, FutureVersion) are thrown by the iteration. */
   watch(scope: Scope, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, undefined> {
     const start = options.start ?? { kind: "state", notOlderThan: 0, markEnd: false };
     const source = {
@@ -226,7 +226,7 @@ export class Store {
     return watchEvents(source, scope, fixed, options);
   }
 
-  /** Forgets all history but the last events. For tests and tools: the store does it by itself, by age and size. */
+  /** Compacts all history but the last events. For tests and tools: the store does it itself, by age and size. */
   compact(keepEvents = 0): void {
     this.#mayRead();
     const limits = {
@@ -237,7 +237,7 @@ export class Store {
     while (this.#compactor.step(limits));
   }
 
-  /** Requested writes are done, watches end. */
+  /** Completes pending writes and ends watches. */
   close(): void {
     if (this.#head.closed) return;
     this.#compactor.stop();
@@ -254,8 +254,8 @@ export class Store {
     this.#head.advance(events.at(-1)!.version, new Set(events.map((event) => event.object.key.resource)));
   }
 
-  async #pageStart(options: ListOptions): Promise<{ version: number; after: Place | undefined }> {
-    const { moment = { kind: "latest" }, continueToken } = options;
+  async #pageStart(options: ListOptions): Promise<{ version: number; after: Position | undefined }> {
+    const { match = { kind: "latest" }, continueToken } = options;
     if (continueToken) {
       const token = decodeContinue(continueToken);
       return {
@@ -263,16 +263,16 @@ export class Store {
         after: token.after,
       };
     }
-    switch (moment.kind) {
+    switch (match.kind) {
       case "latest":
         return { version: this.#head.version, after: undefined };
       case "notOlderThan":
-        await this.#head.reach(moment.version, this.#freshnessMs, options.signal);
+        await this.#head.reach(match.version, this.#freshnessMs, options.signal);
         return { version: this.#head.version, after: undefined };
       case "exact":
-        return { version: this.#known(moment.version), after: undefined };
+        return { version: this.#known(match.version), after: undefined };
       default:
-        return moment satisfies never;
+        return match satisfies never;
     }
   }
 
@@ -283,7 +283,7 @@ export class Store {
 
   #mayRead(): void {
     if (this.#head.closed) throw closed();
-    // What it would see is not on the disk and may never be.
+    // It would see writes that may be rolled back.
     if (this.#writer.deciding) throw new Error("a write that is being decided must not read the store");
   }
 }

@@ -1,13 +1,13 @@
 import { StoreError } from "./errors.ts";
 import { parseVersion } from "./version.ts";
 
-/** Where a watch begins. */
+/** Where a watch starts. */
 export type WatchStart =
-  /** With the present objects, each as ADDED, and then what changes. */
+  /** With the existing objects, each as ADDED, then the changes. */
   | { readonly kind: "state"; readonly notOlderThan: number; readonly markEnd: boolean }
   /** With the next change. */
   | { readonly kind: "now" }
-  /** With the first change after a version. One that is not reached yet is waited for. */
+  /** With the first change after a version; waits for a future one. */
   | { readonly kind: "after"; readonly version: number };
 
 export interface WatchParameters {
@@ -17,7 +17,7 @@ export interface WatchParameters {
   readonly allowWatchBookmarks?: boolean | undefined;
 }
 
-/** What the parameters of a watch request mean together. */
+/** Where a watch request starts by its parameters. */
 export function watchStart(parameters: WatchParameters): WatchStart {
   const { resourceVersionMatch: match, sendInitialEvents, allowWatchBookmarks } = parameters;
   const version = parseVersion(parameters.resourceVersion) ?? 0;

@@ -35,7 +35,7 @@ test("a watch from a version shows every change after it, with the state before"
   assert.equal((await watch.next()).done, true);
 });
 
-test("where a watch begins", async () => {
+test("where a watch starts", async () => {
   const table: [WatchStart | undefined, string[]][] = [
     [undefined, ["ADDED a@1", "ADDED b@3", "ADDED c@4", "DELETED c@5"]],
     [
@@ -66,7 +66,7 @@ test("where a watch begins", async () => {
   }
 });
 
-test("a version of the future is waited for, without what comes before it", async () => {
+test("a watch from a future version waits for it, without the changes before it", async () => {
   const store = memoryStore();
   const watch = take(store.watch(pods, { start: after(2) }), 1);
   await settle();
@@ -88,7 +88,7 @@ test("a watch with a state not older than the far future fails", async () => {
   store.close();
 });
 
-test("a watch from a version that is forgotten expires", async () => {
+test("a watch from a compacted version expires", async () => {
   for (const recentEvents of [0, 1]) {
     const store = memoryStore({ recentEvents });
     for (const name of ["a", "b", "c"]) await add(store, name);
@@ -104,7 +104,7 @@ test("a watch from a version that is forgotten expires", async () => {
   }
 });
 
-test("a watcher that waits does not grow old by the writes of others", async () => {
+test("an idle watcher does not expire because of writes to other resources", async () => {
   const store = memoryStore({ recentEvents: 0 });
   const watch = take(store.watch(pods, { start: { kind: "now" } }), 1);
   await settle();
@@ -116,7 +116,7 @@ test("a watcher that waits does not grow old by the writes of others", async () 
   store.close();
 });
 
-test("a slow watcher reads on from the disk, and expires when its place is forgotten", async () => {
+test("a slow watcher continues from the disk, and expires when its position is compacted", async () => {
   const store = memoryStore({ recentEvents: 2 });
   await add(store, "a");
   const slow = store.watch(pods, { start: after(0) });
@@ -131,7 +131,7 @@ test("a slow watcher reads on from the disk, and expires when its place is forgo
   store.close();
 });
 
-test("what a selector makes of changes: objects come into view and leave it", async () => {
+test("with a selector, objects are added when they start to match and deleted when they stop", async () => {
   const store = memoryStore();
   const scope = { ...pods, matches: (object: ApiObject) => object.on === true };
   const watch = store.watch(scope, { start: { kind: "now" } });
@@ -168,7 +168,7 @@ test("a watch of a namespace or name shows no others", async () => {
   store.close();
 });
 
-test("bookmarks come while nothing else does, with the version of all that was written, and at the end", async () => {
+test("bookmarks with the newest version are sent while there are no events, and at the end", async () => {
   const clock = new FakeClock();
   const store = memoryStore({ clock });
   const seen: string[] = [];
@@ -190,7 +190,7 @@ test("bookmarks come while nothing else does, with the version of all that was w
   store.close();
 });
 
-test("without bookmarks a watch ends silently when its time is up", async () => {
+test("without bookmarks a watch ends silently at its timeout", async () => {
   const clock = new FakeClock();
   const store = memoryStore({ clock });
   const next = store.watch(pods, { timeoutMs: 1000 }).next();
@@ -220,7 +220,7 @@ test("an abort ends a watch without an error, wherever it is", async () => {
   store.close();
 });
 
-test("a state of many pages is one moment, or expires if that is forgotten meanwhile", async () => {
+test("an initial state of many pages is of one version, or expires if it is compacted meanwhile", async () => {
   const store = memoryStore();
   await Promise.all(Array.from({ length: 250 }, (_, i) => add(store, `p${1000 + i}`)));
   const steady = store.watch(pods);

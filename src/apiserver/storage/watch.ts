@@ -3,7 +3,7 @@ import { type Clock, msFromNow } from "../../lib/base/clock.ts";
 import { isAbort } from "../../lib/base/errors.ts";
 import { earliest, endOfTime, msBetween, plusMs } from "../../lib/base/time.ts";
 import { type Scope, seenThrough, type WatchEvent } from "./change-event.ts";
-import type { Place } from "./continue-token.ts";
+import type { Position } from "./continue-token.ts";
 import { tooOld } from "./errors.ts";
 import type { Head } from "./head.ts";
 import type { History } from "./history.ts";
@@ -12,9 +12,9 @@ import type { WatchStart } from "./watch-start.ts";
 const pageSize = 100;
 
 export interface WatchOptions {
-  /** Default: the present state, then what changes. */
+  /** Default: the current state, then the changes. */
   readonly start?: WatchStart;
-  /** Bookmarks come each minute while nothing else does, and when the time is up. */
+  /** Bookmarks are sent every minute without other events, and at the timeout. */
   readonly bookmarks?: boolean;
   readonly timeoutMs?: number;
   /** Ends the watch, without an error. */
@@ -26,13 +26,13 @@ export interface WatchSource {
   readonly head: Head;
   readonly history: History;
   readonly bookmarkMs: number;
-  /** How long a version of the future is waited for. */
+  /** How long to wait for a future version. */
   readonly freshnessMs: number;
 }
 
 /**
- * A watcher is a position in the history, not a queue: it reads on when its client is ready for more. So a slow one
- * holds little memory, and if the history is compacted past its position it ends with Expired.
+ * A watcher is a position in the history, not a queue: it continues when its client is ready. So a slow one uses little
+ * memory, and if the history is compacted past its position it ends with Expired.
  */
 export async function* watchEvents(
   source: WatchSource,
@@ -84,10 +84,10 @@ export async function* watchEvents(
       continue;
     }
     if (more) {
-      // A long way to catch up: others get their turn between two steps.
+      // Yields to other work between two steps of catching up.
       await turn();
     } else if (position >= head.version) {
-      // Otherwise something was written while the client took its events.
+      // Otherwise something was written while the client received its events.
       const wait = msBetween(now, earliest(deadline, bookmarkAt));
       position = (await head.nextChange(scope.resource, position, wait, signal)).position;
     }
@@ -99,7 +99,7 @@ function* stateEvents(
   scope: Scope,
   version: number,
 ): Generator<WatchEvent, void, undefined> {
-  let place: Place | undefined;
+  let place: Position | undefined;
   for (;;) {
     if (version < history.compacted) throw tooOld(version, history.compacted);
     const page = history.state(scope, version, place, pageSize);

@@ -32,7 +32,7 @@ function aWriter() {
   return { disk, writer, put, published, failures };
 }
 
-test("writes that wait together share one commit", async () => {
+test("pending writes share one commit", async () => {
   const { disk, put, writer } = aWriter();
   await Promise.all(Array.from({ length: 256 }, (_, i) => put(`p${i}`)));
   assert.equal(disk.commits, 1);
@@ -47,7 +47,7 @@ test("a batch in which nothing changes costs no commit", async () => {
   assert.equal(disk.commits, 0);
 });
 
-test("when the disk is full all writers get the error, nothing is kept or published, and no version is used again", async () => {
+test("when the disk is full all writes fail, nothing is stored or published, and no version is reused", async () => {
   const { disk, put, published, failures } = aWriter();
   disk.full = true;
   const results = await Promise.allSettled([put("a"), put("b")]);

@@ -7,14 +7,14 @@ import { closed, StoreError } from "./errors.ts";
 import { type ApiObject, type ObjectKey, type StoredObject, storedObject } from "./object.ts";
 import type { Revisions } from "./revisions.ts";
 
-/** What becomes of an object. */
+/** The result of a write. */
 export type Change =
   | { readonly kind: "put"; readonly object: ApiObject }
-  /** `last` is what watchers and the caller see as its last state, if that is not the present one. */
+  /** `last` is the last state for watchers and the caller, if it is not the current one. */
   | { readonly kind: "delete"; readonly last?: ApiObject }
   | { readonly kind: "none" };
 
-/** Called when it is this write's turn; must not wait, and may be thrown out of: then nothing is written. */
+/** Called with the current object; must be synchronous. If it throws, nothing is written. */
 export type Decide = (current: StoredObject | undefined) => Change;
 
 interface Job {
@@ -29,19 +29,19 @@ export interface WriterOptions {
   readonly clock: Clock;
   readonly version: number;
   readonly maxBatch: number;
-  /** Called after each commit, before its writers are answered. */
+  /** Called after each commit, before its writes are acknowledged. */
   readonly committed: (events: readonly ChangeEvent[]) => void;
   readonly failed: (error: StoreError) => void;
 }
 
 /**
- * All writes, one after another. Those that wait at the same time share one transaction, and so one fsync: that is what
- * makes many writers fast. A write is acknowledged and published only after it is on disk.
+ * Serializes all writes. Pending writes share one transaction, and so one fsync, which is what makes many writers fast. A
+ * write is acknowledged and published only after it is on disk.
  */
 export class Writer {
   readonly #options: WriterOptions;
   readonly #jobs: Job[] = [];
-  /** The last version given out. It does not go back with a transaction that failed. */
+  /** The last assigned version. It is not reset when a transaction fails. */
   #version: number;
   #scheduled: NodeJS.Immediate | undefined;
   #closed = false;
@@ -52,7 +52,7 @@ export class Writer {
     this.#version = options.version;
   }
 
-  /** True while a Decide runs: what it would read then may be rolled back. */
+  /** True while a Decide runs, which must not read the store: the transaction may be rolled back. */
   get deciding(): boolean {
     return this.#deciding;
   }
@@ -65,7 +65,7 @@ export class Writer {
     });
   }
 
-  /** Finishes the requested writes, and accepts no more. */
+  /** Completes pending writes and accepts no more. */
   close(): void {
     this.#closed = true;
     clearImmediate(this.#scheduled);
@@ -103,7 +103,7 @@ export class Writer {
     for (const answer of answers) answer();
   }
 
-  /** Returns how the caller is to be answered once the transaction is on the disk. Throws only what the database throws. */
+  /** Returns a callback that settles the caller after the commit. Throws only database errors. */
   #perform(job: Job, events: ChangeEvent[]): () => void {
     const { revisions, clock } = this.#options;
     const current = revisions.latest(job.key);

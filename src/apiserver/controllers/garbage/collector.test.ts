@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { FakeObjects } from "../../kinds/pods/fake-objects.ts";
-import { Mirror } from "../mirror.ts";
+import { ObjectCache } from "../object-cache.ts";
 import { collectGarbage } from "./collector.ts";
 
-test("an owner that was created a moment ago is looked up before its dependents are deleted", async () => {
+test("an owner that is not in the cache yet is looked up before its dependents are deleted", async () => {
   const objects = new FakeObjects();
   const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "n", uid: "uid-n" }];
   objects.put("pods", { metadata: { name: "p", ownerReferences } });
-  const mirror = new Mirror({
+  const cache = new ObjectCache({
     objects: {
       list: (resource) => objects.list(resource),
       follow: (resource, signal) => objects.follow(resource, signal),
@@ -20,14 +20,14 @@ test("an owner that was created a moment ago is looked up before its dependents 
     logger: silentLogger,
   });
   const end = new AbortController();
-  await mirror.start(end.signal);
-  // From here on the mirror receives nothing.
+  await cache.start(end.signal);
+  // From here on the cache receives nothing.
   end.abort();
-  await mirror.done;
+  await cache.done;
   const collect = () =>
     collectGarbage({
       objects,
-      mirror,
+      cache,
       resources: ["pods", "nodes"],
       kindOf: () => ({ resource: "nodes", namespaced: false }),
     });

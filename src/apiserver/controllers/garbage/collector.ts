@@ -1,25 +1,25 @@
 import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
-import type { Mirror } from "../mirror.ts";
+import type { ObjectCache } from "../object-cache.ts";
 import { type CollectionStep, type Item, type KindOf, planCollection } from "./garbage-plan.ts";
 
 export interface CollectorOptions {
   readonly objects: Objects;
-  readonly mirror: Mirror;
+  readonly cache: ObjectCache;
   readonly resources: readonly string[];
   readonly kindOf: KindOf;
 }
 
-/** One round of collecting what has no owner any more. */
+/** Deletes objects whose owners are gone. */
 export async function collectGarbage(options: CollectorOptions): Promise<void> {
-  const { mirror, resources, kindOf } = options;
+  const { cache, resources, kindOf } = options;
   const items: Item[] = resources.flatMap((resource) =>
-    mirror.all(resource).map((object) => ({ resource, object })),
+    cache.all(resource).map((object) => ({ resource, object })),
   );
-  for (const step of planCollection(items, kindOf)) await take(step, options);
+  for (const step of planCollection(items, kindOf)) await execute(step, options);
 }
 
-async function take(step: CollectionStep, { objects, mirror }: CollectorOptions): Promise<void> {
+async function execute(step: CollectionStep, { objects, cache }: CollectorOptions): Promise<void> {
   const { ref, uid } = step;
   try {
     switch (step.do) {
@@ -37,7 +37,7 @@ async function take(step: CollectionStep, { objects, mirror }: CollectorOptions)
           },
           { uid },
         );
-        mirror.note(ref.resource, changed);
+        cache.note(ref.resource, changed);
         return;
       }
       case "release":
@@ -57,7 +57,7 @@ async function take(step: CollectionStep, { objects, mirror }: CollectorOptions)
   }
 }
 
-/** The copy in memory may be behind: an owner that was created a moment ago is looked up before anything is deleted. */
+/** The cache may be stale: owners are looked up in the store before anything is deleted. */
 async function isStillOwned(step: CollectionStep & { do: "delete" }, objects: Objects): Promise<boolean> {
   if (step.owners.length === 0) return false;
   const current = await objects.get(step.ref);

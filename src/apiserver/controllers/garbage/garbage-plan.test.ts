@@ -35,7 +35,7 @@ function steps(...items: Item[]): string[] {
   );
 }
 
-describe("what has no owner any more", () => {
+describe("objects whose owners are gone", () => {
   const cases: [string, Item[], string[]][] = [
     ["what never had one stays", [pod("p")], []],
     ["what has one stays", [node, pod("p", by(owned("Node", "n")))], []],

@@ -8,34 +8,34 @@ export interface Item {
   readonly object: ApiObject;
 }
 
-/** Which kinds there are. Undefined for one that the API does not have: whether such an owner exists is unknown. */
+/** Looks up a kind. Undefined for one that the API does not serve: whether such an owner exists is unknown. */
 export type KindOf = (
   apiVersion: string,
   kind: string,
 ) => { readonly resource: string; readonly namespaced: boolean } | undefined;
 
 export type CollectionStep =
-  /** None of its owners is there any more. */
+  /** None of its owners exists any more. */
   | {
       readonly do: "delete";
       readonly ref: ObjectRef;
       readonly uid: string;
       readonly owners: readonly ObjectRef[];
     }
-  /** Some are: the others are forgotten. */
+  /** Some owners exist: the references to the others are removed. */
   | {
       readonly do: "disown";
       readonly ref: ObjectRef;
       readonly uid: string;
       readonly owners: readonly string[];
     }
-  /** It waited for its dependents, and need not any more. */
+  /** It does not wait for dependents any more: its finalizer is removed. */
   | { readonly do: "release"; readonly ref: ObjectRef; readonly uid: string; readonly finalizer: string };
 
 const foreground = "foregroundDeletion";
 const orphan = "orphan";
 
-/** What has to go, or to be let go, because of owners that are gone or about to be. */
+/** Objects to delete, and finalizers and owner references to remove, because owners are deleted. */
 export function planCollection(items: readonly Item[], kindOf: KindOf): CollectionStep[] {
   const byUid = new Map(items.map((item) => [item.object.metadata.uid, item]));
   const steps: CollectionStep[] = [];
@@ -66,7 +66,7 @@ function judge(
     const kind = kindOf(owner.apiVersion, owner.kind);
     if (kind === undefined) continue;
     const found = byUid.get(owner.uid);
-    // The owner must match the reference, and be in a scope that it can be seen from.
+    // The owner must match the reference, and be cluster-scoped or in the same namespace.
     const where = found?.object.metadata.namespace ?? "";
     const isThere =
       found !== undefined &&
@@ -83,7 +83,7 @@ function judge(
   return { do: "delete", ...target, owners: places };
 }
 
-/** An owner that was deleted in the foreground goes after its dependents; one that leaves orphans, when they know. */
+/** An owner deleted in the foreground is removed after its dependents; one that orphans them, after their references are removed. */
 function finalize(owner: Item, dependents: readonly { item: Item; blocks: boolean }[]): CollectionStep[] {
   const { metadata } = read(owner.object);
   if (metadata.deletionTimestamp === undefined) return [];

@@ -4,22 +4,22 @@ import { epochMs } from "../../../lib/base/time.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { timestamp } from "../api-times.ts";
-import type { Mirror } from "../mirror.ts";
+import type { ObjectCache } from "../object-cache.ts";
 import { read, refTo } from "../typed.ts";
 
 export interface PodCollectorOptions {
   readonly objects: Objects;
-  readonly mirror: Mirror;
+  readonly cache: ObjectCache;
   readonly clock: Clock;
 }
 
-/** A node may be registered again a moment after it was deleted. */
+/** A node may be registered again shortly after it was deleted. */
 const quarantineMs = 40_000;
 
 /** Deletes pods that no kubelet will ever terminate: those of deleted nodes. */
 export class PodCollector {
   readonly #options: PodCollectorOptions;
-  /** Since when a node that pods are on is not there. */
+  /** Since when a node with pods is missing. */
   readonly #missing = new Map<string, number>();
 
   constructor(options: PodCollectorOptions) {
@@ -27,10 +27,10 @@ export class PodCollector {
   }
 
   async round(): Promise<number | undefined> {
-    const { mirror, clock, objects } = this.#options;
+    const { cache, clock, objects } = this.#options;
     const now = epochMs(clock.wall());
-    const nodes = new Set(mirror.all("nodes").map(({ metadata }) => metadata.name));
-    const pods = mirror.all("pods");
+    const nodes = new Set(cache.all("nodes").map(({ metadata }) => metadata.name));
+    const pods = cache.all("pods");
     const lost = new Set(pods.map(nodeOf).filter((name) => name !== "" && !nodes.has(name)));
     for (const name of this.#missing.keys()) if (!lost.has(name)) this.#missing.delete(name);
     for (const name of lost) if (!this.#missing.has(name)) this.#missing.set(name, now);

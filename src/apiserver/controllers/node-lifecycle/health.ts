@@ -1,20 +1,20 @@
 /** When a node last reported. Times are those of this machine, not of the node: clocks may differ. */
 export interface NodeHealth {
-  /** The signs of life that were seen last. */
+  /** The last observed heartbeats. */
   readonly heartbeat: string | undefined;
   readonly renewed: string | undefined;
   readonly at: number;
 }
 
-export interface SignsOfLife {
+export interface Heartbeats {
   /** lastHeartbeatTime of the Ready condition. */
   readonly heartbeat: string | undefined;
   /** renewTime of the lease. */
   readonly renewed: string | undefined;
 }
 
-/** A node that is seen for the first time is taken to live now; after that, each new sign counts. */
-export function observed(old: NodeHealth | undefined, signs: SignsOfLife, now: number): NodeHealth {
+/** A node that is observed for the first time counts as healthy now; after that, each new heartbeat does. */
+export function observed(old: NodeHealth | undefined, signs: Heartbeats, now: number): NodeHealth {
   const { heartbeat, renewed } = signs;
   if (old !== undefined && old.heartbeat === heartbeat && !isLater(renewed, old.renewed)) return old;
   return { heartbeat, renewed, at: now };

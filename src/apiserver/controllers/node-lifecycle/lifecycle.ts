@@ -3,27 +3,27 @@ import { epochMs } from "../../../lib/base/time.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
-import type { Mirror } from "../mirror.ts";
+import type { ObjectCache } from "../object-cache.ts";
 import { read, refTo } from "../typed.ts";
 import { type NodeHealth, observed } from "./health.ts";
 import {
   deadline,
+  type GracePeriods,
   type NodeState,
   type NodeTaint,
-  type Patience,
   plannedTaints,
-  silentConditions,
+  unknownConditions,
 } from "./node-lifecycle-plan.ts";
 
 export interface NodeLifecycleOptions {
   readonly objects: Objects;
-  readonly mirror: Mirror;
+  readonly cache: ObjectCache;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
-  readonly patience: Patience;
+  readonly gracePeriods: GracePeriods;
 }
 
-/** Notices nodes that have gone silent, and keeps the taints that follow from their state. */
+/** Marks nodes that stopped reporting as Unknown, and sets the taints of their conditions. */
 export class NodeLifecycle {
   readonly #options: NodeLifecycleOptions;
   readonly #health = new Map<string, NodeHealth>();
@@ -32,10 +32,10 @@ export class NodeLifecycle {
     this.#options = options;
   }
 
-  /** Returns after how many milliseconds the next node may turn out to be silent. */
+  /** Returns the milliseconds until the next node may become Unknown. */
   async round(): Promise<number | undefined> {
-    const { mirror, clock } = this.#options;
-    const nodes = mirror.all("nodes");
+    const { cache, clock } = this.#options;
+    const nodes = cache.all("nodes");
     const known = new Set(nodes.map(({ metadata }) => metadata.uid));
     for (const uid of this.#health.keys()) if (!known.has(uid)) this.#health.delete(uid);
     const deadlines: number[] = [];
@@ -45,10 +45,10 @@ export class NodeLifecycle {
   }
 
   async #look(node: ApiObject): Promise<number> {
-    const { mirror, clock, patience } = this.#options;
+    const { cache, clock, gracePeriods } = this.#options;
     const now = epochMs(clock.wall());
     const { name, uid } = node.metadata;
-    const lease = mirror.get({
+    const lease = cache.get({
       resource: "leases.coordination.k8s.io",
       namespace: "kube-node-lease",
       name,
@@ -60,24 +60,24 @@ export class NodeLifecycle {
     };
     const health = observed(this.#health.get(uid), signs, now);
     this.#health.set(uid, health);
-    const end = deadline(stateOf(node), health.at, patience);
+    const end = deadline(stateOf(node), health.at, gracePeriods);
     if (now >= end) current = (await this.#giveUp(node, now)) ?? node;
     await this.#taint(current, now);
     return end;
   }
 
   async #giveUp(node: ApiObject, now: number): Promise<ApiObject | undefined> {
-    const { objects, mirror, recorder } = this.#options;
-    if (silentConditions(stateOf(node), now) === undefined) return undefined;
+    const { objects, cache, recorder } = this.#options;
+    if (unknownConditions(stateOf(node), now) === undefined) return undefined;
     const changed = await objects.change(
       refTo("nodes", node),
       (draft) => {
-        const conditions = silentConditions(stateOf(draft as unknown as ApiObject), now);
+        const conditions = unknownConditions(stateOf(draft as unknown as ApiObject), now);
         if (conditions !== undefined) draft.status = { ...draft.status, conditions };
       },
       { subresource: "status", uid: node.metadata.uid },
     );
-    mirror.note("nodes", changed);
+    cache.note("nodes", changed);
     await recorder.record({
       about: { apiVersion: "v1", kind: "Node", object: node },
       type: "Normal",
@@ -89,7 +89,7 @@ export class NodeLifecycle {
   }
 
   async #taint(node: ApiObject, now: number): Promise<void> {
-    const { objects, mirror } = this.#options;
+    const { objects, cache } = this.#options;
     if (plannedTaints(stateOf(node), now) === stateOf(node).taints) return;
     const changed = await objects.change(
       refTo("nodes", node),
@@ -100,7 +100,7 @@ export class NodeLifecycle {
       },
       { uid: node.metadata.uid },
     );
-    mirror.note("nodes", changed);
+    cache.note("nodes", changed);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type NodeState,
   type NodeTaint,
   plannedTaints,
-  silentConditions,
+  unknownConditions,
 } from "./node-lifecycle-plan.ts";
 
 const now = Date.UTC(2026, 0, 1);
@@ -70,21 +70,21 @@ describe("the taints of a node", () => {
   for (const [what, node, wanted] of cases)
     test(what, () => assert.deepEqual(plannedTaints(node, now), wanted));
 
-  test("are not written again if they are right", () => {
+  test("are not written again if they are unchanged", () => {
     const node = state([ready("True")], [own]);
     assert.equal(plannedTaints(node, now), node.taints);
   });
 });
 
-describe("a silent node", () => {
-  test("is given up after its time", () => {
-    const patience = { startupMs: 60_000, monitorMs: 50_000 };
-    assert.equal(deadline(state([]), 0, patience), 60_000);
-    assert.equal(deadline(state([ready("True")]), 0, patience), 50_000);
+describe("a node that does not report", () => {
+  test("becomes Unknown after its grace period", () => {
+    const gracePeriods = { startupMs: 60_000, monitorMs: 50_000 };
+    assert.equal(deadline(state([]), 0, gracePeriods), 60_000);
+    assert.equal(deadline(state([ready("True")]), 0, gracePeriods), 50_000);
   });
 
   test("has conditions that are Unknown", () => {
-    const conditions = silentConditions(state([ready("True"), { type: "Mine", status: "True" }]), now) ?? [];
+    const conditions = unknownConditions(state([ready("True"), { type: "Mine", status: "True" }]), now) ?? [];
     assert.deepEqual(
       conditions.map(({ type, status, reason }) => [type, status, reason]),
       [
@@ -97,11 +97,11 @@ describe("a silent node", () => {
     );
     assert.equal(conditions[0]?.message, "Kubelet stopped posting node status.");
     assert.equal(conditions[2]?.message, "Kubelet never posted node status.");
-    assert.equal(silentConditions(state(conditions), now + 1000), undefined);
+    assert.equal(unknownConditions(state(conditions), now + 1000), undefined);
   });
 });
 
-describe("signs of life", () => {
+describe("heartbeats", () => {
   const first = observed(undefined, { heartbeat: "h1", renewed: stamp }, 100);
   test("count when they are new", () => {
     assert.equal(first.at, 100);

@@ -23,8 +23,8 @@ export interface NodeState {
   readonly taints: readonly NodeTaint[];
 }
 
-/** How long a node may be silent: one that never reported, and one that did. */
-export interface Patience {
+/** How long a node may not report: one that never did, and one that did. */
+export interface GracePeriods {
   readonly startupMs: number;
   readonly monitorMs: number;
 }
@@ -36,7 +36,7 @@ const cordoned = `${prefix}unschedulable`;
 
 const kubeletConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** The taints that conditions stand for, by the status that they have then. */
+/** The taints of conditions, by their status. */
 const conditionTaints: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Ready: { False: notReady, Unknown: unreachable },
   MemoryPressure: { True: `${prefix}memory-pressure` },
@@ -51,14 +51,14 @@ const ownNoSchedule = new Set([
 ]);
 const ownNoExecute = new Set([notReady, unreachable]);
 
-/** When the node is given up, if it does not report. */
-export function deadline(node: NodeState, observedAt: number, patience: Patience): number {
+/** When the node becomes Unknown, if it does not report. */
+export function deadline(node: NodeState, observedAt: number, gracePeriods: GracePeriods): number {
   const known = node.conditions.some(({ type }) => type === "Ready");
-  return observedAt + (known ? patience.monitorMs : patience.startupMs);
+  return observedAt + (known ? gracePeriods.monitorMs : gracePeriods.startupMs);
 }
 
-/** The conditions of a silent node: Unknown. Undefined if they are so already. */
-export function silentConditions(node: NodeState, now: number): NodeCondition[] | undefined {
+/** The conditions of a node that does not report: Unknown. Undefined if they are already. */
+export function unknownConditions(node: NodeState, now: number): NodeCondition[] | undefined {
   const conditions = node.conditions.map((condition) =>
     kubeletConditions.includes(condition.type) && condition.status !== "Unknown"
       ? {
@@ -85,10 +85,10 @@ export function silentConditions(node: NodeState, now: number): NodeCondition[] 
   return changed ? [...conditions, ...never] : undefined;
 }
 
-/** The taints that the node should have. The same list if nothing is to be changed. */
+/** The desired taints of the node. The same list if nothing changes. */
 export function plannedTaints(node: NodeState, now: number): readonly NodeTaint[] {
   const ready = node.conditions.find(({ type }) => type === "Ready");
-  // Before its first report, a node has what it was registered with.
+  // Before its first report, a node keeps the taints that it was registered with.
   if (ready === undefined) return withCordon(node);
   const wanted: NodeTaint[] = [];
   for (const { type, status } of node.conditions) {
@@ -112,7 +112,7 @@ function isOwn({ key, effect }: NodeTaint): boolean {
   );
 }
 
-/** Keeps what is there and wanted as it is, and what is not ours. */
+/** Keeps existing desired taints unchanged, and taints of others. */
 function merged(
   present: readonly NodeTaint[],
   wanted: readonly NodeTaint[],

@@ -12,13 +12,13 @@ export type SchedulingStep =
   | { readonly do: "bind"; readonly pod: ApiObject; readonly node: string }
   | { readonly do: "wait"; readonly pod: ApiObject; readonly message: string };
 
-/** Which pods go to which nodes now, the most important and then the oldest first; and why the others do not. */
+/** The node of each pending pod, by priority and then by age; and why the others do not fit. */
 export function planScheduling(
   pods: readonly ApiObject[],
   nodes: readonly ApiObject[],
   volumes: VolumeLookup,
 ): SchedulingStep[] {
-  const waiting = pods.filter(isWaiting).sort(inTurn);
+  const waiting = pods.filter(isWaiting).sort(byPriorityAndAge);
   if (waiting.length === 0) return [];
   const views = nodes.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(viewOf);
   const usages = new Map(views.map(({ name }) => [name, emptyUsage()]));
@@ -45,7 +45,7 @@ function place(
     if (wrong !== undefined) misfits.push(wrong);
     return wrong === undefined;
   });
-  // One machine has one node; if there are more, the one with the fewest pods takes it.
+  // A single machine has one node; of several, the one with the fewest pods is chosen.
   const podsOn = (view: NodeView) => usages.get(view.name)?.pods ?? 0;
   const best = fitting.sort((a, b) => podsOn(a) - podsOn(b))[0];
   if (best === undefined) return { do: "wait", pod: object, message: fitMessage(misfits) };
@@ -64,13 +64,13 @@ function isWaiting(object: ApiObject): boolean {
   );
 }
 
-/** Pods that have ended take nothing any more. */
+/** Terminated pods use no resources. */
 function isActive(pod: ApiObject): boolean {
   const phase = read(pod).status?.phase;
   return phase !== "Succeeded" && phase !== "Failed";
 }
 
-function inTurn(a: ApiObject, b: ApiObject): number {
+function byPriorityAndAge(a: ApiObject, b: ApiObject): number {
   const [left, right] = [read(a), read(b)];
   const priority = (right.spec?.priority ?? 0) - (left.spec?.priority ?? 0);
   if (priority !== 0) return priority;

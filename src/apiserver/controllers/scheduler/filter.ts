@@ -5,7 +5,7 @@ import { podRequests } from "../../../lib/model/resources.ts";
 import { hostPorts, type NodeUsage, portsConflict } from "./node-usage.ts";
 import { type Taint, tolerates, untolerated } from "./tolerates.ts";
 
-/** What is needed of a node. */
+/** The parts of a node that the scheduler uses. */
 export interface NodeView {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface NodeView {
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
-/** Why a pod cannot be on a node; `final` if it could not even if other pods made room. */
+/** Why a pod does not fit a node; `final` if it would not fit even after preemption. */
 export interface Misfit {
   readonly reasons: readonly string[];
   readonly final: boolean;
@@ -22,7 +22,7 @@ export interface Misfit {
 
 const cordonTaint: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
-/** The first thing that speaks against it, in the order in which a scheduler looks; undefined if it fits. */
+/** The first failed filter, in the order of kube-scheduler; undefined if the pod fits. */
 export function misfit(
   pod: Pod,
   node: NodeView,
@@ -55,7 +55,7 @@ function isSelected({ spec }: Pod, node: NodeView): boolean {
 
 function shortages(pod: Pod, node: NodeView, usage: NodeUsage): Misfit | undefined {
   const reasons: string[] = [];
-  // More than the node has at all: no room that others make would help.
+  // More than the node's allocatable: preemption would not help.
   let never = false;
   const most = Number(node.allocatable.pods ?? 110);
   if (usage.pods + 1 > most) reasons.push("Too many pods");

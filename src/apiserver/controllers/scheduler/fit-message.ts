@@ -3,7 +3,7 @@ import type { Misfit } from "./filter.ts";
 
 export const noNodes = "no nodes available to schedule pods";
 
-/** Why a pod is not scheduled, with the message that people search for. */
+/** Why a pod is not scheduled, with the message of kube-scheduler. */
 export function fitMessage(misfits: readonly Misfit[]): string {
   if (misfits.length === 0) return noNodes;
   const reasons = counted(misfits.flatMap((misfit) => misfit.reasons));
@@ -16,7 +16,7 @@ export function fitMessage(misfits: readonly Misfit[]): string {
   return `${head} ${reasons}. preemption: ${head} ${preemption}.`;
 }
 
-/** Why a pod is on no node, whatever node it is. */
+/** Why a pod is not scheduled to any node. */
 export function blockedMessage(nodes: number, reason: string): string {
   const head = `0/${nodes} nodes are available:`;
   return `${head} ${reason}. preemption: ${head} ${nodes} Preemption is not helpful for scheduling.`;

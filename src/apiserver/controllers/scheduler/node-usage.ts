@@ -1,14 +1,14 @@
 import type { Pod } from "../../../lib/model/pod.ts";
 import { podRequests } from "../../../lib/model/resources.ts";
 
-/** A port of a node as pods take it. */
+/** A host port of a pod. */
 export interface HostPort {
   readonly ip: string;
   readonly protocol: string;
   readonly port: number;
 }
 
-/** What the pods of a node have together. */
+/** The total usage of the pods of a node. */
 export interface NodeUsage {
   readonly requests: Map<string, bigint>;
   readonly ports: HostPort[];

@@ -3,7 +3,7 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { read } from "../typed.ts";
 
-/** Claims and volumes as far as a scheduler needs them. */
+/** Lookups of claims and volumes for the scheduler. */
 export interface VolumeLookup {
   claim(namespace: string, name: string): ApiObject | undefined;
   volume(name: string): ApiObject | undefined;
@@ -11,7 +11,7 @@ export interface VolumeLookup {
 
 export type PodVolumes =
   | { readonly ready: true; readonly nodeTerms: readonly (readonly NodeTerm[])[] }
-  /** Why the pod has to wait, wherever it would go. */
+  /** Why the pod has to wait, on any node. */
   | { readonly ready: false; readonly reason: string };
 
 export function claimNames(pod: Pod): string[] {

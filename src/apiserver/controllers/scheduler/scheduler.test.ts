@@ -37,7 +37,7 @@ function outcome(pods: readonly ApiObject[], nodes: readonly ApiObject[], volume
 const unhelpful = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
 const noVictims = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.";
 
-describe("where pods go", () => {
+describe("scheduling", () => {
   const taint = { key: "a", value: "b", effect: "NoSchedule" };
   const affinity = (values: string[]) => ({
     affinity: {
@@ -141,7 +141,7 @@ describe("where pods go", () => {
   for (const [what, spec, others, nodes, wanted] of cases)
     test(what, () => assert.deepEqual(outcome([pod(spec, { name: "p" }), ...others], nodes), wanted));
 
-  test("the most important first, then the oldest, each with what is left", () => {
+  test("pods are scheduled by priority and then by age", () => {
     const at = (creationTimestamp: string) => ({ metadata: { creationTimestamp } });
     const steps = outcome(
       [
@@ -158,7 +158,7 @@ describe("where pods go", () => {
     ]);
   });
 
-  test("not before their claims are bound, nor to where a volume is not", () => {
+  test("pods wait for their claims, and follow the node affinity of volumes", () => {
     const spec = { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }] };
     const volume = (zone: string): ApiObject => ({
       metadata: { name: "v", uid: "uv" },

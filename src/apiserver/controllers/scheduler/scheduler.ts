@@ -5,45 +5,45 @@ import type { ObjectRef, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { timestamp } from "../api-times.ts";
 import type { EventRecorder } from "../event-recorder.ts";
-import type { Mirror } from "../mirror.ts";
+import type { ObjectCache } from "../object-cache.ts";
 import { read, refTo } from "../typed.ts";
 import { planScheduling, type SchedulingStep } from "./binding-plan.ts";
 
 export interface SchedulerOptions {
   readonly objects: Objects;
-  readonly mirror: Mirror;
+  readonly cache: ObjectCache;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
-  /** Gives a pod its node; refuses with an ApiProblem. */
+  /** Binds a pod to a node; throws an ApiProblem. */
   readonly bind: (pod: ObjectRef, uid: string, node: string) => Promise<void>;
 }
 
-/** One round: what can be bound is bound, and the rest gets a reason. */
+/** Binds pending pods that fit, and records the reason for the others. */
 export async function schedulePods(options: SchedulerOptions): Promise<void> {
-  const { mirror } = options;
-  const steps = planScheduling(mirror.all("pods"), mirror.all("nodes"), {
-    claim: (namespace, name) => mirror.get({ resource: "persistentvolumeclaims", namespace, name }),
-    volume: (name) => mirror.get({ resource: "persistentvolumes", namespace: "", name }),
+  const { cache } = options;
+  const steps = planScheduling(cache.all("pods"), cache.all("nodes"), {
+    claim: (namespace, name) => cache.get({ resource: "persistentvolumeclaims", namespace, name }),
+    volume: (name) => cache.get({ resource: "persistentvolumes", namespace: "", name }),
   });
-  // All at once: the API writes what waits together in one transaction.
-  await Promise.all(steps.map((step) => take(step, options)));
+  // In parallel: the store commits pending writes in one transaction.
+  await Promise.all(steps.map((step) => execute(step, options)));
 }
 
-async function take(step: SchedulingStep, options: SchedulerOptions): Promise<void> {
+async function execute(step: SchedulingStep, options: SchedulerOptions): Promise<void> {
   try {
     if (step.do === "bind") await bindPod(step.pod, step.node, options);
     else await explain(step.pod, step.message, options);
   } catch (error) {
-    // Deleted or bound meanwhile: the next round handles it.
+    // Deleted or bound meanwhile: the next reconciliation handles it.
     if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
   }
 }
 
 async function bindPod(pod: ApiObject, node: string, options: SchedulerOptions): Promise<void> {
-  const { objects, mirror, recorder, bind } = options;
+  const { objects, cache, recorder, bind } = options;
   const ref = refTo("pods", pod);
   await bind(ref, pod.metadata.uid, node);
-  mirror.note("pods", await objects.get(ref));
+  cache.note("pods", await objects.get(ref));
   await recorder.record({
     about: { apiVersion: "v1", kind: "Pod", object: pod },
     type: "Normal",
@@ -62,7 +62,7 @@ interface Condition {
 }
 
 async function explain(pod: ApiObject, message: string, options: SchedulerOptions): Promise<void> {
-  const { objects, mirror, clock, recorder } = options;
+  const { objects, cache, clock, recorder } = options;
   const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message };
   const isSet = (conditions: readonly Condition[] = []) =>
     conditions.some(
@@ -84,7 +84,7 @@ async function explain(pod: ApiObject, message: string, options: SchedulerOption
       },
       { subresource: "status", uid: pod.metadata.uid },
     );
-    mirror.note("pods", changed);
+    cache.note("pods", changed);
   }
   await recorder.record({
     about: { apiVersion: "v1", kind: "Pod", object: pod },

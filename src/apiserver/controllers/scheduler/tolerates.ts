@@ -11,7 +11,7 @@ export interface Toleration {
   readonly effect?: string;
 }
 
-/** The first taint that keeps a pod with these tolerations away. */
+/** The first taint that these tolerations do not tolerate. */
 export function untolerated(
   taints: readonly Taint[] | undefined,
   tolerations: readonly Toleration[] | undefined,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ApiObject } from "../../storage/object.ts";
 import { read } from "../typed.ts";
 
-/** In this order: a volume that is about to be detached is reported as not attached before it is. */
+/** In this order: a volume is reported as not attached before it is detached. */
 export type AttachStep =
   | { readonly do: "attach"; readonly name: string; readonly spec: object }
   | { readonly do: "report"; readonly node: ApiObject; readonly attached: readonly string[] }
@@ -21,8 +21,8 @@ interface CsiName {
 }
 
 /**
- * What nodes report to be in use is attached to them, and nothing else. CSI drivers attach by themselves what a
- * VolumeAttachment requests; other volumes need no action and are attached as soon as they are wanted.
+ * Volumes that nodes report as in use are attached to them, and no others. CSI drivers attach the volumes of
+ * VolumeAttachments; other volumes need no action and count as attached at once.
  */
 export function planAttachments(state: AttachState): AttachStep[] {
   return state.nodes.flatMap((node) => stepsOf(node, state));
@@ -80,7 +80,7 @@ function isOf(volume: ApiObject, { driver, handle }: CsiName): boolean {
   return csi?.driver === driver && csi?.volumeHandle === handle;
 }
 
-/** All who have to do with the attachment find it by this name. */
+/** The name by which kubelet and CSI attacher find the attachment. */
 function attachmentName({ driver, handle }: CsiName, node: string): string {
   return `csi-${createHash("sha256").update(`${handle}${driver}${node}`).digest("hex")}`;
 }

@@ -1,16 +1,16 @@
 import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
-import type { Mirror } from "../mirror.ts";
+import type { ObjectCache } from "../object-cache.ts";
 import { refTo } from "../typed.ts";
 import { type AttachStep, planAttachments } from "./attach-plan.ts";
 
 export interface AttacherOptions {
   readonly objects: Objects;
-  readonly mirror: Mirror;
+  readonly cache: ObjectCache;
 }
 
 const attachments = "volumeattachments.storage.k8s.io";
-/** What a round looks at. */
+/** The resources that a reconciliation reads. */
 export const attacherWatches = [
   "nodes",
   "persistentvolumes",
@@ -18,9 +18,9 @@ export const attacherWatches = [
   attachments,
 ] as const;
 
-/** One round of attaching volumes to the nodes that want to use them, and of detaching what they use no more. */
-export async function attachVolumes({ objects, mirror }: AttacherOptions): Promise<void> {
-  const [nodes, volumes, drivers, known] = attacherWatches.map((resource) => mirror.all(resource));
+/** Attaches volumes to the nodes that use them, and detaches unused ones. */
+export async function attachVolumes({ objects, cache }: AttacherOptions): Promise<void> {
+  const [nodes, volumes, drivers, known] = attacherWatches.map((resource) => cache.all(resource));
   const steps = planAttachments({
     nodes: nodes ?? [],
     volumes: volumes ?? [],
@@ -29,18 +29,18 @@ export async function attachVolumes({ objects, mirror }: AttacherOptions): Promi
   });
   for (const step of steps) {
     try {
-      await take(step, { objects, mirror });
+      await execute(step, { objects, cache });
     } catch (error) {
       if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
     }
   }
 }
 
-async function take(step: AttachStep, { objects, mirror }: AttacherOptions): Promise<void> {
+async function execute(step: AttachStep, { objects, cache }: AttacherOptions): Promise<void> {
   switch (step.do) {
     case "attach": {
       const metadata = { name: step.name };
-      return mirror.note(attachments, await objects.create(attachments, { metadata, spec: step.spec }));
+      return cache.note(attachments, await objects.create(attachments, { metadata, spec: step.spec }));
     }
     case "report": {
       const changed = await objects.change(
@@ -50,7 +50,7 @@ async function take(step: AttachStep, { objects, mirror }: AttacherOptions): Pro
         },
         { subresource: "status", uid: step.node.metadata.uid },
       );
-      return mirror.note("nodes", changed);
+      return cache.note("nodes", changed);
     }
     case "detach":
       await objects.delete({ resource: attachments, namespace: "", name: step.name });

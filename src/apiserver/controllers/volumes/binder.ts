@@ -2,14 +2,14 @@ import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
-import type { Mirror } from "../mirror.ts";
+import type { ObjectCache } from "../object-cache.ts";
 import { read, refTo } from "../typed.ts";
 import { usedClaims } from "./protection.ts";
 import { planVolumes, provisionerAnnotation, type VolumeStep } from "./volume-plan.ts";
 
 export interface VolumeBinderOptions {
   readonly objects: Objects;
-  readonly mirror: Mirror;
+  readonly cache: ObjectCache;
   readonly recorder: EventRecorder;
 }
 
@@ -19,33 +19,33 @@ const boundByUs = "pv.kubernetes.io/bound-by-controller";
 const bindCompleted = "pv.kubernetes.io/bind-completed";
 const olderProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
 
-/** One round of giving volumes to claims. */
+/** Binds claims to volumes. */
 export async function bindVolumes(options: VolumeBinderOptions): Promise<void> {
-  const { mirror } = options;
+  const { cache } = options;
   const steps = planVolumes({
-    claims: mirror.all(claims),
-    volumes: mirror.all(volumes),
-    classes: mirror.all("storageclasses.storage.k8s.io"),
-    used: usedClaims(mirror.all("pods")),
+    claims: cache.all(claims),
+    volumes: cache.all(volumes),
+    classes: cache.all("storageclasses.storage.k8s.io"),
+    used: usedClaims(cache.all("pods")),
   });
   for (const step of steps) {
     try {
-      await take(step, options);
+      await execute(step, options);
     } catch (error) {
       if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
     }
   }
 }
 
-async function take(step: VolumeStep, options: VolumeBinderOptions): Promise<void> {
-  const { objects, mirror, recorder } = options;
+async function execute(step: VolumeStep, options: VolumeBinderOptions): Promise<void> {
+  const { objects, cache, recorder } = options;
   const about = (object: ApiObject) => ({ apiVersion: "v1", kind: "PersistentVolumeClaim", object });
   switch (step.do) {
     case "bind":
       return bind(step.claim, step.volume, options);
     case "set phase": {
       const resource = step.of === "claim" ? claims : volumes;
-      mirror.note(resource, await setStatus(objects, resource, step.object, { phase: step.phase }));
+      cache.note(resource, await setStatus(objects, resource, step.object, { phase: step.phase }));
       if (step.message !== undefined)
         await recorder.record({
           about: about(step.object),
@@ -68,7 +68,7 @@ async function take(step: VolumeStep, options: VolumeBinderOptions): Promise<voi
         },
         { uid: step.claim.metadata.uid },
       );
-      return mirror.note(claims, changed);
+      return cache.note(claims, changed);
     }
     case "event": {
       const { type, reason, message } = step;
@@ -79,9 +79,9 @@ async function take(step: VolumeStep, options: VolumeBinderOptions): Promise<voi
   }
 }
 
-/** The volume first: it is what cannot be given twice. Each step can be repeated if the next one was not reached. */
+/** The volume is updated first: it must not be bound twice. Each step can be repeated if the next one failed. */
 async function bind(claim: ApiObject, volume: ApiObject, options: VolumeBinderOptions): Promise<void> {
-  const { objects, mirror } = options;
+  const { objects, cache } = options;
   const { name, namespace, uid, resourceVersion } = claim.metadata;
   let taken = false;
   const claimed = await objects.change(
@@ -104,8 +104,8 @@ async function bind(claim: ApiObject, volume: ApiObject, options: VolumeBinderOp
     { uid: volume.metadata.uid },
   );
   if (claimed === undefined || taken) return;
-  mirror.note(volumes, claimed);
-  mirror.note(volumes, await setStatus(objects, volumes, volume, { phase: "Bound" }));
+  cache.note(volumes, claimed);
+  cache.note(volumes, await setStatus(objects, volumes, volume, { phase: "Bound" }));
   const changed = await objects.change(
     refTo(claims, claim),
     (draft) => {
@@ -118,7 +118,7 @@ async function bind(claim: ApiObject, volume: ApiObject, options: VolumeBinderOp
   );
   if (changed === undefined) return;
   const { accessModes, capacity } = read(volume).spec;
-  mirror.note(claims, await setStatus(objects, claims, claim, { phase: "Bound", accessModes, capacity }));
+  cache.note(claims, await setStatus(objects, claims, claim, { phase: "Bound", accessModes, capacity }));
 }
 
 function setStatus(

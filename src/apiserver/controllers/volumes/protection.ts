@@ -2,7 +2,7 @@ import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
 import { claimProtection, volumeProtection } from "../../kinds/volume-fields.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import type { Mirror } from "../mirror.ts";
+import type { ObjectCache } from "../object-cache.ts";
 import { claimNames } from "../scheduler/pod-volumes.ts";
 import { read, refTo } from "../typed.ts";
 import { phaseOf } from "./match.ts";
@@ -13,7 +13,7 @@ export interface Release {
   readonly finalizer: string;
 }
 
-/** Which claims and volumes that were deleted may go: claims that no pod uses, and volumes that no claim has. */
+/** The deleted claims and volumes to remove: claims that no pod uses, and volumes that are not bound. */
 function planReleases(
   claims: readonly ApiObject[],
   volumes: readonly ApiObject[],
@@ -53,13 +53,13 @@ export function usedClaims(pods: readonly ApiObject[]): Set<string> {
 
 export async function releaseVolumes({
   objects,
-  mirror,
+  cache,
 }: {
   readonly objects: Objects;
-  readonly mirror: Mirror;
+  readonly cache: ObjectCache;
 }): Promise<void> {
-  const claims = mirror.all("persistentvolumeclaims");
-  const plan = planReleases(claims, mirror.all("persistentvolumes"), mirror.all("pods"));
+  const claims = cache.all("persistentvolumeclaims");
+  const plan = planReleases(claims, cache.all("persistentvolumes"), cache.all("pods"));
   for (const { resource, object, finalizer } of plan) {
     try {
       await objects.change(

@@ -11,7 +11,7 @@ export type VolumeStep =
       readonly phase: string;
       readonly message?: string;
     }
-  /** A provisioner from elsewhere may make a volume for it. */
+  /** An external provisioner may provision a volume for it. */
   | { readonly do: "provision"; readonly claim: ApiObject; readonly provisioner: string }
   | {
       readonly do: "event";
@@ -32,7 +32,7 @@ export interface VolumeState {
 export const provisionerAnnotation = "volume.kubernetes.io/storage-provisioner";
 const noProvisioner = "kubernetes.io/no-provisioner";
 
-/** Which claims get which volumes, and what phase all of them are in. */
+/** The bindings of claims to volumes, and the phases of all of them. */
 export function planVolumes(state: VolumeState): VolumeStep[] {
   const free = new Set(state.volumes);
   const steps: VolumeStep[] = [];
@@ -113,7 +113,7 @@ function missing(claim: ApiObject, found: ApiObject | undefined): VolumeStep | u
   );
 }
 
-/** Volumes of deleted claims are released, and stay so until the reference is removed: data is kept. */
+/** Volumes of deleted claims are Released until the claimRef is removed: data is kept. */
 function volumePhase(volume: ApiObject, claims: readonly ApiObject[]): string | undefined {
   const ref = read(volume).spec?.claimRef;
   if (!ref) return "Available";
@@ -122,6 +122,6 @@ function volumePhase(volume: ApiObject, claims: readonly ApiObject[]): string | 
     const bound = ref.uid === claim.metadata.uid && read(claim).spec?.volumeName === volume.metadata.name;
     return bound ? "Bound" : phaseOf(volume) === "Pending" ? "Available" : undefined;
   }
-  // A place that is kept for a claim that has not come yet.
+  // Reserved for a claim that does not exist yet.
   return ref.uid ? "Released" : "Available";
 }

@@ -1,9 +1,9 @@
 import { StoreError } from "./errors.ts";
 import { parseVersion } from "./version.ts";
 
-/** Of which moment a reader wants the state. */
-export type Moment =
-  /** All that was acknowledged before the call. */
+/** The version of the state that a list requests. */
+export type VersionMatch =
+  /** Includes all writes acknowledged before the call. */
   | { readonly kind: "latest" }
   | { readonly kind: "notOlderThan"; readonly version: number }
   | { readonly kind: "exact"; readonly version: number };
@@ -15,8 +15,8 @@ export interface ListParameters {
   readonly continueToken?: string | undefined;
 }
 
-/** What the parameters of a list request mean together. A state of any age ("0") is answered with the latest. */
-export function listMoment(parameters: ListParameters): Moment {
+/** The version match of a list request. "0" (any version) returns the latest. */
+export function versionMatch(parameters: ListParameters): VersionMatch {
   const { resourceVersionMatch: match, limit, continueToken } = parameters;
   const version = parseVersion(parameters.resourceVersion);
   if (continueToken) {
@@ -35,7 +35,7 @@ export function listMoment(parameters: ListParameters): Moment {
     case undefined:
     case "":
       if (!version) return { kind: "latest" };
-      // Clients from before resourceVersionMatch page through exactly the version that they name.
+      // Without resourceVersionMatch a paginated list is of exactly the requested version.
       return { kind: limit ? "exact" : "notOlderThan", version };
     default:
       throw bad(`resourceVersionMatch: Unsupported value: ${JSON.stringify(match)}`);

@@ -7,7 +7,7 @@ import type { Objects } from "../definition.ts";
 import type { BuiltIn } from "../kinds/built-ins.ts";
 import { same } from "../kinds/same.ts";
 
-export interface BuiltInKeeperOptions {
+export interface BuiltInReconcilerOptions {
   readonly builtIns: readonly BuiltIn[];
   readonly objects: Objects;
   readonly clock: Clock;
@@ -16,13 +16,13 @@ export interface BuiltInKeeperOptions {
 
 const everyMs = 60_000;
 
-/** Sees to it that the objects are there which a cluster is never without. */
-export class BuiltInKeeper implements Component {
+/** Creates the objects that every cluster has. */
+export class BuiltInReconciler implements Component {
   readonly name = "built-in-objects";
-  readonly #options: BuiltInKeeperOptions;
+  readonly #options: BuiltInReconcilerOptions;
   readonly #done = Promise.withResolvers<void>();
 
-  constructor(options: BuiltInKeeperOptions) {
+  constructor(options: BuiltInReconcilerOptions) {
     this.#options = options;
   }
 
@@ -30,10 +30,10 @@ export class BuiltInKeeper implements Component {
     return this.#done.promise;
   }
 
-  /** Resolves when all of them are there. */
+  /** Resolves when all of them exist. */
   async start(signal: AbortSignal): Promise<void> {
     const { builtIns, objects, clock, logger } = this.#options;
-    const keep = () => keepBuiltIns(builtIns, objects);
+    const keep = () => reconcileBuiltIns(builtIns, objects);
     try {
       await keep();
     } catch (error) {
@@ -47,13 +47,13 @@ export class BuiltInKeeper implements Component {
 }
 
 /** Creates what is missing, and corrects the objects that describe the API. */
-export async function keepBuiltIns(builtIns: readonly BuiltIn[], objects: Objects): Promise<void> {
+export async function reconcileBuiltIns(builtIns: readonly BuiltIn[], objects: Objects): Promise<void> {
   for (const { ref, draft, kept, isOutdated } of builtIns) {
     const there = await objects.get(ref);
     const outdated = there !== undefined && isOutdated?.(there) === true;
     if (outdated) await objects.delete(ref);
     const found = outdated ? undefined : there;
-    if (found === undefined) await createUnlessThere(objects, ref.resource, draft);
+    if (found === undefined) await createIfMissing(objects, ref.resource, draft);
     else if (kept.some((field) => !same(found[field], draft[field])))
       await objects.change(ref, (changed) => {
         for (const field of kept) changed[field] = structuredClone(draft[field]);
@@ -61,7 +61,7 @@ export async function keepBuiltIns(builtIns: readonly BuiltIn[], objects: Object
   }
 }
 
-async function createUnlessThere(objects: Objects, resource: string, draft: BuiltIn["draft"]): Promise<void> {
+async function createIfMissing(objects: Objects, resource: string, draft: BuiltIn["draft"]): Promise<void> {
   try {
     await objects.create(resource, draft);
   } catch (error) {

@@ -5,7 +5,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 import type { ObjectRef, Objects } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 
-export interface MirrorOptions {
+export interface ObjectCacheOptions {
   readonly objects: Pick<Objects, "list" | "follow">;
   readonly resources: readonly string[];
   readonly clock: Clock;
@@ -15,10 +15,10 @@ export interface MirrorOptions {
 const retryMs = 1_000;
 const lookAgainMs = 100;
 
-/** What there is of some resources, in memory, for all controllers together. It is behind by as little as the watch is. */
-export class Mirror implements Component {
+/** A cache of some resources, shared by all controllers and updated by watches. */
+export class ObjectCache implements Component {
   readonly name = "api-mirror";
-  readonly #options: MirrorOptions;
+  readonly #options: ObjectCacheOptions;
   readonly #objects = new Map<string, Map<string, ApiObject>>();
   /** The newest version that was received, by resource. */
   readonly #newest = new Map<string, number>();
@@ -26,7 +26,7 @@ export class Mirror implements Component {
   readonly #done = Promise.withResolvers<void>();
   #failure: string | undefined;
 
-  constructor(options: MirrorOptions) {
+  constructor(options: ObjectCacheOptions) {
     this.#options = options;
     for (const resource of options.resources) this.#objects.set(resource, new Map());
   }
@@ -39,7 +39,7 @@ export class Mirror implements Component {
     return this.#failure === undefined ? healthy : { ok: false, reason: this.#failure };
   }
 
-  /** Resolves when all that was there at the beginning is here. */
+  /** Resolves when the cache has all objects that existed at the start. */
   async start(signal: AbortSignal): Promise<void> {
     const { resources } = this.#options;
     const loops = resources.map((resource) => this.#follow(resource, signal));
@@ -55,7 +55,7 @@ export class Mirror implements Component {
     return this.#of(resource).get(`${namespace}/${name}`);
   }
 
-  /** What a controller has just written itself, so that it does not write it again before the watch has delivered it. */
+  /** Adds an object that a controller has just written, so that it does not write it again before the watch delivers it. */
   note(resource: string, object: ApiObject | undefined): void {
     if (object === undefined || versionOf(object) <= (this.#newest.get(resource) ?? 0)) return;
     this.#of(resource).set(keyOf(object), object);
