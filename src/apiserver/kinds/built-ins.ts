@@ -4,7 +4,7 @@ import { systemPriorities } from "./priority-classes.ts";
 import { AddressRange } from "./services/address-range.ts";
 import type { ServiceSpec } from "./services/service.ts";
 
-/** An object that a cluster is never without. */
+/** An object that every cluster has. */
 export interface BuiltIn {
   readonly ref: ObjectRef;
   readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
@@ -15,7 +15,7 @@ export interface BuiltIn {
 }
 
 export interface BuiltInOptions {
-  /** Where others reach the API: an IPv4 address, not of loopback; undefined if they do not. */
+  /** The IPv4 address, not loopback, at which other machines reach the API; undefined if they cannot. */
   readonly apiAddress: string | undefined;
   /** The port there. */
   readonly apiPort: number;

@@ -14,7 +14,7 @@ import type { NameRule } from "./names.ts";
 type Check = (draft: Draft, problems: FieldProblems) => void;
 type UpdateCheck = (draft: Draft, before: Readonly<Draft>, problems: FieldProblems) => void;
 
-/** What is particular to a kind; `defineKind` adds what all kinds have in common. */
+/** The rules of one kind; `defineKind` adds those of all kinds. */
 export interface KindRules
   extends Pick<
     ResourceDefinition,
@@ -42,9 +42,9 @@ export interface KindRules
   ) => void | Promise<void>;
   readonly prepareDelete?: (draft: Draft, context: RequestContext) => void | Promise<void>;
   readonly holds?: (current: Readonly<Draft>) => boolean;
-  /** Wrong in every object of the kind, new or changed. */
+  /** Validates an object, new or changed. */
   readonly check?: Check;
-  /** Wrong as a change. */
+  /** Validates a change. */
   readonly checkUpdate?: UpdateCheck;
   /** Present if the status has a subresource: then the main endpoint does not write it. */
   readonly status?: StatusRules;
@@ -134,7 +134,7 @@ export function collected(check: (problems: FieldProblems) => void): readonly Pr
   return unique(problems.list);
 }
 
-/** Checks of a whole object and of a change may find the same thing. */
+/** The validation of an object and of its change may report the same problem. */
 function unique(problems: readonly Problem[]): readonly Problem[] {
   const seen = new Set<string>();
   return problems.filter(({ path, message }) => {

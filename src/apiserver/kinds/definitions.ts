@@ -21,7 +21,7 @@ import { services } from "./services/service-definition.ts";
 import { storageClasses } from "./storage-classes.ts";
 import { volumeAttachments } from "./volume-attachments.ts";
 
-/** What others provide. */
+/** Parts of definitions that other components provide. */
 export interface KindParts {
   readonly pods: ResourceDefinition;
   /** Token, access and rules reviews. */

@@ -118,7 +118,7 @@ export const nameIsPathSegment: NameRule = (name, prefix) => {
   return ["/", "%"].filter((bad) => name.includes(bad)).map((bad) => `may not contain '${bad}'`);
 };
 
-/** A dash at the end is fine if something follows it. */
+/** A trailing dash is valid in a prefix. */
 function masked(name: string): string {
   return name.length > 1 && name.endsWith("-") ? `${name.slice(0, -1)}a` : name;
 }

@@ -9,7 +9,7 @@ const nameLabel = "kubernetes.io/metadata.name";
 const ownFinalizer = "kubernetes";
 const standardFinalizers = [ownFinalizer, "orphan", "foregroundDeletion"];
 
-/** What the system itself lives in. */
+/** Namespaces of the system. */
 const immortal = new Set(["default", "kube-system", "kube-public"]);
 
 const finalize: PartSubresource = {
@@ -50,7 +50,7 @@ export const namespaces = defineKind({
     draft.spec.finalizers = [...finalizersOf(before)];
     if (draft.spec.finalizers.length === 0) delete draft.spec.finalizers;
   },
-  /** Ends in two steps: it is emptied first, by a controller, which then takes the finalizer away. */
+  /** Deleted in two steps: a controller empties it first, and then removes the finalizer. */
   prepareDelete(draft) {
     const { name } = draft.metadata;
     if (immortal.has(name))

@@ -7,7 +7,7 @@ import { nameIsSubdomain } from "./names.ts";
 const group = "scheduling.k8s.io";
 const highestOfUsers = 1_000_000_000;
 
-/** What the system runs its own pods with. */
+/** The classes of system pods. */
 export const systemPriorities = [
   {
     name: "system-node-critical",

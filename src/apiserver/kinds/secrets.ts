@@ -33,7 +33,7 @@ export const secrets = defineKind({
   },
 });
 
-/** What was written as text becomes data like all other, and is never read back as text. */
+/** stringData is merged into data and never returned. */
 function mergeStringData(draft: Draft): void {
   const texts = entries(draft.stringData);
   delete draft.stringData;

@@ -12,7 +12,7 @@ export function checkAccessModes(requested: readonly string[], path: string, pro
     problems.forbidden(path, "may not use ReadWriteOncePod with other access modes");
 }
 
-/** What keeps a claim that a pod uses, and a volume that a claim has. A controller takes them away. */
+/** Finalizers that protect a claim in use by a pod, and a bound volume. A controller removes them. */
 export const claimProtection = "kubernetes.io/pvc-protection";
 export const volumeProtection = "kubernetes.io/pv-protection";
 

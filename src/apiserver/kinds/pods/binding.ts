@@ -33,7 +33,7 @@ export const binding: ActionSubresource = {
   act: bindPod,
 };
 
-/** Gives a pod its node, once and for all. */
+/** Binds a pod to a node; it cannot be bound again. */
 export async function bindPod(ref: ObjectRef, body: Draft, context: RequestContext): Promise<ApiObject> {
   const { name, uid, resourceVersion, annotations, labels } = body.metadata ?? {};
   if (name !== ref.name) throw badRequest("name in URL does not match name in Binding object");

@@ -11,7 +11,7 @@ import { setCondition } from "./conditions.ts";
 import { applyLabelKeys } from "./label-keys.ts";
 import { asModelPod, asPod, type PodDraft } from "./pod-draft.ts";
 
-/** Admission, as a cluster has it by default, and then what only the API itself may set. */
+/** The default admission of a cluster, then the fields that only the API sets. */
 export async function prepareCreate(
   draft: Draft,
   context: RequestContext,

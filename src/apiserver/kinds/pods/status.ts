@@ -26,7 +26,7 @@ function prepareStatusUpdate(draft: Draft, before: ApiObject): void {
   keepObservedGenerations(pod, old);
 }
 
-/** Who does not know of generations yet does not clear what others have observed. */
+/** A client without observedGeneration does not clear that of others. */
 function keepObservedGenerations(pod: PodDraft, old: PodDraft): void {
   const status = pod.status ?? {};
   const observed = status.observedGeneration || old.status?.observedGeneration;

@@ -22,7 +22,7 @@ export interface AllocationOptions {
   readonly random: () => number;
 }
 
-/** As long as a request may take from its reservation to its write. */
+/** The longest time of a request between its reservation and its write. */
 const reservationMs = 60_000;
 
 type Holder = "this service" | "another";
@@ -42,12 +42,12 @@ export class ServiceAllocation {
     this.range = new AddressRange(options.clusterIpRange);
   }
 
-  /** Fills in what the service needs and did not request; refuses requested addresses that are in use. */
+  /** Allocates what the service needs and did not request; rejects requested addresses that are in use. */
   async allocate(draft: Draft, context: RequestContext, before?: Readonly<Draft>): Promise<void> {
     const services = await context.objects.list("services");
     // From here on nothing may wait: an allocation has to be reserved before any other.
     const taken = this.#taken(draft, services, context.now);
-    // What the service has already is its own, even if the ranges are others by now.
+    // The service keeps what it has, even if the ranges have changed.
     const kept = new Set(before === undefined ? [] : valuesOf(specOf(before)));
     const spec = specOf(draft);
     if (needsClusterIp(spec)) this.#address(draft, spec, taken, kept);

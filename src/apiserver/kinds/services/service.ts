@@ -9,7 +9,7 @@ export interface ServicePort {
   appProtocol?: string;
 }
 
-/** What is needed of a service's spec. */
+/** The parts of a service's spec that are used here. */
 export interface ServiceSpec {
   type?: string;
   ports?: ServicePort[];

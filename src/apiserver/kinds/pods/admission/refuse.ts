@@ -1,7 +1,7 @@
 import { ApiProblem, type ApiProblemDetails } from "../../../api-problem.ts";
 import type { PodDraft } from "../pod-draft.ts";
 
-/** The answer of an admission rule that a pod does not keep to. */
+/** The error of an admission rule that rejects a pod. */
 export function refused(
   pod: Pick<PodDraft, "metadata">,
   why: string,

@@ -6,7 +6,7 @@ import { refused } from "./refuse.ts";
 import { mountToken } from "./token-volume.ts";
 
 const standard = "default";
-/** The standard account of a new namespace is made by a controller a moment later. */
+/** A controller creates the default account of a new namespace shortly after it. */
 const waitMs = 150;
 const attempts = 10;
 

@@ -5,7 +5,7 @@ const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** An hour and a little: tokens that were mounted by default are distinguished by it. */
 const lifeSeconds = 3607;
 
-/** Gives each container the means to speak to the API, but for those that have something else in that place. */
+/** Mounts the token in each container, except where another volume is mounted at that path. */
 export function mountToken(spec: PodSpec, newName: (base: string) => string): void {
   const present = spec.volumes?.find(({ name }) => name.startsWith(prefix));
   const name = present?.name ?? newName(prefix);

@@ -10,7 +10,7 @@ const seccompContainer = "container.seccomp.security.alpha.kubernetes.io/";
 
 type Profile = { type?: string; localhostProfile?: string };
 
-/** Annotations of pods that mean something. */
+/** Pod annotations with a meaning to Kubernetes. */
 export function checkPodAnnotations(pod: PodDraft, problems: FieldProblems): void {
   const annotations = pod.metadata.annotations ?? {};
   if (isMirror(pod) && !pod.spec.nodeName)
@@ -28,7 +28,7 @@ export function checkPodAnnotations(pod: PodDraft, problems: FieldProblems): voi
   checkAppArmorAnnotations(pod, problems);
 }
 
-/** What is settled when a pod is made stays so. */
+/** Annotations that are immutable after creation. */
 export function checkAnnotationUpdates(pod: PodDraft, before: PodDraft, problems: FieldProblems): void {
   const now = pod.metadata.annotations ?? {};
   const old = before.metadata.annotations ?? {};

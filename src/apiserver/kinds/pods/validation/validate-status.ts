@@ -11,7 +11,7 @@ import { asModelPod, asPod, type PodDraft } from "../pod-draft.ts";
 import { checkAnnotationUpdates, checkPodAnnotations } from "./annotations.ts";
 import { checkContainerStatuses } from "./container-statuses.ts";
 
-/** Changes of a status that cannot come from a node in its right mind. */
+/** Rejects changes of a status that no kubelet makes. */
 export function validateStatusUpdate(draft: Draft, before: ApiObject): Problem[] {
   const problems = new FieldProblems();
   const pod = asPod(draft);
@@ -49,7 +49,7 @@ function checkNomination(pod: PodDraft, old: PodDraft, problems: FieldProblems):
   if (old.spec.nodeName) problems.forbidden(path, "may not be set on pods that are already bound to a node");
 }
 
-/** What has ended begins again only if it is to be restarted. */
+/** A terminated container starts again only if the restart policy allows it. */
 function checkTransitions(pod: PodDraft, old: PodDraft, problems: FieldProblems): void {
   const { spec } = old;
   const all = [...(spec.initContainers ?? []), ...spec.containers];

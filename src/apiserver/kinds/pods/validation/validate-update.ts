@@ -18,7 +18,7 @@ const changeable = [
   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 ].join(",");
 
-/** Nearly all of a pod's spec is settled when it is made. */
+/** Nearly all of a pod's spec is immutable. */
 export function validateUpdate(draft: Draft, before: ApiObject): Problem[] {
   const problems = new FieldProblems();
   const pod = asPod(draft);
