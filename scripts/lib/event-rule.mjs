@@ -6,7 +6,7 @@
 
 /** Exceptions: callbacks that do not post. `name` is that of the option, or of the subscription. */
 export const exceptions = [
-  // To metrics, traces and logs, which trigger no reaction.
+  // To metrics, traces and logs, which trigger no handler.
   { file: "agent/agent-core.ts", name: "onLag", why: "a metric" },
   { file: "agent/start-gate.ts", name: "onAdmitted", why: "a metric" },
   { file: "agent/start-gate.ts", name: "onChange", why: "a metric" },
@@ -31,19 +31,19 @@ export const exceptions = [
   { file: "agent/runtime-observer.ts", name: "onGap", why: "the event stream is PLEG's own: where to look" },
   { file: "agent/cluster-view.ts", name: "onBatch", why: "its own watch" },
   { file: "agent/cluster-view.ts", name: "onPod", why: "its own source; who listens to the view posts" },
-  { file: "agent/pod-board.ts", name: "onChange", why: "its own listeners" },
+  { file: "agent/pod-overview.ts", name: "onChange", why: "its own listeners" },
   // Below the events: credentials and certificates of connections.
   { file: "agent/certificate-gate.ts", name: "onChange", why: "requests wait for a certificate" },
-  { file: "agent/certified-transport.ts", name: "onBack", why: "a transport around another" },
+  { file: "agent/certified-transport.ts", name: "onReconnect", why: "a transport around another" },
   { file: "agent/certified-transport.ts", name: "onOpen", why: "a transport around another" },
   { file: "agent/serving-certificate.ts", name: "onChange", why: "a certificate around another" },
   { file: "server/https/server.ts", name: "onChange", why: "the TLS files of a server" },
   { file: "server/https/server-context.ts", name: "onChange", why: "the TLS files of a server" },
-  { file: "pods/volumes/csi/csi-node.ts", name: "onBack", why: "ends its own wait for the API server" },
+  { file: "pods/volumes/csi/csi-node.ts", name: "onReconnect", why: "ends its own wait for the API server" },
   // Requests of clients that follow something for as long as they are connected.
   { file: "agent/kubelet-server.ts", name: "onChange", why: "a client that follows a log" },
   { file: "server/logs/follow-log.ts", name: "onChange", why: "a client that follows a log" },
-  { file: "server/local-api.ts", name: "onChange", why: "a client that watches the board" },
+  { file: "server/local-api.ts", name: "onChange", why: "a client that watches the overview" },
   { file: "pipeline/sources/applied-source.ts", name: "onChange", why: "a source of pods and its store" },
   // State on disk that follows state in memory.
   { file: "pods/probes/probe-checkpoint.ts", name: "onChange", why: "probe results are written to disk" },

@@ -14,25 +14,25 @@ test("a callback may post an event", () => {
     [],
   );
   assert.deepEqual(found("connection.onChange(({ kind }) => post({ kind: 'x', state: kind }));"), []);
-  assert.deepEqual(found("transport.onBack?.(() => post({ kind: 'x' }));"), []);
+  assert.deepEqual(found("transport.onReconnect?.(() => post({ kind: 'x' }));"), []);
 });
 
 test("a callback that calls another component is rejected, however it is written", () => {
-  assert.deepEqual(found("new A({\n  onChange: (uid) => workers.poke(uid),\n});"), ["2 onChange"]);
+  assert.deepEqual(found("new A({\n  onChange: (uid) => workers.wake(uid),\n});"), ["2 onChange"]);
   assert.deepEqual(found("new A({ onChange: (uid) => { probes.observed(uid); post({ kind: 'x' }); } });"), [
     "1 onChange",
   ]);
-  assert.deepEqual(found("new A({ onChange: (uid) => post({ kind: 'x' }) ?? workers.poke(uid) });"), [
+  assert.deepEqual(found("new A({ onChange: (uid) => post({ kind: 'x' }) ?? workers.wake(uid) });"), [
     "1 onChange",
   ]);
-  assert.deepEqual(found("new A({ onChange(uid) { workers.poke(uid); } });"), ["1 onChange"]);
-  assert.deepEqual(found("new A({ onChange: workers.poke });"), ["1 onChange"]);
+  assert.deepEqual(found("new A({ onChange(uid) { workers.wake(uid); } });"), ["1 onChange"]);
+  assert.deepEqual(found("new A({ onChange: workers.wake });"), ["1 onChange"]);
   assert.deepEqual(found("connection.onChange(() => pleg.relistSoon());"), ["1 onChange"]);
   assert.deepEqual(found("connection.onChange(relist);"), ["1 onChange"]);
 });
 
 test("a component that subscribes to another is rejected", () => {
-  assert.deepEqual(found("this.#o.volumes.onChange((uid) => this.poke(uid));", component), ["1 onChange"]);
+  assert.deepEqual(found("this.#o.volumes.onChange((uid) => this.wake(uid));", component), ["1 onChange"]);
   assert.deepEqual(found("a();\nconst stop = parts.probes.onResult(listener);", component), ["2 onResult"]);
 });
 
@@ -42,7 +42,7 @@ test("types and calls of callbacks are ignored", () => {
   assert.deepEqual(found("class A {\n  onChange(listener: () => void): () => void { return 1; }\n}"), []);
   assert.deepEqual(found("this.#o.onChange(uid);\nthis.#o.onGone?.(uid, worker);", component), []);
   assert.deepEqual(
-    found("// onChange: (uid) => workers.poke(uid)\n/* connection.onChange(() => a()) */"),
+    found("// onChange: (uid) => workers.wake(uid)\n/* connection.onChange(() => a()) */"),
     [],
   );
 });

@@ -125,7 +125,7 @@ export interface ResourceDefinition {
   readonly countsGenerations?: boolean;
   /** The grace period of a deletion; 0 or absent: the object is removed at once (except for finalizers). */
   deletionGrace?(current: ApiObject, requested: number | undefined, context: RequestContext): number;
-  /** Before a deletion: rejects it (ApiProblem), or changes the object if it is kept for its grace period. */
+  /** Before a deletion: rejects it (StatusError), or changes the object if it is kept for its grace period. */
   prepareDelete?(draft: Draft, context: RequestContext): void | Promise<void>;
   /** True while a deleted object must be kept although its metadata has no finalizers: namespaces have them in their spec. */
   holds?(current: ApiObject): boolean;

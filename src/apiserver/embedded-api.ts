@@ -8,7 +8,7 @@ import { Lifecycle } from "../lib/base/lifecycle.ts";
 import type { Logger } from "../lib/base/logger.ts";
 import { epochMs } from "../lib/base/time.ts";
 import { persistentPort } from "../lib/host/free-port.ts";
-import { nodeAddresses } from "../lib/host/node-facts.ts";
+import { nodeAddresses } from "../lib/host/node-info.ts";
 import { auth, type Identity, prepareIdentity } from "./auth/auth.ts";
 import { controllers, handledPropagation } from "./controllers/controllers.ts";
 import { defaultServiceRange, definitions } from "./kinds/definitions.ts";

@@ -11,7 +11,7 @@ import type { FeatureGates } from "../lib/config/feature-gates.ts";
 import { flagValues } from "../lib/config/flags/flag-values.ts";
 import type { KubeletFlags } from "../lib/config/flags/kubelet-flags.ts";
 import { loadConfiguration } from "../lib/config/load.ts";
-import { nodeName as nodeNameOf } from "../lib/host/node-facts.ts";
+import { nodeName as nodeNameOf } from "../lib/host/node-info.ts";
 import { serviceManager } from "../lib/host/sd-notify.ts";
 import { logFaults } from "./faults.ts";
 import { untilSignal } from "./signals.ts";

@@ -1,4 +1,4 @@
-import type { PodRow } from "../kubelet/agent/pod-board.ts";
+import type { PodRow } from "../kubelet/agent/pod-overview.ts";
 import { podTable, printable } from "./pod-table.ts";
 
 export interface Screen {

@@ -1,4 +1,4 @@
-import type { PodRow } from "../kubelet/agent/pod-board.ts";
+import type { PodRow } from "../kubelet/agent/pod-overview.ts";
 
 const columns: [title: string, value: (row: PodRow, now: number) => string][] = [
   ["NAMESPACE", (row) => row.namespace],

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Agent, startAgent } from "../kubelet/agent/agent.ts";
-import type { PodRow } from "../kubelet/agent/pod-board.ts";
+import type { PodRow } from "../kubelet/agent/pod-overview.ts";
 import { decodeManifestOrList } from "../kubelet/pipeline/sources/manifest.ts";
 import { formatProblem, type PodSource } from "../kubelet/pipeline/sources/source.ts";
 import { systemClock } from "../lib/base/clock.ts";
@@ -131,7 +131,7 @@ async function finish(
     const ended = new Map<string, PodRow>();
     const allEnded = new Promise<void>((resolve) => {
       const check = () => {
-        for (const row of agent.board.rows()) {
+        for (const row of agent.overview.rows()) {
           if (ended.has(row.uid) || (row.status?.phase !== "Succeeded" && row.status?.phase !== "Failed"))
             continue;
           ended.set(row.uid, row);
@@ -139,7 +139,7 @@ async function finish(
         }
         if (pods.every((pod) => ended.has(pod.metadata.uid))) resolve();
       };
-      agent.board.onChange(check);
+      agent.overview.onChange(check);
       check();
     });
     const signal = await Promise.race([allEnded, signalled]);

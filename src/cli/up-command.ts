@@ -9,7 +9,7 @@ import { createMetrics } from "../lib/base/metrics.ts";
 import { loadKubeconfig } from "../lib/clients/kube/kubeconfig.ts";
 import type { KubeletConfiguration } from "../lib/config/kubelet-configuration.ts";
 import { persistentPort } from "../lib/host/free-port.ts";
-import { nodeAddresses, nodeName } from "../lib/host/node-facts.ts";
+import { nodeAddresses, nodeName } from "../lib/host/node-info.ts";
 import { ApiProcess } from "../single-node/api-process.ts";
 import { type NodeFiles, nodeFiles } from "../single-node/node-files.ts";
 import { type PrivateNode, startPrivateNode } from "../single-node/private-node.ts";
@@ -177,13 +177,13 @@ async function writeDemoPod(path: string, image: string): Promise<void> {
 async function showUntil(end: Promise<unknown>, agent: Agent, out: NodeJS.WriteStream): Promise<void> {
   const view = new LiveView(out, Date.now);
   const show = () => {
-    const runtime = agent.board.runtime();
+    const runtime = agent.overview.runtime();
     const problems = agent
       .problems()
       .map((p) => `${p.file}${p.line ? `:${p.line}` : ""}: ${p.field ? `${p.field}: ` : ""}${p.message}`);
-    view.show(agent.board.rows(), [...(runtime.ok ? [] : [runtime.reason]), ...problems]);
+    view.show(agent.overview.rows(), [...(runtime.ok ? [] : [runtime.reason]), ...problems]);
   };
-  const stop = agent.board.onChange(show);
+  const stop = agent.overview.onChange(show);
   // Ages and errors in manifests change without an event of a pod.
   const timer = setInterval(show, 1000);
   show();

@@ -8,7 +8,7 @@ import { systemCalls } from "../lib/host/system-calls.ts";
 import { removeCgroups } from "./cgroup-trees.ts";
 import { removeNetwork } from "./network-cleanup.ts";
 import { derivedPaths, type NodeFiles } from "./node-files.ts";
-import { type ProcessFacts, processesOfNode, readProcesses } from "./processes.ts";
+import { type ProcessInfo, processesOfNode, readProcesses } from "./processes.ts";
 
 export interface CleanupOptions {
   /** What is kept for the next start of the node. */
@@ -80,7 +80,7 @@ async function killProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clo
 }
 
 /** Container cgroups outside of the node's own: of containers that named no parent. */
-function cgroupPaths(p: ProcessFacts): string[] {
+function cgroupPaths(p: ProcessInfo): string[] {
   return p.cgroups.map((line) => line.split(":").slice(2).join(":"));
 }
 

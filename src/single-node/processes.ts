@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { NodeFiles } from "./node-files.ts";
 
 /** What /proc has about a process that shows which node it belongs to. */
-export interface ProcessFacts {
+export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;
   /** In clock ticks since boot: together with the pid it identifies a process uniquely. */
@@ -16,18 +16,18 @@ export interface ProcessFacts {
 }
 
 export interface NodeProcesses {
-  readonly api: readonly ProcessFacts[];
-  readonly containerd: readonly ProcessFacts[];
-  readonly shims: readonly ProcessFacts[];
-  readonly containers: readonly ProcessFacts[];
+  readonly api: readonly ProcessInfo[];
+  readonly containerd: readonly ProcessInfo[];
+  readonly shims: readonly ProcessInfo[];
+  readonly containers: readonly ProcessInfo[];
 }
 
 /**
  * The processes of one node: its containerd by its config file, its API by its directory, shims by their containerd socket, and
  * containers by descent from such a shim, by the node's cgroup, or by a root filesystem in the node's directory.
  */
-export function processesOfNode(files: NodeFiles, all: readonly ProcessFacts[], self: number): NodeProcesses {
-  const hasPair = (p: ProcessFacts, flag: string, value: string) =>
+export function processesOfNode(files: NodeFiles, all: readonly ProcessInfo[], self: number): NodeProcesses {
+  const hasPair = (p: ProcessInfo, flag: string, value: string) =>
     p.args.some((arg, i) => arg === flag && p.args[i + 1] === value);
   const containerd = all.filter((p) => hasPair(p, "--config", files.containerd.config));
   const api = all.filter((p) => hasPair(p, "--dir", files.api.dir));
@@ -47,7 +47,7 @@ export function processesOfNode(files: NodeFiles, all: readonly ProcessFacts[], 
   return { api, containerd, shims, containers };
 }
 
-function descendants(all: readonly ProcessFacts[], roots: ReadonlySet<number>): Set<number> {
+function descendants(all: readonly ProcessInfo[], roots: ReadonlySet<number>): Set<number> {
   const children = new Map<number, number[]>();
   for (const p of all) children.set(p.parent, [...(children.get(p.parent) ?? []), p.pid]);
   const found = new Set<number>();
@@ -62,7 +62,7 @@ function descendants(all: readonly ProcessFacts[], roots: ReadonlySet<number>): 
   return found;
 }
 
-export function readProcesses(): ProcessFacts[] {
+export function readProcesses(): ProcessInfo[] {
   const ownMounts = readlinkSync("/proc/self/ns/mnt");
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -71,7 +71,7 @@ export function readProcesses(): ProcessFacts[] {
 }
 
 /** Undefined if the process does not exist. */
-export function readProcess(pid: number, ownMounts?: string): ProcessFacts | undefined {
+export function readProcess(pid: number, ownMounts?: string): ProcessInfo | undefined {
   const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, "utf8");
   try {
     const stat = read("stat");

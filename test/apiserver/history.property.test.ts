@@ -37,9 +37,9 @@ function labelsOf(object: ApiObject): Record<string, string> {
   return (object.metadata.labels as Record<string, string> | undefined) ?? {};
 }
 
-function stateAt(facts: readonly Fact[], version: number, selector: Selector): Map<string, number> {
+function stateAt(info: readonly Fact[], version: number, selector: Selector): Map<string, number> {
   const state = new Map<string, number>();
-  for (const fact of facts) {
+  for (const fact of info) {
     if (fact.version > version) break;
     if (fact.after && selectors[selector](fact.after)) state.set(fact.name, fact.version);
     else state.delete(fact.name);
@@ -47,9 +47,9 @@ function stateAt(facts: readonly Fact[], version: number, selector: Selector): M
   return state;
 }
 
-function eventsAfter(facts: readonly Fact[], version: number, selector: Selector): string[] {
+function eventsAfter(info: readonly Fact[], version: number, selector: Selector): string[] {
   const matches = selectors[selector];
-  return facts
+  return info
     .filter((fact) => fact.version > version)
     .flatMap(({ before, after, name, version: at }) => {
       const [was, is] = [before && matches(before), after && matches(after)];
@@ -59,14 +59,14 @@ function eventsAfter(facts: readonly Fact[], version: number, selector: Selector
 }
 
 function checkSession(
-  facts: readonly Fact[],
+  info: readonly Fact[],
   session: WatchSession,
   selector: Selector,
   isLast: boolean,
 ): void {
   const { version, state, received, expired } = session;
-  assert.deepEqual(sorted(state), sorted(stateAt(facts, version, selector)), `the list of ${version}`);
-  const expected = eventsAfter(facts, version, selector);
+  assert.deepEqual(sorted(state), sorted(stateAt(info, version, selector)), `the list of ${version}`);
+  const expected = eventsAfter(info, version, selector);
   const seen = received.map(({ text }) => text);
   const complete = isLast && !expired;
   assert.deepEqual(seen, complete ? expected : expected.slice(0, seen.length), `what came after ${version}`);
@@ -85,13 +85,13 @@ async function live(
       storeOptions: { recentEvents: 3 },
     },
   );
-  const facts: Fact[] = [];
+  const info: Fact[] = [];
   const oracle = (async () => {
     const scope = { resource: "configmaps" };
     for await (const event of api.store.watch(scope, { start: { kind: "after", version: 0 } })) {
       if (event.type === "BOOKMARK") continue;
       const { version, object, previous } = event;
-      facts.push({
+      info.push({
         ...{ version, name: object.key.name, before: previous?.value },
         after: event.type === "DELETED" ? undefined : object.value,
       });
@@ -140,7 +140,7 @@ async function live(
     } else if (dice === 7 && watchers.length > 1) watchers.splice(below(watchers.length), 1)[0]!.stop();
     else if (dice === 8) {
       // The watcher that records the expected history must not fall behind.
-      while (facts.length > 0 && facts.at(-1)!.version < api.store.currentVersion) await turn();
+      while (info.length > 0 && info.at(-1)!.version < api.store.currentVersion) await turn();
       api.store.compact(below(3));
     } else await Promise.all(Array.from({ length: 1 + below(4) }, write));
   }
@@ -155,7 +155,7 @@ async function live(
   await Promise.all(watchers.map(({ done }) => done));
   for (const { selector, sessions } of watchers)
     for (const [i, session] of sessions.entries())
-      checkSession(facts, session, selector as Selector, i === sessions.length - 1);
+      checkSession(info, session, selector as Selector, i === sessions.length - 1);
 
   const list = (await api.send("GET", mapsPath)).body.items as ApiObject[];
   const wanted = list.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort(compare);

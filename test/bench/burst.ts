@@ -79,11 +79,11 @@ try {
   }
   const of = (bursts: Burst[], figure: (times: Burst) => number) => median(bursts.map(figure));
   const last = (times: Burst) => times.at(-1)!;
-  const verdicts = [
+  const results = [
     judge("last of the burst", of(ours, last), of(floors, last), lastLimit),
     judge("median of the burst", of(ours, median), of(floors, median), medianLimit),
   ];
-  if (verdicts.includes(false)) process.exitCode = 1;
+  if (results.includes(false)) process.exitCode = 1;
 } finally {
   await bench.destroy();
 }

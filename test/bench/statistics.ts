@@ -16,12 +16,12 @@ export function ms(value: number): string {
   return value < 10_000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(2)} s`;
 }
 
-/** One line with the verdict; false if it is over the limit. */
+/** One line with the result; false if it is over the limit. */
 export function judge(what: string, ours: number, floor: number, limit: number): boolean {
   const ratio = ours / floor;
-  const verdict = ratio <= limit ? "ok" : "OVER";
+  const result = ratio <= limit ? "ok" : "OVER";
   console.log(
-    `${what}: ours ${ms(ours)}, floor ${ms(floor)}: ${ratio.toFixed(2)} times (limit ${limit}) ${verdict}`,
+    `${what}: ours ${ms(ours)}, floor ${ms(floor)}: ${ratio.toFixed(2)} times (limit ${limit}) ${result}`,
   );
   return ratio <= limit;
 }

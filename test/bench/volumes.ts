@@ -115,11 +115,11 @@ try {
   const of = (kind: Kind, figure: (one: Burst) => number) => median(bursts[kind].map(figure));
   const compare = (what: string, figure: (one: Burst) => number, most: number) =>
     judge(what, of("with", figure), of("without", figure), most);
-  const verdicts = [
+  const results = [
     compare("last of the burst", ({ times }) => times.at(-1)!, limit),
     compare("median of the burst", ({ times }) => median(times), limit),
   ];
-  if (verdicts.includes(false)) process.exitCode = 1;
+  if (results.includes(false)) process.exitCode = 1;
 } finally {
   await bench.destroy();
   await api.destroy();

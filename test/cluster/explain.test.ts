@@ -71,7 +71,7 @@ test("a readiness probe that fails: which, and its output", async (t) => {
   assert.match(pod.lastError?.text ?? "", /refused/i);
   assert.equal(pod.history.at(-1)?.step, "readiness");
   assert.equal(pod.history.at(-1)?.endedAt, undefined);
-  const row = cluster.agent.board.rows().find(({ name }) => name === "web");
+  const row = cluster.agent.overview.rows().find(({ name }) => name === "web");
   assert.equal(row?.blockedOn, "waiting for the readiness probe of c", "and the table shows it too");
   assert.match(await type("web"), /- readiness probe of c failed/);
 });
@@ -152,9 +152,9 @@ test("a runtime without a network, an init container that runs, a startup probe,
   cluster.runtime.conditions.networkReady = false;
   await holds(() => {
     cluster.addPod(`late-${Date.now()}`);
-    assert.ok(cluster.agent.board.rows().some(({ blockedOn }) => /^network is not ready/.test(blockedOn)));
+    assert.ok(cluster.agent.overview.rows().some(({ blockedOn }) => /^network is not ready/.test(blockedOn)));
   }, 15_000);
-  const late = cluster.agent.board.rows().find(({ blockedOn }) => /^network is not ready/.test(blockedOn));
+  const late = cluster.agent.overview.rows().find(({ blockedOn }) => /^network is not ready/.test(blockedOn));
   await waits(late!.name, "network", /^network is not ready/);
 });
 

@@ -11,7 +11,7 @@ test("without an API at startup static pods run; when it is available, the node 
   cluster.addPod("later");
   await cluster.startAgent();
   await holds(() => {
-    const rows = cluster.agent.board.rows();
+    const rows = cluster.agent.overview.rows();
     assert.deepEqual(
       rows.map(({ name, phase }) => [name, phase]),
       [[`web-${nodeName}`, "Running"]],
@@ -30,7 +30,7 @@ test("while the API is unavailable pods keep running and are restarted, and it i
   cluster.api.goDown();
   cluster.runtime.exit(cluster.runningOf(metadata.uid)[0]!.id, 3);
   await holds(() => {
-    const [row] = cluster.agent.board.rows();
+    const [row] = cluster.agent.overview.rows();
     assert.deepEqual([row?.restarts, row?.ready], [1, "1/1"]);
   });
   assert.equal(cluster.api.pod("web")?.status?.containerStatuses?.[0]?.restartCount, 0);
@@ -61,7 +61,7 @@ test("a restarted agent changes nothing: no container, no status, no mirror, no 
   cluster.api.requests.length = 0;
   await cluster.startAgent();
   await holds(() => {
-    const rows = cluster.agent.board.rows();
+    const rows = cluster.agent.overview.rows();
     assert.deepEqual(
       rows.map(({ name, ready, phase }) => `${name} ${phase} ${ready}`),
       ["elsewhere Failed 0/1", `static-${nodeName} Running 1/1`, "web Running 1/1"],
@@ -98,7 +98,7 @@ test("changes while the agent was down are applied, once the API has been read",
   await cluster.placeManifest("other");
   await cluster.startAgent();
   // Until all sources are ready, the desired pods are unknown: nothing that runs is touched.
-  await holds(() => assert.equal(cluster.agent.board.rows()[0]?.phase, "Running"));
+  await holds(() => assert.equal(cluster.agent.overview.rows()[0]?.phase, "Running"));
   assert.deepEqual(running(), [1, 1, 1]);
   assert.equal([...cluster.runtime.pods.sandboxes].length, 5);
   cluster.api.comeBack();

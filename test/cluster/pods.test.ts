@@ -31,7 +31,7 @@ test("a pod of the API runs, is reported as Running, and is deleted only after i
   await cluster.isGone("web");
   assert.deepEqual(atDelete, { running: 0, sandboxes: 0, phase: "Succeeded" });
   await holds(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
-  await holds(() => assert.equal(cluster.agent.board.rows().length, 0));
+  await holds(() => assert.equal(cluster.agent.overview.rows().length, 0));
   await holds(() => assert.equal(cluster.events("web", "Started").length, 1));
 });
 
@@ -49,7 +49,7 @@ test("a succeeded pod stays in the API until it is deleted, and is then removed 
   await cluster.startAgent();
   cluster.addPod("job", { restartPolicy: "Never", containers: [container({ command: ["true"] })] });
   await cluster.is("job", (pod) => assert.equal(pod.status?.phase, "Succeeded"));
-  await holds(() => assert.match(cluster.agent.board.rows()[0]?.phase ?? "", /Succeeded/));
+  await holds(() => assert.match(cluster.agent.overview.rows()[0]?.phase ?? "", /Succeeded/));
   assert.ok(!cluster.api.requests.some((call) => call.startsWith("DELETE pods")));
   cluster.api.deletePod("job");
   await holds(() => assert.equal(cluster.api.pod("job"), undefined), 20_000);

@@ -88,7 +88,7 @@ test("taking over during an API outage: static pods get readiness from their mir
   await forgetResults(cluster);
   cluster.api.goDown();
   await cluster.startAgent();
-  await holds(() => assert.equal(cluster.agent.board.rows()[0]?.phase, "Running"));
+  await holds(() => assert.equal(cluster.agent.overview.rows()[0]?.phase, "Running"));
   cluster.api.comeBack();
   await settled(cluster);
   assert.deepEqual(podsOf(cluster), before, "not one write");
@@ -103,10 +103,10 @@ for (const first of ["API", "runtime"] as const)
     else api.goDown();
     await cluster.startAgent();
     if (first === "API") {
-      await holds(() => assert.equal(cluster.agent.board.rows().length, before.length));
+      await holds(() => assert.equal(cluster.agent.overview.rows().length, before.length));
       await runtime.start();
     } else {
-      await holds(() => assert.equal(cluster.agent.board.rows()[0]?.ready, "1/1"));
+      await holds(() => assert.equal(cluster.agent.overview.rows()[0]?.ready, "1/1"));
       api.comeBack();
     }
     await settled(cluster);
@@ -116,8 +116,8 @@ for (const first of ["API", "runtime"] as const)
 test("a static pod starts with the agent as long as no mirror is known, and its deadline is kept", async (t) => {
   const cluster = await TestCluster.start(t, { cluster: undefined });
   await cluster.placeManifest("static", { activeDeadlineSeconds: 5 });
-  const rowIs = (check: (row: ReturnType<typeof cluster.agent.board.rows>[number] | undefined) => void) =>
-    holds(() => check(cluster.agent.board.rows()[0]), 15_000);
+  const rowIs = (check: (row: ReturnType<typeof cluster.agent.overview.rows>[number] | undefined) => void) =>
+    holds(() => check(cluster.agent.overview.rows()[0]), 15_000);
   await cluster.startAgent();
   let first = "";
   await rowIs((row) => {

@@ -45,9 +45,9 @@ test("start and termination of a pod: syncs, calls to the runtime and to the API
     spec: { nodeName, terminationGracePeriodSeconds: 1, containers: [container()] },
   })) as { metadata: { uid: string } };
   await holds(() => assert.equal(node.runningOf(metadata.uid).length, 1));
-  await holds(() => assert.equal(node.agent.board.rows()[0]?.ready, "1/1"));
+  await holds(() => assert.equal(node.agent.overview.rows()[0]?.ready, "1/1"));
   await admin.request({ method: "DELETE", path: `${pods}/web` });
-  await holds(() => assert.equal(node.agent.board.rows().length, 0), 15_000);
+  await holds(() => assert.equal(node.agent.overview.rows().length, 0), 15_000);
   await node.stopAgent();
 
   assert.ok(collector.requests > 0, "what was left was sent when the agent stopped");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { nodeFiles } from "../../src/single-node/node-files.ts";
 import { boxUnavailable, startBox } from "../node/box.ts";
 import { leaks, ofNode, snapshot } from "../node/leaks.ts";

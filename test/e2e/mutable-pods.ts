@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { access } from "node:fs/promises";
 import { type Agent, startAgent } from "../../src/kubelet/agent/agent.ts";
-import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import type { PodSource } from "../../src/kubelet/pipeline/sources/source.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { healthy } from "../../src/lib/base/component.ts";
@@ -99,7 +99,7 @@ export class MutablePodsAgent {
 
   is(name: string, check: (row: PodRow) => void, withinMs?: number): Promise<PodRow> {
     return holds(() => {
-      const row = this.#agent.board.rows().find((r) => r.name === name);
+      const row = this.#agent.overview.rows().find((r) => r.name === name);
       assert.ok(row, `no pod ${name}`);
       check(row);
       return row;

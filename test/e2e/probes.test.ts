@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { containerIdOf, containerOf } from "./agent-pods.ts";
 import { holds } from "./holds.ts";
 import { describeLifecycle, sh } from "./lifecycle-suite.ts";

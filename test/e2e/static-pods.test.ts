@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { describeOnContainerd } from "../node/on-containerd.ts";
@@ -165,7 +165,7 @@ describeOnContainerd("static pods", (version) => {
       place(node.manifests, "broken.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: broken\nspec: [\n");
       await logs(/broken\.yaml:\d+/);
       const times = agent.log().match(/broken\.yaml:\d+/g)!.length;
-      writeFileSync(join(node.manifests, ".poke"), "");
+      writeFileSync(join(node.manifests, ".wake"), "");
       place(node.manifests, "broken.yaml", manifest({ name: "broken" }));
       await running("broken");
       assert.equal(agent.log().match(/broken\.yaml:\d+/g)!.length, times, "it was reported more than once");

@@ -1,8 +1,8 @@
 import { type ClientRequest, request } from "node:http";
 import { createInterface } from "node:readline";
-import type { PodRow } from "../../src/kubelet/agent/pod-board.ts";
+import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 
-/** Watches the board of an agent from the start, so that short-lived states are seen too. */
+/** Watches the overview of an agent from the start, so that short-lived states are seen too. */
 export class WatchedPods {
   readonly #socketPath: string;
   readonly #reasons = new Map<string, Set<string>>();

@@ -22,7 +22,7 @@ type Step =
   | { do: "slow"; ms: number }
   | { do: "outage"; ms: number }
   | { do: "kill" | "stop" | "start" }
-  | { do: "leap"; ms: number }
+  | { do: "jump"; ms: number }
   | { do: "wait"; ms: number };
 
 const nat = (max: number) => fc.integer({ min: 0, max });
@@ -49,7 +49,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(1, fc.record({ do: one("kill", "stop") })),
   weighted(2, fc.record({ do: one("start") })),
   // The wall clock is set, or the machine was suspended.
-  weighted(2, fc.record({ do: one("leap"), ms: one(-3_600_000, 86_400_000, 28_800_000) })),
+  weighted(2, fc.record({ do: one("jump"), ms: one(-3_600_000, 86_400_000, 28_800_000) })),
   weighted(12, fc.record({ do: one("wait"), ms: one(1, 100, 300, 1000, 3000) })),
 );
 
@@ -116,7 +116,7 @@ async function carryOut(world: PodLifecycleWorld, s: Step): Promise<void> {
       return world.stopAgent();
     case "start":
       return world.startAgent();
-    case "leap":
+    case "jump":
       return world.clock.jump(s.ms);
     case "wait":
       return world.clock.advance(s.ms);

@@ -1,7 +1,7 @@
 import type { ProbeKind } from "../../src/kubelet/state/probe-results.ts";
 import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { isStatic, type Pod, type PodUid } from "../../src/lib/model/pod.ts";
-import type { PodVerdict } from "../../src/lib/model/pod-verdict.ts";
+import type { PodFailure } from "../../src/lib/model/pod-failure.ts";
 import { type CallBehavior, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import type { FakeContainer } from "../fake-runtime/pod-records.ts";
 import { type Edits, type Kind, podOf, programOf, unedited } from "./pod-kinds.ts";
@@ -18,13 +18,13 @@ export interface Wanted {
   uid: PodUid;
   edits: Edits;
   pod: Pod;
-  /** It has a verdict, which the agent keeps until termination. */
+  /** It has a failure, which the agent keeps until termination. */
   evicted?: boolean;
 }
 
 const changing = /^(Run|Stop|Remove)PodSandbox$|^(Create|Start|Stop|Remove)Container$/;
-const refusal: PodVerdict = { phase: "Failed", reason: "NodeAffinity", message: "not here" };
-const eviction: PodVerdict = { phase: "Failed", reason: "Evicted", message: "no room" };
+const refusal: PodFailure = { phase: "Failed", reason: "NodeAffinity", message: "not here" };
+const eviction: PodFailure = { phase: "Failed", reason: "Evicted", message: "no room" };
 
 /** A node with a runtime, agents that are started and killed, desired pods, and all their events. */
 export class PodLifecycleWorld {
@@ -117,7 +117,7 @@ export class PodLifecycleWorld {
     if (!stopped) this.rules.broken.push("an agent that is stopped does not stop");
   }
 
-  /** The status of API pods is kept; verdicts on others are lost. */
+  /** The status of API pods is kept; failures on others are lost. */
   #agentGoes(): void {
     this.rules.fault();
     for (const wanted of this.wanted.values()) {
@@ -196,8 +196,8 @@ export class PodLifecycleWorld {
     const wanted = this.wanted.get(slot);
     const worker = wanted && this.agent?.workers.get(wanted.uid);
     if (!wanted || !worker?.pod || worker.removed) return;
-    this.agent?.workers.terminate(wanted.uid, { removed: false, graceSeconds, verdict: eviction });
-    wanted.evicted = worker.verdict !== undefined;
+    this.agent?.workers.terminate(wanted.uid, { removed: false, graceSeconds, failure: eviction });
+    wanted.evicted = worker.failure !== undefined;
     this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.elapsedMs);
   }
 

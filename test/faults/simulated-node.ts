@@ -5,7 +5,7 @@ import type { ActiveDeadline } from "../../src/kubelet/pipeline/pod-workers/pod-
 import { PodWorkers } from "../../src/kubelet/pipeline/pod-workers/pod-workers.ts";
 import { isFinal } from "../../src/kubelet/pipeline/status-manager/phase.ts";
 import { StatusManager } from "../../src/kubelet/pipeline/status-manager/status-manager.ts";
-import type { Reactors } from "../../src/kubelet/pipeline/sync-loop/event-table.ts";
+import type { EventHandlers } from "../../src/kubelet/pipeline/sync-loop/event-table.ts";
 import { Housekeeping } from "../../src/kubelet/pipeline/sync-loop/housekeeping.ts";
 import { InitialSync } from "../../src/kubelet/pipeline/sync-loop/initial-sync.ts";
 import { applyToDesired, applyToWorkers } from "../../src/kubelet/pipeline/sync-loop/pod-dispatch.ts";
@@ -23,7 +23,7 @@ import { ConcurrencyGate } from "../../src/lib/base/gate.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { fullNameOf, type Pod, type PodUid } from "../../src/lib/model/pod.ts";
-import type { PodVerdict } from "../../src/lib/model/pod-verdict.ts";
+import type { PodFailure } from "../../src/lib/model/pod-failure.ts";
 import { plainRequests } from "../builders/requests.ts";
 import type { CallBehavior, InMemoryRuntime } from "../fake-runtime/in-memory.ts";
 import { SimulatedHost } from "./simulated-host.ts";
@@ -36,7 +36,7 @@ export interface SimulatedAgentOptions {
   onCall: (method: string, request: unknown, late: boolean) => void;
   requests?: PodRuntimeOptions["requests"];
   maxRestartDelayMs?: number;
-  admit?: (pod: Pod) => PodVerdict | undefined;
+  admit?: (pod: Pod) => PodFailure | undefined;
   hooks?: PodRuntimeOptions["hooks"];
   prober?: (results: ProbeResults) => Prober;
   /** The status of a pod was computed again. */
@@ -173,7 +173,7 @@ export class SimulatedAgent {
       else host.passedProbes.delete(`${kind}/${id}`);
       post({ kind: "probe-result", uid, result });
     });
-    this.#loop.subscribe(this.#reactors(desired, initialSync));
+    this.#loop.subscribe(this.#handlers(desired, initialSync));
     this.#housekeeping = new Housekeeping({
       clock,
       logger: silentLogger,
@@ -193,7 +193,7 @@ export class SimulatedAgent {
   }
 
   /** As in the agent, for the components that exist here. */
-  #reactors(desired: DesiredPods, initialSync: InitialSync): Partial<Reactors> {
+  #handlers(desired: DesiredPods, initialSync: InitialSync): Partial<EventHandlers> {
     const { workers } = this;
     const probes = this.#probeManager;
     return {
@@ -227,12 +227,12 @@ export class SimulatedAgent {
       },
       workers: {
         "pods-changed": ({ change }) => applyToWorkers(change, workers),
-        "runtime-observed": ({ uid }) => workers.poke(uid),
+        "runtime-observed": ({ uid }) => workers.wake(uid),
         "runtime-synced": () => workers.release(),
         "runtime-state": () => {},
         "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
-        "probe-result": ({ uid }) => workers.poke(uid),
-        "pod-rejected": ({ uid, verdict }) => workers.reject(uid, verdict),
+        "probe-result": ({ uid }) => workers.wake(uid),
+        "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
         "status-changed": () => {},
         "api-listed": () => {},
       },
@@ -297,16 +297,16 @@ export class SimulatedAgent {
   #refreshStatus(uid: PodUid): void {
     const worker = this.workers.get(uid);
     if (!worker?.pod) return;
-    const { pod, waiting, phase, verdict, refused } = worker;
+    const { pod, waiting, phase, failure, refused } = worker;
     // A status follows from these and from nothing else: computing it again for every event of a worker costs much
     // time.
     const seen = this.#seenFromOutside.get(uid);
-    const facts = [pod, seen, this.observed.knows(uid), phase, verdict, this.#probed, this.replaced.size];
+    const info = [pod, seen, this.observed.knows(uid), phase, failure, this.#probed, this.replaced.size];
     const known = this.#reportedFrom.get(uid);
-    if (waiting.size === 0 && known && facts.every((fact, i) => fact === known[i])) return;
-    if (waiting.size === 0) this.#reportedFrom.set(uid, facts);
+    if (waiting.size === 0 && known && info.every((fact, i) => fact === known[i])) return;
+    if (waiting.size === 0) this.#reportedFrom.set(uid, info);
     else this.#reportedFrom.delete(uid);
-    this.statuses.refresh(pod, { waiting, workerPhase: phase, verdict, refused });
+    this.statuses.refresh(pod, { waiting, workerPhase: phase, failure, refused });
     // Of a pod that is no longer desired nothing is reported.
     const reported = this.phaseOf(uid);
     if (!worker.removed && reported) this.#o.onStatus?.(pod, reported);

@@ -13,7 +13,7 @@ import { createCriClient } from "../../src/lib/clients/cri/client.ts";
 import type { ContainerId, CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import { cgroupUsageReader } from "../../src/lib/host/cgroups/usage-reader.ts";
-import { readMachineFacts } from "../../src/lib/host/node-facts.ts";
+import { readMachineInfo } from "../../src/lib/host/node-info.ts";
 import { readBootTime } from "../../src/lib/host/process-limits.ts";
 import type { PodUid } from "../../src/lib/model/pod.ts";
 import { eventually } from "../contracts/eventually.ts";
@@ -110,7 +110,7 @@ describeOnContainerd("statistics of a pod", (version) => {
   for (const source of ["the runtime", "cgroups"] as const)
     it(`CPU and memory are within 5 % of the cgroup's own numbers: from ${source}`, async () => {
       const reader = cgroupUsageReader(await layout);
-      const machine = await readMachineFacts();
+      const machine = await readMachineInfo();
       const stats = new Stats({
         nodeName: "n",
         clock: systemClock,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { cgroupMounts, parseMountinfo } from "../../src/lib/host/mount-table.ts";
 import { cgroupTree } from "../../src/single-node/cgroup-trees.ts";
 import type { NodeFiles } from "../../src/single-node/node-files.ts";
-import { type ProcessFacts, readProcesses } from "../../src/single-node/processes.ts";
+import { type ProcessInfo, readProcesses } from "../../src/single-node/processes.ts";
 
 /** Resources of one kind, each with the details that identify its owner. */
 type Things = ReadonlyMap<string, string>;
@@ -72,12 +72,12 @@ export function ofNode(files: NodeFiles, during?: Snapshot): (leak: Leak) => boo
 }
 
 /** Where it runs: its cgroups, its working directory, and the root file system that it sees if that is not the machine's. */
-function aboutProcess(p: ProcessFacts): string {
+function aboutProcess(p: ProcessInfo): string {
   return [...p.cgroups, linkTarget(`/proc/${p.pid}/cwd`), p.rootMount ?? ""].join(" ");
 }
 
 /** The kernel gives the number of a namespace that has ended to the next one: only with its user it names one. */
-function namespacesOf(processes: readonly ProcessFacts[]): [string, string][] {
+function namespacesOf(processes: readonly ProcessInfo[]): [string, string][] {
   return processes.flatMap((p): [string, string][] => {
     const namespace = linkTarget(`/proc/${p.pid}/ns/net`);
     return namespace ? [[`${namespace} of process ${p.pid}`, aboutProcess(p)]] : []; // ended meanwhile

@@ -10,13 +10,13 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 const [rootDir = ""] = process.argv.slice(2);
 process.stdout.write("ready\n");
 await once(process.stdin, "data");
-const board = {
+const overview = {
   rows: () => [{ pid: process.pid }],
   runtime: () => ({ ok: true }) as const,
   onChange: () => () => {},
 };
 const localApi = new LocalApi({
-  ...{ socketPath: join(rootDir, "kubelet.sock"), board, logger: silentLogger },
+  ...{ socketPath: join(rootDir, "kubelet.sock"), overview, logger: silentLogger },
   explain: () => undefined,
 });
 const lock = new RootDirLock({ rootDir, clock: systemClock, logger: silentLogger, waitMs: 0 });

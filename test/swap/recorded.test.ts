@@ -40,8 +40,8 @@ test("the reference's pods are taken over: nothing is created or stopped, no pod
   const callsBefore = cluster.runtime.calls.length;
   await cluster.startAgent({ sources: () => [manifestSource()] });
   await holds(() => {
-    assert.equal(cluster.agent.board.rows().length, pods.length);
-    for (const row of cluster.agent.board.rows()) assert.match(row.phase, /Running/, row.name);
+    assert.equal(cluster.agent.overview.rows().length, pods.length);
+    for (const row of cluster.agent.overview.rows()) assert.match(row.phase, /Running/, row.name);
   });
   // When a new pod runs, the others have been synced.
   cluster.addPod("new", { containers: [{ name: "c", image: busyboxName }] });

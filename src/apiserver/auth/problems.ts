@@ -1,6 +1,6 @@
 import type { AdmissionRequest } from "../access.ts";
-import type { ApiProblem } from "../api-problem.ts";
 import * as rest from "../rest/problems.ts";
+import type { StatusError } from "../status-error.ts";
 
 export { badRequest } from "../rest/problems.ts";
 
@@ -10,17 +10,17 @@ export function qualified(resource: string, group: string): string {
 }
 
 /** What admission refuses. */
-export function forbidden(request: AdmissionRequest, why: string): ApiProblem {
+export function forbidden(request: AdmissionRequest, why: string): StatusError {
   const { group, resource, object } = request;
   const name = request.name || object?.metadata.name || object?.metadata.generateName || "Unknown";
   return rest.forbidden({ name: resource, group }, qualified(resource, group), name, why);
 }
 
 /** Of the core group. */
-export function notFound(resource: string, name: string): ApiProblem {
-  return rest.notFoundProblem({ name: resource, group: "" }, resource, name);
+export function notFound(resource: string, name: string): StatusError {
+  return rest.notFoundError({ name: resource, group: "" }, resource, name);
 }
 
-export function conflict(kind: string, group: string, name: string, why: string): ApiProblem {
-  return rest.conflictProblem({ name: kind, group }, qualified(kind, group), name, why);
+export function conflict(kind: string, group: string, name: string, why: string): StatusError {
+  return rest.conflictError({ name: kind, group }, qualified(kind, group), name, why);
 }

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { epochMs } from "../../lib/base/time.ts";
 import { generateKey } from "../../lib/base/x509/x509.ts";
-import { ApiProblem } from "../api-problem.ts";
 import type { Draft } from "../definition.ts";
+import { StatusError } from "../status-error.ts";
 import { admin, MemoryObjects } from "./fixtures.ts";
 import { serviceAccountToken } from "./service-account-token.ts";
 import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
@@ -168,7 +168,7 @@ test("what is refused, and how", async (t) => {
   for (const [name, what, status, message] of rows)
     await t.test(name, async () => {
       const error = await what().catch((thrown: unknown) => thrown);
-      assert(error instanceof ApiProblem, String(error));
+      assert(error instanceof StatusError, String(error));
       assert.deepEqual([error.status, error.message], [status, message]);
     });
 });

@@ -1,5 +1,5 @@
-import { ApiProblem } from "../api-problem.ts";
 import type { ResourceDefinition } from "../definition.ts";
+import { StatusError } from "../status-error.ts";
 import { defineKind } from "./define.ts";
 import { nameIsPathSegment } from "./names.ts";
 
@@ -19,7 +19,7 @@ export function bindings(pods: ResourceDefinition): ResourceDefinition {
     async handleCreate(draft, context) {
       const binding = pods.subresources?.binding;
       if (binding?.how !== "action")
-        throw new ApiProblem(
+        throw new StatusError(
           405,
           "MethodNotAllowed",
           "the server does not allow this method on the requested resource",

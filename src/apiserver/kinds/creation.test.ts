@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ApiProblem } from "../api-problem.ts";
 import type { Draft } from "../definition.ts";
+import { StatusError } from "../status-error.ts";
 import { resourceOf } from "./definitions.ts";
 import { testWorld } from "./fixtures.ts";
 
@@ -57,7 +57,7 @@ describe("what objects become", () => {
     const deletion = (name: string) => () =>
       definition?.prepareDelete?.({ metadata: { name, uid: "u" } }, objects.context());
     assert.throws(deletion("default"), (error) => {
-      assert.ok(error instanceof ApiProblem);
+      assert.ok(error instanceof StatusError);
       assert.equal(error.status, 403);
       assert.equal(error.message, 'namespaces "default" is forbidden: this namespace may not be deleted');
       return true;

@@ -1,7 +1,7 @@
 import { kindType } from "../../lib/schema/packages.ts";
-import { ApiProblem } from "../api-problem.ts";
 import type { GroupVersionKind } from "../definition.ts";
 import type { JsonObject } from "../patch/json-value.ts";
+import { StatusError } from "../status-error.ts";
 import { readStruct } from "./read-struct.ts";
 import { bytesOf } from "./scalars.ts";
 import { WireError, wireFields } from "./wire-reader.ts";
@@ -66,7 +66,7 @@ function refused(
   sent: { readonly apiVersion: string; readonly kind: string },
   expected: GroupVersionKind | undefined,
   body: Buffer,
-): ApiProblem {
+): StatusError {
   if (!expected) return badRequest(reason);
   if (sent.kind === "")
     return badRequest(
@@ -84,6 +84,6 @@ function summary(body: Buffer): string {
   return body.length > shownBytes ? `${shown} ...` : shown;
 }
 
-function badRequest(message: string): ApiProblem {
-  return new ApiProblem(400, "BadRequest", message);
+function badRequest(message: string): StatusError {
+  return new StatusError(400, "BadRequest", message);
 }

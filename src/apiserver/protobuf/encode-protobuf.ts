@@ -2,8 +2,8 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { kindType } from "../../lib/schema/packages.ts";
 import { writeMessage, writeStruct, writeValue } from "../../lib/schema/protobuf/write-struct.ts";
 import { meta } from "../../lib/schema/types/meta.ts";
-import { ApiProblem } from "../api-problem.ts";
 import type { JsonObject } from "../patch/json-value.ts";
+import { StatusError } from "../status-error.ts";
 import { groupVersion, magic } from "./decode-protobuf.ts";
 
 /** Encodes an object or a list. */
@@ -39,7 +39,7 @@ function writeKind(writer: BinaryWriter, apiVersion: string, kind: string, objec
   // All lists have the same fields, so the tables have none of them.
   const item = kind.endsWith("List") ? find(kind.slice(0, -"List".length)) : undefined;
   if (!item)
-    throw new ApiProblem(
+    throw new StatusError(
       406,
       "NotAcceptable",
       `object of kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)} cannot be encoded to a protobuf message`,

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { formatQuantity } from "../../lib/model/quantity-form.ts";
 import { type FieldType, type Scalar, type StructType, underlying } from "../../lib/schema/field-type.ts";
 import { packages } from "../../lib/schema/packages.ts";
-import { ApiProblem } from "../api-problem.ts";
 import { type Json, type JsonObject, setValue } from "../patch/json-value.ts";
+import { StatusError } from "../status-error.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 import { encodeProtobuf, watchFrame } from "./encode-protobuf.ts";
 
@@ -137,7 +137,7 @@ function decodesOrRejects(bytes: Buffer): void {
   try {
     JSON.stringify(decodeProtobuf(bytes));
   } catch (error) {
-    assert.ok(error instanceof ApiProblem, String(error));
+    assert.ok(error instanceof StatusError, String(error));
     assert.equal(error.status, 400);
   }
 }

@@ -3,7 +3,7 @@ import type { Node } from "../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import type { Authorizer } from "../access.ts";
 import type { ObjectRef, RequestContext } from "../definition.ts";
-import { notFoundProblem } from "../rest/problems.ts";
+import { notFoundError } from "../rest/problems.ts";
 import type { Backend, Credentials } from "./backend.ts";
 import { kubeletAddress } from "./kubelet-address.ts";
 
@@ -23,7 +23,7 @@ export type KubeletBackend = Extract<Backend, { scheme: "https" }>;
 
 export async function podOf({ objects }: RequestContext, ref: ObjectRef): Promise<Pod> {
   const pod = await objects.get(ref);
-  if (pod === undefined) throw notFoundProblem({ name: "pods", group: "" }, "pods", ref.name);
+  if (pod === undefined) throw notFoundError({ name: "pods", group: "" }, "pods", ref.name);
   return pod as unknown as Pod;
 }
 
@@ -33,7 +33,7 @@ export async function kubeletOf(
   options: KubeletConnectionOptions,
 ): Promise<KubeletBackend> {
   const node = await objects.get({ resource: "nodes", namespace: "", name });
-  if (node === undefined) throw notFoundProblem({ name: "nodes", group: "" }, "nodes", name);
+  if (node === undefined) throw notFoundError({ name: "nodes", group: "" }, "nodes", name);
   const address = kubeletAddress(node as unknown as Node, options.addressTypes);
   return { scheme: "https", ...address, credentials: options.credentials() };
 }

@@ -1,5 +1,5 @@
 import { errnoOf, KubeletError, messageOf } from "../../lib/base/errors.ts";
-import { ApiProblem } from "../api-problem.ts";
+import { StatusError } from "../status-error.ts";
 import { type HostPort, hostPort } from "./kubelet-address.ts";
 
 export class DialTimeout extends KubeletError {
@@ -46,8 +46,8 @@ export function dialMessage(thrown: unknown, backend: HostPort): string {
 }
 
 /** A connection that could not be upgraded because no backend was reachable. */
-export function unreachable(error: unknown, backend: HostPort): ApiProblem {
+export function unreachable(error: unknown, backend: HostPort): StatusError {
   const why = dialMessage(error, backend);
   const dialing = why.startsWith("dial ") || why.startsWith("tls: ");
-  return new ApiProblem(500, "", dialing ? `error dialing backend: ${why}` : why);
+  return new StatusError(500, "", dialing ? `error dialing backend: ${why}` : why);
 }

@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { generateKey, privateKeyPem, signCertificate, type Usage } from "../../lib/base/x509/x509.ts";
 import type { ConnectSubresource, Objects, RequestContext } from "../definition.ts";
 import { allowAll } from "../fixtures.ts";
-import { asProblem, statusOf } from "../rest/status.ts";
+import { asStatusError, statusOf } from "../rest/status.ts";
 import type { ApiObject } from "../storage/object.ts";
 import type { KubeletConnectionOptions } from "./connection-options.ts";
 import { kubeletConnections } from "./kubelet-connections.ts";
@@ -165,7 +165,7 @@ export async function anApi(t: TestContext, { objects, ...options }: Options): P
       const path = rest.length > 0 ? `/${rest.join("/")}` : "";
       await connections[connection]!.connect(ref, path, connectRequest, context);
     } catch (error) {
-      const problem = asProblem(error);
+      const problem = asStatusError(error);
       refuse(problem.status, JSON.stringify(statusOf(problem)));
     }
     for (const each of done) each();

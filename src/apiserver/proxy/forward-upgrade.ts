@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Clock } from "../../lib/base/clock.ts";
 import { joinStreams } from "../../lib/base/join-streams.ts";
-import { ApiProblem } from "../api-problem.ts";
+import { StatusError } from "../status-error.ts";
 import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
 import { answerHeaders } from "./forwarded-headers.ts";
 
@@ -70,7 +70,7 @@ async function refuse(message: IncomingMessage, { socket, signal, clock }: Upgra
   const code = message.statusCode ?? 0;
   if (code < 400) {
     message.destroy();
-    throw new ApiProblem(500, "", `invalid upgrade response: status code ${code}`);
+    throw new StatusError(500, "", `invalid upgrade response: status code ${code}`);
   }
   const cancel = clock.after(refusalDeadlineMs, () => message.destroy());
   // The end of the connection is the end of the body, so its length does not matter.

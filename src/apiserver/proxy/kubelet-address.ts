@@ -1,5 +1,5 @@
 import type { Node } from "../../lib/gen/kubernetes/core.d.ts";
-import { ApiProblem } from "../api-problem.ts";
+import { StatusError } from "../status-error.ts";
 
 export interface HostPort {
   readonly host: string;
@@ -23,7 +23,7 @@ export function kubeletAddress(
     if (found) return { host: found.address, port: port > 0 ? port : kubeletPort };
   }
   const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(" ");
-  throw new ApiProblem(500, "", `no preferred addresses found; known addresses: [${known}]`);
+  throw new StatusError(500, "", `no preferred addresses found; known addresses: [${known}]`);
 }
 
 export function hostPort({ host, port }: HostPort): string {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { systemClock } from "../../lib/base/clock.ts";
-import { ApiProblem } from "../api-problem.ts";
 import type { ConnectSubresource } from "../definition.ts";
 import { badRequest } from "../rest/problems.ts";
+import { StatusError } from "../status-error.ts";
 import { type KubeletConnectionOptions, kubeletOf, podOf, queryOf } from "./connection-options.ts";
 import { chooseContainer } from "./container-choice.ts";
 import { dialMessage } from "./dial-message.ts";
@@ -35,7 +35,7 @@ export function logConnection(options: KubeletConnectionOptions): ConnectSubreso
       const path = `/containerLogs/${ref.namespace}/${ref.name}/${container}${requested.query}`;
       const exchange = { request, response, signal: context.signal, clock };
       const describe = (url: string, why: string) =>
-        new ApiProblem(500, "", `Get ${JSON.stringify(url)}: ${why}`);
+        new StatusError(500, "", `Get ${JSON.stringify(url)}: ${why}`);
       const base = `https://${hostPort(kubelet)}`;
       let answer: IncomingMessage;
       try {

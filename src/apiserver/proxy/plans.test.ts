@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { PodSpec } from "../../lib/model/pod.ts";
-import { ApiProblem } from "../api-problem.ts";
+import { StatusError } from "../status-error.ts";
 import { chooseContainer } from "./container-choice.ts";
 import { DialTimeout, dialMessage } from "./dial-message.ts";
 import { kubeletAddress } from "./kubelet-address.ts";
@@ -16,7 +16,7 @@ const refused = (work: () => unknown): string => {
   try {
     return `not refused: ${JSON.stringify(work())}`;
   } catch (error) {
-    assert.ok(error instanceof ApiProblem);
+    assert.ok(error instanceof StatusError);
     return `${error.status} ${error.reason}: ${error.message}`;
   }
 };

@@ -4,9 +4,9 @@ import { isIP } from "node:net";
 import { posix } from "node:path";
 import { systemClock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
-import { ApiProblem } from "../api-problem.ts";
 import type { ConnectRequest, ConnectSubresource, ObjectRef, RequestContext } from "../definition.ts";
 import { badRequest } from "../rest/problems.ts";
+import { StatusError } from "../status-error.ts";
 import type { Backend } from "./backend.ts";
 import { type KubeletConnectionOptions, kubeletOf, pathOf, podOf, rawQueryOf } from "./connection-options.ts";
 import { dialMessage, unreachable } from "./dial-message.ts";
@@ -83,7 +83,7 @@ async function upgrade(
   } catch (error) {
     if (socket.destroyed) return;
     signal.throwIfAborted();
-    throw error instanceof ApiProblem ? error : unreachable(error, backend);
+    throw error instanceof StatusError ? error : unreachable(error, backend);
   }
 }
 
@@ -110,7 +110,7 @@ async function forward(
     if (response.destroyed) return;
     signal.throwIfAborted();
     const why = `error trying to reach service: ${dialMessage(error, backend)}`;
-    throw new ApiProblem(503, "ServiceUnavailable", why);
+    throw new StatusError(503, "ServiceUnavailable", why);
   }
   const handed = answerHeaders(answer);
   if (answer.headers.location !== undefined) {

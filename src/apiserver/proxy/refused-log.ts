@@ -1,5 +1,5 @@
-import { ApiProblem } from "../api-problem.ts";
 import { badRequest } from "../rest/problems.ts";
+import { StatusError } from "../status-error.ts";
 
 /**
  * The error for a response of the kubelet that is not a log. The messages are those of the API; most of what the
@@ -22,14 +22,14 @@ const known: Readonly<Record<number, readonly [reason: string, message: string |
   ],
 };
 
-export function refusedLog(status: number, body: string, pod: string): ApiProblem {
+export function refusedLog(status: number, body: string, pod: string): StatusError {
   if (status === 400) return badRequest(body);
   if (status === 500)
-    return new ApiProblem(500, "InternalError", `Internal error occurred: ${body}`, {
+    return new StatusError(500, "InternalError", `Internal error occurred: ${body}`, {
       causes: [{ reason: "", message: body }],
     });
   const [reason, message] = known[status] ?? unknown(status, body);
-  return new ApiProblem(status, reason, `${message ?? body} ( pods/log ${pod})`, {
+  return new StatusError(status, reason, `${message ?? body} ( pods/log ${pod})`, {
     name: pod,
     kind: "pods/log",
   });

@@ -1,8 +1,8 @@
 import { systemClock } from "../../lib/base/clock.ts";
 import type { Pod } from "../../lib/model/pod.ts";
-import { ApiProblem } from "../api-problem.ts";
 import type { ConnectSubresource, ObjectRef, RequestContext } from "../definition.ts";
 import { badRequest, forbidden } from "../rest/problems.ts";
+import { StatusError } from "../status-error.ts";
 import { type KubeletConnectionOptions, kubeletOf, podOf, queryOf } from "./connection-options.ts";
 import { chooseContainer } from "./container-choice.ts";
 import { unreachable } from "./dial-message.ts";
@@ -46,7 +46,7 @@ export function streamConnection(name: StreamName, options: KubeletConnectionOpt
       } catch (error) {
         if (socket.destroyed) return;
         context.signal.throwIfAborted();
-        throw error instanceof ApiProblem ? error : unreachable(error, kubelet);
+        throw error instanceof StatusError ? error : unreachable(error, kubelet);
       }
     },
   };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AdmissionRequest, Attributes } from "../access.ts";
-import { ApiProblem } from "../api-problem.ts";
 import { allowAll } from "../fixtures.ts";
 import { ApiServer } from "../server.ts";
+import { StatusError } from "../status-error.ts";
 import { memoryStore } from "../storage/fixtures.ts";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
 import { refusal } from "./permission.ts";
@@ -114,7 +114,7 @@ test("admission can change or reject what is written", async (t) => {
     async admit(request: AdmissionRequest) {
       if (request.resource === "namespaces") return;
       seen.push(request);
-      if (request.object?.data?.secret) throw new ApiProblem(403, "Forbidden", "not that");
+      if (request.object?.data?.secret) throw new StatusError(403, "Forbidden", "not that");
       if (request.object && request.operation === "CREATE" && request.subresource === "")
         request.object.metadata.labels = { admitted: "yes" };
     },

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { parseDocument } from "yaml";
 import type { Clock } from "../../lib/base/clock.ts";
-import { ApiProblem } from "../api-problem.ts";
 import type { GroupVersionKind } from "../definition.ts";
 import { decodeProtobuf } from "../protobuf/protobuf.ts";
+import { StatusError } from "../status-error.ts";
 import { badRequest, tooLarge } from "./problems.ts";
 
 export interface BodyLimits {
@@ -20,7 +20,7 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
   const { clock, maxBytes, withinMs, signal } = limits;
   const encoding = request.headers["content-encoding"];
   if (encoding && encoding !== "identity")
-    throw new ApiProblem(
+    throw new StatusError(
       415,
       "UnsupportedMediaType",
       `the body of the request has a content encoding that is not supported: ${encoding}`,
@@ -32,7 +32,7 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
   return new Promise((resolve, reject) => {
     const cancel = clock.after(withinMs, () => {
       finish();
-      reject(new ApiProblem(408, "Timeout", "Timeout: the body of the request did not come in time", {}));
+      reject(new StatusError(408, "Timeout", "Timeout: the body of the request did not come in time", {}));
     });
     const onData = (chunk: Buffer) => {
       size += chunk.length;

@@ -1,7 +1,7 @@
-import { ApiProblem } from "../api-problem.ts";
 import type { Draft, ResourceDefinition } from "../definition.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { trackUpdate } from "../patch/track-update.ts";
+import { StatusError } from "../status-error.ts";
 import { alreadyExists, isStoreError } from "../storage/errors.ts";
 import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
 import { toStored } from "./catalog.ts";
@@ -25,7 +25,7 @@ export async function createObject(
 ): Promise<StoredObject> {
   applyNamespace(draft, request.namespace);
   if (draft.metadata.resourceVersion)
-    throw new ApiProblem(500, "", "resourceVersion should not be set on objects to be created");
+    throw new StatusError(500, "", "resourceVersion should not be set on objects to be created");
   toStored(request.served, draft);
   const { generateName, name } = draft.metadata;
   if (name || !generateName) return createNamed(dependencies, request, draft, options);
@@ -100,9 +100,9 @@ async function mustBeFree({ store }: WriteDependencies, key: ObjectKey): Promise
   throw alreadyExists(key);
 }
 
-function noNameLeft({ served }: WriteRequest, name: string): ApiProblem {
+function noNameLeft({ served }: WriteRequest, name: string): StatusError {
   const { definition, group, resource } = served;
-  return new ApiProblem(
+  return new StatusError(
     409,
     "AlreadyExists",
     `${resource} ${JSON.stringify(name)} already exists, the server was not able to generate a unique name for the object`,

@@ -1,8 +1,8 @@
-import { ApiProblem } from "../api-problem.ts";
+import { StatusError } from "../status-error.ts";
 import { isStoreError } from "../storage/errors.ts";
 import type { Store } from "../storage/store.ts";
 import type { Catalog, Served } from "./catalog.ts";
-import { forbidden, notFoundProblem } from "./problems.ts";
+import { forbidden, notFoundError } from "./problems.ts";
 
 const namespaces = { name: "namespaces", group: "" };
 
@@ -19,14 +19,14 @@ export async function checkNamespace(
   try {
     found = (await store.get({ resource: "namespaces", namespace: "", name: namespace })).value;
   } catch (error) {
-    if (isStoreError(error, "NotFound")) throw notFoundProblem(namespaces, "namespaces", namespace);
+    if (isStoreError(error, "NotFound")) throw notFoundError(namespaces, "namespaces", namespace);
     throw error;
   }
   if ((found.status as { phase?: string } | undefined)?.phase !== "Terminating") return;
   const { definition, group, resource } = served;
   const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
   const refusal = forbidden({ name: definition.name, group }, resource, name, why);
-  throw new ApiProblem(403, refusal.reason, refusal.message, {
+  throw new StatusError(403, refusal.reason, refusal.message, {
     ...refusal.details,
     causes: [
       {

@@ -1,10 +1,10 @@
-import { ApiProblem } from "../api-problem.ts";
 import type { Draft, GroupVersionKind, PartSubresource } from "../definition.ts";
 import { apply } from "../patch/apply.ts";
 import { jsonPatch } from "../patch/json-patch.ts";
 import { isObject, type Json, type JsonObject, shownValue } from "../patch/json-value.ts";
 import { mergePatch } from "../patch/merge-patch.ts";
 import { strategicMergePatch } from "../patch/strategic-merge.ts";
+import { StatusError } from "../status-error.ts";
 import { parseYaml } from "./body.ts";
 import type { Served } from "./catalog.ts";
 import { ignoredByMain } from "./create.ts";
@@ -138,10 +138,10 @@ function checkApplied({ served, fields }: PatchRequest, applied: JsonObject, met
   if (unknown.length > 0) {
     const lines = unknown.map((path) => `${path}: field not declared in schema`);
     const list = lines.length === 1 ? lines[0] : `errors:\n  ${lines.join("\n  ")}`;
-    throw new ApiProblem(500, "", `failed to create typed patch object (${what}): ${list}`);
+    throw new StatusError(500, "", `failed to create typed patch object (${what}): ${list}`);
   }
   if (report.broken !== undefined)
-    throw new ApiProblem(500, "", `failed to create typed patch object (${what}): ${report.broken}`);
+    throw new StatusError(500, "", `failed to create typed patch object (${what}): ${report.broken}`);
 }
 
 function parsePatch(text: string): Json {

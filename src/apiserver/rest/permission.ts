@@ -1,6 +1,6 @@
 import type { Attributes, Authorizer } from "../access.ts";
-import { ApiProblem } from "../api-problem.ts";
 import type { Caller } from "../definition.ts";
+import { StatusError } from "../status-error.ts";
 import { resourceName } from "./catalog.ts";
 import { forbidden } from "./problems.ts";
 
@@ -14,10 +14,10 @@ export async function mustBeAllowed(
   if (!allowed) throw refusal(caller, attributes, reason);
 }
 
-export function refusal(caller: Caller, attributes: Attributes, reason?: string): ApiProblem {
+export function refusal(caller: Caller, attributes: Attributes, reason?: string): StatusError {
   const { group, resource, name } = attributes;
   const why = sentence(caller, attributes) + (reason ? `: ${reason}` : "");
-  if (attributes.path !== undefined) return new ApiProblem(403, "Forbidden", `forbidden: ${why}`, {});
+  if (attributes.path !== undefined) return new StatusError(403, "Forbidden", `forbidden: ${why}`, {});
   return forbidden({ name: resource, group }, resourceName(resource, group), name, why);
 }
 

@@ -1,5 +1,5 @@
 import type { Problem } from "../../lib/model/validation/problem.ts";
-import { ApiProblem, type Cause } from "../api-problem.ts";
+import { type Cause, StatusError } from "../status-error.ts";
 
 /** The reasons of causes in a Status, by the prefix of the message. */
 const causeReasons: readonly (readonly [string, string])[] = [
@@ -14,17 +14,17 @@ const causeReasons: readonly (readonly [string, string])[] = [
   ["Internal error", "InternalError"],
 ];
 
-export function badRequest(message: string): ApiProblem {
-  return new ApiProblem(400, "BadRequest", message);
+export function badRequest(message: string): StatusError {
+  return new StatusError(400, "BadRequest", message);
 }
 
 /** The path has no route, or the resource is not served. */
-export function noSuchResource(): ApiProblem {
-  return new ApiProblem(404, "NotFound", "the server could not find the requested resource", {});
+export function noSuchResource(): StatusError {
+  return new StatusError(404, "NotFound", "the server could not find the requested resource", {});
 }
 
-export function methodNotAllowed(): ApiProblem {
-  return new ApiProblem(
+export function methodNotAllowed(): StatusError {
+  return new StatusError(
     405,
     "MethodNotAllowed",
     "the server does not allow this method on the requested resource",
@@ -32,24 +32,24 @@ export function methodNotAllowed(): ApiProblem {
   );
 }
 
-export function unauthorized(): ApiProblem {
-  return new ApiProblem(401, "Unauthorized", "Unauthorized");
+export function unauthorized(): StatusError {
+  return new StatusError(401, "Unauthorized", "Unauthorized");
 }
 
-export function tooLarge(limit: number): ApiProblem {
-  return new ApiProblem(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`);
+export function tooLarge(limit: number): StatusError {
+  return new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`);
 }
 
-export function notAcceptable(accepted: readonly string[]): ApiProblem {
-  return new ApiProblem(
+export function notAcceptable(accepted: readonly string[]): StatusError {
+  return new StatusError(
     406,
     "NotAcceptable",
     `only the following media types are accepted: ${accepted.join(", ")}`,
   );
 }
 
-export function unsupportedMediaType(accepted: readonly string[]): ApiProblem {
-  return new ApiProblem(
+export function unsupportedMediaType(accepted: readonly string[]): StatusError {
+  return new StatusError(
     415,
     "UnsupportedMediaType",
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(", ")}`,
@@ -62,25 +62,25 @@ export interface Named {
   readonly group: string;
 }
 
-export function notFoundProblem({ name: kind, group }: Named, resource: string, name: string): ApiProblem {
-  return new ApiProblem(404, "NotFound", `${resource} ${JSON.stringify(name)} not found`, {
+export function notFoundError({ name: kind, group }: Named, resource: string, name: string): StatusError {
+  return new StatusError(404, "NotFound", `${resource} ${JSON.stringify(name)} not found`, {
     name,
     ...(group && { group }),
     kind,
   });
 }
 
-export function conflictProblem(named: Named, resource: string, name: string, why: string): ApiProblem {
+export function conflictError(named: Named, resource: string, name: string, why: string): StatusError {
   const { name: kind, group } = named;
   const message = `Operation cannot be fulfilled on ${resource} ${JSON.stringify(name)}: ${why}`;
-  return new ApiProblem(409, "Conflict", message, { name, ...(group && { group }), kind });
+  return new StatusError(409, "Conflict", message, { name, ...(group && { group }), kind });
 }
 
-export function forbidden(named: Named, resource: string, name: string, why: string): ApiProblem {
+export function forbidden(named: Named, resource: string, name: string, why: string): StatusError {
   const { name: kind, group } = named;
   const what =
     resource === "" ? "forbidden" : `${resource}${name && ` ${JSON.stringify(name)}`} is forbidden`;
-  return new ApiProblem(403, "Forbidden", `${what}: ${why}`, {
+  return new StatusError(403, "Forbidden", `${what}: ${why}`, {
     ...(name && { name }),
     ...(group && { group }),
     ...(kind && { kind }),
@@ -92,7 +92,7 @@ export function invalid(
   { kind, group }: { readonly kind: string; readonly group: string },
   name: string,
   problems: readonly Problem[],
-): ApiProblem {
+): StatusError {
   const seen = new Set<string>();
   const causes: Cause[] = [];
   for (const { path, message } of problems) {
@@ -105,7 +105,7 @@ export function invalid(
   const texts = [...seen];
   const list = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
   const qualified = group === "" ? kind : `${kind}.${group}`;
-  return new ApiProblem(422, "Invalid", `${qualified} ${JSON.stringify(name)} is invalid: ${list}`, {
+  return new StatusError(422, "Invalid", `${qualified} ${JSON.stringify(name)} is invalid: ${list}`, {
     ...(name && { name }),
     ...(group && { group }),
     ...(kind && { kind }),

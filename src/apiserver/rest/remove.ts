@@ -5,7 +5,7 @@ import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.
 import { kindName } from "./catalog.ts";
 import type { DeleteOptions, Propagation } from "./delete-options.ts";
 import { planDeletion } from "./deletion-plan.ts";
-import { conflictProblem } from "./problems.ts";
+import { conflictError } from "./problems.ts";
 import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
 export interface Removed {
@@ -99,7 +99,7 @@ function checkPreconditions(request: WriteRequest, seen: StoredObject, options: 
   const { definition, group } = request.served;
   const { kind } = definition;
   const refuse = (why: string) =>
-    conflictProblem({ name: kind, group }, kindName(kind, group), seen.key.name, why);
+    conflictError({ name: kind, group }, kindName(kind, group), seen.key.name, why);
   if (uid && uid !== seen.uid)
     throw refuse(
       `the UID in the precondition (${uid}) does not match the UID in record (${seen.uid}). The object might have been deleted and then recreated`,

@@ -10,7 +10,7 @@ import { badRequest, methodNotAllowed, noSuchResource, unauthorized } from "./pr
 import { parsePath, type Target } from "./request-path.ts";
 import { serveResource } from "./resources.ts";
 import { ResponseWriter } from "./response-writer.ts";
-import { asProblem, continueTokenOf, type Status, type Subject, statusOf } from "./status.ts";
+import { asStatusError, continueTokenOf, type Status, type Subject, statusOf } from "./status.ts";
 import { attributesOf, verbOf } from "./verbs.ts";
 
 /** The request and its result, for metrics and logs. */
@@ -73,7 +73,7 @@ export class RestHandler {
       const writer = new ResponseWriter(request, noResponse, query);
       await this.#serve(path, query, writer, controller, seen, { kind: "upgrade", request, socket, head });
     } catch (error) {
-      const refusal = statusOf(asProblem(error));
+      const refusal = statusOf(asStatusError(error));
       status = refusal.code;
       if (!socket.destroyed) socket.end(rawResponse(refusal));
     } finally {
@@ -143,7 +143,7 @@ export class RestHandler {
 
   async #refuse(writer: ResponseWriter, error: unknown, path: string, query: URLSearchParams): Promise<void> {
     const { response, request } = writer;
-    const problem = asProblem(error, this.#subject(path));
+    const problem = asStatusError(error, this.#subject(path));
     if (problem.status === 500 && !isAbort(error))
       this.#o.logger.error("Request failed", { path, query: query.toString(), err: messageOf(error) });
     if (writer.headersSent || response.destroyed) return void response.destroy();

@@ -1,8 +1,8 @@
 import { isAbort, KubeletError, messageOf } from "../../lib/base/errors.ts";
-import { ApiProblem, type ApiProblemDetails } from "../api-problem.ts";
 import { PatchError, type PatchErrorCode } from "../patch/patch-error.ts";
+import { StatusError, type StatusErrorDetails } from "../status-error.ts";
 import { StoreError } from "../storage/errors.ts";
-import { conflictProblem, type Named } from "./problems.ts";
+import { conflictError, type Named } from "./problems.ts";
 
 export interface Status {
   readonly kind: "Status";
@@ -11,7 +11,7 @@ export interface Status {
   readonly status: "Success" | "Failure";
   readonly message?: string;
   readonly reason?: string;
-  readonly details?: ApiProblemDetails;
+  readonly details?: StatusErrorDetails;
   readonly code: number;
 }
 
@@ -28,58 +28,58 @@ const patchStatus: Readonly<Record<PatchErrorCode, number>> = {
   Invalid: 422,
 };
 
-/** Converts any thrown error to an ApiProblem. */
-export function asProblem(error: unknown, subject?: Subject): ApiProblem {
-  if (error instanceof ApiProblem) return error;
+/** Converts any thrown error to a StatusError. */
+export function asStatusError(error: unknown, subject?: Subject): StatusError {
+  if (error instanceof StatusError) return error;
   if (error instanceof StoreError) return storeProblem(error, subject);
   if (error instanceof PatchError) return patchProblem(error, subject);
   if (isAbort(error))
-    return new ApiProblem(
+    return new StatusError(
       504,
       "Timeout",
       "Timeout: request did not complete within requested timeout - context deadline exceeded",
       {},
     );
   if (error instanceof KubeletError && error.code === "BadRequest")
-    return new ApiProblem(400, "BadRequest", error.message);
+    return new StatusError(400, "BadRequest", error.message);
   const message = messageOf(error);
-  return new ApiProblem(500, "InternalError", `Internal error occurred: ${message}`, {
+  return new StatusError(500, "InternalError", `Internal error occurred: ${message}`, {
     causes: [{ reason: "", message }],
   });
 }
 
-function storeProblem(error: StoreError, subject: Subject | undefined): ApiProblem {
+function storeProblem(error: StoreError, subject: Subject | undefined): StatusError {
   const { status, reason } = error.apiStatus;
   const { retryAfterSeconds } = error;
   switch (error.code) {
     case "NotFound":
     case "AlreadyExists":
     case "Conflict":
-      return new ApiProblem(status, reason, error.message, subject && detailsOf(subject));
+      return new StatusError(status, reason, error.message, subject && detailsOf(subject));
     case "FutureVersion":
-      return new ApiProblem(status, reason, `Timeout: ${error.message}`, {
+      return new StatusError(status, reason, `Timeout: ${error.message}`, {
         causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
         ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
       });
     default:
-      return new ApiProblem(status, reason, error.message, undefined);
+      return new StatusError(status, reason, error.message, undefined);
   }
 }
 
-function patchProblem(error: PatchError, subject: Subject | undefined): ApiProblem {
+function patchProblem(error: PatchError, subject: Subject | undefined): StatusError {
   if (error.code === "Conflict" && error.causes.length === 0 && subject)
-    return conflictProblem(subject, subject.resource, subject.object, error.message);
+    return conflictError(subject, subject.resource, subject.object, error.message);
   const { causes } = error;
   const details = causes.length > 0 ? { causes } : undefined;
-  return new ApiProblem(patchStatus[error.code], error.code, error.message, details);
+  return new StatusError(patchStatus[error.code], error.code, error.message, details);
 }
 
-function detailsOf({ object, group, name }: Subject): ApiProblemDetails {
+function detailsOf({ object, group, name }: Subject): StatusErrorDetails {
   return { name: object, ...(group && { group }), kind: name };
 }
 
 /** The Status of a problem. */
-export function statusOf(problem: ApiProblem, continueToken?: string): Status {
+export function statusOf(problem: StatusError, continueToken?: string): Status {
   return {
     kind: "Status",
     apiVersion: "v1",
@@ -92,15 +92,15 @@ export function statusOf(problem: ApiProblem, continueToken?: string): Status {
   };
 }
 
-export function success(details: ApiProblemDetails, code = 200): Status {
+export function success(details: StatusErrorDetails, code = 200): Status {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details, code };
 }
 
 /** An empty reason of a cause is omitted, as all empty fields are. */
-function wireDetails(details: ApiProblemDetails): ApiProblemDetails {
+function wireDetails(details: StatusErrorDetails): StatusErrorDetails {
   if (!details.causes) return details;
   const causes = details.causes.map(({ reason, ...rest }) => (reason ? { reason, ...rest } : rest));
-  return { ...details, causes: causes as unknown as NonNullable<ApiProblemDetails["causes"]> };
+  return { ...details, causes: causes as unknown as NonNullable<StatusErrorDetails["causes"]> };
 }
 
 export function continueTokenOf(error: unknown): string | undefined {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiProblem } from "../api-problem.ts";
 import type { Draft } from "../definition.ts";
+import { StatusError } from "../status-error.ts";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
 
 const ref = (name: string) => ({ resource: "widgets.things.example", namespace: "default", name });
@@ -15,13 +15,13 @@ test("internal access follows the rules of HTTP requests, with the same errors",
   assert.deepEqual(made.spec, { size: 1 });
   await assert.rejects(
     objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } }),
-    (error) => error instanceof ApiProblem && error.status === 409 && error.reason === "AlreadyExists",
+    (error) => error instanceof StatusError && error.status === 409 && error.reason === "AlreadyExists",
   );
   await assert.rejects(
     objects.change(ref("w"), (draft) => {
       draft.spec.size = 101;
     }),
-    (error) => error instanceof ApiProblem && error.status === 422,
+    (error) => error instanceof StatusError && error.status === 422,
   );
   assert.equal(await objects.get(ref("none")), undefined);
   assert.equal(await objects.change(ref("none"), () => {}), undefined);

@@ -6,7 +6,7 @@ import { createObject } from "./create.ts";
 import { asDraft } from "./decode.ts";
 import { type Followed, followResource } from "./follow.ts";
 import { removeObject } from "./remove.ts";
-import { asProblem } from "./status.ts";
+import { asStatusError } from "./status.ts";
 import { updateObject } from "./update.ts";
 import { subjectOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
 
@@ -15,7 +15,7 @@ const systemCaller: Caller = { name: "system:apiserver", groups: ["system:master
 
 const systemManager = "apiserver";
 
-/** The API's internal access to its objects: the same rules as over HTTP; errors are ApiProblems. */
+/** The API's internal access to its objects: the same rules as over HTTP; errors are StatusError. */
 export class SystemObjects implements Objects {
   readonly #dependencies: WriteDependencies;
   readonly #dryRun: boolean;
@@ -116,7 +116,7 @@ export class SystemObjects implements Objects {
     try {
       return await work();
     } catch (error) {
-      throw asProblem(error, subjectOf(served, name));
+      throw asStatusError(error, subjectOf(served, name));
     }
   }
 }

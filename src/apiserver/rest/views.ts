@@ -1,4 +1,4 @@
-import { ApiProblem } from "../api-problem.ts";
+import { StatusError } from "../status-error.ts";
 import type { ApiObject, StoredObject } from "../storage/object.ts";
 import type { IncludeObject, tableOf } from "../tables/table-of.ts";
 import type { Served } from "./catalog.ts";
@@ -40,7 +40,7 @@ export function objectText(presentation: Presentation, stored: StoredObject, wit
     case "PartialObjectMetadata":
       return JSON.stringify(partial(stored.value, view.version));
     case "PartialObjectMetadataList":
-      throw new ApiProblem(
+      throw new StatusError(
         406,
         "NotAcceptable",
         `you requested PartialObjectMetadataList, but the requested object is not a list (${served.definition.kind})`,
@@ -74,7 +74,7 @@ export function listText(
         items: items.map(({ value }) => partial(value, view.version)),
       });
     case "PartialObjectMetadata":
-      throw new ApiProblem(
+      throw new StatusError(
         406,
         "NotAcceptable",
         `you requested PartialObjectMetadata, but the requested object is a list (${served.definition.kind}List)`,

@@ -2,7 +2,7 @@ import type { RequestContext, VirtualObjects } from "../definition.ts";
 import { type ApiObject, StoredObject } from "../storage/object.ts";
 import type { Served } from "./catalog.ts";
 import type { Exchange } from "./exchange.ts";
-import { methodNotAllowed, notFoundProblem } from "./problems.ts";
+import { methodNotAllowed, notFoundError } from "./problems.ts";
 import { listQuery } from "./query.ts";
 import { keyOf, presentationOf } from "./reads.ts";
 import { selection } from "./selection.ts";
@@ -25,7 +25,7 @@ export async function serveVirtual(
     const found = await virtual.get(ref, context);
     if (found) return writer.json(200, objectText(presentation, asStored(served, found)));
     const about = virtual.missing?.(ref) ?? { resource: served.resource, name };
-    throw notFoundProblem({ name: served.definition.name, group: served.group }, about.resource, about.name);
+    throw notFoundError({ name: served.definition.name, group: served.group }, about.resource, about.name);
   }
   if (exchange.verb !== "list") throw methodNotAllowed();
   const scope = selection(served, { ...listQuery(exchange.query), namespace, name });

@@ -5,7 +5,7 @@ import type { Store } from "../storage/store.ts";
 import { watchStart } from "../storage/watch-start.ts";
 import type { ListQuery } from "./query.ts";
 import { type ResponseWriter, write } from "./response-writer.ts";
-import { asProblem, statusOf } from "./status.ts";
+import { asStatusError, statusOf } from "./status.ts";
 import { bookmarkText, objectText, type Presentation } from "./views.ts";
 
 /** A watch without timeoutSeconds ends after 30 to 60 minutes, so that watches do not end all at once. */
@@ -47,7 +47,7 @@ export async function serveWatch(request: WatchRequest): Promise<void> {
       await send(event.type, text);
     }
   } catch (error) {
-    if (!isAbort(error)) await send("ERROR", JSON.stringify(statusOf(asProblem(error))));
+    if (!isAbort(error)) await send("ERROR", JSON.stringify(statusOf(asStatusError(error))));
   }
   writer.response.end();
 }

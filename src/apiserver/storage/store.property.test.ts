@@ -37,9 +37,9 @@ interface Fact {
 }
 
 /** What a client of pods must know at a version. */
-function stateAt(facts: readonly Fact[], version: number): Map<string, Fact> {
+function stateAt(info: readonly Fact[], version: number): Map<string, Fact> {
   const state = new Map<string, Fact>();
-  for (const fact of facts) {
+  for (const fact of info) {
     if (fact.version > version) break;
     if (fact.type === "put") state.set(fact.name, fact);
     else state.delete(fact.name);
@@ -48,11 +48,11 @@ function stateAt(facts: readonly Fact[], version: number): Map<string, Fact> {
 }
 
 /** The events that a watcher that knows the state of a version must receive after it. */
-function eventsAfter(facts: readonly Fact[], version: number, selective: boolean): string[] {
+function eventsAfter(info: readonly Fact[], version: number, selective: boolean): string[] {
   const known = new Set<string>();
-  for (const fact of stateAt(facts, version).values()) if (!selective || fact.on) known.add(fact.name);
+  for (const fact of stateAt(info, version).values()) if (!selective || fact.on) known.add(fact.name);
   const events: string[] = [];
-  for (const fact of facts) {
+  for (const fact of info) {
     if (fact.version <= version) continue;
     const visible = fact.type === "put" && (!selective || fact.on);
     if (visible) events.push(`${known.has(fact.name) ? "MODIFIED" : "ADDED"} ${fact.name}@${fact.version}`);
@@ -125,7 +125,7 @@ class Watcher {
 
 class World {
   readonly store: Store;
-  readonly facts: Fact[] = [];
+  readonly info: Fact[] = [];
   readonly watchers: Watcher[] = [];
   expirations = 0;
 
@@ -180,7 +180,7 @@ class World {
       if (result.status === "rejected") {
         assert.ok(isStoreError(result.reason) && ["AlreadyExists", "NotFound"].includes(result.reason.code));
       } else if (resource === "pods") {
-        this.facts.push({
+        this.info.push({
           version: result.value.version,
           type: kind === "delete" ? "delete" : "put",
           name,
@@ -188,7 +188,7 @@ class World {
         });
       }
     }
-    this.facts.sort((a, b) => a.version - b.version);
+    this.info.sort((a, b) => a.version - b.version);
   }
 
   #send(write: Write): Promise<StoredObject> {
@@ -224,7 +224,7 @@ class World {
       if (continueToken)
         await this.#write([{ kind: "update", resource: "pods", name: "b", on: items.length % 2 === 0 }]);
     } while (continueToken);
-    const expected = [...stateAt(this.facts, version).values()]
+    const expected = [...stateAt(this.info, version).values()]
       .filter((fact) => !command.selective || fact.on)
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map((fact) => `${fact.name}@${fact.version}`);
@@ -238,11 +238,11 @@ class World {
   }
 
   #due(watcher: Watcher): number {
-    return eventsAfter(this.facts, watcher.from, watcher.selective).length - watcher.seen.length;
+    return eventsAfter(this.info, watcher.from, watcher.selective).length - watcher.seen.length;
   }
 
   #check(watcher: Watcher, whole: boolean): void {
-    const expected = eventsAfter(this.facts, watcher.from, watcher.selective);
+    const expected = eventsAfter(this.info, watcher.from, watcher.selective);
     if (watcher.expired) {
       this.expirations++;
       const last = watcher.seen.at(-1)?.split("@")[1] ?? watcher.from;

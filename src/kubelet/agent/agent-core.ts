@@ -38,7 +38,7 @@ export interface AgentCore {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly loop: SyncLoop;
-  /** How a component notifies others: the event table lists the reactors of each event. */
+  /** How a component notifies others: the event table lists the handlers of each event. */
   readonly post: Post;
   /** Undefined if tracing is not configured. */
   readonly tracing: Tracing | undefined;
@@ -144,7 +144,7 @@ function withCluster(view: ClusterView, logger: Logger, node: Node): ClusterDepe
     objects: view.objects,
     hostIps: () => {
       const known = view.hostIps();
-      return known.length > 0 ? known : node.facts.hostIps;
+      return known.length > 0 ? known : node.info.hostIps;
     },
     labelsAndTaints: () => view.labelsAndTaints(),
     clusterLookups: {
@@ -163,7 +163,7 @@ function withoutCluster(
     events: loggedEvents(logger),
     nodeEvents: loggedNodeEvents(logger, node.name),
     objects,
-    hostIps: () => node.facts.hostIps,
+    hostIps: () => node.info.hostIps,
     labelsAndTaints: () => ({ labels: node.configuration.settings.labels, taints: [] }),
     clusterLookups: {},
   };

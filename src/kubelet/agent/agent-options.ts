@@ -8,7 +8,7 @@ import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
 import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
 import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
 import type { ClusterOptions } from "./cluster-view.ts";
-import type { PodBoard } from "./pod-board.ts";
+import type { PodOverview } from "./pod-overview.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
 import type { Tracing } from "./tracing.ts";
 
@@ -82,7 +82,7 @@ export interface AgentOptions {
 
 export interface Agent {
   readonly nodeName: string;
-  readonly board: PodBoard;
+  readonly overview: PodOverview;
   readonly metrics: Metrics;
   /** Probe metrics are served separately. */
   readonly probeMetrics: Metrics;

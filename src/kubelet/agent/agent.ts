@@ -8,15 +8,15 @@ import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { type Cluster, joinCluster } from "./cluster.ts";
 import { agentEndpoints } from "./endpoints.ts";
+import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
 import { readNode } from "./node.ts";
 import { orphanCleanup } from "./orphan-cleanup.ts";
 import { PodListeners } from "./pod-listeners.ts";
 import { podParts } from "./pod-parts.ts";
 import { podResources } from "./pod-resources.ts";
 import { podsApi } from "./pods-api.ts";
-import { type AgentReactors, podReactors } from "./reactors.ts";
 import { RootDirLock } from "./root-dir-lock.ts";
-import { servingCertificate, servingReactors } from "./serving-certificate.ts";
+import { servingCertificate, servingHandlers } from "./serving-certificate.ts";
 import { podSources } from "./sources.ts";
 import { watchdog } from "./watchdog.ts";
 
@@ -35,7 +35,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 
   const initialSync = new InitialSync({ post, sources: () => sources.map(({ name }) => name) });
   const pods = podParts(core, { initialSync, cluster: () => cluster });
-  const { workers, statuses, volumes, pleg, board } = pods;
+  const { workers, statuses, volumes, pleg, overview } = pods;
   const cluster: Cluster = joinCluster(core, {
     ...{ workers, statuses },
     areSourcesReady: () => initialSync.areSourcesReady(),
@@ -63,21 +63,21 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const serving = o.certDir === undefined ? undefined : servingCertificate(core, o.certDir);
   const listeners = new PodListeners();
   const endpoints = await agentEndpoints(core, {
-    ...{ loop, pleg, board, statuses, volumes, listeners, probeMetrics: pods.probeMetrics },
+    ...{ loop, pleg, overview, statuses, volumes, listeners, probeMetrics: pods.probeMetrics },
     explain: (wanted) => pods.explanations.explain(wanted),
     components: () => lifecycle.components,
     certificate: serving,
     manifests: routes,
   });
 
-  const reactors: AgentReactors = {
-    ...podReactors(core, pods, { initialSync, housekeeping, listeners, hasApi: cluster.isPresent }),
-    ...volumes.reactors,
-    ...nodePods.reactors,
-    ...cluster.reactors,
-    ...servingReactors(serving),
+  const handlers: AgentHandlers = {
+    ...podHandlers(core, pods, { initialSync, housekeeping, listeners, hasApi: cluster.isPresent }),
+    ...volumes.handlers,
+    ...nodePods.handlers,
+    ...cluster.handlers,
+    ...servingHandlers(serving),
   };
-  loop.subscribe(reactors);
+  loop.subscribe(handlers);
 
   const startAll = async () => {
     await lifecycle.start(new RootDirLock({ rootDir: o.rootDir, clock, logger }));
@@ -108,12 +108,12 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const stopWatchdog = watchdog(o.serviceManager, clock, () => loop.health().ok);
   o.serviceManager?.ready();
   cluster.recordStartEvents();
-  logger.info("Started kubelet", { node: node.name, cgroupVersion: node.facts.cgroupVersion });
+  logger.info("Started kubelet", { node: node.name, cgroupVersion: node.info.cgroupVersion });
   let stopping = false;
 
   return {
     nodeName: node.name,
-    board,
+    overview,
     metrics,
     probeMetrics: pods.probeMetrics,
     get serverPort() {
@@ -126,7 +126,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     problems: () => sources.flatMap((source) => source.problems?.() ?? []),
     async terminatePods({ graceSeconds, withinMs }) {
       for (const { id } of [...workers.all()]) workers.terminate(id.uid, { removed: true, graceSeconds });
-      await board.until(() => [...workers.all()].length === 0, withinMs);
+      await overview.until(() => [...workers.all()].length === 0, withinMs);
     },
     async stop() {
       if (stopping) return;

@@ -117,7 +117,7 @@ test("a wait has a deadline; listeners are notified when the certificate becomes
   await clock.advance(60_000);
   await refused;
   let notified = 0;
-  const stop = transport.onBack?.(() => notified++);
+  const stop = transport.onReconnect?.(() => notified++);
   await clock.advance(600_000);
   assert.equal(notified, 0);
   arrive();

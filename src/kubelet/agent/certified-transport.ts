@@ -13,8 +13,8 @@ export function certifiedTransport(transport: KubeTransport, gate: CertificateGa
       return transport.stream(call);
     },
     /** Also called when the gate opens, so that requests that timed out at the gate are retried. */
-    onBack: (listener) => {
-      const ends = [gate.onOpen(listener), transport.onBack?.(listener) ?? (() => {})];
+    onReconnect: (listener) => {
+      const ends = [gate.onOpen(listener), transport.onReconnect?.(listener) ?? (() => {})];
       return () => {
         for (const end of ends) end();
       };

@@ -2,7 +2,7 @@ import type { Metrics } from "../../lib/base/metrics.ts";
 import { OutageLog } from "../../lib/clients/kube/outage-log.ts";
 import type { KubeletFlags } from "../../lib/config/flags/kubelet-flags.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
-import { nodeName } from "../../lib/host/node-facts.ts";
+import { nodeName } from "../../lib/host/node-info.ts";
 import { CertificateGuard } from "../certs/certificate-guard.ts";
 import { clientCredentials } from "../certs/client-credentials.ts";
 import { type ConnectionOptions, clusterAccess, connection } from "./cluster-access.ts";

@@ -3,23 +3,23 @@ import type { Component } from "../../lib/base/component.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { MonotonicTime } from "../../lib/base/time.ts";
 import { addressesOfName, defaultRouteAddresses, interfaceAddresses } from "../../lib/host/host-addresses.ts";
-import type { AddressFacts } from "../node/addresses.ts";
+import type { AddressInfo } from "../node/addresses.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
-import type { ImageFacts } from "../node/images.ts";
+import type { ImageInfo } from "../node/images.ts";
 import { LeaseManager } from "../node/lease-manager.ts";
 import { kubeLeaseApi, kubeNodeApi } from "../node/node-api.ts";
 import { record, startEvents } from "../node/node-events.ts";
-import type { StatusFacts } from "../node/node-status.ts";
+import type { StatusInputs } from "../node/node-status.ts";
 import { NodeStatusManager } from "../node/node-status-manager.ts";
 import { startupMetrics } from "../node/startup-metrics.ts";
-import type { Reactor } from "../pipeline/sync-loop/event-table.ts";
+import type { EventHandler } from "../pipeline/sync-loop/event-table.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
 import { noDevices, readMachineSize } from "./machine-size.ts";
 
 export interface ClusterNode {
   readonly components: readonly Component[];
-  readonly reactor: Reactor<"nodeStatus">;
+  readonly handler: EventHandler<"nodeStatus">;
   /** Records the node events of a start. */
   recordStartEvents(): void;
 }
@@ -53,7 +53,7 @@ export function clusterNode(
     api,
     cached: () => view.node(),
     settings: view.settings,
-    facts: statusFacts(core, cluster, parts.notReady, parts.volumesInUse),
+    info: statusInfo(core, cluster, parts.notReady, parts.volumesInUse),
     notReady: parts.notReady,
     isSettled: () => connection.state.kind !== "unknown" && parts.isSettled(),
     onVolumesReported: (names) => post({ kind: "volumes-reported", names }),
@@ -75,41 +75,41 @@ export function clusterNode(
   });
   return {
     components: [status, lease],
-    reactor: {
-      "runtime-state": () => status.poke(),
-      "volumes-in-use": () => status.poke(),
-      "csi-node-ready": () => status.poke(),
+    handler: {
+      "runtime-state": () => status.wake(),
+      "volumes-in-use": () => status.wake(),
+      "csi-node-ready": () => status.wake(),
       // Status and heartbeats are written by this agent.
       "node-changed": ({ spec }) => {
-        if (spec) status.poke();
+        if (spec) status.wake();
       },
     },
-    recordStartEvents: () => record(nodeEvents, startEvents({ cgroupVersion: node.facts.cgroupVersion })),
+    recordStartEvents: () => record(nodeEvents, startEvents({ cgroupVersion: node.info.cgroupVersion })),
   };
 }
 
-function statusFacts(
+function statusInfo(
   core: AgentCore,
   { kubeletVersion }: ClusterOptions,
   notReady: () => string[],
   volumesInUse: () => string[] | undefined,
-): () => Promise<StatusFacts> {
+): () => Promise<StatusInputs> {
   const { node, connection, features, logger, options } = core;
   const { configuration, identity } = node;
   const images = recentImages(core);
-  const addresses = addressFacts(core);
+  const addresses = addressInfo(core);
   return async () => ({
-    ...configuration.facts,
+    ...configuration.info,
     machine: await readMachineSize({
       rootDir: options.rootDir,
-      localStorage: configuration.facts.localStorage,
+      localStorage: configuration.info.localStorage,
     }).catch((error: unknown) => {
       logger.warn("Failed to read machine capacity", { err: messageOf(error) });
       return undefined;
     }),
     devices: noDevices,
     addresses: await addresses(),
-    system: { ...identity, swapBytes: node.facts.swapCapacity },
+    system: { ...identity, swapBytes: node.info.swapCapacity },
     runtime: { name: connection.runtime?.name ?? "unknown", version: connection.runtime?.version },
     kubeletVersion,
     images: await images(),
@@ -125,7 +125,7 @@ function statusFacts(
   });
 }
 
-function addressFacts({ node, clock }: AgentCore): () => Promise<AddressFacts> {
+function addressInfo({ node, clock }: AgentCore): () => Promise<AddressInfo> {
   const { nodeIps, settings } = node.configuration;
   let ofName: readonly string[] = [];
   /** A resolver that hangs must not delay the heartbeat: its last result is used until a new one arrives. */
@@ -153,13 +153,8 @@ function addressFacts({ node, clock }: AgentCore): () => Promise<AddressFacts> {
 }
 
 /** The images of the node, listed at most every 30 seconds. Undefined until the runtime has listed them once. */
-function recentImages({
-  cri,
-  connection,
-  clock,
-  logger,
-}: AgentCore): () => Promise<ImageFacts[] | undefined> {
-  let last: { at: MonotonicTime; images: ImageFacts[] } | undefined;
+function recentImages({ cri, connection, clock, logger }: AgentCore): () => Promise<ImageInfo[] | undefined> {
+  let last: { at: MonotonicTime; images: ImageInfo[] } | undefined;
   return async () => {
     const isRecent = last !== undefined && msSince(clock, last.at) < imagesEveryMs;
     // A runtime that is unavailable would delay the heartbeat.

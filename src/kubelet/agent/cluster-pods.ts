@@ -4,7 +4,7 @@ import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { ApiStatuses } from "../pipeline/status-manager/api-statuses.ts";
 import { createApiWriterMetrics } from "../pipeline/status-manager/api-writer-metrics.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
-import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
+import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import { MirrorPods } from "../pods/mirror/mirror-pods.ts";
 import { MirrorWatch } from "../pods/mirror/mirror-watch.ts";
 import { isMirror, isSamePod } from "../state/desired-pods.ts";
@@ -14,7 +14,7 @@ import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
 /** The pods of this node in the API: their statuses, and mirror pods. */
 export interface ClusterPods {
   readonly components: readonly Component[];
-  readonly reactors: Pick<Reactors, "statusWriter" | "mirrors">;
+  readonly handlers: Pick<EventHandlers, "statusWriter" | "mirrors">;
   /** The status of the pod or of its mirror; not of a previous instance of the pod. */
   statusInApi(pod: Pod): PodStatus | undefined;
   /** True if the API has the newest status of the pod. */
@@ -75,7 +75,7 @@ export function clusterPods(
     components: [inApi.component, mirrors],
     statusInApi: (pod) => watch.statusInApi(pod),
     isWritten: (uid) => inApi.isWritten(uid),
-    reactors: {
+    handlers: {
       statusWriter: {
         "worker-changed": ({ uid }) => inApi.sync(uid),
         "worker-phase": ({ uid, phase }) => inApi.phaseChanged(uid, phase),
@@ -89,7 +89,7 @@ export function clusterPods(
         "worker-changed": ({ uid }) => watch.workerChanged(workers.get(uid)?.pod),
         "worker-gone": ({ uid }) => watch.gone(uid),
         "api-pod": ({ pod }) => watch.apiPodChanged(pod),
-        "node-changed": () => mirrors.poke(),
+        "node-changed": () => mirrors.wake(),
         "api-reconnected": () => mirrors.resetBackoff(),
       },
     },

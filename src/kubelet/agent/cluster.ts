@@ -3,7 +3,7 @@ import type { Pod, PodStatus, PodUid } from "../../lib/model/pod.ts";
 import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import type { PodSource } from "../pipeline/sources/source.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
-import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
+import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { clusterNode } from "./cluster-node.ts";
 import { clusterPods } from "./cluster-pods.ts";
@@ -17,7 +17,7 @@ export interface Cluster {
   readonly components: readonly Component[];
   /** The pods that the API assigns to this node. */
   readonly sources: readonly PodSource[];
-  readonly reactors: Partial<Pick<Reactors, "statusWriter" | "mirrors" | "nodeStatus">>;
+  readonly handlers: Partial<Pick<EventHandlers, "statusWriter" | "mirrors" | "nodeStatus">>;
   /** The status that the API has of the pod or of its mirror; not of a previous instance of the pod. */
   statusInApi(pod: Pod): PodStatus | undefined;
   /** True if the API has the newest status of the pod; always true without an API. */
@@ -32,7 +32,7 @@ const noCluster: Cluster = {
   credentials: [],
   components: [],
   sources: [],
-  reactors: {},
+  handlers: {},
   statusInApi: () => undefined,
   isWritten: () => true,
   recordStartEvents() {},
@@ -61,13 +61,13 @@ export function joinCluster(core: AgentCore, needs: ClusterDependencies): Cluste
     onPod: (pod) => post({ kind: "api-pod", uid: pod.metadata.uid, pod }),
     onListed: () => post({ kind: "api-listed" }),
   });
-  cluster.transport.onBack?.(() => post({ kind: "api-reconnected" }));
+  cluster.transport.onReconnect?.(() => post({ kind: "api-reconnected" }));
   return {
     isPresent: true,
     credentials: cluster.components ?? [],
     components: [...view.components, ...node.components, ...pods.components],
     sources: [view.source],
-    reactors: { ...pods.reactors, nodeStatus: node.reactor },
+    handlers: { ...pods.handlers, nodeStatus: node.handler },
     statusInApi: (pod) => pods.statusInApi(pod),
     isWritten: (uid) => pods.isWritten(uid),
     recordStartEvents: () => node.recordStartEvents(),

@@ -23,7 +23,7 @@ export interface AgentEndpoints {
 /** The endpoints of the agent: /healthz, the local socket for root, and the kubelet API if it is configured. */
 export async function agentEndpoints(
   core: AgentCore,
-  parts: Pick<LocalApiOptions, "board"> & {
+  parts: Pick<LocalApiOptions, "overview"> & {
     readonly loop: { health(): Health };
     readonly pleg: { health(): Health };
     /** All started components. */
@@ -39,7 +39,7 @@ export async function agentEndpoints(
   },
 ): Promise<AgentEndpoints> {
   const { options: o, config, logger, connection } = core;
-  const { loop, pleg, components, board, certificate, manifests, ...served } = parts;
+  const { loop, pleg, components, overview, certificate, manifests, ...served } = parts;
   const { certificate: missingCertificate } = o.cluster ?? {};
   const checks = () => [
     { name: "ping", health: () => healthy },
@@ -86,7 +86,7 @@ export async function agentEndpoints(
       manifests: o.server.manifests ? manifests : [],
     }));
   const socketPath = `${o.rootDir}/kubelet.sock`;
-  const localApi = new LocalApi({ socketPath, logger, board, explain: parts.explain, routes: manifests });
+  const localApi = new LocalApi({ socketPath, logger, overview, explain: parts.explain, routes: manifests });
   return {
     first: [health, localApi],
     serving: server?.components ?? [],

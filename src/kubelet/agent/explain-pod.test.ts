@@ -3,18 +3,18 @@ import { test } from "node:test";
 import type { PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind } from "../../lib/model/pod-step.ts";
 import { StepHistory } from "../pipeline/pod-workers/step-history.ts";
-import { explainPod, type PodFacts } from "./explain-pod.ts";
+import { explainPod, type PodInfo } from "./explain-pod.ts";
 import { matchesPod } from "./pod-explanations.ts";
 
 const now = Date.parse("2026-01-01T00:01:00Z");
 
-function facts(step: StepKind, more: Partial<PodFacts> = {}): PodFacts {
+function info(step: StepKind, more: Partial<PodInfo> = {}): PodInfo {
   const history = new StepHistory(now - 60_000);
   history.startStep({ kind: step, text: "x", container: "a" }, now - 5000);
   return {
     ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing" },
     ...{ pod: undefined, endedByItself: false, kills: [] },
-    ...{ history, status: { phase: "Pending" }, isReady: false, verdict: undefined, waiting: new Map() },
+    ...{ history, status: { phase: "Pending" }, isReady: false, failure: undefined, waiting: new Map() },
     blockedOn: { text: "x", since: now - 9000 },
     ...{ probeFailures: [], running: [], volumes: [], unwrittenSince: undefined, now },
     ...more,
@@ -32,16 +32,16 @@ const ended: PodStatus = {
 };
 const probeFailure = { kind: "readiness", container: "a", text: "503", at: now - 2000, times: 3 };
 
-const table: [name: string, facts: PodFacts, details: string[], lastError: string | undefined][] = [
+const table: [name: string, info: PodInfo, details: string[], lastError: string | undefined][] = [
   [
     "a probe that fails",
-    facts("readiness", { probeFailures: [probeFailure] }),
+    info("readiness", { probeFailures: [probeFailure] }),
     ["readiness probe of a failed 3 times in a row, last 2.0 s ago: 503"],
     "503",
   ],
   [
     "a probe that has no result yet",
-    facts("startup", { probeFailures: [probeFailure] }),
+    info("startup", { probeFailures: [probeFailure] }),
     [
       "startup probe of a has not failed yet, nor passed",
       "readiness probe of a failed 3 times in a row, last 2.0 s ago: 503",
@@ -50,13 +50,13 @@ const table: [name: string, facts: PodFacts, details: string[], lastError: strin
   ],
   [
     "a container that crashes",
-    facts("backoff", { status: ended }),
+    info("backoff", { status: ended }),
     ["a ended with exit code 1 (Error); restarted 4 times"],
     "a ended with exit code 1 (Error)",
   ],
   [
     "containers that are stopped",
-    facts("stop", {
+    info("stop", {
       phase: "terminating",
       running: [
         { name: "a", stop: { endsAt: now + 12_400, inHook: true } },
@@ -73,10 +73,10 @@ const table: [name: string, facts: PodFacts, details: string[], lastError: strin
     ],
     undefined,
   ],
-  ["several volumes", facts("volumes", { volumes: ["x", "y"] }), ["y"], undefined],
+  ["several volumes", info("volumes", { volumes: ["x", "y"] }), ["y"], undefined],
   [
     "other waiting containers",
-    facts("image", {
+    info("image", {
       waiting: new Map([
         ["a", { reason: "ErrImagePull", message: "m" }],
         ["b", { reason: "ErrImageNeverPull", message: "n" }],
@@ -86,8 +86,8 @@ const table: [name: string, facts: PodFacts, details: string[], lastError: strin
     undefined,
   ],
   [
-    "a verdict",
-    facts("stop", { verdict: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
+    "a failure",
+    info("stop", { failure: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
     ["Evicted: low on memory", "no container runs any more"],
     undefined,
   ],
@@ -103,12 +103,12 @@ for (const [name, given, details, lastError] of table)
   });
 
 test("a terminated pod waits for the API to accept its last status", () => {
-  const pod = explainPod(facts("other", { blockedOn: undefined, unwrittenSince: now - 1000 }));
+  const pod = explainPod(info("other", { blockedOn: undefined, unwrittenSince: now - 1000 }));
   assert.deepEqual([pod.waitsFor?.step, pod.waitsFor?.since], ["status", "2026-01-01T00:00:59.000Z"]);
 });
 
 test("a pod that is not blocked waits for nothing", () => {
-  assert.equal(explainPod(facts("other", { blockedOn: undefined })).waitsFor, null);
+  assert.equal(explainPod(info("other", { blockedOn: undefined })).waitsFor, null);
 });
 
 const id = { namespace: "ns", name: "web-node-a", uid: "u1" };

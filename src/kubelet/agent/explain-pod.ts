@@ -1,12 +1,12 @@
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
+import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
-import type { PodVerdict } from "../../lib/model/pod-verdict.ts";
 import type { PodHistory } from "../state/pod-sync-status.ts";
 import { lastTermination, type ProbeKill, statusesOf, terminationText } from "./container-termination.ts";
 import { causeOf } from "./pod-cause.ts";
 
-/** The facts that explain why a pod is not ready. */
-export interface PodFacts {
+/** The information that explains why a pod is not ready. */
+export interface PodInfo {
   readonly id: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly source: string;
   /** Undefined for an orphan. */
@@ -16,7 +16,7 @@ export interface PodFacts {
   readonly history: PodHistory;
   readonly status: PodStatus | undefined;
   readonly isReady: boolean;
-  readonly verdict: PodVerdict | undefined;
+  readonly failure: PodFailure | undefined;
   /** Its termination was not requested. */
   readonly endedByItself: boolean;
   /** Waiting reason and message by container. */
@@ -74,10 +74,10 @@ export interface ExplainedStep {
   error?: string;
 }
 
-export function explainPod(facts: PodFacts): PodExplanation {
-  const { id, source, phase, status, history, isReady, now } = facts;
+export function explainPod(info: PodInfo): PodExplanation {
+  const { id, source, phase, status, history, isReady, now } = info;
   const { start } = history;
-  const waitsFor = waitOf(facts);
+  const waitsFor = waitOf(info);
   return {
     namespace: id.namespace,
     name: id.name,
@@ -86,11 +86,11 @@ export function explainPod(facts: PodFacts): PodExplanation {
     phase: phase === "terminating" ? "Terminating" : (status?.phase ?? "Unknown"),
     ready: isReady,
     seenAt: iso(history.startedAt),
-    cause: causeOf(facts, waitsFor),
-    failedAt: failedAtOf(facts),
+    cause: causeOf(info, waitsFor),
+    failedAt: failedAtOf(info),
     waitsFor,
-    details: detailsOf(facts, waitsFor),
-    lastError: lastErrorOf(facts, waitsFor),
+    details: detailsOf(info, waitsFor),
+    lastError: lastErrorOf(info, waitsFor),
     start: start
       ? {
           readyAt: iso(start.readyAt),
@@ -103,7 +103,7 @@ export function explainPod(facts: PodFacts): PodExplanation {
   };
 }
 
-function waitOf({ blockedOn, history, unwrittenSince }: PodFacts): PodExplanation["waitsFor"] {
+function waitOf({ blockedOn, history, unwrittenSince }: PodInfo): PodExplanation["waitsFor"] {
   if (blockedOn) {
     const { kind, container, until } = history.current ?? { kind: "other" as const };
     return {
@@ -119,20 +119,20 @@ function waitOf({ blockedOn, history, unwrittenSince }: PodFacts): PodExplanatio
   return { step: "status", text, since: iso(unwrittenSince) };
 }
 
-function detailsOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): string[] {
-  const { verdict, waiting, volumes } = facts;
+function detailsOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string[] {
+  const { failure, waiting, volumes } = info;
   const lines: string[] = [];
-  if (verdict) lines.push([verdict.reason, verdict.message, verdict.detail].filter(Boolean).join(": "));
+  if (failure) lines.push([failure.reason, failure.message, failure.detail].filter(Boolean).join(": "));
   switch (wait?.step) {
     case "startup":
     case "readiness":
-      lines.push(...probeLines(facts, wait));
+      lines.push(...probeLines(info, wait));
       break;
     case "backoff":
-      lines.push(...endLines(facts, wait.container));
+      lines.push(...endLines(info, wait.container));
       break;
     case "stop":
-      lines.push(...stopLines(facts));
+      lines.push(...stopLines(info));
       break;
     case "volumes":
       lines.push(...volumes.filter((line) => line !== wait.text));
@@ -144,7 +144,7 @@ function detailsOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): string[] 
   return lines;
 }
 
-function probeLines({ probeFailures, now }: PodFacts, wait: { step: string; container?: string }): string[] {
+function probeLines({ probeFailures, now }: PodInfo, wait: { step: string; container?: string }): string[] {
   const lines = probeFailures.map(
     ({ kind, container, text, at, times }) =>
       `${kind} probe of ${container} failed ${times === 1 ? "once" : `${times} times in a row`}, last ${seconds(now - at)} ago: ${text}`,
@@ -158,20 +158,20 @@ function probeLines({ probeFailures, now }: PodFacts, wait: { step: string; cont
 }
 
 /** When a pod failed without a request to terminate it; null for any other. */
-function failedAtOf({ status, verdict, endedByItself, history }: PodFacts): string | null {
-  if (status?.phase !== "Failed" || !(verdict || endedByItself)) return null;
+function failedAtOf({ status, failure, endedByItself, history }: PodInfo): string | null {
+  if (status?.phase !== "Failed" || !(failure || endedByItself)) return null;
   const ends = statusesOf(status).map(({ state }) => Date.parse(String(state?.terminated?.finishedAt)));
   const last = Math.max(...ends.filter((at) => !Number.isNaN(at)));
   if (Number.isFinite(last)) return iso(last);
   return status.startTime ? iso(Date.parse(String(status.startTime))) : iso(history.startedAt);
 }
 
-function endLines({ status }: PodFacts, container: string | undefined): string[] {
+function endLines({ status }: PodInfo, container: string | undefined): string[] {
   const found = lastTermination(status, container);
   return found ? [`${container} ${terminationText(found.end)}; restarted ${found.restarts} times`] : [];
 }
 
-function stopLines({ running, now }: PodFacts): string[] {
+function stopLines({ running, now }: PodInfo): string[] {
   if (running.length === 0) return ["no container runs any more"];
   return running.map(({ name, stop }) => {
     if (!stop) return `${name} still runs; it is stopped after the others`;
@@ -185,14 +185,14 @@ function stopLines({ running, now }: PodFacts): string[] {
   });
 }
 
-function lastErrorOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): PodExplanation["lastError"] {
-  const { probeFailures, history } = facts;
+function lastErrorOf(info: PodInfo, wait: PodExplanation["waitsFor"]): PodExplanation["lastError"] {
+  const { probeFailures, history } = info;
   if (wait?.step === "readiness" || wait?.step === "startup") {
     const latest = [...probeFailures].sort((a, b) => b.at - a.at)[0];
     if (latest) return { text: latest.text, at: iso(latest.at) };
   }
   if (wait?.step === "backoff") {
-    const end = lastTermination(facts.status, wait.container)?.end;
+    const end = lastTermination(info.status, wait.container)?.end;
     if (end?.finishedAt)
       return { text: `${wait.container} ${terminationText(end)}`, at: String(end.finishedAt) };
   }

@@ -10,7 +10,7 @@ import { archOf } from "../../lib/host/system-identity.ts";
 import { fullNameOf, type Pod, type PodUid } from "../../lib/model/pod.ts";
 import { clientCaFile } from "../certs/certificate-files.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
-import { nodeAccess, openGate } from "../server/auth/node-access.ts";
+import { allowAll, nodeAccess } from "../server/auth/node-access.ts";
 import { disabledRoutes } from "../server/debug/disabled.ts";
 import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
 import type { HealthSlis } from "../server/health-slis.ts";
@@ -94,7 +94,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
           port: config.readOnlyPort,
           // Any client can read here, but not reset metrics that others rely on.
           routes: [...open.filter(({ method }) => method !== "DELETE"), ...disabledRoutes()],
-          gate: openGate,
+          gate: allowAll,
           ...(tracer && { tracing: { tracer, trustsCallers: false } }),
         })
       : undefined;
@@ -179,8 +179,8 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
   const { bootedAt } = node;
   const { cores: physicalCores, sockets } = await readCpuTopology();
   const machine = {
-    memoryBytes: Number(node.facts.memoryCapacity),
-    swapBytes: Number(node.facts.swapCapacity),
+    memoryBytes: Number(node.info.memoryCapacity),
+    swapBytes: Number(node.info.swapCapacity),
   };
   const stats = new Stats({
     nodeName: node.name,
@@ -215,7 +215,7 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
     machine: { ...node.identity, ...machine, cpus: node.cpus, physicalCores, sockets },
     agent: {
       nodeName: node.name,
-      cgroupVersion: node.facts.cgroupVersion,
+      cgroupVersion: node.info.cgroupVersion,
       build: { gitVersion: parts.version, platform: `linux/${archOf(process.arch)}` },
       features: options.gates.list?.() ?? [],
     },

@@ -2,12 +2,12 @@ import { dirname } from "node:path";
 import { errnoOf } from "../../lib/base/errors.ts";
 import { filesystemBytes } from "../../lib/host/disk-usage.ts";
 import { readHugepagePools } from "../../lib/host/hugepages.ts";
-import { readMachineFacts } from "../../lib/host/node-facts.ts";
+import { readMachineInfo } from "../../lib/host/node-info.ts";
 import type { DeviceResources, MachineSize } from "../node/capacity.ts";
 
 /** The machine's CPUs, memory, huge pages and storage. */
 export async function readMachineSize(o: { rootDir: string; localStorage: boolean }): Promise<MachineSize> {
-  const { cpus, memoryBytes } = await readMachineFacts();
+  const { cpus, memoryBytes } = await readMachineInfo();
   return {
     cpus,
     memoryBytes,

@@ -7,13 +7,13 @@ import {
   hasSwapAccounting,
   readHugepageSizes,
 } from "../../lib/host/cgroups/cgroup-driver.ts";
-import { countRanges, nodeAddresses, nodeName, readMachineFacts } from "../../lib/host/node-facts.ts";
+import { countRanges, nodeAddresses, nodeName, readMachineInfo } from "../../lib/host/node-info.ts";
 import { readBootTime } from "../../lib/host/process-limits.ts";
 import { readSystemIdentity, type SystemIdentity } from "../../lib/host/system-identity.ts";
 import { readThermalThrottlePaths } from "../../lib/host/thermal-throttle.ts";
 import { type CapacityInput, planCapacity } from "../node/capacity.ts";
 import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
-import type { NodeFacts, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
+import type { NodeInfo, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
 import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
 import { rootLimits } from "../resources/cgroups/limits.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
@@ -24,7 +24,7 @@ import { noDevices, readMachineSize } from "./machine-size.ts";
 export interface Node {
   name: string;
   cpus: number;
-  facts: NodeFacts;
+  info: NodeInfo;
   settings: RuntimeSettings;
   cgroups: PodCgroups;
   /** Configuration and flags about the node as part of a cluster. */
@@ -39,7 +39,7 @@ export interface Node {
 export async function readNode(o: AgentOptions): Promise<Node> {
   const { config, clock, logger } = o;
   const startedAt = clock.wall();
-  const machine = await readMachineFacts();
+  const machine = await readMachineInfo();
   const layout = await detectLayout();
   if (layout.version === 1 && config.failCgroupV1)
     throw new KubeletError(
@@ -52,8 +52,8 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   const hugepageSizes = await readHugepageSizes();
   const configuration = configurationOf(o);
   const size = {
-    ...configuration.facts,
-    machine: await readMachineSize({ rootDir: o.rootDir, localStorage: configuration.facts.localStorage }),
+    ...configuration.info,
+    machine: await readMachineSize({ rootDir: o.rootDir, localStorage: configuration.info.localStorage }),
     devices: noDevices,
   };
   return {
@@ -65,7 +65,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     bootedAt: await readBootTime(),
     startedAt,
     settings,
-    facts: {
+    info: {
       hostIps: await nodeAddresses(o.nodeIp),
       memoryCapacity: machine.memoryBytes,
       swapCapacity: machine.swapBytes,

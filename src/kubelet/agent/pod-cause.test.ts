@@ -5,7 +5,7 @@ import type { ContainerStatus, PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind } from "../../lib/model/pod-step.ts";
 import { StepHistory } from "../pipeline/pod-workers/step-history.ts";
 import type { Terminated } from "./container-termination.ts";
-import { explainPod, type PodFacts } from "./explain-pod.ts";
+import { explainPod, type PodInfo } from "./explain-pod.ts";
 
 const now = Date.parse("2026-01-01T01:00:00Z");
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString().replace(".000Z", "Z");
@@ -18,7 +18,7 @@ const pod = aPod({
 type Past = { kind: StepKind; text?: string; container?: string; error?: string; atS?: number };
 
 /** A pod that waits in the last of these steps. */
-function facts(steps: readonly Past[], more: Partial<PodFacts> = {}): PodFacts {
+function info(steps: readonly Past[], more: Partial<PodInfo> = {}): PodInfo {
   const history = new StepHistory(now - 3_000_000);
   for (const { kind, text = kind, container, error, atS = 5 } of steps) {
     history.startStep({ kind, text, ...(container !== undefined && { container }) }, now - atS * 1000);
@@ -27,7 +27,7 @@ function facts(steps: readonly Past[], more: Partial<PodFacts> = {}): PodFacts {
   const last = steps.at(-1);
   return {
     ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing", pod },
-    ...{ history, status: { phase: "Running" }, isReady: false, verdict: undefined, waiting: new Map() },
+    ...{ history, status: { phase: "Running" }, isReady: false, failure: undefined, waiting: new Map() },
     blockedOn: last && { text: last.text ?? last.kind, since: now - 9000 },
     ...{
       endedByItself: false,
@@ -57,11 +57,11 @@ const ran = (name: string, ended: Terminated, restartCount = 1): PodStatus => ({
     container(name, { restartCount, state: { running: {} }, lastState: { terminated: ended } }),
   ],
 });
-const failed = (...containerStatuses: ContainerStatus[]): Partial<PodFacts> => ({
+const failed = (...containerStatuses: ContainerStatus[]): Partial<PodInfo> => ({
   ...{ phase: "terminated", endedByItself: true, blockedOn: undefined },
   status: { phase: "Failed", containerStatuses },
 });
-const verdict = {
+const failure = {
   phase: "Failed" as const,
   reason: "NodeAffinity",
   message: "Pod was rejected: m",
@@ -71,26 +71,26 @@ const kill = { kind: "liveness", container: "a", id: "id1", text: "no heartbeat\
 const probeFailure = { kind: "readiness", container: "a", text: "503", at: now, times: 2 };
 const hook = { kind: "hook", container: "a", error: "no registry", atS: 15 } as const;
 
-const table: [rule: string, facts: PodFacts, cause: string | null][] = [
-  ["a verdict with its detail", facts([], { verdict }), "NodeAffinity: Pod was rejected: m: disk=ssd"],
+const table: [rule: string, info: PodInfo, cause: string | null][] = [
+  ["a failure with its detail", info([], { failure }), "NodeAffinity: Pod was rejected: m: disk=ssd"],
   [
-    "a verdict takes precedence over the exit codes of containers",
-    facts([], { verdict, ...failed(container("a", { state: { terminated: end(137) } })) }),
+    "a failure takes precedence over the exit codes of containers",
+    info([], { failure, ...failed(container("a", { state: { terminated: end(137) } })) }),
     "NodeAffinity: Pod was rejected: m: disk=ssd",
   ],
   [
     "an eviction by a previous agent process",
-    facts([], { ...failed(), status: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
+    info([], { ...failed(), status: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
     "Evicted: low on memory",
   ],
   [
     "a deadline with its duration",
-    facts([], { verdict: { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } }),
+    info([], { failure: { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } }),
     "DeadlineExceeded: too long: activeDeadlineSeconds is 30",
   ],
   [
     "the first container that failed",
-    facts(
+    info(
       [],
       failed(
         container("a", { state: { terminated: end(143, { finishedAt: ago(5) }) } }),
@@ -101,32 +101,32 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "a pod that was deleted has not failed",
-    facts([], { ...failed(container("a", { state: { terminated: end(137) } })), endedByItself: false }),
+    info([], { ...failed(container("a", { state: { terminated: end(137) } })), endedByItself: false }),
     null,
   ],
   [
     "the exit code of a container in back-off",
-    facts([{ kind: "backoff", container: "a" }], { status: ran("a", end(3, { message: "locked" }), 4) }),
+    info([{ kind: "backoff", container: "a" }], { status: ran("a", end(3, { message: "locked" }), 4) }),
     "container a ended with exit code 3 (Error): locked; restarted 4 times",
   ],
   [
     "the memory limit of an OOM-killed container",
-    facts([{ kind: "backoff", container: "a" }], { status: ran("a", end(137, { reason: "OOMKilled" })) }),
+    info([{ kind: "backoff", container: "a" }], { status: ran("a", end(137, { reason: "OOMKilled" })) }),
     "container a ended with exit code 137 (OOMKilled), its memory limit is 24Mi; restarted once",
   ],
   [
     "an OOM-killed container without a limit",
-    facts([{ kind: "backoff", container: "b" }], { status: ran("b", end(137, { reason: "OOMKilled" })) }),
+    info([{ kind: "backoff", container: "b" }], { status: ran("b", end(137, { reason: "OOMKilled" })) }),
     "container b ended with exit code 137 (OOMKilled), the node or the pod ran out of memory; restarted once",
   ],
   [
     "a probe whose failure killed the container",
-    facts([{ kind: "backoff", container: "a" }], { status: ran("a", end(137)), kills: [kill] }),
+    info([{ kind: "backoff", container: "a" }], { status: ran("a", end(137)), kills: [kill] }),
     "container a was killed because its liveness probe failed 3 times in a row: no heartbeat; restarted once",
   ],
   [
     "not a probe whose failure killed another container",
-    facts([{ kind: "backoff", container: "a" }], {
+    info([{ kind: "backoff", container: "a" }], {
       status: ran("a", end(3)),
       kills: [{ ...kill, id: "id0" }],
     }),
@@ -134,12 +134,12 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "a hook whose failure killed the container, whatever its exit code",
-    facts([hook, { kind: "backoff", container: "a" }], { status: ran("a", end(0)) }),
+    info([hook, { kind: "backoff", container: "a" }], { status: ran("a", end(0)) }),
     "container a was killed because its postStart hook failed: no registry",
   ],
   [
     "not a hook of an earlier container",
-    facts(
+    info(
       [
         { ...hook, atS: 60 },
         { kind: "backoff", container: "a" },
@@ -150,34 +150,34 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "an init container",
-    facts([{ kind: "backoff", container: "migrate" }], { status: ran("migrate", end(4)) }),
+    info([{ kind: "backoff", container: "migrate" }], { status: ran("migrate", end(4)) }),
     "init container migrate ended with exit code 4 (Error); restarted once",
   ],
   [
     "a sidecar",
-    facts([{ kind: "backoff", container: "proxy" }], { status: ran("proxy", end(5)) }),
+    info([{ kind: "backoff", container: "proxy" }], { status: ran("proxy", end(5)) }),
     "sidecar proxy ended with exit code 5 (Error); restarted once",
   ],
   [
     "a failing probe with its result",
-    facts([{ kind: "readiness", container: "a" }], { probeFailures: [probeFailure] }),
+    info([{ kind: "readiness", container: "a" }], { probeFailures: [probeFailure] }),
     "readiness probe of container a failed 2 times in a row: 503",
   ],
   [
     "a probe without a result",
-    facts([{ kind: "readiness", text: "waiting for the probe", container: "b" }], {
+    info([{ kind: "readiness", text: "waiting for the probe", container: "b" }], {
       probeFailures: [probeFailure],
     }),
     "waiting for the probe",
   ],
   [
     "a probe without a result, of a container that was killed before",
-    facts([{ kind: "startup", container: "a" }], { status: ran("a", end(137)), kills: [kill] }),
+    info([{ kind: "startup", container: "a" }], { status: ran("a", end(137)), kills: [kill] }),
     "container a was killed because its liveness probe failed 3 times in a row: no heartbeat; restarted once",
   ],
   [
     "the error of a step, also while it is retried",
-    facts([
+    info([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "image", text: "pulling image x", container: "a" },
     ]),
@@ -185,7 +185,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "not an error of a step that has succeeded since",
-    facts([
+    info([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "image", text: "pulling image x", container: "a", atS: 8 },
       { kind: "hook", text: "waiting for the postStart hook of a", container: "a" },
@@ -194,7 +194,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "an image whose pull is retried",
-    facts([
+    info([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "image", text: "looking for image x", container: "a", atS: 8 },
       { kind: "image", text: "pulling image x", container: "a" },
@@ -203,7 +203,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "not an error of an earlier sync that this one has passed",
-    facts([
+    info([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "container", container: "a", atS: 8 },
       { kind: "image", text: "pulling image x", container: "a" },
@@ -212,7 +212,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "the error of a later step, while the sync is retried",
-    facts([
+    info([
       { kind: "sandbox", error: "no runtime for x", atS: 9 },
       { kind: "turn", text: "waiting for its turn" },
     ]),
@@ -220,12 +220,12 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "a failing hook",
-    facts([hook, { kind: "image", container: "a" }]),
+    info([hook, { kind: "image", container: "a" }]),
     "container a: postStart hook failed: no registry",
   ],
   [
     "a failed sidecar, while the other containers are started",
-    facts([{ kind: "container", container: "a" }], {
+    info([{ kind: "container", container: "a" }], {
       status: {
         phase: "Pending",
         initContainerStatuses: [container("proxy", { state: { terminated: end(5) } })],
@@ -235,14 +235,14 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "the failed hook of the terminated container, not that of its successor",
-    facts([hook, { ...hook, text: "again", error: "later", atS: 3 }, { kind: "backoff", container: "a" }], {
+    info([hook, { ...hook, text: "again", error: "later", atS: 3 }, { kind: "backoff", container: "a" }], {
       status: ran("a", end(0)),
     }),
     "container a was killed because its postStart hook failed: no registry",
   ],
   [
     "not an error of another container",
-    facts([
+    info([
       { kind: "container", container: "b", error: "no such key", atS: 9 },
       { kind: "image", text: "pulling image x", container: "a" },
     ]),
@@ -250,7 +250,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "a volume whose wait names the reason",
-    facts([
+    info([
       { kind: "volumes", error: "unmounted volumes=[data]: not found", atS: 9 },
       { kind: "volumes", text: "waiting for volume data: not found" },
     ]),
@@ -258,7 +258,7 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "a volume whose wait does not",
-    facts([
+    info([
       { kind: "volumes", error: "unmounted volumes=[data]: not found", atS: 9 },
       { kind: "volumes", text: "waiting for volume data" },
     ]),
@@ -266,31 +266,31 @@ const table: [rule: string, facts: PodFacts, cause: string | null][] = [
   ],
   [
     "containers that do not stop",
-    facts([{ kind: "stop", text: "stopping containers" }], { running: [{ name: "a" }, { name: "b" }] }),
+    info([{ kind: "stop", text: "stopping containers" }], { running: [{ name: "a" }, { name: "b" }] }),
     "stopping containers: a, b",
   ],
   [
     "a terminated container that is not restarted",
-    facts([], {
+    info([], {
       status: { phase: "Running", containerStatuses: [container("a", { state: { terminated: end(7) } })] },
     }),
     "container a ended with exit code 7 (Error)",
   ],
   [
     "a ready pod that keeps restarting",
-    facts([], { isReady: true, status: ran("a", end(3), 2) }),
+    info([], { isReady: true, status: ran("a", end(3), 2) }),
     "container a ended with exit code 3 (Error); restarted 2 times",
   ],
   [
     "a failure long ago does not count",
-    facts([], { isReady: true, status: ran("a", end(3, { finishedAt: ago(700) })) }),
+    info([], { isReady: true, status: ran("a", end(3, { finishedAt: ago(700) })) }),
     null,
   ],
-  ["a restart after exit code 0", facts([], { isReady: true, status: ran("a", end(0)) }), null],
-  ["a ready pod", facts([], { isReady: true }), null],
+  ["a restart after exit code 0", info([], { isReady: true, status: ran("a", end(0)) }), null],
+  ["a ready pod", info([], { isReady: true }), null],
   [
     "the condition, if nothing else is known",
-    facts([], {
+    info([], {
       status: { phase: "Running", conditions: [{ type: "Ready", status: "False", message: "unready: [a]" }] },
     }),
     "unready: [a]",
@@ -305,9 +305,9 @@ test("a pod failed when its last container terminated, or else when it was start
     container("a", { state: { terminated: end(1) } }),
     container("b", { state: { terminated: end(1, { finishedAt: ago(3) }) } }),
   ];
-  assert.equal(explainPod(facts([], failed(...ends))).failedAt, "2026-01-01T00:59:57.000Z");
-  const rejected = facts([], { verdict, status: { phase: "Failed", startTime: ago(60) } });
+  assert.equal(explainPod(info([], failed(...ends))).failedAt, "2026-01-01T00:59:57.000Z");
+  const rejected = info([], { failure, status: { phase: "Failed", startTime: ago(60) } });
   assert.equal(explainPod(rejected).failedAt, "2026-01-01T00:59:00.000Z");
-  assert.equal(explainPod(facts([], { ...failed(...ends), endedByItself: false })).failedAt, null);
-  assert.equal(explainPod(facts([])).failedAt, null);
+  assert.equal(explainPod(info([], { ...failed(...ends), endedByItself: false })).failedAt, null);
+  assert.equal(explainPod(info([])).failedAt, null);
 });

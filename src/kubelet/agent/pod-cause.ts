@@ -8,7 +8,7 @@ import {
   terminationOf,
   titleOf,
 } from "./container-termination.ts";
-import type { PodExplanation, PodFacts } from "./explain-pod.ts";
+import type { PodExplanation, PodInfo } from "./explain-pod.ts";
 
 type Wait = NonNullable<PodExplanation["waitsFor"]>;
 
@@ -16,57 +16,57 @@ type Wait = NonNullable<PodExplanation["waitsFor"]>;
 const unstableMs = 600_000;
 
 /** Why a pod is not ready, has failed or does not stay up, in one line; null if there is nothing to explain. */
-export function causeOf(facts: PodFacts, wait: PodExplanation["waitsFor"]): string | null {
-  const { isReady, status } = facts;
-  const verdict = verdictCause(facts);
-  if (verdict !== undefined) return verdict;
-  if (status?.phase === "Failed" && facts.endedByItself) return failedCause(facts);
-  const blocked = isReady || !wait ? undefined : waitCause(facts, wait);
+export function causeOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string | null {
+  const { isReady, status } = info;
+  const failure = failureCause(info);
+  if (failure !== undefined) return failure;
+  if (status?.phase === "Failed" && info.endedByItself) return failedCause(info);
+  const blocked = isReady || !wait ? undefined : waitCause(info, wait);
   if (blocked !== undefined) return blocked;
   // A failure remains the cause while it is retried.
-  return unstableCause(facts) ?? (isReady ? null : (wait?.text ?? unreadyCause(facts) ?? null));
+  return unstableCause(info) ?? (isReady ? null : (wait?.text ?? unreadyCause(info) ?? null));
 }
 
-/** Rejected, evicted or past its deadline: the first verdict takes precedence over the containers. */
-function verdictCause({ verdict, status, pod }: PodFacts): string | undefined {
-  const source = verdict ?? (status?.phase === "Failed" ? status : undefined);
+/** Rejected, evicted or past its deadline: the first failure takes precedence over the containers. */
+function failureCause({ failure, status, pod }: PodInfo): string | undefined {
+  const source = failure ?? (status?.phase === "Failed" ? status : undefined);
   if (!source?.reason) return undefined;
   const { activeDeadlineSeconds } = pod?.spec ?? {};
   const detail =
     source.reason === "DeadlineExceeded" && activeDeadlineSeconds != null
       ? `activeDeadlineSeconds is ${activeDeadlineSeconds}`
-      : verdict?.detail;
+      : failure?.detail;
   return [source.reason, source.message, detail].filter(Boolean).join(": ");
 }
 
-function failedCause(facts: PodFacts): string | null {
-  const { status } = facts;
+function failedCause(info: PodInfo): string | null {
+  const { status } = info;
   const ends = statusesOf(status).flatMap((s) => (s.state?.terminated ? (terminationOf(s) ?? []) : []));
   // The others were terminated because of the first failure.
   const [first] = ends
     .filter(({ end }) => end.exitCode !== 0)
     .sort((a, b) => Date.parse(String(a.end.finishedAt)) - Date.parse(String(b.end.finishedAt)));
-  return first ? endedBecause(facts, first) : (status?.message ?? null);
+  return first ? endedBecause(info, first) : (status?.message ?? null);
 }
 
 /** Undefined if the step has not failed. */
-function waitCause(facts: PodFacts, wait: Wait): string | undefined {
+function waitCause(info: PodInfo, wait: Wait): string | undefined {
   switch (wait.step) {
     case "backoff": {
-      const ended = lastTermination(facts.status, wait.container);
-      return ended && endedBecause(facts, ended);
+      const ended = lastTermination(info.status, wait.container);
+      return ended && endedBecause(info, ended);
     }
     case "startup":
     case "readiness":
-      return probeCause(facts, wait);
+      return probeCause(info, wait);
     case "stop":
-      return [wait.text, facts.running.map(({ name }) => name).join(", ")].filter(Boolean).join(": ");
+      return [wait.text, info.running.map(({ name }) => name).join(", ")].filter(Boolean).join(": ");
     default:
-      return stepCause(facts, wait);
+      return stepCause(info, wait);
   }
 }
 
-function probeCause({ pod, probeFailures }: PodFacts, wait: Wait): string | undefined {
+function probeCause({ pod, probeFailures }: PodInfo, wait: Wait): string | undefined {
   const found = probeFailures.find(
     ({ kind, container }) => kind === wait.step && container === wait.container,
   );
@@ -82,7 +82,7 @@ const order: readonly StepKind[] = [
 ];
 
 /** The last error, until the pod has passed the step that failed: a retry keeps the reason. */
-function stepCause({ pod, history }: PodFacts, wait: Wait): string | undefined {
+function stepCause({ pod, history }: PodInfo, wait: Wait): string | undefined {
   const { container, step, text } = wait;
   // The text of volumes and gates includes the reason.
   if (step === "gate" || (step === "volumes" && text.includes(": "))) return text;
@@ -102,16 +102,16 @@ function stepCause({ pod, history }: PodFacts, wait: Wait): string | undefined {
 }
 
 /** The cause if the pod is not blocked but not ready either. */
-function unreadyCause(facts: PodFacts): string | undefined {
-  const { status, phase } = facts;
+function unreadyCause(info: PodInfo): string | undefined {
+  const { status, phase } = info;
   if (phase !== "syncing" || status === undefined) return undefined;
   const ended = statusesOf(status).find(({ state }) => state?.terminated && state.terminated.exitCode !== 0);
   const end = ended && terminationOf(ended);
-  if (end) return endedBecause(facts, end);
+  if (end) return endedBecause(info, end);
   return conditionText(status, "Ready") ?? conditionText(status, "Initialized");
 }
 
-function endedBecause({ pod, kills, history }: PodFacts, ended: ContainerTermination): string {
+function endedBecause({ pod, kills, history }: PodInfo, ended: ContainerTermination): string {
   return hookCause(history.records, ended, pod) ?? terminationCause(ended, pod, kills);
 }
 
@@ -119,7 +119,7 @@ function endedBecause({ pod, kills, history }: PodFacts, ended: ContainerTermina
 function hookCause(
   records: readonly StepRecord[],
   { container, end }: ContainerTermination,
-  pod: PodFacts["pod"],
+  pod: PodInfo["pod"],
 ) {
   // Timestamps in the status have whole seconds.
   const [from, to] = [Date.parse(String(end.startedAt)), Date.parse(String(end.finishedAt)) + 1000];
@@ -136,19 +136,19 @@ function conditionText(status: PodStatus, type: string): string | undefined {
 }
 
 /** The newest failure of a container, even if it was restarted since. */
-function unstableCause(facts: PodFacts): string | undefined {
-  const { status, now, phase } = facts;
+function unstableCause(info: PodInfo): string | undefined {
+  const { status, now, phase } = info;
   if (phase !== "syncing") return undefined;
   const newest = statusesOf(status)
     .flatMap((s) => terminationOf(s) ?? [])
     .filter(({ end }) => now - Date.parse(String(end.finishedAt)) < unstableMs)
     .sort((a, b) => Date.parse(String(b.end.finishedAt)) - Date.parse(String(a.end.finishedAt)))
-    .find((ended) => isFailure(facts, ended));
-  return newest && endedBecause(facts, newest);
+    .find((ended) => isFailure(info, ended));
+  return newest && endedBecause(info, newest);
 }
 
 /** A container that was killed may still exit with code 0. */
-function isFailure({ kills, history, pod }: PodFacts, ended: ContainerTermination): boolean {
+function isFailure({ kills, history, pod }: PodInfo, ended: ContainerTermination): boolean {
   const { exitCode, containerID } = ended.end;
   return (
     exitCode !== 0 ||

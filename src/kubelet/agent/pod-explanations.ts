@@ -9,7 +9,7 @@ import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
 import type { PodSyncStatus } from "../state/pod-sync-status.ts";
 import type { ProbeResultChange } from "../state/probe-results.ts";
 import type { ProbeKill } from "./container-termination.ts";
-import { explainPod, type PodExplanation, type PodFacts } from "./explain-pod.ts";
+import { explainPod, type PodExplanation, type PodInfo } from "./explain-pod.ts";
 import { FailedPods, listedMs } from "./failed-pods.ts";
 
 export interface PodExplanationsOptions {
@@ -60,7 +60,7 @@ export class PodExplanations {
 
   /** The pod was removed: if it failed, its explanation is kept for a while. To be called before its status is dropped. */
   gone(worker: PodSyncStatus): void {
-    const explanation = explainPod(this.#facts(worker));
+    const explanation = explainPod(this.#info(worker));
     this.#kills.delete(worker.id.uid);
     if (explanation.failedAt !== null) this.#failed.add(explanation, this.#o.clock.wall());
   }
@@ -76,7 +76,7 @@ export class PodExplanations {
     );
     if ("pod" in wanted && matching.length === 0) return undefined;
     const pods = matching.flatMap((pod) => {
-      const explained = "worker" in pod ? explainPod(this.#facts(pod.worker)) : pod.explanation;
+      const explained = "worker" in pod ? explainPod(this.#info(pod.worker)) : pod.explanation;
       const listed =
         "pod" in wanted || wanted.all || !("worker" in pod) || this.#isListed(pod.worker, explained);
       return listed ? [explained] : [];
@@ -102,14 +102,14 @@ export class PodExplanations {
     }
   }
 
-  #facts(worker: PodSyncStatus): PodFacts {
+  #info(worker: PodSyncStatus): PodInfo {
     const { clock, observed, runtime, statuses, volumes } = this.#o;
-    const { id, pod, phase, blockedOn, history, verdict, waiting, endedByItself } = worker;
+    const { id, pod, phase, blockedOn, history, failure, waiting, endedByItself } = worker;
     const { uid } = id;
     const status = statuses.get(uid);
     const stops = runtime.stopping(uid);
     return {
-      ...{ id, pod, phase, blockedOn, history, verdict, waiting, status, endedByItself },
+      ...{ id, pod, phase, blockedOn, history, failure, waiting, status, endedByItself },
       source: pod ? sourceOf(pod) : "none",
       isReady: isReady(worker, status),
       probeFailures: this.#probeFailures(uid),
@@ -125,7 +125,7 @@ export class PodExplanations {
     };
   }
 
-  #probeFailures(uid: PodUid): PodFacts["probeFailures"] {
+  #probeFailures(uid: PodUid): PodInfo["probeFailures"] {
     return this.#o.probes.failures(uid).map((failure) => ({ ...failure, at: epochMs(failure.at) }));
   }
 

@@ -12,9 +12,9 @@ import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { Cluster } from "./cluster.ts";
 import { formerVersions } from "./other-pods.ts";
-import { PodBoard } from "./pod-board.ts";
 import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { PodExplanations } from "./pod-explanations.ts";
+import { PodOverview } from "./pod-overview.ts";
 import { podProbes } from "./pod-probes.ts";
 import { podSyncer } from "./pod-syncer.ts";
 import { withQosShares } from "./qos-shares.ts";
@@ -93,7 +93,7 @@ export function podParts(
     formerVersions: (pod) => formerVersions(pod, observed, desired),
     onChange: (uid) => post({ kind: "worker-changed", uid }),
     onPhase: (uid, phase) => post({ kind: "worker-phase", uid, phase }),
-    onVerdict: (pod, verdict) => post({ kind: "worker-verdict", uid: pod.metadata.uid, pod, verdict }),
+    onFailure: (pod, failure) => post({ kind: "pod-failed", uid: pod.metadata.uid, pod, failure }),
     onGone: (uid, worker) => post({ kind: "worker-gone", uid, worker }),
     metrics: createWorkerMetrics({
       metrics,
@@ -111,7 +111,12 @@ export function podParts(
     ...{ workers, statuses },
     mirrorStatus: (pod) => cluster().statusInApi(pod),
   });
-  const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => core.connection.health() });
+  const overview = new PodOverview({
+    clock,
+    workers,
+    statuses,
+    runtimeHealth: () => core.connection.health(),
+  });
   const explanations = new PodExplanations({
     ...{ nodeName: node.name, clock, workers, statuses, observed, probes, runtime },
     volumes: volumes.manager,
@@ -119,6 +124,6 @@ export function podParts(
   });
   return {
     ...{ ...run, ...probing, probeMetrics: probing.metrics, pleg, eventStream, userNamespaces, allocation },
-    ...{ cgroups, activePods, workers, statuses, workerStatuses, board, explanations },
+    ...{ cgroups, activePods, workers, statuses, workerStatuses, overview, explanations },
   };
 }

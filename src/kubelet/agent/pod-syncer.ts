@@ -42,7 +42,7 @@ export function podSyncer(
     admit: podAdmission({
       nodeName: node.name,
       labelsAndTaints: core.labelsAndTaints,
-      allocatable: node.facts.allocatable,
+      allocatable: node.info.allocatable,
       cpus: node.cpus,
       maxPods: config.maxPods,
       podsPerCore: config.podsPerCore,
@@ -55,7 +55,7 @@ export function podSyncer(
     }),
     hasEnded: (uid) => isFinal(statuses.get(uid)?.phase),
     activeSince: (uid) => statuses.activeSince(uid),
-    onRejected: (uid, verdict) => post({ kind: "pod-rejected", uid, verdict }),
+    onRejected: (uid, failure) => post({ kind: "pod-rejected", uid, failure }),
     onReleased: (uid) => post({ kind: "pod-released", uid }),
   });
 }

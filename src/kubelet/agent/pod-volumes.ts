@@ -8,7 +8,7 @@ import { hostMounts, shareMountsOf } from "../../lib/host/mounts.ts";
 import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
-import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
+import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
 import { AttachedVolumes, type AttachedVolumesOptions } from "../pods/volumes/attached-volumes.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
@@ -39,7 +39,8 @@ const attachedPlugins = [csiPluginName, "kubernetes.io/iscsi"];
 
 export interface PodVolumes extends Volumes {
   /** `attachedVolumes` only where a controller attaches volumes to this node. */
-  readonly reactors: Pick<Reactors, "volumes" | "plugins"> & Partial<Pick<Reactors, "attachedVolumes">>;
+  readonly handlers: Pick<EventHandlers, "volumes" | "plugins"> &
+    Partial<Pick<EventHandlers, "attachedVolumes">>;
   /** To be started in this order, before the first pod is synced. */
   readonly components: readonly Component[];
   /** Volume-related reasons why the node is not ready. */
@@ -96,7 +97,7 @@ export function podVolumes(
       ...contentPlugins({
         mounts,
         ...common,
-        allocatable: () => node.facts.allocatable,
+        allocatable: () => node.info.allocatable,
         podLevelResources: node.settings.gates.podLevelResources,
         objects: objects ?? noObjects,
         tokens,
@@ -134,14 +135,14 @@ export function podVolumes(
     ...common,
     events,
     metrics,
-    allocatableMemory: () => wholeOf(amountsOf(node.facts.allocatable), "memory"),
+    allocatableMemory: () => wholeOf(amountsOf(node.info.allocatable), "memory"),
     podLevelResources: node.settings.gates.podLevelResources,
     statsMaxAgeMs: config.volumeStatsAggPeriod,
     onAbnormal(uid, volume, message) {
       const pod = desired.get(uid);
       if (pod) events.warning(pod, "VolumeConditionAbnormal", `Volume ${volume}: ${message}`);
     },
-    selinux: node.facts.selinux,
+    selinux: node.info.selinux,
     ...(api && {
       resolveClaim: (pod, volume, signal) => resolveClaim(kubeVolumeApi(api), pod, volume, signal),
     }),
@@ -160,7 +161,7 @@ export function podVolumes(
   });
   return {
     ...volumes,
-    reactors: {
+    handlers: {
       volumes: {
         "runtime-synced": () => volumes.manager.resync(),
         // Mounts that failed because of it are retried at once.

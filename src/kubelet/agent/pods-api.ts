@@ -3,7 +3,7 @@ import type { Component } from "../../lib/base/component.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
-import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
+import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import { forEachPod } from "../pipeline/sync-loop/pod-dispatch.ts";
 import { droppedEvents } from "../server/pods-api/dropped-events.ts";
 import { PodFeed } from "../server/pods-api/pod-feed.ts";
@@ -13,7 +13,7 @@ import type { AgentCore } from "./agent-core.ts";
 
 export interface PodsApi {
   readonly components: readonly Component[];
-  readonly reactors: Partial<Pick<Reactors, "podsApi">>;
+  readonly handlers: Partial<Pick<EventHandlers, "podsApi">>;
 }
 
 /** List, get and watch of this node's pods on a unix socket, if the feature gate PodsAPI is on. */
@@ -22,7 +22,7 @@ export function podsApi(
   parts: { readonly workers: PodWorkers; readonly statuses: StatusManager },
 ): PodsApi {
   const dropped = droppedEvents(metrics);
-  if (!options.gates.enabled("PodsAPI")) return { components: [], reactors: {} };
+  if (!options.gates.enabled("PodsAPI")) return { components: [], handlers: {} };
   const statusOf = ({ metadata }: Pod) => parts.statuses.get(metadata.uid);
   const withStatus = (pod: Pod): Pod => {
     const status = statusOf(pod);
@@ -44,7 +44,7 @@ export function podsApi(
   const socketPath = join(options.rootDir, "pods-api/pods-api.sock");
   return {
     components: [new PodsApiServer({ socketPath, feed, clock, logger })],
-    reactors: {
+    handlers: {
       podsApi: {
         "pods-changed": ({ change: { op, pods } }) => {
           if (op === "REMOVE" || op === "RECONCILE") return;

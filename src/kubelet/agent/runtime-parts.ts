@@ -76,7 +76,7 @@ export function podRuntime(
   });
   const requests: CriRequests = podRequests({
     node: {
-      ...node.facts,
+      ...node.info,
       get hostIps() {
         return hostIps();
       },

@@ -7,7 +7,7 @@ import type { CertificateManager } from "../certs/certificate-manager.ts";
 import type { CertificatePair } from "../certs/certificate-pair.ts";
 import { servingCertificateManager } from "../certs/managers.ts";
 import { selfSignedFiles } from "../certs/self-signed.ts";
-import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
+import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import type { AgentCore } from "./agent-core.ts";
 
 /** The certificate that the kubelet API presents to its clients. */
@@ -17,16 +17,16 @@ export interface ServingCertificate extends Component {
   /** Called with each new certificate. Returns a function that unsubscribes. */
   onChange(listener: (pair: CertificatePair) => void): () => void;
   /** The names or addresses of the node may have changed. */
-  poke?(): void;
+  wake?(): void;
 }
 
 /** When the node's addresses change, a certificate that the cluster signs is requested again. */
-export function servingReactors(
+export function servingHandlers(
   serving: ServingCertificate | undefined,
-): Partial<Pick<Reactors, "servingCertificate">> {
-  if (!serving?.poke) return {};
-  const poke = () => serving.poke?.();
-  return { servingCertificate: { "node-changed": ({ addresses }) => (addresses ? poke() : undefined) } };
+): Partial<Pick<EventHandlers, "servingCertificate">> {
+  if (!serving?.wake) return {};
+  const wake = () => serving.wake?.();
+  return { servingCertificate: { "node-changed": ({ addresses }) => (addresses ? wake() : undefined) } };
 }
 
 /** Signed by the cluster on request (serverTLSBootstrap), that of tlsCertFile, or signed by itself. */

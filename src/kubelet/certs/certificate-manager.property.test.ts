@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { unmovedByLeaps } from "../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../test/builders/clock-jumps.ts";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
@@ -170,7 +170,7 @@ test("whatever the clock is set to, there is a valid certificate within a minute
   );
 });
 
-unmovedByLeaps(
+unaffectedByJumps(
   "when requests for the first certificate are retried during an outage, and when that becomes unhealthy",
   600_000,
   async (clock) => {

@@ -270,7 +270,7 @@ test("a serving certificate is requested when there is an address, and again whe
   const ttl = () => metricValues(all, "kubelet_certificate_manager_server_ttl_seconds");
   assert.deepEqual(await ttl(), { "": Number.POSITIVE_INFINITY });
   addresses = [ip("10.0.0.1"), { type: "Hostname", address: "n1" }];
-  manager.poke();
+  manager.wake();
   await clock.advance(0);
   assert.deepEqual(manager.current()?.leaf.ipAddresses, ["10.0.0.1"]);
   assert.deepEqual(manager.current()?.leaf.dnsNames, ["n1"]);
@@ -279,7 +279,7 @@ test("a serving certificate is requested when there is an address, and again whe
   await clock.advance(10_000);
   assert.deepEqual(manager.current()?.leaf.ipAddresses, ["10.0.0.2"]);
   addresses = [];
-  manager.poke();
+  manager.wake();
   await clock.advance(60_000);
   assert.equal(signer.requests.length, 2, "an address that is gone is no reason for another");
   const lived = await metricValues(all, "kubelet_certificate_manager_server_rotation_seconds");

@@ -95,7 +95,7 @@ export class CertificateManager implements Component {
   }
 
   /** The template may have changed. */
-  poke(): void {
+  wake(): void {
     this.#wake();
   }
 

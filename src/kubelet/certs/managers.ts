@@ -51,7 +51,7 @@ export function servingCertificateManager(
     readonly keyFile?: string | undefined;
     /** With the node's credentials: the signer only accepts requests of the node itself. */
     readonly api: CertificateApi;
-    /** The addresses of the Node object. Call `poke()` when they change. */
+    /** The addresses of the Node object. Call `wake()` when they change. */
     readonly addresses: () => readonly NodeAddress[];
     readonly allowDnsOnly: boolean;
   },

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AddressFacts, nodeIpProblem, planAddresses } from "./addresses.ts";
+import { type AddressInfo, nodeIpProblem, planAddresses } from "./addresses.ts";
 import type { NodeAddress } from "./node-types.ts";
 
-const host: AddressFacts = {
+const host: AddressInfo = {
   hostname: "worker",
   nodeName: "worker",
   nodeIps: [],
@@ -15,7 +15,7 @@ const host: AddressFacts = {
 const name: NodeAddress = { type: "Hostname", address: "worker" };
 const internal = (address: string): NodeAddress => ({ type: "InternalIP", address });
 
-const plans: [string, Partial<AddressFacts>, NodeAddress[], string?][] = [
+const plans: [string, Partial<AddressInfo>, NodeAddress[], string?][] = [
   ["the default route decides", {}, [internal("192.0.2.10"), name]],
   [":: prefers IPv6", { nodeIps: ["::"] }, [internal("2001:db8::10"), name]],
   ["0.0.0.0 prefers IPv4", { nodeIps: ["0.0.0.0"] }, [internal("192.0.2.10"), name]],
@@ -57,9 +57,9 @@ const plans: [string, Partial<AddressFacts>, NodeAddress[], string?][] = [
 ];
 
 describe("addresses of a node", () => {
-  for (const [rule, facts, addresses, providedIp] of plans)
+  for (const [rule, info, addresses, providedIp] of plans)
     it(rule, () =>
-      assert.deepEqual(planAddresses({ ...host, ...facts }, []), { ok: true, addresses, providedIp }),
+      assert.deepEqual(planAddresses({ ...host, ...info }, []), { ok: true, addresses, providedIp }),
     );
 
   it("those that a cloud provider has set stay", () => {

@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 import type { NodeAddress } from "./node-types.ts";
 
-export interface AddressFacts {
+export interface AddressInfo {
   readonly hostname: string;
   readonly nodeName: string;
   /** --node-ip: none, one, or one of each family; "0.0.0.0" and "::" only choose the family. */
@@ -20,12 +20,12 @@ export type AddressPlan =
   | { ok: false; reason: string };
 
 /** The node's addresses. `present` are those it has: a cloud provider's take precedence over ours. */
-export function planAddresses(facts: AddressFacts, present: readonly NodeAddress[]): AddressPlan {
-  const { hostname, externalCloudProvider } = facts;
-  const [first, second] = facts.nodeIps.map(canonicalIp);
+export function planAddresses(info: AddressInfo, present: readonly NodeAddress[]): AddressPlan {
+  const { hostname, externalCloudProvider } = info;
+  const [first, second] = info.nodeIps.map(canonicalIp);
   const configured = [first, second].filter((ip) => ip !== undefined && !isUnspecified(ip)) as string[];
   for (const [i, ip] of configured.entries()) {
-    const problem = nodeIpProblem(ip, facts.ofHost);
+    const problem = nodeIpProblem(ip, info.ofHost);
     if (problem)
       return { ok: false, reason: `failed to validate ${i > 0 ? "secondaryNodeIP" : "nodeIP"}: ${problem}` };
   }
@@ -42,14 +42,14 @@ export function planAddresses(facts: AddressFacts, present: readonly NodeAddress
   if (externalCloudProvider && present.length > 0) return { ok: true, addresses: [...present], providedIp };
   if (externalCloudProvider && first === undefined) return plan();
   if (isConfigured) return plan(...configured);
-  const found = findAddress(facts, first === undefined || isIPv4(first));
-  return found ? plan(found) : { ok: false, reason: `can't get ip address of node ${facts.nodeName}` };
+  const found = findAddress(info, first === undefined || isIPv4(first));
+  return found ? plan(found) : { ok: false, reason: `can't get ip address of node ${info.nodeName}` };
 }
 
-function findAddress(facts: AddressFacts, preferIpv4: boolean): string | undefined {
-  if (isIP(facts.hostname)) return canonicalIp(facts.hostname);
-  const named = facts.ofName.map(canonicalIp).filter((ip) => !nodeIpProblem(ip, facts.ofHost));
-  const { ipv4, ipv6 } = facts.ofDefaultRoute;
+function findAddress(info: AddressInfo, preferIpv4: boolean): string | undefined {
+  if (isIP(info.hostname)) return canonicalIp(info.hostname);
+  const named = info.ofName.map(canonicalIp).filter((ip) => !nodeIpProblem(ip, info.ofHost));
+  const { ipv4, ipv6 } = info.ofDefaultRoute;
   return (
     named.find((ip) => isIPv4(ip) === preferIpv4) ??
     named[0] ??

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { wallTime } from "../../lib/base/time.ts";
-import { type ConditionFacts, planConditions } from "./conditions.ts";
+import { type ConditionInfo, planConditions } from "./conditions.ts";
 import type { NodeCondition } from "./node-types.ts";
 
-const facts: ConditionFacts = {
+const info: ConditionInfo = {
   pressure: { memory: false, disk: false, pid: false },
   notReady: [],
   required: ["cpu"],
@@ -14,13 +14,13 @@ const then = Date.UTC(2026, 0, 1, 12, 0, 0, 999);
 const later = then + 10_000;
 const plan = (
   conditions: NodeCondition[],
-  changes: Partial<ConditionFacts>,
+  changes: Partial<ConditionInfo>,
   now = later,
   has = capacity as object,
 ) =>
   planConditions(
     { name: "n", conditions, capacity: has as Record<string, string> },
-    { ...facts, ...changes },
+    { ...info, ...changes },
     wallTime(now),
   );
 const start = plan([], {}, then);
@@ -48,23 +48,23 @@ describe("conditions of a node", () => {
     );
   });
 
-  const changes: [Partial<ConditionFacts>, string, string, string, string][] = [
+  const changes: [Partial<ConditionInfo>, string, string, string, string][] = [
     [
-      { pressure: { ...facts.pressure, memory: true } },
+      { pressure: { ...info.pressure, memory: true } },
       "MemoryPressure",
       "True",
       "KubeletHasInsufficientMemory",
       "NodeHasInsufficientMemory",
     ],
     [
-      { pressure: { ...facts.pressure, disk: true } },
+      { pressure: { ...info.pressure, disk: true } },
       "DiskPressure",
       "True",
       "KubeletHasDiskPressure",
       "NodeHasDiskPressure",
     ],
     [
-      { pressure: { ...facts.pressure, pid: true } },
+      { pressure: { ...info.pressure, pid: true } },
       "PIDPressure",
       "True",
       "KubeletHasInsufficientPID",
@@ -117,9 +117,9 @@ describe("conditions of a node", () => {
 });
 
 describe("the message of Ready", () => {
-  const message = (change: Partial<ConditionFacts>, has?: object) =>
+  const message = (change: Partial<ConditionInfo>, has?: object) =>
     byType(plan([], change, then, has).conditions, "Ready").message;
-  const messages: [Partial<ConditionFacts>, string][] = [
+  const messages: [Partial<ConditionInfo>, string][] = [
     [{}, "kubelet is posting ready status"],
     [{ notReady: ["a"] }, "a"],
     [{ notReady: ["a", "b", "a"] }, "[a, b]"],

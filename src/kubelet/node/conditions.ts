@@ -2,7 +2,7 @@ import type { WallTime } from "../../lib/base/time.ts";
 import { type NodeEvent, statusEvent } from "./node-events.ts";
 import { apiTime, type NodeCondition, type ResourceList } from "./node-types.ts";
 
-export interface ConditionFacts {
+export interface ConditionInfo {
   readonly pressure: { readonly memory: boolean; readonly disk: boolean; readonly pid: boolean };
   /** Why the node cannot run pods: runtime, network, storage, shutdown, in this order. */
   readonly notReady: readonly string[];
@@ -20,7 +20,7 @@ export interface ConditionPlan {
 const pressures = [
   {
     type: "MemoryPressure",
-    under: (f: ConditionFacts) => f.pressure.memory,
+    under: (f: ConditionInfo) => f.pressure.memory,
     yes: "HasInsufficientMemory",
     yesMessage: "kubelet has insufficient memory available",
     no: "HasSufficientMemory",
@@ -28,7 +28,7 @@ const pressures = [
   },
   {
     type: "DiskPressure",
-    under: (f: ConditionFacts) => f.pressure.disk,
+    under: (f: ConditionInfo) => f.pressure.disk,
     yes: "HasDiskPressure",
     yesMessage: "kubelet has disk pressure",
     no: "HasNoDiskPressure",
@@ -36,7 +36,7 @@ const pressures = [
   },
   {
     type: "PIDPressure",
-    under: (f: ConditionFacts) => f.pressure.pid,
+    under: (f: ConditionInfo) => f.pressure.pid,
     yes: "HasInsufficientPID",
     yesMessage: "kubelet has insufficient PID available",
     no: "HasSufficientPID",
@@ -47,7 +47,7 @@ const pressures = [
 /** Updates our four conditions among the existing ones. Ready comes last on a new node. */
 export function planConditions(
   node: { name: string; conditions: readonly NodeCondition[]; capacity: ResourceList },
-  facts: ConditionFacts,
+  info: ConditionInfo,
   now: WallTime,
 ): ConditionPlan {
   const time = apiTime(now);
@@ -55,7 +55,7 @@ export function planConditions(
   const events: NodeEvent[] = [];
   for (const kind of pressures) {
     const old = conditions.find(({ type }) => type === kind.type);
-    const under = kind.under(facts);
+    const under = kind.under(info);
     const status = under ? "True" : "False";
     const next: NodeCondition =
       old?.status === status
@@ -72,7 +72,7 @@ export function planConditions(
     put(conditions, next);
   }
   const old = conditions.find(({ type }) => type === "Ready");
-  const ready = readyCondition(facts, node.capacity, time);
+  const ready = readyCondition(info, node.capacity, time);
   const same = old?.status === ready.status;
   put(conditions, same ? { ...ready, lastTransitionTime: old.lastTransitionTime } : ready);
   if (old && !same)
@@ -80,9 +80,9 @@ export function planConditions(
   return { conditions, events };
 }
 
-function readyCondition(facts: ConditionFacts, capacity: ResourceList, now: string): NodeCondition {
-  const missing = facts.required.filter((name) => !(name in capacity));
-  const reasons = [...facts.notReady];
+function readyCondition(info: ConditionInfo, capacity: ResourceList, now: string): NodeCondition {
+  const missing = info.required.filter((name) => !(name in capacity));
+  const reasons = [...info.notReady];
   if (missing.length > 0) reasons.push(`missing node capacity for resources: ${missing.join(", ")}`);
   const ready = reasons.length === 0;
   const message = ready ? "kubelet is posting ready status" : joined(reasons);
@@ -92,7 +92,7 @@ function readyCondition(facts: ConditionFacts, capacity: ResourceList, now: stri
     lastHeartbeatTime: now,
     lastTransitionTime: now,
     reason: ready ? "KubeletReady" : "KubeletNotReady",
-    message: facts.warning ? `${message}. WARNING: ${facts.warning}` : message,
+    message: info.warning ? `${message}. WARNING: ${info.warning}` : message,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { NodeImage } from "./node-types.ts";
 
 /** An image as the runtime lists it. */
-export interface ImageFacts {
+export interface ImageInfo {
   readonly repoDigests: readonly string[];
   readonly repoTags: readonly string[];
   readonly sizeBytes: number;
@@ -10,7 +10,7 @@ export interface ImageFacts {
 const maxNames = 5;
 
 /** The largest images, digests before tags. `max` is nodeStatusMaxImages, -1 for all of them. */
-export function nodeImages(images: readonly ImageFacts[], max: number): NodeImage[] {
+export function nodeImages(images: readonly ImageInfo[], max: number): NodeImage[] {
   return images
     .map(({ repoDigests, repoTags, sizeBytes }) => ({
       names: [...repoDigests, ...repoTags].slice(0, maxNames),

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { unmovedByLeaps } from "../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../test/builders/clock-jumps.ts";
 import { settle } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { FakeLeaseApi } from "./fake-node-api.ts";
 import { LeaseManager } from "./lease-manager.ts";
 import { apiMicroTime } from "./node-types.ts";
 
-unmovedByLeaps(
+unaffectedByJumps(
   "when a lease is renewed",
   200_000,
   async (clock) => {

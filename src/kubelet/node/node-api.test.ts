@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { wallTime } from "../../lib/base/time.ts";
 import type { KubeRequest } from "../../lib/clients/kube/transport-interface.ts";
-import { fakeSettings } from "./fake-facts.ts";
+import { fakeSettings } from "./fake-info.ts";
 import { newLease } from "./lease.ts";
 import { httpStatusOf, kubeLeaseApi, kubeNodeApi } from "./node-api.ts";
 import { initialNode } from "./node-object.ts";

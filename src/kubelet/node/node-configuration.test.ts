@@ -17,10 +17,10 @@ const of = (config: PartialConfiguration = {}, flags = {}, reservedCpus = 0) =>
 
 describe("the node configuration", () => {
   it("by default equals the recorded one", () => {
-    const { facts, manager, settings, nodeIps, leaseSeconds, requestTimeoutMs } = of();
-    assert.deepEqual(facts.pods, { maxPods: 110, podsPerCore: 0 });
-    assert.equal(facts.reservations.evictionHard?.["memory.available"], "100Mi");
-    assert.deepEqual([facts.maxImages, facts.port, facts.localStorage], [50, 10250, true]);
+    const { info, manager, settings, nodeIps, leaseSeconds, requestTimeoutMs } = of();
+    assert.deepEqual(info.pods, { maxPods: 110, podsPerCore: 0 });
+    assert.equal(info.reservations.evictionHard?.["memory.available"], "100Mi");
+    assert.deepEqual([info.maxImages, info.port, info.localStorage], [50, 10250, true]);
     assert.deepEqual(manager, {
       registerNode: true,
       getOnExistsOnly: false,
@@ -59,10 +59,10 @@ describe("the node configuration", () => {
     });
     assert.deepEqual(configured.nodeIps, ["192.0.2.1", "2001:db8::1"]);
     assert.equal(configured.manager.registerNode, false);
-    assert.equal(configured.facts.localStorage, false);
-    assert.equal(configured.facts.maxImages, -1);
-    assert.deepEqual(configured.facts.reservations.kubeReserved, { cpu: "1" });
-    assert.equal(configured.facts.reservations.reservedCpus, 2);
+    assert.equal(configured.info.localStorage, false);
+    assert.equal(configured.info.maxImages, -1);
+    assert.deepEqual(configured.info.reservations.kubeReserved, { cpu: "1" });
+    assert.equal(configured.info.reservations.reservedCpus, 2);
     assert.equal(configured.requestTimeoutMs, 4_000);
   });
 });

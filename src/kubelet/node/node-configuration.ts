@@ -2,7 +2,7 @@ import type { FeatureGates } from "../../lib/config/feature-gates.ts";
 import type { KubeletFlags } from "../../lib/config/flags/kubelet-flags.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import type { NodeSettings } from "./node-object.ts";
-import type { StatusFacts } from "./node-status.ts";
+import type { StatusInputs } from "./node-status.ts";
 import type { NodeStatusOptions } from "./node-status-manager.ts";
 
 type NodeFlags = Pick<
@@ -12,7 +12,7 @@ type NodeFlags = Pick<
 
 export interface NodeConfiguration {
   settings: Omit<NodeSettings, "name" | "hostname" | "os" | "arch">;
-  facts: Pick<StatusFacts, "pods" | "reservations" | "maxImages" | "port" | "localStorage">;
+  info: Pick<StatusInputs, "pods" | "reservations" | "maxImages" | "port" | "localStorage">;
   nodeIps: string[];
   manager: Pick<
     NodeStatusOptions,
@@ -42,7 +42,7 @@ export function nodeConfiguration(
       controllerAttachDetach: config.enableControllerAttachDetach ?? true,
       providerId: config.providerID ?? "",
     },
-    facts: {
+    info: {
       pods: { maxPods: config.maxPods, podsPerCore: config.podsPerCore ?? 0 },
       reservations: {
         kubeReserved: config.kubeReserved,

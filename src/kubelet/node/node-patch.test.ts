@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { wallTime } from "../../lib/base/time.ts";
-import { fakeFacts, fakeSettings } from "./fake-facts.ts";
+import { fakeInputs, fakeSettings } from "./fake-info.ts";
 import { applyNodePatch, writable } from "./fake-node-api.ts";
 import { initialNode } from "./node-object.ts";
 import { nodePatch, statusChanged } from "./node-patch.ts";
 import { planStatus } from "./node-status.ts";
 import type { NodeObject, NodeStatus } from "./node-types.ts";
 
-const base = planStatus(initialNode(fakeSettings()), fakeFacts(), wallTime(0)).node;
+const base = planStatus(initialNode(fakeSettings()), fakeInputs(), wallTime(0)).node;
 
 describe("a patch of a node", () => {
   it("without changes is undefined", () => assert.equal(nodePatch(base, structuredClone(base)), undefined));
 
   it("of a heartbeat has the four conditions and their order", () => {
-    const later = planStatus(base, fakeFacts(), wallTime(10_000)).node;
+    const later = planStatus(base, fakeInputs(), wallTime(10_000)).node;
     const types = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
     assert.deepEqual(nodePatch(base, later), {
       status: {
@@ -26,8 +26,8 @@ describe("a patch of a node", () => {
   });
 
   it("replaces addresses as a whole", () => {
-    const addresses = { ...fakeFacts().addresses, ofDefaultRoute: { ipv4: "192.0.2.77" } };
-    const { node } = planStatus(base, fakeFacts({ addresses }), wallTime(0));
+    const addresses = { ...fakeInputs().addresses, ofDefaultRoute: { ipv4: "192.0.2.77" } };
+    const { node } = planStatus(base, fakeInputs({ addresses }), wallTime(0));
     assert.deepEqual(nodePatch(base, node), {
       status: {
         addresses: [

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { isReady } from "./conditions.ts";
-import { fakeFacts, fakeSettings } from "./fake-facts.ts";
+import { fakeInputs, fakeSettings } from "./fake-info.ts";
 import { FakeApiError, FakeNodeApi } from "./fake-node-api.ts";
 import { statusChanged } from "./node-patch.ts";
 import { planStatus } from "./node-status.ts";
@@ -12,14 +12,14 @@ import { NodeStatusManager } from "./node-status-manager.ts";
 
 type Step =
   | { do: "wait"; seconds: number }
-  | { do: "ready" | "cordon" | "restart" | "poke" | "delete" | "recreate" | "strip" }
+  | { do: "ready" | "cordon" | "restart" | "wake" | "delete" | "recreate" | "strip" }
   | { do: "fault"; status: number; of: string };
 
 const steps = fc.array(
   fc.oneof(
     fc.record({ do: fc.constant("wait" as const), seconds: fc.integer({ min: 0, max: 30 }) }),
     fc.record({
-      do: fc.constantFrom("ready", "cordon", "restart", "poke", "delete", "recreate", "strip"),
+      do: fc.constantFrom("ready", "cordon", "restart", "wake", "delete", "recreate", "strip"),
     }),
     fc.record({
       do: fc.constant("fault" as const),
@@ -40,13 +40,13 @@ async function live(plan: Step[]): Promise<void> {
   const turns: string[] = [];
   let notReady = ["not yet"];
   let stop = new AbortController();
-  const facts = () =>
-    fakeFacts({ conditions: { pressure: { memory: false, disk: false, pid: false }, notReady } });
+  const info = () =>
+    fakeInputs({ conditions: { pressure: { memory: false, disk: false, pid: false }, notReady } });
   const make = () =>
     new NodeStatusManager({
       api,
       settings: fakeSettings(),
-      facts: async () => facts(),
+      info: async () => info(),
       notReady: () => notReady,
       registerNode: true,
       getOnExistsOnly: false,
@@ -86,8 +86,8 @@ async function live(plan: Step[]): Promise<void> {
       case "strip":
         if (api.node) api.put({ ...api.node, metadata: { ...api.node.metadata, labels: {} } });
         break;
-      case "poke":
-        manager.poke();
+      case "wake":
+        manager.wake();
         await settle();
         break;
       case "delete":
@@ -123,7 +123,7 @@ async function live(plan: Step[]): Promise<void> {
   assert.deepEqual(api.refused, []);
   const node = api.node!;
   assert.equal(isReady(node.status.conditions), notReady.length === 0);
-  assert.equal(statusChanged(node.status, planStatus(node, facts(), clock.wall()).node.status), false);
+  assert.equal(statusChanged(node.status, planStatus(node, info(), clock.wall()).node.status), false);
   assert.equal(node.metadata.labels?.["kubernetes.io/os"], "linux");
   // A node that was created again starts without a transition: transitions alternate only on the same node.
   if (!deleted) for (const [i, turn] of turns.entries()) assert.notEqual(turn, turns[i + 1]);

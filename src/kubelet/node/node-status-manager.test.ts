@@ -4,9 +4,9 @@ import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { wallTime } from "../../lib/base/time.ts";
 import { isReady } from "./conditions.ts";
-import { fakeFacts, fakeSettings } from "./fake-facts.ts";
+import { fakeInputs, fakeSettings } from "./fake-info.ts";
 import { FakeApiError, FakeNodeApi, writable } from "./fake-node-api.ts";
-import type { StatusFacts } from "./node-status.ts";
+import type { StatusInputs } from "./node-status.ts";
 import { NodeStatusManager, type NodeStatusOptions } from "./node-status-manager.ts";
 import type { NodeObject } from "./node-types.ts";
 
@@ -18,14 +18,14 @@ function world(changes: Partial<NodeStatusOptions> = {}) {
   const clock = new FakeClock();
   const api = new FakeNodeApi("bench-node");
   const events: string[] = [];
-  const nodeState: { facts: Partial<StatusFacts>; notReady: string[] } = { facts: {}, notReady: [] };
+  const nodeState: { info: Partial<StatusInputs>; notReady: string[] } = { info: {}, notReady: [] };
   const stop = new AbortController();
   const manager = new NodeStatusManager({
     api,
     settings: fakeSettings(),
-    facts: async () =>
-      fakeFacts({
-        ...nodeState.facts,
+    info: async () =>
+      fakeInputs({
+        ...nodeState.info,
         conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: nodeState.notReady },
       }),
     notReady: () => nodeState.notReady,
@@ -89,7 +89,7 @@ describe("registration", () => {
   });
 
   for (const settlesAfterMs of [500, Number.POSITIVE_INFINITY])
-    it(`waits until its facts are known${settlesAfterMs === 500 ? "" : ", 3 seconds at most"}`, async () => {
+    it(`waits until its info are known${settlesAfterMs === 500 ? "" : ", 3 seconds at most"}`, async () => {
       const clock = new FakeClock();
       const from = clock.elapsedMs;
       const w = world({ clock, isSettled: () => clock.elapsedMs - from >= settlesAfterMs });
@@ -102,7 +102,7 @@ describe("registration", () => {
       await w.end();
     });
 
-  it("waits no longer for its facts when the clock is set back", async () => {
+  it("waits no longer for its info when the clock is set back", async () => {
     const clock = new FakeClock();
     const w = world({ clock, isSettled: () => false });
     await w.start();
@@ -231,7 +231,7 @@ describe("status updates", () => {
     await w.start();
     await w.clock.advance(290 * second);
     assert.equal(w.api.patches.length, 0);
-    w.nodeState.facts = { port: 10250 };
+    w.nodeState.info = { port: 10250 };
     await w.clock.advance(11 * second);
     assert.equal(w.api.patches.length, 1);
     assert.deepEqual(w.api.patches[0]?.status, {
@@ -245,11 +245,11 @@ describe("status updates", () => {
     await w.end();
   });
 
-  it("do not wait for a tick after a poke", async () => {
+  it("do not wait for a tick after a wake", async () => {
     const w = world();
     await w.start();
     w.nodeState.notReady = ["container runtime is down"];
-    w.manager.poke();
+    w.manager.wake();
     await settle();
     assert.ok(!isReady(w.api.node?.status.conditions));
     assert.equal(w.events.at(-1), "NodeNotReady");
@@ -259,30 +259,30 @@ describe("status updates", () => {
   it("are repeated immediately when something changes during one", async () => {
     const w = world();
     await w.start();
-    w.nodeState.facts = { port: 1 };
+    w.nodeState.info = { port: 1 };
     w.api.fault = (call) => {
       if (call !== "PATCH") return;
       w.api.fault = undefined;
-      w.nodeState.facts = { port: 2 };
-      w.manager.poke();
+      w.nodeState.info = { port: 2 };
+      w.manager.wake();
     };
-    w.manager.poke();
+    w.manager.wake();
     await settle();
     assert.equal(w.api.node?.status.daemonEndpoints?.kubeletEndpoint.Port, 2);
     await w.end();
   });
 
-  it("are not accelerated by pokes while the API fails", async () => {
+  it("are not accelerated by wakes while the API fails", async () => {
     const w = world();
     await w.start();
     w.api.fault = () => {
       throw new Error("away");
     };
-    w.manager.poke();
+    w.manager.wake();
     await settle();
     const before = w.api.calls.length;
     for (let i = 0; i < 20; i++) {
-      w.manager.poke();
+      w.manager.wake();
       await settle();
     }
     assert.equal(w.api.calls.length, before);
@@ -302,7 +302,7 @@ describe("status updates", () => {
     assert.equal(suspected, 4);
     await w.clock.advance(60 * second);
     w.api.fault = undefined;
-    w.nodeState.facts = { port: 1 };
+    w.nodeState.info = { port: 1 };
     await w.clock.advance(4 * second);
     assert.equal(w.api.node?.status.daemonEndpoints?.kubeletEndpoint.Port, 1);
     await w.end();
@@ -318,8 +318,8 @@ describe("status updates", () => {
         throw new FakeApiError(409, "conflict");
       }
     };
-    w.nodeState.facts = { port: 1 };
-    w.manager.poke();
+    w.nodeState.info = { port: 1 };
+    w.manager.wake();
     await settle();
     assert.equal(w.api.node?.status.daemonEndpoints?.kubeletEndpoint.Port, 1);
     assert.deepEqual(w.api.node?.metadata.annotations, { by: "other" });
@@ -373,7 +373,7 @@ describe("status updates", () => {
     node.status.conditions = [other, ...node.status.conditions!];
     w.api.put(node);
     w.nodeState.notReady = ["x"];
-    w.manager.poke();
+    w.manager.wake();
     await settle();
     assert.deepEqual(w.api.node?.status.conditions?.[0], other);
     await w.end();
@@ -400,9 +400,9 @@ describe("status updates", () => {
     stale = structuredClone(w.api.node);
     const gets = w.api.calls.filter((call) => call === "GET").length;
     w.nodeState.notReady = ["x"];
-    w.manager.poke();
+    w.manager.wake();
     await settle();
-    w.manager.poke();
+    w.manager.wake();
     await settle();
     assert.equal(w.events.filter((reason) => reason === "NodeNotReady").length, 1);
     assert.equal(w.api.patches.length, 1);
@@ -455,7 +455,7 @@ describe("data from the Node object", () => {
     const reported: string[][] = [];
     const w = world({ onVolumesReported: (volumes) => reported.push([...volumes]) });
     await w.start();
-    w.nodeState.facts = { volumesInUse: ["kubernetes.io/csi/a"] };
+    w.nodeState.info = { volumesInUse: ["kubernetes.io/csi/a"] };
     w.api.fault = (call) => {
       if (call === "PATCH") throw new Error("away");
     };

@@ -11,7 +11,7 @@ import { initialNode, type NodeSettings } from "./node-object.ts";
 import { nodePatch, statusChanged } from "./node-patch.ts";
 import {
   planStatus,
-  type StatusFacts,
+  type StatusInputs,
   type StatusPlan,
   schedulableEvent,
   withSystemLabels,
@@ -28,7 +28,7 @@ export interface NodeStatusOptions {
   cached?: () => NodeObject | undefined;
   settings: NodeSettings;
   /** All inputs of the status. */
-  facts: (signal: AbortSignal) => Promise<StatusFacts>;
+  info: (signal: AbortSignal) => Promise<StatusInputs>;
   /** Only the reason for NotReady, cheaply: polled until the node is ready for the first time. */
   notReady: () => readonly string[];
   /**
@@ -78,7 +78,7 @@ export class NodeStatusManager implements Component {
   #podCidrs = "";
   #problems = "";
   #wake = () => {};
-  #poked = false;
+  #woken = false;
   #isMissing = false;
 
   constructor(options: NodeStatusOptions) {
@@ -113,8 +113,8 @@ export class NodeStatusManager implements Component {
   }
 
   /** An input of the status has changed: update now instead of at the next tick. */
-  poke(): void {
-    this.#poked = true;
+  wake(): void {
+    this.#woken = true;
     this.#wake();
   }
 
@@ -122,11 +122,11 @@ export class NodeStatusManager implements Component {
     const { updateFrequencyMs, random } = this.#o;
     await this.#untilSettled(signal);
     while (!signal.aborted) {
-      this.#poked = false;
+      this.#woken = false;
       const ok = await this.#round(signal);
       const waitMs = ok ? jittered(updateFrequencyMs, random) : Math.min(updateFrequencyMs, longestRetryMs);
-      // After a failure, pokes are ignored: they would send more requests to a failing API server.
-      if (!ok || !this.#poked) await this.#sleep(waitMs, signal, ok);
+      // After a failure, wakes are ignored: they would send more requests to a failing API server.
+      if (!ok || !this.#woken) await this.#sleep(waitMs, signal, ok);
     }
   }
 
@@ -155,7 +155,7 @@ export class NodeStatusManager implements Component {
         logger.error("Node not becoming ready in time after startup");
         return;
       }
-      if (this.#registered && this.#latest && notReady().length === 0) return this.poke();
+      if (this.#registered && this.#latest && notReady().length === 0) return this.wake();
       await sleep(clock, fastCheckMs, signal).catch(() => {});
     }
   }
@@ -218,7 +218,7 @@ export class NodeStatusManager implements Component {
 
   async #register(signal: AbortSignal): Promise<void> {
     const { api, settings, logger, clock, getOnExistsOnly, startup } = this.#o;
-    const plan = planStatus(initialNode(settings), await this.#o.facts(signal), clock.wall());
+    const plan = planStatus(initialNode(settings), await this.#o.info(signal), clock.wall());
     this.#logProblems(plan.problems);
     logger.info("Attempting to register node", { node: settings.name });
     startup?.attempting();
@@ -249,7 +249,7 @@ export class NodeStatusManager implements Component {
     const { api, clock, settings } = this.#o;
     const original = await this.#original(attempt, signal);
     const cidrs = await this.#takePodCidrs(original, signal);
-    const plan = planStatus(withSystemLabels(original, settings), await this.#o.facts(signal), clock.wall());
+    const plan = planStatus(withSystemLabels(original, settings), await this.#o.info(signal), clock.wall());
     this.#logProblems(plan.problems);
     const relabelled = original.metadata.labels !== plan.node.metadata.labels;
     const changed = cidrs || relabelled || statusChanged(original.status, plan.node.status);

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { wallTime } from "../../lib/base/time.ts";
 import { FeatureGates } from "../../lib/config/feature-gates.ts";
 import { declaredFeatures } from "./declared-features.ts";
-import { fakeFacts, fakeSettings } from "./fake-facts.ts";
+import { fakeInputs, fakeSettings } from "./fake-info.ts";
 import { nodeImages } from "./images.ts";
 import { startEvents } from "./node-events.ts";
 import { initialNode } from "./node-object.ts";
@@ -16,9 +16,9 @@ const observed = JSON.parse(readFileSync(observedUrl, "utf8")) as NodeObject;
 type ObservedMeta = NodeMeta & { creationTimestamp: string };
 const registeredAt = Date.parse("2026-11-15T03:07:31Z");
 
-describe("the node made from facts", () => {
+describe("the node made from info", () => {
   it("equals the recorded one, except for fields of the API server", () => {
-    const { node, problems } = planStatus(initialNode(fakeSettings()), fakeFacts(), wallTime(registeredAt));
+    const { node, problems } = planStatus(initialNode(fakeSettings()), fakeInputs(), wallTime(registeredAt));
     const { uid, resourceVersion, creationTimestamp, ...metadata } = observed.metadata as ObservedMeta;
     // The not-ready taint is added by the API server.
     assert.deepEqual(node, { ...observed, metadata, spec: {} });
@@ -27,28 +27,28 @@ describe("the node made from facts", () => {
   });
 
   it("is unchanged when computed again", () => {
-    const { node, events } = planStatus(observed, fakeFacts(), wallTime(registeredAt));
+    const { node, events } = planStatus(observed, fakeInputs(), wallTime(registeredAt));
     assert.deepEqual(node, observed);
     assert.deepEqual(events, []);
   });
 });
 
 const initial = initialNode(fakeSettings());
-const present = planStatus(initial, fakeFacts(), wallTime(registeredAt)).node;
+const present = planStatus(initial, fakeInputs(), wallTime(registeredAt)).node;
 
 describe("a status", () => {
   it("reports a reboot", () => {
-    const system = { ...fakeFacts().system, bootId: "other" };
-    const { events, node } = planStatus(present, fakeFacts({ system }), wallTime(registeredAt));
+    const system = { ...fakeInputs().system, bootId: "other" };
+    const { events, node } = planStatus(present, fakeInputs({ system }), wallTime(registeredAt));
     const message = "Node bench-node has been rebooted, boot id: other";
     assert.deepEqual(events, [{ type: "Warning", reason: "Rebooted", message }]);
     assert.equal(node.status.nodeInfo?.bootID, "other");
   });
 
   it("keeps values that could not be determined, and reports which", () => {
-    const addresses = { ...fakeFacts().addresses, ofDefaultRoute: {} };
-    const facts = fakeFacts({ addresses, images: undefined, supplementalGroupsPolicy: undefined });
-    const { node, problems } = planStatus(present, facts, wallTime(registeredAt));
+    const addresses = { ...fakeInputs().addresses, ofDefaultRoute: {} };
+    const info = fakeInputs({ addresses, images: undefined, supplementalGroupsPolicy: undefined });
+    const { node, problems } = planStatus(present, info, wallTime(registeredAt));
     assert.deepEqual(node.status.addresses, present.status.addresses);
     assert.deepEqual(node.status.images, present.status.images);
     assert.deepEqual(node.status.features, present.status.features);
@@ -56,11 +56,11 @@ describe("a status", () => {
   });
 
   it("is not ready without local storage accounting", () => {
-    const machine = { ...fakeFacts().machine!, storageBytes: undefined };
+    const machine = { ...fakeInputs().machine!, storageBytes: undefined };
     const message = (localStorage: boolean) =>
       planStatus(
         initial,
-        fakeFacts({ machine, localStorage }),
+        fakeInputs({ machine, localStorage }),
         wallTime(registeredAt),
       ).node.status.conditions?.at(-1)?.message;
     assert.equal(message(true), "missing node capacity for resources: ephemeral-storage");
@@ -69,13 +69,13 @@ describe("a status", () => {
 
   it("has the name of a runtime whose version is unknown", () => {
     const runtime = { name: "containerd", version: undefined };
-    const { node } = planStatus(initial, fakeFacts({ runtime }), wallTime(registeredAt));
+    const { node } = planStatus(initial, fakeInputs({ runtime }), wallTime(registeredAt));
     assert.equal(node.status.nodeInfo?.containerRuntimeVersion, "containerd://Unknown");
   });
 
   it("reports swap where there is some", () => {
-    const system = { ...fakeFacts().system, swapBytes: 4096n };
-    assert.deepEqual(planStatus(initial, fakeFacts({ system }), wallTime(0)).node.status.nodeInfo?.swap, {
+    const system = { ...fakeInputs().system, swapBytes: 4096n };
+    assert.deepEqual(planStatus(initial, fakeInputs({ system }), wallTime(0)).node.status.nodeInfo?.swap, {
       capacity: 4096,
     });
   });
@@ -85,18 +85,18 @@ describe("a status", () => {
       ...present,
       status: { ...present.status, volumesInUse: ["a"], volumesAttached: [{ name: "a", devicePath: "/d" }] },
     };
-    assert.deepEqual(planStatus(attached, fakeFacts(), wallTime(0)).node.status.volumesInUse, ["a"]);
-    const { status } = planStatus(attached, fakeFacts({ volumesInUse: [] }), wallTime(0)).node;
+    assert.deepEqual(planStatus(attached, fakeInputs(), wallTime(0)).node.status.volumesInUse, ["a"]);
+    const { status } = planStatus(attached, fakeInputs({ volumesInUse: [] }), wallTime(0)).node;
     assert.deepEqual(status.volumesInUse, []);
     assert.deepEqual(status.volumesAttached, attached.status.volumesAttached);
   });
 
   it("annotates the configured addresses for a cloud provider, and removes the annotation otherwise", () => {
     const key = "alpha.kubernetes.io/provided-node-ip";
-    const withNodeIps = { ...fakeFacts().addresses, nodeIps: ["192.0.2.10"], externalCloudProvider: true };
-    const annotated = planStatus(present, fakeFacts({ addresses: withNodeIps }), wallTime(0)).node;
+    const withNodeIps = { ...fakeInputs().addresses, nodeIps: ["192.0.2.10"], externalCloudProvider: true };
+    const annotated = planStatus(present, fakeInputs({ addresses: withNodeIps }), wallTime(0)).node;
     assert.equal(annotated.metadata.annotations?.[key], "192.0.2.10");
-    const cleaned = planStatus(annotated, fakeFacts(), wallTime(0)).node;
+    const cleaned = planStatus(annotated, fakeInputs(), wallTime(0)).node;
     assert.deepEqual(cleaned.metadata.annotations, present.metadata.annotations);
   });
 });

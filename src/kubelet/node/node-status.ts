@@ -1,14 +1,14 @@
 import type { WallTime } from "../../lib/base/time.ts";
-import { type AddressFacts, planAddresses } from "./addresses.ts";
+import { type AddressInfo, planAddresses } from "./addresses.ts";
 import { type CapacityInput, planCapacity } from "./capacity.ts";
-import { type ConditionFacts, planConditions } from "./conditions.ts";
-import { type ImageFacts, nodeImages } from "./images.ts";
+import { type ConditionInfo, planConditions } from "./conditions.ts";
+import { type ImageInfo, nodeImages } from "./images.ts";
 import { type NodeEvent, statusEvent } from "./node-events.ts";
 import { providedIpAnnotation } from "./node-object.ts";
 import type { NodeMeta, NodeObject, NodeRuntimeHandler, NodeSystemInfo } from "./node-types.ts";
 
 /** The identity of the machine. */
-export interface SystemFacts {
+export interface SystemInfo {
   readonly machineId: string;
   readonly systemUuid: string;
   readonly bootId: string;
@@ -20,19 +20,19 @@ export interface SystemFacts {
 }
 
 /** All inputs of a status. Values that could not be determined are undefined, and the previous ones stay. */
-export interface StatusFacts extends CapacityInput {
-  readonly addresses: AddressFacts;
-  readonly system: SystemFacts;
+export interface StatusInputs extends CapacityInput {
+  readonly addresses: AddressInfo;
+  readonly system: SystemInfo;
   /** The runtime's name ("containerd") and version, which may not be known yet. */
   readonly runtime: { readonly name: string; readonly version: string | undefined };
   readonly kubeletVersion: string;
   readonly port: number;
-  readonly images: readonly ImageFacts[] | undefined;
+  readonly images: readonly ImageInfo[] | undefined;
   readonly maxImages: number;
   readonly handlers: readonly NodeRuntimeHandler[];
   readonly supplementalGroupsPolicy: boolean | undefined;
   readonly declaredFeatures: readonly string[] | undefined;
-  readonly conditions: Omit<ConditionFacts, "required">;
+  readonly conditions: Omit<ConditionInfo, "required">;
   /** Whether local storage is accounted for. */
   readonly localStorage: boolean;
   /** Volumes that pods use or will use; undefined until the volume manager has synced. */
@@ -46,30 +46,30 @@ export interface StatusPlan {
   problems: string[];
 }
 
-/** The desired node: the API object with the status computed from the facts. */
-export function planStatus(original: NodeObject, facts: StatusFacts, now: WallTime): StatusPlan {
+/** The desired node: the API object with the status computed from the info. */
+export function planStatus(original: NodeObject, info: StatusInputs, now: WallTime): StatusPlan {
   const { name } = original.metadata;
   const before = original.status;
   const problems: string[] = [];
   const events: NodeEvent[] = [];
 
-  const addresses = planAddresses(facts.addresses, before.addresses ?? []);
+  const addresses = planAddresses(info.addresses, before.addresses ?? []);
   if (!addresses.ok) problems.push(addresses.reason);
-  if (!facts.machine) problems.push("the size of this machine could not be found out");
-  if (!facts.images) problems.push("the images on this node could not be listed");
+  if (!info.machine) problems.push("the size of this machine could not be found out");
+  if (!info.images) problems.push("the images on this node could not be listed");
 
-  const size = planCapacity(facts, before);
+  const size = planCapacity(info, before);
   const bootId = before.nodeInfo?.bootID;
-  if (bootId && bootId !== facts.system.bootId)
+  if (bootId && bootId !== info.system.bootId)
     events.push({
       type: "Warning",
       reason: "Rebooted",
-      message: `Node ${name} has been rebooted, boot id: ${facts.system.bootId}`,
+      message: `Node ${name} has been rebooted, boot id: ${info.system.bootId}`,
     });
-  const required = ["cpu", "memory", "pods", ...(facts.localStorage ? ["ephemeral-storage"] : [])];
+  const required = ["cpu", "memory", "pods", ...(info.localStorage ? ["ephemeral-storage"] : [])];
   const conditions = planConditions(
     { name, conditions: before.conditions ?? [], capacity: size.capacity },
-    { ...facts.conditions, required },
+    { ...info.conditions, required },
     now,
   );
   events.push(...conditions.events);
@@ -78,21 +78,21 @@ export function planStatus(original: NodeObject, facts: StatusFacts, now: WallTi
     ...size,
     conditions: conditions.conditions,
     ...(addresses.ok && { addresses: addresses.addresses }),
-    daemonEndpoints: { kubeletEndpoint: { Port: facts.port } },
-    nodeInfo: nodeInfo(facts),
-    ...(facts.images && { images: nodeImages(facts.images, facts.maxImages) }),
-    runtimeHandlers: [...facts.handlers].sort((a, b) => (a.name < b.name ? -1 : 1)),
-    ...(facts.supplementalGroupsPolicy !== undefined && {
-      features: { supplementalGroupsPolicy: facts.supplementalGroupsPolicy },
+    daemonEndpoints: { kubeletEndpoint: { Port: info.port } },
+    nodeInfo: nodeInfo(info),
+    ...(info.images && { images: nodeImages(info.images, info.maxImages) }),
+    runtimeHandlers: [...info.handlers].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    ...(info.supplementalGroupsPolicy !== undefined && {
+      features: { supplementalGroupsPolicy: info.supplementalGroupsPolicy },
     }),
-    ...(facts.declaredFeatures && { declaredFeatures: [...facts.declaredFeatures] }),
-    ...(facts.volumesInUse && { volumesInUse: [...facts.volumesInUse] }),
+    ...(info.declaredFeatures && { declaredFeatures: [...info.declaredFeatures] }),
+    ...(info.volumesInUse && { volumesInUse: [...info.volumesInUse] }),
   };
   const metadata = addresses.ok ? withProvidedIp(original.metadata, addresses.providedIp) : original.metadata;
   return { node: { ...original, metadata, status }, events, problems };
 }
 
-function nodeInfo({ system, runtime, kubeletVersion }: StatusFacts): NodeSystemInfo {
+function nodeInfo({ system, runtime, kubeletVersion }: StatusInputs): NodeSystemInfo {
   return {
     machineID: system.machineId,
     systemUUID: system.systemUuid,

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { wallTime } from "../../lib/base/time.ts";
-import { fakeFacts, fakeSettings } from "./fake-facts.ts";
+import { fakeInputs, fakeSettings } from "./fake-info.ts";
 import { initialNode } from "./node-object.ts";
 import { nodePatch } from "./node-patch.ts";
 import { planStatus } from "./node-status.ts";
 import type { NodeObject } from "./node-types.ts";
 import { reconcileNode } from "./reconcile.ts";
 
-const initial = planStatus(initialNode(fakeSettings()), fakeFacts(), wallTime(0)).node;
+const initial = planStatus(initialNode(fakeSettings()), fakeInputs(), wallTime(0)).node;
 const copy = (change: (node: NodeObject) => void): NodeObject => {
   const node = structuredClone(initial);
   change(node);
@@ -26,7 +26,7 @@ describe("an existing node", () => {
     });
     const planned = planStatus(
       initialNode(fakeSettings({ labels: { team: "a" } })),
-      fakeFacts(),
+      fakeInputs(),
       wallTime(0),
     ).node;
     const { "kubernetes.io/hostname": hostname, ...rest } = initial.metadata.labels!;
@@ -42,7 +42,7 @@ describe("an existing node", () => {
     });
     const planned = planStatus(
       initialNode(fakeSettings({ labels: { [zone]: "" } })),
-      fakeFacts(),
+      fakeInputs(),
       wallTime(0),
     ).node;
     assert.deepEqual(patchOf(existing, planned), { metadata: { labels: { [zone]: null } } });
@@ -50,14 +50,14 @@ describe("an existing node", () => {
 
   it("keeps its taints, whatever is configured for registration", () => {
     const taints = [{ key: "new", effect: "NoSchedule" }];
-    const planned = planStatus(initialNode(fakeSettings({ taints })), fakeFacts(), wallTime(0)).node;
+    const planned = planStatus(initialNode(fakeSettings({ taints })), fakeInputs(), wallTime(0)).node;
     assert.equal(patchOf(initial, planned), undefined);
   });
 
   it("follows the attach-detach setting", () => {
     const off = planStatus(
       initialNode(fakeSettings({ controllerAttachDetach: false })),
-      fakeFacts(),
+      fakeInputs(),
       wallTime(0),
     ).node;
     const key = "volumes.kubernetes.io/controller-managed-attach-detach";

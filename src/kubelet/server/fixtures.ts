@@ -6,7 +6,7 @@ import { silentLogger } from "../../lib/base/logger.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { generateKey, privateKeyPem, signCertificate, type Usage } from "../../lib/base/x509/x509.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
-import type { Gate } from "./auth/node-access.ts";
+import type { AccessFilter } from "./auth/node-access.ts";
 import { AgentServer, type Limits } from "./https/server.ts";
 import type { Route } from "./route.ts";
 
@@ -102,7 +102,7 @@ export interface TestServer {
 
 export async function startServer(o: {
   routes: readonly Route[];
-  gate: Gate;
+  gate: AccessFilter;
   certificate?: ReturnType<typeof reloadable<TestPair>>;
   clientCa?: ReturnType<typeof reloadable<string>>;
   limits?: Partial<Limits>;

@@ -13,7 +13,7 @@ import { HttpError } from "./http-error.ts";
 import { LocalApi } from "./local-api.ts";
 import type { Route } from "./route.ts";
 
-class FakeBoard {
+class FakeOverview {
   state = 0;
   padding = "";
   readonly listeners = new Set<() => void>();
@@ -36,7 +36,7 @@ class FakeBoard {
 async function setUp(t: TestContext) {
   const dir = await mkdtemp(join(tmpdir(), "local-api-"));
   const socketPath = join(dir, "root", "kubelet.sock");
-  const board = new FakeBoard();
+  const overview = new FakeOverview();
   const routes: Route[] = [
     {
       method: "PUT",
@@ -51,7 +51,7 @@ async function setUp(t: TestContext) {
   ];
   const make = () =>
     new LocalApi({
-      ...{ socketPath, board, logger: silentLogger, routes },
+      ...{ socketPath, overview, logger: silentLogger, routes },
       explain: (wanted) => {
         if ("pod" in wanted && wanted.pod === "weird") throw new RangeError("Invalid time value");
         return "pod" in wanted && wanted.pod !== "web" ? undefined : { wanted };
@@ -90,7 +90,7 @@ async function setUp(t: TestContext) {
     for await (const part of response) body += part;
     return { status: response.statusCode, body };
   };
-  return { dir, socketPath, board, start, make, open, send };
+  return { dir, socketPath, overview, start, make, open, send };
 }
 
 /** The states that arrive on a watch, as they arrive. */
@@ -166,35 +166,35 @@ for (const [method, path, status, body] of [
   });
 
 test("a watch sends the current state and each change, until the client disconnects", async (t) => {
-  const { start, open, board } = await setUp(t);
+  const { start, open, overview } = await setUp(t);
   await start();
   const response = await open("/pods?watch");
   const seen = states(response);
   await eventually(() => seen.length === 1 || undefined);
-  board.change(1);
+  overview.change(1);
   await eventually(() => seen.length === 2 || undefined);
-  board.change(2);
+  overview.change(2);
   await eventually(() => seen.length === 3 || undefined);
   assert.deepEqual(seen, [0, 1, 2]);
   response.destroy();
-  await eventually(() => board.listeners.size === 0 || undefined);
+  await eventually(() => overview.listeners.size === 0 || undefined);
 });
 
 test("a slow reader gets the newest state when it reads again, not all states", async (t) => {
-  const { start, open, board } = await setUp(t);
+  const { start, open, overview } = await setUp(t);
   await start();
-  board.padding = "x".repeat(100_000);
+  overview.padding = "x".repeat(100_000);
   const response = await open("/pods?watch");
-  await eventually(() => board.listeners.size === 1 || undefined);
+  await eventually(() => overview.listeners.size === 1 || undefined);
   // Nothing is read: data beyond the socket buffer must not accumulate.
   for (let i = 1; i <= 500; i++) {
-    board.change(i);
+    overview.change(i);
     await new Promise((resolve) => setImmediate(resolve));
   }
   const seen = states(response);
   await eventually(() => seen.at(-1) === 500 || undefined);
   assert.ok(seen.length < 100, `${seen.length} states were kept`);
-  board.change(501);
+  overview.change(501);
   await eventually(() => seen.at(-1) === 501 || undefined);
   response.destroy();
 });

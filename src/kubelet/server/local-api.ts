@@ -6,14 +6,14 @@ import { limitConnections } from "../../lib/base/connections.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { whenAborted } from "../../lib/base/when-aborted.ts";
-import { openGate } from "./auth/node-access.ts";
+import { allowAll } from "./auth/node-access.ts";
 import { type Explain, explainQueryOf } from "./explain-query.ts";
 import { Dispatcher } from "./https/dispatcher.ts";
 import { RouteTable } from "./https/route-table.ts";
 import { requestUrl } from "./request-url.ts";
 import type { Route } from "./route.ts";
 
-export interface Board {
+export interface Overview {
   rows(): object[];
   runtime(): Health;
   onChange(listener: () => void): () => void;
@@ -21,7 +21,7 @@ export interface Board {
 
 export interface LocalApiOptions {
   socketPath: string;
-  board: Board;
+  overview: Overview;
   /** Explains pods: those that are not ready, all, or one; JSON. Undefined if there is no such pod. */
   explain: Explain;
   logger: Logger;
@@ -45,7 +45,7 @@ export class LocalApi implements Component {
     const table = new RouteTable(routes);
     this.#roots = new Set(table.paths.map((path) => path.split("/")[1] ?? ""));
     // Local requests are not part of the metrics.
-    this.#others = new Dispatcher({ table, gate: openGate, metrics: { begin: () => () => {} }, logger });
+    this.#others = new Dispatcher({ table, gate: allowAll, metrics: { begin: () => () => {} }, logger });
   }
 
   get done(): Promise<void> {
@@ -95,7 +95,7 @@ export class LocalApi implements Component {
       return;
     }
     const body = () =>
-      `${JSON.stringify({ runtime: this.#o.board.runtime(), pods: this.#o.board.rows() })}\n`;
+      `${JSON.stringify({ runtime: this.#o.overview.runtime(), pods: this.#o.overview.rows() })}\n`;
     if (!url.searchParams.has("watch")) {
       response.writeHead(200, { "content-type": "application/json" }).end(body());
       return;
@@ -107,7 +107,7 @@ export class LocalApi implements Component {
       if (blocked) response.write(body());
       blocked = false;
     });
-    const stop = this.#o.board.onChange(() => {
+    const stop = this.#o.overview.onChange(() => {
       // A slow reader gets the newest state, not a queue of old ones.
       if (response.writableNeedDrain) blocked = true;
       else response.write(body());

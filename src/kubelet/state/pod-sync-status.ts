@@ -1,6 +1,6 @@
 import type { Pod, PodId } from "../../lib/model/pod.ts";
+import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import type { PodStart, StepRecord } from "../../lib/model/pod-step.ts";
-import type { PodVerdict } from "../../lib/model/pod-verdict.ts";
 
 /** The lifecycle phase of a pod worker. It never goes back. */
 export type WorkerPhase = "syncing" | "terminating" | "terminated";
@@ -24,7 +24,7 @@ export interface PodSyncStatus {
   readonly pod: Pod | undefined;
   readonly phase: WorkerPhase;
   readonly removed: boolean;
-  readonly verdict: PodVerdict | undefined;
+  readonly failure: PodFailure | undefined;
   readonly refused: boolean;
   /** True if the pod completed before termination was requested. */
   readonly endedByItself: boolean;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { generateKey, makeRequest } from "../../../lib/base/x509/x509.ts";
 import type { AdmissionRequest } from "../../access.ts";
-import { ApiProblem } from "../../api-problem.ts";
 import type { Draft } from "../../definition.ts";
+import { StatusError } from "../../status-error.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { admin, MemoryObjects, node } from "../fixtures.ts";
 import { kubeletClientSigner, kubeletServingSigner } from "../requests/signers.ts";
@@ -496,7 +496,7 @@ test("what a node may write", async (t) => {
         (error: unknown) => error,
       );
       if (expected === undefined) return assert.equal(answer, undefined);
-      assert(answer instanceof ApiProblem, String(answer));
+      assert(answer instanceof StatusError, String(answer));
       assert.equal(answer.message, expected);
       assert.equal(
         answer.status,

@@ -28,9 +28,9 @@ export class FixedAuthorizer implements Authorizer {
   }
 
   async #allowsNode(node: string, attributes: Attributes): Promise<Decision> {
-    const verdict = judgeNode(node, attributes);
-    if (verdict.kind === "decided") return verdict.decision;
-    if (await this.#relations.related(node, verdict.to, verdict.namespace, verdict.name))
+    const decision = judgeNode(node, attributes);
+    if (decision.kind === "decided") return decision.decision;
+    if (await this.#relations.related(node, decision.to, decision.namespace, decision.name))
       return { allowed: true };
     return { allowed: false, reason: `no relationship found between node '${node}' and this object` };
   }

@@ -4,13 +4,13 @@ import type { Relative } from "./node-relations.ts";
 import { type ResourceRule, ruleAllows } from "./rules.ts";
 
 /** What is left of a request once its form is allowed. */
-export type NodeVerdict =
+export type NodeDecision =
   | { readonly kind: "decided"; readonly decision: Decision }
   /** Allowed if this object has to do with the node. */
   | { readonly kind: "if-related"; readonly to: Relative; readonly namespace: string; readonly name: string };
 
-const allowed: NodeVerdict = { kind: "decided", decision: { allowed: true } };
-const refused = (reason?: string): NodeVerdict => ({
+const allowed: NodeDecision = { kind: "decided", decision: { allowed: true } };
+const refused = (reason?: string): NodeDecision => ({
   kind: "decided",
   decision: { allowed: false, ...(reason && { reason }) },
 });
@@ -39,7 +39,7 @@ const uniform: readonly ResourceRule[] = [
 ];
 
 /** What a node may request, before the objects are checked. */
-export function judgeNode(node: string, attributes: Attributes): NodeVerdict {
+export function judgeNode(node: string, attributes: Attributes): NodeDecision {
   if (attributes.path !== undefined) return refused();
   switch (attributes.group ? `${attributes.resource}.${attributes.group}` : attributes.resource) {
     case "secrets":
@@ -68,29 +68,29 @@ export function judgeNode(node: string, attributes: Attributes): NodeVerdict {
   }
 }
 
-function ifRelated(to: Relative, { namespace, name }: Attributes): NodeVerdict {
+function ifRelated(to: Relative, { namespace, name }: Attributes): NodeDecision {
   return name ? { kind: "if-related", to, namespace, name } : refused("No Object name found");
 }
 
-function readOne(to: Relative, attributes: Attributes): NodeVerdict {
+function readOne(to: Relative, attributes: Attributes): NodeDecision {
   if (!read.includes(attributes.verb)) return refused("can only read resources of this type");
   if (attributes.subresource) return refused("cannot read subresource");
   if (!attributes.namespace) return refused("can only read namespaced object of this type");
   return ifRelated(to, attributes);
 }
 
-function getOne(to: Relative, attributes: Attributes): NodeVerdict {
+function getOne(to: Relative, attributes: Attributes): NodeDecision {
   if (attributes.verb !== "get") return refused("can only get individual resources of this type");
   if (attributes.subresource) return refused("cannot get subresource");
   return ifRelated(to, attributes);
 }
 
-function claimStatus(attributes: Attributes): NodeVerdict {
+function claimStatus(attributes: Attributes): NodeDecision {
   if (!["update", "patch"].includes(attributes.verb)) return refused("can only get/update/patch this type");
   return ifRelated("persistentvolumeclaims", attributes);
 }
 
-function serviceAccount(attributes: Attributes): NodeVerdict {
+function serviceAccount(attributes: Attributes): NodeDecision {
   if (attributes.verb === "get" && !attributes.subresource) return readOne("serviceaccounts", attributes);
   if (attributes.verb !== "create" || !attributes.name)
     return refused("can only create tokens for individual service accounts");
@@ -101,7 +101,7 @@ function serviceAccount(attributes: Attributes): NodeVerdict {
 
 const ownVerbs = ["get", "create", "update", "patch", "delete"];
 
-function lease(node: string, attributes: Attributes): NodeVerdict {
+function lease(node: string, attributes: Attributes): NodeDecision {
   if (!ownVerbs.includes(attributes.verb))
     return refused("can only get, create, update, patch, or delete a node lease");
   if (attributes.namespace !== "kube-node-lease")
@@ -112,7 +112,7 @@ function lease(node: string, attributes: Attributes): NodeVerdict {
   return allowed;
 }
 
-function csiNode(node: string, attributes: Attributes): NodeVerdict {
+function csiNode(node: string, attributes: Attributes): NodeDecision {
   if (!ownVerbs.includes(attributes.verb))
     return refused("can only get, create, update, patch, or delete a CSINode");
   if (attributes.subresource) return refused("cannot authorize CSINode subresources");
@@ -122,7 +122,7 @@ function csiNode(node: string, attributes: Attributes): NodeVerdict {
 }
 
 /** Writes are left to NodeRestriction, which sees the object. */
-function nodeItself(node: string, { verb, subresource, name }: Attributes): NodeVerdict {
+function nodeItself(node: string, { verb, subresource, name }: Attributes): NodeDecision {
   if (subresource === "status") return ["update", "patch"].includes(verb) ? allowed : refused();
   if (subresource !== "") return refused();
   if (["create", "update", "patch"].includes(verb)) return allowed;
@@ -135,7 +135,7 @@ function nodeItself(node: string, { verb, subresource, name }: Attributes): Node
   );
 }
 
-function pod(node: string, attributes: Attributes): NodeVerdict {
+function pod(node: string, attributes: Attributes): NodeDecision {
   switch (`${attributes.verb} ${attributes.subresource}`) {
     case "get ":
       return getOne("pods", attributes);

@@ -58,7 +58,7 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Part
       onlyWrites(draft, before, ["metadata", "status"]);
       const old = draftOf(before);
       draft.status ??= {};
-      if (which === "status") keepVerdicts(draft, old);
+      if (which === "status") keepFailures(draft, old);
       stampConditions(draft, old, now);
       if (which === "approval") {
         const { conditions } = draft.status;
@@ -77,7 +77,7 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Part
 }
 
 /** A signer works on what it read: an approval that it sends back with the certificate is the stored one. */
-function keepVerdicts(draft: Draft, before: Readonly<Draft>): void {
+function keepFailures(draft: Draft, before: Readonly<Draft>): void {
   for (const type of ["Approved", "Denied"]) {
     const old = conditionsOf(before).filter((condition) => condition.type === type);
     const now = conditionsOf(draft);

@@ -4,8 +4,8 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey } from "../../../lib/base/x509/x509.ts";
-import { ApiProblem } from "../../api-problem.ts";
 import type { Caller, Draft, ResourceDefinition } from "../../definition.ts";
+import { StatusError } from "../../status-error.ts";
 import { FixedAuthorizer } from "../authorize/authorizer.ts";
 import { RelationsFollower } from "../authorize/relations-follower.ts";
 import { admin, MemoryObjects, node } from "../fixtures.ts";
@@ -216,7 +216,7 @@ test("reviews that make no sense are refused", async (t) => {
       const error = await review(definition, spec, metadata ? { metadata } : {}).catch(
         (thrown: unknown) => thrown,
       );
-      assert(error instanceof ApiProblem, String(error));
+      assert(error instanceof StatusError, String(error));
       assert.equal(error.message, message);
     });
 });

@@ -14,7 +14,7 @@ export interface SchedulerOptions {
   readonly cache: ObjectCache;
   readonly clock: Clock;
   readonly recorder: EventRecorder;
-  /** Binds a pod to a node; throws an ApiProblem. */
+  /** Binds a pod to a node; throws a StatusError. */
   readonly bind: (pod: ObjectRef, uid: string, node: string) => Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import type {
   PartSubresource,
   RequestContext,
 } from "../../definition.ts";
-import { badRequest, conflictProblem, invalid, notFoundProblem } from "../../rest/problems.ts";
+import { badRequest, conflictError, invalid, notFoundError } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { topologyLabels } from "./admission/topology-labels.ts";
 import { setCondition } from "./conditions.ts";
@@ -56,7 +56,7 @@ export async function bindPod(ref: ObjectRef, body: Draft, context: RequestConte
     setCondition(pod.status, { type: "PodScheduled", status: "True" }, now);
   };
   if (!(await objects.change(ref, write, { subresource: "bind" })))
-    throw notFoundProblem(pods, "pods", ref.name);
+    throw notFoundError(pods, "pods", ref.name);
   return made();
 }
 
@@ -74,7 +74,7 @@ function checkTarget(target: { kind?: string; name?: string } | undefined): Prob
 function checkBindable({ metadata, spec }: PodDraft): void {
   const { name } = metadata;
   const refuse = (why: string) =>
-    conflictProblem({ name: "pods/binding", group: "" }, "pods/binding", name, why);
+    conflictError({ name: "pods/binding", group: "" }, "pods/binding", name, why);
   if (metadata.deletionTimestamp !== undefined)
     throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
   if (spec.nodeName) throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(spec.nodeName)}`);
@@ -88,7 +88,7 @@ function checkCondition(
   ref: ObjectRef,
 ): void {
   if (wanted && wanted !== found)
-    throw conflictProblem(
+    throw conflictError(
       pods,
       "pods",
       ref.name,

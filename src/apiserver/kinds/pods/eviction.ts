@@ -1,5 +1,5 @@
 import type { ActionSubresource, Draft, ObjectRef, RequestContext } from "../../definition.ts";
-import { badRequest, conflictProblem, notFoundProblem } from "../../rest/problems.ts";
+import { badRequest, conflictError, notFoundError } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { setCondition } from "./conditions.ts";
 import { made } from "./made.ts";
@@ -28,7 +28,7 @@ async function evict(ref: ObjectRef, body: Draft, context: RequestContext): Prom
   const options: EvictionOptions = body.deleteOptions ?? {};
   const { objects, now } = context;
   const current = await objects.get(ref);
-  if (!current) throw notFoundProblem(pods, "pods", ref.name);
+  if (!current) throw notFoundError(pods, "pods", ref.name);
   checkPreconditions(current, options, ref);
   if (context.dryRun || options.dryRun?.includes("All")) return made();
   const marked = await objects.change(
@@ -50,7 +50,7 @@ async function evict(ref: ObjectRef, body: Draft, context: RequestContext): Prom
     },
     { subresource: "status", uid: current.metadata.uid },
   );
-  if (!marked) throw notFoundProblem(pods, "pods", ref.name);
+  if (!marked) throw notFoundError(pods, "pods", ref.name);
   await objects.delete(ref, {
     uid: current.metadata.uid,
     ...(options.gracePeriodSeconds !== undefined && { gracePeriodSeconds: options.gracePeriodSeconds }),
@@ -64,7 +64,7 @@ function checkPreconditions(
   { name }: ObjectRef,
 ): void {
   const { uid, resourceVersion } = preconditions ?? {};
-  const refuse = (why: string) => conflictProblem({ name: "Pod", group: "" }, "Pod", name, why);
+  const refuse = (why: string) => conflictError({ name: "Pod", group: "" }, "Pod", name, why);
   if (uid && uid !== metadata.uid)
     throw refuse(
       `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,

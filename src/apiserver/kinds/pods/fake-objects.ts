@@ -1,4 +1,3 @@
-import { ApiProblem } from "../../api-problem.ts";
 import type {
   Draft,
   DraftMeta,
@@ -9,6 +8,7 @@ import type {
 } from "../../definition.ts";
 import { invalid } from "../../rest/problems.ts";
 import { setGeneration } from "../../rest/system-metadata.ts";
+import { StatusError } from "../../status-error.ts";
 import type { ApiObject } from "../../storage/object.ts";
 
 type NewObject = Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
@@ -69,7 +69,7 @@ export class FakeObjects implements Objects {
     metadata.uid = `uid-${this.#version + 1}`;
     const { name, namespace = "" } = metadata;
     if (this.#objects.has(keyOf(resource, namespace, name)))
-      throw new ApiProblem(409, "AlreadyExists", `${resource} "${name}" already exists`);
+      throw new StatusError(409, "AlreadyExists", `${resource} "${name}" already exists`);
     const context = this.context();
     definition?.defaults?.(draft);
     await definition?.prepareCreate?.(draft, context);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ApiProblem } from "../../api-problem.ts";
 import type { Draft } from "../../definition.ts";
+import { StatusError } from "../../status-error.ts";
 import { changeComplaints, complaints, testWorld } from "../fixtures.ts";
 import { AddressRange } from "./address-range.ts";
 import type { ServiceSpec } from "./service.ts";
@@ -24,7 +24,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   try {
     await work;
   } catch (error) {
-    assert.ok(error instanceof ApiProblem);
+    assert.ok(error instanceof StatusError);
     assert.equal(error.status, 422);
     return error.message;
   }

@@ -1,11 +1,11 @@
-import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../../test/builders/clock-jumps.ts";
 import { settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { ObservedPods } from "../../state/observed-pods.ts";
 import { FakeRuntimeView } from "./fake-runtime-view.ts";
 import { Pleg } from "./pleg.ts";
 
-unmovedByLeaps(
+unaffectedByJumps(
   "the relists and the health of PLEG",
   500_000,
   async (clock) => {

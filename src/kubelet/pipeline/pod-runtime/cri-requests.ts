@@ -16,7 +16,7 @@ import type {
   FileKey,
   FileKeyRef,
   MountInit,
-  NodeFacts,
+  NodeInfo,
   RuntimeSettings,
   UserNamespaceInit,
 } from "./config/context.ts";
@@ -28,7 +28,7 @@ import { type EnvObjectReader, readEnvObjects } from "./env-objects.ts";
 import type { PodRuntimeOptions } from "./pod-runtime.ts";
 
 export interface CriRequestsOptions {
-  node: NodeFacts;
+  node: NodeInfo;
   settings: RuntimeSettings;
   /** Host names and DNS of pods. */
   names: PodNameResolution;

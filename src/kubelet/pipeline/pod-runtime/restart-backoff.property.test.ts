@@ -1,4 +1,4 @@
-import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../../test/builders/clock-jumps.ts";
 import { seenContainer } from "../../../../test/builders/pods.ts";
 import type { FakeClock } from "../../../lib/base/fake-clock.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
@@ -27,9 +27,9 @@ async function restarts(clock: FakeClock, how: "crashed" | "replaced", runsMs: n
   return startedAt;
 }
 
-unmovedByLeaps("the restarts of a container that crashes", 160_000, (clock) =>
+unaffectedByJumps("the restarts of a container that crashes", 160_000, (clock) =>
   restarts(clock, "crashed", 2000),
 );
-unmovedByLeaps("the restarts of a container that a probe has killed", 200_000, (clock) =>
+unaffectedByJumps("the restarts of a container that a probe has killed", 200_000, (clock) =>
   restarts(clock, "replaced", 10_000),
 );

@@ -3,8 +3,8 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { SyncReport } from "../../../lib/model/pod-sync.ts";
-import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 
 export interface PodSyncerOptions {
@@ -20,7 +20,7 @@ export interface PodSyncerOptions {
   /** Of the runtime; healthy until known. */
   readonly networkHealth: () => Health;
   /** Why this node will not run the pod, or undefined if it will. */
-  readonly admit: (pod: Pod) => PodVerdict | undefined;
+  readonly admit: (pod: Pod) => PodFailure | undefined;
   /** The pod may run here, with the resources that it has now. */
   readonly admitted: (pod: Pod) => void;
   /** Whether the status of the pod is final. Changes no status. */
@@ -29,7 +29,7 @@ export interface PodSyncerOptions {
   readonly activeSince: (uid: PodUid) => WallTime | undefined;
   readonly events: PodEvents;
   /** A pod that was admitted turns out not to fit and has to terminate. */
-  readonly onRejected: (uid: PodUid, verdict: PodVerdict) => void;
+  readonly onRejected: (uid: PodUid, failure: PodFailure) => void;
   /** Volumes and cgroup of the pod are removed; dead containers and logs are kept. */
   readonly onReleased: (uid: PodUid) => void;
 }
@@ -101,10 +101,10 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     remove: (id, signal) => runtime.remove(id, signal),
     hasEnded: ({ metadata }) => o.hasEnded(metadata.uid),
     admit: (pod) => {
-      const verdict = o.admit(pod);
-      if (verdict) events.warning(pod, verdict.reason, verdict.message.replace(/^Pod was rejected: /, ""));
+      const failure = o.admit(pod);
+      if (failure) events.warning(pod, failure.reason, failure.message.replace(/^Pod was rejected: /, ""));
       else o.admitted(pod);
-      return verdict;
+      return failure;
     },
     deadlineOf: ({ metadata, spec: { activeDeadlineSeconds } }) => {
       const since = o.activeSince(metadata.uid);

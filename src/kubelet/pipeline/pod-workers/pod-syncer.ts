@@ -1,7 +1,7 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
-import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { SyncKind } from "./worker-metrics.ts";
 
 /** What a worker does with its pod; the counterpart of upstream's podSyncer. */
@@ -18,7 +18,7 @@ export interface PodSyncer {
   /** True if the pod has succeeded or failed. */
   hasEnded(pod: Pod): boolean;
   /** Called once, before a pod starts: why this node will not run it, or undefined if it will. */
-  admit?(pod: Pod): PodVerdict | undefined;
+  admit?(pod: Pod): PodFailure | undefined;
   /** Since when the pod is active and for how long it may be, if that is limited and known. */
   deadlineOf?(pod: Pod): ActiveDeadline | undefined;
 }
@@ -34,11 +34,11 @@ export interface TerminateOptions {
   /** May only shorten the current grace period. */
   graceSeconds?: number;
   /** Why the pod has failed, if that is why it terminates. The first one counts. */
-  verdict?: PodVerdict;
+  failure?: PodFailure;
 }
 
-/** The verdict on a pod that was active longer than its activeDeadlineSeconds. */
-export const deadlineExceeded: PodVerdict = {
+/** The failure of a pod that was active longer than its activeDeadlineSeconds. */
+export const deadlineExceeded: PodFailure = {
   phase: "Failed",
   reason: "DeadlineExceeded",
   message: "Pod was active on the node longer than the specified deadline",

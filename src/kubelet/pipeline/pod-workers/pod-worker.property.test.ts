@@ -1,4 +1,4 @@
-import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../../test/builders/clock-jumps.ts";
 import { aPod, testUid } from "../../../../test/builders/pods.ts";
 import { msFromNow, sleep } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
@@ -28,14 +28,14 @@ function startWorker(clock: FakeClock, syncer: Partial<PodSyncer>) {
     mayStart: () => undefined,
     onChange: () => {},
     onPhase: note,
-    onVerdict: ({ reason }) => note(reason),
+    onFailure: ({ reason }) => note(reason),
     onFinished: () => note("finished"),
   });
   worker.start();
   return { worker, seen, note };
 }
 
-unmovedByLeaps("the syncs of a pod worker", 400_000, async (clock) => {
+unaffectedByJumps("the syncs of a pod worker", 400_000, async (clock) => {
   let syncs = 0;
   const { worker, seen, note } = startWorker(clock, {
     sync: async () => {
@@ -57,7 +57,7 @@ unmovedByLeaps("the syncs of a pod worker", 400_000, async (clock) => {
 });
 
 for (const isKnownAtOnce of [true, false])
-  unmovedByLeaps(
+  unaffectedByJumps(
     `the active deadline of a pod that is ${isKnownAtOnce ? "known at once" : "known after its first sync"}`,
     200_000,
     async (clock) => {

@@ -7,7 +7,7 @@ import { FakeClock, monotonicTime, settle } from "../../../lib/base/fake-clock.t
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { type MonotonicTime, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorker } from "./pod-worker.ts";
 
@@ -146,7 +146,7 @@ test("a waiting reason is reported when it changes, not with each sync", async (
   });
   await settle();
   const before = changes();
-  worker.poke();
+  worker.wake();
   await settle();
   assert.equal(changes() - before, 1, "the sync itself");
 });
@@ -166,7 +166,7 @@ test("a pod of which nothing will run again has failed, unless its containers ha
     });
     await settle();
     assert.equal(worker.phase, "terminated");
-    assert.equal(worker.verdict?.reason, ended ? undefined : "SandboxLost");
+    assert.equal(worker.failure?.reason, ended ? undefined : "SandboxLost");
   }
 });
 
@@ -176,7 +176,7 @@ test("containers that a slow runtime starts after the termination are stopped to
   assert.deepEqual(calls.splice(0), ["stop 1", "release"]);
   assert.equal(worker.phase, "terminated");
   // The observed pods have changed.
-  worker.poke();
+  worker.wake();
   await settle();
   assert.deepEqual(calls.splice(0), ["stop 1"]);
   worker.terminate({ removed: true });
@@ -276,32 +276,32 @@ test("reports when a pod is terminating and terminated", async () => {
   assert.deepEqual(phases, ["terminating", "terminated"]);
 });
 
-const evicted: PodVerdict = { phase: "Failed", reason: "Evicted", message: "no room" };
-const refused: PodVerdict = { phase: "Failed", reason: "OutOfcpu", message: "no cpu" };
+const evicted: PodFailure = { phase: "Failed", reason: "Evicted", message: "no room" };
+const refused: PodFailure = { phase: "Failed", reason: "OutOfcpu", message: "no cpu" };
 
-test("a pod with a verdict terminates, keeps the first verdict, and stays until it is removed", async () => {
+test("a pod with a failure terminates, keeps the first failure, and stays until it is removed", async () => {
   const { worker, calls } = setUp();
   await settle();
-  worker.terminate({ removed: false, graceSeconds: 4, verdict: evicted });
-  worker.terminate({ removed: false, verdict: refused });
+  worker.terminate({ removed: false, graceSeconds: 4, failure: evicted });
+  worker.terminate({ removed: false, failure: refused });
   await settle();
   assert.deepEqual(calls.splice(0), ["stop 4", "release"]);
   worker.update(aPod());
   await settle();
-  assert.deepEqual([worker.verdict, worker.phase, calls], [evicted, "terminated", []]);
+  assert.deepEqual([worker.failure, worker.phase, calls], [evicted, "terminated", []]);
   worker.terminate({ removed: true });
   await settle();
   assert.deepEqual(calls, ["remove", "finished"]);
 });
 
-test("a pod that has terminated by itself gets no verdict", async () => {
+test("a pod that has terminated by itself gets no failure", async () => {
   let ended = false;
   const { worker } = setUp({ hasEnded: () => ended });
   await settle();
   ended = true;
-  worker.terminate({ removed: false, verdict: evicted });
+  worker.terminate({ removed: false, failure: evicted });
   await settle();
-  assert.deepEqual([worker.verdict, worker.phase], [undefined, "terminated"]);
+  assert.deepEqual([worker.failure, worker.phase], [undefined, "terminated"]);
 });
 
 test("a refused pod is never synced; its containers in the runtime are stopped", async () => {
@@ -318,7 +318,7 @@ test("a refused pod is never synced; its containers in the runtime are stopped",
   await settle();
   assert.deepEqual(calls, ["stop 1", "release"]);
   assert.deepEqual(
-    [worker.verdict, worker.refused, worker.phase, admissions],
+    [worker.failure, worker.refused, worker.phase, admissions],
     [refused, true, "terminated", 1],
   );
 });
@@ -331,7 +331,7 @@ test("a pod is admitted once, before it starts, and not if it has already termin
   };
   const { worker } = setUp({ admit });
   await settle();
-  worker.poke();
+  worker.wake();
   await settle();
   assert.equal(admissions, 1);
   setUp({ admit, hasEnded: () => true });
@@ -354,7 +354,7 @@ test("a pod fails when its active deadline has passed", async () => {
   assert.equal(worker.phase, "syncing");
   await clock.advance(1);
   assert.deepEqual(calls, ["stop 1", "release"]);
-  assert.deepEqual(worker.verdict, {
+  assert.deepEqual(worker.failure, {
     phase: "Failed",
     reason: "DeadlineExceeded",
     message: "Pod was active on the node longer than the specified deadline",
@@ -378,13 +378,13 @@ test("the deadline aborts a running sync", async () => {
     5,
   );
   await clock.advance(5000);
-  assert.deepEqual([worker.phase, worker.verdict?.reason], ["terminated", "DeadlineExceeded"]);
+  assert.deepEqual([worker.phase, worker.failure?.reason], ["terminated", "DeadlineExceeded"]);
 });
 
 test("a deadline that passed before the agent started terminates the pod without a sync", async () => {
   const { worker } = withDeadline({ sync: async () => assert.fail("its deadline had passed") }, -1);
   await settle();
-  assert.deepEqual([worker.phase, worker.verdict?.reason], ["terminated", "DeadlineExceeded"]);
+  assert.deepEqual([worker.phase, worker.failure?.reason], ["terminated", "DeadlineExceeded"]);
 });
 
 for (const { rule, from, to, endsAt } of [
@@ -402,7 +402,7 @@ for (const { rule, from, to, endsAt } of [
       assert.equal(worker.phase, "syncing");
       await clock.advance(1);
     }
-    assert.equal(worker.verdict?.reason, "DeadlineExceeded");
+    assert.equal(worker.failure?.reason, "DeadlineExceeded");
   });
 
 test("a deadline that is not known when the pod starts counts as soon as it is", async () => {
@@ -426,7 +426,7 @@ test("a change during a sync is handled right after it, even if the sync failed"
     const first = Promise.withResolvers<{ wakeAt?: MonotonicTime }>();
     const { worker, clock } = setUp({ sync: async () => (++syncs === 1 ? first.promise : {}) });
     await settle();
-    worker.poke();
+    worker.wake();
     if (how === "resolve") first.resolve({});
     else first.reject(new Error("broken"));
     await settle();
@@ -445,7 +445,7 @@ test("a change does not wait for the retry of a failed sync", async () => {
     },
   });
   await settle();
-  worker.poke();
+  worker.wake();
   await settle();
   assert.equal(syncs, 2);
 });

@@ -3,9 +3,9 @@ import { abortError, messageOf, retryAtOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { earliest, epochMs, type MonotonicTime, type WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId } from "../../../lib/model/pod.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { Step } from "../../../lib/model/pod-step.ts";
 import type { Waiting } from "../../../lib/model/pod-sync.ts";
-import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { PodSyncStatus, WorkerPhase } from "../../state/pod-sync-status.ts";
 import { effectiveGraceSeconds } from "./grace.ts";
 import { deadlineExceeded, type PodSyncer, type TerminateOptions } from "./pod-syncer.ts";
@@ -35,7 +35,7 @@ export interface PodWorkerOptions {
   startsAgain?: () => boolean;
   onChange: () => void;
   onPhase: (phase: WorkerPhase) => void;
-  onVerdict?: (verdict: PodVerdict) => void;
+  onFailure?: (failure: PodFailure) => void;
   onFinished: () => void;
   metrics?: Pick<WorkerMetrics, "started" | "refused" | "synced">;
 }
@@ -52,7 +52,7 @@ export class PodWorker implements PodSyncStatus {
   readonly #o: PodWorkerOptions;
   #pod: Pod | undefined;
   #state: PhaseState;
-  #verdict: PodVerdict | undefined;
+  #failure: PodFailure | undefined;
   #refused = false;
   /** Why nothing of the pod will run again, if its containers do not show it. */
   #finishedReason: string | undefined;
@@ -99,8 +99,8 @@ export class PodWorker implements PodSyncStatus {
   }
 
   /** Why the pod has failed, if that was decided here. */
-  get verdict(): PodVerdict | undefined {
-    return this.#verdict;
+  get failure(): PodFailure | undefined {
+    return this.#failure;
   }
 
   /** True if the pod was not admitted: this agent never synced it. */
@@ -150,7 +150,7 @@ export class PodWorker implements PodSyncStatus {
   }
 
   start(): void {
-    this.poke();
+    this.wake();
     this.#loop = this.#run();
   }
 
@@ -164,7 +164,7 @@ export class PodWorker implements PodSyncStatus {
       this.#pod = pod;
       this.#specChanged = true;
       if (this.#state.started) this.#watchDeadline();
-      if (changed === "spec" || this.#failures === 0 || this.#syncAbort) this.poke();
+      if (changed === "spec" || this.#failures === 0 || this.#syncAbort) this.wake();
       // The status depends on the spec too.
       this.#o.onChange();
     }
@@ -173,14 +173,14 @@ export class PodWorker implements PodSyncStatus {
   }
 
   /** Something about the pod may have changed: sync it, without waiting for a retry that is due later. */
-  poke(): void {
+  wake(): void {
     this.#timer.request();
     this.#dirty = true;
     this.#wake?.();
   }
 
-  terminate({ removed, graceSeconds, verdict }: TerminateOptions): void {
-    this.#setVerdict(verdict);
+  terminate({ removed, graceSeconds, failure }: TerminateOptions): void {
+    this.#setFailure(failure);
     const newlyRemoved = removed && !this.#removed;
     this.#removed ||= removed;
     const state = this.#state;
@@ -212,7 +212,7 @@ export class PodWorker implements PodSyncStatus {
         state satisfies never;
     }
     this.#failures = 0;
-    this.poke();
+    this.wake();
   }
 
   /** Stops the worker, not the pod: the agent exits, the containers stay. */
@@ -278,9 +278,9 @@ export class PodWorker implements PodSyncStatus {
         await this.#stop(state.graceSeconds, signal);
         const { graceSeconds } = state;
         if (this.#finishedReason !== undefined)
-          this.#setVerdict({ phase: "Failed", reason: "SandboxLost", message: this.#finishedReason });
+          this.#setFailure({ phase: "Failed", reason: "SandboxLost", message: this.#finishedReason });
         this.#enter({ phase: "terminated", graceSeconds, released: false });
-        this.poke();
+        this.wake();
         return;
       }
       case "terminated":
@@ -334,14 +334,14 @@ export class PodWorker implements PodSyncStatus {
   }
 
   /** Called within a sync: there is nothing to abort. */
-  #terminateSelf(verdict?: PodVerdict): void {
+  #terminateSelf(failure?: PodFailure): void {
     this.#endedByItself = true;
-    this.#setVerdict(verdict);
+    this.#setFailure(failure);
     this.#enter({
       phase: "terminating",
       graceSeconds: effectiveGraceSeconds(this.#pod, undefined, undefined),
     });
-    this.poke();
+    this.wake();
   }
 
   async #cleanUp(state: PhaseState & { phase: "terminated" }, signal: AbortSignal): Promise<void> {
@@ -364,12 +364,12 @@ export class PodWorker implements PodSyncStatus {
     this.#o.onChange();
   }
 
-  /** The first verdict counts, and a pod that has terminated by itself gets none. */
-  #setVerdict(verdict: PodVerdict | undefined): void {
-    if (!verdict || this.#verdict || this.#state.phase === "terminated") return;
+  /** The first failure counts, and a pod that has terminated by itself gets none. */
+  #setFailure(failure: PodFailure | undefined): void {
+    if (!failure || this.#failure || this.#state.phase === "terminated") return;
     if (this.#pod && this.#o.syncer.hasEnded(this.#pod)) return;
-    this.#verdict = verdict;
-    this.#o.onVerdict?.(verdict);
+    this.#failure = failure;
+    this.#o.onFailure?.(failure);
   }
 
   /** Terminates a pod whose deadline has passed, else sets a timer for it, which also fires during a sync. */
@@ -380,7 +380,7 @@ export class PodWorker implements PodSyncStatus {
     const deadline = this.#pod && syncer.deadlineOf?.(this.#pod);
     if (deadline === undefined) return;
     const leftMs = deadline.limitMs - msSince(clock, this.#activeFrom(deadline.since));
-    if (leftMs <= 0) return this.terminate({ removed: false, verdict: deadlineExceeded });
+    if (leftMs <= 0) return this.terminate({ removed: false, failure: deadlineExceeded });
     this.#cancelDeadline = clock.after(leftMs, () => this.#watchDeadline());
   }
 
@@ -413,7 +413,7 @@ export class PodWorker implements PodSyncStatus {
     const { clock } = this.#o;
     this.#cancelTimer?.();
     if (this.#stopped) return;
-    this.#cancelTimer = clock.after(Math.max(0, msUntil(clock, at)), () => this.poke());
+    this.#cancelTimer = clock.after(Math.max(0, msUntil(clock, at)), () => this.wake());
   }
 
   #enter(state: PhaseState): void {

@@ -274,7 +274,7 @@ test("an agent that stops leaves its pods running", async () => {
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
 
 type Step =
-  | { kind: "add" | "remove" | "poke" | "end" | "orphan"; pod: number }
+  | { kind: "add" | "remove" | "wake" | "end" | "orphan"; pod: number }
   | { kind: "fail"; times: number }
   | { kind: "slow"; ms: number }
   | { kind: "wait"; ms: number };
@@ -286,7 +286,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      kind: fc.constantFrom("poke" as const, "end" as const, "orphan" as const),
+      kind: fc.constantFrom("wake" as const, "end" as const, "orphan" as const),
       pod: podNumber,
     }),
   },
@@ -342,8 +342,8 @@ test("in any order of events: syncs of a pod are serial, pods of the same name n
             workers.terminate(p.metadata.uid, { removed: true });
             break;
           }
-          case "poke":
-            workers.poke(uid(`u${s.pod}`));
+          case "wake":
+            workers.wake(uid(`u${s.pod}`));
             break;
           case "end":
             syncer.ended.add(uid(`u${s.pod}`));

@@ -3,8 +3,8 @@ import type { Component } from "../../../lib/base/component.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../../lib/model/pod.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { Step } from "../../../lib/model/pod-step.ts";
-import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
 import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 import type { PodSyncer, TerminateOptions } from "./pod-syncer.ts";
 import { PodWorker } from "./pod-worker.ts";
@@ -20,8 +20,8 @@ export interface PodWorkersOptions {
   onChange: (uid: PodUid) => void;
   /** A pod was added, terminates, or has terminated. */
   onPhase?: (uid: PodUid, phase: WorkerPhase) => void;
-  /** A verdict on a pod was set: it has failed. */
-  onVerdict?: (pod: Pod, verdict: PodVerdict) => void;
+  /** The failure of a pod was set: it has failed. */
+  onFailure?: (pod: Pod, failure: PodFailure) => void;
   /** A pod is removed, with all that belonged to it. */
   onGone: (uid: PodUid, worker: PodWorker) => void;
   metrics?: WorkerMetrics;
@@ -83,9 +83,9 @@ export class PodWorkers implements Component {
   }
 
   /** Terminates an admitted pod that may not run here after all. */
-  reject(uid: PodUid, verdict: PodVerdict): void {
-    this.#o.metrics?.refused(verdict.reason);
-    this.terminate(uid, { removed: false, verdict });
+  reject(uid: PodUid, failure: PodFailure): void {
+    this.#o.metrics?.refused(failure.reason);
+    this.terminate(uid, { removed: false, failure });
   }
 
   /** Whether the pod is ready by its status, and why not if its worker can do nothing about it. */
@@ -100,12 +100,12 @@ export class PodWorkers implements Component {
     this.#add(id, undefined);
   }
 
-  poke(uid: PodUid): void {
-    this.#workers.get(uid)?.poke();
+  wake(uid: PodUid): void {
+    this.#workers.get(uid)?.wake();
   }
 
-  pokeAll(): void {
-    for (const worker of this.#workers.values()) worker.poke();
+  wakeAll(): void {
+    for (const worker of this.#workers.values()) worker.wake();
   }
 
   #add(id: PodId, pod: Pod | undefined): void {
@@ -123,10 +123,10 @@ export class PodWorkers implements Component {
       startsAgain: () => keepsContainers(this.#successors.get(id.uid)),
       onChange: () => {
         this.#o.onChange(id.uid);
-        if (worker.phase === "terminated") this.#pokeSameName(worker);
+        if (worker.phase === "terminated") this.#wakeSameName(worker);
       },
       onPhase: (phase) => this.#o.onPhase?.(id.uid, phase),
-      onVerdict: (verdict) => worker.pod && this.#o.onVerdict?.(worker.pod, verdict),
+      onFailure: (failure) => worker.pod && this.#o.onFailure?.(worker.pod, failure),
       onFinished: () => this.#finished(worker),
     });
     this.#workers.set(id.uid, worker);
@@ -146,7 +146,7 @@ export class PodWorkers implements Component {
       this.#o.metrics?.restarted(successor);
       this.#add(idOf(successor), successor);
     }
-    this.#pokeSameName(worker);
+    this.#wakeSameName(worker);
   }
 
   /** A static pod that was edited has a new UID and the old name: it starts when the old pod has terminated. */
@@ -161,9 +161,9 @@ export class PodWorkers implements Component {
     return undefined;
   }
 
-  #pokeSameName(worker: PodWorker): void {
+  #wakeSameName(worker: PodWorker): void {
     for (const other of this.#workers.values())
-      if (other !== worker && !other.started && sameName(other, worker)) other.poke();
+      if (other !== worker && !other.started && sameName(other, worker)) other.wake();
   }
 
   #abandonAll(): void {

@@ -60,7 +60,7 @@ describe("syncs", () => {
     assert.deepEqual(await syncs(), { "create,count": 1, "create,sum": 1 });
     workers.update(pod);
     await clock.advance(1000);
-    workers.poke(testUid);
+    workers.wake(testUid);
     await clock.advance(1000);
     workers.terminate(testUid, { removed: true });
     await clock.advance(2000);
@@ -78,9 +78,9 @@ describe("syncs", () => {
     const { clock, workers, syncs } = setUp();
     workers.update(aPod());
     await clock.advance(400);
-    workers.poke(testUid);
+    workers.wake(testUid);
     await clock.advance(300);
-    workers.poke(testUid);
+    workers.wake(testUid);
     await clock.advance(1300);
     assert.deepEqual(await syncs(), {
       "create,count": 1,
@@ -124,7 +124,7 @@ describe("syncs", () => {
     await clock.advance(2000);
     const before = await syncs();
     assert.equal(before["terminated,count"], 1);
-    workers.poke(testUid);
+    workers.wake(testUid);
     await clock.advance(2000);
     assert.deepEqual(await syncs(), before);
   });
@@ -138,7 +138,7 @@ describe("pods that start", () => {
     const { clock, workers, values } = setUp();
     workers.update(aPod(spec, seenAt(epochMs(clock.wall()) - 250)));
     await clock.advance(1000);
-    workers.poke(testUid);
+    workers.wake(testUid);
     await clock.advance(1000);
     assert.deepEqual(await values("pod_worker_start_duration_seconds"), { count: 1, sum: 0.25 });
     assert.deepEqual(await values("containers_per_pod_count"), { count: 1, sum: 2 });

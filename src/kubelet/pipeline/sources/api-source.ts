@@ -11,7 +11,7 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodSource } from "./source.ts";
 
 export interface ApiSourceOptions {
-  transport: Pick<KubeTransport, "request" | "stream" | "onBack">;
+  transport: Pick<KubeTransport, "request" | "stream" | "onReconnect">;
   nodeName: string;
   /** Pods are listed when this has resolved: their admission depends on the node object. */
   after: Promise<void>;

@@ -51,7 +51,7 @@ export class ApiStatuses {
     const pod = this.#o.worker(uid)?.pod;
     const status = this.#o.status(uid);
     if (pod && status) this.#set(pod, status);
-    else this.#writer.poke(uid);
+    else this.#writer.wake(uid);
   }
 
   phaseChanged(uid: PodUid, phase: WorkerPhase): void {
@@ -71,7 +71,7 @@ export class ApiStatuses {
 
   /** The pod in the API has changed or is deleted. */
   apiPodChanged(pod: Pod): void {
-    if (!isMirror(pod)) this.#writer.poke(pod.metadata.uid);
+    if (!isMirror(pod)) this.#writer.wake(pod.metadata.uid);
   }
 
   /** True if the API has the newest status of the pod. */

@@ -13,7 +13,7 @@ const externalFields = [
   "nodeAllocatableResourceClaimStatuses",
 ];
 
-export interface MergeFacts {
+export interface MergeInfo {
   /** A container of the pod could still run: until none can, a final phase is not written. */
   couldHaveRunningContainers: boolean;
   now: WallTime;
@@ -23,7 +23,7 @@ export interface MergeFacts {
 export function mergeStatus(
   api: PodStatus,
   own: PodStatus,
-  { couldHaveRunningContainers, now }: MergeFacts,
+  { couldHaveRunningContainers, now }: MergeInfo,
 ): PodStatus {
   const terminates = !isFinal(api.phase) && isFinal(own.phase);
   const merged: PodStatus = {

@@ -71,7 +71,7 @@ const cases: { rule: string; api: Pod | undefined; own: string; isReleased: bool
 
 for (const { rule, api, own, isReleased, step } of cases)
   test(`write plan: ${rule}`, () => {
-    const facts = {
+    const info = {
       api,
       own: { phase: own },
       couldHaveRunningContainers: false,
@@ -79,7 +79,7 @@ for (const { rule, api, own, isReleased, step } of cases)
       now: wallTime(0),
       ignoredPatch: undefined,
     };
-    assert.equal(planWrite(facts).kind, step);
+    assert.equal(planWrite(info).kind, step);
   });
 
 const versions: [string, string | undefined, string | undefined, "received" | "watched"][] = [

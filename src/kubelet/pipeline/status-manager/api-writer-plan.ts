@@ -11,7 +11,7 @@ export type WriteStep =
   | { kind: "delete" }
   | { kind: "none" };
 
-export interface WriteFacts {
+export interface WriteInfo {
   /** The pod as last received from the API, if known. */
   api: Pod | undefined;
   own: PodStatus;
@@ -31,7 +31,7 @@ export function planWrite({
   isReleased,
   now,
   ignoredPatch,
-}: WriteFacts): WriteStep {
+}: WriteInfo): WriteStep {
   if (!api) return { kind: "get" };
   const patch = statusPatch(api, mergeStatus(api.status ?? {}, own, { couldHaveRunningContainers, now }));
   if (patch && JSON.stringify(patch.status) !== ignoredPatch) return { kind: "patch", patch };

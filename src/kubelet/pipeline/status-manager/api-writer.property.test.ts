@@ -137,7 +137,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
               if (!own || !isFinal(own.status.phase)) break;
               own.isReleased = !own.couldHaveRunningContainers;
               own.couldHaveRunningContainers = false;
-              writer.poke(own.pod.metadata.uid);
+              writer.wake(own.pod.metadata.uid);
               break;
             case "watch":
               check();

@@ -108,7 +108,7 @@ test("a pod that is not in the watch is neither written nor read: the node may n
   await clock.advance(30_000);
   assert.deepEqual(api.requests, []);
   watch(pod);
-  writer.poke(pod.metadata.uid);
+  writer.wake(pod.metadata.uid);
   await clock.advance(0);
   assert.equal(api.requests.length, 1);
   watched.clear();
@@ -251,13 +251,13 @@ test("a pod is deleted only when it has a deletion timestamp, is final in the AP
   await clock.advance(20_000);
   assert.equal(api.status(pod)?.phase, "Running", "containers could still run");
   couldHaveRunningContainers.delete(uid);
-  writer.poke(uid);
+  writer.wake(uid);
   await clock.advance(0);
   assert.equal(api.status(pod)?.phase, "Failed");
   await clock.advance(20_000);
   assert.deepEqual(deleted, [], "volumes still exist");
   cleared.add(uid);
-  writer.poke(uid);
+  writer.wake(uid);
   await clock.advance(0);
   assert.deepEqual(deleted, [0]);
   const { length } = api.requests;
@@ -311,7 +311,7 @@ test("the status of a static pod is written to each mirror, and the mirror is no
   await clock.advance(20_000);
   assert.deepEqual(api.requests, [], "there is no mirror yet");
   watch(mirror("m1"), "mirror");
-  writer.poke(pod.metadata.uid);
+  writer.wake(pod.metadata.uid);
   await clock.advance(0);
   assert.deepEqual(api.patches[0]?.metadata.uid, "m1");
   watched.delete("mirror");

@@ -9,7 +9,7 @@ import type { KubeTransport } from "../../../lib/clients/kube/transport-interfac
 import { type Pod, type PodStatus, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { ApiWriterMetrics } from "./api-writer-metrics.ts";
 import type { StatusPatch } from "./api-writer-patch.ts";
-import { newerOf, planWrite, type WriteFacts } from "./api-writer-plan.ts";
+import { newerOf, planWrite, type WriteInfo } from "./api-writer-plan.ts";
 
 export interface ApiStatusWriterOptions {
   api: Pick<KubeTransport, "request">;
@@ -109,7 +109,7 @@ export class ApiStatusWriter implements Component {
   }
 
   /** Something relevant changed: the pod in the API, its mirror, whether it could run, whether it is released. */
-  poke(uid: PodUid): void {
+  wake(uid: PodUid): void {
     const entry = this.#entries.get(uid);
     if (entry) this.#wake(entry);
   }
@@ -183,13 +183,13 @@ export class ApiStatusWriter implements Component {
       if (entry.gone?.uid === uid) return;
       if (entry.received && entry.received.metadata.uid !== uid) resetReceived(entry);
       const { version } = entry;
-      const facts = {
+      const info = {
         own: entry.status,
         couldHaveRunningContainers: couldHaveRunningContainers(ownUid),
         now: clock.wall(),
       };
       const step = planWrite({
-        ...facts,
+        ...info,
         api: entry.mustGet ? undefined : newerOf(entry.received, watched),
         isReleased: isReleased(ownUid),
         ignoredPatch: entry.ignoredPatch,
@@ -198,7 +198,7 @@ export class ApiStatusWriter implements Component {
       if (
         step.kind === "patch" &&
         sent?.version === version &&
-        sent.couldHaveRunningContainers === facts.couldHaveRunningContainers
+        sent.couldHaveRunningContainers === info.couldHaveRunningContainers
       )
         return;
       try {
@@ -213,8 +213,8 @@ export class ApiStatusWriter implements Component {
             break;
           case "patch":
             entry.received = await this.#patch(entry.pod, step.patch, signal);
-            sent = { version, couldHaveRunningContainers: facts.couldHaveRunningContainers };
-            entry.ignoredPatch = ignoredPatchOf(entry.received, facts);
+            sent = { version, couldHaveRunningContainers: info.couldHaveRunningContainers };
+            entry.ignoredPatch = ignoredPatchOf(entry.received, info);
             this.#written(entry, uid, version);
             break;
           case "delete":
@@ -308,9 +308,9 @@ function resetReceived(entry: Entry): void {
 /** The difference that remains after a write is what this API server ignores: it is not sent again. */
 function ignoredPatchOf(
   api: Pod,
-  facts: Pick<WriteFacts, "own" | "couldHaveRunningContainers" | "now">,
+  info: Pick<WriteInfo, "own" | "couldHaveRunningContainers" | "now">,
 ): string | undefined {
-  const step = planWrite({ ...facts, api, isReleased: false, ignoredPatch: undefined });
+  const step = planWrite({ ...info, api, isReleased: false, ignoredPatch: undefined });
   return step.kind === "patch" ? JSON.stringify(step.patch.status) : undefined;
 }
 

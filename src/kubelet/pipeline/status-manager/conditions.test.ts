@@ -268,13 +268,13 @@ const disruption: Pick<PodCondition, "type" | "status" | "reason" | "message"> =
   reason: "TerminationByKubelet",
   message: "The node was low on resource: memory.",
 };
-test("the condition of a verdict replaces that of another client, and stays", () => {
+test("the condition of a failure replaces that of another client, and stays", () => {
   const pod = fromApi({}, [
     ["DisruptionTarget", "False"],
     ["example.com/lb", "True"],
   ]);
-  const verdict = { phase: "Failed", reason: "Evicted", message: "low", conditions: [disruption] } as const;
-  const judged = statusOf(pod, seen([run()]), { verdict: { ...verdict, conditions: [disruption] } });
+  const failure = { phase: "Failed", reason: "Evicted", message: "low", conditions: [disruption] } as const;
+  const judged = statusOf(pod, seen([run()]), { failure: { ...failure, conditions: [disruption] } });
   assert.deepEqual(judged.conditions?.slice(0, 2), [
     { ...disruption, lastProbeTime: null, lastTransitionTime: iso(wallTime(at + 5000)) },
     pod.status?.conditions?.[1],

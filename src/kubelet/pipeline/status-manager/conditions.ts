@@ -23,20 +23,20 @@ type Finding = { status: "True" | "False"; reason?: string; message?: string };
 const yes: Finding = { status: "True" };
 const no: Finding = { status: "False" };
 
-export interface ConditionFacts {
+export interface ConditionInfo {
   phase: PodPhase;
   statuses: readonly ApiContainerStatus[];
   restartingAll: boolean;
 }
 
 /** The conditions of a pod, those of other clients first. */
-export function podConditions(input: StatusInput, facts: ConditionFacts): PodCondition[] {
+export function podConditions(input: StatusInput, info: ConditionInfo): PodCondition[] {
   const { pod, observed, before } = input;
   const kept = externalConditions(input);
-  const containersReady = areContainersReady(pod, facts);
+  const containersReady = areContainersReady(pod, info);
   const list: [string, Finding][] = [
     ["PodReadyToStartContainers", hasUsableSandbox(pod, observed) ? yes : no],
-    ["Initialized", isInitialized(pod, facts, input.gates.restart.restartAll ? before : undefined)],
+    ["Initialized", isInitialized(pod, info, input.gates.restart.restartAll ? before : undefined)],
     ["Ready", isPodReady(pod, containersReady, kept)],
     ["ContainersReady", containersReady],
     ["PodScheduled", yes],
@@ -51,15 +51,15 @@ export function podConditions(input: StatusInput, facts: ConditionFacts): PodCon
   );
   if (couldRestartAll(pod, input.gates))
     conditions.push(
-      withTransitionTime(input, { type: conditionRestartingAll, ...isBeingRestarted(pod, observed, facts) }),
+      withTransitionTime(input, { type: conditionRestartingAll, ...isBeingRestarted(pod, observed, info) }),
     );
-  return [...kept, ...resizeConditions(input, facts), ...conditions];
+  return [...kept, ...resizeConditions(input, info), ...conditions];
 }
 
 /** A pending resize is reported as long as the pod may still get it. */
 function resizeConditions(
   { resize, before, workerPhase }: StatusInput,
-  { phase }: ConditionFacts,
+  { phase }: ConditionInfo,
 ): PodCondition[] {
   if (!resize || workerPhase === "terminated" || isFinal(phase)) return [];
   const { reason, message, generation, at } = resize;
@@ -76,16 +76,16 @@ function resizeConditions(
   ];
 }
 
-/** Conditions of other clients and of the verdict; DisruptionTarget stays once it was set. */
+/** Conditions of other clients and of the failure; DisruptionTarget stays once it was set. */
 function externalConditions(input: StatusInput): PodCondition[] {
-  const { pod, before, verdict } = input;
+  const { pod, before, failure } = input;
   const kept = (pod.status?.conditions ?? []).filter((c) => !kubeletConditions.has(c.type));
   const generation = pod.metadata.generation;
-  const fromVerdict = (verdict?.conditions ?? []).map((c) =>
+  const fromFailure = (failure?.conditions ?? []).map((c) =>
     withTransitionTime(input, { ...c, ...(generation ? { observedGeneration: generation } : {}) }),
   );
   const disruptions = before?.conditions?.filter((c) => c.type === disruption) ?? [];
-  for (const condition of [...disruptions, ...fromVerdict]) {
+  for (const condition of [...disruptions, ...fromFailure]) {
     const at = kept.findIndex((c) => c.type === condition.type);
     if (at < 0) kept.push(condition);
     else kept[at] = condition;
@@ -116,7 +116,7 @@ function nameList(what: string, containers: readonly Container[]): string {
   return `containers with ${what} status: [${containers.map((c) => c.name).join(" ")}]`;
 }
 
-function areContainersReady(pod: Pod, { phase, statuses }: ConditionFacts): Finding {
+function areContainersReady(pod: Pod, { phase, statuses }: ConditionInfo): Finding {
   if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
   const needed = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers];
@@ -139,7 +139,7 @@ function isPodReady(pod: Pod, containersReady: Finding, others: readonly PodCond
 
 function isInitialized(
   pod: Pod,
-  { phase, statuses }: ConditionFacts,
+  { phase, statuses }: ConditionInfo,
   before: ApiPodStatus | undefined,
 ): Finding {
   if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
@@ -161,7 +161,7 @@ function isInitialized(
 function isBeingRestarted(
   pod: Pod,
   observed: ObservedPod | undefined,
-  { phase, restartingAll }: ConditionFacts,
+  { phase, restartingAll }: ConditionInfo,
 ): Finding {
   if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };

@@ -183,7 +183,7 @@ const fromApi = (restartPolicy: Policy) => {
   return { ...pod, metadata: { ...pod.metadata, annotations: {} } };
 };
 const both = (a: ObservedContainer, b: ObservedContainer) => seen([a, b]);
-const verdict = { phase: "Failed", reason: "Evicted", message: "The node was low on resource" } as const;
+const failure = { phase: "Failed", reason: "Evicted", message: "The node was low on resource" } as const;
 const sidecarTriggers = aPod({
   restartPolicy: "Never",
   initContainers: [
@@ -228,17 +228,17 @@ const memory: [
   ],
   ["terminated before it started", fromApi("Always"), undefined, { workerPhase: "terminated" }, "Failed"],
   [
-    "a verdict takes precedence over running containers",
+    "a failure takes precedence over running containers",
     two("Always"),
     both(run("a"), run("b")),
-    { verdict },
+    { failure },
     "Failed",
   ],
   [
-    "a verdict does not change a succeeded pod",
+    "a failure does not change a succeeded pod",
     two("Never"),
     both(done("a"), done("b")),
-    { verdict, before: { phase: "Succeeded" } },
+    { failure, before: { phase: "Succeeded" } },
     "Succeeded",
   ],
   [

@@ -15,7 +15,7 @@ export function isFinal(phase: string | undefined): phase is "Succeeded" | "Fail
   return phase === "Succeeded" || phase === "Failed";
 }
 
-export interface PhaseFacts {
+export interface PhaseInfo {
   containers: readonly ApiContainerStatus[];
   inits: readonly ApiContainerStatus[];
   /** The pod terminates: nothing is started any more. */
@@ -30,20 +30,20 @@ export interface PhaseFacts {
 }
 
 /** The phase of a pod by the states of its containers, as upstream's getPhase. Ephemeral containers do not count. */
-export function podPhase(pod: Pod, facts: PhaseFacts): PodPhase {
+export function podPhase(pod: Pod, info: PhaseInfo): PodPhase {
   const { initContainers = [], containers } = pod.spec;
-  const inits = initContainers.filter((c) => !isSidecar(c)).map((c) => initStage(pod, c, facts));
-  const sidecars = initContainers.filter(isSidecar).map((c) => sidecarStage(byName(facts.inits, c)));
-  const regulars = containers.map((c) => regularStage(pod, c, facts));
+  const inits = initContainers.filter((c) => !isSidecar(c)).map((c) => initStage(pod, c, info));
+  const sidecars = initContainers.filter(isSidecar).map((c) => sidecarStage(byName(info.inits, c)));
+  const regulars = containers.map((c) => regularStage(pod, c, info));
   if (inits.includes("failed")) return "Failed";
   if (inits.includes("pending")) return "Pending";
-  if (!facts.initialized && sidecars.some((s) => s === "starting" || s === "waiting")) return "Pending";
+  if (!info.initialized && sidecars.some((s) => s === "starting" || s === "waiting")) return "Pending";
   const all = [...sidecars, ...regulars];
   if (all.includes("waiting")) return "Pending";
   if (all.includes("running") || all.includes("starting")) return "Running";
   const allSucceeded = regulars.every((s) => s === "succeeded" || s === "succeeded-again");
   // A static pod terminates only when its source removes it.
-  if (facts.terminating && !isStatic(pod)) return allSucceeded ? "Succeeded" : "Failed";
+  if (info.terminating && !isStatic(pod)) return allSucceeded ? "Succeeded" : "Failed";
   if (regulars.some((s) => s === "succeeded-again" || s === "failed-again")) return "Running";
   return allSucceeded ? "Succeeded" : "Failed";
 }
@@ -51,14 +51,14 @@ export function podPhase(pod: Pod, facts: PhaseFacts): PodPhase {
 /** "-again": it terminated, and is to be restarted. */
 type RegularStage = "waiting" | "running" | "succeeded" | "succeeded-again" | "failed" | "failed-again";
 
-function regularStage(pod: Pod, container: Container, facts: PhaseFacts): RegularStage {
-  const status = byName(facts.containers, container);
+function regularStage(pod: Pod, container: Container, info: PhaseInfo): RegularStage {
+  const status = byName(info.containers, container);
   if (status?.state?.running) return "running";
   const end = status?.state?.terminated ?? status?.lastState?.terminated;
   if (!end) return "waiting";
   // A container that waits for its restart does not count as succeeded, even if its last run did.
   const hasSucceeded = end.exitCode === 0 && status?.state?.terminated !== undefined;
-  if (restartable(pod, container, "regular", end, facts))
+  if (restartable(pod, container, "regular", end, info))
     return hasSucceeded ? "succeeded-again" : "failed-again";
   return hasSucceeded ? "succeeded" : "failed";
 }
@@ -70,15 +70,15 @@ function sidecarStage(status: ApiContainerStatus | undefined): "waiting" | "runn
 }
 
 /** "done": it succeeded, or failed and is to be restarted. */
-function initStage(pod: Pod, container: Container, facts: PhaseFacts): "pending" | "done" | "failed" {
-  const status = byName(facts.inits, container);
+function initStage(pod: Pod, container: Container, info: PhaseInfo): "pending" | "done" | "failed" {
+  const status = byName(info.inits, container);
   const end = status?.state?.running
     ? undefined
     : (status?.state?.terminated ?? status?.lastState?.terminated);
   if (!end) return "pending";
   // One that succeeded and waits is to run again, in a new sandbox.
   if (end.exitCode === 0) return status?.state?.waiting ? "pending" : "done";
-  return restartable(pod, container, "init", end, facts) ? "done" : "failed";
+  return restartable(pod, container, "init", end, info) ? "done" : "failed";
 }
 
 function restartable(
@@ -86,7 +86,7 @@ function restartable(
   container: Container,
   role: ContainerRole,
   end: Terminated,
-  { gates = defaultRestartGates, replaced, restartingAll }: PhaseFacts,
+  { gates = defaultRestartGates, replaced, restartingAll }: PhaseInfo,
 ): boolean {
   if (restartingAll) return true;
   if (replaced?.(container.name, end.containerID)) return true;

@@ -2,7 +2,7 @@ import type { WallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
-import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import { defaultRestartGates, type RestartGates } from "../../../lib/model/restart-policy.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
@@ -39,8 +39,8 @@ export interface StatusInput {
   waiting: ReadonlyMap<string, { reason: string; message: string }>;
   /** From "terminating" on, nothing is started any more. */
   workerPhase: "syncing" | "terminating" | "terminated";
-  verdict?: PodVerdict;
-  /** The pod was not admitted: the status has nothing but the verdict. */
+  failure?: PodFailure;
+  /** The pod was not admitted: the status has nothing but the failure. */
   refused?: boolean;
   probe(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined;
   /** True if it was stopped to be replaced. */

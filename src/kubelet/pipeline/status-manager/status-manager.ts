@@ -47,7 +47,7 @@ export interface StatusManagerOptions {
 }
 
 /** What the pod worker reports. */
-export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhase" | "verdict" | "refused"> {
+export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhase" | "failure" | "refused"> {
   /** A status from before this agent started, of the pod or its mirror in the API. */
   before?: PodStatus;
   /**
@@ -115,7 +115,7 @@ export class StatusManager {
       observed,
       waiting: details.waiting,
       workerPhase: details.workerPhase,
-      ...(details.verdict ? { verdict: details.verdict } : {}),
+      ...(details.failure ? { failure: details.failure } : {}),
       ...(details.refused ? { refused: true } : {}),
       probe: (kind, id) => probes.get(kind, id, pod),
       replaced: (container) => this.#o.replaced?.has(uid, container) ?? false,

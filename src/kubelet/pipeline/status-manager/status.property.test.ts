@@ -82,7 +82,7 @@ test("in any history: final phases stay, counts never decrease, times change wit
             workerPhase,
             probe: () => m.probe,
             waiting: new Map(m.waiting ? [["a", { reason: "CrashLoopBackOff", message: "" }]] : []),
-            ...(m.evicted ? { verdict: { phase: "Failed", reason: "Evicted", message: "" } } : {}),
+            ...(m.evicted ? { failure: { phase: "Failed", reason: "Evicted", message: "" } } : {}),
           };
           const observed = seen(
             [...m.i, ...m.s, ...m.a, ...m.b],

@@ -116,23 +116,23 @@ for (const [rule, inits, containers, phase] of afterRunning)
     assert.equal(statusOf(pod, seen(containers, lost), { before }).phase, phase);
   });
 
-test("the reason is that of the verdict; the first one stays", () => {
-  const verdict = { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } as const;
-  const judged = statusOf(aPod(), seen([seenContainer("a")]), { verdict });
+test("the reason is that of the failure; the first one stays", () => {
+  const failure = { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } as const;
+  const judged = statusOf(aPod(), seen([seenContainer("a")]), { failure });
   assert.deepEqual([judged.phase, judged.reason, judged.message], ["Failed", "DeadlineExceeded", "too long"]);
   const later = statusOf(aPod(), undefined, {
-    verdict: { phase: "Failed", reason: "Evicted", message: "low" },
+    failure: { phase: "Failed", reason: "Evicted", message: "low" },
     before: judged,
   });
   assert.deepEqual([later.reason, later.message], ["DeadlineExceeded", "too long"]);
 });
 
-test("the status of a refused pod has only the verdict", () => {
-  const verdict = { phase: "Failed", reason: "OutOfcpu", message: "Pod was rejected: no cpu" } as const;
+test("the status of a refused pod has only the failure", () => {
+  const failure = { phase: "Failed", reason: "OutOfcpu", message: "Pod was rejected: no cpu" } as const;
   const pod = aPod({}, { generation: 2 });
-  assert.deepEqual(statusOf(pod, undefined, { verdict, refused: true }), {
+  assert.deepEqual(statusOf(pod, undefined, { failure, refused: true }), {
     observedGeneration: 2,
-    ...verdict,
+    ...failure,
     startTime: iso(wallTime(at)),
     qosClass: "BestEffort",
   });

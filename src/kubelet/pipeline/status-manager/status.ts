@@ -14,9 +14,9 @@ import { terminateStatuses } from "./terminate-statuses.ts";
 /** The API status of a pod. Pure. */
 export function podStatus(input: StatusInput): ApiPodStatus {
   const { pod, observed, before, gates } = input;
-  if (input.refused && input.verdict) return refusedStatus(input);
+  if (input.refused && input.failure) return refusedStatus(input);
   const isTerminated =
-    input.workerPhase !== "syncing" || input.verdict !== undefined || isFinal(before?.phase);
+    input.workerPhase !== "syncing" || input.failure !== undefined || isFinal(before?.phase);
   return fullStatus(input, !isTerminated && isRestartingAll(pod, observed, before, gates));
 }
 
@@ -57,7 +57,7 @@ function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
 
 /** The status of a pod that was not admitted. */
 function refusedStatus(input: StatusInput): ApiPodStatus {
-  const { phase, reason, message } = input.verdict!;
+  const { phase, reason, message } = input.failure!;
   return {
     ...generationOf(input),
     phase,
@@ -74,7 +74,7 @@ function generationOf({ pod, before }: StatusInput): { observedGeneration?: numb
 }
 
 /**
- * The phase with its reason. A final phase stays, with its reason; a verdict takes precedence over the states of the containers.
+ * The phase with its reason. A final phase stays, with its reason; a failure takes precedence over the states of the containers.
  */
 function phaseWithReason(
   input: StatusInput,
@@ -82,14 +82,14 @@ function phaseWithReason(
   inits: ApiContainerStatus[],
   restartingAll: boolean,
 ): { phase: PodPhase; reason?: string; message?: string } {
-  const { pod, before, verdict, workerPhase, gates } = input;
+  const { pod, before, failure, workerPhase, gates } = input;
   const old = [isStatic(pod) ? undefined : pod.status, before].find((s) => isFinal(s?.phase)) ?? before;
   const reasons = (from: { reason?: string; message?: string } | undefined) => ({
     ...(from?.reason ? { reason: from.reason } : {}),
     ...(from?.message ? { message: from.message } : {}),
   });
   if (old && isFinal(old.phase)) return { phase: old.phase, ...reasons(old) };
-  if (verdict) return { phase: verdict.phase, ...reasons(verdict) };
+  if (failure) return { phase: failure.phase, ...reasons(failure) };
   const found = podPhase(pod, {
     containers,
     inits,

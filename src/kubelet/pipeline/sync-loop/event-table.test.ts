@@ -4,29 +4,29 @@ import { aPod } from "../../../../test/builders/pods.ts";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
-import { eventTable, type ReactorName, type Reactors, reactionsOf } from "./event-table.ts";
+import { type EventHandlers, eventTable, type HandlerName, handlersOf } from "./event-table.ts";
 import type { EventKind, KubeletEvent } from "./events.ts";
 import { SyncLoop } from "./sync-loop.ts";
 
-/** The reactors of each kind, in this order. A change here changes what users see: statuses, deletions, restarts. */
+/** The handlers of each kind, in this order. A change here changes what users see: statuses, deletions, restarts. */
 const expected: Record<EventKind, string> = {
   "pods-changed": "ignoredFields desiredPods workers podsApi initialSync",
   "source-synced": "housekeeping",
-  "runtime-observed": "logFollowers probes status board workers",
+  "runtime-observed": "logFollowers probes status overview workers",
   "runtime-synced": "initialSync probeCheckpoint status volumes housekeeping workers",
   "runtime-state": "initialSync nodeStatus pleg workers",
   "orphan-found": "workers",
   "container-started": "allocation",
-  "post-start-done": "probes status board",
-  "probe-result": "explanations status board workers",
-  "worker-changed": "status board statusWriter mirrors",
+  "post-start-done": "probes status overview",
+  "probe-result": "explanations status overview workers",
+  "worker-changed": "status overview statusWriter mirrors",
   "worker-phase": "statusWriter probes",
-  "worker-verdict": "podEvents",
+  "pod-failed": "podEvents",
   "pod-rejected": "workers",
   "pod-released": "statusWriter podsApi",
   "worker-gone":
-    "logFollowers explanations probes status allocation startupLatency statusWriter mirrors podsApi board",
-  "status-changed": "board podsApi workers statusWriter",
+    "logFollowers explanations probes status allocation startupLatency statusWriter mirrors podsApi overview",
+  "status-changed": "overview podsApi workers statusWriter",
   "volumes-in-use": "nodeStatus",
   "volumes-reported": "attachedVolumes",
   "volumes-attached": "volumes",
@@ -34,7 +34,7 @@ const expected: Record<EventKind, string> = {
   "csi-driver-changed": "volumes",
   "csi-node-ready": "nodeStatus",
   "api-pod": "startupLatency statusWriter mirrors",
-  "mirror-changed": "probes status board statusWriter",
+  "mirror-changed": "probes status overview statusWriter",
   "node-changed": "mirrors attachedVolumes nodeStatus servingCertificate",
   "api-listed": "workers",
   "api-reconnected": "mirrors plugins",
@@ -44,7 +44,7 @@ const expected: Record<EventKind, string> = {
 const kinds = Object.keys(expected) as EventKind[];
 const pod = aPod();
 const uid = pod.metadata.uid;
-const verdict = { phase: "Failed", reason: "Evicted", message: "" } as const;
+const failure = { phase: "Failed", reason: "Evicted", message: "" } as const;
 
 const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   "pods-changed": { kind: "pods-changed", change: { op: "ADD", source: "file", pods: [] } },
@@ -62,8 +62,8 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   },
   "worker-changed": { kind: "worker-changed", uid },
   "worker-phase": { kind: "worker-phase", uid, phase: "terminating" },
-  "worker-verdict": { kind: "worker-verdict", uid, pod, verdict },
-  "pod-rejected": { kind: "pod-rejected", uid, verdict },
+  "pod-failed": { kind: "pod-failed", uid, pod, failure },
+  "pod-rejected": { kind: "pod-rejected", uid, failure },
   "pod-released": { kind: "pod-released", uid },
   "worker-gone": { kind: "worker-gone", uid, worker: {} as never },
   "status-changed": { kind: "status-changed", uid },
@@ -81,18 +81,18 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   tick: { kind: "tick" },
 };
 
-/** A recording reactor for each one in the table, except some. */
-function recording(calls: string[], without: readonly ReactorName[] = []): Partial<Reactors> {
-  const reactors: Record<string, Record<string, () => void>> = {};
+/** A recording handler for each name in the table, except some. */
+function recording(calls: string[], without: readonly HandlerName[] = []): Partial<EventHandlers> {
+  const handlers: Record<string, Record<string, () => void>> = {};
   for (const [kind, names] of Object.entries(eventTable))
-    for (const name of names as readonly ReactorName[])
-      if (!without.includes(name)) reactors[name] = { ...reactors[name], [kind]: () => calls.push(name) };
-  return reactors as unknown as Partial<Reactors>;
+    for (const name of names as readonly HandlerName[])
+      if (!without.includes(name)) handlers[name] = { ...handlers[name], [kind]: () => calls.push(name) };
+  return handlers as unknown as Partial<EventHandlers>;
 }
 
-async function started(reactors: Partial<Reactors>) {
+async function started(handlers: Partial<EventHandlers>) {
   const loop = new SyncLoop({ clock: new FakeClock(), logger: silentLogger });
-  loop.subscribe(reactors);
+  loop.subscribe(handlers);
   const stop = new AbortController();
   await loop.start(stop.signal);
   return { loop, stop };
@@ -104,7 +104,7 @@ test("the table has a row for each kind, in this order", () => {
 });
 
 for (const kind of kinds)
-  test(`${kind}: the reactions run in the order of the table`, async () => {
+  test(`${kind}: the handlers run in the order of the table`, async () => {
     const calls: string[] = [];
     const { loop, stop } = await started(recording(calls));
     loop.post(anEvent[kind]);
@@ -113,26 +113,26 @@ for (const kind of kinds)
     assert.equal(calls.join(" "), expected[kind]);
   });
 
-test("without a cluster its reactors are left out, and the others keep their order", async () => {
-  const cluster: ReactorName[] = ["statusWriter", "mirrors", "nodeStatus", "attachedVolumes"];
+test("without a cluster its handlers are left out, and the others keep their order", async () => {
+  const cluster: HandlerName[] = ["statusWriter", "mirrors", "nodeStatus", "attachedVolumes"];
   for (const kind of kinds) {
     const calls: string[] = [];
     const { loop, stop } = await started(recording(calls, cluster));
     loop.post(anEvent[kind]);
     await settle(1);
     stop.abort();
-    const rest = expected[kind].split(" ").filter((name) => name && !cluster.includes(name as ReactorName));
+    const rest = expected[kind].split(" ").filter((name) => name && !cluster.includes(name as HandlerName));
     assert.deepEqual(calls, rest, kind);
   }
 });
 
-test("a reaction that is not in the table is an error, and so is a row without its reaction", () => {
+test("a handler that is not in the table is an error, and so is a row without its handler", () => {
   const extra = { tick: () => {} } as never;
-  assert.throws(() => reactionsOf({ housekeeping: extra }), /no reaction of housekeeping to tick/);
+  assert.throws(() => handlersOf({ housekeeping: extra }), /no handler of housekeeping to tick/);
   const incomplete = { "source-synced": () => {} } as never;
   assert.throws(
-    () => reactionsOf({ housekeeping: incomplete }),
-    /housekeeping does not react to runtime-synced/,
+    () => handlersOf({ housekeeping: incomplete }),
+    /housekeeping does not handle to runtime-synced/,
   );
 });
 
@@ -145,7 +145,7 @@ test("a pod is released before its status is written and it may be deleted", asy
       ...recorded.statusWriter,
       "pod-released": () => calls.push("released"),
       "worker-changed": () => calls.push("written"),
-    } as Reactors["statusWriter"],
+    } as EventHandlers["statusWriter"],
   });
   loop.post({ kind: "pod-released", uid: uid as PodUid });
   loop.post({ kind: "worker-changed", uid });

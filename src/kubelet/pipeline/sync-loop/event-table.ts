@@ -1,27 +1,27 @@
 import type { EventKind, EventOf } from "./events.ts";
 
 /**
- * The reactors of each event, in this order. Nothing else connects the components of the kubelet: a component posts an event, and the
- * sync loop runs the reactions of its row from left to right. Events that a reaction posts are handled after all that were posted
- * before. A reactor that does not exist (`statusWriter` without a cluster) is left out of its rows.
+ * The handlers of each event, in this order. Nothing else connects the components of the kubelet: a component posts an event, and the
+ * sync loop runs the handlers of its row from left to right. Events that a handler posts are handled after all that were posted
+ * before. A handler that does not exist (`statusWriter` without a cluster) is left out of its rows.
  */
 export const eventTable = {
   "pods-changed": ["ignoredFields", "desiredPods", "workers", "podsApi", "initialSync"],
   "source-synced": ["housekeeping"],
 
   // Probes come before the status: results from before a restart of the agent count from the first status on.
-  "runtime-observed": ["logFollowers", "probes", "status", "board", "workers"],
+  "runtime-observed": ["logFollowers", "probes", "status", "overview", "workers"],
   // The statuses come before the workers: a worker decides by the status whether its pod has terminated.
   "runtime-synced": ["initialSync", "probeCheckpoint", "status", "volumes", "housekeeping", "workers"],
   "runtime-state": ["initialSync", "nodeStatus", "pleg", "workers"],
   "orphan-found": ["workers"],
   "container-started": ["allocation"],
-  "post-start-done": ["probes", "status", "board"],
-  "probe-result": ["explanations", "status", "board", "workers"],
+  "post-start-done": ["probes", "status", "overview"],
+  "probe-result": ["explanations", "status", "overview", "workers"],
 
-  "worker-changed": ["status", "board", "statusWriter", "mirrors"],
+  "worker-changed": ["status", "overview", "statusWriter", "mirrors"],
   "worker-phase": ["statusWriter", "probes"],
-  "worker-verdict": ["podEvents"],
+  "pod-failed": ["podEvents"],
   "pod-rejected": ["workers"],
   // A pod is deleted in the API only after this.
   "pod-released": ["statusWriter", "podsApi"],
@@ -36,9 +36,9 @@ export const eventTable = {
     "statusWriter",
     "mirrors",
     "podsApi",
-    "board",
+    "overview",
   ],
-  "status-changed": ["board", "podsApi", "workers", "statusWriter"],
+  "status-changed": ["overview", "podsApi", "workers", "statusWriter"],
 
   "volumes-in-use": ["nodeStatus"],
   "volumes-reported": ["attachedVolumes"],
@@ -49,48 +49,50 @@ export const eventTable = {
 
   "api-pod": ["startupLatency", "statusWriter", "mirrors"],
   // As with the runtime: the probe results in the mirror count in the status that is written to it.
-  "mirror-changed": ["probes", "status", "board", "statusWriter"],
+  "mirror-changed": ["probes", "status", "overview", "statusWriter"],
   "node-changed": ["mirrors", "attachedVolumes", "nodeStatus", "servingCertificate"],
   "api-listed": ["workers"],
   "api-reconnected": ["mirrors", "plugins"],
 
-  // "pressure-changed": eviction and the node's conditions will react here.
+  // "pressure-changed": eviction and the node's conditions are handled here.
   tick: [],
 } as const satisfies { readonly [K in EventKind]: readonly string[] };
 
-export type ReactorName = (typeof eventTable)[EventKind][number];
+export type HandlerName = (typeof eventTable)[EventKind][number];
 
-type KindsOf<N extends ReactorName> = {
+type KindsOf<N extends HandlerName> = {
   [K in EventKind]: N extends (typeof eventTable)[K][number] ? K : never;
 }[EventKind];
 
-/** One reaction for each row that names the reactor, and no other; anything else does not compile. */
-export type Reactor<N extends ReactorName> = { readonly [K in KindsOf<N>]: (event: EventOf<K>) => void };
+/** One handler for each row that names it, and no other; anything else does not compile. */
+export type EventHandler<N extends HandlerName> = { readonly [K in KindsOf<N>]: (event: EventOf<K>) => void };
 
-export type Reactors = { readonly [N in ReactorName]: Reactor<N> };
+export type EventHandlers = { readonly [N in HandlerName]: EventHandler<N> };
 
-export interface Reaction {
-  readonly reactor: ReactorName;
-  readonly react: (event: never) => void;
+export interface RowHandler {
+  readonly handler: HandlerName;
+  readonly handle: (event: never) => void;
 }
 
-/** The reactions of each row, of those reactors that exist. */
-export function reactionsOf(reactors: Partial<Reactors>): Readonly<Record<EventKind, readonly Reaction[]>> {
-  const rows = Object.entries(eventTable) as [EventKind, readonly ReactorName[]][];
+/** The handlers of each row, as far as they exist. */
+export function handlersOf(
+  handlers: Partial<EventHandlers>,
+): Readonly<Record<EventKind, readonly RowHandler[]>> {
+  const rows = Object.entries(eventTable) as [EventKind, readonly HandlerName[]][];
   const listed = new Set(rows.flatMap(([kind, names]) => names.map((name) => `${name} ${kind}`)));
-  for (const [name, reactor] of Object.entries(reactors))
-    for (const kind of Object.keys(reactor))
+  for (const [name, handler] of Object.entries(handlers))
+    for (const kind of Object.keys(handler))
       if (!listed.has(`${name} ${kind}`))
-        throw new Error(`the event table has no reaction of ${name} to ${kind}`);
+        throw new Error(`the event table has no handler of ${name} to ${kind}`);
   return Object.fromEntries(
     rows.map(([kind, names]) => [
       kind,
-      names.flatMap((name): Reaction[] => {
-        const reactor = reactors[name] as Partial<Record<EventKind, Reaction["react"]>> | undefined;
-        const react = reactor?.[kind];
-        if (reactor && !react) throw new Error(`${name} does not react to ${kind}`);
-        return react ? [{ reactor: name, react }] : [];
+      names.flatMap((name): RowHandler[] => {
+        const handler = handlers[name] as Partial<Record<EventKind, RowHandler["handle"]>> | undefined;
+        const handle = handler?.[kind];
+        if (handler && !handle) throw new Error(`${name} does not handle to ${kind}`);
+        return handle ? [{ handler: name, handle }] : [];
       }),
     ]),
-  ) as Record<EventKind, Reaction[]>;
+  ) as Record<EventKind, RowHandler[]>;
 }

@@ -1,5 +1,5 @@
 import type { Container, Pod, PodId, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
-import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { PodChange } from "../../state/pod-change.ts";
 import type { PodSyncStatus, WorkerPhase } from "../../state/pod-sync-status.ts";
 import type { ProbeResultChange } from "../../state/probe-results.ts";
@@ -10,8 +10,8 @@ export type ObjectRef =
   | { readonly kind: "ClusterTrustBundle" };
 
 /**
- * The events between components of the kubelet. An event reports a change, not what to do: which components react, and in which order,
- * is in `event-table.ts`. Reactions read the current state, so a late event does no harm.
+ * The events between components of the kubelet. An event reports a change, not what to do: which components handle it, and in which order,
+ * is in `event-table.ts`. Handlers read the current state, so a late event does no harm.
  */
 export type KubeletEvent =
   // Desired state
@@ -37,9 +37,9 @@ export type KubeletEvent =
   // Pod workers
   | { readonly kind: "worker-changed"; readonly uid: PodUid }
   | { readonly kind: "worker-phase"; readonly uid: PodUid; readonly phase: WorkerPhase }
-  | { readonly kind: "worker-verdict"; readonly uid: PodUid; readonly pod: Pod; readonly verdict: PodVerdict }
+  | { readonly kind: "pod-failed"; readonly uid: PodUid; readonly pod: Pod; readonly failure: PodFailure }
   /** A pod that was admitted turns out not to fit. */
-  | { readonly kind: "pod-rejected"; readonly uid: PodUid; readonly verdict: PodVerdict }
+  | { readonly kind: "pod-rejected"; readonly uid: PodUid; readonly failure: PodFailure }
   /** Volumes and cgroup of a terminated pod are removed. */
   | { readonly kind: "pod-released"; readonly uid: PodUid }
   | { readonly kind: "worker-gone"; readonly uid: PodUid; readonly worker: PodSyncStatus }
@@ -69,5 +69,5 @@ export type EventKind = KubeletEvent["kind"];
 
 export type EventOf<K extends EventKind> = Extract<KubeletEvent, { kind: K }>;
 
-/** Enqueues an event in the sync loop, which runs its reactions soon, never before this returns. */
+/** Enqueues an event in the sync loop, which runs its handlers soon, never before this returns. */
 export type Post = (event: KubeletEvent) => void;

@@ -3,11 +3,11 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
-import { eventTable, type ReactorName, type Reactors } from "./event-table.ts";
+import { type EventHandlers, eventTable, type HandlerName } from "./event-table.ts";
 import type { EventKind, KubeletEvent } from "./events.ts";
 import { SyncLoop } from "./sync-loop.ts";
 
-/** An event, which of its reactions fail, and which events it causes. */
+/** An event, which of its handlers fail, and which events it causes. */
 interface Planned {
   readonly id: number;
   readonly kind: EventKind;
@@ -33,20 +33,20 @@ function numbered(events: readonly Omit<Planned, "id">[], next = { id: 0 }): Pla
 
 const all = (events: readonly Planned[]): Planned[] => events.flatMap((e) => [e, ...all(e.causes)]);
 
-test("no event is lost or reordered, and an error affects only its reaction", async () => {
+test("no event is lost or reordered, and an error affects only its handler", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(planned(2), { maxLength: 12 }), async (plan) => {
       const events = numbered(plan);
       const posted: number[] = [];
       const handled: number[] = [];
-      const reactions = new Map<number, string[]>();
+      const ran = new Map<number, string[]>();
       const failed = new Map<number, string[]>();
       let depth = 0;
       const logger: Logger = {
         ...silentLogger,
         error: (_message, fields) => {
           const id = handled.at(-1) ?? -1;
-          failed.set(id, [...(failed.get(id) ?? []), String(fields?.reactor)]);
+          failed.set(id, [...(failed.get(id) ?? []), String(fields?.handler)]);
         },
       };
       const loop = new SyncLoop({ clock: new FakeClock(), logger });
@@ -60,21 +60,21 @@ test("no event is lost or reordered, and an error affects only its reaction", as
           event,
         } as unknown as KubeletEvent);
       };
-      const reactors: Record<string, Record<string, (event: KubeletEvent) => void>> = {};
+      const handlers: Record<string, Record<string, (event: KubeletEvent) => void>> = {};
       for (const [kind, names] of Object.entries(eventTable))
-        for (const [nth, name] of (names as readonly ReactorName[]).entries()) {
-          const react = (event: KubeletEvent) => {
-            assert.equal(depth++, 0, "a reaction within a reaction");
+        for (const [nth, name] of (names as readonly HandlerName[]).entries()) {
+          const handle = (event: KubeletEvent) => {
+            assert.equal(depth++, 0, "a handler within a handler");
             const { event: current } = event as unknown as { event: Planned };
             if (handled.at(-1) !== current.id) handled.push(current.id);
-            reactions.set(current.id, [...(reactions.get(current.id) ?? []), name]);
+            ran.set(current.id, [...(ran.get(current.id) ?? []), name]);
             if (nth === 0) for (const cause of current.causes) post(cause);
             depth--;
             if (current.failing.includes(nth)) throw new Error("an error");
           };
-          reactors[name] = { ...reactors[name], [kind]: react };
+          handlers[name] = { ...handlers[name], [kind]: handle };
         }
-      loop.subscribe(reactors as unknown as Partial<Reactors>);
+      loop.subscribe(handlers as unknown as Partial<EventHandlers>);
       const stop = new AbortController();
       await loop.start(stop.signal);
       for (const event of events) {
@@ -88,7 +88,7 @@ test("no event is lost or reordered, and an error affects only its reaction", as
       assert.equal(handled.length, all(events).length);
       for (const { id, kind, failing } of all(events)) {
         const names = eventTable[kind] as readonly string[];
-        assert.deepEqual(reactions.get(id), names, "each reaction, also after a failed one");
+        assert.deepEqual(ran.get(id), names, "each handler, even after a failed one");
         assert.deepEqual(
           failed.get(id) ?? [],
           names.filter((_, nth) => failing.includes(nth)),

@@ -18,7 +18,7 @@ async function setUp() {
   return { clock, loop, lags, errors, stop, start };
 }
 
-test("a reaction never runs within post, and the events it posts are handled after it", async () => {
+test("a handler never runs within post, and the events it posts are handled after it", async () => {
   const { loop, start } = await setUp();
   const calls: string[] = [];
   loop.subscribe({
@@ -40,17 +40,17 @@ test("a reaction never runs within post, and the events it posts are handled aft
   assert.deepEqual(calls, ["start", "end", "synced", "back"]);
 });
 
-test("a caller that awaits a promise settled after a post continues after its reactions", async () => {
+test("a caller that awaits a promise settled after a post continues after its handlers", async () => {
   const { loop, start } = await setUp();
   const calls: string[] = [];
-  loop.subscribe({ plugins: { "api-reconnected": () => calls.push("reaction") } });
+  loop.subscribe({ plugins: { "api-reconnected": () => calls.push("handler") } });
   await start();
   const { promise, resolve } = Promise.withResolvers<void>();
   const waiting = promise.then(() => calls.push("continuation"));
   loop.post({ kind: "api-reconnected" });
   resolve();
   await waiting;
-  assert.deepEqual(calls, ["reaction", "continuation"]);
+  assert.deepEqual(calls, ["handler", "continuation"]);
 });
 
 test("events posted before the start wait for it; none is handled after the stop", async () => {
@@ -69,7 +69,7 @@ test("events posted before the start wait for it; none is handled after the stop
   assert.deepEqual(calls, ["back"]);
 });
 
-test("an error affects one reaction to one event, and is logged with both", async () => {
+test("an error affects one handler of one event, and is logged with both", async () => {
   const { loop, start, errors } = await setUp();
   const calls: string[] = [];
   loop.subscribe({
@@ -89,7 +89,7 @@ test("an error affects one reaction to one event, and is logged with both", asyn
   await settle();
   assert.deepEqual(calls, ["pleg up", "node in use"]);
   assert.deepEqual(errors, [
-    { message: "Failed to react to event", event: "runtime-state", reactor: "nodeStatus", err: "an error" },
+    { message: "Failed to handle event", event: "runtime-state", handler: "nodeStatus", err: "an error" },
   ]);
 });
 

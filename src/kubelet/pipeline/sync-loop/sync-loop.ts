@@ -5,7 +5,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { type MonotonicTime, plusMs } from "../../../lib/base/time.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { podRef } from "../../../lib/model/pod.ts";
-import { type Reaction, type Reactors, reactionsOf } from "./event-table.ts";
+import { type EventHandlers, handlersOf, type RowHandler } from "./event-table.ts";
 import type { EventKind, KubeletEvent } from "./events.ts";
 
 export interface SyncLoopOptions {
@@ -21,16 +21,16 @@ const unhealthyAfterMs = 2 * 60_000;
 const maxBatch = 10_000;
 
 /**
- * The only fan-out of events. Handles them in the order in which they were posted and runs the reactions of the event table. It never
- * waits, and it never runs a reaction while another runs.
+ * The only fan-out of events. Handles them in the order in which they were posted and runs the handlers of the event table. It never
+ * waits, and it never runs a handler while another runs.
  *
  * The queue is drained in the next microtask. So a caller that awaits a promise that settled after a post continues after the
- * reactions to it: a worker that has refreshed its pod finds the status of what was observed.
+ * handlers of it: a worker that has refreshed its pod finds the status of what was observed.
  */
 export class SyncLoop implements Component {
   readonly name = "syncloop";
   readonly #o: SyncLoopOptions;
-  #reactions: Readonly<Record<EventKind, readonly Reaction[]>> = reactionsOf({});
+  #handlers: Readonly<Record<EventKind, readonly RowHandler[]>> = handlersOf({});
   #queue: { event: KubeletEvent; postedAt: MonotonicTime }[] = [];
   #scheduled = false;
   #running = false;
@@ -47,8 +47,8 @@ export class SyncLoop implements Component {
   }
 
   /** Call it once, before the start. Events that are posted before the start wait for it. */
-  subscribe(reactors: Partial<Reactors>): void {
-    this.#reactions = reactionsOf(reactors);
+  subscribe(handlers: Partial<EventHandlers>): void {
+    this.#handlers = handlersOf(handlers);
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -102,14 +102,14 @@ export class SyncLoop implements Component {
   #dispatch(event: KubeletEvent): void {
     if (event.kind === "tick") this.#lastTickAt = this.#o.clock.monotonic();
     this.#log(event);
-    for (const { reactor, react } of this.#reactions[event.kind]) {
+    for (const { handler, handle } of this.#handlers[event.kind]) {
       try {
-        react(event as never);
+        handle(event as never);
       } catch (error) {
-        // It affects only this reaction to this event.
+        // It affects only this handler of this event.
         const podUID = "uid" in event ? event.uid : undefined;
-        const fields = { event: event.kind, reactor, ...(podUID && { podUID }), err: messageOf(error) };
-        this.#o.logger.error("Failed to react to event", fields);
+        const fields = { event: event.kind, handler, ...(podUID && { podUID }), err: messageOf(error) };
+        this.#o.logger.error("Failed to handle event", fields);
       }
     }
   }

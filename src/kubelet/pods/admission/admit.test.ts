@@ -20,13 +20,13 @@ type Row = [
   pod: FakePodParts,
   over?: object,
 ];
-const verdict = (parts: FakePodParts, over: object = {}) => {
+const failure = (parts: FakePodParts, over: object = {}) => {
   const found = admitPod(fakePod(parts), { ...ctx, ...over });
   return found && [found.reason, found.message.replace("Pod was rejected: ", "")];
 };
 const check = (rows: Row[]) => {
   for (const [rule, expected, parts, over] of rows)
-    it(rule, () => assert.deepEqual(verdict(parts, over), expected));
+    it(rule, () => assert.deepEqual(failure(parts, over), expected));
 };
 const staticPod = { annotations: { [annotationSource]: "file" } };
 
@@ -203,7 +203,7 @@ describe("admitPod", () => {
       Object.assign(parts.spec!.affinity!.nodeAffinity!, {
         requiredDuringSchedulingIgnoredDuringExecution: required,
       });
-      assert.deepEqual(verdict(parts), mismatch);
+      assert.deepEqual(failure(parts), mismatch);
     });
   });
 

@@ -1,6 +1,6 @@
 import { isCritical } from "../../../lib/model/critical-pod.ts";
 import { isStatic, type Pod, podRef } from "../../../lib/model/pod.ts";
-import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import { hasPodLevelResources } from "../../../lib/model/resources.ts";
 import { needsAppArmor } from "./app-armor.ts";
 import { requiredFeatures } from "./declared-features.ts";
@@ -63,7 +63,7 @@ function rejectionOf(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
 }
 
 /** As `rejectionOf`, for the pod's status. */
-export function admitPod(pod: Pod, ctx: AdmissionContext): PodVerdict | undefined {
+export function admitPod(pod: Pod, ctx: AdmissionContext): PodFailure | undefined {
   const rejection = rejectionOf(pod, ctx);
   if (!rejection) return undefined;
   return { phase: "Failed", ...rejection, message: `Pod was rejected: ${rejection.message}` };

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { arch, release } from "node:os";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import type { PodVerdict } from "../../../lib/model/pod-verdict.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import { type AdmissionContext, admitPod } from "./admit.ts";
 import { safeSysctls, sysctlAllowlist } from "./sysctls.ts";
 
@@ -28,7 +28,7 @@ export interface PodAdmissionOptions {
  * Decides which pods may run here. Throws if allowedUnsafeSysctls has an invalid entry. Only admitted pods count against
  * the next one: pods that are not decided yet would block one another.
  */
-export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodVerdict | undefined {
+export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodFailure | undefined {
   const sysctls = sysctlAllowlist([...safeSysctls(release()), ...o.allowedUnsafeSysctls]);
   const pods = o.podsPerCore > 0 ? Math.min(o.maxPods, o.podsPerCore * o.cpus) : o.maxPods;
   const appArmor = hasAppArmor();
@@ -39,7 +39,7 @@ export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodVerdict |
       .filter(({ metadata: { uid } }) => uid !== pod.metadata.uid && (admitted.has(uid) || o.runs(uid)));
     admitted = new Set(others.map((other) => other.metadata.uid));
     const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
-    const verdict = admitPod(pod, {
+    const failure = admitPod(pod, {
       node: { name: o.nodeName, labels: { ...defaultLabels(o.nodeName), ...labels } },
       taints,
       sysctls,
@@ -51,8 +51,8 @@ export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodVerdict |
       supplementalGroupsPolicy: o.runtime.supplementalGroupsPolicy() ?? true,
       others,
     });
-    if (!verdict) admitted.add(pod.metadata.uid);
-    return verdict;
+    if (!failure) admitted.add(pod.metadata.uid);
+    return failure;
   };
 }
 

@@ -1,9 +1,9 @@
-import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../../test/builders/clock-jumps.ts";
 import { aContainer, aPod } from "../../../../test/builders/pods.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import { ImageManager } from "./image-manager.ts";
 
-unmovedByLeaps(
+unaffectedByJumps(
   "failing pulls of an image and their back-off",
   500_000,
   async (clock) => {

@@ -79,52 +79,52 @@ async function setUp(t: { after(fn: () => void): void }) {
   });
   await mirrors.start(stop.signal);
   t.after(() => stop.abort());
-  const poke = async () => {
+  const wake = async () => {
     updateWatched();
-    mirrors.poke();
+    mirrors.wake();
     await clock.advance(0);
   };
   const hash = () => world.api.get("web")?.metadata.annotations?.[annotationMirror];
-  return { clock, stop, calls, world, mirrors, poke, hash };
+  return { clock, stop, calls, world, mirrors, wake, hash };
 }
 
 test("a static pod has its mirror as soon as the node is registered", async (t) => {
-  const { world, poke, calls, hash } = await setUp(t);
+  const { world, wake, calls, hash } = await setUp(t);
   world.node = undefined;
   world.pods = [staticPod("1")];
-  await poke();
+  await wake();
   assert.deepEqual(calls, []);
   world.node = { name: "node-1", uid: "n" };
-  await poke();
+  await wake();
   assert.equal(hash(), "1");
 });
 
 test("a change replaces the mirror, a removal deletes it, and then there are no more requests", async (t) => {
-  const { clock, world, poke, calls, hash } = await setUp(t);
+  const { clock, world, wake, calls, hash } = await setUp(t);
   world.pods = [staticPod("1")];
-  await poke();
+  await wake();
   world.pods = [staticPod("2")];
-  await poke();
+  await wake();
   assert.equal(hash(), "2");
   world.pods = [];
-  await poke();
+  await wake();
   assert.equal(world.api.size, 0);
   await clock.advance(60_000);
   assert.deepEqual(calls, ["POST", "DELETE", "POST", "DELETE"]);
 });
 
 test("a pod that terminated and starts again with the same UID gets a new mirror, once", async (t) => {
-  const { clock, world, poke, calls, mirrors, hash } = await setUp(t);
+  const { clock, world, wake, calls, mirrors, hash } = await setUp(t);
   world.pods = [staticPod("1")];
-  await poke();
+  await wake();
   const first = world.api.get("web")?.metadata.uid;
   world.pods = [];
   world.terminating = true;
   mirrors.podTerminated(fullNameOf(staticPod("1")));
-  await poke();
+  await wake();
   assert.equal(world.api.get("web")?.metadata.uid, first, "it is kept until the pod starts");
   world.pods = [staticPod("1")];
-  await poke();
+  await wake();
   assert.notEqual(world.api.get("web")?.metadata.uid, first);
   assert.equal(hash(), "1");
   await clock.advance(60_000);
@@ -132,56 +132,56 @@ test("a pod that terminated and starts again with the same UID gets a new mirror
 });
 
 test("a deleted mirror is created again, at once if the watch had shown it, else within 10 s", async (t) => {
-  const { clock, world, poke, hash } = await setUp(t);
+  const { clock, world, wake, hash } = await setUp(t);
   world.pods = [staticPod("1")];
-  await poke();
-  await poke();
+  await wake();
+  await wake();
   world.api.clear();
-  await poke();
+  await wake();
   assert.equal(hash(), "1");
   world.api.clear();
-  await poke();
+  await wake();
   assert.equal(hash(), undefined);
   await clock.advance(10_000);
   assert.equal(hash(), "1");
 });
 
 test("a mirror without a pod is kept until all sources are read and its pod has terminated", async (t) => {
-  const { world, poke } = await setUp(t);
+  const { world, wake } = await setUp(t);
   world.api.set("web", fakePod({ metadata: { annotations: { [annotationMirror]: "1" } } }));
   world.ready = false;
-  await poke();
+  await wake();
   world.ready = true;
   world.terminating = true;
-  await poke();
+  await wake();
   assert.equal(world.api.size, 1);
   world.terminating = false;
-  await poke();
+  await wake();
   assert.equal(world.api.size, 0);
 });
 
 test("while the watch lags, nothing is created or deleted twice", async (t) => {
-  const { clock, world, poke, calls } = await setUp(t);
+  const { clock, world, wake, calls } = await setUp(t);
   world.watching = false;
   world.pods = [staticPod("1")];
-  await poke();
-  await poke();
+  await wake();
+  await wake();
   assert.deepEqual(calls, ["POST"]);
   world.watching = true;
-  await poke();
+  await wake();
   world.watching = false;
   world.pods = [];
-  await poke();
+  await wake();
   await clock.advance(60_000);
   assert.deepEqual(calls, ["POST", "DELETE"]);
 });
 
 test("a creation whose response was lost is recognized", async (t) => {
-  const { clock, world, poke, calls, hash } = await setUp(t);
+  const { clock, world, wake, calls, hash } = await setUp(t);
   world.watching = false;
   world.pods = [staticPod("1")];
   world.fault = () => "response lost";
-  await poke();
+  await wake();
   world.fault = () => undefined;
   await clock.advance(1000);
   assert.deepEqual(calls, ["POST", "POST", "GET"]);
@@ -189,22 +189,22 @@ test("a creation whose response was lost is recognized", async (t) => {
 });
 
 test("a foreign pod of the same name is left alone", async (t) => {
-  const { clock, world, poke, calls } = await setUp(t);
+  const { clock, world, wake, calls } = await setUp(t);
   world.api.set("web", fakePod());
   world.pods = [staticPod("1")];
-  await poke();
+  await wake();
   await clock.advance(120_000);
   assert.deepEqual(world.api.get("web"), fakePod());
   assert.ok(calls.length < 20, `${calls.length} requests in two minutes`);
   assert.ok(!calls.includes("DELETE"));
 });
 
-test("after an outage mirrors are created within the maximum back-off, and pokes do not shorten it", async (t) => {
-  const { clock, world, poke, calls, hash } = await setUp(t);
+test("after an outage mirrors are created within the maximum back-off, and wakes do not shorten it", async (t) => {
+  const { clock, world, wake, calls, hash } = await setUp(t);
   world.fault = () => "unreachable";
   world.pods = [staticPod("1")];
   for (let i = 0; i < 60; i++) {
-    await poke();
+    await wake();
     await clock.advance(1000);
   }
   assert.ok(calls.length <= 7, `${calls.length} requests`);
@@ -214,10 +214,10 @@ test("after an outage mirrors are created within the maximum back-off, and pokes
 });
 
 test("resetBackoff creates mirrors at once", async (t) => {
-  const { clock, world, poke, mirrors, hash } = await setUp(t);
+  const { clock, world, wake, mirrors, hash } = await setUp(t);
   world.fault = () => "unreachable";
   world.pods = [staticPod("1")];
-  await poke();
+  await wake();
   await clock.advance(60_000);
   world.fault = () => undefined;
   mirrors.resetBackoff();
@@ -226,8 +226,8 @@ test("resetBackoff creates mirrors at once", async (t) => {
 });
 
 test("an abort stops it", async (t) => {
-  const { clock, stop, mirrors, poke } = await setUp(t);
-  await poke();
+  const { clock, stop, mirrors, wake } = await setUp(t);
+  await wake();
   stop.abort();
   await mirrors.done;
   assert.equal(clock.pending, 0);

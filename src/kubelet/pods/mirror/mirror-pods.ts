@@ -41,7 +41,7 @@ export class MirrorPods implements Component {
   #deleted = new Set<string>();
   /** Mirrors of terminated pods: a pod that starts again with the same UID needs a new one. */
   #terminated = new Set<string>();
-  #pokes = 0;
+  #wakes = 0;
   #wake: () => void = () => {};
   #loop: Promise<void> = Promise.resolve();
 
@@ -58,8 +58,8 @@ export class MirrorPods implements Component {
   }
 
   /** Pods, mirrors or the node have changed. */
-  poke(): void {
-    this.#pokes++;
+  wake(): void {
+    this.#wakes++;
     this.#wake();
   }
 
@@ -67,20 +67,20 @@ export class MirrorPods implements Component {
   podTerminated(name: PodFullName): void {
     for (const mirror of this.#o.mirrors())
       if (fullNameOf(mirror) === name) this.#terminated.add(mirror.metadata.uid);
-    this.poke();
+    this.wake();
   }
 
   /** The API server is reachable again: failed steps need not wait any longer. */
   resetBackoff(): void {
     this.#backoff.forget("");
-    this.poke();
+    this.wake();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const pokes = this.#pokes;
+      const wakes = this.#wakes;
       const nextSyncMs = await this.#sync(signal);
-      if (this.#pokes !== pokes || signal.aborted) continue;
+      if (this.#wakes !== wakes || signal.aborted) continue;
       const awake = new AbortController();
       this.#wake = () => awake.abort();
       await sleep(this.#o.clock, nextSyncMs, AbortSignal.any([signal, awake.signal])).catch(() => {});

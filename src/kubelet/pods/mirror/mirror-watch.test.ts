@@ -30,7 +30,7 @@ function setUp() {
   const desired = new DesiredPods();
   const state: { inApi?: Pod } = {};
   const watch = new MirrorWatch({
-    mirrors: { poke: () => calls.push("poke"), podTerminated: () => calls.push("terminated") },
+    mirrors: { wake: () => calls.push("wake"), podTerminated: () => calls.push("terminated") },
     desired,
     apiPod: (pod) => (state.inApi && isSamePod(pod, state.inApi) ? state.inApi : undefined),
     onMirror: (uid, isFirst) => calls.push(`${uid}${isFirst ? " first" : ""}`),
@@ -42,15 +42,15 @@ test("a mirror is seen for the first time once, and reported at each change", ()
   const { watch, calls, desired } = setUp();
   const own = staticPod("1");
   watch.apiPodChanged(mirrorPod("1"));
-  assert.deepEqual(calls.splice(0), ["poke"], "its pod is not known yet");
+  assert.deepEqual(calls.splice(0), ["wake"], "its pod is not known yet");
   desired.set(own);
   watch.apiPodChanged(mirrorPod("1"));
   watch.apiPodChanged(mirrorPod("1"));
-  assert.deepEqual(calls.splice(0), ["poke", "static-1 first", "poke", "static-1"]);
+  assert.deepEqual(calls.splice(0), ["wake", "static-1 first", "wake", "static-1"]);
   watch.apiPodChanged(mirrorPod("2"));
   assert.deepEqual(
     calls.splice(0),
-    ["poke", "static-1"],
+    ["wake", "static-1"],
     "that of another version reports nothing of this one",
   );
   watch.apiPodChanged(fakePod());
@@ -67,9 +67,9 @@ test("the status of a mirror counts until the pod has terminated and started aga
   assert.deepEqual(calls.splice(0), ["terminated"]);
   assert.equal(watch.statusInApi(own), undefined);
   watch.apiPodChanged(mirrorPod("1"));
-  assert.deepEqual(calls.splice(0), ["poke", "static-1 first"], "it is another run");
+  assert.deepEqual(calls.splice(0), ["wake", "static-1 first"], "it is another run");
   desired.remove(own.metadata.uid);
   watch.gone(own.metadata.uid);
-  assert.deepEqual(calls, ["poke"]);
+  assert.deepEqual(calls, ["wake"]);
   assert.deepEqual(watch.statusInApi(own), { phase: "Running" });
 });

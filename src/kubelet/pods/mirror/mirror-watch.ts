@@ -3,7 +3,7 @@ import { type DesiredPods, isMirror, isSamePod } from "../../state/desired-pods.
 import type { MirrorPods } from "./mirror-pods.ts";
 
 export interface MirrorWatchOptions {
-  readonly mirrors: Pick<MirrorPods, "poke" | "podTerminated">;
+  readonly mirrors: Pick<MirrorPods, "wake" | "podTerminated">;
   readonly desired: Pick<DesiredPods, "get" | "podOfMirror">;
   /** The pod as it was last watched in the API; for a static pod its mirror. */
   readonly apiPod: (pod: Pod) => Pod | undefined;
@@ -29,7 +29,7 @@ export class MirrorWatch {
 
   apiPodChanged(pod: Pod): void {
     if (!isMirror(pod)) return;
-    this.#o.mirrors.poke();
+    this.#o.mirrors.wake();
     const own = this.#o.desired.podOfMirror(pod);
     if (!own) return;
     const { uid } = own.metadata;
@@ -39,7 +39,7 @@ export class MirrorWatch {
   }
 
   workerChanged(pod: Pod | undefined): void {
-    if (pod && isStatic(pod)) this.#o.mirrors.poke();
+    if (pod && isStatic(pod)) this.#o.mirrors.wake();
   }
 
   gone(uid: PodUid): void {
@@ -50,7 +50,7 @@ export class MirrorWatch {
       this.#o.mirrors.podTerminated(fullNameOf(desired));
     } else {
       this.#restarted.delete(uid);
-      this.#o.mirrors.poke();
+      this.#o.mirrors.wake();
     }
   }
 }

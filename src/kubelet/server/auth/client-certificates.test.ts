@@ -8,7 +8,7 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import { reloadable, startServer, type TestPair, testAuthority, testPair } from "../fixtures.ts";
 import type { Route } from "../route.ts";
 import { http1, http2 } from "./fake-clients.ts";
-import { type Gate, nodeAccess } from "./node-access.ts";
+import { type AccessFilter, nodeAccess } from "./node-access.ts";
 
 const ours = testAuthority("ours");
 const former = testAuthority("former");
@@ -19,7 +19,11 @@ const direct = testPair(ours, "direct");
 const ofFormer = testPair(former, "of-former");
 const chained = testPair(deeper, "chained", { chain: deeper.certificate + between.certificate });
 
-async function setUp(t: TestContext, bundle: string, around: (gate: Gate) => Gate = (gate) => gate) {
+async function setUp(
+  t: TestContext,
+  bundle: string,
+  around: (gate: AccessFilter) => AccessFilter = (gate) => gate,
+) {
   const clientCa = reloadable(bundle);
   const held = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -61,7 +65,7 @@ async function setUp(t: TestContext, bundle: string, around: (gate: Gate) => Gat
 }
 
 /** Only checks requests; connections stay open. */
-const withoutClosing = ({ enter }: Gate): Gate => ({ enter });
+const withoutClosing = ({ enter }: AccessFilter): AccessFilter => ({ enter });
 
 for (const protocol of [http1, http2])
   describe(`client certificates on an open connection of ${protocol.name}`, { timeout: 60_000 }, () => {

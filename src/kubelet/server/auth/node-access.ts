@@ -2,16 +2,16 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
+import { type AccessFilter, accessFilter } from "./access-filter.ts";
 import { RequestAuthenticator } from "./authenticator.ts";
 import { AccessReviews, type Authorizer, alwaysAllow, alwaysDeny } from "./authorizer.ts";
 import { ClientCertificates } from "./client-certificates.ts";
-import { accessGate, type Gate } from "./gate.ts";
 import { countedReviews, tokenCacheMetrics } from "./review-metrics.ts";
 import { retriedReviews } from "./review-retry.ts";
 import { TokenReviews } from "./tokens.ts";
 
+export { type AccessFilter, allowAll } from "./access-filter.ts";
 export { attributesOf } from "./attributes.ts";
-export { type Gate, openGate } from "./gate.ts";
 export { clientCaOf, setClientCa } from "./handshake.ts";
 
 export interface AccessOptions {
@@ -37,10 +37,10 @@ export interface AccessOptions {
 }
 
 /** Authentication and authorization as configured. */
-export function nodeAccess(o: AccessOptions): Gate {
+export function nodeAccess(o: AccessOptions): AccessFilter {
   const { transport, clock, logger, metrics, authentication } = o;
   const certificates = new ClientCertificates({ authorities: o.clientCa, clock });
-  const gate = accessGate({
+  const gate = accessFilter({
     authenticator: new RequestAuthenticator({
       certificates,
       tokens:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Gate, openGate } from "../auth/node-access.ts";
+import { type AccessFilter, allowAll } from "../auth/node-access.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import { send, startServer, type TestServer } from "../fixtures.ts";
 import { healthRoutes } from "./health.ts";
@@ -11,7 +11,7 @@ const levels: number[] = [];
 before(async () => {
   server = await startServer({
     routes: fakeNodeRoutes({ url: () => "", verbosity: (level) => levels.push(level) }),
-    gate: openGate,
+    gate: allowAll,
   });
 });
 
@@ -112,7 +112,7 @@ describe("health", () => {
   ];
   for (const [path, status, body] of cases)
     test(`${path}: ${status}`, async () => {
-      const own = await startServer({ routes: healthRoutes(() => checks), gate: openGate });
+      const own = await startServer({ routes: healthRoutes(() => checks), gate: allowAll });
       const answer = await send(own.port, path);
       await own.stop();
       assert.deepEqual([answer.status, answer.body], [status, body]);
@@ -121,7 +121,7 @@ describe("health", () => {
 
 test("without debugging handlers, callers get an error", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebuggingHandlers: false } });
-  const own = await startServer({ routes, gate: openGate });
+  const own = await startServer({ routes, gate: allowAll });
   for (const path of [
     "/exec/default/web/app",
     "/logs/",
@@ -140,7 +140,7 @@ test("without debugging handlers, callers get an error", async () => {
 test("a path disabled for all methods needs the permission of the requested one", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebugFlagsHandler: false } });
   const names: string[] = [];
-  const gate: Gate = {
+  const gate: AccessFilter = {
     enter: async (_, { verb, subresources }) => {
       names.push(`${verb} ${subresources}`);
       return { name: "u", groups: [] };

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parse } from "yaml";
-import { openGate } from "../auth/node-access.ts";
+import { allowAll } from "../auth/node-access.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import { send, startServer, type TestServer } from "../fixtures.ts";
 
 let server: TestServer;
 
 before(async () => {
-  server = await startServer({ routes: fakeNodeRoutes({ url: () => "" }), gate: openGate });
+  server = await startServer({ routes: fakeNodeRoutes({ url: () => "" }), gate: allowAll });
 });
 
 after(() => server.stop());

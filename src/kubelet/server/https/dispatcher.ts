@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { attributesOf, type Gate } from "../auth/node-access.ts";
+import { type AccessFilter, attributesOf } from "../auth/node-access.ts";
 import { HttpError } from "../http-error.ts";
 import { replyText } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
@@ -13,7 +13,7 @@ import { type ServerTracing, tracedExchange } from "./traced-exchange.ts";
 
 export interface DispatcherOptions {
   readonly table: RouteTable;
-  readonly gate: Gate;
+  readonly gate: AccessFilter;
   readonly metrics: RequestMetrics;
   readonly logger: Logger;
   readonly tracing?: ServerTracing | undefined;

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { connect } from "node:tls";
 import fc from "fast-check";
 import { eventually } from "../../../../test/contracts/eventually.ts";
-import { openGate } from "../auth/node-access.ts";
+import { allowAll } from "../auth/node-access.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import {
   rawTls,
@@ -39,7 +39,7 @@ const gone = new Promise<void>((resolve) => {
 before(async () => {
   server = await startServer({
     certificate,
-    gate: openGate,
+    gate: allowAll,
     routes: [
       ...fakeNodeRoutes({ url: () => "http://127.0.0.1:1/" }),
       route("/throws", () => Promise.reject(new Error("out of luck"))),
@@ -218,7 +218,7 @@ test("whatever paths, queries and headers are sent, nothing throws and the next 
 
 test("the read-only port serves plain HTTP, and stops while a client is connected", async () => {
   const open = await startServer({
-    ...{ gate: openGate, plain: true },
+    ...{ gate: allowAll, plain: true },
     routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
   });
   const closed = new Promise((resolve) =>
@@ -232,7 +232,7 @@ test("the read-only port serves plain HTTP, and stops while a client is connecte
 
 test("HTTP/2: a connection is kept while a response is pending, and closed when idle", async (t) => {
   const own = await startServer({
-    ...{ gate: openGate, limits: { idleMs: 100 } },
+    ...{ gate: allowAll, limits: { idleMs: 100 } },
     routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
   });
   t.after(() => own.stop());
@@ -251,7 +251,7 @@ test("HTTP/2: a connection is kept while a response is pending, and closed when 
 });
 
 test("keep-alive probes: a client that vanished does not occupy a slot", async (t) => {
-  const own = await startServer({ gate: openGate, routes: [] });
+  const own = await startServer({ gate: allowAll, routes: [] });
   t.after(() => own.stop());
   const socket = connect({ host: "127.0.0.1", port: own.port, rejectUnauthorized: false });
   t.after(() => socket.destroy());
@@ -273,7 +273,7 @@ test("keep-alive probes: a client that vanished does not occupy a slot", async (
 test("a client that does not read its response is disconnected, one that waits for more is not", async (t) => {
   let cut = 0;
   const own = await startServer({
-    ...{ gate: openGate, limits: { stallMs: 200 } },
+    ...{ gate: allowAll, limits: { stallMs: 200 } },
     routes: [
       route("/large", async ({ response }) => {
         response.once("close", () => cut++).end(Buffer.alloc(50_000_000));

@@ -12,7 +12,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { bufferPipelinedData } from "../../../lib/base/pipelined-data.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
-import { clientCaOf, type Gate, setClientCa } from "../auth/node-access.ts";
+import { type AccessFilter, clientCaOf, setClientCa } from "../auth/node-access.ts";
 import { listen } from "../listen.ts";
 import type { Route } from "../route.ts";
 import { Dispatcher, noteWritten } from "./dispatcher.ts";
@@ -28,7 +28,7 @@ export interface AgentServerOptions {
   /** 0: any free port. */
   readonly port: number;
   readonly routes: readonly Route[];
-  readonly gate: Gate;
+  readonly gate: AccessFilter;
   /** Absent: plain HTTP, for the read-only port. */
   readonly tls?: ServerTls;
   readonly clock: Clock;

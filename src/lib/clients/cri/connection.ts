@@ -47,7 +47,7 @@ export class RuntimeConnection implements Component {
   #lastStatus: StatusResponse | undefined;
   #lastUp: MonotonicTime | undefined;
   #wake: (() => void) | undefined;
-  #poked: boolean = false;
+  #woken: boolean = false;
 
   constructor({ client, logger, clock }: RuntimeConnectionOptions) {
     this.#client = client;
@@ -111,10 +111,10 @@ export class RuntimeConnection implements Component {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const unsubscribe = this.#client.onUnavailable(() => this.#poke());
+    const unsubscribe = this.#client.onUnavailable(() => this.#probeNow());
     try {
       while (!signal.aborted) {
-        this.#poked = false;
+        this.#woken = false;
         this.#become(await this.#probe(signal));
         await sleep(this.#clock, MIN_PAUSE_MS, signal);
         await this.#pause(this.#nextProbeMs() - MIN_PAUSE_MS, signal);
@@ -135,17 +135,17 @@ export class RuntimeConnection implements Component {
    * Another call found the runtime unavailable: probe immediately. Our own failed probes also arrive here and change
    * nothing.
    */
-  #poke(): void {
+  #probeNow(): void {
     if (this.#state.kind !== "up") return;
-    this.#poked = true;
+    this.#woken = true;
     this.#wake?.();
   }
 
-  /** Waits until a poke at most. */
+  /** Waits, at most until the runtime is found unavailable. */
   #pause(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(abortError(signal.reason));
-      if (this.#poked) return resolve();
+      if (this.#woken) return resolve();
       const end = () => {
         cancelTimer();
         signal.removeEventListener("abort", onAbort);

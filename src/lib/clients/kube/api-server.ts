@@ -184,8 +184,8 @@ export class ApiServer {
     }
   }
 
-  onBack(listener: () => void): () => void {
-    return this.#connections.onBack(listener);
+  onReconnect(listener: () => void): () => void {
+    return this.#connections.onReconnect(listener);
   }
 
   /** After a 401: are there other credentials to try? */

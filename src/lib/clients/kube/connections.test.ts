@@ -93,7 +93,7 @@ describe("a server that was unavailable", { timeout: 30_000 }, () => {
       const transport = client(t, first.url);
       const sharing = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
       let notified = 0;
-      const stopListening = sharing.onBack(() => notified++);
+      const stopListening = sharing.onReconnect(() => notified++);
       const get = () => transport.request({ method: "GET", path: "/" });
       await get();
       await first.close();

@@ -35,7 +35,7 @@ export class Connections {
   #opening: Promise<void> | undefined;
   #closed = new AbortController();
   #isAway = false;
-  readonly #onBack = new Set<() => void>();
+  readonly #onReconnect = new Set<() => void>();
 
   constructor(options: {
     cluster: ClusterAccess;
@@ -123,9 +123,9 @@ export class Connections {
     return link;
   }
 
-  onBack(listener: () => void): () => void {
-    this.#onBack.add(listener);
-    return () => this.#onBack.delete(listener);
+  onReconnect(listener: () => void): () => void {
+    this.#onReconnect.add(listener);
+    return () => this.#onReconnect.delete(listener);
   }
 
   #dial(signal: AbortSignal): Promise<Dialed> {
@@ -147,7 +147,7 @@ export class Connections {
       const wasAway = this.#isAway;
       this.#isAway = false;
       this.#outages.reachable(this.#cluster.server.host);
-      if (wasAway) for (const listener of [...this.#onBack]) listener();
+      if (wasAway) for (const listener of [...this.#onReconnect]) listener();
       return made;
     } catch (error) {
       this.#isAway = true;

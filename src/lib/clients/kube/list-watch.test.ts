@@ -80,7 +80,7 @@ class ScriptedTransport implements KubeTransport {
     return (this.#next(query) as FakeStream).read(signal);
   }
 
-  onBack(listener: () => void): () => void {
+  onReconnect(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }

@@ -30,7 +30,7 @@ export interface ListWatchOptions<T> {
   path: string;
   fieldSelector?: string;
   labelSelector?: string;
-  transport: Pick<KubeTransport, "request" | "stream" | "onBack">;
+  transport: Pick<KubeTransport, "request" | "stream" | "onReconnect">;
   clock: Clock;
   logger: Logger;
   /**
@@ -175,7 +175,7 @@ export class ListWatch<T> implements Component {
     const stopListening =
       error instanceof KubeApiError
         ? undefined
-        : transport.onBack?.(() => {
+        : transport.onReconnect?.(() => {
             this.#backoff.succeeded("");
             woken.abort();
           });

@@ -40,6 +40,6 @@ export interface KubeTransport {
    * Called when a connection is established after a failed one: callers waiting for the server can retry.
    * Returns a function that unsubscribes.
    */
-  onBack?(listener: () => void): () => void;
+  onReconnect?(listener: () => void): () => void;
   close(): void;
 }

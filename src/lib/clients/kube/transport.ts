@@ -87,8 +87,8 @@ export class HttpKubeTransport implements KubeTransport {
     });
   }
 
-  onBack(listener: () => void): () => void {
-    return this.#server.onBack(listener);
+  onReconnect(listener: () => void): () => void {
+    return this.#server.onReconnect(listener);
   }
 
   close(): void {

@@ -4,7 +4,7 @@ import type { CgroupLayout } from "./layout.ts";
 import { CgroupV1 } from "./v1.ts";
 import { CgroupV2 } from "./v2.ts";
 
-export { hasSwapAccounting, readHugepageSizes } from "./host-facts.ts";
+export { hasSwapAccounting, readHugepageSizes } from "./host-info.ts";
 export { type CgroupLayout, detectLayout } from "./layout.ts";
 
 /** The driver for the host's hierarchies. */

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { hasSwapAccounting, readHugepageSizes } from "./host-facts.ts";
+import { hasSwapAccounting, readHugepageSizes } from "./host-info.ts";
 import { parseLayout } from "./layout.ts";
 import { sharesToWeight, weightToShares } from "./weight.ts";
 
@@ -65,7 +65,7 @@ describe("weights", () => {
     assert.deepEqual([weightToShares(1n), weightToShares(10_000n)], [2n, 262_144n]));
 });
 
-describe("host facts", () => {
+describe("host info", () => {
   it("page sizes are named as the controller does, smallest first", async () => {
     const dir = await mkdtemp(join(tmpdir(), "hugepages-"));
     try {

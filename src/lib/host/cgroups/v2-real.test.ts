@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import type { CgroupResources } from "./driver.ts";
-import { readHugepageSizes } from "./host-facts.ts";
+import { readHugepageSizes } from "./host-info.ts";
 import { detectLayout } from "./layout.ts";
 import { CgroupV2 } from "./v2.ts";
 

@@ -1,14 +1,14 @@
-import { ApiProblem, type ApiProblemDetails } from "../../../api-problem.ts";
+import { StatusError, type StatusErrorDetails } from "../../../status-error.ts";
 import type { PodDraft } from "../pod-draft.ts";
 
 /** The error of an admission rule that rejects a pod. */
 export function refused(
   pod: Pick<PodDraft, "metadata">,
   why: string,
-  details?: Pick<ApiProblemDetails, "causes">,
-): ApiProblem {
+  details?: Pick<StatusErrorDetails, "causes">,
+): StatusError {
   const name = pod.metadata.name || pod.metadata.generateName || "Unknown";
-  return new ApiProblem(403, "Forbidden", `pods "${name}" is forbidden: ${why}`, {
+  return new StatusError(403, "Forbidden", `pods "${name}" is forbidden: ${why}`, {
     name,
     kind: "pods",
     ...details,

@@ -7,7 +7,7 @@ export type DeviceInit = MessageInitShape<typeof api.DeviceSchema>;
 export type UserNamespaceInit = MessageInitShape<typeof api.UserNamespaceSchema>;
 
 /** The properties of the node that the builders need. */
-export interface NodeFacts {
+export interface NodeInfo {
   /** The node's addresses, the preferred one first. */
   readonly hostIps: readonly string[];
   /** Bytes. */
@@ -54,7 +54,7 @@ export interface DnsConfig {
 }
 
 interface PodContext {
-  readonly node: NodeFacts;
+  readonly node: NodeInfo;
   readonly settings: RuntimeSettings;
   /** Groups of persistent volumes. */
   readonly extraGroups?: readonly number[];

@@ -2,20 +2,20 @@ import { isIPv4 } from "node:net";
 import { formatMap, resourceFieldText } from "../../../../lib/model/downward-api.ts";
 import type { Container, EnvVar, Pod } from "../../../../lib/model/pod.ts";
 import { amountsOf, isPodLevelResource, type ResourceAmounts } from "../../../../lib/model/resources.ts";
-import type { NodeFacts, RuntimeSettings } from "./context.ts";
+import type { NodeInfo, RuntimeSettings } from "./context.ts";
 import { containerConfigError } from "./errors.ts";
 
 type FieldRef = NonNullable<NonNullable<EnvVar["valueFrom"]>["fieldRef"]>;
 type ResourceFieldRef = NonNullable<NonNullable<EnvVar["valueFrom"]>["resourceFieldRef"]>;
 
-export interface PodFacts {
-  readonly node: NodeFacts;
+export interface PodInfo {
+  readonly node: NodeInfo;
   readonly settings: RuntimeSettings;
   readonly podIps: readonly string[];
 }
 
 /** A field of the pod as text, for fieldRef. */
-export function fieldValue(ref: FieldRef, pod: Pod, facts: PodFacts): string {
+export function fieldValue(ref: FieldRef, pod: Pod, info: PodInfo): string {
   const version = ref.apiVersion ?? "v1";
   if (version !== "v1") throw containerConfigError(`unsupported pod version: ${version}`);
   const subscript = /^([^[]+)\['([^']*)'\]$/.exec(ref.fieldPath);
@@ -25,7 +25,7 @@ export function fieldValue(ref: FieldRef, pod: Pod, facts: PodFacts): string {
     if (path === "metadata.annotations") return entry(pod.metadata.annotations, key);
     throw containerConfigError(`field label does not support subscript: ${ref.fieldPath}`);
   }
-  const podIps = preferredIps(facts.podIps, facts.node.hostIps);
+  const podIps = preferredIps(info.podIps, info.node.hostIps);
   switch (ref.fieldPath) {
     case "metadata.name":
       return pod.metadata.name;
@@ -43,9 +43,9 @@ export function fieldValue(ref: FieldRef, pod: Pod, facts: PodFacts): string {
     case "spec.serviceAccountName":
       return pod.spec.serviceAccountName ?? "";
     case "status.hostIP":
-      return facts.node.hostIps[0] ?? "";
+      return info.node.hostIps[0] ?? "";
     case "status.hostIPs":
-      return facts.node.hostIps.join(",");
+      return info.node.hostIps.join(",");
     case "status.podIP":
       return podIps[0] ?? "";
     case "status.podIPs":
@@ -68,25 +68,20 @@ function preferredIps(podIps: readonly string[], hostIps: readonly string[]): st
 }
 
 /** A request or limit of a container, in units of the divisor, rounded up. */
-export function resourceValue(
-  ref: ResourceFieldRef,
-  pod: Pod,
-  container: Container,
-  facts: PodFacts,
-): string {
+export function resourceValue(ref: ResourceFieldRef, pod: Pod, container: Container, info: PodInfo): string {
   const target = ref.containerName ? findContainer(pod, ref.containerName) : container;
   // An init container that is referred to by name has only its own limits, without defaults.
   const defaulted = !ref.containerName || pod.spec.containers.includes(target);
   const text = resourceFieldText(ref, {
     requests: amountsOf(target.resources?.requests),
-    limits: defaulted ? limitsOf(pod, target, facts) : amountsOf(target.resources?.limits),
+    limits: defaulted ? limitsOf(pod, target, info) : amountsOf(target.resources?.limits),
   });
   if (text === undefined) throw containerConfigError(`Unsupported container resource : ${ref.resource}`);
   return text;
 }
 
 /** A missing limit defaults to that of the pod, else to the allocatable of the node. */
-function limitsOf(pod: Pod, container: Container, { node, settings }: PodFacts): ResourceAmounts {
+function limitsOf(pod: Pod, container: Container, { node, settings }: PodInfo): ResourceAmounts {
   const limits = amountsOf(container.resources?.limits);
   const most = amountsOf(node.allocatable);
   if (settings.gates.podLevelResources) {

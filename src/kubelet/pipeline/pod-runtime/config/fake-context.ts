@@ -1,7 +1,7 @@
-import type { ContainerContext, NodeFacts, RuntimeSettings, SandboxContext } from "./context.ts";
+import type { ContainerContext, NodeInfo, RuntimeSettings, SandboxContext } from "./context.ts";
 
 /** A plain node with cgroup v1 and default settings, for tests. */
-export const fakeNode: NodeFacts = {
+export const fakeNode: NodeInfo = {
   hostIps: ["192.0.2.10"],
   memoryCapacity: 8n << 30n,
   swapCapacity: 0n,

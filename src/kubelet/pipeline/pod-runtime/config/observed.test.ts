@@ -6,7 +6,7 @@ import { isObject } from "../../../../lib/base/json-value.ts";
 import * as api from "../../../../lib/gen/runtime/v1/api_pb.js";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
 import { buildContainerConfig } from "./container-config.ts";
-import type { ContainerContext, MountInit, NodeFacts, RuntimeSettings } from "./context.ts";
+import type { ContainerContext, MountInit, NodeInfo, RuntimeSettings } from "./context.ts";
 import { buildSandboxConfig } from "./sandbox-config.ts";
 
 /** Where our requests differ from the recorded ones, and why. Paths are matched as regular expressions. */
@@ -58,7 +58,7 @@ function readPod(name: string): Pod {
   return { ...pod, metadata: { ...pod.metadata, annotations } };
 }
 
-const node: NodeFacts = {
+const node: NodeInfo = {
   hostIps: ["192.0.2.10"],
   memoryCapacity: 24682416n * 1024n,
   swapCapacity: 0n,

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fakeContainer, fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { Container, PodSpec } from "../../../../lib/model/pod.ts";
-import type { NodeFacts, RuntimeSettings } from "./context.ts";
+import type { NodeInfo, RuntimeSettings } from "./context.ts";
 import { fakeNode, fakeSettings } from "./fake-context.ts";
 import { oomScoreAdj } from "./oom-score.ts";
 import { buildContainerResources, buildOverhead, buildSandboxResources } from "./resources.ts";
 
 const mi = 1024n * 1024n;
 const gi = 1024n * mi;
-const v2: Partial<NodeFacts> = { cgroupVersion: 2, swapAccounting: true };
+const v2: Partial<NodeInfo> = { cgroupVersion: 2, swapAccounting: true };
 const burstable: Partial<Container> = {
   resources: { requests: { cpu: "100m", memory: "1Gi" }, limits: { memory: "2Gi" } },
 };
@@ -17,7 +17,7 @@ const burstable: Partial<Container> = {
 interface Given {
   container?: Partial<Container>;
   spec?: Partial<PodSpec>;
-  node?: Partial<NodeFacts>;
+  node?: Partial<NodeInfo>;
   settings?: Partial<RuntimeSettings>;
   exclusiveCpus?: boolean;
 }

@@ -16,13 +16,13 @@ import {
   type ResourceAmounts,
   wholeOf,
 } from "../../../../lib/model/resources.ts";
-import type { NodeFacts, RuntimeSettings } from "./context.ts";
+import type { NodeInfo, RuntimeSettings } from "./context.ts";
 import { oomScoreAdj } from "./oom-score.ts";
 
 type HugepageLimitInit = MessageInitShape<typeof HugepageLimitSchema>;
 
 export interface ResourceContext {
-  readonly node: NodeFacts;
+  readonly node: NodeInfo;
   readonly settings: RuntimeSettings;
   readonly exclusiveCpus?: boolean;
 }
@@ -141,7 +141,7 @@ function mayUseSwap(pod: Pod, container: Container, settings: RuntimeSettings): 
 }
 
 /** The share of the node's swap that the container requests of its memory. */
-function limitedSwap(container: Container, node: NodeFacts): bigint {
+function limitedSwap(container: Container, node: NodeInfo): bigint {
   const request = wholeOf(amountsOf(container.resources?.requests), "memory");
   if (node.memoryCapacity <= 0n || request > node.memoryCapacity) return 0n;
   return BigInt(Math.trunc((Number(request) / Number(node.memoryCapacity)) * Number(node.swapCapacity)));
@@ -176,7 +176,7 @@ function memoryQosFor(
 }
 
 /** The memory throttling threshold: a fraction of the range from the request up to the limit, in whole pages. */
-function memoryHigh(request: bigint, top: bigint, node: NodeFacts, settings: RuntimeSettings): bigint {
+function memoryHigh(request: bigint, top: bigint, node: NodeInfo, settings: RuntimeSettings): bigint {
   if (top <= 0n) return 0n;
   const bytes = Math.floor(
     Number(request) + (Number(top) - Number(request)) * settings.memoryThrottlingFactor,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { wallTime } from "../../../../lib/base/time.ts";
 import { credentialHash, type TrackedCredential } from "../tracked-credential.ts";
 import { withAccess } from "./merge-access.ts";
-import { type AccessVerdict, accessFrom, checkAccess, podCredentials } from "./pod-access.ts";
+import { type AccessDecision, accessFrom, checkAccess, podCredentials } from "./pod-access.ts";
 import type { PullAccess, PulledRecord, PullSecretRecord } from "./pull-record.ts";
 import { verificationPolicy } from "./verification-policy.ts";
 
@@ -21,7 +21,7 @@ const checks: [
   access: PullAccess,
   secrets: PullSecretRecord[],
   robot: string,
-  verdict: AccessVerdict,
+  failure: AccessDecision,
 ][] = [
   ["every pod may", { nodePodsAccessible: true }, [], "", { allowed: true }],
   ["no access recorded", {}, [secret("a", "1")], "robot", { allowed: false }],
@@ -99,10 +99,10 @@ const checks: [
     { allowed: false },
   ],
 ];
-for (const [rule, access, secrets, robot, verdict] of checks)
+for (const [rule, access, secrets, robot, failure] of checks)
   test(`access of a pod to an image: ${rule}`, () => {
     const serviceAccount = robot ? account(robot) : undefined;
-    assert.deepEqual(checkAccess(access, { secrets, serviceAccount }), verdict);
+    assert.deepEqual(checkAccess(access, { secrets, serviceAccount }), failure);
   });
 
 const tracked = (kind: "secret" | "serviceAccount" | undefined, name: string): TrackedCredential => ({

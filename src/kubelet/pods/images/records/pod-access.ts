@@ -28,7 +28,7 @@ export function accessFrom(credential: TrackedCredential | undefined): PullAcces
   return serviceAccount ? { kubernetesServiceAccounts: [serviceAccount] } : { kubernetesSecrets: secrets };
 }
 
-export type AccessVerdict =
+export type AccessDecision =
   | { readonly allowed: false }
   /** `newSecret`: a secret that was not recorded yet and has access. */
   | { readonly allowed: true; readonly newSecret?: PullSecretRecord };
@@ -46,7 +46,7 @@ export function dependsOnPod(access: PullAccess): boolean {
  * Whether the pod has a credential that the image was pulled with before: the same credential in any secret, or the same
  * secret, whose credential may have been renewed since.
  */
-export function checkAccess(access: PullAccess, pod: PodCredentials): AccessVerdict {
+export function checkAccess(access: PullAccess, pod: PodCredentials): AccessDecision {
   if (access.nodePodsAccessible) return { allowed: true };
   const { kubernetesSecrets: known = [], kubernetesServiceAccounts: accounts = [] } = access;
   const mayRecord = known.length < maxRecordedSecrets;

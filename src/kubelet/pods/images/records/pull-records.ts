@@ -170,9 +170,9 @@ export class PullRecords implements Component {
     const name = trimTagAndDigest(image);
     const access = typeof known === "object" && name !== undefined ? known.access.get(name) : undefined;
     if (!access) return "mustAuthenticate";
-    const verdict = checkAccess(access, podCredentials(dependsOnPod(access) ? await credentials() : []));
-    if (!verdict.allowed) return "mustAuthenticate";
-    const { newSecret } = verdict;
+    const failure = checkAccess(access, podCredentials(dependsOnPod(access) ? await credentials() : []));
+    if (!failure.allowed) return "mustAuthenticate";
+    const { newSecret } = failure;
     if (newSecret) await this.#record({ image, imageRef }, { kubernetesSecrets: [newSecret] });
     return "credentialRecordFound";
   }

@@ -3,7 +3,7 @@ import { httpStatusOf, KubeletError, messageOf } from "../../../../lib/base/erro
 import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
 import type { CsiDrivers } from "./csi-drivers.ts";
 import { attachmentName } from "./names.ts";
-import type { PersistentCsiSource, Texts } from "./source.ts";
+import type { PersistentCsiSource, StringMap } from "./source.ts";
 
 /** gRPC's ResourceExhausted, in the error of a VolumeAttachment. */
 const resourceExhausted = 8;
@@ -15,7 +15,7 @@ interface VolumeAttachment {
   readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
   readonly status?: {
     readonly attached?: boolean;
-    readonly attachmentMetadata?: Texts;
+    readonly attachmentMetadata?: StringMap;
     readonly attachError?: { readonly message?: string; readonly errorCode?: number };
   };
 }
@@ -79,7 +79,7 @@ export class Attachments {
   }
 
   /** The attacher's metadata for the driver. */
-  async publishContext(volume: Volume, signal: AbortSignal): Promise<Texts> {
+  async publishContext(volume: Volume, signal: AbortSignal): Promise<StringMap> {
     if (!(await this.#isNeeded(volume.driver, signal))) return {};
     const { attachment, error } = await this.#find(volume, signal);
     if (!attachment) throw error;

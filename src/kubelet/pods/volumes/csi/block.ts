@@ -16,7 +16,7 @@ import {
   dirNameOf,
   type PersistentCsiSource,
   persistentSourceOf,
-  type Texts,
+  type StringMap,
 } from "./source.ts";
 import { stageSecrets } from "./stage.ts";
 import { loadVolumeData, removeVolumeData, saveVolumeData } from "./volume-data.ts";
@@ -83,7 +83,7 @@ interface BlockVolume {
   readonly source: PersistentCsiSource;
   readonly client: CsiClient;
   readonly capabilities: DriverCapabilities;
-  readonly publishContext: Texts;
+  readonly publishContext: StringMap;
   readonly paths: BlockPaths;
 }
 

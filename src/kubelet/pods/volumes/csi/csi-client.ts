@@ -12,7 +12,7 @@ import {
 import { accessModeFor } from "./access-mode.ts";
 import { callFailure } from "./csi-failure.ts";
 import type { CsiMetrics } from "./csi-metrics.ts";
-import type { Texts } from "./source.ts";
+import type { StringMap } from "./source.ts";
 
 /** The timeout of one call to a driver. */
 const csiTimeoutMs = 120_000;
@@ -21,7 +21,7 @@ export interface DriverNodeInfo {
   readonly nodeId: string;
   /** 0: the driver reports no limit. */
   readonly maxVolumes: bigint;
-  readonly topology: Texts;
+  readonly topology: StringMap;
 }
 
 export interface DriverCapabilities {
@@ -49,13 +49,13 @@ interface VolumeCall {
   readonly accessMode: string;
   readonly shape: Shape;
   readonly capabilities: DriverCapabilities;
-  readonly secrets: Texts;
+  readonly secrets: StringMap;
 }
 
 export interface StageCall extends VolumeCall {
   readonly stagingPath: string;
-  readonly publishContext: Texts;
-  readonly volumeContext: Texts;
+  readonly publishContext: StringMap;
+  readonly volumeContext: StringMap;
 }
 
 export interface PublishCall extends Omit<StageCall, "stagingPath"> {

@@ -5,11 +5,11 @@ import type { SetUpRequest } from "../volume-plugin.ts";
 import type { Attachments } from "./attachments.ts";
 import type { CsiDrivers } from "./csi-drivers.ts";
 import type { DriverStore } from "./driver-store.ts";
-import type { SecretRef, Texts } from "./source.ts";
+import type { SecretRef, StringMap } from "./source.ts";
 
 /** The values of a Secret, as text. */
 export interface Secrets {
-  get(ref: SecretRef, signal: AbortSignal): Promise<Texts>;
+  get(ref: SecretRef, signal: AbortSignal): Promise<StringMap>;
 }
 
 export interface PodToken {

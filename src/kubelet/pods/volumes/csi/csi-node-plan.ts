@@ -1,7 +1,7 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import { migratedPlugins } from "../migration/translate.ts";
 import type { DriverNodeInfo } from "./csi-client.ts";
-import type { Texts } from "./source.ts";
+import type { StringMap } from "./source.ts";
 
 const migrated = migratedPlugins.join(",");
 const migratedKey = "storage.alpha.kubernetes.io/migrated-plugins";
@@ -20,7 +20,7 @@ export interface CsiNodeObject {
   readonly kind?: string;
   readonly metadata: {
     readonly name: string;
-    readonly annotations?: Texts;
+    readonly annotations?: StringMap;
     readonly ownerReferences?: readonly { kind: string; name: string; uid: string; apiVersion: string }[];
     readonly [field: string]: unknown;
   };
@@ -31,8 +31,8 @@ export interface NodeMeta {
   readonly metadata: {
     readonly name: string;
     readonly uid: string;
-    readonly labels?: Texts;
-    readonly annotations?: Texts;
+    readonly labels?: StringMap;
+    readonly annotations?: StringMap;
   };
 }
 

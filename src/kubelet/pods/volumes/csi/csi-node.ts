@@ -24,7 +24,7 @@ const retryAfterMs = [10, 50, 250];
 const initialRetryMs = { first: 100, most: 4_000 };
 
 export interface CsiNodeOptions {
-  readonly transport: Pick<KubeTransport, "request" | "onBack">;
+  readonly transport: Pick<KubeTransport, "request" | "onReconnect">;
   readonly nodeName: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -146,7 +146,7 @@ export class CsiNode implements CsiNodeInfo, Component {
         failureLog(logger, 2, error)("Failed to initialize CSINode", { err: messageOf(error) });
       }
       const back = new AbortController();
-      const stopListening = transport.onBack?.(() => back.abort());
+      const stopListening = transport.onReconnect?.(() => back.abort());
       await sleep(clock, waitMs, AbortSignal.any([signal, back.signal])).catch(() => {});
       stopListening?.();
     }

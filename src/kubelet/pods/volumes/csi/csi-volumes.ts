@@ -23,7 +23,7 @@ export interface CsiVolumesOptions
     CsiDeps,
     "rootDir" | "nodeName" | "tokens" | "mounts" | "checkMount" | "ownership" | "volumeHealth" | "logger"
   > {
-  readonly transport: Pick<KubeTransport, "request" | "stream" | "onBack">;
+  readonly transport: Pick<KubeTransport, "request" | "stream" | "onReconnect">;
   readonly events: PodEvents;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -5,7 +5,7 @@ import type { VolumeSpec } from "../volume-plugin.ts";
 import type { Shape } from "./csi-client.ts";
 import type { CsiDeps } from "./csi-deps.ts";
 import { codeOf, isFinished } from "./csi-failure.ts";
-import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type Texts } from "./source.ts";
+import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type StringMap } from "./source.ts";
 
 export interface ExpandRequest {
   readonly spec: VolumeSpec;
@@ -53,7 +53,7 @@ async function prepared(deps: CsiDeps, source: PersistentCsiSource, signal: Abor
   try {
     const client = deps.drivers.client(source.driver);
     const capabilities = await client.capabilities(signal);
-    const secrets: Texts = source.expandSecret ? await deps.secrets.get(source.expandSecret, signal) : {};
+    const secrets: StringMap = source.expandSecret ? await deps.secrets.get(source.expandSecret, signal) : {};
     return { client, capabilities, secrets };
   } catch (error) {
     if (isAbort(error)) throw error;

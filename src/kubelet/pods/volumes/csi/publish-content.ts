@@ -3,12 +3,12 @@ import type { Pod } from "../../../../lib/model/pod.ts";
 import type { CsiDeps, PodToken } from "./csi-deps.ts";
 import type { CsiDriverSpec } from "./csi-drivers.ts";
 import { csiText, transient } from "./csi-failure.ts";
-import type { CsiSource, Texts } from "./source.ts";
+import type { CsiSource, StringMap } from "./source.ts";
 
 /** Volume context and secrets of NodePublishVolume. */
 export interface PublishContent {
-  readonly volumeContext: Texts;
-  readonly secrets: Texts;
+  readonly volumeContext: StringMap;
+  readonly secrets: StringMap;
 }
 
 /** The volume's attributes, the pod info if the driver requests it, its tokens, and the publish secret. */
@@ -31,7 +31,7 @@ export async function publishContent(
   };
 }
 
-function podAttributes(pod: Pod, isEphemeral: boolean): Texts {
+function podAttributes(pod: Pod, isEphemeral: boolean): StringMap {
   const { name, namespace, uid } = pod.metadata;
   return {
     "csi.storage.k8s.io/pod.name": name,
@@ -46,7 +46,7 @@ async function secretValues(
   { secrets }: Pick<CsiDeps, "secrets">,
   { publishSecret }: CsiSource,
   signal: AbortSignal,
-): Promise<Texts> {
+): Promise<StringMap> {
   if (!publishSecret) return {};
   try {
     return await secrets.get(publishSecret, signal);
@@ -61,7 +61,7 @@ async function tokenAttributes(
   pod: Pod,
   driver: CsiDriverSpec | undefined,
   signal: AbortSignal,
-): Promise<Texts> {
+): Promise<StringMap> {
   const requests = driver?.tokenRequests ?? [];
   if (requests.length === 0) return {};
   try {

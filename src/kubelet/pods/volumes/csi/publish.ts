@@ -7,7 +7,7 @@ import { appliesFsGroup, fsGroupPolicyOf, refusedMode } from "./driver-rules.ts"
 import { removeDir, removeMountDir } from "./mount-dir.ts";
 import { attachmentName, globalMountDir, mountPathIn } from "./names.ts";
 import { publishContent } from "./publish-content.ts";
-import { accessModeOf, type CsiSource, csiSourceOf, dirNameOf, handleOf, type Texts } from "./source.ts";
+import { accessModeOf, type CsiSource, csiSourceOf, dirNameOf, handleOf, type StringMap } from "./source.ts";
 import { loadVolumeData, saveVolumeData } from "./volume-data.ts";
 
 /** Publishes the volume to a pod. May be called again: for requiresRepublish, and after any failure. */
@@ -137,7 +137,11 @@ function stagingPathFor(deps: CsiDeps, source: CsiSource, stages: boolean): stri
   return globalMountDir(deps.rootDir, source.driver, source.handle);
 }
 
-async function contextOf({ attachments }: CsiDeps, source: CsiSource, signal: AbortSignal): Promise<Texts> {
+async function contextOf(
+  { attachments }: CsiDeps,
+  source: CsiSource,
+  signal: AbortSignal,
+): Promise<StringMap> {
   if (source.mode === "Ephemeral") return {};
   try {
     return await attachments.publishContext(source, signal);

@@ -2,7 +2,7 @@ import type { Pod } from "../../../../lib/model/pod.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import { inlineHandle } from "./names.ts";
 
-export type Texts = Readonly<Record<string, string>>;
+export type StringMap = Readonly<Record<string, string>>;
 
 export interface SecretRef {
   readonly namespace: string;
@@ -12,7 +12,7 @@ export interface SecretRef {
 interface Common {
   readonly driver: string;
   readonly fsType: string;
-  readonly attributes: Texts | undefined;
+  readonly attributes: StringMap | undefined;
   readonly readOnly: boolean;
   readonly publishSecret: SecretRef | undefined;
 }

@@ -8,7 +8,7 @@ import type { CsiDeps } from "./csi-deps.ts";
 import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
 import { removeDir, removeMountDir } from "./mount-dir.ts";
 import { clientFor } from "./publish.ts";
-import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type Texts } from "./source.ts";
+import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type StringMap } from "./source.ts";
 import { loadVolumeData, saveVolumeData } from "./volume-data.ts";
 
 /** Stages the volume, if the driver supports it. */
@@ -117,7 +117,7 @@ export async function stageSecrets(
   { secrets }: Pick<CsiDeps, "secrets">,
   { stageSecret }: PersistentCsiSource,
   signal: AbortSignal,
-): Promise<Texts> {
+): Promise<StringMap> {
   if (!stageSecret) return {};
   try {
     return await secrets.get(stageSecret, signal);

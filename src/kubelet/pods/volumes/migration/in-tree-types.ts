@@ -1,6 +1,6 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
 
-type Texts = Readonly<Record<string, string>>;
+type StringMap = Readonly<Record<string, string>>;
 
 /** The context of a volume source. */
 export interface TranslationContext {
@@ -9,8 +9,8 @@ export interface TranslationContext {
   readonly name: string;
   /** Of the pod, or of the claim that the volume is bound to. */
   readonly namespace: string;
-  readonly labels: Texts;
-  readonly annotations: Texts;
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
 }
 
 interface SecretRef {
@@ -24,7 +24,7 @@ export interface CsiVolumeSource {
   readonly volumeHandle: string;
   readonly fsType?: string;
   readonly readOnly?: boolean;
-  readonly volumeAttributes: Texts;
+  readonly volumeAttributes: StringMap;
   readonly nodeStageSecretRef?: SecretRef;
   readonly nodePublishSecretRef?: SecretRef;
   readonly nodeExpandSecretRef?: SecretRef;
@@ -171,7 +171,7 @@ function ebsVolume(id: string): string {
 }
 
 /** The handle with the zone or region from the volume's labels; the driver resolves unspecified parts. */
-function gceDisk(disk: string, labels: Texts): string {
+function gceDisk(disk: string, labels: StringMap): string {
   const label =
     labels["failure-domain.beta.kubernetes.io/zone"] || labels["topology.kubernetes.io/zone"] || "";
   const zones = label.split("__");

@@ -1,4 +1,4 @@
-type Texts = Readonly<Record<string, string>>;
+type StringMap = Readonly<Record<string, string>>;
 
 interface Requirement {
   readonly key: string;
@@ -30,7 +30,7 @@ const betaLabels = {
  */
 export function withDriverLabels(
   affinity: VolumeAffinity | undefined,
-  labels: Texts,
+  labels: StringMap,
   driver: DriverLabels,
 ): VolumeAffinity | undefined {
   const used = labelsUsed(affinity, labels);
@@ -42,7 +42,7 @@ export function withDriverLabels(
   return result;
 }
 
-function labelsUsed(affinity: VolumeAffinity | undefined, labels: Texts): typeof gaLabels {
+function labelsUsed(affinity: VolumeAffinity | undefined, labels: StringMap): typeof gaLabels {
   for (const set of [gaLabels, betaLabels]) if (hasKey(affinity, set.zone)) return set;
   for (const set of [gaLabels, betaLabels]) if (set.zone in labels) return set;
   return gaLabels;
@@ -52,7 +52,7 @@ function withDriverKey(
   affinity: VolumeAffinity | undefined,
   key: string,
   driverKey: string,
-  labels: Texts,
+  labels: StringMap,
   split: (text: string) => string[],
 ): VolumeAffinity | undefined {
   if (hasKey(affinity, key)) return renamed(affinity, key, driverKey);

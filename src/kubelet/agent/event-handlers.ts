@@ -1,6 +1,6 @@
 import { deadlineExceeded } from "../pipeline/pod-workers/pod-syncer.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
-import type { Reactors } from "../pipeline/sync-loop/event-table.ts";
+import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import type { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { applyToDesired, applyToWorkers } from "../pipeline/sync-loop/pod-dispatch.ts";
@@ -18,10 +18,10 @@ type Optional =
   | "servingCertificate"
   | "podsApi";
 
-export type AgentReactors = Omit<Reactors, Optional> & Partial<Pick<Reactors, Optional>>;
+export type AgentHandlers = Omit<EventHandlers, Optional> & Partial<Pick<EventHandlers, Optional>>;
 
 /** What each component does on each event. The event table defines the order. */
-export function podReactors(
+export function podHandlers(
   core: AgentCore,
   pods: PodParts,
   parts: {
@@ -30,7 +30,7 @@ export function podReactors(
     readonly listeners: PodListeners;
     readonly hasApi: boolean;
   },
-): Omit<AgentReactors, Optional> {
+): Omit<AgentHandlers, Optional> {
   const { desired, observed, logger, events } = core;
   const { initialSync, housekeeping, listeners } = parts;
   const {
@@ -41,10 +41,10 @@ export function podReactors(
     probeCheckpoint,
     allocation,
     explanations,
-    board,
+    overview,
     pleg,
   } = pods;
-  const { volumes, plugins } = pods.volumes.reactors;
+  const { volumes, plugins } = pods.volumes.handlers;
   return {
     volumes,
     plugins,
@@ -95,14 +95,14 @@ export function podReactors(
         if (isFirst) workerStatuses.refresh(uid);
       },
     },
-    board: {
-      "runtime-observed": ({ uid }) => board.changed(uid),
-      "post-start-done": ({ uid }) => board.changed(uid),
-      "probe-result": ({ uid }) => board.changed(uid),
-      "worker-changed": ({ uid }) => board.changed(uid),
-      "worker-gone": ({ uid }) => board.changed(uid),
-      "status-changed": ({ uid }) => board.changed(uid),
-      "mirror-changed": ({ uid }) => board.changed(uid),
+    overview: {
+      "runtime-observed": ({ uid }) => overview.changed(uid),
+      "post-start-done": ({ uid }) => overview.changed(uid),
+      "probe-result": ({ uid }) => overview.changed(uid),
+      "worker-changed": ({ uid }) => overview.changed(uid),
+      "worker-gone": ({ uid }) => overview.changed(uid),
+      "status-changed": ({ uid }) => overview.changed(uid),
+      "mirror-changed": ({ uid }) => overview.changed(uid),
     },
     workers: {
       "pods-changed": ({ change }) =>
@@ -110,17 +110,17 @@ export function podReactors(
           update: (pod, kind) => workers.update(allocation.updated(pod), kind),
           terminate: (uid, options) => workers.terminate(uid, options),
         }),
-      "runtime-observed": ({ uid }) => workers.poke(uid),
+      "runtime-observed": ({ uid }) => workers.wake(uid),
       "runtime-synced": () => {
         if (initialSync.mayStartPods()) workers.release();
       },
       "runtime-state": ({ state }) => {
         if (initialSync.mayStartPods()) workers.release();
-        if (state === "up") workers.pokeAll();
+        if (state === "up") workers.wakeAll();
       },
       "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
-      "probe-result": ({ uid }) => workers.poke(uid),
-      "pod-rejected": ({ uid, verdict }) => workers.reject(uid, verdict),
+      "probe-result": ({ uid }) => workers.wake(uid),
+      "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
       "status-changed": ({ uid }) => {
         const pod = workers.get(uid)?.pod;
         const status = statuses.get(uid);
@@ -128,7 +128,7 @@ export function podReactors(
         const { isReady, why } = readinessOf(pod, status);
         workers.readiness(uid, isReady, why);
       },
-      "api-listed": () => workers.pokeAll(),
+      "api-listed": () => workers.wakeAll(),
     },
     pleg: {
       "runtime-state": ({ state }) => {
@@ -144,7 +144,7 @@ export function podReactors(
       "worker-gone": ({ worker }) => explanations.gone(worker),
     },
     podEvents: {
-      "worker-verdict": ({ pod, verdict: { reason, message } }) => {
+      "pod-failed": ({ pod, failure: { reason, message } }) => {
         if (reason === deadlineExceeded.reason) events.normal(pod, reason, message);
       },
     },

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism, hostname, networkInterfaces, totalmem } from "node:os";
 
 /** Facts that are read from the machine once, at startup. */
-export interface MachineFacts {
+export interface MachineInfo {
   memoryBytes: bigint;
   swapBytes: bigint;
   cpus: number;
@@ -10,7 +10,7 @@ export interface MachineFacts {
   selinux: boolean;
 }
 
-export async function readMachineFacts(): Promise<MachineFacts> {
+export async function readMachineInfo(): Promise<MachineInfo> {
   const meminfo = await readFile("/proc/meminfo", "utf8");
   const kib = (key: string) =>
     BigInt(new RegExp(`^${key}:\\s+(\\d+) kB`, "m").exec(meminfo)?.[1] ?? 0) * 1024n;

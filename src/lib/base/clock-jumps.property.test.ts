@@ -1,10 +1,10 @@
-import { unmovedByLeaps } from "../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../test/builders/clock-jumps.ts";
 import { Backoff } from "./backoff.ts";
 import { msUntil } from "./clock.ts";
 import { ConcurrencyGate } from "./gate.ts";
 import { RateLimit } from "./rate-limit.ts";
 
-unmovedByLeaps("a rate limit", 5000, async (clock) => {
+unaffectedByJumps("a rate limit", 5000, async (clock) => {
   const limit = new RateLimit(4, 2, clock);
   const wentAt: number[] = [];
   for (let i = 0; i < 16; i++) {
@@ -15,7 +15,7 @@ unmovedByLeaps("a rate limit", 5000, async (clock) => {
   return wentAt;
 });
 
-unmovedByLeaps("a back-off", 100_000, async (clock) => {
+unaffectedByJumps("a back-off", 100_000, async (clock) => {
   const backoff = new Backoff({ initialMs: 1000, maxMs: 16_000, resetMs: 20_000 });
   const triedAt: number[] = [];
   for (const pauseMs of [0, 0, 0, 0, 0, 0, 0, 25_000, 0, 0]) {
@@ -27,7 +27,7 @@ unmovedByLeaps("a back-off", 100_000, async (clock) => {
   return triedAt;
 });
 
-unmovedByLeaps("a gate whose turns take too long", 40_000, async (clock) => {
+unaffectedByJumps("a gate whose turns take too long", 40_000, async (clock) => {
   const seen: string[] = [];
   const gate = new ConcurrencyGate<"a">(1, {
     clock,

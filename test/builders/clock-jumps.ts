@@ -8,42 +8,42 @@ const hour = 3_600_000;
 const day = 24 * hour;
 
 /** The wall clock is set or the machine is suspended, at this time after the creation of the clock. */
-interface Leap {
+interface ClockJump {
   readonly atMs: number;
   readonly kind: "jump" | "suspend";
   readonly ms: number;
 }
 
-const leaps = {
+const jumps = {
   "back an hour": { kind: "jump", ms: -hour },
   "forward a day": { kind: "jump", ms: day },
   suspended: { kind: "suspend", ms: 8 * hour },
 } as const;
 
-const leapsWithin = (lengthMs: number): fc.Arbitrary<Leap[]> =>
+const leapsWithin = (lengthMs: number): fc.Arbitrary<ClockJump[]> =>
   fc.array(
     fc
       .record({
         atMs: fc.nat(lengthMs),
-        leap: fc.constantFrom<(typeof leaps)[keyof typeof leaps][]>(...Object.values(leaps)),
+        jump: fc.constantFrom<(typeof jumps)[keyof typeof jumps][]>(...Object.values(jumps)),
       })
-      .map(({ atMs, leap }) => ({ atMs, ...leap })),
+      .map(({ atMs, jump }) => ({ atMs, ...jump })),
     { minLength: 1, maxLength: 6 },
   );
 
 /** A clock with which all this happens while a test advances it. */
 export class LeapingClock extends FakeClock {
-  readonly #leaps: Leap[];
+  readonly #jumps: ClockJump[];
 
-  constructor(all: readonly Leap[]) {
+  constructor(all: readonly ClockJump[]) {
     super();
-    this.#leaps = [...all].sort((a, b) => a.atMs - b.atMs);
+    this.#jumps = [...all].sort((a, b) => a.atMs - b.atMs);
   }
 
   override async advance(ms: number): Promise<void> {
     const until = this.elapsedMs + ms;
-    for (let next = this.#leaps[0]; next && next.atMs <= until; next = this.#leaps[0]) {
-      this.#leaps.shift();
+    for (let next = this.#jumps[0]; next && next.atMs <= until; next = this.#jumps[0]) {
+      this.#jumps.shift();
       await super.advance(next.atMs - this.elapsedMs);
       this[next.kind](next.ms);
     }
@@ -63,7 +63,7 @@ class WrongClock extends LeapingClock {
  * So nothing stalls, fires early or flaps. It must not wait for promises of the component, which may never settle; it advances the clock.
  * A second test shows that the scenario would notice a component on wall time; unless that has only timers to wait with.
  */
-export function unmovedByLeaps<T>(
+export function unaffectedByJumps<T>(
   what: string,
   lengthMs: number,
   scenario: (clock: FakeClock) => Promise<T>,
@@ -81,12 +81,12 @@ export function unmovedByLeaps<T>(
     });
 
     if (!onlyTimers)
-      for (const [name, leap] of Object.entries(leaps))
+      for (const [name, jump] of Object.entries(jumps))
         it(`would not be the same with a component on wall time: ${name}`, async () => {
           const expected = JSON.stringify(await scenario(new WrongClock([])));
           for (let part = 1; part < 20; part++) {
             const atMs = Math.round((lengthMs * part) / 20);
-            if (JSON.stringify(await scenario(new WrongClock([{ atMs, ...leap }]))) !== expected) return;
+            if (JSON.stringify(await scenario(new WrongClock([{ atMs, ...jump }]))) !== expected) return;
           }
           assert.fail("nothing in the scenario depends on time");
         });

@@ -8,7 +8,7 @@ import type { Authenticator } from "./authenticator.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { Identity } from "./identity.ts";
 
-export interface Gate {
+export interface AccessFilter {
   /** The caller, if authorized. Throws an HttpError otherwise. */
   enter(request: IncomingMessage, attributes: RouteAttributes): Promise<Identity>;
   /** False if the client certificate of the connection is not accepted, so that only a new handshake can help. */
@@ -16,11 +16,11 @@ export interface Gate {
 }
 
 /** Authentication (401), then authorization (403). */
-export function accessGate(o: {
+export function accessFilter(o: {
   authenticator: Authenticator;
   authorizer: Authorizer;
   logger: Logger;
-}): Gate {
+}): AccessFilter {
   return {
     async enter(request, { verb, subresources }) {
       const identity = await o.authenticator.authenticate(request);
@@ -43,7 +43,7 @@ export function accessGate(o: {
 }
 
 /** For the read-only port: all clients are allowed. */
-export const openGate: Gate = {
+export const allowAll: AccessFilter = {
   enter: async () => ({ name: "system:anonymous", groups: ["system:unauthenticated"] }),
 };
 

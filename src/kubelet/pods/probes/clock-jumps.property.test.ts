@@ -1,7 +1,7 @@
-import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../../test/builders/clock-jumps.ts";
 import { probe, startProbedPod } from "./fake-probed-pod.ts";
 
-unmovedByLeaps(
+unaffectedByJumps(
   "probes and their results",
   150_000,
   async (clock) => {

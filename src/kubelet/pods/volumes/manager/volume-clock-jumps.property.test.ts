@@ -1,7 +1,7 @@
-import { unmovedByLeaps } from "../../../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../../../test/builders/clock-jumps.ts";
 import { FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";
 
-unmovedByLeaps(
+unaffectedByJumps(
   "the operations of the volume manager, and when its waits time out",
   400_000,
   async (clock) => {

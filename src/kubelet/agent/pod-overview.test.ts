@@ -6,7 +6,7 @@ import { silentLogger } from "../../lib/base/logger.ts";
 import type { ContainerStatus, PodStatus, PodUid } from "../../lib/model/pod.ts";
 import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { StatusManager } from "../pipeline/status-manager/status-manager.ts";
-import { PodBoard } from "./pod-board.ts";
+import { PodOverview } from "./pod-overview.ts";
 
 function setUp() {
   const clock = new FakeClock();
@@ -34,22 +34,22 @@ function setUp() {
     probes: { get: () => undefined },
     hostIPs: () => [],
     runtimeName: () => "fake",
-    onChange: (uid) => board.changed(uid),
+    onChange: (uid) => overview.changed(uid),
   });
-  const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => ({ ok: true }) });
-  return { clock, workers, statuses, board };
+  const overview = new PodOverview({ clock, workers, statuses, runtimeHealth: () => ({ ok: true }) });
+  return { clock, workers, statuses, overview };
 }
 const uid = (text: string) => text as PodUid;
 
 test("a row shows the pod, its status and what it is blocked on", async () => {
-  const { workers, statuses, board } = setUp();
+  const { workers, statuses, overview } = setUp();
   const pod = aPod({ containers: [aContainer("a"), aContainer("b")] }, { uid: uid("u1"), name: "web" });
   workers.release();
   workers.update(pod);
   await settle();
-  assert.equal(board.rows()[0]?.phase, "Unknown", "it has no status yet");
+  assert.equal(overview.rows()[0]?.phase, "Unknown", "it has no status yet");
   statuses.refresh(pod, { waiting: new Map(), workerPhase: "syncing" });
-  const [row] = board.rows();
+  const [row] = overview.rows();
   const { status, ...rest } = row!;
   assert.equal(status?.phase, "Pending");
   assert.deepEqual(rest, {
@@ -66,33 +66,33 @@ test("a row shows the pod, its status and what it is blocked on", async () => {
     blockedSince: "2026-01-01T00:00:00.000Z",
   });
   workers.terminate(uid("u1"), { removed: true });
-  assert.equal(board.rows()[0]?.phase, "Terminating");
+  assert.equal(overview.rows()[0]?.phase, "Terminating");
 });
 
 test("rows are sorted; an orphan has no source", async () => {
-  const { workers, board } = setUp();
+  const { workers, overview } = setUp();
   workers.release();
   workers.update(aPod({}, { uid: uid("u2"), name: "b" }));
   workers.terminateOrphan({ uid: uid("u3"), name: "stray", namespace: "aaa" });
   workers.update(aPod({}, { uid: uid("u1"), name: "a" }));
   assert.deepEqual(
-    board.rows().map((r) => `${r.namespace}/${r.name} ${r.source}`),
+    overview.rows().map((r) => `${r.namespace}/${r.name} ${r.source}`),
     ["aaa/stray none", "default/a file", "default/b file"],
   );
 });
 
 test("many changes at once notify a listener once, until it unsubscribes", async () => {
-  const { board } = setUp();
+  const { overview } = setUp();
   let notified = 0;
-  const unsubscribe = board.onChange(() => notified++);
-  for (let i = 0; i < 10; i++) board.changed(uid("u1"));
+  const unsubscribe = overview.onChange(() => notified++);
+  for (let i = 0; i < 10; i++) overview.changed(uid("u1"));
   await settle();
   assert.equal(notified, 1);
-  board.changed(uid("u1"));
+  overview.changed(uid("u1"));
   await settle();
   assert.equal(notified, 2);
   unsubscribe();
-  board.changed(uid("u1"));
+  overview.changed(uid("u1"));
   await settle();
   assert.equal(notified, 2);
 });
@@ -138,7 +138,7 @@ for (const [rule, status, ready, restarts] of counts)
     const spec = { initContainers: [aContainer("migrate"), proxy], containers: [aContainer("web")] };
     workers.update(aPod(spec, { uid: uid("u1"), name: "web" }));
     const statuses = { get: () => status };
-    const board = new PodBoard({ clock, workers, statuses, runtimeHealth: () => ({ ok: true }) });
-    const [row] = board.rows();
+    const overview = new PodOverview({ clock, workers, statuses, runtimeHealth: () => ({ ok: true }) });
+    const [row] = overview.rows();
     assert.deepEqual([row?.ready, row?.restarts], [ready, restarts]);
   });

@@ -1,11 +1,11 @@
-import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../../test/builders/clock-jumps.ts";
 import { sleep } from "../../base/clock.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { ListWatch } from "./list-watch.ts";
 import type { KubeTransport } from "./transport-interface.ts";
 import { StreamGuard } from "./watch-stream-guard.ts";
 
-unmovedByLeaps("how long a silent watch is kept", 200_000, async (clock) => {
+unaffectedByJumps("how long a silent watch is kept", 200_000, async (clock) => {
   const guard = new StreamGuard(clock, new AbortController().signal, { silenceMs: 60_000, lifeMs: 170_000 });
   const seen: string[] = [];
   guard.signal.addEventListener("abort", () => seen.push(`${clock.elapsedMs} ended`));
@@ -17,7 +17,7 @@ unmovedByLeaps("how long a silent watch is kept", 200_000, async (clock) => {
   return seen;
 });
 
-unmovedByLeaps(
+unaffectedByJumps(
   "when a list is retried during an outage, and when that becomes unhealthy",
   400_000,
   async (clock) => {
@@ -30,7 +30,7 @@ unmovedByLeaps(
     const transport: KubeTransport = {
       request: refuse,
       stream: refuse,
-      onBack: () => () => {},
+      onReconnect: () => () => {},
       close: () => {},
     };
     const listWatch = new ListWatch<object & { metadata?: object }>({

@@ -1,7 +1,7 @@
 import type { PodCondition } from "./pod.ts";
 
 /** The pod has failed, whatever its containers did: rejected, evicted, deadline exceeded. */
-export interface PodVerdict {
+export interface PodFailure {
   phase: "Failed";
   reason: string;
   message: string;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import { test } from "node:test";
-import { countRanges, nodeAddresses, nodeName, pageSizeOf, readMachineFacts } from "./node-facts.ts";
+import { countRanges, nodeAddresses, nodeName, pageSizeOf, readMachineInfo } from "./node-info.ts";
 
 const names: [configured: string | undefined, name: string][] = [
   ["Node-1", "node-1"],
@@ -25,12 +25,12 @@ test("an address that is not configured is one of this machine", async () => {
 });
 
 test("the machine has the memory and processors that the kernel reports", async () => {
-  const facts = await readMachineFacts();
+  const info = await readMachineInfo();
   const meminfo = readFileSync("/proc/meminfo", "utf8");
   const total = BigInt(/^MemTotal:\s+(\d+)/m.exec(meminfo)![1]!) * 1024n;
-  assert.equal(facts.memoryBytes, total);
-  assert.equal(facts.swapBytes, BigInt(/^SwapTotal:\s+(\d+)/m.exec(meminfo)![1]!) * 1024n);
-  assert.ok(facts.cpus >= 1);
+  assert.equal(info.memoryBytes, total);
+  assert.equal(info.swapBytes, BigInt(/^SwapTotal:\s+(\d+)/m.exec(meminfo)![1]!) * 1024n);
+  assert.ok(info.cpus >= 1);
 });
 
 test("CPUs are counted by those that are online", () => {

@@ -22,7 +22,7 @@ export interface PodRow {
   status: PodStatus | undefined;
 }
 
-export interface PodBoardOptions {
+export interface PodOverviewOptions {
   clock: Clock;
   workers: PodWorkers;
   statuses: { get(uid: PodUid): PodStatus | undefined };
@@ -35,12 +35,12 @@ function isTerminating(worker: { phase: string; removed: boolean }): boolean {
 }
 
 /** The pods of the node, for the terminal and the local API. */
-export class PodBoard {
-  readonly #o: PodBoardOptions;
+export class PodOverview {
+  readonly #o: PodOverviewOptions;
   #listeners = new Set<() => void>();
   #isScheduled = false;
 
-  constructor(options: PodBoardOptions) {
+  constructor(options: PodOverviewOptions) {
     this.#o = options;
   }
 

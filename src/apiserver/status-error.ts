@@ -7,7 +7,7 @@ export interface Cause {
   readonly field?: string;
 }
 
-export interface ApiProblemDetails {
+export interface StatusErrorDetails {
   readonly name?: string;
   readonly group?: string;
   /** The kind in validation errors, the plural in all others. */
@@ -18,13 +18,13 @@ export interface ApiProblemDetails {
 }
 
 /** A request that is refused: it becomes the Status that is answered. */
-export class ApiProblem extends KubeletError {
+export class StatusError extends KubeletError {
   readonly status: number;
   /** NotFound, Conflict, Invalid, … as clients know them. */
   readonly reason: string;
-  readonly details: ApiProblemDetails | undefined;
+  readonly details: StatusErrorDetails | undefined;
 
-  constructor(status: number, reason: string, message: string, details?: ApiProblemDetails) {
+  constructor(status: number, reason: string, message: string, details?: StatusErrorDetails) {
     super(reason, message);
     this.status = status;
     this.reason = reason;

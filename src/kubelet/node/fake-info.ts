@@ -1,7 +1,7 @@
 import type { NodeSettings } from "./node-object.ts";
-import type { StatusFacts } from "./node-status.ts";
+import type { StatusInputs } from "./node-status.ts";
 
-/** The machine and the settings of test/fixtures/observed/node.json, as facts. For tests. */
+/** The machine and the settings of test/fixtures/observed/node.json, as info. For tests. */
 export function fakeSettings(changes: Partial<NodeSettings> = {}): NodeSettings {
   return {
     name: "bench-node",
@@ -17,7 +17,7 @@ export function fakeSettings(changes: Partial<NodeSettings> = {}): NodeSettings 
   };
 }
 
-export function fakeFacts(changes: Partial<StatusFacts> = {}): StatusFacts {
+export function fakeInputs(changes: Partial<StatusInputs> = {}): StatusInputs {
   const features = { recursiveReadOnlyMounts: true, userNamespaces: false };
   return {
     addresses: {

@@ -1,4 +1,4 @@
-import { unmovedByLeaps } from "../../../../test/builders/clock-leaps.ts";
+import { unaffectedByJumps } from "../../../../test/builders/clock-jumps.ts";
 import { json, kubeconfig, TestApiServer } from "../../../../test/kube/api-server.ts";
 import { settle } from "../../base/fake-clock.ts";
 import { createMetrics } from "../../base/metrics.ts";
@@ -7,7 +7,7 @@ import { requestMetrics } from "./request-metrics.ts";
 import { HttpKubeTransport } from "./transport.ts";
 
 /** On real connections: time does not move during a request. */
-unmovedByLeaps(
+unaffectedByJumps(
   "when requests go out, within the rate limit and after a response with Retry-After",
   20_000,
   async (clock) => {
