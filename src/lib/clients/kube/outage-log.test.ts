@@ -19,16 +19,20 @@ function recorder() {
   return { lines, logger };
 }
 
-async function failed(t: TestContext, url: string, user: object = {}): Promise<string[]> {
+async function failed(
+  t: TestContext,
+  url: string,
+  { user = {}, timeoutMs = 30_000 }: { user?: object; timeoutMs?: number } = {},
+): Promise<string[]> {
   const { lines, logger } = recorder();
   const ca = url.startsWith("https") && { "certificate-authority-data": base64(fixture("ca.pem")) };
   const access = parseKubeconfig(kubeconfig({ server: url, ...ca }, user), "/etc/kubelet.conf");
   const transport = new HttpKubeTransport({ access, userAgent: "", qps: 0, burst: 0, env: {}, logger });
   t.after(() => transport.close());
   // A reused connection, if the server responds.
-  await transport.request({ method: "GET", path: "/lease", timeoutMs: 100 }).catch(() => {});
+  await transport.request({ method: "GET", path: "/lease", timeoutMs }).catch(() => {});
   for (let attempt = 0; attempt < 2; attempt++) {
-    const call = { method: "PUT", path: "/lease", body: {}, timeoutMs: 500 } as const;
+    const call = { method: "PUT", path: "/lease", body: {}, timeoutMs } as const;
     const error = await transport.request(call).then(
       () => assert.fail("did not fail"),
       (reason: unknown) => reason as Error,
@@ -57,7 +61,7 @@ test("a server that accepts connections and does not respond is logged by the se
   const server = await TestApiServer.start("http", () => {});
   t.after(() => server.close());
   const line = "Failed to renew node lease: PUT SERVER/lease: no answer within 0.5 s";
-  assert.deepEqual(await failed(t, server.url), [line, line]);
+  assert.deepEqual(await failed(t, server.url, { timeoutMs: 500 }), [line, line]);
 });
 
 test("a server that closes each connection instead of responding is logged by the sender of the request", async (t) => {
@@ -102,13 +106,12 @@ test("a response that is not JSON is logged by the sender of the request", async
 test("credentials that cannot be obtained are logged by the sender of the request", async (t) => {
   const server = await TestApiServer.start("https", (_, response) => void response.end("{}"));
   t.after(() => server.close());
-  const lines = await failed(t, server.url, {
-    exec: {
-      apiVersion: "client.authentication.k8s.io/v1",
-      command: "/no/such/program",
-      interactiveMode: "Never",
-    },
-  });
+  const exec = {
+    apiVersion: "client.authentication.k8s.io/v1",
+    command: "/no/such/program",
+    interactiveMode: "Never",
+  };
+  const lines = await failed(t, server.url, { user: { exec } });
   assert.equal(lines.length, 2, lines.join("\n"));
   for (const line of lines) assert.match(line, /^Failed to renew node lease: .*\/no\/such\/program/);
 });
