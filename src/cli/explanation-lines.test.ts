@@ -93,7 +93,7 @@ test("a completed pod, and one that keeps restarting", () => {
     "default/web  Succeeded",
     "  all of its containers have completed",
   ]);
-  const cause = "container c ended with exit code 3 (Error); restarted once";
+  const cause = "container c exited with code 3 (Error); restarted once";
   assert.equal(lines({ ...pod, phase: "Running", ready: true, cause })[0], `default/web  Ready: ${cause}`);
 });
 

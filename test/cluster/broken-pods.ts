@@ -241,7 +241,7 @@ export const brokenPods: readonly BrokenPod[] = [
   },
   {
     name: "failed-job",
-    names: /container c ended with exit code 7 \(Error\): nothing to import/,
+    names: /container c exited with code 7 \(Error\): nothing to import/,
     container: { command: sh("echo nothing to import > /dev/termination-log; exit 7") },
     spec: { restartPolicy: "Never" },
   },

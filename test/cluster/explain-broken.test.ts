@@ -80,7 +80,7 @@ describe("the first line of kubelet explain names the cause", {
     const failed = [
       ["size", /^OutOfcpu: .*requested: 4000000/],
       ["deadline", /^DeadlineExceeded: .*activeDeadlineSeconds is 4$/],
-      ["failed-job", /^container c ended with exit code 7 \(Error\): nothing to import$/],
+      ["failed-job", /^container c exited with code 7 \(Error\): nothing to import$/],
     ] as const;
     for (const [name, cause] of failed)
       await holds(async () => {

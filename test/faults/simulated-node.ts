@@ -139,7 +139,7 @@ export class SimulatedAgent {
         stop: (uid, pod, o) => work.stop(uid, pod, o),
         release: (uid) => work.release(uid),
         remove: (id, signal) => work.remove(id, signal),
-        hasEnded: ({ metadata: { uid } }) => isFinal(this.statuses.get(uid)?.phase),
+        isTerminal: ({ metadata: { uid } }) => isFinal(this.statuses.get(uid)?.phase),
         admit: options.admit,
         deadlineOf: (pod) => this.#deadlineOf(pod),
       },
@@ -297,7 +297,7 @@ export class SimulatedAgent {
   #refreshStatus(uid: PodUid): void {
     const worker = this.workers.get(uid);
     if (!worker?.pod) return;
-    const { pod, waiting, phase, failure, refused } = worker;
+    const { pod, waiting, phase, failure, rejected } = worker;
     // A status follows from these and from nothing else: computing it again for every event of a worker costs much
     // time.
     const seen = this.#seenFromOutside.get(uid);
@@ -306,7 +306,7 @@ export class SimulatedAgent {
     if (waiting.size === 0 && known && info.every((fact, i) => fact === known[i])) return;
     if (waiting.size === 0) this.#reportedFrom.set(uid, info);
     else this.#reportedFrom.delete(uid);
-    this.statuses.refresh(pod, { waiting, workerPhase: phase, failure, refused });
+    this.statuses.refresh(pod, { waiting, workerPhase: phase, failure, rejected });
     // Of a pod that is no longer desired nothing is reported.
     const reported = this.phaseOf(uid);
     if (!worker.removed && reported) this.#o.onStatus?.(pod, reported);

@@ -66,7 +66,7 @@ export interface AgentCore {
   readonly hostIps: () => readonly string[];
   /** Labels and taints of the node. */
   readonly labelsAndTaints: ClusterView["labelsAndTaints"];
-  /** Lookups that only a cluster can answer; empty without one. */
+  /** Lookups that need a cluster; empty without one. */
   readonly clusterLookups: Partial<Pick<ClusterView, "runtimeClass" | "serviceEnv">>;
 }
 

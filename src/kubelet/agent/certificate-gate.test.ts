@@ -60,28 +60,28 @@ test("with a certificate, nothing waits", async () => {
 
 test("without a certificate, requests and watches wait until one is available", async () => {
   const { transport, sent, arrive, listeners } = setUp();
-  const answers = [transport.request(a), transport.stream(b)];
+  const requests = [transport.request(a), transport.stream(b)];
   await turn();
   assert.deepEqual(sent, []);
   arrive();
-  await Promise.all(answers);
+  await Promise.all(requests);
   assert.deepEqual(sent, ["/a", "/b"]);
   assert.equal(listeners.size, 0);
 });
 
 test("a certificate that becomes available without an event is found within a second", async () => {
   const { transport, sent, arrive, clock } = setUp();
-  const answer = transport.request(a);
+  const request = transport.request(a);
   await clock.advance(500);
   arrive({ silently: true });
   await clock.advance(1000);
-  await answer;
+  await request;
   assert.deepEqual(sent, ["/a"]);
 });
 
 test("a wait is logged once after a few seconds, and in the health check", async () => {
   const { transport, logs, gate, arrive, clock } = setUp();
-  const answers = [transport.request(a), transport.stream(b)];
+  const requests = [transport.request(a), transport.stream(b)];
   await clock.advance(2000);
   assert.deepEqual(logs, []);
   await clock.advance(10_000);
@@ -91,31 +91,31 @@ test("a wait is logged once after a few seconds, and in the health check", async
     "no valid client certificate for 12s, 2 requests are waiting: a certificate has been requested and is not issued yet",
   );
   arrive();
-  await Promise.all(answers);
+  await Promise.all(requests);
   assert.deepEqual(logs.slice(1), ["Client certificate is available"]);
   assert.equal(gate.waiting, undefined);
 });
 
 test("a wait is logged in time, and never negative, when the clock is set back", async () => {
   const { transport, gate, logs, clock, setBack } = setUp();
-  const refused = assert.rejects(transport.request(a), /no valid client certificate/);
+  const rejected = assert.rejects(transport.request(a), /no valid client certificate/);
   await clock.advance(1000);
   setBack(3_600_000);
   await clock.advance(10_000);
   assert.deepEqual(logs, ["Waiting for a client certificate, requests to the API server are held back"]);
   assert.match(gate.waiting ?? "", /^no valid client certificate for 11s, /);
   await clock.advance(60_000);
-  await refused;
+  await rejected;
 });
 
 test("a wait has a deadline; listeners are notified when the certificate becomes available", async () => {
   const { transport, sent, arrive, clock } = setUp();
-  const refused = assert.rejects(transport.request(a), {
+  const rejected = assert.rejects(transport.request(a), {
     name: "TransportError",
     message: /^no valid client certificate within 60 s: a certificate has been requested/,
   });
   await clock.advance(60_000);
-  await refused;
+  await rejected;
   let notified = 0;
   const stop = transport.onReconnect?.(() => notified++);
   await clock.advance(600_000);
@@ -129,9 +129,9 @@ test("a wait has a deadline; listeners are notified when the certificate becomes
 test("an aborted request is not sent", async () => {
   const { transport, sent, arrive } = setUp();
   const abort = new AbortController();
-  const answer = transport.request({ ...a, signal: abort.signal });
+  const request = transport.request({ ...a, signal: abort.signal });
   abort.abort();
-  await assert.rejects(answer, { name: "AbortError" });
+  await assert.rejects(request, { name: "AbortError" });
   arrive();
   await turn();
   assert.deepEqual(sent, []);
@@ -139,9 +139,9 @@ test("an aborted request is not sent", async () => {
 
 test("closing ends all waits and closes the transport", async () => {
   const { transport, sent, isClosed, clock } = setUp();
-  const answers = [transport.request(a), transport.stream(b)];
+  const requests = [transport.request(a), transport.stream(b)];
   transport.close();
-  for (const answer of answers) await assert.rejects(answer, { name: "AbortError" });
+  for (const request of requests) await assert.rejects(request, { name: "AbortError" });
   await assert.rejects(transport.request(a), { name: "AbortError" });
   assert.ok(isClosed());
   assert.deepEqual(sent, []);

@@ -27,7 +27,7 @@ const logAfterMs = 3_000;
 const checkEveryMs = 1_000;
 
 /**
- * Requests wait here for a client certificate: without one they could only be refused. A wait has a deadline, is logged when
+ * Requests wait here for a client certificate: without one they could only be rejected. A wait has a deadline, is logged when
  * it takes longer than a few seconds, and ends when the agent stops.
  */
 export class CertificateGate {

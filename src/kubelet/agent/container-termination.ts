@@ -52,10 +52,10 @@ export function titleOf(pod: Pod | undefined, name: string): string {
   return isSidecar(init) ? `sidecar ${name}` : `init container ${name}`;
 }
 
-/** "ended with exit code 3 (Error): database is locked" */
+/** "exited with code 3 (Error): database is locked" */
 export function terminationText({ exitCode, reason, message }: Terminated): string {
   const text = message ? `: ${message.trim().slice(0, longestMessage)}` : "";
-  return `ended with exit code ${exitCode} (${reason ?? "unknown"})${text}`;
+  return `exited with code ${exitCode} (${reason ?? "unknown"})${text}`;
 }
 
 /** Why a container terminated, with the failed probe or the memory limit that caused it. */
@@ -75,7 +75,8 @@ export function terminationCause(
   return `${title} ${terminationText(end)}${limit === undefined ? "" : `, ${limit}`}${again}`;
 }
 
-function times(n: number): string {
+/** "once", "2 times". */
+export function times(n: number): string {
   return n === 1 ? "once" : `${n} times`;
 }
 

@@ -13,7 +13,7 @@ function info(step: StepKind, more: Partial<PodInfo> = {}): PodInfo {
   history.startStep({ kind: step, text: "x", container: "a" }, now - 5000);
   return {
     ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing" },
-    ...{ pod: undefined, endedByItself: false, kills: [] },
+    ...{ pod: undefined, terminatedByItself: false, kills: [] },
     ...{ history, status: { phase: "Pending" }, isReady: false, failure: undefined, waiting: new Map() },
     blockedOn: { text: "x", since: now - 9000 },
     ...{ probeFailures: [], running: [], volumes: [], unwrittenSince: undefined, now },
@@ -51,8 +51,8 @@ const table: [name: string, info: PodInfo, details: string[], lastError: string 
   [
     "a container that crashes",
     info("backoff", { status: ended }),
-    ["a ended with exit code 1 (Error); restarted 4 times"],
-    "a ended with exit code 1 (Error)",
+    ["a exited with code 1 (Error); restarted 4 times"],
+    "a exited with code 1 (Error)",
   ],
   [
     "containers that are stopped",

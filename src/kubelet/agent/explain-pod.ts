@@ -2,7 +2,13 @@ import type { Pod, PodStatus } from "../../lib/model/pod.ts";
 import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 import type { PodHistory } from "../state/pod-sync-status.ts";
-import { lastTermination, type ProbeKill, statusesOf, terminationText } from "./container-termination.ts";
+import {
+  lastTermination,
+  type ProbeKill,
+  statusesOf,
+  terminationText,
+  times,
+} from "./container-termination.ts";
 import { causeOf } from "./pod-cause.ts";
 
 /** The information that explains why a pod is not ready. */
@@ -18,7 +24,7 @@ export interface PodInfo {
   readonly isReady: boolean;
   readonly failure: PodFailure | undefined;
   /** Its termination was not requested. */
-  readonly endedByItself: boolean;
+  readonly terminatedByItself: boolean;
   /** Waiting reason and message by container. */
   readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message: string }>;
   readonly probeFailures: readonly {
@@ -115,7 +121,7 @@ function waitOf({ blockedOn, history, unwrittenSince }: PodInfo): PodExplanation
     };
   }
   if (unwrittenSince === undefined) return null;
-  const text = "waiting for the API to take the last status and let the pod go";
+  const text = "waiting for the API server to accept the last status and delete the pod";
   return { step: "status", text, since: iso(unwrittenSince) };
 }
 
@@ -158,8 +164,8 @@ function probeLines({ probeFailures, now }: PodInfo, wait: { step: string; conta
 }
 
 /** When a pod failed without a request to terminate it; null for any other. */
-function failedAtOf({ status, failure, endedByItself, history }: PodInfo): string | null {
-  if (status?.phase !== "Failed" || !(failure || endedByItself)) return null;
+function failedAtOf({ status, failure, terminatedByItself, history }: PodInfo): string | null {
+  if (status?.phase !== "Failed" || !(failure || terminatedByItself)) return null;
   const ends = statusesOf(status).map(({ state }) => Date.parse(String(state?.terminated?.finishedAt)));
   const last = Math.max(...ends.filter((at) => !Number.isNaN(at)));
   if (Number.isFinite(last)) return iso(last);
@@ -168,7 +174,7 @@ function failedAtOf({ status, failure, endedByItself, history }: PodInfo): strin
 
 function endLines({ status }: PodInfo, container: string | undefined): string[] {
   const found = lastTermination(status, container);
-  return found ? [`${container} ${terminationText(found.end)}; restarted ${found.restarts} times`] : [];
+  return found ? [`${container} ${terminationText(found.end)}; restarted ${times(found.restarts)}`] : [];
 }
 
 function stopLines({ running, now }: PodInfo): string[] {

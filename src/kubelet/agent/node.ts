@@ -44,7 +44,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   if (layout.version === 1 && config.failCgroupV1)
     throw new KubeletError(
       "CgroupV1",
-      "this host has cgroup v1; set failCgroupV1: false to run on it all the same",
+      "this host has cgroup v1; set failCgroupV1: false to run on it anyway",
     );
   const driver = timedCgroups(cgroupDriver(layout, { clock }), o.metrics, clock);
   if (o.createsCgroupRoot) await driver.create(config.cgroupRoot, {});

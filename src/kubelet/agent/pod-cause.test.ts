@@ -30,7 +30,7 @@ function info(steps: readonly Past[], more: Partial<PodInfo> = {}): PodInfo {
     ...{ history, status: { phase: "Running" }, isReady: false, failure: undefined, waiting: new Map() },
     blockedOn: last && { text: last.text ?? last.kind, since: now - 9000 },
     ...{
-      endedByItself: false,
+      terminatedByItself: false,
       kills: [],
       probeFailures: [],
       running: [],
@@ -58,7 +58,7 @@ const ran = (name: string, ended: Terminated, restartCount = 1): PodStatus => ({
   ],
 });
 const failed = (...containerStatuses: ContainerStatus[]): Partial<PodInfo> => ({
-  ...{ phase: "terminated", endedByItself: true, blockedOn: undefined },
+  ...{ phase: "terminated", terminatedByItself: true, blockedOn: undefined },
   status: { phase: "Failed", containerStatuses },
 });
 const failure = {
@@ -97,27 +97,27 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
         container("b", { state: { terminated: end(7, { message: "no data\n" }) } }),
       ),
     ),
-    "container b ended with exit code 7 (Error): no data",
+    "container b exited with code 7 (Error): no data",
   ],
   [
     "a pod that was deleted has not failed",
-    info([], { ...failed(container("a", { state: { terminated: end(137) } })), endedByItself: false }),
+    info([], { ...failed(container("a", { state: { terminated: end(137) } })), terminatedByItself: false }),
     null,
   ],
   [
     "the exit code of a container in back-off",
     info([{ kind: "backoff", container: "a" }], { status: ran("a", end(3, { message: "locked" }), 4) }),
-    "container a ended with exit code 3 (Error): locked; restarted 4 times",
+    "container a exited with code 3 (Error): locked; restarted 4 times",
   ],
   [
     "the memory limit of an OOM-killed container",
     info([{ kind: "backoff", container: "a" }], { status: ran("a", end(137, { reason: "OOMKilled" })) }),
-    "container a ended with exit code 137 (OOMKilled), its memory limit is 24Mi; restarted once",
+    "container a exited with code 137 (OOMKilled), its memory limit is 24Mi; restarted once",
   ],
   [
     "an OOM-killed container without a limit",
     info([{ kind: "backoff", container: "b" }], { status: ran("b", end(137, { reason: "OOMKilled" })) }),
-    "container b ended with exit code 137 (OOMKilled), the node or the pod ran out of memory; restarted once",
+    "container b exited with code 137 (OOMKilled), the node or the pod ran out of memory; restarted once",
   ],
   [
     "a probe whose failure killed the container",
@@ -130,7 +130,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
       status: ran("a", end(3)),
       kills: [{ ...kill, id: "id0" }],
     }),
-    "container a ended with exit code 3 (Error); restarted once",
+    "container a exited with code 3 (Error); restarted once",
   ],
   [
     "a hook whose failure killed the container, whatever its exit code",
@@ -146,17 +146,17 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
       ],
       { status: ran("a", end(3)) },
     ),
-    "container a ended with exit code 3 (Error); restarted once",
+    "container a exited with code 3 (Error); restarted once",
   ],
   [
     "an init container",
     info([{ kind: "backoff", container: "migrate" }], { status: ran("migrate", end(4)) }),
-    "init container migrate ended with exit code 4 (Error); restarted once",
+    "init container migrate exited with code 4 (Error); restarted once",
   ],
   [
     "a sidecar",
     info([{ kind: "backoff", container: "proxy" }], { status: ran("proxy", end(5)) }),
-    "sidecar proxy ended with exit code 5 (Error); restarted once",
+    "sidecar proxy exited with code 5 (Error); restarted once",
   ],
   [
     "a failing probe with its result",
@@ -196,7 +196,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
     "an image whose pull is retried",
     info([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
-      { kind: "image", text: "looking for image x", container: "a", atS: 8 },
+      { kind: "image", text: "checking for image x", container: "a", atS: 8 },
       { kind: "image", text: "pulling image x", container: "a" },
     ]),
     "container a: connection refused",
@@ -214,7 +214,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
     "the error of a later step, while the sync is retried",
     info([
       { kind: "sandbox", error: "no runtime for x", atS: 9 },
-      { kind: "turn", text: "waiting for its turn" },
+      { kind: "start-slot", text: "waiting for a start slot" },
     ]),
     "no runtime for x",
   ],
@@ -231,7 +231,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
         initContainerStatuses: [container("proxy", { state: { terminated: end(5) } })],
       },
     }),
-    "sidecar proxy ended with exit code 5 (Error)",
+    "sidecar proxy exited with code 5 (Error)",
   ],
   [
     "the failed hook of the terminated container, not that of its successor",
@@ -274,12 +274,12 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
     info([], {
       status: { phase: "Running", containerStatuses: [container("a", { state: { terminated: end(7) } })] },
     }),
-    "container a ended with exit code 7 (Error)",
+    "container a exited with code 7 (Error)",
   ],
   [
     "a ready pod that keeps restarting",
     info([], { isReady: true, status: ran("a", end(3), 2) }),
-    "container a ended with exit code 3 (Error); restarted 2 times",
+    "container a exited with code 3 (Error); restarted 2 times",
   ],
   [
     "a failure long ago does not count",
@@ -308,6 +308,6 @@ test("a pod failed when its last container terminated, or else when it was start
   assert.equal(explainPod(info([], failed(...ends))).failedAt, "2026-01-01T00:59:57.000Z");
   const rejected = info([], { failure, status: { phase: "Failed", startTime: ago(60) } });
   assert.equal(explainPod(rejected).failedAt, "2026-01-01T00:59:00.000Z");
-  assert.equal(explainPod(info([], { ...failed(...ends), endedByItself: false })).failedAt, null);
+  assert.equal(explainPod(info([], { ...failed(...ends), terminatedByItself: false })).failedAt, null);
   assert.equal(explainPod(info([])).failedAt, null);
 });

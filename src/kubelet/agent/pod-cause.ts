@@ -20,7 +20,7 @@ export function causeOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string
   const { isReady, status } = info;
   const failure = failureCause(info);
   if (failure !== undefined) return failure;
-  if (status?.phase === "Failed" && info.endedByItself) return failedCause(info);
+  if (status?.phase === "Failed" && info.terminatedByItself) return failedCause(info);
   const blocked = isReady || !wait ? undefined : waitCause(info, wait);
   if (blocked !== undefined) return blocked;
   // A failure remains the cause while it is retried.
@@ -77,7 +77,17 @@ function probeCause({ pod, probeFailures }: PodInfo, wait: Wait): string | undef
 
 /** The steps of a pod in order. A retried sync starts with the first one again. */
 const order: readonly StepKind[] = [
-  ...(["admission", "network", "volumes", "turn", "sandbox", "image", "container", "hook", "init"] as const),
+  ...([
+    "admission",
+    "network",
+    "volumes",
+    "start-slot",
+    "sandbox",
+    "image",
+    "container",
+    "hook",
+    "init",
+  ] as const),
   ...(["backoff", "startup", "readiness", "gate", "stop", "unmount", "remove", "status", "other"] as const),
 ];
 

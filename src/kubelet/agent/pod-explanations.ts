@@ -104,12 +104,12 @@ export class PodExplanations {
 
   #info(worker: PodSyncStatus): PodInfo {
     const { clock, observed, runtime, statuses, volumes } = this.#o;
-    const { id, pod, phase, blockedOn, history, failure, waiting, endedByItself } = worker;
+    const { id, pod, phase, blockedOn, history, failure, waiting, terminatedByItself } = worker;
     const { uid } = id;
     const status = statuses.get(uid);
     const stops = runtime.stopping(uid);
     return {
-      ...{ id, pod, phase, blockedOn, history, failure, waiting, status, endedByItself },
+      ...{ id, pod, phase, blockedOn, history, failure, waiting, status, terminatedByItself },
       source: pod ? sourceOf(pod) : "none",
       isReady: isReady(worker, status),
       probeFailures: this.#probeFailures(uid),

@@ -19,7 +19,7 @@ function setUp() {
       stop: () => new Promise(() => {}),
       release: async () => {},
       remove: async () => {},
-      hasEnded: () => false,
+      isTerminal: () => false,
     },
     clock,
     logger: silentLogger,

@@ -36,7 +36,7 @@ export function podSyncer(
       onChange: (listener) => volumes.onChange(listener),
       waitFor: (pod, signal) => volumes.waitFor(pod, signal),
       release: (uid, signal) => volumes.release(uid, signal),
-      isRefusal: (error) => error instanceof KubeletError && error.code === attachmentLimitExceeded,
+      isRejection: (error) => error instanceof KubeletError && error.code === attachmentLimitExceeded,
     },
     networkHealth: () => (connection.state.kind === "unknown" ? healthy : connection.networkHealth()),
     admit: podAdmission({
@@ -53,7 +53,7 @@ export function podSyncer(
       activePods: parts.activePods,
       runs: (uid) => runningContainers(observed.get(uid)).length > 0,
     }),
-    hasEnded: (uid) => isFinal(statuses.get(uid)?.phase),
+    isTerminal: (uid) => isFinal(statuses.get(uid)?.phase),
     activeSince: (uid) => statuses.activeSince(uid),
     onRejected: (uid, failure) => post({ kind: "pod-rejected", uid, failure }),
     onReleased: (uid) => post({ kind: "pod-released", uid }),

@@ -147,8 +147,8 @@ export function podVolumes(
       resolveClaim: (pod, volume, signal) => resolveClaim(kubeVolumeApi(api), pod, volume, signal),
     }),
     ...(view && {
-      refusedByAffinity: (affinity) =>
-        refusedBy(affinity, { name: node.name, labels: view.labelsAndTaints().labels }),
+      affinityConflict: (affinity) =>
+        affinityConflictOf(affinity, { name: node.name, labels: view.labelsAndTaints().labels }),
     }),
     plugins,
   });
@@ -194,7 +194,7 @@ export function podVolumes(
 }
 
 /** Why a PersistentVolume with this nodeAffinity cannot be used on this node. */
-function refusedBy(affinity: unknown, node: Parameters<typeof matchesTerms>[1]): string | undefined {
+function affinityConflictOf(affinity: unknown, node: Parameters<typeof matchesTerms>[1]): string | undefined {
   const { required } = (affinity ?? {}) as { required?: { nodeSelectorTerms?: readonly NodeTerm[] } };
   if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
   return "no matching NodeSelectorTerms";
@@ -228,7 +228,7 @@ function sharedMounts(rootDir: string): Component {
 
 /** A node without a cluster has no objects. */
 const noApi = (what: string) =>
-  Promise.reject(new KubeletError("NoApi", `${what}: this node is part of no cluster, there are none here`));
+  Promise.reject(new KubeletError("NoApi", `${what}: not available without an API server`));
 const noObjects = {
   get: (kind: string, namespace: string, name: string) => noApi(`${kind} ${namespace}/${name}`),
 };

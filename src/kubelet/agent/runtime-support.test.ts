@@ -32,8 +32,8 @@ describe("a runtime that loses support", () => {
       metrics,
       logger: silentLogger,
     });
-    const becomes = async (kind: "up" | "away", answer?: Error) => {
-      failure = answer;
+    const becomes = async (kind: "up" | "away", error?: Error) => {
+      failure = error;
       change({ kind } as RuntimeState);
       await settle();
       const { values } = await metrics.registry.getSingleMetric("kubelet_cri_losing_support")!.get();

@@ -19,7 +19,7 @@ export interface RuntimeSupportOptions {
 export function watchRuntimeSupport({ cri, connection, metrics, logger }: RuntimeSupportOptions): void {
   const losing = metrics.gauge({
     name: "kubelet_cri_losing_support",
-    help: "1 with the Kubernetes version that drops support for the version of the container runtime in use",
+    help: "1 with the Kubernetes version that drops support for the container runtime version in use",
     labels: ["version"],
   });
   const check = async () => {

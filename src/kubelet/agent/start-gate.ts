@@ -13,17 +13,17 @@ const maxSlotMs = 10_000;
 export function startGate(o: { clock: Clock; metrics: Metrics; cpus: number; width?: number }) {
   const waits = o.metrics.histogram({
     name: "kubelet_ts_start_wait_seconds",
-    help: "How long a start waited for its turn",
+    help: "Time that starts waited for a slot",
     labels: ["kind"],
     buckets: exponentialBuckets(0.001, 4, 8),
   });
   const waitingStarts = o.metrics.gauge({
     name: "kubelet_ts_starts_waiting",
-    help: "Starts that wait for their turn",
+    help: "Starts waiting for a slot",
   });
   const runningStarts = o.metrics.gauge({
     name: "kubelet_ts_starts_running",
-    help: "Starts that have their turn",
+    help: "Starts that hold a slot",
   });
   return new ConcurrencyGate<StartKind>(o.width || startWidth(o.cpus), {
     clock: o.clock,

@@ -19,7 +19,7 @@ function syncer(): PodSyncer {
     stop: async () => {},
     release: async () => {},
     remove: async () => {},
-    hasEnded: () => false,
+    isTerminal: () => false,
   };
 }
 
@@ -48,5 +48,5 @@ test("spans have upstream's names, and a failure is rethrown", async () => {
     ],
   );
   assert.equal(spans[0]?.attributes["k8s.pod.update_type"], "update");
-  assert.equal(traced.hasEnded(pod), false);
+  assert.equal(traced.isTerminal(pod), false);
 });

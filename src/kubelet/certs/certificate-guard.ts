@@ -5,15 +5,15 @@ import { runPeriodically } from "../../lib/base/run-periodically.ts";
 import type { CertificatePair } from "./certificate-pair.ts";
 
 export interface GuardOptions {
-  readonly manager: { current(): CertificatePair | undefined; readonly serverRejectedUs: boolean };
+  readonly manager: { current(): CertificatePair | undefined; readonly serverHealthy: boolean };
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called once. The kubelet exits here, with status 1. */
   readonly onCertificateUnavailable: (reason: string) => void;
 }
 
-const lookEveryMs = 10_000;
-const hopelessAfterMs = 5 * 60_000;
+const checkIntervalMs = 10_000;
+const exitAfterMs = 5 * 60_000;
 
 /**
  * Decides when the agent should exit: there has been no valid client certificate for five minutes, and the API server
@@ -36,21 +36,24 @@ export class CertificateGuard implements Component {
     const { clock, logger } = this.#o;
     const onError = (error: unknown) =>
       logger.error("Failed to check client certificate expiry", { err: String(error) });
-    void runPeriodically(async () => this.#look(), { clock, everyMs: lookEveryMs, signal, onError }).finally(
-      this.#ended.resolve,
-    );
+    void runPeriodically(async () => this.#check(), {
+      clock,
+      everyMs: checkIntervalMs,
+      signal,
+      onError,
+    }).finally(this.#ended.resolve);
   }
 
   /** Checks are counted, not wall time: a clock jump must not end the agent. */
-  #look(): void {
+  #check(): void {
     const { manager, logger, onCertificateUnavailable } = this.#o;
     if (manager.current() !== undefined) {
       this.#withoutMs = 0;
       return;
     }
-    this.#withoutMs += lookEveryMs;
-    if (this.#withoutMs <= hopelessAfterMs || this.#logged) return;
-    if (manager.serverRejectedUs) {
+    this.#withoutMs += checkIntervalMs;
+    if (this.#withoutMs <= exitAfterMs || this.#logged) return;
+    if (manager.serverHealthy) {
       this.#logged = true;
       onCertificateUnavailable("No valid client certificate is found and the server is responsive");
       return;

@@ -37,7 +37,7 @@ function chosen(numbers: readonly number[]): () => number {
 }
 const numbers = fc.array(fc.nat(999), { minLength: 1, maxLength: 20 });
 const failures = fc.constantFrom<SignerBehavior[]>("deny", "fail", "delete", "away", "wrong key", {
-  refuse: 503,
+  reject: 503,
 });
 
 test("while the API responds in time there is always a valid certificate, through failures and restarts", async () => {

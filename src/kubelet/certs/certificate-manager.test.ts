@@ -127,7 +127,7 @@ test("an initial certificate is stored, used for the request, and replaced immed
   assert.equal(store.updates, 2);
 });
 
-for (const behavior of ["deny", "fail", "delete", "away", "wrong key", { refuse: 500 }] as SignerBehavior[]) {
+for (const behavior of ["deny", "fail", "delete", "away", "wrong key", { reject: 500 }] as SignerBehavior[]) {
   const name = JSON.stringify(behavior);
   test(`after ${name} another certificate is requested, 2, 4, 8, 16, 32, 32 seconds later`, async () => {
     const tries: number[] = [];
@@ -151,14 +151,14 @@ test("a rejected request is retried at least every 10 s", async () => {
   const tries: number[] = [];
   signer.behavior = () => {
     tries.push(clock.elapsedMs);
-    return { refuse: 403 };
+    return { reject: 403 };
   };
   const manager = client({ random: () => 1 });
   await manager.start(stop.signal);
   await clock.advance(300_000);
   const pauses = tries.slice(1).map((at, i) => at - tries[i]!);
   assert.ok(pauses.length > 25 && Math.max(...pauses) < 10_000, pauses.join());
-  assert.match(manager.reason ?? "", /403|Forbidden|refuse/i);
+  assert.match(manager.reason ?? "", /403|Forbidden|reject/i);
 });
 
 test("a stored certificate, loaded at the start, releases earlier waiters", async () => {
@@ -306,9 +306,9 @@ test("a request for addresses that have changed meanwhile is abandoned", async (
 });
 
 for (const [what, behavior, expected] of [
-  ["refuses us", { refuse: 401 }, 1],
+  ["rejects us", { reject: 401 }, 1],
   ["is away", "away", 0],
-  ["is broken", { refuse: 500 }, 0],
+  ["is broken", { reject: 500 }, 0],
   ["signs", "sign", 0],
 ] as const) {
   test(`${expected ? "hope ends" : "there is hope"} after five minutes without a certificate if the server ${what}`, async () => {

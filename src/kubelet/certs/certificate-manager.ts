@@ -64,7 +64,7 @@ export class CertificateManager implements Component {
   #tries = 0;
   #retryAt: MonotonicTime | undefined;
   #without: { since: MonotonicTime; reason: string } | undefined;
-  #answered = false;
+  #serverHealthy = false;
   #pending: string | undefined;
   #wake = () => {};
 
@@ -89,9 +89,9 @@ export class CertificateManager implements Component {
     return this.current() === undefined ? (this.#without?.reason ?? this.#pending) : undefined;
   }
 
-  /** True if the API responded to the last request, whatever the response. */
-  get serverRejectedUs(): boolean {
-    return this.#answered;
+  /** True if the API server responded to the last request, even if it rejected it. */
+  get serverHealthy(): boolean {
+    return this.#serverHealthy;
   }
 
   /** The template may have changed. */
@@ -195,7 +195,7 @@ export class CertificateManager implements Component {
     const before = this.#pair;
     const pair = await store.update(cert, privateKeyPem(privateKey));
     const now = clock.wall();
-    this.#answered = true;
+    this.#serverHealthy = true;
     this.#forced = false;
     this.#install(pair, now);
     if (before) onRotated?.(msBetween(wallTime(before.leaf.notBefore), now) / 1000);
@@ -216,9 +216,9 @@ export class CertificateManager implements Component {
       return;
     }
     const at = clock.monotonic();
-    const answered = serverRejectedUs(error);
-    this.#answered = answered ?? this.#answered;
-    const delayMs = retryDelayMs(this.#tries, random(), answered);
+    const rejected = serverRejectedUs(error);
+    this.#serverHealthy = rejected ?? this.#serverHealthy;
+    const delayMs = retryDelayMs(this.#tries, random(), rejected);
     this.#retryAt = plusMs(at, delayMs);
     this.#without = { since: this.#without?.since ?? at, reason: messageOf(error) };
     const what = this.#pair

@@ -20,7 +20,7 @@ export function clientCertificateMetrics(
   });
   const errors = metrics.counter({
     name: "kubelet_certificate_manager_client_expiration_renew_errors",
-    help: "How often the client certificate could not be renewed.",
+    help: "Number of errors while renewing the client certificate.",
   });
   return { onFailure: () => errors.inc() };
 }
@@ -36,11 +36,11 @@ export function servingCertificateMetrics(
   });
   const errors = metrics.counter({
     name: "kubelet_server_expiration_renew_errors",
-    help: "How often the serving certificate could not be renewed.",
+    help: "Number of errors while renewing the serving certificate.",
   });
   const lived = metrics.histogram({
     name: "kubelet_certificate_manager_server_rotation_seconds",
-    help: "Seconds that a serving certificate lived before it was replaced.",
+    help: "Age in seconds of the serving certificate when it was replaced.",
     buckets: [minute, hour, 4 * hour, day, 7 * day, month, 3 * month, 6 * month, 12 * month, 48 * month],
   });
   return { onFailure: () => errors.inc(), onRotated: (seconds: number) => lived.observe(seconds) };

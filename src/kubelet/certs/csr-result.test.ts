@@ -41,11 +41,11 @@ for (const [what, seen, expected] of [
 ] as const) {
   test(`a request that ${what}`, () => {
     const result = csrResult(seen, state);
-    const outcome = { waiting: "waiting", issued: "", refused: "" }[result.kind];
+    const outcome = { waiting: "waiting", issued: "", failed: "" }[result.kind];
     const text =
       result.kind === "issued"
         ? result.certificate
-        : result.kind === "refused"
+        : result.kind === "failed"
           ? result.error.message
           : outcome;
     assert.equal(text, expected);

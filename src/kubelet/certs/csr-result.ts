@@ -12,21 +12,21 @@ import type { SigningRequest, SigningRequestState } from "./certificate-api.ts";
 export type CsrResult =
   | { readonly kind: "waiting" }
   | { readonly kind: "issued"; readonly certificate: string }
-  | { readonly kind: "refused"; readonly error: KubeletError };
+  | { readonly kind: "failed"; readonly error: KubeletError };
 
 /** What has become of the request with this UID. */
 export function csrResult(
   state: SigningRequestState | undefined,
   requested: Pick<SigningRequestState, "name" | "uid">,
 ): CsrResult {
-  if (state === undefined) return refused("CertificateRequestGone", `csr "${requested.name}" was deleted`);
+  if (state === undefined) return failed("CertificateRequestGone", `csr "${requested.name}" was deleted`);
   if (state.uid !== requested.uid)
-    return refused("CertificateRequestGone", `csr "${requested.name}" changed UIDs`);
+    return failed("CertificateRequestGone", `csr "${requested.name}" changed UIDs`);
   for (const { type, reason = "", message = "" } of state.conditions) {
     const why = `reason: ${reason}, message: ${message}`;
     if (type === "Denied")
-      return refused("CertificateDenied", `certificate signing request is denied, ${why}`);
-    if (type === "Failed") return refused("CertificateFailed", `certificate signing request failed, ${why}`);
+      return failed("CertificateDenied", `certificate signing request is denied, ${why}`);
+    if (type === "Failed") return failed("CertificateFailed", `certificate signing request failed, ${why}`);
   }
   const approved = state.conditions.some(({ type }) => type === "Approved");
   return approved && state.certificate !== ""
@@ -34,8 +34,8 @@ export function csrResult(
     : { kind: "waiting" };
 }
 
-const refused = (code: string, message: string): CsrResult => ({
-  kind: "refused",
+const failed = (code: string, message: string): CsrResult => ({
+  kind: "failed",
   error: new KubeletError(code, message),
 });
 

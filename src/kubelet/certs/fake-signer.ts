@@ -17,7 +17,7 @@ import type {
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
 import type { PairStore } from "./certificate-store.ts";
 
-/** How a request is handled. `away`: no response; `refuse`: an HTTP status. */
+/** How a request is handled. `away`: no response; `reject`: an HTTP status. */
 export type SignerBehavior =
   | "sign"
   | "deny"
@@ -27,7 +27,7 @@ export type SignerBehavior =
   | "away"
   | "wrong key"
   | "wrong name"
-  | { readonly refuse: number };
+  | { readonly reject: number };
 
 export interface Authority {
   readonly certificate: string;
@@ -84,9 +84,9 @@ export class FakeSigner implements CertificateApi {
     if (behavior === "away") throw new TransportError("connection refused");
     if (typeof behavior === "object") {
       throw new KubeApiError({
-        status: behavior.refuse,
-        reason: "Refused",
-        message: `refused with ${behavior.refuse}`,
+        status: behavior.reject,
+        reason: "Rejected",
+        message: `rejected with ${behavior.reject}`,
       });
     }
     const name = request.name ?? `csr-${this.requests.length}`;

@@ -43,7 +43,7 @@ export class FakeSigningServer {
     this.#server = createServer(
       { ...tls, requestCert: true, rejectUnauthorized: false },
       (request, response) => {
-        void this.#answer(request, response);
+        void this.#handle(request, response);
       },
     );
   }
@@ -95,7 +95,7 @@ export class FakeSigningServer {
     for (const watcher of this.#watchers) watcher(event);
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "", "https://x");
     const user = this.#user(request);
     const send = (status: number, body: object) => {

@@ -67,7 +67,7 @@ async function waitForCertificate(
     (state) => {
       const result = csrResult(state, sent);
       if (result.kind === "issued") known.resolve(result.certificate);
-      if (result.kind === "refused") known.reject(result.error);
+      if (result.kind === "failed") known.reject(result.error);
     },
     ending,
   );

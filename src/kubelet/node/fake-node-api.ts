@@ -26,7 +26,7 @@ export class FakeNodeApi implements NodeApi {
   readonly calls: string[] = [];
   readonly patches: Json[] = [];
   /** Requests that NodeRestriction rejected; a test with any of these fails. */
-  readonly refused: string[] = [];
+  readonly forbidden: string[] = [];
   /** Called before each request; an error it throws is the response. */
   fault: ((call: string) => void) | undefined;
   #version = 0;
@@ -43,7 +43,7 @@ export class FakeNodeApi implements NodeApi {
 
   async create(node: NodeObject): Promise<NodeObject> {
     this.#note("POST");
-    if (node.metadata.name !== this.name) this.#refuse(`modify node "${node.metadata.name}"`);
+    if (node.metadata.name !== this.name) this.#forbid(`modify node "${node.metadata.name}"`);
     this.#checkLabels({}, node.metadata.labels ?? {});
     if (this.node) throw new FakeApiError(409, `nodes "${this.name}" already exists`);
     this.put({ ...node, metadata: { ...node.metadata, uid: `uid-${++this.#uids}` } });
@@ -55,7 +55,7 @@ export class FakeNodeApi implements NodeApi {
     this.patches.push(structuredClone(patch) as Json);
     const before = this.#existing();
     const after = applyNodePatch(before, patch as Json);
-    if (!isDeepStrictEqual(before.spec, after.spec)) this.#refuse("change spec");
+    if (!isDeepStrictEqual(before.spec, after.spec)) this.#forbid("change spec");
     this.#checkLabels(before.metadata.labels ?? {}, after.metadata.labels ?? {});
     this.put(after);
     return structuredClone(this.#existing());
@@ -79,14 +79,14 @@ export class FakeNodeApi implements NodeApi {
     this.fault?.(call);
   }
 
-  #refuse(what: string): never {
-    this.refused.push(what);
+  #forbid(what: string): never {
+    this.forbidden.push(what);
     throw new FakeApiError(403, `node "${this.name}" is not allowed to ${what}`);
   }
 
   #checkLabels(before: Record<string, string>, after: Record<string, string>): void {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
-      if (before[key] !== after[key] && !mayLabel(key)) this.#refuse(`modify label ${key}`);
+      if (before[key] !== after[key] && !mayLabel(key)) this.#forbid(`modify label ${key}`);
   }
 }
 

@@ -30,7 +30,7 @@ unaffectedByJumps(
       api.fault =
         i > 80 && i < 110
           ? () => {
-              throw new Error("connection refused");
+              throw new Error("connection forbidden");
             }
           : undefined;
       await clock.advance(1000);

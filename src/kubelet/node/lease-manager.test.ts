@@ -126,7 +126,7 @@ describe("the lease of a node", () => {
     const w = world({ onRepeatedFailure: () => suspected++ });
     await w.start();
     w.api.fault = () => {
-      throw new Error("connection refused");
+      throw new Error("connection forbidden");
     };
     await w.clock.advance(60 * second);
     assert.ok(w.api.calls.length < 40, `${w.api.calls.length} calls`);

@@ -120,7 +120,7 @@ async function live(plan: Step[]): Promise<void> {
     api.put({ apiVersion: "v1", kind: "Node", metadata: { name: "bench-node" }, spec: {}, status: {} });
   await clock.advance(15_000);
   await end();
-  assert.deepEqual(api.refused, []);
+  assert.deepEqual(api.forbidden, []);
   const node = api.node!;
   assert.equal(isReady(node.status.conditions), notReady.length === 0);
   assert.equal(statusChanged(node.status, planStatus(node, info(), clock.wall()).node.status), false);

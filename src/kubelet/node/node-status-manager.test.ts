@@ -54,7 +54,7 @@ function world(changes: Partial<NodeStatusOptions> = {}) {
     end: async () => {
       stop.abort();
       await manager.done;
-      assert.deepEqual(api.refused, []);
+      assert.deepEqual(api.forbidden, []);
       for (const patch of api.patches)
         for (const [top, value] of Object.entries(patch))
           for (const path of top === "metadata"
@@ -116,7 +116,7 @@ describe("registration", () => {
   it("is retried until the API can be reached, at most 4 seconds apart", async () => {
     const w = world();
     w.api.fault = () => {
-      throw new Error("connection refused");
+      throw new Error("connection forbidden");
     };
     await w.start();
     await w.clock.advance(60 * second);

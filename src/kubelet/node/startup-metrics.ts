@@ -25,15 +25,15 @@ export function startupMetrics({ metrics, clock, bootedAt, startedAt }: StartupM
   const beforeAgent = gauge("pre_kubelet_", "Seconds from the start of the machine to that of the agent");
   const beforeAttempt = gauge(
     "pre_registration_",
-    "Seconds from the start of the agent to its first try to register",
+    "Duration in seconds from the start of the agent to its first registration attempt",
   );
   const registration = gauge(
     "registration_",
-    "Seconds from the first try to register to when the node was registered",
+    "Duration in seconds from the first registration attempt to the registration of the node",
   );
   const afterwards = gauge(
     "post_registration_",
-    "Seconds from when the node was registered to when it was ready",
+    "Duration in seconds from the registration of the node to its readiness",
   );
   const whole = gauge("", "Seconds from the start of the machine to when the node was ready");
   const started = monotonicOf(clock, startedAt);

@@ -14,21 +14,27 @@ import { registerPlugin } from "./register-plugin.ts";
 
 const never = new AbortController().signal;
 
-interface Answers {
+interface FakeResponses {
   info?: { type?: string; name?: string; endpoint?: string; supportedVersions?: string[] };
   notify?: Error;
 }
 
 /** A plugin without a socket: its calls are recorded in `calls`. */
-function channel(answers: Answers, calls: unknown[]): PluginChannel {
+function channel(responses: FakeResponses, calls: unknown[]): PluginChannel {
   return {
     connected: async () => {},
     close: () => void calls.push("closed"),
     call: (async (method: { name: string }, request: unknown) => {
       if (method.name === "GetInfo")
-        return { type: "CSIPlugin", name: "p", endpoint: "", supportedVersions: ["1.0.0"], ...answers.info };
+        return {
+          type: "CSIPlugin",
+          name: "p",
+          endpoint: "",
+          supportedVersions: ["1.0.0"],
+          ...responses.info,
+        };
       calls.push(request);
-      if (answers.notify) throw answers.notify;
+      if (responses.notify) throw responses.notify;
       return {};
     }) as unknown as PluginChannel["call"],
   };
@@ -48,10 +54,10 @@ const fails = (message: string) => () => {
 };
 
 describe("one registration", () => {
-  const refused = (error: string) => [{ pluginRegistered: false, error }, "closed"];
+  const rejected = (error: string) => [{ pluginRegistered: false, error }, "closed"];
   const cases: {
     rule: string;
-    answers?: Answers;
+    responses?: FakeResponses;
     more?: Partial<PluginHandler>;
     error?: string;
     calls: unknown[];
@@ -64,47 +70,47 @@ describe("one registration", () => {
     },
     {
       rule: "takes the endpoint that the plugin names",
-      answers: { info: { endpoint: "/csi.sock" } },
+      responses: { info: { endpoint: "/csi.sock" } },
       calls: [{ pluginRegistered: true, error: "" }, "closed"],
       log: ["validate p", "register p /csi.sock"],
     },
     {
-      rule: "refuses a type without a handler",
-      answers: { info: { type: "Magic" } },
+      rule: "rejects a type without a handler",
+      responses: { info: { type: "Magic" } },
       error: "RegisterPlugin error -- no handler registered for plugin type: Magic at socket /reg/p.sock",
-      calls: refused(
+      calls: rejected(
         "RegisterPlugin error -- no handler registered for plugin type: Magic at socket /reg/p.sock",
       ),
       log: [],
     },
     {
-      rule: "refuses what is not valid",
+      rule: "rejects what is not valid",
       more: { validate: fails("too old") },
       error: "RegisterPlugin error -- plugin validation failed with err: too old",
-      calls: refused("RegisterPlugin error -- plugin validation failed with err: too old"),
+      calls: rejected("RegisterPlugin error -- plugin validation failed with err: too old"),
       log: [],
     },
     {
       rule: "sends the plugin the reason of a failed registration",
       more: { register: async () => fails("no node")() },
       error: "RegisterPlugin error -- plugin registration failed with err: no node",
-      calls: refused("RegisterPlugin error -- plugin registration failed with err: no node"),
+      calls: rejected("RegisterPlugin error -- plugin registration failed with err: no node"),
       log: ["validate p"],
     },
     {
       rule: "deregisters a plugin that cannot be notified of its registration",
-      answers: { notify: new Error("gone") },
+      responses: { notify: new Error("gone") },
       error: "RegisterPlugin error -- failed to send registration status at socket /reg/p.sock, err: gone",
       calls: [{ pluginRegistered: true, error: "" }, "closed"],
       log: ["validate p", "register p /reg/p.sock", "deregister p"],
     },
   ];
-  for (const { rule, answers = {}, more, error, calls, log } of cases)
+  for (const { rule, responses = {}, more, error, calls, log } of cases)
     it(rule, async () => {
       const notified: unknown[] = [];
       const done: string[] = [];
       const handlers = { CSIPlugin: handler(done, more) };
-      const work = registerPlugin("/reg/p.sock", handlers, () => channel(answers, notified), never);
+      const work = registerPlugin("/reg/p.sock", handlers, () => channel(responses, notified), never);
       if (error) await assert.rejects(work, { message: error });
       else await work;
       assert.deepEqual(notified, calls);
@@ -125,7 +131,7 @@ describe("the plugin manager", () => {
     servers.push(server);
     return server;
   };
-  const start = async (more: Partial<PluginHandler> = {}, answers: Answers = {}) => {
+  const start = async (more: Partial<PluginHandler> = {}, responses: FakeResponses = {}) => {
     const metrics = createMetrics();
     const manager = new PluginManager({
       dir,
@@ -133,7 +139,7 @@ describe("the plugin manager", () => {
       clock,
       logger: silentLogger,
       metrics,
-      open: () => channel(answers, []),
+      open: () => channel(responses, []),
     });
     await manager.start(abort.signal);
     return { manager, metrics };

@@ -56,7 +56,7 @@ export class PluginManager implements Component {
     this.done = this.#ended.promise;
     options.metrics.gauge({
       name: "plugin_manager_total_plugins",
-      help: "Plugins that are there and plugins that are registered, by socket.",
+      help: "Number of plugins in Plugin Manager. Broken down by socket path and state.",
       labels: ["socket_path", "state"] as const,
       collect: (gauge) => {
         gauge.reset();

@@ -39,7 +39,7 @@ async function exchange(
     await channel.call(method.notifyRegistrationStatus, { pluginRegistered, error }, limits);
   };
   /** The plugin is notified of the reason; if that fails, the failure is reported instead. */
-  const refuse = async (reason: string, cause?: unknown): Promise<never> => {
+  const reject = async (reason: string, cause?: unknown): Promise<never> => {
     await step(`failed to send error at socket ${socketPath}, err`, () => notify(false, problem(reason)));
     throw failure(reason, cause);
   };
@@ -51,7 +51,7 @@ async function exchange(
     channel.call(method.getInfo, {}, { timeoutMs: infoTimeoutMs, signal }),
   );
   const handler = (handlers as Record<string, PluginHandler | undefined>)[info.type];
-  if (!handler) return refuse(`no handler registered for plugin type: ${info.type} at socket ${socketPath}`);
+  if (!handler) return reject(`no handler registered for plugin type: ${info.type} at socket ${socketPath}`);
   const plugin: Plugin = {
     name: info.name,
     endpoint: info.endpoint || socketPath,
@@ -60,13 +60,13 @@ async function exchange(
   try {
     handler.validate(plugin);
   } catch (error) {
-    return refuse(`plugin validation failed with err: ${messageOf(error)}`);
+    return reject(`plugin validation failed with err: ${messageOf(error)}`);
   }
   try {
     await handler.register(plugin, signal);
   } catch (error) {
     signal.throwIfAborted();
-    return refuse(`plugin registration failed with err: ${messageOf(error)}`, error);
+    return reject(`plugin registration failed with err: ${messageOf(error)}`, error);
   }
   try {
     await step(`failed to send registration status at socket ${socketPath}, err`, () => notify(true, ""));

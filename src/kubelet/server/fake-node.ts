@@ -65,7 +65,7 @@ export function fakeNodeRoutes(o: {
 }): Route[] {
   const runtime: StreamingRuntime = {
     exec: async ({ cmd, containerId }) => {
-      if (cmd[0] === "refused") throw new CriError("NOT_FOUND", "Exec", `no such container ${containerId}`);
+      if (cmd[0] === "rejected") throw new CriError("NOT_FOUND", "Exec", `no such container ${containerId}`);
       if (cmd[0] === "busy") throw new CriError("RESOURCE_EXHAUSTED", "Exec", "too many");
       return { url: o.url(cmd[0] ?? "") };
     },

@@ -72,8 +72,8 @@ export function reloadable<T>(value: T) {
   };
 }
 
-/** An API that answers TokenReviews and SubjectAccessReviews, and counts them. */
-export function fakeReviews(answer: {
+/** An API that serves TokenReviews and SubjectAccessReviews, and counts them. */
+export function fakeReviews(reviewers: {
   token?: (token: string) => object | Error;
   access?: (spec: { user: string; resourceAttributes: Record<string, string> }) => object | Error;
 }) {
@@ -83,8 +83,8 @@ export function fakeReviews(answer: {
       const { spec } = body as { spec: never };
       requests.push({ path, spec });
       const status = path.endsWith("/tokenreviews")
-        ? answer.token?.((spec as { token: string }).token)
-        : answer.access?.(spec);
+        ? reviewers.token?.((spec as { token: string }).token)
+        : reviewers.access?.(spec);
       if (status instanceof Error) throw status;
       return { status: status ?? {} } as T;
     },

@@ -186,12 +186,12 @@ test("a port that stays in use is reported", async (t) => {
   const clock = new FakeClock();
   const options = { address: "127.0.0.1", port, checks: () => [], logger: silentLogger, clock };
   const second = new HealthServer(options);
-  const refused = assert.rejects(
+  const rejected = assert.rejects(
     second.start(new AbortController().signal),
     (e: KubeletError) => e.code === "Healthz" && e.message.startsWith(`health server on 127.0.0.1:${port}: `),
   );
   const timer = setInterval(() => clock.advance(1000), 1);
-  await refused;
+  await rejected;
   clearInterval(timer);
 });
 

@@ -52,7 +52,7 @@ export class HealthServer implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { address, port, logger, clock = systemClock } = this.#o;
     if (port < 0) return this.#ended.resolve();
-    const server = createServer((request, response) => this.#answer(request, response));
+    const server = createServer((request, response) => this.#handle(request, response));
     server.requestTimeout = 10_000;
     limitConnections(server, maxConnections);
     await listen(server, { host: address, port }, { clock, logger, signal, name: this.name }).catch(
@@ -71,7 +71,7 @@ export class HealthServer implements Component {
     this.#server = server;
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+  #handle(request: IncomingMessage, response: ServerResponse): void {
     const url = requestUrl(request);
     const name = /^\/healthz(?:\/([\w-]+))?\/?$/.exec(url?.pathname ?? "");
     const all = this.#o.checks();

@@ -12,12 +12,12 @@ export function healthSlis(): HealthSlis {
   const metrics = createMetrics();
   const last = metrics.gauge({
     name: "kubernetes_healthcheck",
-    help: "How a health check came out: 1 is well.",
+    help: "This metric records the result of a single healthcheck.",
     labels: ["name", "type"],
   });
   const total = metrics.counter({
     name: "kubernetes_healthchecks_total",
-    help: "How health checks came out.",
+    help: "This metric records the results of all healthcheck.",
     labels: ["name", "type", "status"],
   });
   return {

@@ -10,7 +10,7 @@ export class HttpError extends KubeletError {
     message: string,
     options: { cause?: unknown; headers?: Readonly<Record<string, string>> } = {},
   ) {
-    super("HttpRefusal", message, { cause: options.cause });
+    super("HttpError", message, { cause: options.cause });
     this.name = "HttpError";
     this.status = status;
     this.headers = options.headers ?? {};

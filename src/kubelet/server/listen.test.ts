@@ -15,9 +15,9 @@ test("attempts to listen on a port that is in use leave nothing behind", async (
   const parts = { clock, logger: silentLogger, signal: new AbortController().signal, name: "test" };
   let attempts = 0;
   server.on("error", () => attempts++);
-  const refused = assert.rejects(listen(server, { host: "127.0.0.1", port }, parts), /EADDRINUSE/);
+  const rejected = assert.rejects(listen(server, { host: "127.0.0.1", port }, parts), /EADDRINUSE/);
   const timer = setInterval(() => clock.advance(1000), 1);
-  await refused;
+  await rejected;
   clearInterval(timer);
   assert.ok(attempts > 1, `${attempts} attempts`);
   assert.equal(server.listenerCount("listening"), 0);

@@ -157,12 +157,12 @@ for (const [method, path, status, body] of [
   ["GET", "/things/one", 405, /Not Allowed/],
   ["PUT", "/things/one/two", 404, /Not Found/],
 ] as const)
-  test(`${method} ${path} is answered with ${status} by additional routes`, async (t) => {
+  test(`${method} ${path} gets ${status} from additional routes`, async (t) => {
     const { start, send } = await setUp(t);
     await start();
-    const answer = await send(path, method);
-    assert.equal(answer.status, status);
-    assert.match(answer.body, body);
+    const response = await send(path, method);
+    assert.equal(response.status, status);
+    assert.match(response.body, body);
   });
 
 test("a watch sends the current state and each change, until the client disconnects", async (t) => {

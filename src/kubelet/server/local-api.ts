@@ -59,7 +59,7 @@ export class LocalApi implements Component {
     await rm(socketPath, { force: true });
     const server: Server = createServer((request, response) => {
       try {
-        this.#answer(request, response, signal);
+        this.#handle(request, response, signal);
       } catch (error) {
         // A pod that cannot be shown must not stop the agent.
         logger.error("Request to local API failed", { path: request.url, err: messageOf(error) });
@@ -82,7 +82,7 @@ export class LocalApi implements Component {
     });
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, end: AbortSignal): void {
+  #handle(request: IncomingMessage, response: ServerResponse, end: AbortSignal): void {
     const url = requestUrl(request);
     if (url && this.#roots.has(url.pathname.split("/")[1] ?? "")) {
       void this.#others.serve(request, response, end);
@@ -116,8 +116,10 @@ export class LocalApi implements Component {
   }
 
   #explain(query: URLSearchParams, response: ServerResponse): void {
-    const answer = this.#o.explain(explainQueryOf(query));
+    const explanation = this.#o.explain(explainQueryOf(query));
     const json = { "content-type": "application/json" };
-    response.writeHead(answer === undefined ? 404 : 200, json).end(`${JSON.stringify(answer ?? {})}\n`);
+    response
+      .writeHead(explanation === undefined ? 404 : 200, json)
+      .end(`${JSON.stringify(explanation ?? {})}\n`);
   }
 }

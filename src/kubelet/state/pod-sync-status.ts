@@ -25,9 +25,9 @@ export interface PodSyncStatus {
   readonly phase: WorkerPhase;
   readonly removed: boolean;
   readonly failure: PodFailure | undefined;
-  readonly refused: boolean;
+  readonly rejected: boolean;
   /** True if the pod completed before termination was requested. */
-  readonly endedByItself: boolean;
+  readonly terminatedByItself: boolean;
   readonly blockedOn: { readonly text: string; readonly since: number } | undefined;
   readonly history: PodHistory;
   /** Why a container does not run, by name. */

@@ -6,7 +6,7 @@ export class CachedLoad<T> {
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
   readonly #load: () => Promise<T>;
-  #last: { readonly at: MonotonicTime; readonly answer: Promise<T> } | undefined;
+  #last: { readonly at: MonotonicTime; readonly result: Promise<T> } | undefined;
 
   constructor(clock: Clock, maxAgeMs: number, load: () => Promise<T>) {
     this.#clock = clock;
@@ -15,14 +15,14 @@ export class CachedLoad<T> {
   }
 
   get(): Promise<T> {
-    if (this.#last && msSince(this.#clock, this.#last.at) < this.#maxAgeMs) return this.#last.answer;
+    if (this.#last && msSince(this.#clock, this.#last.at) < this.#maxAgeMs) return this.#last.result;
     const at = this.#clock.monotonic();
-    const answer = this.#load();
-    const entry = { at, answer };
+    const result = this.#load();
+    const entry = { at, result };
     this.#last = entry;
-    answer.catch(() => {
+    result.catch(() => {
       if (this.#last === entry) this.#last = undefined;
     });
-    return answer;
+    return result;
   }
 }

@@ -150,7 +150,7 @@ export function fakeStatsOptions(
   runtime: FakeRuntimeStats = {},
   over: Partial<StatsOptions> = {},
 ): StatsOptions {
-  const answer = async <T>(value: T | Error): Promise<T> => {
+  const respond = async <T>(value: T | Error): Promise<T> => {
     if (value instanceof Error) throw value;
     return value;
   };
@@ -161,11 +161,11 @@ export function fakeStatsOptions(
     cgroups,
     runtime: {
       listContainerStats: async () =>
-        (await answer(runtime.containers ?? [])).map((c) => create(ContainerStatsSchema, c)),
+        (await respond(runtime.containers ?? [])).map((c) => create(ContainerStatsSchema, c)),
       listPodSandboxStats: async () =>
-        (await answer(runtime.sandboxes ?? [])).map((s) => create(PodSandboxStatsSchema, s)),
+        (await respond(runtime.sandboxes ?? [])).map((s) => create(PodSandboxStatsSchema, s)),
       imageFsInfo: async () =>
-        create(ImageFsInfoResponseSchema, await answer(runtime.images ?? { imageFilesystems: [imageFs] })),
+        create(ImageFsInfoResponseSchema, await respond(runtime.images ?? { imageFilesystems: [imageFs] })),
     },
     observed: { all: () => [fakeObservedPod("web", [fakeContainer("c")])] },
     pod: () => undefined,

@@ -6,7 +6,7 @@ export type StepKind =
   | "admission"
   | "network"
   | "volumes"
-  | "turn"
+  | "start-slot"
   | "sandbox"
   | "image"
   | "container"

@@ -12,11 +12,11 @@ export interface EventStreamMetrics {
 export function createEventStreamMetrics(metrics: Metrics): EventStreamMetrics {
   const opened = metrics.counter({
     name: "kubelet_evented_pleg_connection_success_count",
-    help: "Event streams of the runtime that were opened",
+    help: "Connections to the event stream of the runtime",
   });
   const broken = metrics.counter({
     name: "kubelet_evented_pleg_connection_error_count",
-    help: "Event streams of the runtime that could not be opened or that broke",
+    help: "Connections to the event stream of the runtime that failed or were lost",
   });
   const latencies = metrics.histogram({
     name: "kubelet_evented_pleg_connection_latency_seconds",

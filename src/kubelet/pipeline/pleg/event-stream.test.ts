@@ -133,7 +133,7 @@ test("a runtime without events is tried again after minutes, and that is logged 
 });
 
 test("a stream that keeps breaking is logged once, until it has stayed open", async (t) => {
-  const { clock, streams, logs, runtime } = await setUp(t, new Error("refused"));
+  const { clock, streams, logs, runtime } = await setUp(t, new Error("rejected"));
   await clock.advance(10_000);
   assert.equal(streams.length, 11);
   assert.deepEqual(logs.splice(0), ["Event stream broke"]);

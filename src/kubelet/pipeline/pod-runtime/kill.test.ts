@@ -407,7 +407,7 @@ test("a shorter grace period also limits a running hook, and no hook runs twice"
   assert.deepEqual([s.deps.stops.size, s.clock.pending], [0, 0]);
 });
 
-test("a shorter grace period applies to a sidecar that waits for its turn", async () => {
+test("a shorter grace period applies to a sidecar that waits for other containers to stop", async () => {
   const s = setUp({ stops: { a: "never", s1: "never" } });
   const abort = new AbortController();
   const observed = seen(running("a", "s1"));

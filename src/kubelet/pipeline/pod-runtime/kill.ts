@@ -50,7 +50,7 @@ export interface KillContainerOptions {
 }
 
 /**
- * Stops one container: its preStop hook, the wait for its turn in the termination order, then StopContainer. All of it counts against
+ * Stops one container: its preStop hook, the wait required by the termination order, then StopContainer. All of it counts against
  * one grace period, of which at least 2 s are left for the stop.
  */
 export async function killContainer(deps: KillDeps, options: KillContainerOptions): Promise<void> {
@@ -67,8 +67,8 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
       stop.hook ??= PreStop.start(deps, options, pod);
       await stop.hook?.doneBy(stop.endsAt, signal);
     }
-    const turn = options.order?.waitForTurn(name);
-    if (turn) await settlesBy(clock, stop.endsAt, turn, signal);
+    const predecessors = options.order?.waitForPredecessors(name);
+    if (predecessors) await settlesBy(clock, stop.endsAt, predecessors, signal);
     if (signal.aborted) throw abortError(signal.reason);
     const left = Math.ceil(msUntil(clock, stop.endsAt) / 1000);
     await runtime.stopContainer(id, Math.max(minGraceSeconds, left), { signal });

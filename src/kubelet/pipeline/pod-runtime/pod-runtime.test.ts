@@ -134,7 +134,7 @@ test("a pod that was removed and is added again has no back-off", async (t) => {
 });
 
 const never = { imagePullPolicy: "Never" };
-const refused = { error: { code: "UNKNOWN", message: "registry denied the pull" } } as const;
+const rejected = { error: { code: "UNKNOWN", message: "registry denied the pull" } } as const;
 const imageTable: [rule: string, more: Partial<Container>, reasons: string[], message: RegExp][] = [
   [
     "cannot be pulled",
@@ -157,7 +157,7 @@ const imageTable: [rule: string, more: Partial<Container>, reasons: string[], me
 ];
 for (const [rule, more, reasons, message] of imageTable)
   test(`an image that ${rule}: the container waits, the others run`, async (t) => {
-    const s = await setUp(t, { registry: { "reg.test/x:1": refused } });
+    const s = await setUp(t, { registry: { "reg.test/x:1": rejected } });
     const pod = onePod(busybox("bad", more), busybox("good"));
     for (const reason of reasons) {
       await assert.rejects(s.sync(pod), (e: Error) => e instanceof KubeletError && e.code === reason);
@@ -168,7 +168,7 @@ for (const [rule, more, reasons, message] of imageTable)
   });
 
 test("a failed pull is retried after its back-off, and earlier syncs get its time", async (t) => {
-  const s = await setUp(t, { registry: { "reg.test/x:1": refused } });
+  const s = await setUp(t, { registry: { "reg.test/x:1": rejected } });
   const pod = onePod(busybox("a", { image: "reg.test/x:1" }));
   const retryAt = msFromNow(s.clock, 10_000);
   await assert.rejects(s.sync(pod), (e: KubeletError) => e.code === "ErrImagePull");
@@ -290,8 +290,8 @@ test("a container that cannot be removed does not prevent others from starting",
   });
   await assert.rejects(s.sync(pod));
   assert.deepEqual(s.names(), ["a#0 created"]);
-  s.fake.faults.add({ method: "RemoveContainer", effect: fail("refused") });
-  await assert.rejects(s.sync(pod), /refused/);
+  s.fake.faults.add({ method: "RemoveContainer", effect: fail("rejected") });
+  await assert.rejects(s.sync(pod), /rejected/);
   assert.deepEqual(s.names(), ["a#0 created", "b#0 running"]);
   await s.sync(pod);
   assert.deepEqual(s.names(), ["a#0 running", "b#0 running"]);
@@ -357,9 +357,9 @@ test("remove removes everything, and a failure does not affect the rest", async 
   const pod = onePod(busybox("a"), busybox("b"));
   await s.sync(pod);
   await s.end(pod);
-  s.fake.faults.add({ method: "RemoveContainer", effect: fail("refused") });
-  s.fake.faults.add({ method: "RemovePodSandbox", effect: fail("refused too") });
-  await assert.rejects(s.remove(pod), /refused/);
+  s.fake.faults.add({ method: "RemoveContainer", effect: fail("rejected") });
+  s.fake.faults.add({ method: "RemovePodSandbox", effect: fail("rejected too") });
+  await assert.rejects(s.remove(pod), /rejected/);
   assert.equal(s.names().length, 1);
   await s.remove(pod);
   assert.deepEqual([s.names(), s.sandboxes()], [[], []]);

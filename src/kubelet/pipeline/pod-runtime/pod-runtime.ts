@@ -350,7 +350,7 @@ export class PodRuntime {
 
   async #createSandbox(pod: Pod, attempt: number, report: SyncReport, signal: AbortSignal): Promise<void> {
     const { runtime, requests, cgroups, files, gate, events, metrics } = this.#o;
-    report.blockedOn("waiting for its turn to start", { kind: "turn" });
+    report.blockedOn("waiting for a start slot", { kind: "start-slot" });
     const create = async () => {
       report.blockedOn("creating the sandbox", { kind: "sandbox" });
       // Within the gate too: the preparations of many pods would delay the first of them.

@@ -79,7 +79,7 @@ export class ContainerStarter {
     };
     const sandboxConfig = await requests.sandbox(pod, sandbox.attempt);
     const step = { kind: "image", container: container.name } as const;
-    report.blockedOn(`looking for image ${container.image}`, step);
+    report.blockedOn(`checking for image ${container.image}`, step);
     const image = await images
       .ensure(pod, container, sandboxConfig, {
         signal,

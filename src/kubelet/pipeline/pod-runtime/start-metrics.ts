@@ -28,29 +28,29 @@ const containerTypes: Record<Role, string> = {
 export function createStartMetrics(metrics: Metrics): StartMetrics {
   const containers = metrics.counter({
     name: "kubelet_started_containers_total",
-    help: "Attempts to start a container, by type of container",
+    help: "Cumulative number of containers started, by type of container",
     labels: ["container_type"],
   });
   const containerErrors = metrics.counter({
     name: "kubelet_started_containers_errors_total",
-    help: "Attempts to start a container that failed, by type of container and reason",
+    help: "Cumulative number of errors when starting containers, by type of container and reason",
     labels: ["container_type", "code"],
   });
   const pods = metrics.counter({
     name: "kubelet_started_pods_total",
-    help: "Attempts to start a pod, that is, to create its sandbox",
+    help: "Cumulative number of pods started, that is, of sandboxes requested",
   });
   const podErrors = metrics.counter({
     name: "kubelet_started_pods_errors_total",
-    help: "Attempts to start a pod that failed",
+    help: "Cumulative number of errors when starting pods",
   });
   const userNamespaced = metrics.counter({
     name: "kubelet_started_user_namespaced_pods_total",
-    help: "Attempts to start a pod with a user namespace",
+    help: "Cumulative number of pods with user namespaces started",
   });
   const userNamespacedErrors = metrics.counter({
     name: "kubelet_started_user_namespaced_pods_errors_total",
-    help: "Attempts to start a pod with a user namespace that failed, also at one of its containers",
+    help: "Cumulative number of errors when starting pods with user namespaces, including errors of their containers",
   });
   return {
     containerStarting: (role) => containers.inc({ container_type: containerTypes[role] }),

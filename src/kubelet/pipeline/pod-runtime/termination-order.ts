@@ -33,7 +33,7 @@ export class TerminationOrder {
   }
 
   /** Resolves when the containers before it have exited; undefined if there are none. */
-  waitForTurn(name: string): Promise<unknown> | undefined {
+  waitForPredecessors(name: string): Promise<unknown> | undefined {
     const first = terminatedBefore(this.#pod, name, this.#running);
     return first.length > 0 ? Promise.all(first.map((c) => this.#ended.get(c.id)?.promise)) : undefined;
   }

@@ -24,7 +24,7 @@ export interface PodSyncerOptions {
   /** The pod may run here, with the resources that it has now. */
   readonly admitted: (pod: Pod) => void;
   /** Whether the status of the pod is final. Changes no status. */
-  readonly hasEnded: (uid: PodUid) => boolean;
+  readonly isTerminal: (uid: PodUid) => boolean;
   /** When the pod became active on this node: its deadline counts from then. */
   readonly activeSince: (uid: PodUid) => WallTime | undefined;
   readonly events: PodEvents;
@@ -43,7 +43,7 @@ interface SyncVolumes {
   waitFor(pod: Pod, signal: AbortSignal): Promise<void>;
   release(uid: PodUid, signal: AbortSignal): Promise<void>;
   /** True if the pod can never have its volumes on this node. */
-  isRefusal(error: unknown): boolean;
+  isRejection(error: unknown): boolean;
 }
 
 /** Syncs pods: admission, prerequisites of containers, the runtime, and the cleanup. */
@@ -76,7 +76,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       reportFirst();
       await volumes.waitFor(pod, signal);
     } catch (error) {
-      if (error instanceof KubeletError && volumes.isRefusal(error)) reject(pod, error);
+      if (error instanceof KubeletError && volumes.isRejection(error)) reject(pod, error);
       throw error;
     } finally {
       stop();
@@ -99,7 +99,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       o.onReleased(uid);
     },
     remove: (id, signal) => runtime.remove(id, signal),
-    hasEnded: ({ metadata }) => o.hasEnded(metadata.uid),
+    isTerminal: ({ metadata }) => o.isTerminal(metadata.uid),
     admit: (pod) => {
       const failure = o.admit(pod);
       if (failure) events.warning(pod, failure.reason, failure.message.replace(/^Pod was rejected: /, ""));

@@ -42,7 +42,7 @@ export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
   });
   metrics.gauge({
     name: "kubelet_active_pods",
-    help: "Pods that count for the admission of another pod; static is true if they are not from the API",
+    help: "Pods considered by the admission of another pod; static is true if they are not from the API",
     labels: ["static"],
     collect: (gauge) => setByStatic(gauge, pods.active()),
   });

@@ -16,7 +16,7 @@ export interface PodSyncer {
   release(uid: PodUid, signal: AbortSignal): Promise<void>;
   remove(id: PodId, signal: AbortSignal): Promise<void>;
   /** True if the pod has succeeded or failed. */
-  hasEnded(pod: Pod): boolean;
+  isTerminal(pod: Pod): boolean;
   /** Called once, before a pod starts: why this node will not run it, or undefined if it will. */
   admit?(pod: Pod): PodFailure | undefined;
   /** Since when the pod is active and for how long it may be, if that is limited and known. */

@@ -19,7 +19,7 @@ function startWorker(clock: FakeClock, syncer: Partial<PodSyncer>) {
       stop: async () => note("stop"),
       release: async () => note("release"),
       remove: async () => note("remove"),
-      hasEnded: () => false,
+      isTerminal: () => false,
       ...syncer,
     },
     clock,

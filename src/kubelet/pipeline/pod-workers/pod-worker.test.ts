@@ -26,7 +26,7 @@ function setUp(syncer: Partial<PodSyncer> = {}, pod: Pod = aPod()) {
       stop: async (_uid, _pod, o) => void calls.push(`stop ${o.graceSeconds ?? "default"}`),
       release: async () => void calls.push("release"),
       remove: async () => void calls.push("remove"),
-      hasEnded: () => false,
+      isTerminal: () => false,
       ...syncer,
     },
     clock,
@@ -64,13 +64,13 @@ test("a pod that terminated during a sync ended by itself, even if its deletion 
   for (const ended of [true, false]) {
     const { sync, end } = longSync();
     let isFinal = false;
-    const { worker } = setUp({ sync, hasEnded: () => isFinal });
+    const { worker } = setUp({ sync, isTerminal: () => isFinal });
     await settle();
     isFinal = ended;
     worker.terminate({ removed: false });
     end.resolve({});
     await settle();
-    assert.equal(worker.endedByItself, ended);
+    assert.equal(worker.terminatedByItself, ended);
   }
 });
 
@@ -152,7 +152,7 @@ test("a waiting reason is reported when it changes, not with each sync", async (
 });
 
 test("a pod whose regular containers are done terminates, even if its sidecars run", async () => {
-  const { worker, calls } = setUp({ sync: async () => ({ finished: "all containers have ended" }) });
+  const { worker, calls } = setUp({ sync: async () => ({ finished: "all containers have exited" }) });
   await settle();
   assert.deepEqual([calls, worker.phase], [["stop 1", "release"], "terminated"]);
 });
@@ -162,7 +162,7 @@ test("a pod of which nothing will run again has failed, unless its containers ha
     let admissions = 0;
     const { worker } = setUp({
       sync: async () => ({ finished: "its sandbox is gone" }),
-      hasEnded: () => ended && admissions++ > 1,
+      isTerminal: () => ended && admissions++ > 1,
     });
     await settle();
     assert.equal(worker.phase, "terminated");
@@ -171,7 +171,7 @@ test("a pod of which nothing will run again has failed, unless its containers ha
 });
 
 test("containers that a slow runtime starts after the termination are stopped too", async () => {
-  const { worker, calls } = setUp({ hasEnded: () => true });
+  const { worker, calls } = setUp({ isTerminal: () => true });
   await settle();
   assert.deepEqual(calls.splice(0), ["stop 1", "release"]);
   assert.equal(worker.phase, "terminated");
@@ -277,13 +277,13 @@ test("reports when a pod is terminating and terminated", async () => {
 });
 
 const evicted: PodFailure = { phase: "Failed", reason: "Evicted", message: "no room" };
-const refused: PodFailure = { phase: "Failed", reason: "OutOfcpu", message: "no cpu" };
+const rejected: PodFailure = { phase: "Failed", reason: "OutOfcpu", message: "no cpu" };
 
 test("a pod with a failure terminates, keeps the first failure, and stays until it is removed", async () => {
   const { worker, calls } = setUp();
   await settle();
   worker.terminate({ removed: false, graceSeconds: 4, failure: evicted });
-  worker.terminate({ removed: false, failure: refused });
+  worker.terminate({ removed: false, failure: rejected });
   await settle();
   assert.deepEqual(calls.splice(0), ["stop 4", "release"]);
   worker.update(aPod());
@@ -296,7 +296,7 @@ test("a pod with a failure terminates, keeps the first failure, and stays until 
 
 test("a pod that has terminated by itself gets no failure", async () => {
   let ended = false;
-  const { worker } = setUp({ hasEnded: () => ended });
+  const { worker } = setUp({ isTerminal: () => ended });
   await settle();
   ended = true;
   worker.terminate({ removed: false, failure: evicted });
@@ -304,13 +304,13 @@ test("a pod that has terminated by itself gets no failure", async () => {
   assert.deepEqual([worker.failure, worker.phase], [undefined, "terminated"]);
 });
 
-test("a refused pod is never synced; its containers in the runtime are stopped", async () => {
+test("a rejected pod is never synced; its containers in the runtime are stopped", async () => {
   let admissions = 0;
   const { worker, calls } = setUp({
-    sync: async () => assert.fail("it was refused"),
+    sync: async () => assert.fail("it was rejected"),
     admit: () => {
       admissions++;
-      return refused;
+      return rejected;
     },
   });
   await settle();
@@ -318,8 +318,8 @@ test("a refused pod is never synced; its containers in the runtime are stopped",
   await settle();
   assert.deepEqual(calls, ["stop 1", "release"]);
   assert.deepEqual(
-    [worker.failure, worker.refused, worker.phase, admissions],
-    [refused, true, "terminated", 1],
+    [worker.failure, worker.rejected, worker.phase, admissions],
+    [rejected, true, "terminated", 1],
   );
 });
 
@@ -334,7 +334,7 @@ test("a pod is admitted once, before it starts, and not if it has already termin
   worker.wake();
   await settle();
   assert.equal(admissions, 1);
-  setUp({ admit, hasEnded: () => true });
+  setUp({ admit, isTerminal: () => true });
   await settle();
   assert.equal(admissions, 1);
 });

@@ -37,7 +37,7 @@ export interface PodWorkerOptions {
   onPhase: (phase: WorkerPhase) => void;
   onFailure?: (failure: PodFailure) => void;
   onFinished: () => void;
-  metrics?: Pick<WorkerMetrics, "started" | "refused" | "synced">;
+  metrics?: Pick<WorkerMetrics, "started" | "rejected" | "synced">;
 }
 
 const initialRetryMs = 500;
@@ -53,11 +53,11 @@ export class PodWorker implements PodSyncStatus {
   #pod: Pod | undefined;
   #state: PhaseState;
   #failure: PodFailure | undefined;
-  #refused = false;
+  #rejected = false;
   /** Why nothing of the pod will run again, if its containers do not show it. */
   #finishedReason: string | undefined;
   #removed = false;
-  #endedByItself = false;
+  #terminatedByItself = false;
   #finished = false;
   readonly #report: WorkerReport;
   #syncAbort: AbortController | undefined;
@@ -104,13 +104,13 @@ export class PodWorker implements PodSyncStatus {
   }
 
   /** True if the pod was not admitted: this agent never synced it. */
-  get refused(): boolean {
-    return this.#refused;
+  get rejected(): boolean {
+    return this.#rejected;
   }
 
   /** True if the pod terminated before its termination was requested. */
-  get endedByItself(): boolean {
-    return this.#endedByItself;
+  get terminatedByItself(): boolean {
+    return this.#terminatedByItself;
   }
 
   /** True once the pod may have something in the runtime. */
@@ -187,7 +187,7 @@ export class PodWorker implements PodSyncStatus {
     switch (state.phase) {
       case "syncing":
         // It may have terminated by itself during the current sync.
-        if (this.#pod && this.#o.syncer.hasEnded(this.#pod)) this.#endedByItself = true;
+        if (this.#pod && this.#o.syncer.isTerminal(this.#pod)) this.#terminatedByItself = true;
         this.#enter({
           phase: "terminating",
           graceSeconds: effectiveGraceSeconds(this.#pod, undefined, graceSeconds),
@@ -300,16 +300,16 @@ export class PodWorker implements PodSyncStatus {
     if (!state.started) {
       const obstacle = this.#o.mayStart();
       if (obstacle) return this.#report.blockedOn(obstacle, { kind: "admission" });
-      const refusal = syncer.hasEnded(pod) ? undefined : syncer.admit?.(pod);
+      const rejection = syncer.isTerminal(pod) ? undefined : syncer.admit?.(pod);
       state.started = true;
-      if (refusal) {
-        this.#refused = true;
-        this.#o.metrics?.refused(refusal.reason);
-        return this.#terminateSelf(refusal);
+      if (rejection) {
+        this.#rejected = true;
+        this.#o.metrics?.rejected(rejection.reason);
+        return this.#terminateSelf(rejection);
       }
       this.#o.metrics?.started(pod, clock.wall());
     }
-    if (syncer.hasEnded(pod)) return this.#terminateSelf();
+    if (syncer.isTerminal(pod)) return this.#terminateSelf();
     this.#watchDeadline();
     if (signal.aborted) return;
     const { wakeAt, waitingFor, waitsOn, finished } = await syncer.sync(
@@ -319,7 +319,7 @@ export class PodWorker implements PodSyncStatus {
       this.#syncKind,
     );
     if (signal.aborted) return;
-    if (finished !== undefined || syncer.hasEnded(pod)) {
+    if (finished !== undefined || syncer.isTerminal(pod)) {
       this.#finishedReason = finished;
       return this.#terminateSelf();
     }
@@ -335,7 +335,7 @@ export class PodWorker implements PodSyncStatus {
 
   /** Called within a sync: there is nothing to abort. */
   #terminateSelf(failure?: PodFailure): void {
-    this.#endedByItself = true;
+    this.#terminatedByItself = true;
     this.#setFailure(failure);
     this.#enter({
       phase: "terminating",
@@ -367,7 +367,7 @@ export class PodWorker implements PodSyncStatus {
   /** The first failure counts, and a pod that has terminated by itself gets none. */
   #setFailure(failure: PodFailure | undefined): void {
     if (!failure || this.#failure || this.#state.phase === "terminated") return;
-    if (this.#pod && this.#o.syncer.hasEnded(this.#pod)) return;
+    if (this.#pod && this.#o.syncer.isTerminal(this.#pod)) return;
     this.#failure = failure;
     this.#o.onFailure?.(failure);
   }

@@ -68,7 +68,7 @@ class FakeSyncer implements PodSyncer {
     if (this.running.has(id)) this.violations.push(`${what} ${id} while it runs`);
   }
 
-  hasEnded(p: Pod) {
+  isTerminal(p: Pod) {
     return this.ended.has(p.metadata.uid);
   }
 }
@@ -165,7 +165,10 @@ test("an edited static pod starts when the old one has terminated", async () => 
   workers.terminate(uid("old"), { removed: true });
   workers.update(pod("new", "web"));
   await settle();
-  assert.match(workers.get(uid("new"))?.blockedOn?.text ?? "", /waiting for pod old of the same name to end/);
+  assert.match(
+    workers.get(uid("new"))?.blockedOn?.text ?? "",
+    /waiting for pod old of the same name to terminate/,
+  );
   await clock.advance(5000);
   assert.ok(syncer.calls.indexOf("stop old") < syncer.calls.indexOf("sync new"));
 });

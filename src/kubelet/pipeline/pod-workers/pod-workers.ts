@@ -84,7 +84,7 @@ export class PodWorkers implements Component {
 
   /** Terminates an admitted pod that may not run here after all. */
   reject(uid: PodUid, failure: PodFailure): void {
-    this.#o.metrics?.refused(failure.reason);
+    this.#o.metrics?.rejected(failure.reason);
     this.terminate(uid, { removed: false, failure });
   }
 
@@ -131,7 +131,7 @@ export class PodWorkers implements Component {
     });
     this.#workers.set(id.uid, worker);
     this.#o.onPhase?.(id.uid, worker.phase);
-    if (this.#held) worker.hold("waiting for a first answer of the container runtime");
+    if (this.#held) worker.hold("waiting for the first response from the container runtime");
     else worker.start();
     this.#o.onChange(id.uid);
   }
@@ -156,7 +156,7 @@ export class PodWorkers implements Component {
     for (const other of this.#workers.values()) {
       if (other === worker || !sameName(other, worker)) continue;
       if (other.started && other.phase !== "terminated")
-        return `waiting for pod ${other.id.uid} of the same name to end`;
+        return `waiting for pod ${other.id.uid} of the same name to terminate`;
     }
     return undefined;
   }

@@ -37,7 +37,7 @@ test("a step that is reported again continues, with its new details", () => {
 
 test("a step that took no time is not kept, unless it failed", () => {
   const history = new StepHistory(0);
-  history.startStep(step("turn"), 0);
+  history.startStep(step("start-slot"), 0);
   history.startStep(step("sandbox"), 0);
   history.fail("no network");
   history.startStep(step("container"), 0);

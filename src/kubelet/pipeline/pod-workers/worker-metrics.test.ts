@@ -26,7 +26,7 @@ function setUp(syncer: Partial<PodSyncer> = {}, running: readonly string[] = [])
       stop: takesTime,
       release: takesTime,
       remove: async () => {},
-      hasEnded: () => false,
+      isTerminal: () => false,
       ...syncer,
     },
     clock,
@@ -151,15 +151,15 @@ describe("pods that start", () => {
     assert.deepEqual(await values("pod_worker_start_duration_seconds"), {});
   });
 
-  const refusals: [reason: string, counted: string][] = [
+  const rejections: [reason: string, counted: string][] = [
     ["OutOfcpu", "OutOfcpu"],
     ["OutOfephemeral-storage", "OutOfephemeral-storage"],
     ["OutOfexample.com/gpu", "OutOfExtendedResources"],
     ["SysctlForbidden", "SysctlForbidden"],
     ["NodeAffinity", "Other"],
   ];
-  for (const [reason, counted] of refusals)
-    it(`are not counted if they are refused: ${reason} counts as ${counted}`, async () => {
+  for (const [reason, counted] of rejections)
+    it(`are not counted if they are rejected: ${reason} counts as ${counted}`, async () => {
       const { clock, workers, values } = setUp({ admit: () => ({ phase: "Failed", reason, message: "" }) });
       workers.update(aPod());
       await clock.advance(5000);

@@ -1,7 +1,7 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { annotationSeen, isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
-import { refusalLabel } from "./refusal-reasons.ts";
+import { rejectionLabel } from "./rejection-reasons.ts";
 
 /** As upstream's SyncPodType: the first sync, one after a change of the spec, any other; or to terminate, or clean up, the pod. */
 export type SyncKind = "create" | "update" | "sync" | "kill" | "terminated";
@@ -9,7 +9,7 @@ export type SyncKind = "create" | "update" | "sync" | "kill" | "terminated";
 export interface WorkerMetrics {
   /** A pod was admitted and its first sync continues. */
   started(pod: Pod, now: WallTime): void;
-  refused(reason: string): void;
+  rejected(reason: string): void;
   /** A sync has succeeded or failed, this long after it was requested. */
   synced(kind: SyncKind, afterMs: number): void;
   /** A pod that was removed starts again, with the same UID. */
@@ -28,16 +28,16 @@ export interface WorkerMetricsOptions {
 export function createWorkerMetrics({ metrics, isRunning }: WorkerMetricsOptions): WorkerMetrics {
   const syncs = metrics.histogram({
     name: "kubelet_pod_worker_duration_seconds",
-    help: "Time from when a sync of a pod was requested to when it was done, by type: create, update, sync, kill or terminated",
+    help: "Duration in seconds to sync a single pod, from the request to completion. Broken down by operation type: create, update, sync, kill or terminated",
     labels: ["operation_type"],
   });
   const startDelays = metrics.histogram({
     name: "kubelet_pod_worker_start_duration_seconds",
-    help: "Time from when a pod was first seen to when its worker started",
+    help: "Duration in seconds from kubelet seeing a pod to starting a worker.",
   });
   const sizes = metrics.histogram({
     name: "kubelet_containers_per_pod_count",
-    help: "Regular containers per started pod",
+    help: "The number of regular containers per started pod.",
     buckets: [1, 2, 4, 8, 16],
   });
   const restarts = metrics.counter({
@@ -49,9 +49,9 @@ export function createWorkerMetrics({ metrics, isRunning }: WorkerMetricsOptions
     name: "kubelet_orphaned_runtime_pods_total",
     help: "Running pods of the runtime without a pod worker",
   });
-  const refusals = metrics.counter({
+  const rejections = metrics.counter({
     name: "kubelet_admission_rejections_total",
-    help: "Pods that this node refused to run, by reason",
+    help: "Cumulative number pod admission rejections by the Kubelet.",
     labels: ["reason"],
   });
   for (const label of ["", "true"]) restarts.inc({ static: label }, 0);
@@ -61,7 +61,7 @@ export function createWorkerMetrics({ metrics, isRunning }: WorkerMetricsOptions
       const ms = msBetween(wallTime(pod.metadata.annotations?.[annotationSeen] ?? ""), now);
       if (!Number.isNaN(ms)) startDelays.observe(Math.max(0, ms) / 1000);
     },
-    refused: (reason) => refusals.inc({ reason: refusalLabel(reason) }),
+    rejected: (reason) => rejections.inc({ reason: rejectionLabel(reason) }),
     synced: (operation_type, afterMs) => syncs.observe({ operation_type }, Math.max(0, afterMs) / 1000),
     restarted: (pod) => restarts.inc({ static: isStatic(pod) ? "true" : "" }),
     orphanFound(uid) {

@@ -177,7 +177,7 @@ export class FileSource implements PodSource {
     this.#collectDeleted();
     // Deleted just now: the content may be from before or after the deletion.
     if (this.#deleted.has(file) && !isRecreated) return false;
-    if (isRecreated && (read.kind === "content" || read.kind === "refused")) this.#dropRecreated(file);
+    if (isRecreated && (read.kind === "content" || read.kind === "rejected")) this.#dropRecreated(file);
     const state = this.#files.get(file);
     switch (read.kind) {
       case "busy":
@@ -186,7 +186,7 @@ export class FileSource implements PodSource {
         return false;
       case "gone":
         return this.#drop(file);
-      case "refused":
+      case "rejected":
         this.#record(file, read.stamp, undefined, { problems: [{ file, message: read.message }] });
         break;
       case "content": {

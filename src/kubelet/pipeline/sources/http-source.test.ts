@@ -166,7 +166,7 @@ test("a request without a response times out after 10 s", async (t) => {
   assert.deepEqual(s.source.problems(), []);
   await s.clock.advance(1);
   await s.until("the timeout", () => s.source.problems().length > 0);
-  assert.deepEqual(s.lines, ["URL: no answer within 10 s"]);
+  assert.deepEqual(s.lines, ["URL: no response within 10 s"]);
 });
 
 test("a redirect is followed", async (t) => {

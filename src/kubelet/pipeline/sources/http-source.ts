@@ -106,7 +106,7 @@ async function fetchBody(
   signal: AbortSignal,
 ): Promise<Buffer> {
   const timeout = new AbortController();
-  const timedOut = new KubeletError("Timeout", `no answer within ${timeoutMs / 1000} s`);
+  const timedOut = new KubeletError("Timeout", `no response within ${timeoutMs / 1000} s`);
   const cancel = clock.after(timeoutMs, () => timeout.abort(timedOut));
   const combined = AbortSignal.any([signal, timeout.signal]);
   try {

@@ -9,7 +9,7 @@ export type FileRead =
   | { kind: "unchanged" }
   /** A process is writing to it, or wrote during the read. */
   | { kind: "busy"; stamp: string }
-  | { kind: "refused"; stamp: string; message: string }
+  | { kind: "rejected"; stamp: string; message: string }
   | { kind: "gone" };
 
 export interface ReadOptions {
@@ -27,8 +27,8 @@ export async function readManifestFile(path: string, options: ReadOptions): Prom
     const before = await stat(path, { bigint: true });
     const stamp = stampOf(before);
     if (stamp === options.known) return { kind: "unchanged" };
-    const message = refusal(before);
-    if (message) return { kind: "refused", stamp, message };
+    const message = problemOf(before);
+    if (message) return { kind: "rejected", stamp, message };
     // Non-blocking, as the file may have been replaced by a pipe since.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     if (stampOf(await file.stat({ bigint: true })) !== stamp) return { kind: "busy", stamp };
@@ -51,7 +51,7 @@ async function failed(path: string, error: unknown, known: string | undefined): 
     if (!link) return { kind: "gone" };
     return stamp === known
       ? { kind: "unchanged" }
-      : { kind: "refused", stamp, message: "a symbolic link to something that does not exist" };
+      : { kind: "rejected", stamp, message: "a symbolic link to something that does not exist" };
   }
   if (stamp === known) return { kind: "unchanged" };
   const reasons: Record<string, string> = {
@@ -60,10 +60,10 @@ async function failed(path: string, error: unknown, known: string | undefined): 
     ELOOP: "a symbolic link to itself",
     EIO: "input/output error",
   };
-  return { kind: "refused", stamp, message: `cannot be read: ${reasons[code] ?? messageOf(error)}` };
+  return { kind: "rejected", stamp, message: `cannot be read: ${reasons[code] ?? messageOf(error)}` };
 }
 
-function refusal(file: BigIntStats): string | undefined {
+function problemOf(file: BigIntStats): string | undefined {
   if (file.isDirectory()) return "a directory: subdirectories of the manifest directory are not read";
   if (file.isFIFO()) return "a named pipe, not a regular file";
   if (file.isSocket()) return "a socket, not a regular file";

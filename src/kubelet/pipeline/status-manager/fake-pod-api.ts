@@ -10,7 +10,7 @@ export class FakeApiError extends KubeletError {
   readonly status: number;
   readonly retryAfterMs: number | undefined;
   constructor(status: number, retryAfterMs?: number) {
-    super("KubeApi", `the server answered ${status}`);
+    super("KubeApi", `the server responded with ${status}`);
     this.status = status;
     this.retryAfterMs = retryAfterMs;
   }

@@ -41,7 +41,7 @@ export interface StatusInput {
   workerPhase: "syncing" | "terminating" | "terminated";
   failure?: PodFailure;
   /** The pod was not admitted: the status has nothing but the failure. */
-  refused?: boolean;
+  rejected?: boolean;
   probe(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined;
   /** True if it was stopped to be replaced. */
   replaced?(container: ObservedContainer): boolean;

@@ -47,7 +47,7 @@ export interface StatusManagerOptions {
 }
 
 /** What the pod worker reports. */
-export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhase" | "failure" | "refused"> {
+export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhase" | "failure" | "rejected"> {
   /** A status from before this agent started, of the pod or its mirror in the API. */
   before?: PodStatus;
   /**
@@ -116,7 +116,7 @@ export class StatusManager {
       waiting: details.waiting,
       workerPhase: details.workerPhase,
       ...(details.failure ? { failure: details.failure } : {}),
-      ...(details.refused ? { refused: true } : {}),
+      ...(details.rejected ? { rejected: true } : {}),
       probe: (kind, id) => probes.get(kind, id, pod),
       replaced: (container) => this.#o.replaced?.has(uid, container) ?? false,
       hostIPs: hostIPs(),

@@ -23,20 +23,20 @@ const lists = [
 
 /** Metrics that are derived from pod statuses, with upstream's names. */
 export function createStatusMetrics(metrics: Metrics): StatusMetrics {
-  const ends = metrics.counter({
+  const terminations = metrics.counter({
     name: "kubelet_terminated_containers_total",
     help: "Terminated containers, by type, exit code and reason",
     labels: ["container_type", "exit_code", "reason"],
   });
   const starts = metrics.histogram({
     name: "kubelet_pod_start_duration_seconds",
-    help: "Time from when a pod was first seen to when it ran",
+    help: "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
     buckets: startBuckets,
   });
   return {
     containersChanged(before, after) {
       for (const end of newTerminations(before, after))
-        ends.inc({ container_type: end.type, exit_code: String(end.exitCode), reason: end.reason });
+        terminations.inc({ container_type: end.type, exit_code: String(end.exitCode), reason: end.reason });
     },
     podRunning(pod, now) {
       const ms = msBetween(wallTime(pod.metadata.annotations?.[annotationSeen] ?? ""), now);

@@ -127,10 +127,10 @@ test("the reason is that of the failure; the first one stays", () => {
   assert.deepEqual([later.reason, later.message], ["DeadlineExceeded", "too long"]);
 });
 
-test("the status of a refused pod has only the failure", () => {
+test("the status of a rejected pod has only the failure", () => {
   const failure = { phase: "Failed", reason: "OutOfcpu", message: "Pod was rejected: no cpu" } as const;
   const pod = aPod({}, { generation: 2 });
-  assert.deepEqual(statusOf(pod, undefined, { failure, refused: true }), {
+  assert.deepEqual(statusOf(pod, undefined, { failure, rejected: true }), {
     observedGeneration: 2,
     ...failure,
     startTime: iso(wallTime(at)),

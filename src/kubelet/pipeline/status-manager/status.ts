@@ -14,7 +14,7 @@ import { terminateStatuses } from "./terminate-statuses.ts";
 /** The API status of a pod. Pure. */
 export function podStatus(input: StatusInput): ApiPodStatus {
   const { pod, observed, before, gates } = input;
-  if (input.refused && input.failure) return refusedStatus(input);
+  if (input.rejected && input.failure) return rejectedStatus(input);
   const isTerminated =
     input.workerPhase !== "syncing" || input.failure !== undefined || isFinal(before?.phase);
   return fullStatus(input, !isTerminated && isRestartingAll(pod, observed, before, gates));
@@ -56,7 +56,7 @@ function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
 }
 
 /** The status of a pod that was not admitted. */
-function refusedStatus(input: StatusInput): ApiPodStatus {
+function rejectedStatus(input: StatusInput): ApiPodStatus {
   const { phase, reason, message } = input.failure!;
   return {
     ...generationOf(input),

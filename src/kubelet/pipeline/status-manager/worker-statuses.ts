@@ -36,9 +36,9 @@ export class WorkerStatuses {
     if (failures.length > 0) throw new AggregateError(failures, failures.map(messageOf).join("; "));
   }
 
-  #refresh({ pod, waiting, phase, failure, refused }: PodSyncStatus): void {
+  #refresh({ pod, waiting, phase, failure, rejected }: PodSyncStatus): void {
     if (!pod) return;
     const mirror = isStatic(pod) ? this.#o.mirrorStatus(pod) : undefined;
-    this.#o.statuses.refresh(pod, { waiting, workerPhase: phase, failure, refused, mirror });
+    this.#o.statuses.refresh(pod, { waiting, workerPhase: phase, failure, rejected, mirror });
   }
 }

@@ -29,7 +29,7 @@ import type { VolumePlugin } from "./volume-plugin.ts";
 
 export interface VolumesOptions
   extends Pick<VolumeManagerOptions, "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUseChange">,
-    Pick<OperationsOptions, "verifyAttached" | "refusedByAffinity">,
+    Pick<OperationsOptions, "verifyAttached" | "affinityConflict">,
     Pick<ContainerMountsOptions, "selinux" | "recursiveReadOnly" | "imageSource"> {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -97,7 +97,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
       makeDir: (dir) => makeDirs(dir, 0o750),
       removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
       verifyAttached: o.verifyAttached,
-      refusedByAffinity: o.refusedByAffinity,
+      affinityConflict: o.affinityConflict,
     }),
   });
   const mounted: ContainerMountsOptions["mounted"] = (uid, name) => manager.mounted(uid, name);

@@ -30,16 +30,16 @@ function access(o: Partial<AccessOptions> & { anonymous?: boolean; clock?: FakeC
 }
 
 const status = (error: unknown) => (error instanceof HttpError ? error.status : undefined);
-const refused = (code: number) => (error: unknown) => status(error) === code;
+const rejected = (code: number) => (error: unknown) => status(error) === code;
 const known = { authenticated: true, user: { username: "u", groups: ["g"] } };
 
 describe("without a cluster", () => {
   test("a token is not accepted", async () => {
-    await assert.rejects(access().enter(withToken, right), refused(401));
+    await assert.rejects(access().enter(withToken, right), rejected(401));
   });
 
   test("no one is authorized, not even anonymous clients", async () => {
-    await assert.rejects(access({ anonymous: true }).enter(request(), right), refused(403));
+    await assert.rejects(access({ anonymous: true }).enter(request(), right), rejected(403));
   });
 
   test("a client that the configuration allows is authorized", async () => {
@@ -49,7 +49,7 @@ describe("without a cluster", () => {
       name: "system:anonymous",
       groups: ["system:unauthenticated"],
     });
-    await assert.rejects(access({ authorization }).enter(request(), right), refused(401));
+    await assert.rejects(access({ authorization }).enter(request(), right), rejected(401));
   });
 });
 
@@ -75,10 +75,10 @@ describe("reviews of the cluster", () => {
     const gate = access({ transport, clock });
     const one = { verb: "get", subresources: ["stats"] };
     const reviews = () => requests.filter(({ path }) => path.endsWith("/subjectaccessreviews")).length;
-    await assert.rejects(gate.enter(withToken, one), refused(403));
+    await assert.rejects(gate.enter(withToken, one), rejected(403));
     allowed = true;
     await clock.advance(29_999);
-    await assert.rejects(gate.enter(withToken, one), refused(403));
+    await assert.rejects(gate.enter(withToken, one), rejected(403));
     await clock.advance(1);
     await gate.enter(withToken, one);
     allowed = false;
@@ -86,7 +86,7 @@ describe("reviews of the cluster", () => {
     await gate.enter(withToken, one);
     assert.equal(reviews(), 2);
     await clock.advance(1);
-    await assert.rejects(gate.enter(withToken, one), refused(403));
+    await assert.rejects(gate.enter(withToken, one), rejected(403));
   });
 
   test("reviews are counted, and so are cached results", async () => {
@@ -97,7 +97,7 @@ describe("reviews of the cluster", () => {
       access: () => ({ allowed: true }),
     });
     const gate = access({ transport, metrics });
-    await assert.rejects(gate.enter(withToken, right), refused(401));
+    await assert.rejects(gate.enter(withToken, right), rejected(401));
     down = false;
     await gate.enter(withToken, right);
     await gate.enter(withToken, right);
@@ -124,7 +124,7 @@ describe("reviews of the cluster", () => {
       access: () => ({ allowed: true }),
     });
     const gate = access({ transport });
-    await assert.rejects(gate.enter(withToken, right), refused(401));
+    await assert.rejects(gate.enter(withToken, right), rejected(401));
     down = false;
     await gate.enter(withToken, right);
   });
@@ -137,15 +137,15 @@ describe("reviews of the cluster", () => {
     ["too many requests", () => failed(429), 5],
     ["an error of the server", () => failed(500), 5],
     ["a server that is not there", () => new TransportError("connection refused"), 1],
-    ["a refusal", () => failed(403), 1],
+    ["a rejection", () => failed(403), 1],
   ];
   for (const [name, failure, tries] of failures)
     test(`after ${name} a review is sent ${tries === 1 ? "once" : `up to ${tries} times`}`, async () => {
       const clock = new FakeClock();
       const { transport, requests } = fakeReviews({ token: failure });
-      const refusal = assert.rejects(access({ transport, clock }).enter(withToken, right), refused(401));
+      const rejection = assert.rejects(access({ transport, clock }).enter(withToken, right), rejected(401));
       for (let second = 0; second < 10; second++) await clock.advance(1000);
-      await refusal;
+      await rejection;
       assert.equal(requests.length, tries);
     });
 
@@ -173,7 +173,7 @@ describe("reviews of the cluster", () => {
   test("a client with an invalid token is not anonymous", async () => {
     const { transport } = fakeReviews({ token: () => ({}), access: () => ({ allowed: true }) });
     const gate = access({ transport, anonymous: true });
-    await assert.rejects(gate.enter(withToken, right), refused(401));
+    await assert.rejects(gate.enter(withToken, right), rejected(401));
     assert.equal((await gate.enter(request(), right)).name, "system:anonymous");
   });
 });

@@ -37,7 +37,7 @@ export class RequestAuthenticator implements Authenticator {
     if (certificate.kind === "known") return withAuthenticated(certificate.identity);
     const token = await this.#token(request);
     if (token.kind === "known") return withAuthenticated(token.identity);
-    const problems = [certificate, token].flatMap((a) => (a.kind === "refused" ? [a.problem] : []));
+    const problems = [certificate, token].flatMap((a) => (a.kind === "rejected" ? [a.problem] : []));
     if (problems.length === 0) return this.#o.anonymous ? anonymous : undefined;
     this.#o.logger.debug(2, "Request not authenticated", { problem: problems.join(", ") });
     return undefined;
@@ -50,7 +50,7 @@ export class RequestAuthenticator implements Authenticator {
       return await this.#o.tokens.authenticate(token);
     } catch (error) {
       this.#o.logger.warn("Failed to review token of request", { err: messageOf(error) });
-      return { kind: "refused", problem: messageOf(error) };
+      return { kind: "rejected", problem: messageOf(error) };
     }
   }
 }

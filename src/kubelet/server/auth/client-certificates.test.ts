@@ -123,11 +123,11 @@ for (const protocol of [http1, http2])
     test("a request in progress is finished before its connection is closed", async (t) => {
       const { clientCa, open, begun, finish } = await setUp(t, former.certificate);
       const client = await open(protocol, ofFormer);
-      const answer = client.get("/slow");
+      const response = client.get("/slow");
       await begun;
       clientCa.set(ours.certificate);
       finish();
-      assert.equal(await answer, 200);
+      assert.equal(await response, 200);
       await client.closed;
     });
   });

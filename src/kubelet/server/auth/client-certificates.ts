@@ -12,11 +12,11 @@ export type CertificateResult =
   | { readonly kind: "known"; readonly identity: Identity }
   /** No certificate was presented. */
   | { readonly kind: "none" }
-  | { readonly kind: "refused"; readonly problem: string };
+  | { readonly kind: "rejected"; readonly problem: string };
 
 interface Seen {
   readonly ca: string;
-  readonly answer: CertificateResult;
+  readonly result: CertificateResult;
   readonly from: WallTime;
   readonly to: WallTime;
 }
@@ -52,14 +52,14 @@ export class ClientCertificates {
     }
     const now = this.#clock.wall();
     if (now < seen.from || now > seen.to)
-      return { kind: "refused", problem: "x509: certificate has expired or is not yet valid" };
-    return seen.answer;
+      return { kind: "rejected", problem: "x509: certificate has expired or is not yet valid" };
+    return seen.result;
   }
 
   /** False if the client presented a certificate that the current bundle does not cover. */
   trusts(socket: TLSSocket): boolean {
     const ca = this.#authorities();
-    return ca === undefined || this.#judge(socket, ca)?.answer.kind !== "refused";
+    return ca === undefined || this.#judge(socket, ca)?.result.kind !== "rejected";
   }
 
   /** Undefined if the client presented no certificate. */
@@ -103,12 +103,12 @@ function judge(
   const all = found.kind === "valid" ? found.chain : [certificate];
   const from = latest(...all.map((c) => wallTime(c.validFromDate)));
   const to = earliest(...all.map((c) => wallTime(c.validToDate)));
-  const seen = (answer: CertificateResult): Seen => ({ ca, answer, from, to });
-  const refused = (problem: string) => seen({ kind: "refused", problem });
-  if (found.kind === "invalid" && !vouched) return refused(found.problem);
-  if (!allowsClientAuth(certificate)) return refused(incompatibleUsage);
+  const seen = (result: CertificateResult): Seen => ({ ca, result, from, to });
+  const rejected = (problem: string) => seen({ kind: "rejected", problem });
+  if (found.kind === "invalid" && !vouched) return rejected(found.problem);
+  if (!allowsClientAuth(certificate)) return rejected(incompatibleUsage);
   const subject = parseCertificates(pem("CERTIFICATE", certificate.raw))[0]?.subject;
-  if (!subject?.commonName) return refused("x509: certificate names no user");
+  if (!subject?.commonName) return rejected("x509: certificate names no user");
   const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
   return seen({
     kind: "known",

@@ -21,7 +21,7 @@ export async function http1(port: number, pair: TestPair, socket?: TLSSocket): P
   link.setEncoding("latin1").on("data", (chunk) => {
     text += chunk;
   });
-  const answer = async () => {
+  const respond = async () => {
     for (;;) {
       const [, status, head = "", length] =
         /^HTTP\/1.1 (\d+)((?:.|\r\n)*?\r\ncontent-length: (\d+)(?:.|\r\n)*?\r\n\r\n)/i.exec(text) ?? [];
@@ -38,7 +38,7 @@ export async function http1(port: number, pair: TestPair, socket?: TLSSocket): P
     closed,
     get: async (path = "/who") => {
       link.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
-      return await answer();
+      return await respond();
     },
     end: () => link.destroy(),
   };

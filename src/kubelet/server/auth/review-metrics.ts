@@ -17,12 +17,12 @@ export function countedReviews(
   const labels = ["code"] as const;
   const total = metrics.counter({
     name: `${name}_total`,
-    help: "Reviews by the cluster, by status code",
+    help: "Number of reviews sent to the API server, by status code",
     labels,
   });
   const times = metrics.histogram({
     name: `${name}_duration_seconds`,
-    help: "How long reviews by the cluster took, by status code",
+    help: "Duration of reviews sent to the API server, by status code",
     labels,
     buckets: [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10],
   });
@@ -30,10 +30,10 @@ export function countedReviews(
     const began = clock.monotonic();
     let code = "<error>";
     try {
-      const answer = await reviewer.request<A>(call);
+      const result = await reviewer.request<A>(call);
       // The error of the response, without its code.
       code = "201";
-      return answer;
+      return result;
     } catch (error) {
       if (error instanceof KubeApiError) code = String(error.status);
       throw error;
@@ -54,14 +54,11 @@ export function tokenCacheMetrics(metrics: Metrics): TokenCacheMetrics {
   const labels = ["status"] as const;
   const counter = (what: string, help: string) =>
     metrics.counter({ name: `authentication_token_cache_${what}_total`, help, labels });
-  const requests = counter(
-    "request",
-    "Questions about tokens, by whether the answer was known (hit) or not (miss)",
-  );
-  const fetches = counter("fetch", "Token reviews that were sent to the cluster, by result");
+  const requests = counter("request", "Token authentication requests, by cache status (hit or miss)");
+  const fetches = counter("fetch", "Token reviews sent to the API server, by result");
   const times = metrics.histogram({
     name: "authentication_token_cache_request_duration_seconds",
-    help: "How long questions about tokens took, by whether the answer was known",
+    help: "Duration of token authentication requests, by cache status",
     labels,
   });
   return {

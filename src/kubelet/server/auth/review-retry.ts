@@ -3,7 +3,7 @@ import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-erro
 import { ConnectionLost } from "../../../lib/clients/kube/link.ts";
 import type { Reviewer } from "./review-metrics.ts";
 
-const mostTries = 5;
+const maxAttempts = 5;
 const firstWaitMs = 500;
 const waitFactor = 1.5;
 
@@ -18,7 +18,7 @@ export function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
         try {
           return await reviewer.request(call);
         } catch (error) {
-          if (tries >= mostTries || !mayPass(error)) throw error;
+          if (tries >= maxAttempts || !mayPass(error)) throw error;
           await sleep(clock, waitMs, call.signal);
         }
       }

@@ -52,7 +52,7 @@ export class TokenReviews {
     let fetched = false;
     let ok = false;
     try {
-      const answer = await this.#cache.get(
+      const result = await this.#cache.get(
         key,
         () => {
           fetched = true;
@@ -61,7 +61,7 @@ export class TokenReviews {
         () => this.#ttlMs,
       );
       ok = true;
-      return answer;
+      return result;
     } finally {
       this.#metrics?.reviewed(fetched, ok, msSince(this.#clock, began) / 1000);
     }
@@ -76,7 +76,7 @@ export class TokenReviews {
     });
     const user = status?.user;
     if (!status?.authenticated || !user?.username)
-      return { kind: "refused", problem: status?.error || "invalid bearer token" };
+      return { kind: "rejected", problem: status?.error || "invalid bearer token" };
     const identity: Identity = {
       name: user.username,
       groups: user.groups ?? [],

@@ -52,9 +52,9 @@ describe("information about the node", () => {
   });
 
   test("the verbosity can be set", async () => {
-    const answer = await send(server.port, "/debug/flags/v", { method: "PUT", body: "5" });
+    const response = await send(server.port, "/debug/flags/v", { method: "PUT", body: "5" });
     assert.deepEqual(
-      [answer.status, answer.body, levels],
+      [response.status, response.body, levels],
       [200, "successfully set klog.logging.verbosity to 5\n", [5]],
     );
   });
@@ -113,9 +113,9 @@ describe("health", () => {
   for (const [path, status, body] of cases)
     test(`${path}: ${status}`, async () => {
       const own = await startServer({ routes: healthRoutes(() => checks), gate: allowAll });
-      const answer = await send(own.port, path);
+      const response = await send(own.port, path);
       await own.stop();
-      assert.deepEqual([answer.status, answer.body], [status, body]);
+      assert.deepEqual([response.status, response.body], [status, body]);
     });
 });
 
@@ -129,8 +129,8 @@ test("without debugging handlers, callers get an error", async () => {
     "/runningpods/",
     "/debug/pprof/heap",
   ]) {
-    const answer = await send(own.port, path, { method: "POST" });
-    assert.deepEqual([answer.status, answer.body], [405, "Debug endpoints are disabled.\n"], path);
+    const response = await send(own.port, path, { method: "POST" });
+    assert.deepEqual([response.status, response.body], [405, "Debug endpoints are disabled.\n"], path);
   }
   assert.equal((await send(own.port, "/configz")).status, 404);
   assert.equal((await send(own.port, "/pods")).status, 200);

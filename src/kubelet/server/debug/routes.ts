@@ -65,9 +65,9 @@ export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] 
     runningPodsRoute(o),
     get("/configz", async ({ response }) => replyJson(response, { kubeletconfig: o.configuration() })),
     get("/debug/blocked", async ({ query, response }) => {
-      const answer = o.blocked(explainQueryOf(query));
-      if (!answer) throw new HttpError(404, "pod does not exist\n");
-      replyJson(response, answer);
+      const explanation = o.blocked(explainQueryOf(query));
+      if (!explanation) throw new HttpError(404, "pod does not exist\n");
+      replyJson(response, explanation);
     }),
     flagsRoute(settings.enableDebugFlagsHandler, o.setVerbosity),
     ...profileRoutes(settings.enableProfilingHandler),

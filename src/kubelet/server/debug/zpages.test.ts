@@ -67,9 +67,9 @@ for (const [path, kind] of pages)
     for (const [accept, status, contentType] of negotiations)
       test(`Accept: ${accept || "none"}`, async () => {
         const headers: Record<string, string> = accept ? { accept: accept.replace("KIND", kind) } : {};
-        const answer = await send(server.port, path, { headers });
+        const response = await send(server.port, path, { headers });
         assert.deepEqual(
-          [answer.status, answer.headers["content-type"]],
+          [response.status, response.headers["content-type"]],
           [status, contentType.replace("KIND", kind)],
         );
       });

@@ -75,7 +75,7 @@ export class Dispatcher {
       const signal = gone.signal;
       await this.#lead(request, { request, response, query, signal }, path, upgrade);
     } catch (error) {
-      this.#refuse(request, response, error, upgrade);
+      this.#replyError(request, response, error, upgrade);
     } finally {
       side.off("close", leave);
       stop.removeEventListener("abort", leave);
@@ -120,9 +120,9 @@ export class Dispatcher {
     }
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, error: unknown, upgrade?: Upgrade): void {
-    const refusal = error instanceof HttpError ? error : undefined;
-    if (!refusal && !isAbort(error))
+  #replyError(request: IncomingMessage, response: ServerResponse, error: unknown, upgrade?: Upgrade): void {
+    const httpError = error instanceof HttpError ? error : undefined;
+    if (!httpError && !isAbort(error))
       this.#o.logger.error("Request failed", { path: request.url?.slice(0, 200), err: messageOf(error) });
     const taken = upgrade !== undefined && upgrade.socket.bytesWritten > (written.get(upgrade.socket) ?? 0);
     if (response.headersSent || taken) {
@@ -130,9 +130,9 @@ export class Dispatcher {
       (upgrade?.socket ?? response).destroy();
       return;
     }
-    const text = refusal?.message ?? `${messageOf(error)}\n`;
-    const status = refusal?.status ?? (isAbort(error) ? 503 : 500);
-    replyText(response, status, text, refusal?.headers);
+    const text = httpError?.message ?? `${messageOf(error)}\n`;
+    const status = httpError?.status ?? (isAbort(error) ? 503 : 500);
+    replyText(response, status, text, httpError?.headers);
   }
 }
 

@@ -19,17 +19,17 @@ export function requestMetrics(o: {
 }): RequestMetrics {
   const total = o.metrics.counter({
     name: "kubelet_http_requests_total",
-    help: "HTTP requests received since the server started.",
+    help: "Number of the http requests received since the server started",
     labels,
   });
   const inflight = o.metrics.gauge({
     name: "kubelet_http_inflight_requests",
-    help: "HTTP requests under way.",
+    help: "Number of the inflight http requests",
     labels,
   });
   const duration = o.metrics.histogram({
     name: "kubelet_http_requests_duration_seconds",
-    help: "How long HTTP requests took, in seconds.",
+    help: "Duration in seconds to serve http requests",
     labels,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });

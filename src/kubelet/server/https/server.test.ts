@@ -117,16 +117,16 @@ describe("the server", () => {
     assert.equal(chunked.status, 413);
   });
 
-  test("pipelined requests are answered in order", async () => {
+  test("pipelined requests are served in order", async () => {
     const one = "GET /healthz/ping HTTP/1.1\r\nhost: x\r\n\r\n";
     const count = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
     const text = await rawTls(server.port, one.repeat(50), { until: (t) => count(t) === 50 });
     assert.equal(count(text), 50);
   });
 
-  test("requests that arrive during a long response are answered after it", async () => {
+  test("requests that arrive during a long response are served after it", async () => {
     const one = "GET /large HTTP/1.1\r\nhost: x\r\n\r\n";
-    const answers = await new Promise<number>((resolve) => {
+    const responses = await new Promise<number>((resolve) => {
       let [sent, received] = [0, 0];
       const socket = connect({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () =>
         more(),
@@ -140,16 +140,16 @@ describe("the server", () => {
       });
       socket.on("error", () => {}).on("close", () => resolve(received));
     });
-    assert.equal(answers, 20);
+    assert.equal(responses, 20);
   });
 
   test("of pipelined requests one is handled at a time, and too many close the connection", async () => {
     const one = "GET /counted HTTP/1.1\r\nhost: x\r\n\r\n";
-    const answers = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
-    const text = await rawTls(server.port, one.repeat(20), { until: (t) => answers(t) === 20 });
-    assert.deepEqual([answers(text), most], [20, 1]);
+    const responses = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
+    const text = await rawTls(server.port, one.repeat(20), { until: (t) => responses(t) === 20 });
+    assert.deepEqual([responses(text), most], [20, 1]);
     const endless = "GET /endless HTTP/1.1\r\nhost: x\r\n\r\n";
-    assert.ok(answers(await rawTls(server.port, endless + one.repeat(300))) <= 1);
+    assert.ok(responses(await rawTls(server.port, endless + one.repeat(300))) <= 1);
   });
 
   test("a truncated body is not treated as complete, with HTTP/2 either", async () => {
@@ -206,10 +206,10 @@ test("whatever paths, queries and headers are sent, nothing throws and the next 
         .join("&");
       const head = lines.map(([key, text]) => `${key}: ${text}\r\n`).join("");
       const bytes = `${verb} ${where}?${search} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${head}\r\n`;
-      const answer = await rawTls(server.port, Buffer.from(bytes), {
+      const response = await rawTls(server.port, Buffer.from(bytes), {
         until: (text) => text.includes("\r\n\r\n"),
       });
-      assert.match(answer, /^HTTP\/1\.1 [1-5]\d\d /, JSON.stringify(bytes));
+      assert.match(response, /^HTTP\/1\.1 [1-5]\d\d /, JSON.stringify(bytes));
     }),
     { numRuns: 300, ...(process.env.FUZZ_SEED && { seed: Number(process.env.FUZZ_SEED) }) },
   );

@@ -211,7 +211,7 @@ export class AgentServer implements Component {
     Object.assign(events, { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs });
     events.on("request", (request, response) => this.#inTurn(request, response));
     events.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
-    events.on("connect", (_, other) => refuseConnect(other as unknown as Duplex | ServerResponse));
+    events.on("connect", (_, other) => rejectConnect(other as unknown as Duplex | ServerResponse));
     events.on("checkContinue", (request, response) => {
       response.writeContinue();
       this.#inTurn(request, response);
@@ -331,7 +331,7 @@ export class AgentServer implements Component {
 }
 
 /** CONNECT is not supported. HTTP/1.1 passes the connection, HTTP/2 a response object. */
-function refuseConnect(other: Duplex | ServerResponse): void {
+function rejectConnect(other: Duplex | ServerResponse): void {
   if ("writeHead" in other) other.writeHead(405).end();
   else other.end("HTTP/1.1 405 Method Not Allowed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
 }

@@ -30,7 +30,7 @@ describe("TLS as configured", () => {
       createSecureContext(options);
     });
 
-  const refusals: [object, string][] = [
+  const rejections: [object, string][] = [
     [{ tlsMinVersion: "TLS1.2" }, 'tlsMinVersion: "TLS1.2" is not a version of TLS'],
     [{ tlsCipherSuites: ["x"] }, 'tlsCipherSuites[0]: "x" is not a known cipher suite'],
     [
@@ -39,7 +39,7 @@ describe("TLS as configured", () => {
     ],
     [{ tlsCurvePreferences: [1] }, "tlsCurvePreferences[0]: 1 is not a known curve"],
   ];
-  for (const [settings, message] of refusals)
+  for (const [settings, message] of rejections)
     test(message, () => assert.throws(() => tlsOptions({ ...none, ...settings }), { message }));
 
   test("all configurable curves and versions are accepted by OpenSSL", () => {

@@ -46,7 +46,7 @@ const cipherNames: Readonly<Record<string, string>> = {
 export function tlsOptions(settings: TlsSettings): SecureContextOptions {
   const { tlsMinVersion, tlsCipherSuites, tlsCurvePreferences = [] } = settings;
   const minVersion = versions[tlsMinVersion];
-  if (minVersion === undefined) throw refused("tlsMinVersion", tlsMinVersion, "is not a version of TLS");
+  if (minVersion === undefined) throw invalidValue("tlsMinVersion", tlsMinVersion, "is not a version of TLS");
   const old = minVersion === "TLSv1" || minVersion === "TLSv1.1";
   const suites = tlsCipherSuites.map(opensslName).filter((name) => !modern.includes(name));
   const named = tlsCipherSuites.length > 0 ? [...suites, ...modern] : [];
@@ -65,9 +65,9 @@ export function tlsOptions(settings: TlsSettings): SecureContextOptions {
 function opensslName(suite: string, index: number): string {
   const field = `tlsCipherSuites[${index}]`;
   const name = modern.includes(suite) ? suite : converted(suite);
-  if (name === undefined) throw refused(field, suite, "is not a known cipher suite");
+  if (name === undefined) throw invalidValue(field, suite, "is not a known cipher suite");
   if (!getCiphers().includes(name.toLowerCase()))
-    throw refused(field, suite, "cannot be offered: OpenSSL no longer has it");
+    throw invalidValue(field, suite, "cannot be offered: OpenSSL no longer has it");
   return name;
 }
 
@@ -80,10 +80,10 @@ function converted(suite: string): string | undefined {
 
 function curveName(curve: number, index: number): string {
   const name = curves[curve];
-  if (name === undefined) throw refused(`tlsCurvePreferences[${index}]`, curve, "is not a known curve");
+  if (name === undefined) throw invalidValue(`tlsCurvePreferences[${index}]`, curve, "is not a known curve");
   return name;
 }
 
-function refused(field: string, value: string | number, problem: string): KubeletError {
+function invalidValue(field: string, value: string | number, problem: string): KubeletError {
   return new KubeletError("TlsOptions", `${field}: ${JSON.stringify(value)} ${problem}`);
 }

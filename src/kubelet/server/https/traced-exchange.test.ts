@@ -48,7 +48,7 @@ test("an invalid header is ignored", async () => {
 });
 
 for (const [name, error, status, failed] of [
-  ["a refusal", new HttpError(404, "not here"), 404, undefined],
+  ["a rejection", new HttpError(404, "not here"), 404, undefined],
   ["an internal error that is reported as one", new HttpError(500, "broken"), 500, "broken"],
 ] as const)
   test(`${name} is rethrown, with its status in the span`, async () => {

@@ -35,16 +35,16 @@ export async function tracedExchange(
       ...(agent !== undefined && { "user_agent.original": agent }),
     },
   };
-  let refusal: HttpError | undefined;
+  let httpError: HttpError | undefined;
   await tracer.run(route, options, async (span) => {
     await work().catch((error) => {
       if (!(error instanceof HttpError)) throw error;
-      refusal = error;
+      httpError = error;
     });
-    const status = refusal?.status ?? response.statusCode;
+    const status = httpError?.status ?? response.statusCode;
     span.set("http.response.status_code", status);
     // A rejected caller is no server error.
-    if (status >= 500) span.fail(refusal?.message ?? `HTTP ${status}`);
+    if (status >= 500) span.fail(httpError?.message ?? `HTTP ${status}`);
   });
-  if (refusal) throw refusal;
+  if (httpError) throw httpError;
 }

@@ -110,9 +110,9 @@ for (const [what, status, query, expected] of [
 ] as const)
   test(`400 when ${what}`, async (t) => {
     const { url, name, podName } = await setUp(t, status as Partial<ContainerStatus> | undefined);
-    const answer = await fetch(url(query));
-    assert.equal(answer.status, 400);
-    assert.equal(await answer.text(), expected.replace("NAME", name).replace("POD", podName));
+    const response = await fetch(url(query));
+    assert.equal(response.status, 400);
+    assert.equal(await response.text(), expected.replace("NAME", name).replace("POD", podName));
   });
 
 for (const [what, status, query] of [
@@ -133,10 +133,10 @@ for (const [what, status, query] of [
   test(`the log ${what}`, async (t) => {
     const { url, log } = await setUp(t, status as Partial<ContainerStatus>);
     log.row("hello");
-    const answer = await fetch(url(query));
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers.get("content-type"), "text/plain; charset=utf-8");
-    assert.equal(await answer.text(), "hello\n");
+    const response = await fetch(url(query));
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "text/plain; charset=utf-8");
+    assert.equal(await response.text(), "hello\n");
   });
 
 test("pods, containers and options that do not exist are rejected", async (t) => {
@@ -147,20 +147,20 @@ test("pods, containers and options that do not exist are rejected", async (t) =>
     [url("tailLines=x"), 400, '{"message": "Unable to decode query."}'],
     [url("limitBytes=0"), 422, '{"message": "Invalid request."}'],
   ] as const) {
-    const answer = await fetch(target);
-    assert.deepEqual([answer.status, await answer.text()], [status, text]);
+    const response = await fetch(target);
+    assert.deepEqual([response.status, await response.text()], [status, text]);
   }
   rmSync(log.path);
-  const answer = await fetch(url());
-  assert.equal(answer.status, 400);
-  assert.match(await answer.text(), /^failed to try resolving symlinks in path /);
+  const response = await fetch(url());
+  assert.equal(response.status, 400);
+  assert.match(await response.text(), /^failed to try resolving symlinks in path /);
 });
 
 test("a follower gets its response immediately, receives new lines, and ends with the container", async (t) => {
   const { url, log } = await setUp(t, running);
-  const answer = await fetch(url("follow=true"));
-  assert.equal(answer.status, 200);
-  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const response = await fetch(url("follow=true"));
+  assert.equal(response.status, 200);
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   log.row("one");
   assert.equal((await reader.read()).value, "one\n");
   log.end();
@@ -182,7 +182,7 @@ test("a client that does not read applies back-pressure", async (t) => {
   const block = "x".repeat(16_000);
   for (let i = 0; i < 4000; i++) log.row(block);
   const gone = new AbortController();
-  const answer = await fetch(url(), { signal: gone.signal });
+  const response = await fetch(url(), { signal: gone.signal });
   // A second client, which reads, gets everything meanwhile.
   const other = await fetch(url());
   let size = 0;
@@ -192,5 +192,5 @@ test("a client that does not read applies back-pressure", async (t) => {
   assert.equal(server.active(), 1);
   gone.abort();
   await until(() => server.active() === 0);
-  assert.equal(answer.status, 200);
+  assert.equal(response.status, 200);
 });

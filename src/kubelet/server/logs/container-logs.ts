@@ -40,11 +40,11 @@ export function containerLogs(options: ContainerLogsOptions): Route {
     method: "GET",
     path: "/containerLogs/{namespace}/{pod}/{container}",
     attributes: () => ({ verb: "get", subresources: ["proxy"] }),
-    handle: (exchange) => answer(exchange, options),
+    handle: (exchange) => serveLog(exchange, options),
   };
 }
 
-async function answer(exchange: Exchange, options: ContainerLogsOptions): Promise<void> {
+async function serveLog(exchange: Exchange, options: ContainerLogsOptions): Promise<void> {
   const { response, signal } = exchange;
   const plan = planLog(exchange, options);
   if ("status" in plan) return replyText(response, plan.status, plan.message);
@@ -97,7 +97,7 @@ function planLog({ params, query }: Exchange, { pods, splitStreams, clock }: Con
   if (!hasContainer(pod, container))
     return { status: 404, message: `container "${container}" not found in pod "${podName}"` };
   const choice = chooseLogContainer(podName, pods.status(pod) ?? pod.status, container, logQuery.previous);
-  if ("refusal" in choice) return { status: 400, message: choice.refusal };
+  if ("problem" in choice) return { status: 400, message: choice.problem };
   const id = choice.id.replace(/^[^:]*:\/\//, "");
   const found = pods.container(pod, id);
   if (!found?.logPath) return { status: 400, message: `unable to retrieve container logs for ${choice.id}` };

@@ -36,7 +36,7 @@ const rescanMs = 5000;
 /** Polling interval without inotify. */
 const pollMs = 500;
 /** How long a runtime may write to a file after the next one exists, and how often it is checked. */
-const mostHandoverMs = 2000;
+const maxHandoverMs = 2000;
 const handoverPollMs = 20;
 /** Buffer of each follower. */
 const bufferBytes = 16 * 1024;
@@ -176,6 +176,6 @@ class Follower {
     const { log } = chain;
     this.#nextSince ??= clock.monotonic();
     if (log.kind === "compressed" || isOpenForWriting(log.file.fd) === false) return true;
-    return msSince(clock, this.#nextSince) >= mostHandoverMs;
+    return msSince(clock, this.#nextSince) >= maxHandoverMs;
   }
 }

@@ -12,7 +12,7 @@ export interface LineOptions {
 
 const newline = Buffer.from("\n");
 /** Limits of rows that wait for the end of the other stream's line. */
-const mostHeldBytes = 64 * 1024;
+const maxHeldBytes = 64 * 1024;
 
 /**
  * Joins partial rows to lines. While a line of one stream is incomplete, rows of the other wait, so that lines are not
@@ -68,7 +68,7 @@ export class LineJoiner {
     const stamp = piece.stamp();
     this.#held.push({ ...piece, text: Buffer.from(piece.text), stamp: () => stamp });
     this.#heldBytes += piece.text.length + newline.length;
-    if (this.#heldBytes > mostHeldBytes) this.settle();
+    if (this.#heldBytes > maxHeldBytes) this.settle();
   }
 
   #release(take: (piece: LogPiece) => void): void {

@@ -1,6 +1,6 @@
 import type { ContainerStatus, Pod, PodStatus } from "../../../lib/model/pod.ts";
 
-export type LogContainerChoice = { readonly id: string } | { readonly refusal: string };
+export type LogContainerChoice = { readonly id: string } | { readonly problem: string };
 
 export function hasContainer({ spec }: Pod, name: string): boolean {
   const all = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
@@ -16,18 +16,18 @@ export function chooseLogContainer(
 ): LogContainerChoice {
   const container = `container "${name}" in pod "${podName}"`;
   const found = statusOf(status, name);
-  if (!found) return { refusal: `${container} is not available` };
+  if (!found) return { problem: `${container} is not available` };
   const { waiting, running, terminated } = found.state ?? {};
   const lastEnded = found.lastState?.terminated;
   const last = lastEnded?.containerID;
-  if (previous) return last ? { id: last } : { refusal: `previous terminated ${container} not found` };
+  if (previous) return last ? { id: last } : { problem: `previous terminated ${container} not found` };
   if (running) return { id: found.containerID ?? "" };
   // A container that failed before it was created has no ID: then the previous one has the log.
   const ended = terminated?.containerID || last;
   if (ended) return { id: ended };
-  if (terminated || lastEnded) return { refusal: `${container} is terminated` };
+  if (terminated || lastEnded) return { problem: `${container} is terminated` };
   return {
-    refusal: `${container} is waiting to start${waiting ? `: ${whyWaiting(waiting.reason)}` : " - no logs yet"}`,
+    problem: `${container} is waiting to start${waiting ? `: ${whyWaiting(waiting.reason)}` : " - no logs yet"}`,
   };
 }
 

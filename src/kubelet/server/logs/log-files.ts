@@ -7,7 +7,7 @@ import { openRegularFile, readAt } from "../../../lib/host/regular-file.ts";
 
 const compressedSuffix = ".gz";
 const chunkBytes = 128 * 1024;
-const leastChunkBytes = 4 * 1024;
+const minChunkBytes = 4 * 1024;
 const headBytes = 256;
 
 /**
@@ -75,7 +75,7 @@ export async function* readLog(log: OpenLog, from: number, end?: number): AsyncG
   const stop = end ?? Number.POSITIVE_INFINITY;
   const expected = Math.min((await log.file.stat()).size, stop) - from;
   if (expected <= 0) return;
-  const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(leastChunkBytes, expected)));
+  const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(minChunkBytes, expected)));
   for (let at = from; at < stop; ) {
     const want = Math.min(buffer.length, stop - at);
     const { bytesRead } = await log.file.read(buffer, 0, want, at);

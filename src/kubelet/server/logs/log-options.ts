@@ -13,21 +13,21 @@ export interface LogQuery {
   readonly stream?: LogStream;
 }
 
-export interface LogRefusal {
+export interface LogQueryError {
   readonly status: number;
   readonly message: string;
 }
 
 /** Before all log times: an empty `sinceTime`. */
 const beginning: LogTime = { ms: Number.NEGATIVE_INFINITY, nanos: 0 };
-const undecodable: LogRefusal = { status: 400, message: '{"message": "Unable to decode query."}' };
-const invalid: LogRefusal = { status: 422, message: '{"message": "Invalid request."}' };
+const undecodable: LogQueryError = { status: 400, message: '{"message": "Unable to decode query."}' };
+const invalid: LogQueryError = { status: 422, message: '{"message": "Invalid request."}' };
 
 /** Parses a query as PodLogOptions. `splitStreams` is the feature gate PodLogsQuerySplitStreams. */
 export function parseLogQuery(
   query: URLSearchParams,
   { now, splitStreams }: { now: WallTime; splitStreams: boolean },
-): LogQuery | LogRefusal {
+): LogQuery | LogQueryError {
   const tail = tailOf(query);
   const tailLines = integer(tail);
   const limitBytes = integer(query.get("limitBytes"));
@@ -65,7 +65,7 @@ function areValid(numbers: Record<string, number | undefined>, hasTime: boolean,
   return stream === "All" || stream === "Stdout" || stream === "Stderr";
 }
 
-function noSplit(stream: string): LogRefusal {
+function noSplit(stream: string): LogQueryError {
   return {
     status: 400,
     message: `unable to return the given log stream: "${stream}". Please enable PodLogsQuerySplitStreams feature gate in kubelet`,

@@ -9,9 +9,9 @@ const blockBytes = 64 * 1024;
 const newline = 10;
 const brace = 123;
 /** A longer JSON row is ignored, as in the output. */
-const mostJsonBytes = 4 * 1024 * 1024;
+const maxJsonBytes = 4 * 1024 * 1024;
 /** Maximum recorded rows of a file that can only be read forward. */
-const mostNotes = 64 * 1024;
+const maxNotes = 64 * 1024;
 
 /** Passes the rows of a file to the search from its end on, until it has enough. */
 export async function searchLog(search: TailSearch, log: OpenLog, file: number, end: number): Promise<void> {
@@ -59,7 +59,7 @@ export async function lastRowEnd(handle: FileHandle, end: number): Promise<numbe
 
 async function rowIn(handle: FileHandle, bytes: Buffer, rowAt: number, rowEnd: number) {
   if (bytes[0] !== brace) return readHead(bytes, 0, Math.min(bytes.length, rowEnd - rowAt));
-  if (rowEnd - rowAt > mostJsonBytes) return undefined;
+  if (rowEnd - rowAt > maxJsonBytes) return undefined;
   const row = Buffer.allocUnsafe(rowEnd - rowAt);
   await readAt(handle, row, rowAt);
   const piece = readRow(row, 0, row.length, rowAt);
@@ -69,13 +69,13 @@ async function rowIn(handle: FileHandle, bytes: Buffer, rowAt: number, rowEnd: n
 /** Reads forward and records the positions of rows, no more than the search can need. */
 async function searchNotes(search: TailSearch, log: OpenLog, file: number): Promise<void> {
   let notes: { stream: "stdout" | "stderr"; partial: boolean; at: number }[] = [];
-  let limit = mostNotes;
+  let limit = maxNotes;
   let read = 0;
   const splitter = new RowSplitter(({ stream, ends, at }) => {
     notes.push({ stream, partial: !ends, at });
     if (notes.length < limit) return;
     notes = notes.slice(needed(notes, search.missing));
-    limit = notes.length + mostNotes;
+    limit = notes.length + maxNotes;
   });
   for await (const chunk of readLog(log, 0)) {
     read += chunk.length;

@@ -3,9 +3,9 @@ import { type LogPiece, maxHeadBytes, pieceOf, type RowHead, readHead, readRow }
 const newline = 10;
 const none = Buffer.alloc(0);
 /** A longer row is split, so that no row has to fit into memory. */
-const mostRowBytes = 256 * 1024;
+const maxRowBytes = 256 * 1024;
 /** A JSON row can only be parsed as a whole. */
-const mostJsonBytes = 4 * 1024 * 1024;
+const maxJsonBytes = 4 * 1024 * 1024;
 
 /** Splits the content of one log file into parts of lines. */
 export class RowSplitter {
@@ -76,7 +76,7 @@ export class RowSplitter {
   #giveLong(): void {
     const row = this.#carry;
     const isJson = this.#long === undefined && row[0] === 123;
-    if (row.length < (isJson ? mostJsonBytes : mostRowBytes)) return;
+    if (row.length < (isJson ? maxJsonBytes : maxRowBytes)) return;
     let textAt = 0;
     if (this.#long === undefined) {
       // Its time is parsed later, when the buffer may have other content.

@@ -186,10 +186,10 @@ test("rows of the other stream do not wait forever for the end of a line", async
   log.row("prompt> ", { tag: "P" });
   const errors = Array.from({ length: 100 }, (_, i) => `${i} ${"e".repeat(1000)}`);
   for (const text of errors) log.row(text, { stream: "stderr" });
-  log.row("answer");
+  log.row("response");
   const text = await log.read();
   assert.ok(text.startsWith("prompt> 0 eee"));
-  assert.equal(text.length, `prompt> ${errors.join("\n")}\nanswer\n`.length);
+  assert.equal(text.length, `prompt> ${errors.join("\n")}\nresponse\n`.length);
 });
 
 test("a log is found behind a link", async (t) => {

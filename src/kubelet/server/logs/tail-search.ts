@@ -10,7 +10,7 @@ export interface LogPosition {
 export type LogStarts = Readonly<Record<LogStream, LogPosition>>;
 
 /** Parts of one line are close together: the search for them is limited to this distance. */
-const mostApart = 256 * 1024;
+const maxDistance = 256 * 1024;
 
 /**
  * Finds the start of the last lines, given the rows of a log from its end. A line counts where it ends. Since the
@@ -30,7 +30,7 @@ export class TailSearch {
   get done(): boolean {
     if (this.#found < this.#lines) return false;
     for (const stream of this.#streams.values())
-      if (!stream.complete && this.#travelled - stream.seenAt <= mostApart) return false;
+      if (!stream.complete && this.#travelled - stream.seenAt <= maxDistance) return false;
     return true;
   }
 

@@ -15,20 +15,20 @@ import { ManifestStore } from "./manifest-store.ts";
 async function setUp(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), "manifest-routes-"));
   t.after(() => rmSync(dir, { recursive: true }));
-  const store = new ManifestStore({ dir, decode: decodeJson, logger: silentLogger, mostManifests: 2 });
+  const store = new ManifestStore({ dir, decode: decodeJson, logger: silentLogger, maxManifests: 2 });
   await store.open();
-  const server = await serveRoutes(t, manifestRoutes({ store, mostBytes: 2000 }));
+  const server = await serveRoutes(t, manifestRoutes({ store, maxBytes: 2000 }));
   return {
     store,
     server,
     async call(method: string, path: string, body?: Uint8Array) {
-      const answer = await fetch(`${server.url}${path}`, {
+      const response = await fetch(`${server.url}${path}`, {
         method,
         ...(body && { body: new Uint8Array(body) }),
       });
-      const text = await answer.text();
-      const isJson = answer.headers.get("content-type") === "application/json";
-      return { status: answer.status, body: isJson ? JSON.parse(text) : text };
+      const text = await response.text();
+      const isJson = response.headers.get("content-type") === "application/json";
+      return { status: response.status, body: isJson ? JSON.parse(text) : text };
     },
   };
 }

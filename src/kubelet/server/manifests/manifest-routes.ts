@@ -10,13 +10,13 @@ import type { ManifestProblem, ManifestStore, StoredManifest } from "./manifest-
 export interface ManifestRoutesOptions {
   readonly store: ManifestStore;
   /** The largest accepted manifest; default 1 MiB. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
 const subresources = ["manifests", "proxy"];
 
 /** Pods by HTTP: `GET /manifests`, and `GET`, `PUT`, `DELETE /manifests/{name}`. */
-export function manifestRoutes({ store, mostBytes = 1024 * 1024 }: ManifestRoutesOptions): Route[] {
+export function manifestRoutes({ store, maxBytes = 1024 * 1024 }: ManifestRoutesOptions): Route[] {
   const route = (method: string, verb: string, path: string, handle: Route["handle"]): Route => ({
     method,
     path,
@@ -29,7 +29,7 @@ export function manifestRoutes({ store, mostBytes = 1024 * 1024 }: ManifestRoute
       replyJson(response, { items: store.list().map(described) });
     }),
     route("GET", "get", "/manifests/{name}", (exchange) => show(exchange, store)),
-    route("PUT", "update", "/manifests/{name}", (exchange) => put(exchange, store, mostBytes)),
+    route("PUT", "update", "/manifests/{name}", (exchange) => put(exchange, store, maxBytes)),
     route("DELETE", "delete", "/manifests/{name}", (exchange) => remove(exchange, store)),
   ];
 }
@@ -64,13 +64,13 @@ async function show({ params, response }: Exchange, store: ManifestStore): Promi
   response.end(bytes);
 }
 
-async function put(exchange: Exchange, store: ManifestStore, mostBytes: number): Promise<void> {
+async function put(exchange: Exchange, store: ManifestStore, maxBytes: number): Promise<void> {
   const { params, request, response, signal } = exchange;
   const name = params.name ?? "";
   const wrong = dnsSubdomain(name);
   if (wrong) throw new HttpError(400, `manifest "${name}": invalid name: ${wrong}\n`);
   checkType(request.headers);
-  const bytes = await readBody(request, mostBytes, signal);
+  const bytes = await readBody(request, maxBytes, signal);
   // A truncated body is rejected, even if it parses. With HTTP/2 it ends like a complete one when the client disconnects,
   // and the disconnect is reported a moment later.
   await setImmediate();

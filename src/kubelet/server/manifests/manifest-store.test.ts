@@ -75,7 +75,7 @@ test("two manifests cannot have the same pod", async (t) => {
 });
 
 test("their number is limited; existing ones can still be changed", async (t) => {
-  const store = await opened(directory(t), { mostManifests: 2 });
+  const store = await opened(directory(t), { maxManifests: 2 });
   await store.put("a", podManifest("a"));
   await store.put("b", podManifest("b"));
   assert.deepEqual(await store.put("c", podManifest("c")), { kind: "full", most: 2 });

@@ -27,7 +27,7 @@ export interface ManifestStoreOptions {
   /** The other source that has a pod of this name, for example "file": then the manifest is rejected. */
   readonly takenBy?: (pod: Pod) => string | undefined;
   /** The maximum number; default 1000. */
-  readonly mostManifests?: number;
+  readonly maxManifests?: number;
 }
 
 export type PutResult =
@@ -69,7 +69,7 @@ export class ManifestStore {
   constructor(options: ManifestStoreOptions) {
     this.#o = options;
     this.#directory = new ManifestDir(options.dir);
-    this.#most = options.mostManifests ?? 1000;
+    this.#most = options.maxManifests ?? 1000;
   }
 
   /** Resolves when the manifests of earlier runs were read. Changes wait for it. */
@@ -121,12 +121,12 @@ export class ManifestStore {
 
   /** Resolves when the change is durable. A rejected or failed put changes nothing. */
   put(name: string, bytes: Uint8Array): Promise<PutResult> {
-    return this.#inTurn(() => this.#put(name, bytes));
+    return this.#enqueue(() => this.#put(name, bytes));
   }
 
   /** False if there is no such manifest. */
   remove(name: string): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       if (!this.#manifests.has(name) && !this.#unsure.has(name)) return false;
       await this.#directory.remove(name).catch((error) => this.#failed(name, error));
       this.#unsure.delete(name);
@@ -202,10 +202,10 @@ export class ManifestStore {
     return undefined;
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
-    return turn;
+  #enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
   }
 
   #changed(): void {

@@ -28,9 +28,9 @@ export function infoFamilies({ nodeName, cgroupVersion, build, features }: Agent
   const [, major = "", minor = ""] = /^v(\d+)\.(\d+)/.exec(build.gitVersion) ?? [];
   return [
     one("kubelet_node_name", "The node's name. The count is always 1.", { node: nodeName }),
-    one("kubelet_metrics_provider", "Where the metrics of containers come from", { provider: "cadvisor" }),
-    one("kubelet_cgroup_version", "The version of cgroups on this host", {}, cgroupVersion),
-    one("kubernetes_build_info", "What was built, when and with what", {
+    one("kubelet_metrics_provider", "The source of the container metrics", { provider: "cadvisor" }),
+    one("kubelet_cgroup_version", "cgroup version on the hosts.", {}, cgroupVersion),
+    one("kubernetes_build_info", "Build version, commit, date and platform; the value is always 1", {
       major,
       minor,
       git_version: build.gitVersion,
@@ -44,7 +44,7 @@ export function infoFamilies({ nodeName, cgroupVersion, build, features }: Agent
     }),
     {
       name: "kubernetes_feature_enabled",
-      help: "1 if the feature is on, 0 if it is off",
+      help: "Whether a feature gate is enabled: 1 if it is, 0 if not",
       type: "gauge",
       samples: features.map(({ name, stage, enabled }) => ({
         labels: { name, stage },

@@ -22,7 +22,7 @@ export function machineFamilies(machine: MachineInfo, version: string): Family[]
   return [
     {
       name: "cadvisor_version_info",
-      help: "Version of the kernel, the OS and the agent that collects cgroup metrics",
+      help: "Kernel version, OS version and the version of the agent that collects the cgroup metrics",
       type: "gauge",
       samples: [
         {
@@ -37,11 +37,11 @@ export function machineFamilies(machine: MachineInfo, version: string): Family[]
         },
       ],
     },
-    gauge("machine_cpu_cores", "Logical CPUs", machine.cpus),
-    gauge("machine_cpu_physical_cores", "CPU cores", machine.physicalCores),
-    gauge("machine_cpu_sockets", "CPU sockets", machine.sockets),
-    gauge("machine_memory_bytes", "Memory installed", machine.memoryBytes),
-    gauge("machine_swap_bytes", "Swap space", machine.swapBytes),
+    gauge("machine_cpu_cores", "Number of logical CPU cores.", machine.cpus),
+    gauge("machine_cpu_physical_cores", "Number of physical CPU cores.", machine.physicalCores),
+    gauge("machine_cpu_sockets", "Number of CPU sockets.", machine.sockets),
+    gauge("machine_memory_bytes", "Amount of memory installed on the machine.", machine.memoryBytes),
+    gauge("machine_swap_bytes", "Amount of swap memory available on the machine.", machine.swapBytes),
     {
       name: "machine_scrape_error",
       help: "1 if there was an error while getting machine metrics, 0 otherwise",

@@ -25,17 +25,53 @@ function usage({ node, pods }: Summary): Family[] {
   const ofPods = (of: (pod: PodStats) => Reading | undefined) =>
     pods.flatMap((pod) => sample(labelsOf(pod), of(pod)));
   return [
-    counter("node_cpu_usage_seconds_total", "CPU time that the node has taken", sample({}, cpu(node))),
-    gauge("node_memory_working_set_bytes", "Working set of the node", sample({}, memory(node))),
-    gauge("node_swap_usage_bytes", "Swap that the node uses", sample({}, swap(node))),
-    gauge("container_start_time_seconds", "When the container was started", ofContainers(started)),
-    counter("container_cpu_usage_seconds_total", "CPU time that the container has taken", ofContainers(cpu)),
-    gauge("container_memory_working_set_bytes", "Working set of the container", ofContainers(memory)),
-    gauge("container_swap_usage_bytes", "Swap that the container uses", ofContainers(swap)),
-    gauge("container_swap_limit_bytes", "Swap that the container may use", ofContainers(swapLimit)),
-    counter("pod_cpu_usage_seconds_total", "CPU time that the pod has taken", ofPods(cpu)),
-    gauge("pod_memory_working_set_bytes", "Working set of the pod", ofPods(memory)),
-    gauge("pod_swap_usage_bytes", "Swap that the pod uses", ofPods(swap)),
+    counter(
+      "node_cpu_usage_seconds_total",
+      "Cumulative cpu time consumed by the node in core-seconds",
+      sample({}, cpu(node)),
+    ),
+    gauge(
+      "node_memory_working_set_bytes",
+      "Current working set of the node in bytes",
+      sample({}, memory(node)),
+    ),
+    gauge(
+      "node_swap_usage_bytes",
+      "Current swap usage of the node in bytes. Reported only on non-windows systems",
+      sample({}, swap(node)),
+    ),
+    gauge(
+      "container_start_time_seconds",
+      "Start time of the container since unix epoch in seconds",
+      ofContainers(started),
+    ),
+    counter(
+      "container_cpu_usage_seconds_total",
+      "Cumulative cpu time consumed by the container in core-seconds",
+      ofContainers(cpu),
+    ),
+    gauge(
+      "container_memory_working_set_bytes",
+      "Current working set of the container in bytes",
+      ofContainers(memory),
+    ),
+    gauge(
+      "container_swap_usage_bytes",
+      "Current amount of the container swap usage in bytes",
+      ofContainers(swap),
+    ),
+    gauge(
+      "container_swap_limit_bytes",
+      "Current amount of the container swap limit in bytes",
+      ofContainers(swapLimit),
+    ),
+    counter(
+      "pod_cpu_usage_seconds_total",
+      "Cumulative cpu time consumed by the pod in core-seconds",
+      ofPods(cpu),
+    ),
+    gauge("pod_memory_working_set_bytes", "Current working set of the pod in bytes", ofPods(memory)),
+    gauge("pod_swap_usage_bytes", "Current amount of the pod swap usage in bytes", ofPods(swap)),
   ];
 }
 

@@ -29,8 +29,8 @@ async function serve(_: TestContext, over: Partial<MetricsRoutesOptions> = {}) {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return async (path: string, headers: Record<string, string> = {}, method = "GET") => {
-    const answer = await fetch(base + path, { method, headers: { connection: "close", ...headers } });
-    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+    const response = await fetch(base + path, { method, headers: { connection: "close", ...headers } });
+    return { status: response.status, headers: response.headers, text: await response.text() };
   };
 }
 

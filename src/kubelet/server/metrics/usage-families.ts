@@ -13,7 +13,7 @@ export function usageFamilies({ pods }: Summary): Family[] {
   return [
     family(
       "kubelet_container_log_filesystem_used_bytes",
-      "Bytes that the container's logs take on disk",
+      "Bytes used by the container's logs on the filesystem.",
       logs,
     ),
     ...volumeFamilies(pods.flatMap(({ volume = [] }) => volume)),
@@ -34,14 +34,16 @@ function volumeFamilies(all: readonly VolumeStats[]): Family[] {
   const stats = (name: string, help: string, of: (volume: VolumeStats) => number | undefined) =>
     family(`kubelet_volume_stats_${name}`, help, samples(of));
   return [
-    stats("capacity_bytes", "Bytes that the volume can hold", (v) => v.capacityBytes),
-    stats("available_bytes", "Bytes that are left in the volume", (v) => v.availableBytes),
-    stats("used_bytes", "Bytes used in the volume", (v) => v.usedBytes),
-    stats("inodes", "Files that the volume can hold", (v) => v.inodes),
-    stats("inodes_free", "Files that still can be made in the volume", (v) => v.inodesFree),
-    stats("inodes_used", "Files in the volume", (v) => v.inodesUsed),
-    stats("health_status_abnormal", "1 if the volume is not well, 0 otherwise", (v) =>
-      v.volumeHealthStats === undefined ? undefined : Number(v.volumeHealthStats.abnormal),
+    stats("capacity_bytes", "Capacity in bytes of the volume", (v) => v.capacityBytes),
+    stats("available_bytes", "Number of available bytes in the volume", (v) => v.availableBytes),
+    stats("used_bytes", "Number of used bytes in the volume", (v) => v.usedBytes),
+    stats("inodes", "Maximum number of inodes in the volume", (v) => v.inodes),
+    stats("inodes_free", "Number of free inodes in the volume", (v) => v.inodesFree),
+    stats("inodes_used", "Number of used inodes in the volume", (v) => v.inodesUsed),
+    stats(
+      "health_status_abnormal",
+      "Abnormal volume health status. 1 if the volume is unhealthy, 0 otherwise",
+      (v) => (v.volumeHealthStats === undefined ? undefined : Number(v.volumeHealthStats.abnormal)),
     ),
   ];
 }

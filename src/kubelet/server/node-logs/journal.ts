@@ -3,7 +3,7 @@ import type { LogTime } from "../logs/log-time.ts";
 import type { LogQueryOptions } from "./log-query.ts";
 
 /** Maximum number of units. */
-const mostListBytes = 8 * 1024 * 1024;
+const maxListBytes = 8 * 1024 * 1024;
 
 /** The arguments of journalctl for a query. */
 export function journalArguments(services: readonly string[], options: LogQueryOptions): string[] {
@@ -38,7 +38,7 @@ export async function journalServices(
   let size = 0;
   const ended = await runJournal(command, ["--field", "_SYSTEMD_UNIT"], signal, async (bytes) => {
     size += bytes.length;
-    if (size <= mostListBytes) parts.push(bytes);
+    if (size <= maxListBytes) parts.push(bytes);
   });
   if (ended !== "ok") return new Set();
   const units = Buffer.concat(parts).toString();

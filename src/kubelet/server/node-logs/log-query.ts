@@ -15,9 +15,9 @@ export interface LogQueryOptions {
   readonly pattern?: string;
 }
 
-const mostTailLines = 100_000;
-const mostServiceLength = 256;
-const mostServices = 4;
+const maxTailLines = 100_000;
+const maxServiceLength = 256;
+const maxServices = 4;
 
 /** Undefined if it is no query: then the path names a file. */
 export function parseLogQuery(
@@ -57,8 +57,8 @@ export function checkLogQuery({ services, files, options }: LogQuery): string[] 
     const problem = serviceProblem(service);
     return problem ? [invalid("query", service, problem)] : [];
   });
-  if (services.length > mostServices)
-    problems.push(`query: Too many: ${services.length}: must have at most ${mostServices} items`);
+  if (services.length > maxServices)
+    problems.push(`query: Too many: ${services.length}: must have at most ${maxServices} items`);
   if (files.length + services.length === 0)
     problems.push("query: Required value: cannot be empty with options");
   else if (files.length > 0 && services.length > 0)
@@ -77,8 +77,8 @@ function optionProblems({ since, until, boot, tailLines, pattern }: LogQueryOpti
   if (since && until && isBefore(until.time, since.time))
     problems.push(invalid("untilTime", until.text, "must be after `sinceTime`"));
   if (boot !== undefined && boot > 0) problems.push(invalid("boot", boot, "must be less than 1"));
-  if (tailLines !== undefined && (tailLines < 0 || tailLines > mostTailLines))
-    problems.push(invalid("tailLines", tailLines, `must be between 0 and ${mostTailLines}, inclusive`));
+  if (tailLines !== undefined && (tailLines < 0 || tailLines > maxTailLines))
+    problems.push(invalid("tailLines", tailLines, `must be between 0 and ${maxTailLines}, inclusive`));
   const wrong = pattern === undefined ? undefined : patternProblem(pattern);
   if (wrong !== undefined) problems.push(invalid("pattern", pattern, wrong));
   return problems;
@@ -96,7 +96,7 @@ export function invalid(field: string, value: unknown, detail: string): string {
 
 /** They become arguments of a program. */
 function serviceProblem(service: string): string | undefined {
-  if (service.length > mostServiceLength) return `length must be less than ${mostServiceLength}`;
+  if (service.length > maxServiceLength) return `length must be less than ${maxServiceLength}`;
   return /[^a-zA-Z\-_.:0-9@]/.test(service) ? "input contains unsupported characters" : undefined;
 }
 

@@ -43,8 +43,8 @@ async function setUp(t: TestContext, options: Partial<NodeLogsOptions> = {}) {
     directory,
     server,
     async get(path: string, headers: Record<string, string> = {}) {
-      const answer = await fetch(`${server.url}${path}`, { headers, redirect: "manual" });
-      return { status: answer.status, text: await answer.text(), headers: answer.headers };
+      const response = await fetch(`${server.url}${path}`, { headers, redirect: "manual" });
+      return { status: response.status, text: await response.text(), headers: response.headers };
     },
   };
 }
@@ -119,9 +119,9 @@ test("links are followed inside the directory, never out of it; pipes and device
     ["/logs/a.log/below", 404],
     [`/logs/${"x".repeat(300)}`, 404],
   ] as const) {
-    const answer = await get(path);
-    assert.equal(answer.status, status, path);
-    assert.doesNotMatch(answer.text, /secret|root:/, path);
+    const response = await get(path);
+    assert.equal(response.status, status, path);
+    assert.doesNotMatch(response.text, /secret|root:/, path);
   }
   assert.deepEqual(server.faults, []);
 });
@@ -161,8 +161,8 @@ test("a link that is replaced while it is followed never leads out", async (t) =
 test("enableSystemLogHandler and enableSystemLogQuery disable files and queries", async (t) => {
   const off = await setUp(t, { enabled: false });
   for (const path of ["/logs/", "/logs/a.log"]) {
-    const answer = await off.get(path);
-    assert.deepEqual([answer.status, answer.text], [405, "logs endpoint is disabled.\n"]);
+    const response = await off.get(path);
+    assert.deepEqual([response.status, response.text], [405, "logs endpoint is disabled.\n"]);
   }
   const files = await setUp(t, { queries: false });
   assert.equal((await files.get("/logs/a.log?query=kubelet&boot=x")).text, "0123456789");
@@ -211,9 +211,9 @@ test("query responses are compressed for clients that accept only gzip", async (
   const { get } = await import("node:http");
   const parts: Buffer[] = [];
   const encoding = await new Promise((resolve, reject) => {
-    get(`${server.url}/logs/?query=web`, { headers: { "accept-encoding": "gzip" } }, (answer) => {
-      answer.on("data", (part) => parts.push(part));
-      answer.on("end", () => resolve(answer.headers["content-encoding"]));
+    get(`${server.url}/logs/?query=web`, { headers: { "accept-encoding": "gzip" } }, (response) => {
+      response.on("data", (part) => parts.push(part));
+      response.on("end", () => resolve(response.headers["content-encoding"]));
     }).on("error", reject);
   });
   assert.equal(encoding, "gzip");
@@ -230,8 +230,8 @@ test("a query may name a file of the directory, and nothing else", async (t) => 
     ["/logs/a.log?query=ssh", 406, "path not allowed in query mode\n"],
     ["/logs/?query=", 400, 'query: Invalid value: [""]: may not be empty\n'],
   ] as const) {
-    const answer = await get(path);
-    assert.deepEqual([answer.status, answer.text], [status, text]);
+    const response = await get(path);
+    assert.deepEqual([response.status, response.text], [status, text]);
   }
 });
 
@@ -247,8 +247,8 @@ test("the journalctl process ends with its client", async (t) => {
     nodeLogs({ enabled: true, queries: true, dir: directory, journalctl: command }),
   ]);
   const gone = new AbortController();
-  const answer = await fetch(`${server.url}/logs/?query=a`, { signal: gone.signal });
-  await answer.body!.getReader().read();
+  const response = await fetch(`${server.url}/logs/?query=a`, { signal: gone.signal });
+  await response.body!.getReader().read();
   gone.abort();
   // The request ends only when the process has ended.
   for (const end = Date.now() + 10_000; server.active() > 0; ) {

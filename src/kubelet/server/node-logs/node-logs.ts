@@ -40,14 +40,14 @@ export function nodeLogs(options: NodeLogsOptions): Route {
     path,
     attributes,
     async handle(exchange) {
-      if (options.queries && (await answerQuery(exchange, dir, services))) return;
-      await answerPath(exchange, dir);
+      if (options.queries && (await serveQuery(exchange, dir, services))) return;
+      await servePath(exchange, dir);
     },
   };
 }
 
 /** False if it is not a query. */
-async function answerQuery(exchange: Exchange, dir: string, services: ServiceLogs): Promise<boolean> {
+async function serveQuery(exchange: Exchange, dir: string, services: ServiceLogs): Promise<boolean> {
   const query = parseLogQuery(exchange.query);
   if (!query) return false;
   if ("problems" in query) throw new HttpError(400, `${joinProblems(query.problems)}\n`);
@@ -55,7 +55,7 @@ async function answerQuery(exchange: Exchange, dir: string, services: ServiceLog
   const problems = checkLogQuery(query);
   if (problems.length > 0) throw new HttpError(406, `${joinProblems(problems)}\n`);
   const [file] = query.files;
-  if (file === undefined) await answerServices(exchange, services, query);
+  if (file === undefined) await serveServices(exchange, services, query);
   else {
     const entry = await openEntry(dir, file).catch((error) => {
       throw new HttpError(406, `${invalid("query", query.files, whyNot(error))}\n`, { cause: error });
@@ -69,7 +69,7 @@ function whyNot(error: unknown): string {
   return isNotFound(error) ? "no such file or directory" : messageOf(error);
 }
 
-async function answerServices(
+async function serveServices(
   { request, response, signal }: Exchange,
   services: ServiceLogs,
   query: Parameters<ServiceLogs["copy"]>[0],
@@ -97,7 +97,7 @@ async function answerServices(
 }
 
 /** As Go's file server: directories are listed, and have a trailing slash. */
-async function answerPath(exchange: Exchange, dir: string): Promise<void> {
+async function servePath(exchange: Exchange, dir: string): Promise<void> {
   const { params, request, response } = exchange;
   const requestedPath = params.path ?? "";
   const [rawPath = "", search] = (request.url ?? "").split("?", 2);

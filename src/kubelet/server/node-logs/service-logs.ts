@@ -8,7 +8,7 @@ import { hasOptions, type LogQuery } from "./log-query.ts";
 type Write = (bytes: Buffer) => Promise<void>;
 
 /** Each query is a process. */
-const mostAtOnce = 8;
+const maxConcurrentQueries = 8;
 const deadlineMs = 30_000;
 const chunkBytes = 128 * 1024;
 
@@ -25,7 +25,7 @@ export class ServiceLogs {
 
   /** Throws an HttpError at the concurrency limit; otherwise the returned function must be called at the end. */
   enter(): () => void {
-    if (this.#underWay >= mostAtOnce) throw new HttpError(429, "too many log queries at once\n");
+    if (this.#underWay >= maxConcurrentQueries) throw new HttpError(429, "too many log queries at once\n");
     this.#underWay++;
     return () => void this.#underWay--;
   }

@@ -118,12 +118,12 @@ describe("pod resources", () => {
 
   it("more than ten concurrent requests are rejected, and only served ones are counted", async () => {
     await clock.advance(60_000);
-    const answers = await Promise.allSettled(
+    const responses = await Promise.allSettled(
       Array.from({ length: 15 }, () => callUnary(channel, v1.list, {}, limits)),
     );
-    const refused = answers.filter((a) => a.status === "rejected");
-    assert.equal(refused.length, 5);
-    for (const { reason } of refused) {
+    const rejected = responses.filter((a) => a.status === "rejected");
+    assert.equal(rejected.length, 5);
+    for (const { reason } of rejected) {
       assert.ok(hasGrpcCode(reason, "RESOURCE_EXHAUSTED"));
       assert.match((reason as Error).message, /rejected by rate limit/);
     }

@@ -70,14 +70,14 @@ export class PodResourcesServer extends GrpcComponent {
     method: M,
     version: ApiVersion,
     call: Call,
-    answer: (request: MessageShape<M["input"]>) => MessageInitShape<M["output"]>,
+    respond: (request: MessageShape<M["input"]>) => MessageInitShape<M["output"]>,
   ): handleUnaryCall<MessageShape<M["input"]>, MessageShape<M["output"]>> {
     return ({ request }, callback) => {
       if (!this.#limit.tryTake())
         return callback({ code: status.RESOURCE_EXHAUSTED, details: "rejected by rate limit" });
       this.#counts.requested(version, call);
       try {
-        callback(null, create(method.output, answer(request)) as MessageShape<M["output"]>);
+        callback(null, create(method.output, respond(request)) as MessageShape<M["output"]>);
       } catch (error) {
         this.#counts.failed(version, call);
         callback({ code: status.UNKNOWN, details: messageOf(error) });

@@ -94,14 +94,14 @@ describe("the server of the Pods API", () => {
   it("lists and gets are limited together, watches are not", async () => {
     await clock.advance(60_000);
     const { listPods, getPod } = Pods.method;
-    const answers = await Promise.allSettled([
+    const responses = await Promise.allSettled([
       ...Array.from({ length: 8 }, () => callUnary(channel, listPods, {}, limits)),
       ...Array.from({ length: 8 }, () => callUnary(channel, getPod, { podUID: "u" }, limits)),
     ]);
-    const refused = answers.filter(
+    const rejected = responses.filter(
       (a) => a.status === "rejected" && hasGrpcCode(a.reason, "RESOURCE_EXHAUSTED"),
     );
-    assert.equal(refused.length, 6);
+    assert.equal(rejected.length, 6);
     const calls = Array.from({ length: 20 }, watch);
     await feed.until(20);
     for (const call of calls) call.cancel();

@@ -73,12 +73,12 @@ export class PodsApiServer extends GrpcComponent {
     return server;
   }
 
-  #limited<I, O>(answer: (request: I) => O): handleUnaryCall<I, O> {
+  #limited<I, O>(respond: (request: I) => O): handleUnaryCall<I, O> {
     return ({ request }, callback) => {
       if (!this.#limit.tryTake())
         return callback({ code: status.RESOURCE_EXHAUSTED, details: "rejected by rate limit" });
       try {
-        callback(null, answer(request));
+        callback(null, respond(request));
       } catch (error) {
         const failure = error instanceof RpcError ? error : undefined;
         callback({

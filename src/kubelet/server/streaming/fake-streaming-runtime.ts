@@ -20,9 +20,9 @@ export interface FakeProgram {
   end?(command: FakeCommand, stream: string): void;
 }
 
-/** A runtime's streaming server: SPDY/3.1, with a program for each path; "refuse" responds with 403, and unknown paths echo raw bytes. */
+/** A runtime's streaming server: SPDY/3.1, with a program for each path; "reject" responds with 403, and unknown paths echo raw bytes. */
 export async function fakeStreamingRuntime(programs: Readonly<Record<string, FakeProgram>>) {
-  const server = createServer((_, response) => response.writeHead(403).end("refused\n"));
+  const server = createServer((_, response) => response.writeHead(403).end("rejected\n"));
   const sockets = new Set<Socket>();
   const seen: IncomingMessage[] = [];
   server.on("upgrade", (request: IncomingMessage, duplex) => {
@@ -31,7 +31,7 @@ export async function fakeStreamingRuntime(programs: Readonly<Record<string, Fak
     sockets.add(socket);
     socket.on("error", () => {});
     const name = (request.url ?? "").slice(1);
-    if (name === "refuse") return void socket.end("HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\nno\n");
+    if (name === "reject") return void socket.end("HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\nno\n");
     const version = String(request.headers["x-stream-protocol-version"] ?? "").split(/\s*,\s*/)[0];
     const upgrade = `connection: upgrade\r\nupgrade: ${request.headers.upgrade}`;
     socket.write(

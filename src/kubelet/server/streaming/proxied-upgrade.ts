@@ -6,7 +6,7 @@ import { joinStreams } from "../../../lib/base/join-streams.ts";
 import { HttpError } from "../http-error.ts";
 import type { UpgradeExchange } from "../route.ts";
 import { watchIdle } from "./idle-watch.ts";
-import { type RuntimeResponse, refusalText, upgradeToRuntime } from "./runtime-upgrade.ts";
+import { errorText, type RuntimeResponse, upgradeToRuntime } from "./runtime-upgrade.ts";
 import type { StreamOptions } from "./stream-options.ts";
 import { translate } from "./translator.ts";
 import { tunnel } from "./tunnel.ts";
@@ -82,7 +82,7 @@ async function handOn(exchange: UpgradeExchange, url: URL, context: ProxyContext
     passedHeaders(request),
     context.clock,
   );
-  socket.write(answerHead(runtime.message));
+  socket.write(responseHead(runtime.message));
   if (runtime.head.length > 0) socket.write(runtime.head);
   if (head.length > 0) runtime.socket.write(head);
   const bytes = () => socket.bytesRead + runtime.socket.bytesRead;
@@ -101,19 +101,19 @@ async function upgraded(
   headers: OutgoingHttpHeaders,
   clock: Clock,
 ): Promise<Extract<RuntimeResponse, { kind: "upgraded" }>> {
-  let answer: RuntimeResponse;
+  let response: RuntimeResponse;
   try {
-    answer = await upgradeToRuntime({ url, method, headers, signal: exchange.signal, clock });
+    response = await upgradeToRuntime({ url, method, headers, signal: exchange.signal, clock });
   } catch (error) {
     exchange.signal.throwIfAborted();
     throw new HttpError(500, `error dialing the runtime's streaming server: ${messageOf(error)}\n`, {
       cause: error,
     });
   }
-  if (answer.kind === "upgraded") return answer;
-  const status = answer.message.statusCode ?? 500;
-  const text = await refusalText(answer.message);
-  throw new HttpError(status < 400 ? 500 : status, text || `${STATUS_CODES[status] ?? "refused"}\n`);
+  if (response.kind === "upgraded") return response;
+  const status = response.message.statusCode ?? 500;
+  const text = await errorText(response.message);
+  throw new HttpError(status < 400 ? 500 : status, text || `${STATUS_CODES[status] ?? "rejected"}\n`);
 }
 
 function spdyHeaders(protocols: readonly string[]): OutgoingHttpHeaders {
@@ -140,7 +140,7 @@ function passedHeaders(request: IncomingMessage): OutgoingHttpHeaders {
   return headers;
 }
 
-function answerHead(message: IncomingMessage): Buffer {
+function responseHead(message: IncomingMessage): Buffer {
   const lines = [`HTTP/1.1 ${message.statusCode} ${message.statusMessage || "Switching Protocols"}`];
   const { rawHeaders } = message;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`);

@@ -12,7 +12,7 @@ import { attributesOf } from "../auth/attributes.ts";
 import { HttpError } from "../http-error.ts";
 import type { Route, UpgradeExchange } from "../route.ts";
 import { isTunnel, type ProxyContext, proxyCommand, proxyPortForward } from "./proxied-upgrade.ts";
-import { runtimeRefusal } from "./runtime-upgrade.ts";
+import { runtimeError } from "./runtime-upgrade.ts";
 import { forwardedPorts, type StreamOptions, streamOptions } from "./stream-options.ts";
 import { isWebSocket } from "./websocket/handshake.ts";
 
@@ -54,7 +54,7 @@ export interface StreamingOptions {
 export function streamingRoutes(o: StreamingOptions): Route[] {
   const webSockets = o.metrics.counter({
     name: "kubelet_websocket_streaming_requests_total",
-    help: "WebSocket requests for exec, attach and portforward.",
+    help: "Number of WebSocket streaming requests for exec, attach and portforward",
     labels: ["subresource"],
   });
   const context = (subresource: string): ProxyContext => ({
@@ -152,7 +152,7 @@ async function callRuntime<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    throw runtimeRefusal(error);
+    throw runtimeError(error);
   }
 }
 

@@ -13,9 +13,9 @@ export type RuntimeResponse =
       readonly socket: Socket;
       readonly head: Buffer;
     }
-  | { readonly kind: "refused"; readonly message: IncomingMessage };
+  | { readonly kind: "rejected"; readonly message: IncomingMessage };
 
-const answerWithinMs = 30_000;
+const responseTimeoutMs = 30_000;
 
 /** Requests a protocol upgrade from the runtime's streaming server. Rejects if there is no response in time. */
 export function upgradeToRuntime(o: {
@@ -45,8 +45,8 @@ export function upgradeToRuntime(o: {
       });
   return new Promise<RuntimeResponse>((resolve, reject) => {
     const stop = () => outgoing.destroy(abortError(signal.reason));
-    const cancel = clock.after(answerWithinMs, () =>
-      outgoing.destroy(new KubeletError("Streaming", "the runtime's streaming server does not answer")),
+    const cancel = clock.after(responseTimeoutMs, () =>
+      outgoing.destroy(new KubeletError("Streaming", "the runtime's streaming server does not respond")),
     );
     const over = () => {
       cancel();
@@ -60,7 +60,7 @@ export function upgradeToRuntime(o: {
     });
     outgoing.once("response", (message) => {
       over();
-      resolve({ kind: "refused", message });
+      resolve({ kind: "rejected", message });
     });
     outgoing.on("error", (error) => {
       over();
@@ -73,7 +73,7 @@ export function upgradeToRuntime(o: {
 }
 
 /** The message of an error response, as far as it is useful. */
-export async function refusalText(message: IncomingMessage): Promise<string> {
+export async function errorText(message: IncomingMessage): Promise<string> {
   let text = "";
   try {
     for await (const chunk of message.setEncoding("utf8")) {
@@ -87,7 +87,7 @@ export async function refusalText(message: IncomingMessage): Promise<string> {
 }
 
 /** The error for callers when the runtime returned no URL. */
-export function runtimeRefusal(error: unknown): unknown {
+export function runtimeError(error: unknown): unknown {
   if (error instanceof HttpError || isAbort(error)) return error;
   if (hasGrpcCode(error, "NOT_FOUND")) return new HttpError(404, messageOf(error), { cause: error });
   if (hasGrpcCode(error, "RESOURCE_EXHAUSTED"))

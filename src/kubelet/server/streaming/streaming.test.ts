@@ -197,7 +197,7 @@ describe("a remote command by WebSocket", () => {
     const client = await exec("cut", "output=1");
     await client.closed;
     assert.equal(client.text(1), "half");
-    assert.match(client.text(3), /"status":"Failure".*the runtime has hung up/);
+    assert.match(client.text(3), /"status":"Failure".*the runtime closed the connection/);
   });
 
   test("a runtime with another protocol is reported as a failure", async () => {
@@ -207,10 +207,10 @@ describe("a remote command by WebSocket", () => {
   });
 
   test("an error response of the runtime is reported before the upgrade", async () => {
-    await assert.rejects(exec("refuse", "output=1"), /^Error: 403 no/);
+    await assert.rejects(exec("reject", "output=1"), /^Error: 403 no/);
   });
 
-  test("pings are answered, messages in fragments joined", async () => {
+  test("pings get a pong, messages in fragments joined", async () => {
     const client = await exec("echo", "input=1&output=1");
     client.raw(clientFrame(0x02, Buffer.from([0, 97])));
     client.raw(clientFrame(0x89, Buffer.from("ping")));
@@ -327,7 +327,7 @@ test("an idle connection is closed", async () => {
   const path = "/exec/default/web/app?command=quiet&output=1";
   const client = await openWebSocket(impatient.port, path, "v5.channel.k8s.io");
   await client.closed;
-  assert.match(client.text(3), /no data for too long/);
+  assert.match(client.text(3), /idle timeout/);
   await impatient.stop();
 });
 

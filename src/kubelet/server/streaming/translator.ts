@@ -112,7 +112,7 @@ class Session {
     this.#ws.begin(client.head);
     const bytes = () => client.socket.bytesRead + runtime.socket.bytesRead;
     const stopWatching = watchIdle(clock, idleMs, bytes, () => {
-      this.#spdy.failure ??= new KubeletError("Streaming", "no data for too long");
+      this.#spdy.failure ??= new KubeletError("Streaming", "idle timeout");
       over();
     });
     const stopBeating = this.#beat();
@@ -144,7 +144,8 @@ class Session {
     const { client, runtime } = this.#t;
     const whole = this.#outputs.size === 0;
     const failure =
-      this.#spdy.failure ?? (whole ? undefined : new KubeletError("Streaming", "the runtime has hung up"));
+      this.#spdy.failure ??
+      (whole ? undefined : new KubeletError("Streaming", "the runtime closed the connection"));
     this.#ws.send(Buffer.from([channels.error]), endStatus(Buffer.concat(this.#status), failure));
     this.#ws.close();
     this.#spdy.close();

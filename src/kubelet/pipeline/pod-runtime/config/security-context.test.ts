@@ -222,7 +222,7 @@ describe("verifyRunAsNonRoot", () => {
   const verify = (own: SecurityContext, image: ImageUser) =>
     verifyRunAsNonRoot(fakePod(), fakeContainer({ securityContext: own }), image);
   const where = '(pod: "web_default(11111111-2222-3333-4444-555555555555)", container: c0)';
-  const refused: [own: SecurityContext, image: ImageUser, message: string][] = [
+  const rejected: [own: SecurityContext, image: ImageUser, message: string][] = [
     [
       { runAsNonRoot: true, runAsUser: 0 },
       { uid: 5n },
@@ -246,7 +246,7 @@ describe("verifyRunAsNonRoot", () => {
         `must be between 0 and 2147483647, inclusive ${where}`,
     ],
   ];
-  for (const [own, image, message] of refused) {
+  for (const [own, image, message] of rejected) {
     it(message.replace(where, ""), () =>
       assert.throws(() => verify(own, image), { code: "CreateContainerConfigError", message }),
     );

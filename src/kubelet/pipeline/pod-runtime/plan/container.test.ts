@@ -13,7 +13,7 @@ const never = aPod({ restartPolicy: "Never" });
 const onFailure = aPod({ restartPolicy: "OnFailure" });
 const withA = (more: Partial<Container>, restartPolicy = "Always") =>
   aPod({ restartPolicy: restartPolicy as "Always", containers: [aContainer("a", more)] });
-const ended = "finished: all containers have ended";
+const ended = "finished: all containers have exited";
 
 testPlans([
   // running

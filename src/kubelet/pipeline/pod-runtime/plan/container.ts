@@ -11,7 +11,7 @@ export function planContainer(plan: PodPlan, view: PodView, container: Container
   const current = view.inSandbox(container.name);
   if (!current) {
     // In a new sandbox all start again, except a regular container that is not restarted.
-    if (role === "regular" && view.hasEnded(container, role)) return;
+    if (role === "regular" && view.isFinished(container, role)) return;
     if (role === "regular" && mustWait(plan, view, container, view.newest(container.name))) return;
     return start(plan, view, container, role);
   }

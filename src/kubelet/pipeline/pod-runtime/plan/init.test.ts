@@ -209,7 +209,7 @@ testPlans([
     "a sidecar is not restarted when the regular containers are done",
     aPod({ ...sidecar.spec, restartPolicy: "OnFailure" }),
     seen([done("a"), failed("s"), done("i")]),
-    "finished: all containers have ended",
+    "finished: all containers have exited",
   ],
   [
     "a sidecar is not restarted when an init container has failed and is not restarted",
@@ -248,6 +248,6 @@ testPlans([
     "a finished pod starts no ephemeral container",
     aPod({ restartPolicy: "Never", ephemeralContainers: [{ ...aContainer("e") }] }),
     seen([done("a")]),
-    "finished: all containers have ended",
+    "finished: all containers have exited",
   ],
 ]);

@@ -47,5 +47,5 @@ function isComplete(plan: PodPlan, view: PodView, container: Container): boolean
 export function failedInit(view: PodView): Container | undefined {
   const last = view.initialized ? undefined : view.inits[view.lastInit];
   if (!last || isSidecar(last) || isDone(view.inSandbox(last.name))) return undefined;
-  return view.hasEnded(last, "init") ? last : undefined;
+  return view.isFinished(last, "init") ? last : undefined;
 }

@@ -27,7 +27,8 @@ export function planPod(pod: Pod, observed: ObservedPod | undefined, context: Pl
 }
 
 function finishedReason(view: PodView): string | undefined {
-  if (view.pod.spec.containers.every((c) => view.hasEnded(c, "regular"))) return "all containers have ended";
+  if (view.pod.spec.containers.every((c) => view.isFinished(c, "regular")))
+    return "all containers have exited";
   const failed = failedInit(view);
   return failed && `init container ${failed.name} failed and is not restarted`;
 }

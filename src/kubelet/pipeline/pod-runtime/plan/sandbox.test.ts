@@ -58,7 +58,7 @@ testPlans([
     "Never and it ran: no new sandbox",
     never,
     seen([done("a")], [deadSandbox]),
-    "finished: all containers have ended",
+    "finished: all containers have exited",
   ],
   [
     "Never and only init containers and sidecars ran: a new sandbox",
@@ -113,13 +113,13 @@ testPlans([
       initContainers: [aContainer("s", { restartPolicy: "Always" })],
     }),
     seen([failed("a"), done("s")], [deadSandbox]),
-    "finished: all containers have ended",
+    "finished: all containers have exited",
   ],
   [
     "OnFailure, all succeeded: no new sandbox",
     onFailure,
     seen([done("a")], [deadSandbox]),
-    "finished: all containers have ended",
+    "finished: all containers have exited",
   ],
   [
     "OnFailure, one failed: a new sandbox",

@@ -61,7 +61,7 @@ export class PodView {
   }
 
   /** True if its last container exited and is not restarted. */
-  hasEnded(container: Container, role: Role): boolean {
+  isFinished(container: Container, role: Role): boolean {
     const last = this.last(container.name);
     return last?.state === "exited" && this.decision(container, role, last) === "no";
   }

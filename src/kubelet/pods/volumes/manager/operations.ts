@@ -19,7 +19,7 @@ export interface OperationsOptions {
   /** Resolves when the volume is attached to this node and reported in use, according to the node status; otherwise throws the reason. */
   readonly verifyAttached?: ((unique: string, signal: AbortSignal) => Promise<void>) | undefined;
   /** Why the nodeAffinity of a PersistentVolume excludes this node. */
-  readonly refusedByAffinity?: ((nodeAffinity: unknown) => string | undefined) | undefined;
+  readonly affinityConflict?: ((nodeAffinity: unknown) => string | undefined) | undefined;
 }
 
 /** Updates of the actual state while an operation runs. */
@@ -133,7 +133,7 @@ export class VolumeOperations {
 
   #checkAffinity({ spec }: DesiredVolume): void {
     const affinity = spec.persistent?.spec.nodeAffinity;
-    const refusal = affinity === undefined ? undefined : this.#o.refusedByAffinity?.(affinity);
+    const refusal = affinity === undefined ? undefined : this.#o.affinityConflict?.(affinity);
     if (refusal !== undefined) throw new KubeletError("Volume", refusal);
   }
 }

@@ -58,7 +58,7 @@ export class SpdyConnection {
 
   /** Resolves when the other side has accepted the stream. */
   async open(headers: Readonly<Record<string, string>>, handler: StreamHandler): Promise<SpdyStream> {
-    if (this.#over) throw this.failure ?? new KubeletError("Streaming", "the runtime has hung up");
+    if (this.#over) throw this.failure ?? new KubeletError("Streaming", "the runtime closed the connection");
     const id = this.#next;
     this.#next += 2;
     const stream: Open = { handler, accepted: Promise.withResolvers(), sentAll: false, receivedAll: false };
@@ -138,7 +138,7 @@ export class SpdyConnection {
     if (type === frameTypes.synReply) stream?.accepted.resolve();
     if (type === frameTypes.rstStream && stream) {
       stream.sentAll = true;
-      stream.accepted.reject(new KubeletError("Streaming", "the runtime refused a stream"));
+      stream.accepted.reject(new KubeletError("Streaming", "the runtime rejected a stream"));
       stream.accepted.promise.catch(() => {});
       this.#receivedEnd(id, stream);
     } else if ((type === frameTypes.synReply || type === frameTypes.headers) && (flags & flagFin) !== 0) {
@@ -163,7 +163,7 @@ export class SpdyConnection {
     this.failure ??= error;
     for (const [id, stream] of [...this.#streams]) {
       stream.sentAll = true;
-      stream.accepted.reject(error ?? new KubeletError("Streaming", "the runtime has hung up"));
+      stream.accepted.reject(error ?? new KubeletError("Streaming", "the runtime closed the connection"));
       stream.accepted.promise.catch(() => {});
       this.#receivedEnd(id, stream, false);
     }

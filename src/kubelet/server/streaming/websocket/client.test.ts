@@ -72,14 +72,14 @@ describe("an independent client", { timeout: 60_000 }, () => {
     [3000, 3000],
     [4999, 4999],
   ] as const)
-    test(`closes with ${code ?? "no code"} and is answered with the same`, async () => {
+    test(`closes with ${code ?? "no code"} and gets the same back`, async () => {
       const client = await open();
       client.socket.close(code, code && "done");
       assert.deepEqual(await client.closed, { code: expected, wasClean: true });
     });
 
   for (const code of [1000, 1002, 1009])
-    test(`answers a close of the server with ${code}`, async () => {
+    test(`replies to a close of the server with ${code}`, async () => {
       const client = await open();
       server.last()?.close(code);
       assert.deepEqual(await client.closed, { code, wasClean: true });

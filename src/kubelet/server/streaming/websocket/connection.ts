@@ -74,7 +74,7 @@ export class WebSocketConnection {
             applyBackpressure(this.socket, this.socket);
           break;
         case "close":
-          // The answer to a close frame repeats its code.
+          // The reply to a close frame repeats its code.
           if (event.code === undefined) this.#close(Buffer.alloc(0));
           else this.close(event.code);
           this.#end();

@@ -21,8 +21,8 @@ const known = new Set([
   "VolumeAttachmentLimitExceeded",
 ]);
 
-/** The metric label of a refusal: a reason can contain the name of any resource, and labels must be bounded. */
-export function refusalLabel(reason: string): string {
+/** The metric label of a rejection: a reason can contain the name of any resource, and labels must be bounded. */
+export function rejectionLabel(reason: string): string {
   if (known.has(reason)) return reason;
   return reason.startsWith("OutOf") ? "OutOfExtendedResources" : "Other";
 }

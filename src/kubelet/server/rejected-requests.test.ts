@@ -65,9 +65,9 @@ after(() => server.stop());
 /** A valid request is served, and does not wait for others. */
 async function servesTheNext(): Promise<void> {
   const began = performance.now();
-  const answer = await send(server.port, "/pods", { ...admin });
-  assert.equal(answer.status, 200);
-  assert.match(answer.body, new RegExp(secret));
+  const response = await send(server.port, "/pods", { ...admin });
+  assert.equal(response.status, 200);
+  assert.match(response.body, new RegExp(secret));
   assert.ok(performance.now() - began < 10_000);
 }
 
@@ -265,8 +265,8 @@ const cases: Case[] = [
     message: /at least 1 of stdin, stdout, stderr/,
   },
   {
-    name: "exec that the runtime refuses",
-    path: "/exec/default/web/app?output=1&command=refused",
+    name: "exec that the runtime rejects",
+    path: "/exec/default/web/app?output=1&command=rejected",
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
     status: 404,
@@ -419,16 +419,16 @@ function signedByLeaf(): TestPair {
 describe("rejected requests", () => {
   for (const { name, path = "/pods", method = "GET", pair, headers = {}, body, status, message } of cases)
     test(`${name}: ${status}`, async () => {
-      const answer = await send(server.port, path, {
+      const response = await send(server.port, path, {
         ...{ method, headers: { ...headers, ...(body && { "content-length": body.length }) } },
         ...(body && { body }),
         ...pair,
       });
-      assert.equal(answer.status, status, answer.body);
-      if (message) assert.match(answer.body, message);
-      assert.doesNotMatch(answer.body, new RegExp(secret));
-      if (status === 307) assert.match(String(answer.headers.location), /^\/($|[^/])/);
-      assert.equal(answer.headers["x-content-type-options"], "nosniff");
+      assert.equal(response.status, status, response.body);
+      if (message) assert.match(response.body, message);
+      assert.doesNotMatch(response.body, new RegExp(secret));
+      if (status === 307) assert.match(String(response.headers.location), /^\/($|[^/])/);
+      assert.equal(response.headers["x-content-type-options"], "nosniff");
       await servesTheNext();
     });
 });
@@ -467,10 +467,10 @@ describe("malformed requests", () => {
       /^HTTP\/1\.1 401/,
     ],
   ];
-  for (const [name, send, answer] of bytes)
+  for (const [name, send, expected] of bytes)
     test(name, async () => {
       const until = (text: string) => text.includes("\r\n\r\n");
-      assert.match(await rawTls(server.port, send, { until }), answer);
+      assert.match(await rawTls(server.port, send, { until }), expected);
       await servesTheNext();
     });
 
@@ -530,8 +530,11 @@ describe("authorized clients", () => {
   });
 
   test("a token works with an invalid certificate", async () => {
-    const answer = await send(server.port, "/pods", { ...testPair(stranger, "x"), ...bearer("good-admin") });
-    assert.equal(answer.status, 200);
+    const response = await send(server.port, "/pods", {
+      ...testPair(stranger, "x"),
+      ...bearer("good-admin"),
+    });
+    assert.equal(response.status, 200);
   });
 
   test("the most specific permission is sufficient, and checked first", async () => {
