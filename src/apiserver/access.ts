@@ -53,7 +53,7 @@ export interface AdmissionRequest {
   readonly options?: unknown;
 }
 
-/** The last step before a write: may change the draft, refuses with a StatusError. */
+/** The last step before a write: may change the draft, rejects with a StatusError. */
 export interface Admission {
   admit(request: AdmissionRequest): Promise<void>;
 }

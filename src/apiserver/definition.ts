@@ -160,7 +160,7 @@ export type Subresource = PartSubresource | ActionSubresource | ConnectSubresour
 
 /** A subresource that changes a part of the object itself: status, ephemeralcontainers, resize. */
 export interface PartSubresource {
-  readonly how: "part";
+  readonly type: "part";
   /** The fields that it does not write, for the record of who owns what: [["spec"]] for status. */
   readonly ignored: readonly (readonly string[])[];
   /** Restores from `before` all that this subresource does not change. */
@@ -174,7 +174,7 @@ export interface PartSubresource {
 
 /** POST of another kind of object: binding, eviction, token. */
 export interface ActionSubresource {
-  readonly how: "action";
+  readonly type: "action";
   readonly kind: string;
   readonly group: string;
   readonly version: string;
@@ -183,7 +183,7 @@ export interface ActionSubresource {
 
 /** Handed on as it is: log, exec, attach, portforward, proxy. */
 export interface ConnectSubresource {
-  readonly how: "connect";
+  readonly type: "connect";
   readonly verbs: readonly ("get" | "create" | "update" | "patch" | "delete")[];
   /** `rest` is what follows the name of the subresource in the path: "/metrics" in nodes/n/proxy/metrics. */
   connect(ref: ObjectRef, rest: string, request: ConnectRequest, context: RequestContext): Promise<void>;

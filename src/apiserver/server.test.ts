@@ -158,11 +158,11 @@ test("another endpoint serves the same API, and closes with it", async (t) => {
   await server.stop();
   await ended;
   const late = connect(endpoint.port, endpoint.host);
-  const [refused] = await once(late, "error");
-  assert.equal(refused.code, "ECONNREFUSED");
+  const [rejected] = await once(late, "error");
+  assert.equal(rejected.code, "ECONNREFUSED");
 });
 
-test("HTTP/1.1: a large request may follow while a large answer is still on its way", async (t) => {
+test("HTTP/1.1: a large request may follow while a large response is still on its way", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const text = "x".repeat(2_000_000);
   await server.objects.create("configmaps", configMap("a", { text }, { namespace: "default" }) as never);
@@ -175,9 +175,9 @@ test("HTTP/1.1: a large request may follow while a large answer is still on its 
   socket.write(
     `POST ${mapsPath} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
-  let answers = "";
-  for await (const chunk of socket) answers += chunk;
-  const statuses = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => Number(match[1]));
+  let responses = "";
+  for await (const chunk of socket) responses += chunk;
+  const statuses = [...responses.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => Number(match[1]));
   assert.deepEqual(statuses, [...Array(gets).fill(200), 201]);
 });
 
@@ -232,7 +232,7 @@ test("a new certificate is for new connections", async (t) => {
   assert.equal((await overHttp2(old, "/version")).status, 200);
 });
 
-test("an upgrade of what cannot be upgraded is refused", async (t) => {
+test("an upgrade of what cannot be upgraded is rejected", async (t) => {
   const api = await testApi(t);
   await api.send("POST", widgetsPath, widget("w"));
   const upgrade = async (path: string) => {
@@ -247,7 +247,7 @@ test("an upgrade of what cannot be upgraded is refused", async (t) => {
   assert.match(await upgrade("/nothing"), /^HTTP\/1\.1 404 /);
 });
 
-test("a refusal over HTTP/2 ends with its stream, which is not reset", async (t) => {
+test("a rejection over HTTP/2 ends with its stream, which is not reset", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const socket = connectTls({
     ...{ port: server.port, host: "127.0.0.1", ca: pair.cert, ...client },

@@ -47,7 +47,7 @@ export interface ApiServerOptions {
   readonly fields?: FieldChecks;
   readonly tables?: TableMaker;
   readonly openapi?: OpenApi;
-  /** Other paths that are answered with JSON: "/openid/v1/jwks". */
+  /** Other paths that return JSON: "/openid/v1/jwks". */
   readonly documents?: Readonly<Record<string, () => object>>;
   /** Propagation policies that a controller acts on; others are taken for Background. */
   readonly propagation?: readonly Propagation[];

@@ -1,6 +1,6 @@
 import { KubeletError } from "../lib/base/errors.ts";
 
-/** A cause in the details of an answer: `FieldValueInvalid` of a field, for one. */
+/** A cause in Status.details, for example `FieldValueInvalid` of a field. */
 export interface Cause {
   readonly reason: string;
   readonly message: string;
@@ -17,7 +17,7 @@ export interface StatusErrorDetails {
   readonly retryAfterSeconds?: number;
 }
 
-/** A request that is refused: it becomes the Status that is answered. */
+/** An error that is returned to the client as a Status. */
 export class StatusError extends KubeletError {
   readonly status: number;
   /** NotFound, Conflict, Invalid, … as clients know them. */

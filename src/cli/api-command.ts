@@ -43,8 +43,8 @@ export async function apiCommand(args: readonly string[], out: NodeJS.WriteStrea
     return 0;
   }
   const [extra] = options.rest;
-  if (extra !== undefined) throw new KubeletError("Usage", `kubelet api: what is ${extra}?`);
-  if (!options.dir) throw new KubeletError("Usage", "kubelet api: where does it keep its objects? --dir DIR");
+  if (extra !== undefined) throw new KubeletError("Usage", `kubelet api: unexpected argument: ${extra}`);
+  if (!options.dir) throw new KubeletError("Usage", "kubelet api: --dir DIR is required");
   const dir = resolve(options.dir);
   const logger = createLogger({
     format: "text",

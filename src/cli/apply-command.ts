@@ -38,8 +38,11 @@ export async function applyCommand(args: readonly string[], terminal: Terminal):
     return 0;
   }
   if (options.rest.length > 0)
-    throw new KubeletError("Usage", `kubelet apply: what is ${options.rest[0]}? Files are named with -f`);
-  if (!options.f) throw new KubeletError("Usage", "kubelet apply: which pods? Name a file with -f");
+    throw new KubeletError(
+      "Usage",
+      `kubelet apply: unexpected argument: ${options.rest[0]}; specify files with -f`,
+    );
+  if (!options.f) throw new KubeletError("Usage", "kubelet apply: must specify -f FILE");
   const pods = await readPodFiles(options.f, stdin);
   const socketPath = await findSocket(options);
   let status = 0;

@@ -34,7 +34,7 @@ export async function deleteCommand(args: readonly string[], terminal: Terminal)
   const namespace = options.n ?? "default";
   const named = options.rest.map((name) => ({ namespace, name }));
   if (named.length === 0 && !options.f)
-    throw new KubeletError("Usage", "kubelet delete: which pods? Name them, or a file with -f");
+    throw new KubeletError("Usage", "kubelet delete: pod name or -f FILE required");
   const filed = await readPodFiles(options.f ?? [], stdin);
   const socketPath = await findSocket(options);
   let status = 0;
@@ -42,14 +42,14 @@ export async function deleteCommand(args: readonly string[], terminal: Terminal)
     const ref = `${pod.namespace}/${pod.name}`;
     const remove = (name: string) =>
       localRequest(socketPath, "DELETE", `/manifests/${encodeURIComponent(name)}`);
-    let answer = await remove(manifestName(pod));
-    if (answer.status === 404 && !("file" in pod) && !options.n) answer = await remove(pod.name);
-    if (answer.status === 200) {
+    let response = await remove(manifestName(pod));
+    if (response.status === 404 && !("file" in pod) && !options.n) response = await remove(pod.name);
+    if (response.status === 200) {
       stdout.write(`${ref}: deleted\n`);
       continue;
     }
-    if (answer.status === 404 && options["ignore-not-found"]) continue;
-    const why = answer.status === 404 ? "no such pod was applied here" : answer.bytes.toString().trim();
+    if (response.status === 404 && options["ignore-not-found"]) continue;
+    const why = response.status === 404 ? "no such pod was applied here" : response.bytes.toString().trim();
     stderr.write(`${ref}: ${why}\n`);
     status = 1;
   }

@@ -1,6 +1,6 @@
 /** The first pod of a new node: a web server that responds with its name and address. */
 export function demoPod(image: string): string {
-  return `# The demo pod. Edit this file and the pod is replaced; remove it and the pod ends.
+  return `# The demo pod. Edit this file and the pod is replaced; remove it and the pod is terminated.
 apiVersion: v1
 kind: Pod
 metadata:

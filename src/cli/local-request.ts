@@ -28,8 +28,12 @@ export async function localRequest(
       call.end(body);
     });
   } catch (error) {
-    throw new KubeletError("NotRunning", `no kubelet answers on ${socketPath}: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw new KubeletError(
+      "NotRunning",
+      `cannot connect to the kubelet at ${socketPath}: ${messageOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -110,7 +110,7 @@ test("on a terminal the table is redrawn in place", () => {
   assert.ok(written[2]!.startsWith("\x1b[2K"), "below what was left");
 });
 
-test("a table higher than the terminal is cut, with a note", () => {
+test("a table higher than the terminal is truncated, with a note", () => {
   const { view, written } = screen({ isTTY: true, columns: 100, rows: 6 });
   view.show(Array.from({ length: 20 }, (_, i) => row(`p${i}`)));
   const lines = written[0]!.split("\n");

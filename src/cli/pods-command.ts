@@ -53,15 +53,17 @@ function requestPods(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
-      reject(new KubeletError("NotRunning", `no kubelet answers on ${socketPath}: ${messageOf(error)}`));
-    const ended = () => reject(new KubeletError("NotRunning", `the kubelet on ${socketPath} has ended`));
+      reject(
+        new KubeletError("NotRunning", `cannot connect to the kubelet at ${socketPath}: ${messageOf(error)}`),
+      );
+    const exited = () => reject(new KubeletError("NotRunning", `the kubelet at ${socketPath} has exited`));
     const call = request({ socketPath, path: watch ? "/pods?watch" : "/pods" }, (response) => {
       clearTimeout(timer);
       const lines = createInterface({ input: response });
       lines.on("line", (line) => onPods(JSON.parse(line) as PodsResponse));
-      // A watch ends only when the kubelet does.
-      lines.on("close", watch ? ended : resolve);
-      lines.on("error", watch ? ended : fail);
+      // A watch ends only when the kubelet exits.
+      lines.on("close", watch ? exited : resolve);
+      lines.on("error", watch ? exited : fail);
     });
     const timer = setTimeout(
       () => call.destroy(new Error(`no response within ${responseTimeoutMs / 1000} s`)),

@@ -16,12 +16,8 @@ import { type Binaries, describeMissing, findRequirements } from "../single-node
 /** The programs that a private node needs; throws an error that lists the missing ones. */
 export function requireBinaries(): Binaries {
   if (process.platform !== "linux")
-    throw new KubeletError(
-      "Platform",
-      `a kubelet runs containers of Linux: it needs Linux, and this is ${process.platform}`,
-    );
-  if (process.getuid?.() !== 0)
-    throw new KubeletError("Root", "running containers takes root: try again with sudo");
+    throw new KubeletError("Platform", `kubelet-ts requires Linux, this is ${process.platform}`);
+  if (process.getuid?.() !== 0) throw new KubeletError("Root", "must be run as root: try again with sudo");
   const found = findRequirements();
   if (found.ok) return found.binaries;
   throw new KubeletError(

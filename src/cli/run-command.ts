@@ -34,7 +34,7 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
     return 0;
   }
   const paths = options.f ?? [];
-  if (paths.length === 0) throw new KubeletError("Usage", "kubelet run: which pods? Name a manifest with -f");
+  if (paths.length === 0) throw new KubeletError("Usage", "kubelet run: must specify -f FILE");
   const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
   const loaded = await loadConfiguration({ args: options.rest });
   const ownRuntime = !options.rest.some((arg) => /^--(container-runtime-endpoint|config)\b/.test(arg));
@@ -107,12 +107,12 @@ async function readPods(
 
 /** A source that emits a fixed set of pods once. */
 function onceSource(pods: Pod[], read: () => Promise<Pod[]>): PodSource {
-  const ended = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
   return {
     name: "file",
-    done: ended.promise,
+    done: stopped.promise,
     async start(signal, emit) {
-      whenAborted(signal, ended.resolve);
+      whenAborted(signal, stopped.resolve);
       pods.push(...(await read()));
       emit(pods);
     },
@@ -128,16 +128,19 @@ async function finish(
   keep: boolean,
 ): Promise<number> {
   try {
-    const ended = new Map<string, PodRow>();
+    const terminated = new Map<string, PodRow>();
     const allEnded = new Promise<void>((resolve) => {
       const check = () => {
         for (const row of agent.overview.rows()) {
-          if (ended.has(row.uid) || (row.status?.phase !== "Succeeded" && row.status?.phase !== "Failed"))
+          if (
+            terminated.has(row.uid) ||
+            (row.status?.phase !== "Succeeded" && row.status?.phase !== "Failed")
+          )
             continue;
-          ended.set(row.uid, row);
+          terminated.set(row.uid, row);
           out.write(`${result(row)}\n`);
         }
-        if (pods.every((pod) => ended.has(pod.metadata.uid))) resolve();
+        if (pods.every((pod) => terminated.has(pod.metadata.uid))) resolve();
       };
       agent.overview.onChange(check);
       check();
@@ -145,11 +148,11 @@ async function finish(
     const signal = await Promise.race([allEnded, signalled]);
     if (signal) {
       for (const pod of pods)
-        if (!ended.has(pod.metadata.uid))
+        if (!terminated.has(pod.metadata.uid))
           out.write(`${pod.metadata.namespace}/${pod.metadata.name}: interrupted\n`);
     }
     if (!keep) await agent.terminatePods({ graceSeconds: 2, withinMs: 30_000 });
-    return signal || [...ended.values()].some((row) => row.status?.phase === "Failed") ? 1 : 0;
+    return signal || [...terminated.values()].some((row) => row.status?.phase === "Failed") ? 1 : 0;
   } finally {
     await agent.stop();
   }

@@ -30,7 +30,7 @@ const table: [rule: string, pod: Pod, cause: string, on?: ScheduledNode][] = [
     waiting({ spec: { nodeSelector: { disk: "ssd" } } }),
     `${unfit}: nodeSelector disk=ssd: the node has no label disk`,
   ],
-  ["the taint, also one that only keeps pods away", waiting({}), `${unfit}: taint k=v:NoSchedule`, tainted],
+  ["the taint, including NoSchedule", waiting({}), `${unfit}: taint k=v:NoSchedule`, tainted],
   [
     "the amount",
     waiting({ spec: { containers: [{ resources: { requests: { cpu: "3" } } }] } }),

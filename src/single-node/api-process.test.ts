@@ -45,7 +45,7 @@ test("a process that exits before it serves is an error with its last output", a
     args: [],
     log: join(dir, "b.log"),
   });
-  await assert.rejects(api.start(), /ended \(3\) before it answered: the database is locked/);
+  await assert.rejects(api.start(), /exited \(3\) before it was ready: the database is locked/);
 });
 
 test("a process that never serves is killed after the timeout", async () => {
@@ -55,7 +55,7 @@ test("a process that never serves is killed after the timeout", async () => {
     log: join(dir, "c.log"),
     timeoutMs: 300,
   });
-  await assert.rejects(api.start(), /does not answer/);
+  await assert.rejects(api.start(), /is not responding/);
   assert.equal(isAlive(api.pid!), false);
 });
 

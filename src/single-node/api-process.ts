@@ -99,9 +99,11 @@ export class ApiProcess {
       const printed = /^serving (\S+)\n/m.exec(output)?.[1];
       if (printed) address.resolve(printed);
     });
-    void exited.then((how) => address.reject(this.#startError(`the API ended (${how}) before it answered`)));
+    void exited.then((how) =>
+      address.reject(this.#startError(`the API server exited (${how}) before it was ready`)),
+    );
     const cancel = this.#clock.after(this.#timeoutMs, () =>
-      address.reject(this.#startError("the API does not answer")),
+      address.reject(this.#startError("the API server is not responding")),
     );
     const abort = () => address.reject(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
@@ -126,6 +128,6 @@ export class ApiProcess {
     } catch {
       // it never wrote one
     }
-    return new KubeletError("ApiStart", `${what}: ${last} (all of it in ${log})`);
+    return new KubeletError("ApiStart", `${what}: ${last} (full log: ${log})`);
   }
 }

@@ -9,7 +9,7 @@ for (const name of ["a", "demo", "node-1", "0", "a".repeat(32)]) {
 }
 
 for (const name of ["", "A", "-a", "a-", "a.b", "a/b", "..", "a b", "a".repeat(33), "ä"]) {
-  test(`"${name}" is no name for a node`, () => {
+  test(`"${name}" is not a valid node name`, () => {
     assert.throws(() => nodeFiles(name), { code: "NodeName" });
   });
 }

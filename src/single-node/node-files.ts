@@ -53,7 +53,7 @@ export function nodeFiles(name: string, baseDir = defaultBaseDir, runDir = defau
   if (!validName.test(name)) {
     throw new KubeletError(
       "NodeName",
-      `"${name}" is no name for a node: use 1 to 32 lower-case letters, digits and dashes, no dash at the ends`,
+      `"${name}" is not a valid node name: use 1 to 32 lower-case letters, digits and dashes, no dash at the ends`,
     );
   }
   const base = join(baseDir, name);

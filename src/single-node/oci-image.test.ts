@@ -53,7 +53,7 @@ test("every blob is named by its digest and every descriptor has its size", () =
   assert.deepEqual(config.config.Entrypoint, ["/pause"]);
 });
 
-test("one image may have several names, each with a tag", () => {
+test("an image may have several names, each with a tag", () => {
   const image = pauseImage({ names: ["localhost/a/pause:1", "docker.io/library/pause:3.10"], arch: "x64" });
   const index = JSON.parse(readFileSync(join(unpack(image, "names"), "index.json"), "utf8"));
   assert.deepEqual(

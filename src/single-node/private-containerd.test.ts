@@ -45,7 +45,7 @@ async function fakeContainerd(t: TestContext, script: (dir: string) => string) {
 
 const image = (...names: string[]) => pauseImage({ names, arch: "x64" });
 
-test("images are imported one at a time, also after a failed import", async (t) => {
+test("images are imported one at a time, even after a failed import", async (t) => {
   // It fails while another one imports, and for the image "bad".
   const { containerd } = await fakeContainerd(
     t,
@@ -53,9 +53,9 @@ test("images are imported one at a time, also after a failed import", async (t) 
       `mkdir ${dir}/importing || exit 1; grep -q bad && status=2; rmdir ${dir}/importing; exit \${status:-0}`,
   );
   const images = [image("one:1"), image("bad:1"), image("two:1")];
-  const ends = await Promise.allSettled(images.map((each) => containerd.importImage(each)));
+  const results = await Promise.allSettled(images.map((each) => containerd.importImage(each)));
   assert.deepEqual(
-    ends.map(({ status }) => status),
+    results.map(({ status }) => status),
     ["fulfilled", "rejected", "fulfilled"],
   );
 });

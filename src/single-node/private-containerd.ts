@@ -56,7 +56,7 @@ export class PrivateContainerd {
 
   /** Resolves when containerd serves on its socket. */
   async start(signal?: AbortSignal): Promise<void> {
-    if (this.#running) throw new KubeletError("ContainerdRunning", "containerd was started before");
+    if (this.#running) throw new KubeletError("ContainerdRunning", "containerd is already running");
     const { files, binaries } = this.#options;
     await this.#writeConfig(signal);
     const log = openSync(files.containerd.log, "a");
@@ -141,7 +141,7 @@ export class PrivateContainerd {
         if (this.#clock.monotonic() >= deadline) {
           throw new KubeletError(
             "ImageImport",
-            `${image.names[0]} was imported, but containerd's CRI does not show it`,
+            `${image.names[0]} was imported, but the CRI plugin does not list it`,
           );
         }
         await sleep(this.#clock, 50, signal);
@@ -184,14 +184,14 @@ export class PrivateContainerd {
 
   async #untilServing(exited: Promise<ContainerdExit>, signal?: AbortSignal): Promise<void> {
     const deadline = msFromNow(this.#clock, this.#timeoutMs);
-    const ended = exited.then((exit): never => {
-      const how = exit.signal ?? exit.code ?? "no start";
+    const exitedEarly = exited.then((exit): never => {
+      const how = exit.signal ?? exit.code ?? "failed to start";
       throw new KubeletError(
         "ContainerdStart",
-        `containerd ended (${how}) before it answered: ${this.#lastLog()}`,
+        `containerd exited (${how}) before it was ready: ${this.#lastLog()}`,
       );
     });
-    const answers = async () => {
+    const untilReady = async () => {
       for (;;) {
         try {
           await this.ctr(["version"], { signal, timeoutMs: 5000 });
@@ -202,17 +202,17 @@ export class PrivateContainerd {
             const message = messageOf(error);
             throw new KubeletError(
               "ContainerdStart",
-              `containerd does not answer: ${message}; ${this.#lastLog()}`,
+              `containerd is not responding: ${message}; ${this.#lastLog()}`,
             );
           }
         }
         await sleep(this.#clock, 25, signal);
       }
     };
-    const answered = answers();
-    answered.catch(() => {}); // if containerd has exited, report that error
-    await Promise.race([answered, ended]);
-    ended.catch(() => {});
+    const ready = untilReady();
+    ready.catch(() => {}); // if containerd has exited, report that error
+    await Promise.race([ready, exitedEarly]);
+    exitedEarly.catch(() => {});
   }
 
   #lastLog(): string {
@@ -220,7 +220,7 @@ export class PrivateContainerd {
     try {
       const lines = readFileSync(log, "utf8").trim().split("\n");
       const errorLines = lines.filter((line) => /level=(error|fatal)|^containerd:/.test(line));
-      return `${errorLines.at(-1) ?? lines.at(-1) ?? "no log"} (all of it in ${log})`;
+      return `${errorLines.at(-1) ?? lines.at(-1) ?? "no log"} (full log: ${log})`;
     } catch {
       return `no log in ${log}`;
     }

@@ -43,9 +43,9 @@ export function run(file: string, args: readonly string[], options: RunOptions =
       const output = Buffer.concat(err).toString().trim();
       if (code === 0) resolve(Buffer.concat(out).toString());
       else if (signal?.aborted) reject(abortError(signal.reason));
-      else if (late) reject(new KubeletError("CommandTimeout", `${title}: no end after ${timeoutMs} ms`));
+      else if (late) reject(new KubeletError("CommandTimeout", `${title}: timed out after ${timeoutMs} ms`));
       else
-        reject(new KubeletError("CommandFailed", `${title}: ${output || `ended with ${code ?? killedBy}`}`));
+        reject(new KubeletError("CommandFailed", `${title}: ${output || `exited with ${code ?? killedBy}`}`));
     });
   });
 }

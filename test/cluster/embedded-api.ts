@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { TestContext } from "node:test";
 import { NodeRestriction } from "../../src/apiserver/auth/admission/node-restriction.ts";
 import { FixedAuthorizer } from "../../src/apiserver/auth/authorize/authorizer.ts";
-import { RelationsFollower } from "../../src/apiserver/auth/authorize/relations-follower.ts";
-import { certificateSigningRequests } from "../../src/apiserver/auth/requests/definition.ts";
+import { NodeGraphPopulator } from "../../src/apiserver/auth/authorize/node-graph-populator.ts";
+import { certificateSigningRequests } from "../../src/apiserver/auth/csr/definition.ts";
 import { definitions } from "../../src/apiserver/kinds/definitions.ts";
 import { podDefinition } from "../../src/apiserver/kinds/pods/pod-definition.ts";
 import { ApiServer } from "../../src/apiserver/server.ts";
@@ -38,7 +38,7 @@ export async function startEmbeddedApi(t: TestContext, tracer?: Tracer): Promise
   const refused: string[] = [];
   const traceparents = new Set<string>();
   const objects = () => server.objects;
-  const relations = new RelationsFollower({ objects, clock, logger });
+  const relations = new NodeGraphPopulator({ objects, clock, logger });
   const server: ApiServer = new ApiServer({
     store,
     clock,

@@ -130,6 +130,6 @@ describe("kubelet explain shows what a pod waits for", {
     assert.deepEqual([none.status, none.stdout], [1, ""]);
     assert.match(none.stderr, /^kubelet: this kubelet has no pod nobody/);
     assert.deepEqual([nowhere.status, nowhere.stdout], [1, ""]);
-    assert.match(nowhere.stderr, /^kubelet: no kubelet answers on \/no\/such\/kubelet\.sock/);
+    assert.match(nowhere.stderr, /^kubelet: cannot connect to the kubelet at \/no\/such\/kubelet\.sock/);
   });
 });

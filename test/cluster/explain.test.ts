@@ -120,7 +120,7 @@ test("without a pod: those that are not ready; a pod is found by each of its nam
 test("without a kubelet it reports that", async (t) => {
   const { cluster, type } = await start(t);
   await cluster.stopAgent();
-  await assert.rejects(type(), /no kubelet answers on .*kubelet\.sock/);
+  await assert.rejects(type(), /cannot connect to the kubelet at .*kubelet\.sock/);
 });
 
 test("a sandbox that cannot be created: the runtime's error, and the next retry", async (t) => {

@@ -184,14 +184,14 @@ describe("kubelet apply and kubelet delete", () => {
   });
 
   const wrong: [what: string, args: string[], stderr: RegExp][] = [
-    ["apply without a file is a usage error", ["apply"], /which pods\? Name a file with -f/],
+    ["apply without a file is a usage error", ["apply"], /must specify -f FILE/],
     [
       "apply with a name instead of a file names -f",
       ["apply", "a.yaml"],
-      /what is a\.yaml\? Files are named with -f/,
+      /unexpected argument: a\.yaml; specify files with -f/,
     ],
     ["apply of a file that is not there", ["apply", "-f", "/no/such.yaml"], /\/no\/such\.yaml: ENOENT/],
-    ["delete without a name is a usage error", ["delete"], /which pods\? Name them/],
+    ["delete without a name is a usage error", ["delete"], /pod name or -f FILE required/],
     ["delete of a name that cannot be", ["delete", "../x"], /default\/\.\.\/x: /],
   ];
   for (const [what, args, stderr] of wrong)
@@ -207,7 +207,7 @@ describe("kubelet apply and kubelet delete", () => {
     await runs("h 1");
     const done = await cli(["delete", "h", "--root-dir=/no/such"]);
     assert.deepEqual([done.status, done.stdout], [1, ""]);
-    assert.match(done.stderr, /^kubelet: no kubelet answers on \/no\/such\/kubelet\.sock/);
+    assert.match(done.stderr, /^kubelet: cannot connect to the kubelet at \/no\/such\/kubelet\.sock/);
   });
 
   for (const command of ["apply", "delete"])

@@ -40,19 +40,25 @@ describe("commands that start nothing", () => {
     ],
     ["an unknown option is named", ["pods", "--nope"], 1, /^$/, /unknown option: --nope/],
     ["an unknown format is refused", ["pods", "-o", "xml"], 1, /^$/, /-o xml: only json is supported/],
-    ["run without a manifest is a usage error", ["run"], 1, /^$/, /Name a manifest with -f/],
+    ["run without a manifest is a usage error", ["run"], 1, /^$/, /must specify -f FILE/],
     [
       "pods of a kubelet that is not there",
       ["pods", "--root-dir=/no/such"],
       1,
       /^$/,
-      /no kubelet answers on \/no\/such\/kubelet\.sock/,
+      /cannot connect to the kubelet at \/no\/such\/kubelet\.sock/,
     ],
     ["up has help", ["up", "--help"], 0, /--name NAME/, /^$/],
     ["pods has help", ["pods", "--help"], 0, /-o json/, /^$/],
     ["run has help", ["run", "--help"], 0, /-f FILE/, /^$/],
     ["a missing configuration is reported", ["up", "--config=/no/such"], 1, /^$/, /\/no\/such/],
-    ["a name that no node can have is refused", ["up", "--name=A_B"], 1, /^$/, /"A_B" is no name for a node/],
+    [
+      "a name that no node can have is refused",
+      ["up", "--name=A_B"],
+      1,
+      /^$/,
+      /"A_B" is not a valid node name/,
+    ],
   ];
   for (const [what, args, status, stdout, stderr] of cases) {
     test(what, async () => {
@@ -69,13 +75,13 @@ describe("commands that start nothing", () => {
     test(`${command[0]} without root reports that it needs root`, async () => {
       const done = await cli(manifestIn(command), { launcher: preloaded("./not-root.ts") });
       assert.deepEqual([done.status, done.stdout], [1, ""]);
-      assert.match(done.stderr, /takes root: try again with sudo/);
+      assert.match(done.stderr, /must be run as root: try again with sudo/);
     });
 
     test(`${command[0]} elsewhere reports that it needs Linux`, async () => {
       const done = await cli(manifestIn(command), { launcher: preloaded("./not-linux.ts") });
       assert.deepEqual([done.status, done.stdout], [1, ""]);
-      assert.match(done.stderr, /needs Linux, and this is darwin/);
+      assert.match(done.stderr, /requires Linux, this is darwin/);
     });
   }
 
@@ -233,7 +239,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     await agent.end("SIGTERM");
     const done = await watch.ended();
     assert.equal(done.status, 1);
-    assert.match(done.stderr, /the kubelet on \S+\/kubelet\.sock has ended/);
+    assert.match(done.stderr, /the kubelet at \S+\/kubelet\.sock has exited/);
     assert.equal((await json.ended()).status, 1);
   });
 

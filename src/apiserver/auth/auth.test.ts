@@ -19,7 +19,7 @@ const http1 = { ALPNProtocols: ["http/1.1"] } as https.RequestOptions;
 
 type Credential = { cert: string; key: string } | { token: string } | undefined;
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of many kinds.
+// biome-ignore lint/suspicious/noExplicitAny: responses of many kinds.
 type Body = any;
 
 async function setUp(t: TestContext) {
@@ -223,8 +223,8 @@ test("a user's request is signed once it is approved", async (t) => {
     ...made.body,
     status: { conditions: [{ type: "Approved", status: "True", reason: "KubectlApprove" }] },
   };
-  const answer = await send(admin, "PUT", `${requests}/jane/approval`, approved);
-  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  const response = await send(admin, "PUT", `${requests}/jane/approval`, approved);
+  assert.equal(response.status, 200, JSON.stringify(response.body));
   let certificate: string | undefined;
   for (let i = 0; i < 500 && !certificate; i++)
     certificate = (await send(admin, "GET", `${requests}/jane`)).body.status.certificate;
@@ -236,8 +236,8 @@ test("who shows nothing sees only whether the API is well", async (t) => {
   const { send } = await setUp(t);
   assert.equal((await send(undefined, "GET", "/healthz")).status, 200);
   assert.equal((await send(undefined, "GET", "/version")).status, 200);
-  const refused = await send(undefined, "GET", "/api/v1/pods");
-  assert.equal(refused.status, 401);
-  assert.equal(refused.body.reason, "Unauthorized");
+  const rejected = await send(undefined, "GET", "/api/v1/pods");
+  assert.equal(rejected.status, 401);
+  assert.equal(rejected.body.reason, "Unauthorized");
   assert.equal((await send({ token: "junk" }, "GET", "/healthz")).status, 401);
 });

@@ -4,16 +4,16 @@ import type { Logger } from "../../lib/base/logger.ts";
 import type { Admission, Authenticator, Authorizer } from "../access.ts";
 import type { ActionSubresource, Objects, ResourceDefinition } from "../definition.ts";
 import { NodeRestriction } from "./admission/node-restriction.ts";
-import { inTurn, subjectRestriction } from "./admission/subject-restriction.ts";
+import { admissionChain, subjectRestriction } from "./admission/subject-restriction.ts";
 import { RequestAuthenticator } from "./authenticate/authenticator.ts";
 import { ClientCertificates } from "./authenticate/client-certificates.ts";
 import { FixedAuthorizer } from "./authorize/authorizer.ts";
-import { RelationsFollower } from "./authorize/relations-follower.ts";
+import { NodeGraphPopulator } from "./authorize/node-graph-populator.ts";
+import { CsrApprover } from "./csr/approver.ts";
+import { CsrCleaner } from "./csr/cleaner.ts";
+import { certificateSigningRequests } from "./csr/definition.ts";
+import { CsrSigner } from "./csr/signer.ts";
 import type { Identity } from "./identity/prepare-identity.ts";
-import { RequestApprover } from "./requests/approver.ts";
-import { RequestCleaner } from "./requests/cleaner.ts";
-import { certificateSigningRequests } from "./requests/definition.ts";
-import { RequestSigner } from "./requests/signer.ts";
 import {
   localSubjectAccessReview,
   selfSubjectAccessReview,
@@ -22,7 +22,7 @@ import {
 import { selfSubjectRulesReview } from "./reviews/rules-review.ts";
 import { selfSubjectReview, tokenReview } from "./reviews/token-review.ts";
 import { serviceAccountToken } from "./service-account-token.ts";
-import { firstThatKnows } from "./tokens/bearer.ts";
+import { unionTokenAuthenticator } from "./tokens/bearer.ts";
 import { BootstrapTokens } from "./tokens/bootstrap-tokens.ts";
 import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
 import { TokenAuthority } from "./tokens/token-authority.ts";
@@ -35,7 +35,7 @@ export interface AuthOptions {
   readonly objects: () => Objects;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of service account tokens, and whom they are for. */
+  /** Issuer and audiences of service account tokens. */
   readonly issuer?: string;
   readonly audiences?: readonly string[];
   /** The lifetime of signed certificates unless less is requested. Default 1 year. */
@@ -53,7 +53,7 @@ export interface Auth {
   readonly certificateSigningRequests: ResourceDefinition;
   /** To be started once the objects can be read. */
   readonly components: readonly Component[];
-  /** What /.well-known/openid-configuration and /openid/v1/jwks answer. */
+  /** The responses of /.well-known/openid-configuration and /openid/v1/jwks. */
   tokenDiscovery(jwksUri: string): { readonly configuration: object; readonly keys: object };
 }
 
@@ -69,18 +69,18 @@ export function auth(o: AuthOptions): Auth {
     ...(o.audiences && { audiences: o.audiences }),
   });
   const { audiences } = authority;
-  const tokens = firstThatKnows(
+  const tokens = unionTokenAuthenticator(
     new ServiceAccountTokens({ authority, objects, clock }),
     new BootstrapTokens({ objects, clock, audiences }),
   );
   const certificates = new ClientCertificates({ ca: identity.ca.certificate, clock });
-  const relations = new RelationsFollower({ objects, clock, logger });
-  const authorizer = new FixedAuthorizer({ relations });
+  const nodeGraph = new NodeGraphPopulator({ objects, clock, logger });
+  const authorizer = new FixedAuthorizer({ relations: nodeGraph });
   const rules = { lifetimeMs: o.certificateLifetimeMs ?? year, minimumSeconds };
   return {
     authenticator: new RequestAuthenticator({ certificates, tokens, authorizer, audiences, logger }),
     authorizer,
-    admission: inTurn(new NodeRestriction({ objects }), subjectRestriction),
+    admission: admissionChain(new NodeRestriction({ objects }), subjectRestriction),
     reviews: [
       tokenReview({ tokens, audiences }),
       selfSubjectReview(),
@@ -92,10 +92,10 @@ export function auth(o: AuthOptions): Auth {
     serviceAccountToken: serviceAccountToken({ authority }),
     certificateSigningRequests: certificateSigningRequests({ minimumSeconds }),
     components: [
-      relations,
-      new RequestApprover({ objects, authorizer, clock, logger }),
-      new RequestSigner({ objects, ca: identity.ca, rules, clock, logger }),
-      new RequestCleaner({ objects, clock, logger }),
+      nodeGraph,
+      new CsrApprover({ objects, authorizer, clock, logger }),
+      new CsrSigner({ objects, ca: identity.ca, rules, clock, logger }),
+      new CsrCleaner({ objects, clock, logger }),
     ],
     tokenDiscovery: (jwksUri) => authority.discovery(jwksUri),
   };

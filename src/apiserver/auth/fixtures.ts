@@ -66,7 +66,7 @@ export class MemoryObjects implements Objects {
     change(draft);
     const definition = this.#definitions.get(ref.resource);
     const part = options?.subresource ? definition?.subresources?.[options.subresource] : undefined;
-    if (part?.how === "part") {
+    if (part?.type === "part") {
       part.prepareUpdate(draft, before, this.context(admin));
       this.#check(definition, draft, part.validateUpdate?.(draft, before, this.context(admin)));
     }

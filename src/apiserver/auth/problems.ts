@@ -9,7 +9,7 @@ export function qualified(resource: string, group: string): string {
   return group ? `${resource}.${group}` : resource;
 }
 
-/** What admission refuses. */
+/** What admission rejects. */
 export function forbidden(request: AdmissionRequest, why: string): StatusError {
   const { group, resource, object } = request;
   const name = request.name || object?.metadata.name || object?.metadata.generateName || "Unknown";

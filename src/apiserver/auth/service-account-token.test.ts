@@ -36,16 +36,16 @@ const issue = (spec?: object, metadata: object = {}, name = "builder") =>
     objects.context(admin),
   );
 
-interface Answer {
+interface TokenRequest {
   metadata: object;
   spec: { audiences: string[]; expirationSeconds: number };
   status: { token: string; expirationTimestamp: string };
 }
 
 async function claimsOf(spec: object) {
-  const answer = (await issue(spec)) as unknown as Answer;
-  const claims = JSON.parse(Buffer.from(answer.status.token.split(".")[1]!, "base64url").toString());
-  return { answer, claims };
+  const response = (await issue(spec)) as unknown as TokenRequest;
+  const claims = JSON.parse(Buffer.from(response.status.token.split(".")[1]!, "base64url").toString());
+  return { response, claims };
 }
 
 const ref = (kind: string, name: string, uid?: string) => ({
@@ -53,15 +53,15 @@ const ref = (kind: string, name: string, uid?: string) => ({
 });
 
 test("a token is for the API and an hour by default, and is recognized", async () => {
-  const { answer, claims } = await claimsOf({});
-  assert.deepEqual(answer.spec, { audiences: [api], expirationSeconds: 3600, boundObjectRef: null });
-  assert.deepEqual(answer.metadata, {
+  const { response, claims } = await claimsOf({});
+  assert.deepEqual(response.spec, { audiences: [api], expirationSeconds: 3600, boundObjectRef: null });
+  assert.deepEqual(response.metadata, {
     name: "builder",
     namespace: "ns",
     uid: "sa-uid",
     creationTimestamp: "2026-01-01T00:00:00Z",
   });
-  assert.equal(answer.status.expirationTimestamp, "2026-01-01T01:00:00Z");
+  assert.equal(response.status.expirationTimestamp, "2026-01-01T01:00:00Z");
   const { jti, ...rest } = claims;
   assert(jti);
   assert.deepEqual(rest, {
@@ -73,7 +73,7 @@ test("a token is for the API and an hour by default, and is recognized", async (
     exp: 1767229200,
     "kubernetes.io": { namespace: "ns", serviceaccount: { name: "builder", uid: "sa-uid" } },
   });
-  assert.equal((await tokens.authenticate(answer.status.token, [api])).kind, "known");
+  assert.equal((await tokens.authenticate(response.status.token, [api])).kind, "known");
 });
 
 test("a token is bound to the requested object", async (t) => {
@@ -91,18 +91,18 @@ test("a token is bound to the requested object", async (t) => {
   ];
   for (const [name, spec, expected] of rows)
     await t.test(name, async () => {
-      const { claims, answer } = await claimsOf(spec);
+      const { claims, response } = await claimsOf(spec);
       const { namespace: _, serviceaccount: __, ...bound } = claims["kubernetes.io"];
       assert.deepEqual(bound, expected);
-      assert.equal((await tokens.authenticate(answer.status.token, [api])).kind, "known");
+      assert.equal((await tokens.authenticate(response.status.token, [api])).kind, "known");
     });
 });
 
 test("the token that each pod gets lives for a year with a mark, but reports a lifetime of an hour", async () => {
-  const { answer, claims } = await claimsOf({ ...ref("Pod", "p"), expirationSeconds: 3607 });
+  const { response, claims } = await claimsOf({ ...ref("Pod", "p"), expirationSeconds: 3607 });
   assert.equal(claims.exp - claims.iat, 365 * 24 * 3600);
   assert.equal(claims["kubernetes.io"].warnafter - claims.iat, 3607);
-  assert.equal(answer.status.expirationTimestamp, "2026-01-01T01:00:07Z");
+  assert.equal(response.status.expirationTimestamp, "2026-01-01T01:00:07Z");
   for (const spec of [
     { expirationSeconds: 3607 },
     { ...ref("Pod", "p"), expirationSeconds: 3607, audiences: ["vault"] },
@@ -164,7 +164,7 @@ const rows: [string, () => Promise<unknown>, number, string][] = [
   ],
 ];
 
-test("what is refused, and how", async (t) => {
+test("what is rejected, and how", async (t) => {
   for (const [name, what, status, message] of rows)
     await t.test(name, async () => {
       const error = await what().catch((thrown: unknown) => thrown);

@@ -31,7 +31,7 @@ interface BoundObjectRef {
 export function serviceAccountToken(o: { authority: TokenAuthority }): ActionSubresource {
   const { authority } = o;
   return {
-    how: "action",
+    type: "action",
     kind,
     group,
     version: "v1",
@@ -52,7 +52,7 @@ export function serviceAccountToken(o: { authority: TokenAuthority }): ActionSub
       spec.expirationSeconds ??= 3600;
       checkSpec(spec.expirationSeconds);
       const bound = await boundTo(spec.boundObjectRef, ref.name, ref.namespace, context.objects);
-      return answer(
+      return tokenRequestOf(
         account,
         { ...spec, audiences: spec.audiences, expirationSeconds: spec.expirationSeconds },
         bound,
@@ -146,7 +146,7 @@ function groupVersion(apiVersion: string): [string, string] {
   return slash < 0 ? ["", apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
 }
 
-function answer(
+function tokenRequestOf(
   account: ApiObject,
   spec: Spec & { audiences: string[]; expirationSeconds: number },
   bound: Binding,

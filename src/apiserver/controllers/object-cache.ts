@@ -17,7 +17,7 @@ const lookAgainMs = 100;
 
 /** A cache of some resources, shared by all controllers and updated by watches. */
 export class ObjectCache implements Component {
-  readonly name = "api-mirror";
+  readonly name = "object-cache";
   readonly #options: ObjectCacheOptions;
   readonly #objects = new Map<string, Map<string, ApiObject>>();
   /** The newest version that was received, by resource. */

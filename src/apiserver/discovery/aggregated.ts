@@ -1,7 +1,7 @@
 import { apiVersionOf, type Catalog, type Served, verbsOf } from "../rest/catalog.ts";
 import { groupsOf, servedBy, subresourcesOf } from "./resource-lists.ts";
 
-/** All that is below /api or /apis in one answer. */
+/** Aggregated discovery: everything below /api or /apis in one response. */
 export function aggregated(catalog: Catalog, root: "api" | "apis"): object {
   const items = [...groupsOf(catalog)]
     .filter(([group]) => (group === "") === (root === "api"))

@@ -43,7 +43,7 @@ test("a version lists its resources and what is below them", async (t) => {
   ]);
 });
 
-test("all of it in one answer for those who know that", async (t) => {
+test("aggregated discovery is served to clients that accept it", async (t) => {
   const { send } = await testApi(t);
   const accept = {
     accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",

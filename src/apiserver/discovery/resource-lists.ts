@@ -12,7 +12,7 @@ export interface OfferedSubresource {
 
 export function subresourcesOf(served: Served): OfferedSubresource[] {
   return Object.entries(served.definition.subresources ?? {})
-    .filter(([, subresource]) => subresource.how !== "part" || !subresource.internal)
+    .filter(([, subresource]) => subresource.type !== "part" || !subresource.internal)
     .map(([name, subresource]) => offered(served, name, subresource))
     .sort((left, right) => (left.name < right.name ? -1 : 1));
 }
@@ -27,7 +27,7 @@ const connectKinds: Readonly<Record<string, string>> = {
 function offered(served: Served, name: string, subresource: Subresource): OfferedSubresource {
   const { definition, group, version } = served;
   const own = { name, kind: definition.kind, group, version };
-  switch (subresource.how) {
+  switch (subresource.type) {
     case "part":
       return { ...own, verbs: ["get", "patch", "update"] };
     case "action": {

@@ -18,7 +18,7 @@ export function bindings(pods: ResourceDefinition): ResourceDefinition {
     }),
     async handleCreate(draft, context) {
       const binding = pods.subresources?.binding;
-      if (binding?.how !== "action")
+      if (binding?.type !== "action")
         throw new StatusError(
           405,
           "MethodNotAllowed",

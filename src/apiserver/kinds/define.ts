@@ -97,7 +97,7 @@ function subresources(rules: KindRules): { subresources?: Readonly<Record<string
 
 function statusPart(meta: MetaRules, status: StatusRules): PartSubresource {
   return {
-    how: "part",
+    type: "part",
     ignored: [["spec"]],
     prepareUpdate(draft, before) {
       onlyWrites(draft, before, ["metadata", "status"]);

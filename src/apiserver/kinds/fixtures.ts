@@ -36,7 +36,7 @@ export function testDefinitions(
 }
 
 const tokenAction: ActionSubresource = {
-  how: "action",
+  type: "action",
   kind: "TokenRequest",
   group: "authentication.k8s.io",
   version: "v1",
@@ -80,7 +80,7 @@ export async function changeComplaints(
   definition.defaults?.(old);
   definition.defaults?.(draft);
   const part = through === undefined ? undefined : definition.subresources?.[through];
-  const rules = part?.how === "part" ? part : definition;
+  const rules = part?.type === "part" ? part : definition;
   const stored = old as unknown as Parameters<NonNullable<typeof rules.validateUpdate>>[1];
   await rules.prepareUpdate?.(draft, stored, objects.context());
   return (rules.validateUpdate?.(draft, stored, objects.context()) ?? []).map(

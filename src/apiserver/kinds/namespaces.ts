@@ -13,7 +13,7 @@ const standardFinalizers = [ownFinalizer, "orphan", "foregroundDeletion"];
 const immortal = new Set(["default", "kube-system", "kube-public"]);
 
 const finalize: PartSubresource = {
-  how: "part",
+  type: "part",
   ignored: [["status"]],
   prepareUpdate(draft, before) {
     onlyWrites(draft, before, ["metadata", "spec"]);

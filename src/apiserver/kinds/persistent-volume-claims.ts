@@ -36,7 +36,7 @@ export const persistentVolumeClaims = defineKind({
     addFinalizer(draft, claimProtection);
     await chooseClass(draft, context);
   },
-  prepareUpdate: refuseGrowth,
+  prepareUpdate: forbidGrowth,
   check({ spec }, problems) {
     if (!spec.accessModes?.length)
       problems.required("spec.accessModes", "at least 1 access mode is required");
@@ -70,7 +70,7 @@ async function chooseClass(draft: Draft, context: RequestContext): Promise<void>
 }
 
 /** A bound claim can be expanded only if its class allows volume expansion. */
-async function refuseGrowth(draft: Draft, before: Readonly<Draft>, context: RequestContext): Promise<void> {
+async function forbidGrowth(draft: Draft, before: Readonly<Draft>, context: RequestContext): Promise<void> {
   const sizeOf = (claim: Readonly<Draft>) => amountOf(claim.spec?.resources?.requests?.storage);
   if (before.status?.phase !== "Bound" || sizeOf(draft) <= sizeOf(before)) return;
   const name: string = draft.spec.storageClassName ?? "";

@@ -36,8 +36,8 @@ export const priorityClasses = defineKind({
     draft.value ??= 0;
   },
   countsGenerations: true,
-  prepareCreate: refuseSecondDefault,
-  prepareUpdate: (draft, _before, context) => refuseSecondDefault(draft, context),
+  prepareCreate: forbidSecondDefault,
+  prepareUpdate: (draft, _before, context) => forbidSecondDefault(draft, context),
   check(draft, problems) {
     const { name } = draft.metadata;
     if (name?.startsWith("system-")) checkSystem(draft, problems);
@@ -68,7 +68,7 @@ function systemComplaint({ metadata, value, globalDefault }: Draft): string | un
   return globalDefault ? `globalDefault of ${known.name} PriorityClass must be false` : undefined;
 }
 
-async function refuseSecondDefault(draft: Draft, context: RequestContext): Promise<void> {
+async function forbidSecondDefault(draft: Draft, context: RequestContext): Promise<void> {
   if (draft.globalDefault !== true) return;
   const { name } = draft.metadata;
   for (const other of await context.objects.list(`priorityclasses.${group}`))

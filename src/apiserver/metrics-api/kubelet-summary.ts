@@ -18,18 +18,21 @@ export async function kubeletSummary(backend: Backend, clock: Clock, signal: Abo
   );
   const give = (error: Error) => () => request.destroy(error);
   const onAbort = () => request.destroy(abortError(signal.reason));
-  const cancel = clock.after(withinMs, give(new Error(`no answer within ${withinMs / 1000} s`)));
+  const cancel = clock.after(withinMs, give(new Error(`no response within ${withinMs / 1000} s`)));
   signal.addEventListener("abort", onAbort, { once: true });
   try {
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.once("response", resolve);
       request.on("error", reject);
       if (signal.aborted) onAbort();
       else request.end();
     });
-    const text = await textOf(answer);
-    if (answer.statusCode !== 200)
-      throw new KubeletError("Kubelet", `the kubelet answered ${answer.statusCode}: ${text.slice(0, 200)}`);
+    const text = await textOf(response);
+    if (response.statusCode !== 200)
+      throw new KubeletError(
+        "Kubelet",
+        `the kubelet responded with ${response.statusCode}: ${text.slice(0, 200)}`,
+      );
     return asSummary(JSON.parse(text));
   } finally {
     cancel();
@@ -38,12 +41,12 @@ export async function kubeletSummary(backend: Backend, clock: Clock, signal: Abo
   }
 }
 
-async function textOf(answer: IncomingMessage): Promise<string> {
+async function textOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBytes) throw new KubeletError("Kubelet", "the kubelet's answer is too long");
+    if (size > maxBytes) throw new KubeletError("Kubelet", "the kubelet's response is too large");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -52,6 +55,6 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 function asSummary(value: unknown): Summary {
   const summary = value as Partial<Summary> | null;
   if (!summary?.node || !Array.isArray(summary.pods))
-    throw new KubeletError("Kubelet", "the kubelet's answer is no summary");
+    throw new KubeletError("Kubelet", "unexpected response from /stats/summary");
   return summary as Summary;
 }

@@ -94,7 +94,7 @@ describe("metrics.k8s.io", () => {
     assert.ok(groups.some(({ name }) => name === "metrics.k8s.io"));
   });
 
-  it("nodes: those whose kubelet answers", async (t) => {
+  it("nodes whose kubelet responds are listed", async (t) => {
     const { api, requests } = await bench(t);
     const { status, body } = await api.send("GET", `${base}/nodes`);
     assert.equal(status, 200);
@@ -170,7 +170,7 @@ describe("metrics.k8s.io", () => {
       );
   });
 
-  it("a kubelet that refuses, talks nonsense or hangs up is one that does not answer", async (t) => {
+  it("a kubelet that rejects the request, sends garbage or disconnects is left out", async (t) => {
     const { api, kubelet } = await bench(t);
     const ways: (typeof kubelet.handle)[] = [
       (_, response) => response.writeHead(403).end("Forbidden"),

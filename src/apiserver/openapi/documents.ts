@@ -153,7 +153,7 @@ function hashOf(definitions: readonly DocumentedResource[], info: DocumentInfo):
     one.kind,
     one.namespaced,
     one.verbs,
-    Object.entries(one.subresources ?? {}).map(([name, { how }]) => [name, how]),
+    Object.entries(one.subresources ?? {}).map(([name, { type }]) => [name, type]),
   ]);
   const hash = createHash("sha256").update(
     JSON.stringify([info, kinds, packages.map((one) => one.text), descriptionText]),

@@ -1,14 +1,14 @@
 import type { ActionSubresource, ConnectSubresource, PartSubresource } from "../definition.ts";
 import type { DocumentedResource } from "./operations.ts";
 
-const part: PartSubresource = { how: "part", ignored: [], prepareUpdate() {} };
+const part: PartSubresource = { type: "part", ignored: [], prepareUpdate() {} };
 
 function action(group: string, kind: string): ActionSubresource {
-  return { how: "action", group, version: "v1", kind, act: () => Promise.reject(new Error("not in tests")) };
+  return { type: "action", group, version: "v1", kind, act: () => Promise.reject(new Error("not in tests")) };
 }
 
 const connect: ConnectSubresource = {
-  how: "connect",
+  type: "connect",
   verbs: ["get", "create"],
   connect: () => Promise.resolve(),
 };

@@ -16,7 +16,7 @@ export function kindsOfTypes(definitions: readonly DocumentedResource[]): Map<st
     add({ group, version, kind });
     add({ group, version, kind: "DeleteOptions" });
     for (const subresource of Object.values(subresources ?? {}))
-      if (subresource.how === "action")
+      if (subresource.type === "action")
         add({ group: subresource.group, version: subresource.version, kind: subresource.kind });
   }
   add({ group: "", version: "v1", kind: "Status" });

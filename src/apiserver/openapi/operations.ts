@@ -102,7 +102,7 @@ const connectMethods: Readonly<Record<string, Method>> = {
 function subresourceOperations(one: DocumentedResource, name: string, subresource: Subresource): Operation[] {
   const { about, operation } = operationFactory(one, `${collectionPath(one)}/{name}/${name}`);
   const suffix = name[0]!.toUpperCase() + name.slice(1);
-  switch (subresource.how) {
+  switch (subresource.type) {
     case "part":
       return [
         operation("get", "get", { response: about }, suffix),

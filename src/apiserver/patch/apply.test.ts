@@ -31,14 +31,14 @@ function owners(object: JsonObject): Record<string, JsonObject> {
   );
 }
 
-function refusal(work: () => unknown): PatchError {
+function rejection(work: () => unknown): PatchError {
   try {
     work();
   } catch (error) {
     assert.ok(error instanceof PatchError);
     return error;
   }
-  assert.fail("not refused");
+  assert.fail("not rejected");
 }
 
 describe("one applier", () => {
@@ -165,7 +165,7 @@ describe("several managers", () => {
   );
 
   test("a conflict names the manager, its version and the path", () => {
-    const error = refusal(() => apply(live, pod({ nodeName: "m" }), by("me")));
+    const error = rejection(() => apply(live, pod({ nodeName: "m" }), by("me")));
     assert.equal(error.code, "Conflict");
     assert.equal(
       error.message,
@@ -182,7 +182,7 @@ describe("several managers", () => {
 
   test("several conflicts are listed by manager", () => {
     const shared = apply(live, pod({ dnsPolicy: "None" }), by("other"));
-    const error = refusal(() =>
+    const error = rejection(() =>
       apply(
         shared,
         pod({ nodeName: "m", dnsPolicy: "Default", containers: [{ name: "a", image: "2" }] }),
@@ -221,7 +221,7 @@ describe("several managers", () => {
 
   test("a list that is one value belongs to one", () => {
     const one = apply(undefined, pod({ tolerations: [{ key: "a" }] }), by("one"));
-    const error = refusal(() => apply(one, pod({ tolerations: [{ key: "b" }] }), by("two")));
+    const error = rejection(() => apply(one, pod({ tolerations: [{ key: "b" }] }), by("two")));
     assert.match(error.message, /conflict with "one": \.spec\.tolerations$/);
   });
 
@@ -247,7 +247,7 @@ describe("several managers", () => {
   test("what was there before the first apply has a manager of its own", () => {
     const old = pod({ nodeName: "n" }, { uid: "u" });
     assert.match(
-      refusal(() => apply(old, pod({ nodeName: "m" }), by("me"))).message,
+      rejection(() => apply(old, pod({ nodeName: "m" }), by("me"))).message,
       /"before-first-apply" using v1: \.spec\.nodeName$/,
     );
     assert.deepEqual(Object.keys(owners(apply(old, pod({ dnsPolicy: "None" }), by("me")))), [
@@ -273,15 +273,15 @@ describe("kubectl comes from the client side", () => {
     assert.deepEqual(JSON.parse((annotations as JsonObject)[annotation] as string), pod({ nodeName: "m" }));
   });
   test("what others set it may not", () => {
-    const error = refusal(() => apply(live, pod({ nodeName: "m", priority: 2 }), by("kubectl")));
+    const error = rejection(() => apply(live, pod({ nodeName: "m", priority: 2 }), by("kubectl")));
     assert.match(error.message, /^Apply failed with 1 conflict: .*: \.spec\.priority$/);
   });
   test("other managers may not", () => {
-    assert.equal(refusal(() => apply(live, pod({ nodeName: "m" }), by("me"))).code, "Conflict");
+    assert.equal(rejection(() => apply(live, pod({ nodeName: "m" }), by("me"))).code, "Conflict");
   });
 });
 
-describe("refusals", () => {
+describe("rejections", () => {
   const table: [string, JsonObject, string, string][] = [
     ["BadRequest", pod({}, { managedFields: [] }), "me", "metadata.managedFields must be nil"],
     ["BadRequest", { ...pod({}), kind: "Node" }, "me", "invalid object type: /v1, Kind=Node"],
@@ -307,7 +307,7 @@ describe("refusals", () => {
   ];
   for (const [code, applied, manager, message] of table)
     test(message, () => {
-      const error = refusal(() => apply(undefined, applied, by(manager)));
+      const error = rejection(() => apply(undefined, applied, by(manager)));
       assert.deepEqual([error.code, error.message], [code, message]);
     });
 });

@@ -20,7 +20,7 @@ import { mergeApplied } from "./typed-merge.ts";
 import { fieldSetOf, listComplaints } from "./typed-set.ts";
 
 export interface ApplyOptions extends TrackOptions {
-  /** Take fields that others own instead of refusing. */
+  /** Take fields that others own instead of rejecting. */
   readonly force?: boolean;
 }
 

@@ -83,7 +83,7 @@ test("paths are shown as conflicts show them", () => {
   assert.equal(pathText(path), '.spec.containers[containerPort=80,protocol="TCP"][="x"].image');
 });
 
-test("fields that are no fieldsV1 are refused", () => {
+test("invalid fieldsV1 is rejected", () => {
   const wrong: Json[] = [[], { x: {} }, { "f:a": 1 }];
   for (const json of wrong) assert.throws(() => FieldSet.fromJson(json));
 });

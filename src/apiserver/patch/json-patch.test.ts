@@ -42,7 +42,7 @@ function copyThenChange(): Json[] {
   ];
 }
 
-describe("refusals have the usual messages", () => {
+describe("rejections have the usual messages", () => {
   const table: [Json, string][] = [
     [
       { op: "add", path: "/x/y", value: 1 },

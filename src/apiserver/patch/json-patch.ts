@@ -21,13 +21,13 @@ export function jsonPatch(original: JsonObject, patch: Json): JsonObject {
       throw new PatchError("BadRequest", "error decoding patch: every operation must be an object");
     document = apply(document, operation);
   }
-  if (!isObject(document)) throw refused("the patched document is not an object");
+  if (!isObject(document)) throw patchError("the patched document is not an object");
   return document;
 }
 
 function apply(document: Json, operation: JsonObject): Json {
   const op = operation.op;
-  if (typeof op !== "string") throw refused("Unexpected kind: unknown");
+  if (typeof op !== "string") throw patchError("Unexpected kind: unknown");
   switch (op) {
     case "add":
       return add(document, operation);
@@ -42,14 +42,14 @@ function apply(document: Json, operation: JsonObject): Json {
     case "test":
       return test(document, operation);
     default:
-      throw refused(`Unexpected kind: ${op}`);
+      throw patchError(`Unexpected kind: ${op}`);
   }
 }
 
 function add(document: Json, operation: JsonObject): Json {
   const path = pathOf(operation, "add");
   const place = find(document, path);
-  if (!place) throw refused(`add operation does not apply: doc is missing path: "${path}": missing value`);
+  if (!place) throw patchError(`add operation does not apply: doc is missing path: "${path}": missing value`);
   attempt(`error in add for path: '${path}'`, () => insert(place, givenValue(operation)));
   return document;
 }
@@ -57,7 +57,8 @@ function add(document: Json, operation: JsonObject): Json {
 function remove(document: Json, operation: JsonObject): Json {
   const path = pathOf(operation, "remove");
   const place = find(document, path);
-  if (!place) throw refused(`remove operation does not apply: doc is missing path: "${path}": missing value`);
+  if (!place)
+    throw patchError(`remove operation does not apply: doc is missing path: "${path}": missing value`);
   attempt(`error in remove for path: '${path}'`, () => erase(place));
   return document;
 }
@@ -67,17 +68,18 @@ function replace(document: Json, operation: JsonObject): Json {
   const value = givenValue(operation);
   if (path === "") {
     if (value === null || typeof value !== "object")
-      throw refused("replace operation value must be object or array");
+      throw patchError("replace operation value must be object or array");
     return value;
   }
   const place = find(document, path);
-  if (!place) throw refused(`replace operation does not apply: doc is missing path: ${path}: missing value`);
+  if (!place)
+    throw patchError(`replace operation does not apply: doc is missing path: ${path}: missing value`);
   const { container, key } = place;
   if (!Array.isArray(container)) setValue(container, key, value);
   else {
     const index = existingIndex(container, key);
     if (index === undefined)
-      throw refused(`replace operation does not apply: doc is missing key: ${path}: missing value`);
+      throw patchError(`replace operation does not apply: doc is missing key: ${path}: missing value`);
     container[index] = value;
   }
   return document;
@@ -87,7 +89,7 @@ function move(document: Json, operation: JsonObject): Json {
   const from = fromOf(operation, "move");
   const source = find(document, from);
   if (!source)
-    throw refused(`move operation does not apply: doc is missing from path: ${from}: missing value`);
+    throw patchError(`move operation does not apply: doc is missing from path: ${from}: missing value`);
   const value = attempt(`error in move for path: '${source.key}'`, () => {
     const found = look(source);
     erase(source);
@@ -96,7 +98,9 @@ function move(document: Json, operation: JsonObject): Json {
   const path = pathOf(operation, "move");
   const place = find(document, path);
   if (!place)
-    throw refused(`move operation does not apply: doc is missing destination path: ${path}: missing value`);
+    throw patchError(
+      `move operation does not apply: doc is missing destination path: ${path}: missing value`,
+    );
   attempt(`error in move for path: '${path}'`, () => insert(place, value));
   return document;
 }
@@ -105,12 +109,14 @@ function copy(document: Json, operation: JsonObject): Json {
   const from = fromOf(operation, "copy");
   const source = find(document, from);
   if (!source)
-    throw refused(`copy operation does not apply: doc is missing from path: ${from}: missing value`);
+    throw patchError(`copy operation does not apply: doc is missing from path: ${from}: missing value`);
   const value = attempt(`error in copy for from: '${from}'`, () => look(source) ?? null);
   const path = pathOf(operation, "copy");
   const place = find(document, path);
   if (!place)
-    throw refused(`copy operation does not apply: doc is missing destination path: ${path}: missing value`);
+    throw patchError(
+      `copy operation does not apply: doc is missing destination path: ${path}: missing value`,
+    );
   attempt("error while adding value during copy", () => insert(place, cloneJson(value)));
   return document;
 }
@@ -120,11 +126,11 @@ function test(document: Json, operation: JsonObject): Json {
   let found: Json | undefined = document;
   if (path !== "") {
     const place = find(document, path);
-    if (!place) throw refused(`test operation does not apply: is missing path: ${path}: missing value`);
+    if (!place) throw patchError(`test operation does not apply: is missing path: ${path}: missing value`);
     found = attempt(`error in test for path: '${path}'`, () => look(place));
   }
   if (!jsonEqual(found ?? null, givenValue(operation)))
-    throw refused(`testing value ${path} failed: test failed`);
+    throw patchError(`testing value ${path} failed: test failed`);
   return document;
 }
 
@@ -200,12 +206,12 @@ function existingIndex(list: Json[], key: string): number | undefined {
 
 function pathOf(operation: JsonObject, name: string): string {
   if (typeof operation.path === "string") return operation.path;
-  throw refused(`${name} operation failed to decode path: operation missing path field: missing value`);
+  throw patchError(`${name} operation failed to decode path: operation missing path field: missing value`);
 }
 
 function fromOf(operation: JsonObject, name: string): string {
   if (typeof operation.from === "string") return operation.from;
-  throw refused(`${name} operation failed to decode from: operation, missing from field: missing value`);
+  throw patchError(`${name} operation failed to decode from: operation, missing from field: missing value`);
 }
 
 /** An operation without a value means null. */
@@ -217,10 +223,10 @@ function attempt<T>(doing: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw refused(`${doing}: ${messageOf(error)}`);
+    throw patchError(`${doing}: ${messageOf(error)}`);
   }
 }
 
-function refused(message: string): PatchError {
+function patchError(message: string): PatchError {
   return new PatchError("Invalid", message);
 }

@@ -1,9 +1,9 @@
 import { KubeletError } from "../../lib/base/errors.ts";
 
-/** The reasons of the answer that a refused patch leads to: 400, 409, 413, 422. */
+/** Reasons of a rejected patch: 400, 409, 413, 422. */
 export type PatchErrorCode = "BadRequest" | "Conflict" | "RequestEntityTooLarge" | "Invalid";
 
-/** One entry of `details.causes` of the answer. */
+/** One entry of `details.causes` of the Status. */
 export interface PatchErrorCause {
   readonly reason: string;
   readonly message: string;

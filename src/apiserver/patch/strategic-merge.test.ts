@@ -240,7 +240,7 @@ describe("other types", () => {
     test(rule, () => assert.deepEqual(strategicMergePatch(original, patch, schemaFor("v1", kind)), expected));
 });
 
-describe("refusals", () => {
+describe("rejections", () => {
   const live = { spec: { containers: [{ name: "a" }], volumes: [{ name: "v" }] } };
   const table: [JsonObject, string][] = [
     [{ containers: [{ image: "z" }] }, "map: map[image:z] does not contain declared merge key: name"],

@@ -33,7 +33,7 @@ export function decodeProtobuf(body: Buffer, expected?: GroupVersionKind): JsonO
     readStruct(object, type, raw);
     return object;
   } catch (error) {
-    if (error instanceof WireError) throw refused(error.message, sent, expected, body);
+    if (error instanceof WireError) throw decodeError(error.message, sent, expected, body);
     throw error;
   }
 }
@@ -61,7 +61,7 @@ function apiVersionOf({ group, version }: GroupVersionKind): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-function refused(
+function decodeError(
   reason: string,
   sent: { readonly apiVersion: string; readonly kind: string },
   expected: GroupVersionKind | undefined,

@@ -24,7 +24,7 @@ describe("deadlines", () => {
     await new Promise((resolve) => silent.once("listening", resolve));
     const { port } = silent.address() as AddressInfo;
     const api = await anApi(t, { objects: { pods: aPod(), nodes: aNode(port) }, clock });
-    const answer = new Promise<string>((resolve, reject) =>
+    const response = new Promise<string>((resolve, reject) =>
       get({ port: api.port, path: "/log/p", agent: false }, (response) => resolve(text(response))).on(
         "error",
         reject,
@@ -32,10 +32,13 @@ describe("deadlines", () => {
     );
     await connected;
     await clock.advance(30_000);
-    assert.match(JSON.parse(await answer).message, new RegExp(`: dial tcp 127.0.0.1:${port}: i/o timeout$`));
+    assert.match(
+      JSON.parse(await response).message,
+      new RegExp(`: dial tcp 127.0.0.1:${port}: i/o timeout$`),
+    );
   });
 
-  test("a refusal that does not end is given up after 10 s", async (t) => {
+  test("an error body that does not end is abandoned after 10 s", async (t) => {
     const clock = new FakeClock();
     const signer = authority();
     const kubelet = await fakeKubelet(t, signer);

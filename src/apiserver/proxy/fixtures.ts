@@ -148,7 +148,7 @@ export async function anApi(t: TestContext, { objects, ...options }: Options): P
   const handle = async (
     request: IncomingMessage,
     connectRequest: Parameters<ConnectSubresource["connect"]>[2],
-    refuse: (status: number, body: string) => void,
+    sendError: (status: number, body: string) => void,
   ) => {
     current = new AbortController();
     const [, connection = "", name = "", ...rest] = (request.url ?? "").split("?", 1)[0]!.split("/");
@@ -166,7 +166,7 @@ export async function anApi(t: TestContext, { objects, ...options }: Options): P
       await connections[connection]!.connect(ref, path, connectRequest, context);
     } catch (error) {
       const problem = asStatusError(error);
-      refuse(problem.status, JSON.stringify(statusOf(problem)));
+      sendError(problem.status, JSON.stringify(statusOf(problem)));
     }
     for (const each of done) each();
     done = [];

@@ -22,34 +22,37 @@ export async function sendRequest(
   body?: IncomingMessage,
 ): Promise<IncomingMessage> {
   const outgoing = openRequest(backend, request, exchange.clock);
-  const answer = answerOf(outgoing);
+  const backendResponse = responseOf(outgoing);
   const stop = () => outgoing.destroy();
   exchange.response.once("close", stop);
   exchange.signal.addEventListener("abort", stop, { once: true });
-  answer.finally(() => exchange.signal.removeEventListener("abort", stop)).catch(() => undefined);
+  backendResponse.finally(() => exchange.signal.removeEventListener("abort", stop)).catch(() => undefined);
   if (exchange.signal.aborted || exchange.response.destroyed) stop();
   else if (body === undefined) outgoing.end();
-  // A backend may answer before it has read all: no reason to break with a client that still sends. So no pipeline().
+  // A backend may respond before it has read the whole request; the client may still be sending. So no pipeline().
   else body.pipe(outgoing);
-  return await answer;
+  return await backendResponse;
 }
 
-function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+function responseOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.once("response", resolve);
-    // Stays for as long as the request: a connection may break after the answer has begun.
+    // Stays for the whole request: a connection may break after the response has started.
     outgoing.on("error", reject);
   });
 }
 
-/** The body of an answer, piece by piece as it comes. A body that breaks off is broken off for the client, too. */
-export async function handBack(answer: IncomingMessage, { response, signal }: Exchange): Promise<void> {
+/** Streams the body of a response. A body that is aborted is aborted for the client, too. */
+export async function handBack(
+  backendResponse: IncomingMessage,
+  { response, signal }: Exchange,
+): Promise<void> {
   response.flushHeaders();
   try {
-    await pipeline(answer, response, { signal });
+    await pipeline(backendResponse, response, { signal });
   } catch {
     // Either side has gone, and the pipeline has taken the other one with it.
-    answer.destroy();
+    backendResponse.destroy();
     response.destroy();
   }
 }

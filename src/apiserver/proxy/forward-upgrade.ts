@@ -5,7 +5,7 @@ import type { Clock } from "../../lib/base/clock.ts";
 import { joinStreams } from "../../lib/base/join-streams.ts";
 import { StatusError } from "../status-error.ts";
 import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
-import { answerHeaders } from "./forwarded-headers.ts";
+import { responseHeaders } from "./forwarded-headers.ts";
 
 export interface UpgradeExchange {
   readonly socket: Duplex;
@@ -15,7 +15,7 @@ export interface UpgradeExchange {
   readonly clock: Clock;
 }
 
-type Answer =
+type UpgradeResponse =
   | {
       readonly upgraded: true;
       readonly message: IncomingMessage;
@@ -24,10 +24,10 @@ type Answer =
     }
   | { readonly upgraded: false; readonly message: IncomingMessage };
 
-const refusalDeadlineMs = 10_000;
+const errorBodyTimeoutMs = 10_000;
 
 /**
- * Requests a protocol upgrade from a backend; on success the two connections are joined. A refusal is passed on as it
+ * Requests a protocol upgrade from a backend; on success the two connections are joined. An error response is passed on as it
  * is. Rejects, with the client's connection untouched, if there is no response (with Node's error) or an invalid one.
  */
 export async function forwardUpgrade(
@@ -35,46 +35,53 @@ export async function forwardUpgrade(
   request: BackendRequest,
   exchange: UpgradeExchange,
 ): Promise<void> {
-  const answer = await sendRequest(backend, request, exchange);
-  if (answer.upgraded) {
-    const { message, socket: backendSocket, head } = answer;
+  const response = await sendRequest(backend, request, exchange);
+  if (response.upgraded) {
+    const { message, socket: backendSocket, head } = response;
     exchange.socket.write(statusLine(message, message.rawHeaders));
     if (head.length > 0) exchange.socket.write(head);
     if (exchange.head.length > 0) backendSocket.write(exchange.head);
     await joinStreams(exchange.socket, backendSocket, exchange.signal);
   } else {
-    await refuse(answer.message, exchange);
+    await passOnError(response.message, exchange);
   }
 }
 
-function sendRequest(backend: Backend, request: BackendRequest, exchange: UpgradeExchange): Promise<Answer> {
+function sendRequest(
+  backend: Backend,
+  request: BackendRequest,
+  exchange: UpgradeExchange,
+): Promise<UpgradeResponse> {
   const { socket: client, signal, clock } = exchange;
   const outgoing = openRequest(backend, request, clock);
   const stop = () => outgoing.destroy();
   client.on("error", stop).once("close", stop);
   signal.addEventListener("abort", stop, { once: true });
-  const answer = new Promise<Answer>((resolve, reject) => {
+  const response = new Promise<UpgradeResponse>((resolve, reject) => {
     outgoing.once("upgrade", (message, socket, head) => resolve({ upgraded: true, message, socket, head }));
     outgoing.once("response", (message) => resolve({ upgraded: false, message }));
     outgoing.on("error", reject);
   });
   if (signal.aborted || client.destroyed) stop();
   else outgoing.end();
-  return answer.finally(() => {
+  return response.finally(() => {
     client.off("close", stop);
     signal.removeEventListener("abort", stop);
   });
 }
 
-async function refuse(message: IncomingMessage, { socket, signal, clock }: UpgradeExchange): Promise<void> {
+async function passOnError(
+  message: IncomingMessage,
+  { socket, signal, clock }: UpgradeExchange,
+): Promise<void> {
   const code = message.statusCode ?? 0;
   if (code < 400) {
     message.destroy();
     throw new StatusError(500, "", `invalid upgrade response: status code ${code}`);
   }
-  const cancel = clock.after(refusalDeadlineMs, () => message.destroy());
+  const cancel = clock.after(errorBodyTimeoutMs, () => message.destroy());
   // The end of the connection is the end of the body, so its length does not matter.
-  const headers = Object.entries(answerHeaders(message)).flatMap(([name, values]) =>
+  const headers = Object.entries(responseHeaders(message)).flatMap(([name, values]) =>
     values.flatMap((value) => [name, value]),
   );
   socket.write(statusLine(message, [...headers, "Connection", "close"]));

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-/** What belongs to one connection, not to the request or answer on it. */
+/** What belongs to one connection, not to the request or response on it. */
 const hopByHop = new Set([
   "connection",
   "expect",
@@ -83,11 +83,11 @@ function withoutToken(headers: Record<string, string[]>): void {
   else headers["sec-websocket-protocol"] = [kept.join(", ")];
 }
 
-/** The headers of an answer that is handed back. */
-export function answerHeaders(answer: IncomingMessage): Record<string, string[]> {
+/** The response headers that are forwarded to the client. */
+export function responseHeaders(backendResponse: IncomingMessage): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
-  const dropped = connectionNamed(answer.headers);
-  for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
+  const dropped = connectionNamed(backendResponse.headers);
+  for (const [name, values = []] of Object.entries(backendResponse.headersDistinct)) {
     if (!hopByHop.has(name) && !crossOrigin.has(name) && !dropped.has(name)) headers[name] = values;
   }
   return headers;

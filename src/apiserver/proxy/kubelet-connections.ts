@@ -6,7 +6,7 @@ import { streamConnection } from "./streams.ts";
 
 export type ConnectionName = "log" | "exec" | "attach" | "portforward" | "podProxy" | "nodeProxy";
 
-/** The subresources that the API does not answer itself: what it hands on to a kubelet, or to what runs in a pod. */
+/** The subresources that the API proxies to a kubelet, a node or a pod. */
 export function kubeletConnections(
   options: KubeletConnectionOptions,
 ): Readonly<Record<ConnectionName, ConnectSubresource>> {

@@ -15,7 +15,7 @@ function send(api: Api, path: string): Promise<IncomingMessage> {
   );
 }
 
-async function refusal(
+async function rejection(
   api: Api,
   path = "/log/p",
 ): Promise<{ code: number; reason?: string; message: string }> {
@@ -37,10 +37,13 @@ describe("logs", () => {
       seen = [method, url, String(peer), String(headers.authorization)];
       response.writeHead(200, { "content-type": "application/x-other", "x-other": "1" }).end("hello\n");
     };
-    const answer = await send(api, "/log/p?container=c&tailLines=5&timestamps=true");
-    assert.equal(await text(answer), "hello\n");
-    assert.equal(answer.statusCode, 200);
-    assert.deepEqual([answer.headers["content-type"], answer.headers["x-other"]], ["text/plain", undefined]);
+    const response = await send(api, "/log/p?container=c&tailLines=5&timestamps=true");
+    assert.equal(await text(response), "hello\n");
+    assert.equal(response.statusCode, 200);
+    assert.deepEqual(
+      [response.headers["content-type"], response.headers["x-other"]],
+      ["text/plain", undefined],
+    );
     const path = "/containerLogs/ns/p/c?tailLines=5&timestamps=true";
     assert.deepEqual(seen, ["GET", path, "kube-apiserver-kubelet-client", "undefined"]);
   });
@@ -52,8 +55,8 @@ describe("logs", () => {
       response.flushHeaders();
       more = (chunk) => (chunk === undefined ? response.end() : response.write(chunk));
     };
-    const answer = await send(api, "/log/p?follow=true");
-    const pieces = answer.setEncoding("utf8")[Symbol.asyncIterator]();
+    const response = await send(api, "/log/p?follow=true");
+    const pieces = response.setEncoding("utf8")[Symbol.asyncIterator]();
     for (const piece of ["one\n", "two\n"]) {
       more(piece);
       assert.equal((await pieces.next()).value, piece);
@@ -71,12 +74,12 @@ describe("logs", () => {
       };
     });
     const done = api.nextDone();
-    const answer = await send(api, "/log/p?follow=true");
-    answer.destroy();
+    const response = await send(api, "/log/p?follow=true");
+    response.destroy();
     await Promise.all([gone, done]);
   });
 
-  test("a client that goes away before there is an answer does so, too", async (t) => {
+  test("a client that disconnects before the response aborts the request, too", async (t) => {
     const { kubelet, api } = await setUp(t);
     const request = get({ port: api.port, path: "/log/p", agent: false }).on("error", () => undefined);
     const gone = new Promise<void>((resolve) => {
@@ -104,9 +107,9 @@ describe("logs", () => {
         response.once("close", resolve);
       };
     });
-    const answer = await send(api, "/log/p?follow=true");
+    const response = await send(api, "/log/p?follow=true");
     api.abort();
-    await assert.rejects(text(answer), { code: "ECONNRESET" });
+    await assert.rejects(text(response), { code: "ECONNRESET" });
     await gone;
   });
 
@@ -115,30 +118,30 @@ describe("logs", () => {
     assert.equal((await send(api, "/log/p")).statusCode, 204);
   });
 
-  test("what the kubelet refuses is reported with the API's message", async (t) => {
+  test("an error of the kubelet is reported with the API's message", async (t) => {
     const { kubelet, api } = await setUp(t);
     const message = 'container "c" in pod "p" is waiting to start: ContainerCreating';
     kubelet.handle = (_, response) => response.writeHead(400).end(message);
-    const { code, reason, message: shown } = await refusal(api);
+    const { code, reason, message: shown } = await rejection(api);
     assert.deepEqual([code, reason, shown], [400, "BadRequest", message]);
   });
 
-  test("a refusal is not read without end", async (t) => {
+  test("an error body is read only up to a limit", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = (_, response) => response.writeHead(400).end("x".repeat(200_000));
-    assert.equal((await refusal(api)).message.length, 50_000);
+    assert.equal((await rejection(api)).message.length, 50_000);
   });
 
   test("redirects of a kubelet are not followed", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = (_, response) => response.writeHead(302, { location: "https://example.org/" }).end();
-    assert.equal((await refusal(api)).message, 'Get "https://example.org/": redirects forbidden');
+    assert.equal((await rejection(api)).message, 'Get "https://example.org/": redirects forbidden');
   });
 
   test("a kubelet that is not reachable", async (t) => {
     const objects = { pods: aPod(), nodes: aNode(1) };
     const api = await anApi(t, { objects });
-    const { code, reason, message } = await refusal(api);
+    const { code, reason, message } = await rejection(api);
     const why = "dial tcp 127.0.0.1:1: connect: connection refused";
     assert.deepEqual(
       [code, reason, message],
@@ -150,7 +153,7 @@ describe("logs", () => {
     const { kubelet, api } = await setUp(t, { credentials: { ...credentials, ca: authority("other").ca } });
     kubelet.handle = (_, response) => response.end("hello");
     const why = /: tls: failed to verify certificate: x509: certificate signed by unknown authority$/;
-    assert.match((await refusal(api)).message, why);
+    assert.match((await rejection(api)).message, why);
     assert.equal(await text(await send(api, "/log/p?insecureSkipTLSVerifyBackend=true")), "hello");
   });
 
@@ -160,15 +163,15 @@ describe("logs", () => {
     assert.equal(await text(await send(api, "/log/p")), "hello");
   });
 
-  const refusals: [string, object, string, string][] = [
+  const rejections: [string, object, string, string][] = [
     ["a pod that is not there", {}, "/log/x", 'pods "x" not found'],
     ["a node that is not there", { nodeName: "m" }, "/log/p", 'nodes "m" not found'],
     ["no container of the pod's", {}, "/log/p?container=x", "container x is not valid for pod p"],
   ];
-  for (const [rule, spec, path, message] of refusals) {
+  for (const [rule, spec, path, message] of rejections) {
     test(rule, async (t) => {
       const { api } = await setUp(t, { pod: aPod({ ...spec }) });
-      assert.equal((await refusal(api, path)).message, message);
+      assert.equal((await rejection(api, path)).message, message);
     });
   }
 });

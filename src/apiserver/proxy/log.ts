@@ -8,16 +8,16 @@ import { chooseContainer } from "./container-choice.ts";
 import { dialMessage } from "./dial-message.ts";
 import { handBack, sendRequest } from "./forward-request.ts";
 import { hostPort } from "./kubelet-address.ts";
+import { logError } from "./log-error.ts";
 import { parseLogOptions } from "./log-options.ts";
-import { refusedLog } from "./refused-log.ts";
 
-/** The maximum length of a refusal that is passed on. */
-const longestRefusal = 50_000;
+/** The maximum length of an error response that is passed on. */
+const maxErrorBodyBytes = 50_000;
 
 export function logConnection(options: KubeletConnectionOptions): ConnectSubresource {
   const { clock = systemClock } = options;
   return {
-    how: "connect",
+    type: "connect",
     verbs: ["get"],
     async connect(ref, _rest, given, context) {
       if (given.kind === "upgrade") throw badRequest("logs are not offered over WebSocket");
@@ -37,38 +37,38 @@ export function logConnection(options: KubeletConnectionOptions): ConnectSubreso
       const describe = (url: string, why: string) =>
         new StatusError(500, "", `Get ${JSON.stringify(url)}: ${why}`);
       const base = `https://${hostPort(kubelet)}`;
-      let answer: IncomingMessage;
+      let backendResponse: IncomingMessage;
       try {
         const headers = { "user-agent": request.headers["user-agent"] ?? "" };
-        answer = await sendRequest(kubelet, { method: "GET", path, headers }, exchange);
+        backendResponse = await sendRequest(kubelet, { method: "GET", path, headers }, exchange);
       } catch (error) {
         if (response.destroyed) return;
         context.signal.throwIfAborted();
         throw describe(base + path, dialMessage(error, kubelet));
       }
-      const status = answer.statusCode ?? 0;
+      const status = backendResponse.statusCode ?? 0;
       if (status < 200 || status > 206) {
-        const elsewhere = status < 400 ? answer.headers.location : undefined;
-        const body = await textOf(answer);
+        const elsewhere = status < 400 ? backendResponse.headers.location : undefined;
+        const body = await textOf(backendResponse);
         if (elsewhere !== undefined) throw describe(new URL(elsewhere, base).href, "redirects forbidden");
-        throw refusedLog(status, body, ref.name);
+        throw logError(status, body, ref.name);
       }
       response.writeHead(200, { "content-type": "text/plain" });
-      await handBack(answer, exchange);
+      await handBack(backendResponse, exchange);
     },
   };
 }
 
-/** The beginning of a refusal. What is cut off or breaks off is not worth another failure. */
-async function textOf(answer: IncomingMessage): Promise<string> {
+/** The start of an error response. A truncated or aborted body is not another error. */
+async function textOf(backendResponse: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
+    for await (const chunk of backendResponse as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length >= longestRefusal) break;
+      if (length >= maxErrorBodyBytes) break;
     }
   } catch {}
-  return Buffer.concat(chunks).subarray(0, longestRefusal).toString();
+  return Buffer.concat(chunks).subarray(0, maxErrorBodyBytes).toString();
 }

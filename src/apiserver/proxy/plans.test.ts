@@ -5,16 +5,16 @@ import { StatusError } from "../status-error.ts";
 import { chooseContainer } from "./container-choice.ts";
 import { DialTimeout, dialMessage } from "./dial-message.ts";
 import { kubeletAddress } from "./kubelet-address.ts";
+import { logError } from "./log-error.ts";
 import { parseLogOptions } from "./log-options.ts";
 import { mayProxyTo } from "./proxied-address.ts";
 import { parseProxyName, podTarget, portNumber } from "./proxy-target.ts";
-import { refusedLog } from "./refused-log.ts";
 import { rewrittenLocation } from "./rewritten-location.ts";
 import { attachQuery, execQuery, portForwardQuery } from "./stream-options.ts";
 
-const refused = (work: () => unknown): string => {
+const rejected = (work: () => unknown): string => {
   try {
-    return `not refused: ${JSON.stringify(work())}`;
+    return `not rejected: ${JSON.stringify(work())}`;
   } catch (error) {
     assert.ok(error instanceof StatusError);
     return `${error.status} ${error.reason}: ${error.message}`;
@@ -59,11 +59,11 @@ describe("where a kubelet is", () => {
 
   test("a node without an address that is of use cannot be reached", () => {
     assert.equal(
-      refused(() => kubeletAddress({})),
+      rejected(() => kubeletAddress({})),
       "500 : no preferred addresses found; known addresses: []",
     );
     assert.equal(
-      refused(() =>
+      rejected(() =>
         at(
           [
             ["InternalIP", "10.0.0.1"],
@@ -94,16 +94,16 @@ describe("which container is meant", () => {
     );
   });
 
-  const refusals: [PodSpec, string, string][] = [
+  const rejections: [PodSpec, string, string][] = [
     [spec("a", "b"), "", "a container name must be specified for pod p, choose one of: [a b]"],
     [all, "", "a container name must be specified for pod p, choose one of: [i a b e]"],
     [spec(), "", "a container name must be specified for pod p"],
     [spec("a"), "x", "container x is not valid for pod p"],
   ];
-  for (const [pod, requested, message] of refusals) {
+  for (const [pod, requested, message] of rejections) {
     test(message, () =>
       assert.equal(
-        refused(() => chooseContainer("p", pod, requested)),
+        rejected(() => chooseContainer("p", pod, requested)),
         `400 BadRequest: ${message}`,
       ),
     );
@@ -125,7 +125,7 @@ describe("options of logs", () => {
   }
 
   const invalid = '422 Invalid: PodLogOptions "p" is invalid: ';
-  const refusals: [string, string][] = [
+  const rejections: [string, string][] = [
     ["tailLines=-1", `${invalid}tailLines: Invalid value: -1: must be greater than or equal to 0`],
     ["limitBytes=0", `${invalid}limitBytes: Invalid value: 0: must be greater than 0`],
     ["sinceSeconds=0", `${invalid}sinceSeconds: Invalid value: 0: must be greater than 0`],
@@ -145,10 +145,10 @@ describe("options of logs", () => {
     ],
     ["sinceTime=now", '400 BadRequest: parsing time "now" as "2006-01-02T15:04:05Z07:00": cannot parse it'],
   ];
-  for (const [query, message] of refusals) {
-    test(`${query} is refused`, () =>
+  for (const [query, message] of rejections) {
+    test(`${query} is rejected`, () =>
       assert.equal(
-        refused(() => parseLogOptions("p", new URLSearchParams(query))),
+        rejected(() => parseLogOptions("p", new URLSearchParams(query))),
         message,
       ));
   }
@@ -169,11 +169,11 @@ describe("options of streams", () => {
     assert.equal(portForwardQuery(new URLSearchParams("ports=80&ports=443")), "?port=80%2C443");
     assert.equal(portForwardQuery(new URLSearchParams()), "");
     assert.match(
-      refused(() => portForwardQuery(new URLSearchParams("ports=x"))),
+      rejected(() => portForwardQuery(new URLSearchParams("ports=x"))),
       /400 BadRequest.*invalid syntax/,
     );
     assert.match(
-      refused(() => portForwardQuery(new URLSearchParams("ports=4294967296"))),
+      rejected(() => portForwardQuery(new URLSearchParams("ports=4294967296"))),
       /out of range/,
     );
   });
@@ -194,7 +194,7 @@ describe("whom a proxy is for", () => {
   for (const text of [":80", "ftp:a:1", "a:b:c:d", "https::1"]) {
     test(`${text} names no port`, () =>
       assert.equal(
-        refused(() => parseProxyName("node", text)),
+        rejected(() => parseProxyName("node", text)),
         `400 BadRequest: invalid node request ${JSON.stringify(text)}`,
       ));
   }
@@ -213,11 +213,11 @@ describe("whom a proxy is for", () => {
       [80, 443, 8080],
     );
     assert.match(
-      refused(() => portNumber("x", "http")),
+      rejected(() => portNumber("x", "http")),
       /invalid port/,
     );
     assert.match(
-      refused(() => portNumber("65536", "http")),
+      rejected(() => portNumber("65536", "http")),
       /invalid port/,
     );
   });
@@ -260,7 +260,7 @@ describe("why a backend is not reached", () => {
     test(message, () => assert.equal(dialMessage(error, backend), message));
 });
 
-describe("what a kubelet's refusal of a log becomes", () => {
+describe("the error for a log request that the kubelet rejects", () => {
   const rows: [number, string][] = [
     [400, "400 BadRequest: body"],
     [500, "500 InternalError: Internal error occurred: body"],
@@ -278,7 +278,7 @@ describe("what a kubelet's refusal of a log becomes", () => {
   ];
   for (const [status, expected] of rows) {
     test(`${status}`, () => {
-      const { status: code, reason, message } = refusedLog(status, "body", "p");
+      const { status: code, reason, message } = logError(status, "body", "p");
       assert.equal(`${code} ${reason}: ${message}`, expected);
     });
   }

@@ -52,7 +52,7 @@ function fetchPath(
   });
 }
 
-async function refusal(api: Api, path: string): Promise<[number, string]> {
+async function rejection(api: Api, path: string): Promise<[number, string]> {
   const { code, message } = JSON.parse(await text(await fetchPath(api, path)));
   return [code, message];
 }
@@ -69,16 +69,19 @@ describe("the proxy to a node", () => {
       const cors = { "access-control-allow-origin": "*", "x-two": ["a", "b"] };
       response.writeHead(201, "Made", { ...cors, connection: "close, x-hop", "x-hop": "1" }).end("done");
     };
-    const answer = await fetchPath(
+    const response = await fetchPath(
       api,
       "/nodeProxy/n/run/a%2Fb/?q=1&q=2",
       { method: "PUT", headers: { authorization: "Bearer s", "x-a": "b", te: "trailers", host: "api" } },
       "body",
     );
-    assert.deepEqual([answer.statusCode, answer.statusMessage, await text(answer)], [201, "Made", "done"]);
-    assert.deepEqual(answer.headersDistinct["x-two"], ["a", "b"]);
-    assert.equal(answer.headers["access-control-allow-origin"], undefined);
-    assert.equal(answer.headers["x-hop"], undefined);
+    assert.deepEqual(
+      [response.statusCode, response.statusMessage, await text(response)],
+      [201, "Made", "done"],
+    );
+    assert.deepEqual(response.headersDistinct["x-two"], ["a", "b"]);
+    assert.equal(response.headers["access-control-allow-origin"], undefined);
+    assert.equal(response.headers["x-hop"], undefined);
     assert.deepEqual(seen, ["PUT", "/run/a%2Fb/?q=1&q=2", "body", "api"]);
     assert.deepEqual(
       [headers.authorization, headers.te, headers["x-a"], headers.host],
@@ -133,7 +136,7 @@ describe("the proxy to a node", () => {
     assert.equal(await text(await fetchPath(api, `/nodeProxy/n:${kubelet.port}/`)), "kubelet");
   });
 
-  test("answers come when they are there, and go when the client goes", async (t) => {
+  test("responses are streamed, and aborted when the client disconnects", async (t) => {
     const { kubelet, api } = await setUp(t);
     const gone = new Promise<void>((resolve) => {
       kubelet.handle = (_, response) => {
@@ -141,10 +144,10 @@ describe("the proxy to a node", () => {
         response.once("close", resolve);
       };
     });
-    const answer = await fetchPath(api, "/nodeProxy/n/watch");
-    const pieces = answer.setEncoding("utf8")[Symbol.asyncIterator]();
+    const response = await fetchPath(api, "/nodeProxy/n/watch");
+    const pieces = response.setEncoding("utf8")[Symbol.asyncIterator]();
     assert.equal((await pieces.next()).value, "piece");
-    answer.destroy();
+    response.destroy();
     await gone;
   });
 
@@ -154,12 +157,12 @@ describe("the proxy to a node", () => {
       request.pause();
       response.writeHead(413, { connection: "close" }).end("too much");
     };
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const options = { port: api.port, path: "/nodeProxy/n/x", method: "POST", agent: false as const };
       const request = send(options, resolve).on("error", reject);
       request.write(Buffer.alloc(1024 * 1024));
     });
-    assert.deepEqual([answer.statusCode, await text(answer)], [413, "too much"]);
+    assert.deepEqual([response.statusCode, await text(response)], [413, "too much"]);
   });
 
   test("protocols are changed through it, too", async (t) => {
@@ -177,7 +180,7 @@ describe("the proxy to a node", () => {
   test("a node that is not reachable", async (t) => {
     const { objects } = await setUp(t);
     const api = await anApi(t, { objects: { ...objects, nodes: aNode(1) } });
-    assert.deepEqual(await refusal(api, "/nodeProxy/n/"), [
+    assert.deepEqual(await rejection(api, "/nodeProxy/n/"), [
       503,
       "error trying to reach service: dial tcp 127.0.0.1:1: connect: connection refused",
     ]);
@@ -186,8 +189,8 @@ describe("the proxy to a node", () => {
   test("by default, it does not lead back to this machine", async (t) => {
     const { objects } = await setUp(t);
     const api = await anApi(t, { objects, mayProxyTo: undefined });
-    assert.deepEqual(await refusal(api, "/nodeProxy/n/"), [400, "address not allowed"]);
-    assert.deepEqual(await refusal(api, "/podProxy/p/"), [400, "address not allowed"]);
+    assert.deepEqual(await rejection(api, "/nodeProxy/n/"), [400, "address not allowed"]);
+    assert.deepEqual(await rejection(api, "/podProxy/p/"), [400, "address not allowed"]);
   });
 });
 
@@ -228,8 +231,8 @@ describe("over HTTP/2, as kubectl connects", () => {
       "x-a": "b",
       authorization: "Bearer s",
     };
-    const answer = await overHttp2(t, api, requested, "body");
-    assert.deepEqual([answer.status, answer.headers["x-b"], answer.body], [201, "c", "done"]);
+    const response = await overHttp2(t, api, requested, "body");
+    assert.deepEqual([response.status, response.headers["x-b"], response.body], [201, "c", "done"]);
     assert.deepEqual(seen, ["POST", "/run?q=1", "body", "api.example", "b", undefined]);
     assert.ok(!names.some((name) => name.startsWith(":")), names.join());
   });
@@ -242,8 +245,8 @@ describe("over HTTP/2, as kubectl connects", () => {
       );
     };
     for (const method of ["GET", "DELETE"]) {
-      const answer = await overHttp2(t, api, { ":method": method, ":path": "/nodeProxy/n/healthz" });
-      assert.deepEqual(JSON.parse(answer.body), [method, "/healthz", "none"]);
+      const response = await overHttp2(t, api, { ":method": method, ":path": "/nodeProxy/n/healthz" });
+      assert.deepEqual(JSON.parse(response.body), [method, "/healthz", "none"]);
     }
   });
 });
@@ -263,7 +266,7 @@ describe("the proxy to a pod", () => {
 
   test("a pod that is not there, and a name that is none", async (t) => {
     const { api } = await setUp(t);
-    assert.deepEqual(await refusal(api, "/podProxy/x:80/"), [404, 'pods "x" not found']);
-    assert.deepEqual(await refusal(api, "/podProxy/ftp:x:80/"), [400, 'invalid pod request "ftp:x:80"']);
+    assert.deepEqual(await rejection(api, "/podProxy/x:80/"), [404, 'pods "x" not found']);
+    assert.deepEqual(await rejection(api, "/podProxy/ftp:x:80/"), [400, 'invalid pod request "ftp:x:80"']);
   });
 });

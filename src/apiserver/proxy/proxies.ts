@@ -12,7 +12,7 @@ import { type KubeletConnectionOptions, kubeletOf, pathOf, podOf, rawQueryOf } f
 import { dialMessage, unreachable } from "./dial-message.ts";
 import { handBack, sendRequest } from "./forward-request.ts";
 import { forwardUpgrade } from "./forward-upgrade.ts";
-import { answerHeaders, requestHeaders, requestHost } from "./forwarded-headers.ts";
+import { requestHeaders, requestHost, responseHeaders } from "./forwarded-headers.ts";
 import { hostPort } from "./kubelet-address.ts";
 import { mayProxyTo as mayProxyToByDefault } from "./proxied-address.ts";
 import { parseProxyName, podTarget, portNumber } from "./proxy-target.ts";
@@ -54,7 +54,7 @@ async function addressesOf(host: string): Promise<string[]> {
 
 function proxyTo(options: KubeletConnectionOptions, find: FindBackend): ConnectSubresource {
   return {
-    how: "connect",
+    type: "connect",
     verbs: ["get", "create", "update", "patch", "delete"],
     async connect(ref, rest, given, context) {
       const backend = await find(ref, context);
@@ -98,9 +98,9 @@ async function forward(
   const requested = pathOf(request.url);
   const headers = { ...requestHeaders(request, false), "x-forwarded-uri": requested };
   const exchange = { request, response, signal, clock };
-  let answer: IncomingMessage;
+  let backendResponse: IncomingMessage;
   try {
-    answer = await sendRequest(
+    backendResponse = await sendRequest(
       backend,
       { method: request.method ?? "GET", path, headers },
       exchange,
@@ -112,14 +112,14 @@ async function forward(
     const why = `error trying to reach service: ${dialMessage(error, backend)}`;
     throw new StatusError(503, "ServiceUnavailable", why);
   }
-  const handed = answerHeaders(answer);
-  if (answer.headers.location !== undefined) {
+  const handed = responseHeaders(backendResponse);
+  if (backendResponse.headers.location !== undefined) {
     const prefix = requested.slice(0, requested.length - rest.length);
     const at = { prefix, backendHost: hostPort(backend), requestHost: requestHost(request) ?? "" };
-    handed.location = [rewrittenLocation(answer.headers.location, at)];
+    handed.location = [rewrittenLocation(backendResponse.headers.location, at)];
   }
   // HTTP/2 has no reason phrases.
-  const statusText = request.httpVersionMajor < 2 ? answer.statusMessage : undefined;
-  response.writeHead(answer.statusCode ?? 502, statusText, handed);
-  await handBack(answer, exchange);
+  const statusText = request.httpVersionMajor < 2 ? backendResponse.statusMessage : undefined;
+  response.writeHead(backendResponse.statusCode ?? 502, statusText, handed);
+  await handBack(backendResponse, exchange);
 }

@@ -105,14 +105,14 @@ describe("streams", () => {
     await client.until(/received late;/);
   });
 
-  test("what one side ends the other may still answer", async (t) => {
+  test("after one side has closed, the other may still send", async (t) => {
     const { client, socket, done } = await upgraded(t);
     const received = text(socket);
     client.socket.end("last line");
     assert.equal(await received, "last line");
-    socket.end("answer");
+    socket.end("response");
     await client.ended;
-    assert.ok(client.seen.endsWith("\r\n\r\nanswer"));
+    assert.ok(client.seen.endsWith("\r\n\r\nresponse"));
     await done;
   });
 
@@ -180,7 +180,7 @@ describe("streams", () => {
     assert.equal(hash.digest("hex"), whole.digest("hex"));
   });
 
-  test("a refusal of the kubelet's is handed back as it is", async (t) => {
+  test("an error response of the kubelet is forwarded unchanged", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.upgrade = (_, socket) =>
       socket.end(
@@ -195,10 +195,10 @@ describe("streams", () => {
     ["HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 500, "invalid upgrade response: status code 200"],
     ["", 500, "EOF"],
   ];
-  for (const [answer, code, message] of problems) {
-    test(`a kubelet that answers ${JSON.stringify(answer)} to an upgrade: ${message}`, async (t) => {
+  for (const [response, code, message] of problems) {
+    test(`a kubelet that responds ${JSON.stringify(response)} to an upgrade: ${message}`, async (t) => {
       const { kubelet, api } = await setUp(t);
-      kubelet.upgrade = (_, socket) => socket.end(answer);
+      kubelet.upgrade = (_, socket) => socket.end(response);
       const client = new RawClient(t, api.port, upgradeText("/exec/p"));
       await client.ended;
       assert.match(client.seen, new RegExp(`^HTTP/1.1 ${code} .*"message":"${message}"`, "s"));
@@ -219,7 +219,7 @@ describe("streams", () => {
     assert.match(client.seen, /^HTTP\/1.1 400 .*"pod p does not have a host assigned"/s);
   });
 
-  test("a request without an upgrade is refused", async (t) => {
+  test("a request without an upgrade is rejected", async (t) => {
     const { api } = await setUp(t);
     const body = await new Promise<string>((resolve, reject) =>
       get({ port: api.port, path: "/exec/p" }, (response) => resolve(text(response))).on("error", reject),

@@ -28,7 +28,7 @@ function containerPath(pod: Pod, ref: ObjectRef, query: URLSearchParams): string
 export function streamConnection(name: StreamName, options: KubeletConnectionOptions): ConnectSubresource {
   const { clock = systemClock } = options;
   return {
-    how: "connect",
+    type: "connect",
     verbs: ["get", "create"],
     async connect(ref, _rest, given, context) {
       const { request } = given;

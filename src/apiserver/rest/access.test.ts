@@ -6,7 +6,7 @@ import { ApiServer } from "../server.ts";
 import { StatusError } from "../status-error.ts";
 import { memoryStore } from "../storage/fixtures.ts";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
-import { refusal } from "./permission.ts";
+import { forbiddenError } from "./permission.ts";
 import type { SeenRequest } from "./rest-handler.ts";
 
 const noResource = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
@@ -31,7 +31,7 @@ const sentences: [Partial<Attributes>, string][] = [
 ];
 for (const [attributes, message] of sentences)
   test(`a forbidden request is reported as such: ${message}`, () => {
-    const problem = refusal({ name: "x", groups: [] }, { ...noResource, verb: "", ...attributes });
+    const problem = forbiddenError({ name: "x", groups: [] }, { ...noResource, verb: "", ...attributes });
     assert.deepEqual([problem.status, problem.reason, problem.message], [403, "Forbidden", message]);
   });
 
@@ -81,9 +81,9 @@ for (const [method, path, expected] of requested)
       },
     };
     const api = await testApi(t, { authorizer });
-    const answer = await api.send(method, path, method === "GET" ? undefined : {});
-    assert.equal(answer.status, 403);
-    assert.match(answer.body.message, /: no$/);
+    const response = await api.send(method, path, method === "GET" ? undefined : {});
+    assert.equal(response.status, 403);
+    assert.match(response.body.message, /: no$/);
     const [{ verb, resource, subresource, namespace, name, path: other }] = seen as [Attributes];
     assert.equal(
       other === undefined
@@ -122,8 +122,8 @@ test("admission can change or reject what is written", async (t) => {
   const api = await testApi(t, { admission });
   const made = await api.send("POST", mapsPath, configMap("a", { k: "1" }));
   assert.deepEqual(made.body.metadata.labels, { admitted: "yes" });
-  const refused = await api.send("PUT", `${mapsPath}/a`, configMap("a", { secret: "x" }));
-  assert.deepEqual([refused.status, refused.body.message], [403, "not that"]);
+  const rejected = await api.send("PUT", `${mapsPath}/a`, configMap("a", { secret: "x" }));
+  assert.deepEqual([rejected.status, rejected.body.message], [403, "not that"]);
   assert.equal((await api.send("GET", `${mapsPath}/a`)).body.data.secret, undefined);
   await api.send("DELETE", `${mapsPath}/a`, { gracePeriodSeconds: 3 });
   await api.send("POST", widgetsPath, widget("w"));

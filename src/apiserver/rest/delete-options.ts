@@ -19,11 +19,11 @@ export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOpti
   const fields = body === undefined ? fromQuery(query) : fromBody(body);
   const { propagationPolicy, orphanDependents, gracePeriodSeconds, preconditions } = fields;
   if (propagationPolicy !== undefined && orphanDependents !== undefined)
-    throw refused(
+    throw invalidPolicy(
       `Invalid value: ${JSON.stringify(propagationPolicy)}: orphanDependents and deletionPropagation cannot be both set`,
     );
   if (propagationPolicy !== undefined && !policies.includes(propagationPolicy as string))
-    throw refused(
+    throw invalidPolicy(
       `Unsupported value: ${JSON.stringify(propagationPolicy)}: supported values: "Background", "Foreground", "Orphan", "nil"`,
     );
   if (gracePeriodSeconds !== undefined && !Number.isSafeInteger(gracePeriodSeconds))
@@ -70,6 +70,6 @@ function present(fields: Fields): Fields {
   );
 }
 
-function refused(message: string) {
+function invalidPolicy(message: string) {
   return invalid(about, "", [{ path: "propagationPolicy", message }]);
 }

@@ -64,8 +64,8 @@ test("removing the last finalizer removes a deleted object", async (t) => {
 test("a resourceVersion in the preconditions is checked", async (t) => {
   const { send } = await testApi(t);
   const { body } = await send("POST", mapsPath, configMap("a"));
-  const refused = await send("DELETE", `${mapsPath}/a`, { preconditions: { resourceVersion: "1" } });
-  assert.equal(refused.status, 409);
+  const rejected = await send("DELETE", `${mapsPath}/a`, { preconditions: { resourceVersion: "1" } });
+  assert.equal(rejected.status, 409);
   const { resourceVersion } = body.metadata;
   assert.equal((await send("DELETE", `${mapsPath}/a`, { preconditions: { resourceVersion } })).status, 200);
 });
@@ -74,11 +74,11 @@ test("deletecollection deletes the selected objects", async (t) => {
   const { send } = await testApi(t);
   for (const name of ["a", "b", "c"])
     await send("POST", mapsPath, configMap(name, {}, { labels: { keep: String(name === "c") } }));
-  const answer = await send("DELETE", `${mapsPath}?labelSelector=keep!%3Dtrue`);
-  assert.equal(answer.status, 200);
-  assert.equal(answer.body.kind, "ConfigMapList");
+  const response = await send("DELETE", `${mapsPath}?labelSelector=keep!%3Dtrue`);
+  assert.equal(response.status, 200);
+  assert.equal(response.body.kind, "ConfigMapList");
   assert.deepEqual(
-    answer.body.items.map((item: { metadata: { name: string } }) => item.metadata.name),
+    response.body.items.map((item: { metadata: { name: string } }) => item.metadata.name),
     ["a", "b"],
   );
   const left = (await send("GET", mapsPath)).body.items;
@@ -97,9 +97,9 @@ for (const [options, status, message] of wrongOptions)
   test(`invalid delete options: ${JSON.stringify(options)}`, async (t) => {
     const { send } = await testApi(t);
     await send("POST", mapsPath, configMap("a"));
-    const answer = await send("DELETE", `${mapsPath}/a`, options);
-    assert.equal(answer.status, status);
-    assert.match(answer.body.message, message);
+    const response = await send("DELETE", `${mapsPath}/a`, options);
+    assert.equal(response.status, status);
+    assert.match(response.body.message, message);
     assert.equal((await send("GET", `${mapsPath}/a`)).status, 200);
   });
 
@@ -108,11 +108,11 @@ test("nothing is created in a terminating namespace", async (t) => {
   await server.objects.change({ resource: "namespaces", namespace: "", name: "default" }, (draft) => {
     draft.status.phase = "Terminating";
   });
-  const answer = await send("POST", mapsPath, configMap("a"));
-  assert.equal(answer.status, 403);
+  const response = await send("POST", mapsPath, configMap("a"));
+  assert.equal(response.status, 403);
   assert.equal(
-    answer.body.message,
+    response.body.message,
     'configmaps "a" is forbidden: unable to create new content in namespace default because it is being terminated',
   );
-  assert.equal(answer.body.details.causes[0].reason, "NamespaceTerminating");
+  assert.equal(response.body.details.causes[0].reason, "NamespaceTerminating");
 });

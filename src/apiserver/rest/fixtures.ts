@@ -63,18 +63,18 @@ export const widgets: ResourceDefinition = {
   deletionGrace: (_, requested) => requested ?? 30,
   subresources: {
     status: {
-      how: "part",
+      type: "part",
       ignored: [["spec"]],
       prepareUpdate(draft, before) {
         draft.spec = before.spec;
       },
     },
     hidden: {
-      ...{ how: "part", internal: true, countsGenerations: false, ignored: [["spec"]] },
+      ...{ type: "part", internal: true, countsGenerations: false, ignored: [["spec"]] },
       prepareUpdate() {},
     },
     paint: {
-      how: "action",
+      type: "action",
       kind: "Paint",
       group: "things.example",
       version: "v1",
@@ -86,7 +86,7 @@ export const widgets: ResourceDefinition = {
       },
     },
     echo: {
-      how: "connect",
+      type: "connect",
       verbs: ["get", "create"],
       async connect(ref, rest, requested) {
         const text = `${ref.namespace}/${ref.name} ${rest}`;

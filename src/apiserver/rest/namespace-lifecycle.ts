@@ -25,9 +25,9 @@ export async function checkNamespace(
   if ((found.status as { phase?: string } | undefined)?.phase !== "Terminating") return;
   const { definition, group, resource } = served;
   const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-  const refusal = forbidden({ name: definition.name, group }, resource, name, why);
-  throw new StatusError(403, refusal.reason, refusal.message, {
-    ...refusal.details,
+  const forbiddenError = forbidden({ name: definition.name, group }, resource, name, why);
+  throw new StatusError(403, forbiddenError.reason, forbiddenError.message, {
+    ...forbiddenError.details,
     causes: [
       {
         reason: "NamespaceTerminating",

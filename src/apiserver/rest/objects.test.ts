@@ -32,7 +32,7 @@ test("generateName gets five random characters, and a retry when the name is tak
   assert.equal(new Set(names).size, 20);
 });
 
-const refusals: {
+const rejections: {
   rule: string;
   method?: string;
   path?: string;
@@ -116,12 +116,12 @@ const refusals: {
   },
 ];
 
-for (const { rule, method = "POST", path = mapsPath, body, headers, ...expected } of refusals)
+for (const { rule, method = "POST", path = mapsPath, body, headers, ...expected } of rejections)
   test(`rejected with a Status: ${rule}`, async (t) => {
     const { send } = await testApi(t);
-    const answer = await send(method, path, body, headers);
-    assert.equal(answer.status, expected.status);
-    const { kind, status, reason, message, code } = answer.body;
+    const response = await send(method, path, body, headers);
+    assert.equal(response.status, expected.status);
+    const { kind, status, reason, message, code } = response.body;
     assert.deepEqual(
       { kind, status, reason, message, code },
       {
@@ -190,7 +190,7 @@ test("an update of an old version is a conflict, one without a version is not", 
   assert.equal(plain.body.metadata.creationTimestamp, first.metadata.creationTimestamp);
 });
 
-const putRefusals = [
+const putRejections = [
   [configMap("b"), "the name of the object (b) does not match the name on the URL (a)"],
   [{ metadata: {} }, "the name of the object (a based on URL) was undeterminable: name must be provided"],
   [
@@ -198,21 +198,21 @@ const putRefusals = [
     "the namespace of the object (x) does not match the namespace on the request (default)",
   ],
 ] as const;
-for (const [body, message] of putRefusals)
+for (const [body, message] of putRejections)
   test(`an update must have the name and namespace of its path: ${message}`, async (t) => {
     const { send } = await testApi(t);
     await send("POST", mapsPath, configMap("a"));
-    const answer = await send("PUT", `${mapsPath}/a`, body);
-    assert.deepEqual([answer.status, answer.body.message], [400, message]);
+    const response = await send("PUT", `${mapsPath}/a`, body);
+    assert.deepEqual([response.status, response.body.message], [400, message]);
   });
 
 test("an update with the uid of another object is a conflict", async (t) => {
   const { send } = await testApi(t);
   const { body } = await send("POST", mapsPath, configMap("a"));
-  const answer = await send("PUT", `${mapsPath}/a`, configMap("a", {}, { uid: "other" }));
-  assert.equal(answer.status, 409);
+  const response = await send("PUT", `${mapsPath}/a`, configMap("a", {}, { uid: "other" }));
+  assert.equal(response.status, 409);
   assert.equal(
-    answer.body.message,
+    response.body.message,
     `Operation cannot be fulfilled on configmaps "a": Precondition failed: UID in precondition: other, UID in object meta: ${body.metadata.uid}`,
   );
 });
@@ -299,8 +299,11 @@ test("a protobuf request can have a JSON response", async (t) => {
 
 test("a body that is too large is rejected", async (t) => {
   const { send } = await testApi(t, { maxBodyBytes: 1000 });
-  const answer = await send("POST", mapsPath, configMap("a", { k: "x".repeat(1000) }));
-  assert.deepEqual([answer.status, answer.body.message], [413, "Request entity too large: limit is 1000"]);
+  const response = await send("POST", mapsPath, configMap("a", { k: "x".repeat(1000) }));
+  assert.deepEqual(
+    [response.status, response.body.message],
+    [413, "Request entity too large: limit is 1000"],
+  );
 });
 
 test("large responses are compressed for clients that accept gzip", async (t) => {
@@ -349,9 +352,9 @@ test("concurrent writes all succeed", async (t) => {
   const { send } = await testApi(t);
   await send("POST", mapsPath, configMap("a"));
   const merge = { "content-type": "application/merge-patch+json" };
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 30 }, (_, i) => send("PATCH", `${mapsPath}/a`, { data: { [`k${i}`]: "v" } }, merge)),
   );
-  assert.ok(answers.every(({ status }) => status === 200));
+  assert.ok(responses.every(({ status }) => status === 200));
   assert.equal(Object.keys((await send("GET", `${mapsPath}/a`)).body.data).length, 30);
 });

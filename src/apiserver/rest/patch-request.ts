@@ -68,12 +68,12 @@ function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): U
           ? mergePatch(live, patch)
           : strategicMergePatch(live, patch, served.schema);
     const shown = () => JSON.stringify(type === "strategic" ? shownValue(patch) : JSON.stringify(patched));
-    const refuse = (why: string) =>
+    const rejectPatch = (why: string) =>
       invalid({ kind: "", group: "" }, "", [{ path: "patch", message: `Invalid value: ${shown()}: ${why}` }]);
     const wanted = kindOf(served);
     checkType(patched, wanted);
     const report = reportFields(fields, wanted, patched, undefined);
-    if (report.broken !== undefined) throw refuse(report.broken);
+    if (report.broken !== undefined) throw rejectPatch(report.broken);
     const strict = [
       ...twice.map(
         (path) => `${type === "json" ? "json patch " : ""}duplicate field ${JSON.stringify(path)}`,
@@ -81,7 +81,7 @@ function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): U
       ...report.strict,
     ];
     if (strict.length > 0 && query.fieldValidation === "Strict")
-      throw refuse(`strict decoding error: ${strict.join(", ")}`);
+      throw rejectPatch(`strict decoding error: ${strict.join(", ")}`);
     if (query.fieldValidation === "Warn") strict.forEach(warn);
     const draft = asDraft(report.value as JsonObject, wanted);
     if (draft.metadata.name !== request.name)

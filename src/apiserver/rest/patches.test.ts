@@ -16,12 +16,12 @@ for (const [kind, headers, patch, data] of patches)
   test(`a ${kind} patch`, async (t) => {
     const { send } = await testApi(t);
     await send("POST", mapsPath, configMap("a", { a: "1" }));
-    const answer = await send("PATCH", `${mapsPath}/a`, patch, headers);
-    assert.equal(answer.status, 200);
-    assert.deepEqual(answer.body.data, data);
+    const response = await send("PATCH", `${mapsPath}/a`, patch, headers);
+    assert.equal(response.status, 200);
+    assert.deepEqual(response.body.data, data);
   });
 
-const refused = [
+const rejected = [
   ["of what is not there", "none", merge, { data: {} }, 404, 'configmaps "none" not found'],
   [
     "of no known kind",
@@ -48,12 +48,12 @@ const refused = [
     'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
   ],
 ] as const;
-for (const [rule, name, headers, patch, status, message] of refused)
+for (const [rule, name, headers, patch, status, message] of rejected)
   test(`a patch is rejected: ${rule}`, async (t) => {
     const { send } = await testApi(t);
     await send("POST", mapsPath, configMap("a"));
-    const answer = await send("PATCH", `${mapsPath}/${name}`, patch, headers);
-    assert.deepEqual([answer.status, answer.body.message], [status, message]);
+    const response = await send("PATCH", `${mapsPath}/${name}`, patch, headers);
+    assert.deepEqual([response.status, response.body.message], [status, message]);
   });
 
 test("a patch of the status does not change the spec, and vice versa", async (t) => {

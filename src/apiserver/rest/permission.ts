@@ -11,10 +11,10 @@ export async function mustBeAllowed(
   attributes: Attributes,
 ): Promise<void> {
   const { allowed, reason } = await authorizer.allows(caller, attributes);
-  if (!allowed) throw refusal(caller, attributes, reason);
+  if (!allowed) throw forbiddenError(caller, attributes, reason);
 }
 
-export function refusal(caller: Caller, attributes: Attributes, reason?: string): StatusError {
+export function forbiddenError(caller: Caller, attributes: Attributes, reason?: string): StatusError {
   const { group, resource, name } = attributes;
   const why = sentence(caller, attributes) + (reason ? `: ${reason}` : "");
   if (attributes.path !== undefined) return new StatusError(403, "Forbidden", `forbidden: ${why}`, {});

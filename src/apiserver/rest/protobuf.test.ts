@@ -50,8 +50,8 @@ test("delete options can be protobuf", async (t) => {
   const api = await testApi(t);
   await api.send("POST", mapsPath, configMap("a"));
   const options = (uid: string) => ({ apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid } });
-  const refused = await send(api, "DELETE", `${mapsPath}/a`, options("another"));
-  assert.equal(refused.status, 409);
+  const rejected = await send(api, "DELETE", `${mapsPath}/a`, options("another"));
+  assert.equal(rejected.status, 409);
   const { uid } = (await api.send("GET", `${mapsPath}/a`)).body.metadata;
   assert.equal((await send(api, "DELETE", `${mapsPath}/a`, options(uid))).status, 200);
 });

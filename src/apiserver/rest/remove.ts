@@ -98,14 +98,14 @@ function checkPreconditions(request: WriteRequest, seen: StoredObject, options: 
   const { uid, resourceVersion } = options.preconditions ?? {};
   const { definition, group } = request.served;
   const { kind } = definition;
-  const refuse = (why: string) =>
+  const conflict = (why: string) =>
     conflictError({ name: kind, group }, kindName(kind, group), seen.key.name, why);
   if (uid && uid !== seen.uid)
-    throw refuse(
+    throw conflict(
       `the UID in the precondition (${uid}) does not match the UID in record (${seen.uid}). The object might have been deleted and then recreated`,
     );
   if (resourceVersion && resourceVersion !== String(seen.version))
-    throw refuse(
+    throw conflict(
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${seen.version}). The object might have been modified`,
     );
 }

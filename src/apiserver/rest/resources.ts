@@ -59,14 +59,14 @@ async function serveSubresource(
   const { subresources = {} } = served.definition;
   const name = target.subresource;
   const found = Object.hasOwn(subresources, name) ? subresources[name] : undefined;
-  if (!found || (found.how === "part" && found.internal)) throw noSuchResource();
-  if (found.how === "connect") {
+  if (!found || (found.type === "part" && found.internal)) throw noSuchResource();
+  if (found.type === "connect") {
     const { request, response } = writer;
     return serveConnection(exchange, served, found, upgrade ?? { kind: "request", request, response });
   }
   if (target.rest !== "") throw noSuchResource();
   if (upgrade) throw methodNotAllowed();
-  if (found.how === "action") {
+  if (found.type === "action") {
     if (verb !== "create") throw methodNotAllowed();
     return serveAction(exchange, served, found);
   }

@@ -53,7 +53,7 @@ export class RestHandler {
     try {
       await this.#serve(path, query, writer, controller, seen);
     } catch (error) {
-      await this.#refuse(writer, error, path, query);
+      await this.#sendError(writer, error, path, query);
     } finally {
       response.off("close", onClose);
       this.#open.delete(controller);
@@ -73,9 +73,9 @@ export class RestHandler {
       const writer = new ResponseWriter(request, noResponse, query);
       await this.#serve(path, query, writer, controller, seen, { kind: "upgrade", request, socket, head });
     } catch (error) {
-      const refusal = statusOf(asStatusError(error));
-      status = refusal.code;
-      if (!socket.destroyed) socket.end(rawResponse(refusal));
+      const errorStatus = statusOf(asStatusError(error));
+      status = errorStatus.code;
+      if (!socket.destroyed) socket.end(rawResponse(errorStatus));
     } finally {
       this.#log({ ...seen, path, query: text, status });
       if (socket.destroyed) this.#open.delete(controller);
@@ -138,10 +138,15 @@ export class RestHandler {
     if (target.kind === "other") return false;
     if (verb === "watch") return true;
     const served = this.#o.dependencies.catalog.find(target.apiVersion, target.resource);
-    return served?.definition.subresources?.[target.subresource]?.how === "connect";
+    return served?.definition.subresources?.[target.subresource]?.type === "connect";
   }
 
-  async #refuse(writer: ResponseWriter, error: unknown, path: string, query: URLSearchParams): Promise<void> {
+  async #sendError(
+    writer: ResponseWriter,
+    error: unknown,
+    path: string,
+    query: URLSearchParams,
+  ): Promise<void> {
     const { response, request } = writer;
     const problem = asStatusError(error, this.#subject(path));
     if (problem.status === 500 && !isAbort(error))

@@ -63,14 +63,15 @@ export class SystemObjects implements Objects {
     const { definition } = request.served;
     const { subresource: partName, uid } = options;
     const part = partName === undefined ? undefined : definition.subresources?.[partName];
-    if (partName !== undefined && part?.how !== "part")
+    if (partName !== undefined && part?.type !== "part")
       throw new Error(`${ref.resource} have no part ${JSON.stringify(partName)}`);
     const make = (draft: Draft | undefined): Draft | undefined => {
       if (!draft || (uid !== undefined && draft.metadata.uid !== uid)) return undefined;
       change(draft);
       return draft;
     };
-    const subresource = partName !== undefined && part?.how === "part" ? { name: partName, part } : undefined;
+    const subresource =
+      partName !== undefined && part?.type === "part" ? { name: partName, part } : undefined;
     return this.#do(request, ref.name, () => {
       const update = { name: ref.name, make, ...(subresource && { subresource }) };
       return present(updateObject(this.#dependencies, request, update).then(({ object }) => object));

@@ -160,9 +160,9 @@ const wrong = [
 for (const [query, status] of wrong)
   test(`an invalid list: ${query}`, async (t) => {
     const api = await testApi(t, { storeOptions: { freshnessMs: 1 } });
-    const answer = await api.send("GET", `${mapsPath}?${query}`);
-    assert.equal(answer.status, status);
-    assert.equal(answer.body.kind, "Status");
+    const response = await api.send("GET", `${mapsPath}?${query}`);
+    assert.equal(response.status, status);
+    assert.equal(response.body.kind, "Status");
   });
 
 const tables = (

@@ -67,20 +67,20 @@ const kinds: Readonly<Record<string, KindFields>> = {
 
 const metadataFields = ["metadata.name", "metadata.namespace"];
 
-/** The name under which a field is found in `selectableFields`; refuses what the kind does not offer. */
+/** The name under which a field is found in `selectableFields`; rejects what the kind does not offer. */
 export function fieldLabel(apiVersion: string, kind: string, label: string): string {
   const key = `${apiVersion}/${kind}`;
   const known = Object.hasOwn(kinds, key) ? kinds[key] : undefined;
   if (!known) {
     if (metadataFields.includes(label)) return label;
-    throw refused(
+    throw badRequest(
       `${JSON.stringify(label)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
     );
   }
   if (label === "metadata.name" || (known.namespaced && label === "metadata.namespace")) return label;
   if (Object.hasOwn(known.fields, label)) return label;
   if (known.aliases && Object.hasOwn(known.aliases, label)) return known.aliases[label]!;
-  throw refused(`field label not supported: ${label}`);
+  throw badRequest(`field label not supported: ${label}`);
 }
 
 export function selectableFields(apiVersion: string, kind: string, object: AnyObject): Fields {
@@ -106,6 +106,6 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function refused(message: string): KubeletError {
+function badRequest(message: string): KubeletError {
   return new KubeletError("BadRequest", message);
 }

@@ -87,7 +87,7 @@ for (const [apiVersion, kind, object, selector, matches] of table)
     assert.equal(matchesFields(parsed, selectableFields(apiVersion, kind, object)), matches);
   });
 
-describe("refusals", () => {
+describe("rejections", () => {
   const wrong: [kind: string, selector: string, message: string][] = [
     ["Pod", "spec.foo=x", "field label not supported: spec.foo"],
     ["Pod", "constructor=x", "field label not supported: constructor"],

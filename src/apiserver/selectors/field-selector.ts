@@ -13,7 +13,7 @@ export type FieldSelector = readonly FieldRequirement[];
 
 const operators = ["!=", "==", "="] as const;
 
-/** The selector of a query parameter: `spec.nodeName=n1,status.phase!=Running`. A field that the kind does not offer is refused. */
+/** The selector of a query parameter: `spec.nodeName=n1,status.phase!=Running`. A field that the kind does not offer is rejected. */
 export function parseFieldSelector(text: string, apiVersion: string, kind: string): FieldSelector {
   return terms(text).map((term) => {
     const { field, operator, value } = parseTerm(term, text);
@@ -41,7 +41,7 @@ function terms(text: string): string[] {
 function parseTerm(term: string, selector: string): FieldRequirement {
   const at = term.search(/!=|=/);
   const operator = at < 0 ? undefined : operators.find((candidate) => term.startsWith(candidate, at));
-  if (!operator) throw refused(`invalid selector: '${selector}'; can't understand '${term}'`);
+  if (!operator) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
   return {
     field: term.slice(0, at),
     operator: operator === "!=" ? "!=" : "=",
@@ -54,18 +54,18 @@ function unescapedValue(text: string): string {
   for (let i = 0; i < text.length; i++) {
     const char = text[i]!;
     if (char === "=" || char === ",")
-      throw refused(`invalid field selector: unescaped character in value: ${char.charCodeAt(0)}`);
+      throw badRequest(`invalid field selector: unescaped character in value: ${char.charCodeAt(0)}`);
     if (char !== "\\") out += char;
     else {
       const escaped = text[++i] ?? "";
       if (escaped === "" || !"\\,=".includes(escaped))
-        throw refused(`invalid field selector: invalid escape sequence: \\${escaped}`);
+        throw badRequest(`invalid field selector: invalid escape sequence: \\${escaped}`);
       out += escaped;
     }
   }
   return out;
 }
 
-function refused(message: string): KubeletError {
+function badRequest(message: string): KubeletError {
   return new KubeletError("BadRequest", message);
 }

@@ -44,7 +44,7 @@ describe("query parameters", () => {
       assert.equal(matchesLabels(parseLabelSelector(selector), web), matches));
 });
 
-describe("refusals", () => {
+describe("rejections", () => {
   const table: [string, string][] = [
     ["a=b=c", "found '=', expected: ',' or 'end of string'"],
     ["a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"],

@@ -57,7 +57,7 @@ export function labelSelectorOf(object: LabelSelectorObject | null | undefined):
   );
   const expressions = (object.matchExpressions ?? []).map(({ key, operator, values = [] }) => {
     const known = Object.hasOwn(objectOperators, operator) ? objectOperators[operator] : undefined;
-    if (!known) throw refused(`${JSON.stringify(operator)} is not a valid label selector operator`);
+    if (!known) throw badRequest(`${JSON.stringify(operator)} is not a valid label selector operator`);
     return labelRequirement(key, known, values);
   });
   return [...labels, ...expressions];
@@ -81,26 +81,26 @@ export function labelRequirement(
   for (const [i, value] of values.entries()) {
     const complaint = labelValue(value);
     if (complaint)
-      throw refused(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${complaint}`);
+      throw badRequest(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${complaint}`);
   }
   switch (operator) {
     case "in":
     case "notin":
       if (values.length === 0)
-        throw refused(`${shown}: for 'in', 'notin' operators, values set can't be empty`);
+        throw badRequest(`${shown}: for 'in', 'notin' operators, values set can't be empty`);
       return { key, operator, values };
     case "exists":
     case "!":
       if (values.length > 0)
-        throw refused(`${shown}: values set must be empty for exists and does not exist`);
+        throw badRequest(`${shown}: values set must be empty for exists and does not exist`);
       return { key, operator };
     case "gt":
     case "lt": {
       const [value] = values;
       if (value === undefined || values.length !== 1)
-        throw refused(`${shown}: for 'Gt', 'Lt' operators, exactly one value is required`);
+        throw badRequest(`${shown}: for 'Gt', 'Lt' operators, exactly one value is required`);
       if (!isInteger(value))
-        throw refused(
+        throw badRequest(
           `values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`,
         );
       return { key, operator, value };
@@ -112,7 +112,7 @@ export function labelRequirement(
 
 export function checkKey(key: string, path: string): void {
   const complaint = qualifiedName(key);
-  if (complaint) throw refused(`${path}: Invalid value: ${JSON.stringify(key)}: ${complaint}`);
+  if (complaint) throw badRequest(`${path}: Invalid value: ${JSON.stringify(key)}: ${complaint}`);
 }
 
 /** A decimal number of 64 bits. */
@@ -122,6 +122,6 @@ function isInteger(text: string): boolean {
   return BigInt.asIntN(64, value) === value;
 }
 
-function refused(message: string): KubeletError {
+function badRequest(message: string): KubeletError {
   return new KubeletError("BadRequest", message);
 }

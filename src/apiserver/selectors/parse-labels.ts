@@ -27,14 +27,14 @@ class LabelParser {
       const token = this.#peek();
       if (token.kind === "end") return out;
       if (!startsRequirement(token))
-        throw refused(`found '${token.text}', expected: !, identifier, or 'end of string'`);
+        throw badRequest(`found '${token.text}', expected: !, identifier, or 'end of string'`);
       out.push(this.#requirement());
       const next = this.#take();
       if (next.kind === "end") return out;
       if (next.text !== "," || next.kind !== "symbol")
-        throw refused(`found '${next.text}', expected: ',' or 'end of string'`);
+        throw badRequest(`found '${next.text}', expected: ',' or 'end of string'`);
       if (!startsRequirement(this.#peek()))
-        throw refused(`found '${this.#peek().text}', expected: identifier after ','`);
+        throw badRequest(`found '${this.#peek().text}', expected: identifier after ','`);
     }
   }
 
@@ -49,7 +49,7 @@ class LabelParser {
       if (next.kind === "end" || isSymbol(next, ",")) return labelRequirement(key, "exists", []);
       return this.#comparison(key);
     } catch (error) {
-      throw refused(`unable to parse requirement: ${messageOf(error)}`);
+      throw badRequest(`unable to parse requirement: ${messageOf(error)}`);
     }
   }
 
@@ -69,7 +69,7 @@ class LabelParser {
       case "<":
         return labelRequirement(key, "lt", [this.#value()]);
       default:
-        throw refused(`found '${operator}', expected: ${binaryOperators.join(", ")}`);
+        throw badRequest(`found '${operator}', expected: ${binaryOperators.join(", ")}`);
     }
   }
 
@@ -82,7 +82,7 @@ class LabelParser {
   /** `(a, b)`; an empty place is the empty value. Sorted, each once. */
   #values(): string[] {
     const open = this.#take();
-    if (!isSymbol(open, "(")) throw refused(`found '${open.text}' expected: '('`);
+    if (!isSymbol(open, "(")) throw badRequest(`found '${open.text}' expected: '('`);
     const out = new Set<string>();
     for (;;) {
       const token = this.#peek();
@@ -90,16 +90,16 @@ class LabelParser {
         out.add(this.#take().text);
         const after = this.#peek();
         if (!isSymbol(after, ",") && !isSymbol(after, ")"))
-          throw refused(`found '${after.text}', expected: ',' or ')'`);
+          throw badRequest(`found '${after.text}', expected: ',' or ')'`);
       } else if (isSymbol(token, ",") || isSymbol(token, ")")) out.add("");
-      else throw refused(`found '${token.text}', expected: ',', ')' or identifier`);
+      else throw badRequest(`found '${token.text}', expected: ',', ')' or identifier`);
       if (isSymbol(this.#take(), ")")) return [...out].sort((a, b) => (a < b ? -1 : 1));
     }
   }
 
   #word(expected: string): string {
     const token = this.#take();
-    if (token.kind !== "value") throw refused(`found '${token.text}', expected: ${expected}`);
+    if (token.kind !== "value") throw badRequest(`found '${token.text}', expected: ${expected}`);
     return token.text;
   }
 
@@ -141,6 +141,6 @@ function symbolTokens(run: string): Token[] {
   return out;
 }
 
-function refused(message: string): KubeletError {
+function badRequest(message: string): KubeletError {
   return new KubeletError("BadRequest", message);
 }

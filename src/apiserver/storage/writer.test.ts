@@ -70,6 +70,6 @@ test("no write is acknowledged and nothing is published before the commit", asyn
     order.push(`commit, ${published.length} published`);
     commit();
   };
-  await put("a").then(() => order.push(`answer, ${published.length} published`));
-  assert.deepEqual(order, ["commit, 0 published", "answer, 1 published"]);
+  await put("a").then(() => order.push(`response, ${published.length} published`));
+  assert.deepEqual(order, ["commit, 0 published", "response, 1 published"]);
 });

@@ -82,10 +82,10 @@ export class Writer {
     const { revisions, maxBatch, committed, failed } = this.#options;
     const jobs = this.#jobs.splice(0, maxBatch);
     const events: ChangeEvent[] = [];
-    let answers: (() => void)[];
+    let settlers: (() => void)[];
     try {
       revisions.begin();
-      answers = jobs.map((job) => this.#perform(job, events));
+      settlers = jobs.map((job) => this.#perform(job, events));
       if (events.length > 0) {
         revisions.setCurrent(this.#version);
         revisions.commit();
@@ -100,7 +100,7 @@ export class Writer {
       return;
     }
     if (events.length > 0) committed(events);
-    for (const answer of answers) answer();
+    for (const settle of settlers) settle();
   }
 
   /** Returns a callback that settles the caller after the commit. Throws only database errors. */

@@ -1,6 +1,6 @@
 import type { CertificateSigningRequest } from "../../lib/gen/kubernetes/certificates.d.ts";
 import { humanDuration } from "./human-duration.ts";
-import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 type RequestView = CertificateSigningRequest & Named;
 
@@ -8,7 +8,7 @@ interface Bundle extends Named {
   readonly spec?: { readonly signerName?: string };
 }
 
-export const certificateSigningRequestTable = shapeOf<RequestView>([
+export const certificateSigningRequestTable = tableDefinition<RequestView>([
   nameColumn,
   ageColumn,
   column("SignerName", "The requested signer.", (o) => o.spec?.signerName || "<none>"),
@@ -19,7 +19,7 @@ export const certificateSigningRequestTable = shapeOf<RequestView>([
   column("Condition", "What became of the request.", condition),
 ]);
 
-export const clusterTrustBundleTable = shapeOf<Bundle>([
+export const clusterTrustBundleTable = tableDefinition<Bundle>([
   nameColumn,
   column("SignerName", "Whose certificates it lets one verify.", (o) => o.spec?.signerName || "<none>"),
 ]);

@@ -1,21 +1,21 @@
 import type { Lease } from "../../lib/gen/kubernetes/coordination.d.ts";
 import type { RuntimeClass } from "../../lib/gen/kubernetes/node.d.ts";
 import type { PriorityClass } from "../../lib/gen/kubernetes/scheduling.d.ts";
-import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
-export const leaseTable = shapeOf<Lease & Named>([
+export const leaseTable = tableDefinition<Lease & Named>([
   nameColumn,
   column("Holder", "Who holds it.", (o) => o.spec?.holderIdentity ?? ""),
   ageColumn,
 ]);
 
-export const runtimeClassTable = shapeOf<RuntimeClass & Named>([
+export const runtimeClassTable = tableDefinition<RuntimeClass & Named>([
   nameColumn,
   column("Handler", "What the container runtime calls it.", (o) => o.handler ?? ""),
   ageColumn,
 ]);
 
-export const priorityClassTable = shapeOf<PriorityClass & Named>([
+export const priorityClassTable = tableDefinition<PriorityClass & Named>([
   nameColumn,
   column("Value", "The priority of its pods.", (o) => o.value ?? 0, { type: "integer" }),
   column("Global-Default", "Whether pods without a class get this one.", (o) => o.globalDefault ?? false, {

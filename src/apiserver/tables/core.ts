@@ -1,25 +1,25 @@
 import type { ConfigMap, Namespace, Secret } from "../../lib/gen/kubernetes/core.d.ts";
-import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 const count = (map: object | null | undefined) => Object.keys(map ?? {}).length;
 
-export const namespaceTable = shapeOf<Namespace & Named>([
+export const namespaceTable = tableDefinition<Namespace & Named>([
   nameColumn,
   column("Status", "Active, or Terminating while it is being emptied.", (o) => o.status?.phase ?? ""),
   ageColumn,
 ]);
 
-export const configMapTable = shapeOf<ConfigMap & Named>([
+export const configMapTable = tableDefinition<ConfigMap & Named>([
   nameColumn,
   column("Data", "How many entries it has.", (o) => count(o.data) + count(o.binaryData)),
   ageColumn,
 ]);
 
-export const secretTable = shapeOf<Secret & Named>([
+export const secretTable = tableDefinition<Secret & Named>([
   nameColumn,
   column("Type", "What the secret is for.", (o) => o.type ?? ""),
   column("Data", "How many entries it has.", (o) => count(o.data)),
   ageColumn,
 ]);
 
-export const serviceAccountTable = shapeOf<Named>([nameColumn, ageColumn]);
+export const serviceAccountTable = tableDefinition<Named>([nameColumn, ageColumn]);

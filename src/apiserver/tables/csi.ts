@@ -1,9 +1,9 @@
 import type { CSIDriver, CSINode } from "../../lib/gen/kubernetes/storage.d.ts";
-import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 const flag = { type: "boolean" } as const;
 
-export const csiDriverTable = shapeOf<CSIDriver & Named>([
+export const csiDriverTable = tableDefinition<CSIDriver & Named>([
   nameColumn,
   column(
     "AttachRequired",
@@ -30,7 +30,7 @@ export const csiDriverTable = shapeOf<CSIDriver & Named>([
   ),
   column(
     "RequiresRepublish",
-    "Whether the driver is called again and again.",
+    "Whether NodePublishVolume is called periodically.",
     (o) => o.spec?.requiresRepublish ?? false,
     flag,
   ),
@@ -42,9 +42,9 @@ export const csiDriverTable = shapeOf<CSIDriver & Named>([
   ageColumn,
 ]);
 
-export const csiNodeTable = shapeOf<CSINode & Named>([
+export const csiNodeTable = tableDefinition<CSINode & Named>([
   nameColumn,
-  column("Drivers", "How many drivers the node has.", (o) => o.spec?.drivers?.length ?? 0, {
+  column("Drivers", "The number of drivers registered on the node.", (o) => o.spec?.drivers?.length ?? 0, {
     type: "integer",
   }),
   ageColumn,

@@ -1,14 +1,14 @@
 import type { Endpoints } from "../../lib/gen/kubernetes/core.d.ts";
 import type { EndpointSlice } from "../../lib/gen/kubernetes/discovery.d.ts";
-import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
-export const endpointsTable = shapeOf<Endpoints & Named>([
+export const endpointsTable = tableDefinition<Endpoints & Named>([
   nameColumn,
   column("Endpoints", "Where the service is found.", endpoints),
   ageColumn,
 ]);
 
-export const endpointSliceTable = shapeOf<EndpointSlice & Named>([
+export const endpointSliceTable = tableDefinition<EndpointSlice & Named>([
   nameColumn,
   column("AddressType", "What kind of addresses these are.", (o) => o.addressType ?? ""),
   column("Ports", "The ports of all endpoints.", (o) => firstOf(slicePorts(o)) || "<unset>"),

@@ -2,7 +2,7 @@ import type { Event as CoreEvent } from "../../lib/gen/kubernetes/core.d.ts";
 import type { Event as NewEvent } from "../../lib/gen/kubernetes/events.d.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { since } from "./human-duration.ts";
-import { column, type Named, nameColumn, viewedShape } from "./shape.ts";
+import { column, type Named, nameColumn, viewTableDefinition } from "./table-definition.ts";
 
 /** An event, in whichever of its two groups it was requested. */
 interface EventView extends Named {
@@ -11,7 +11,7 @@ interface EventView extends Named {
 
 const wide = { wide: true } as const;
 
-export const eventTable = viewedShape<EventView>(viewOf, [
+export const eventTable = viewTableDefinition<EventView>(viewOf, [
   column("Last Seen", "When it happened last.", ({ event }, now) => lastSeen(event, now)),
   column("Type", "Normal, or Warning.", ({ event }) => event.type ?? ""),
   column("Reason", "What happened, in a short form for programs.", ({ event }) => event.reason ?? ""),

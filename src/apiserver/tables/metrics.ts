@@ -1,4 +1,4 @@
-import { column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 type Usage = Readonly<Record<string, string>>;
 
@@ -12,14 +12,14 @@ interface PodMetrics extends Named {
   readonly window?: string;
 }
 
-export const nodeMetricsTable = shapeOf<NodeMetrics>([
+export const nodeMetricsTable = tableDefinition<NodeMetrics>([
   nameColumn,
   column("cpu", "CPU that it uses.", ({ usage }) => usage?.cpu ?? ""),
   column("memory", "Working set.", ({ usage }) => usage?.memory ?? ""),
   column("Window", "The time in which it was measured.", ({ window }) => window ?? ""),
 ]);
 
-export const podMetricsTable = shapeOf<PodMetrics>([
+export const podMetricsTable = tableDefinition<PodMetrics>([
   nameColumn,
   column("cpu", "CPU that its containers use.", ({ containers = [] }) => `${sum(containers, "cpu", "n")}n`),
   column(

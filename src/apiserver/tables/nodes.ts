@@ -1,6 +1,6 @@
 import type { Node } from "../../lib/gen/kubernetes/core.d.ts";
 import { compareText } from "../patch/text-order.ts";
-import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 type NodeView = Node & Named;
 
@@ -8,7 +8,7 @@ const rolePrefix = "node-role.kubernetes.io/";
 const wide = { wide: true } as const;
 const info = (node: NodeView) => node.status?.nodeInfo;
 
-export const nodeTable = shapeOf<NodeView>([
+export const nodeTable = tableDefinition<NodeView>([
   nameColumn,
   column("Status", "Whether the node is ready, and whether it takes new pods.", status),
   column("Roles", "The roles of the node, from its labels.", (node) => roles(node) || "<none>"),

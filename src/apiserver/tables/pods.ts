@@ -6,7 +6,14 @@ import {
 import type { Pod } from "../../lib/model/pod.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { humanDuration } from "./human-duration.ts";
-import { ageColumn, column, nameColumn, type RowCondition, type TableShape, viewedShape } from "./shape.ts";
+import {
+  ageColumn,
+  column,
+  nameColumn,
+  type RowCondition,
+  type TableDefinition,
+  viewTableDefinition,
+} from "./table-definition.ts";
 
 interface PodView {
   readonly metadata: Pod["metadata"];
@@ -16,7 +23,7 @@ interface PodView {
 
 const none = "<none>";
 
-const shape = viewedShape<PodView>(viewOf, [
+const shape = viewTableDefinition<PodView>(viewOf, [
   nameColumn,
   column(
     "Ready",
@@ -41,7 +48,7 @@ const shape = viewedShape<PodView>(viewOf, [
   }),
 ]);
 
-export const podTable: TableShape = {
+export const podTable: TableDefinition = {
   ...shape,
   conditions(object) {
     const phase = (object as unknown as Partial<Pod>).status?.phase;

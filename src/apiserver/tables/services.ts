@@ -1,12 +1,12 @@
 import type { Service } from "../../lib/gen/kubernetes/core.d.ts";
 import { compareText } from "../patch/text-order.ts";
-import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 type ServiceView = Service & Named;
 
 const none = "<none>";
 
-export const serviceTable = shapeOf<ServiceView>([
+export const serviceTable = tableDefinition<ServiceView>([
   nameColumn,
   column("Type", "How the service is offered.", (o) => o.spec?.type ?? ""),
   column(

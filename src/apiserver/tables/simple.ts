@@ -1,7 +1,7 @@
-import { column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 /** For kinds without a table of their own. */
-export const simpleTable = shapeOf<Named>([
+export const simpleTable = tableDefinition<Named>([
   nameColumn,
   column(
     "Created At",

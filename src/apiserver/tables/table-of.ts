@@ -9,8 +9,8 @@ import { nodeMetricsTable, podMetricsTable } from "./metrics.ts";
 import { nodeTable } from "./nodes.ts";
 import { podTable } from "./pods.ts";
 import { serviceTable } from "./services.ts";
-import type { Cell, ColumnDefinition, RowCondition, TableShape } from "./shape.ts";
 import { simpleTable } from "./simple.ts";
+import type { Cell, ColumnDefinition, RowCondition, TableDefinition } from "./table-definition.ts";
 import {
   persistentVolumeClaimTable,
   persistentVolumeTable,
@@ -18,7 +18,7 @@ import {
   volumeAttachmentTable,
 } from "./volumes.ts";
 
-const shapes: ReadonlyMap<string, TableShape> = new Map(
+const shapes: ReadonlyMap<string, TableDefinition> = new Map(
   Object.entries({
     pods: podTable,
     nodes: nodeTable,

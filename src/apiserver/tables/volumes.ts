@@ -1,7 +1,7 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "../../lib/gen/kubernetes/core.d.ts";
 import type { StorageClass, VolumeAttachment } from "../../lib/gen/kubernetes/storage.d.ts";
 import { canonicalQuantity } from "../../lib/model/quantity-form.ts";
-import { ageColumn, column, type Named, nameColumn, shapeOf } from "./shape.ts";
+import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 type VolumeView = PersistentVolume & Named;
 type ClaimView = PersistentVolumeClaim & Named;
@@ -9,7 +9,7 @@ type ClassView = StorageClass & Named;
 
 const unset = "<unset>";
 
-export const persistentVolumeTable = shapeOf<VolumeView>([
+export const persistentVolumeTable = tableDefinition<VolumeView>([
   nameColumn,
   column("Capacity", "How much fits into it.", (o) => storage(o.spec?.capacity)),
   column("Access Modes", "From how many nodes it can be used, and how.", (o) => modes(o.spec?.accessModes)),
@@ -35,7 +35,7 @@ export const persistentVolumeTable = shapeOf<VolumeView>([
   }),
 ]);
 
-export const persistentVolumeClaimTable = shapeOf<ClaimView>([
+export const persistentVolumeClaimTable = tableDefinition<ClaimView>([
   nameColumn,
   column("Status", "Whether it is bound to a volume.", phase),
   column("Volume", "The volume that it is bound to.", (o) => o.spec?.volumeName ?? ""),
@@ -57,7 +57,7 @@ export const persistentVolumeClaimTable = shapeOf<ClaimView>([
   }),
 ]);
 
-export const storageClassTable = shapeOf<ClassView>([
+export const storageClassTable = tableDefinition<ClassView>([
   column("Name", "The name of the object.", (o) => `${o.metadata.name}${isDefault(o) ? " (default)" : ""}`, {
     format: "name",
   }),
@@ -68,7 +68,7 @@ export const storageClassTable = shapeOf<ClassView>([
   ageColumn,
 ]);
 
-export const volumeAttachmentTable = shapeOf<VolumeAttachment & Named>([
+export const volumeAttachmentTable = tableDefinition<VolumeAttachment & Named>([
   nameColumn,
   column("Attacher", "The driver that attaches the volume.", (o) => o.spec?.attacher ?? "", {
     format: "name",

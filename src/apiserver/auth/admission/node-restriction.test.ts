@@ -5,10 +5,10 @@ import type { AdmissionRequest } from "../../access.ts";
 import type { Draft } from "../../definition.ts";
 import { StatusError } from "../../status-error.ts";
 import type { ApiObject } from "../../storage/object.ts";
+import { kubeletClientSigner, kubeletServingSigner } from "../csr/signers.ts";
 import { admin, MemoryObjects, node } from "../fixtures.ts";
-import { kubeletClientSigner, kubeletServingSigner } from "../requests/signers.ts";
 import { NodeRestriction } from "./node-restriction.ts";
-import { inTurn, subjectRestriction } from "./subject-restriction.ts";
+import { admissionChain, subjectRestriction } from "./subject-restriction.ts";
 
 const objects = new MemoryObjects();
 objects.put("nodes", { metadata: { name: "n1", uid: "node-uid" } });
@@ -36,7 +36,7 @@ objects.put("csidrivers.storage.k8s.io", {
   spec: { tokenRequests: [{ audience: "sts" }] },
 });
 
-const admission = inTurn(new NodeRestriction({ objects: () => objects }), subjectRestriction);
+const admission = admissionChain(new NodeRestriction({ objects: () => objects }), subjectRestriction);
 
 type Request = Partial<Omit<AdmissionRequest, "object" | "before">> & { object?: unknown; before?: unknown };
 
@@ -491,21 +491,21 @@ const rows: [string, Request, string?][] = [
 test("what a node may write", async (t) => {
   for (const [name, what, expected] of rows)
     await t.test(name, async () => {
-      const answer = await admission.admit(request(what)).then(
+      const error = await admission.admit(request(what)).then(
         () => undefined,
         (error: unknown) => error,
       );
-      if (expected === undefined) return assert.equal(answer, undefined);
-      assert(answer instanceof StatusError, String(answer));
-      assert.equal(answer.message, expected);
+      if (expected === undefined) return assert.equal(error, undefined);
+      assert(error instanceof StatusError, String(error));
+      assert.equal(error.message, expected);
       assert.equal(
-        answer.status,
+        error.status,
         expected.endsWith("not found") && !expected.includes("forbidden") ? 404 : 403,
       );
     });
 });
 
-test("a refusal names what was refused", async () => {
+test("a rejection names what was rejected", async () => {
   await assert.rejects(admission.admit(request(lease("CREATE", "n2"))), {
     status: 403,
     reason: "Forbidden",

@@ -28,32 +28,32 @@ export async function restrictPod(node: string, request: AdmissionRequest, objec
 }
 
 async function restrictCreation(node: string, request: AdmissionRequest, objects: Objects): Promise<void> {
-  const refuse = (why: string) => forbidden(request, why);
+  const forbid = (why: string) => forbidden(request, why);
   const { metadata, spec = {} } = request.object ?? { metadata: { name: "", uid: "" } };
   if (metadata.annotations?.[mirrorAnnotation] === undefined)
-    throw refuse(
+    throw forbid(
       `pod does not have "${mirrorAnnotation}" annotation, node "${node}" can only create mirror pods`,
     );
   if (spec.nodeName !== node)
-    throw refuse(`node "${node}" can only create pods with spec.nodeName set to itself`);
+    throw forbid(`node "${node}" can only create pods with spec.nodeName set to itself`);
   const [owner, ...others] = metadata.ownerReferences ?? [];
   if (others.length > 0)
-    throw refuse(`node "${node}" can only create pods with a single owner reference set to itself`);
+    throw forbid(`node "${node}" can only create pods with a single owner reference set to itself`);
   if (owner?.apiVersion !== "v1" || owner.kind !== "Node" || owner.name !== node)
-    throw refuse(`node "${node}" can only create pods with an owner reference set to itself`);
+    throw forbid(`node "${node}" can only create pods with an owner reference set to itself`);
   if (!owner.controller)
-    throw refuse(`node "${node}" can only create pods with a controller owner reference set to itself`);
+    throw forbid(`node "${node}" can only create pods with a controller owner reference set to itself`);
   if (owner.blockOwnerDeletion)
-    throw refuse(`node "${node}" must not set blockOwnerDeletion on an owner reference`);
+    throw forbid(`node "${node}" must not set blockOwnerDeletion on an owner reference`);
   const current = await objects.get({ resource: "nodes", namespace: "", name: node });
   if (!current) throw notFound("nodes", node);
   if (owner.uid !== current.metadata.uid)
-    throw refuse(`node ${node} UID mismatch: expected ${owner.uid} got ${current.metadata.uid}`);
+    throw forbid(`node ${node} UID mismatch: expected ${owner.uid} got ${current.metadata.uid}`);
   const reference = apiReference({ metadata, spec } as unknown as Pod);
   if (reference.kind === "unknown")
-    throw refuse(`error checking mirror pod for API references: ${reference.problem}`);
+    throw forbid(`error checking mirror pod for API references: ${reference.problem}`);
   if (reference.kind === "found")
-    throw refuse(`node "${node}" can not create pods that reference ${reference.resource}`);
+    throw forbid(`node "${node}" can not create pods that reference ${reference.resource}`);
 }
 
 async function restrictDeletion(node: string, request: AdmissionRequest, objects: Objects): Promise<void> {

@@ -1,9 +1,9 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Admission, AdmissionRequest } from "../../access.ts";
+import { parseSpecRequest } from "../csr/parse-spec.ts";
+import { clientSigner } from "../csr/signers.ts";
 import { masters } from "../names.ts";
 import { forbidden, qualified } from "../problems.ts";
-import { parseSpecRequest } from "../requests/parse-spec.ts";
-import { clientSigner } from "../requests/signers.ts";
 
 /** A certificate request cannot be used to become a member of system:masters. */
 export const subjectRestriction: Admission = {
@@ -23,8 +23,8 @@ export const subjectRestriction: Admission = {
   },
 };
 
-/** One after the other; the first refusal counts. */
-export function inTurn(...all: readonly Admission[]): Admission {
+/** Runs the plugins in order; the first rejection wins. */
+export function admissionChain(...all: readonly Admission[]): Admission {
   return {
     async admit(request) {
       for (const admission of all) await admission.admit(request);

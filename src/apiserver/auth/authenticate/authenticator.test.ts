@@ -287,8 +287,8 @@ test("only masters may be taken for others", async (t) => {
   ];
   for (const [name, caller, rawHeaders, expected] of rows)
     await t.test(name, async () => {
-      const answer = impersonated(caller, { rawHeaders } as IncomingMessage, authorizer);
-      if (typeof expected === "string") await assert.rejects(answer, { message: expected });
-      else assert.deepEqual(await answer, expected);
+      const result = impersonated(caller, { rawHeaders } as IncomingMessage, authorizer);
+      if (typeof expected === "string") await assert.rejects(result, { message: expected });
+      else assert.deepEqual(await result, expected);
     });
 });

@@ -40,11 +40,11 @@ export class RequestAuthenticator implements Authenticator {
     const certificate = certificates.authenticate(request);
     if (certificate.kind === "known") return withAuthenticated(certificate.caller);
     const token = bearerToken(request.headers.authorization);
-    const answer = token === undefined ? undefined : await tokens.authenticate(token, audiences);
-    if (answer?.kind === "known") return withAuthenticated(answer.caller);
+    const result = token === undefined ? undefined : await tokens.authenticate(token, audiences);
+    if (result?.kind === "known") return withAuthenticated(result.caller);
     const problems = [
-      ...(certificate.kind === "refused" ? [certificate.problem] : []),
-      ...(answer ? [tokenProblem(answer)] : []),
+      ...(certificate.kind === "rejected" ? [certificate.problem] : []),
+      ...(result ? [tokenProblem(result)] : []),
     ];
     if (problems.length > 0) {
       logger.warn("Request not authenticated", { problem: problems.join(", ") });
@@ -55,8 +55,8 @@ export class RequestAuthenticator implements Authenticator {
 }
 
 /** Why a token is not valid, as reported by reviews. */
-export function tokenProblem(answer: { kind: "unknown" } | { kind: "refused"; problem: string }): string {
-  return answer.kind === "unknown" ? "invalid bearer token" : `[invalid bearer token, ${answer.problem}]`;
+export function tokenProblem(result: { kind: "unknown" } | { kind: "rejected"; problem: string }): string {
+  return result.kind === "unknown" ? "invalid bearer token" : `[invalid bearer token, ${result.problem}]`;
 }
 
 export function withAuthenticated(caller: Caller): Caller {

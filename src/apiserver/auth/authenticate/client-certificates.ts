@@ -10,13 +10,13 @@ import { credentialId } from "../names.ts";
 const clientAuth = "1.3.6.1.5.5.7.3.2";
 const anyUsage = "2.5.29.37.0";
 
-export type CertificateAnswer =
+export type CertificateResult =
   | { readonly kind: "known"; readonly caller: Caller }
   | { readonly kind: "none" }
-  | { readonly kind: "refused"; readonly problem: string };
+  | { readonly kind: "rejected"; readonly problem: string };
 
 interface Seen {
-  readonly answer: CertificateAnswer;
+  readonly result: CertificateResult;
   readonly from: number;
   readonly to: number;
 }
@@ -36,7 +36,7 @@ export class ClientCertificates {
     this.#clock = o.clock;
   }
 
-  authenticate(request: IncomingMessage): CertificateAnswer {
+  authenticate(request: IncomingMessage): CertificateResult {
     const socket = request.socket as Partial<TLSSocket>;
     if (typeof socket.getPeerX509Certificate !== "function") return { kind: "none" };
     // Over HTTP/2 each request has a socket object of its own, and the session is what stays.
@@ -51,22 +51,22 @@ export class ClientCertificates {
     }
     const now = epochMs(this.#clock.wall());
     if (now < seen.from || now > seen.to)
-      return { kind: "refused", problem: "x509: certificate has expired or is not yet valid" };
-    return seen.answer;
+      return { kind: "rejected", problem: "x509: certificate has expired or is not yet valid" };
+    return seen.result;
   }
 
   #judge(certificate: X509Certificate): Seen {
     const from = certificate.validFromDate.getTime();
     const to = certificate.validToDate.getTime();
-    const seen = (answer: CertificateAnswer): Seen => ({ answer, from, to });
-    const refused = (problem: string) => seen({ kind: "refused", problem });
+    const seen = (result: CertificateResult): Seen => ({ result, from, to });
+    const rejected = (problem: string) => seen({ kind: "rejected", problem });
     if (!certificate.checkIssued(this.#ca) || !certificate.verify(this.#ca.publicKey))
-      return refused("x509: certificate signed by unknown authority");
+      return rejected("x509: certificate signed by unknown authority");
     const usages = certificate.keyUsage as readonly string[] | undefined;
     if (usages && !usages.includes(clientAuth) && !usages.includes(anyUsage))
-      return refused("x509: certificate specifies an incompatible key usage");
+      return rejected("x509: certificate specifies an incompatible key usage");
     const subject = parseCertificates(certificate.toString())[0]?.subject;
-    if (!subject?.commonName) return refused("x509: certificate names no user");
+    if (!subject?.commonName) return rejected("x509: certificate names no user");
     const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
     return seen({
       kind: "known",

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Authorizer } from "../../access.ts";
 import type { Caller } from "../../definition.ts";
-import { refusal } from "../../rest/permission.ts";
+import { forbiddenError } from "../../rest/permission.ts";
 import { anonymous, authenticated, serviceAccountGroups, unauthenticated } from "../names.ts";
 import { badRequest } from "../problems.ts";
 
@@ -59,7 +59,7 @@ async function mustBeAllowed(
     name,
   };
   const { allowed, reason } = await authorizer.allows(caller, attributes);
-  if (!allowed) throw refusal(caller, attributes, reason);
+  if (!allowed) throw forbiddenError(caller, attributes, reason);
 }
 
 function groupsOf(name: string, requested: readonly string[]): string[] {

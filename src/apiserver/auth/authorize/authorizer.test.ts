@@ -7,7 +7,7 @@ import type { Caller } from "../../definition.ts";
 import { admin, attributesOf, eventually, MemoryObjects, node } from "../fixtures.ts";
 import { anonymous } from "../names.ts";
 import { FixedAuthorizer } from "./authorizer.ts";
-import { RelationsFollower } from "./relations-follower.ts";
+import { NodeGraphPopulator } from "./node-graph-populator.ts";
 
 const pod = (name: string, nodeName: string, spec: object = {}, metadata: object = {}) => ({
   metadata: { namespace: "ns", name, ...metadata },
@@ -78,7 +78,7 @@ function cluster() {
 }
 
 function authorizerOf(objects: MemoryObjects) {
-  const relations = new RelationsFollower({
+  const relations = new NodeGraphPopulator({
     objects: () => objects,
     clock: new FakeClock(),
     logger: silentLogger,
@@ -101,7 +101,7 @@ const none = "no relationship found between node 'n1' and this object";
 const csr = "certificatesigningrequests.certificates.k8s.io";
 const lease = "leases.coordination.k8s.io";
 
-/** true: allowed. A text: refused with this reason ("" for none). */
+/** true: allowed. A text: denied with this reason ("" for none). */
 const rows: [Caller, string, true | string, Partial<Attributes>?][] = [
   [admin, "delete nodes /n1", true],
   [admin, "post /anything", true],

@@ -3,7 +3,7 @@ import type { Caller } from "../../definition.ts";
 import { nodeNameOf } from "../names.ts";
 import { rulesFor } from "./fixed-policy.ts";
 import { judgeNode } from "./node-authorizer.ts";
-import type { Relative } from "./node-relations.ts";
+import type { Relative } from "./node-graph.ts";
 import { ruleAllows } from "./rules.ts";
 
 export interface Relations {

@@ -1,6 +1,6 @@
 import type { Attributes, Decision } from "../../access.ts";
 import { parseFieldSelector, requiredField } from "../../selectors/field-selector.ts";
-import type { Relative } from "./node-relations.ts";
+import type { Relative } from "./node-graph.ts";
 import { type ResourceRule, ruleAllows } from "./rules.ts";
 
 /** What is left of a request once its form is allowed. */
@@ -10,7 +10,7 @@ export type NodeDecision =
   | { readonly kind: "if-related"; readonly to: Relative; readonly namespace: string; readonly name: string };
 
 const allowed: NodeDecision = { kind: "decided", decision: { allowed: true } };
-const refused = (reason?: string): NodeDecision => ({
+const denied = (reason?: string): NodeDecision => ({
   kind: "decided",
   decision: { allowed: false, ...(reason && { reason }) },
 });
@@ -40,7 +40,7 @@ const uniform: readonly ResourceRule[] = [
 
 /** What a node may request, before the objects are checked. */
 export function judgeNode(node: string, attributes: Attributes): NodeDecision {
-  if (attributes.path !== undefined) return refused();
+  if (attributes.path !== undefined) return denied();
   switch (attributes.group ? `${attributes.resource}.${attributes.group}` : attributes.resource) {
     case "secrets":
     case "configmaps":
@@ -64,38 +64,38 @@ export function judgeNode(node: string, attributes: Attributes): NodeDecision {
     case "pods":
       return pod(node, attributes);
     default:
-      return uniform.some((rule) => ruleAllows(rule, attributes)) ? allowed : refused();
+      return uniform.some((rule) => ruleAllows(rule, attributes)) ? allowed : denied();
   }
 }
 
 function ifRelated(to: Relative, { namespace, name }: Attributes): NodeDecision {
-  return name ? { kind: "if-related", to, namespace, name } : refused("No Object name found");
+  return name ? { kind: "if-related", to, namespace, name } : denied("No Object name found");
 }
 
 function readOne(to: Relative, attributes: Attributes): NodeDecision {
-  if (!read.includes(attributes.verb)) return refused("can only read resources of this type");
-  if (attributes.subresource) return refused("cannot read subresource");
-  if (!attributes.namespace) return refused("can only read namespaced object of this type");
+  if (!read.includes(attributes.verb)) return denied("can only read resources of this type");
+  if (attributes.subresource) return denied("cannot read subresource");
+  if (!attributes.namespace) return denied("can only read namespaced object of this type");
   return ifRelated(to, attributes);
 }
 
 function getOne(to: Relative, attributes: Attributes): NodeDecision {
-  if (attributes.verb !== "get") return refused("can only get individual resources of this type");
-  if (attributes.subresource) return refused("cannot get subresource");
+  if (attributes.verb !== "get") return denied("can only get individual resources of this type");
+  if (attributes.subresource) return denied("cannot get subresource");
   return ifRelated(to, attributes);
 }
 
 function claimStatus(attributes: Attributes): NodeDecision {
-  if (!["update", "patch"].includes(attributes.verb)) return refused("can only get/update/patch this type");
+  if (!["update", "patch"].includes(attributes.verb)) return denied("can only get/update/patch this type");
   return ifRelated("persistentvolumeclaims", attributes);
 }
 
 function serviceAccount(attributes: Attributes): NodeDecision {
   if (attributes.verb === "get" && !attributes.subresource) return readOne("serviceaccounts", attributes);
   if (attributes.verb !== "create" || !attributes.name)
-    return refused("can only create tokens for individual service accounts");
+    return denied("can only create tokens for individual service accounts");
   if (attributes.subresource !== "token")
-    return refused("can only create token subresource of serviceaccount");
+    return denied("can only create token subresource of serviceaccount");
   return ifRelated("serviceaccounts", attributes);
 }
 
@@ -103,32 +103,32 @@ const ownVerbs = ["get", "create", "update", "patch", "delete"];
 
 function lease(node: string, attributes: Attributes): NodeDecision {
   if (!ownVerbs.includes(attributes.verb))
-    return refused("can only get, create, update, patch, or delete a node lease");
+    return denied("can only get, create, update, patch, or delete a node lease");
   if (attributes.namespace !== "kube-node-lease")
-    return refused('can only access leases in the "kube-node-lease" system namespace');
+    return denied('can only access leases in the "kube-node-lease" system namespace');
   // The name of what is created is not known here: NodeRestriction looks at it.
   if (attributes.verb !== "create" && attributes.name !== node)
-    return refused("can only access node lease with the same name as the requesting node");
+    return denied("can only access node lease with the same name as the requesting node");
   return allowed;
 }
 
 function csiNode(node: string, attributes: Attributes): NodeDecision {
   if (!ownVerbs.includes(attributes.verb))
-    return refused("can only get, create, update, patch, or delete a CSINode");
-  if (attributes.subresource) return refused("cannot authorize CSINode subresources");
+    return denied("can only get, create, update, patch, or delete a CSINode");
+  if (attributes.subresource) return denied("cannot authorize CSINode subresources");
   if (attributes.verb !== "create" && attributes.name !== node)
-    return refused("can only access CSINode with the same name as the requesting node");
+    return denied("can only access CSINode with the same name as the requesting node");
   return allowed;
 }
 
 /** Writes are left to NodeRestriction, which sees the object. */
 function nodeItself(node: string, { verb, subresource, name }: Attributes): NodeDecision {
-  if (subresource === "status") return ["update", "patch"].includes(verb) ? allowed : refused();
-  if (subresource !== "") return refused();
+  if (subresource === "status") return ["update", "patch"].includes(verb) ? allowed : denied();
+  if (subresource !== "") return denied();
   if (["create", "update", "patch"].includes(verb)) return allowed;
-  if (!read.includes(verb)) return refused();
+  if (!read.includes(verb)) return denied();
   if (name === node) return allowed;
-  return refused(
+  return denied(
     name
       ? `node '${node}' cannot read '${name}', only its own Node object`
       : `node '${node}' cannot read all nodes, only its own Node object`,
@@ -144,7 +144,7 @@ function pod(node: string, attributes: Attributes): NodeDecision {
       if (selectsNode(node, attributes.fieldSelector)) return allowed;
       return attributes.name
         ? ifRelated("pods", attributes)
-        : refused("can only list/watch pods with spec.nodeName field selector");
+        : denied("can only list/watch pods with spec.nodeName field selector");
     case "create ":
     case "delete ":
     case "update status":
@@ -152,7 +152,7 @@ function pod(node: string, attributes: Attributes): NodeDecision {
     case "create eviction":
       return allowed;
     default:
-      return refused();
+      return denied();
   }
 }
 

@@ -10,11 +10,11 @@ export interface Review {
   readonly kind: string;
   readonly namespaced?: boolean;
   readonly check?: (draft: Draft, problems: FieldProblems) => void;
-  /** The status, and instead of what was sent the rest of the answer if it is to be replaced. */
+  /** The status, and the fields that replace those of the request. */
   readonly evaluate: (draft: Draft, context: RequestContext) => Promise<Record<string, unknown>>;
 }
 
-/** A question that is answered and not kept: it can only be created. */
+/** A review is evaluated and not stored: it can only be created. */
 export function review(o: Review): ResourceDefinition {
   const { group, kind, namespaced = false } = o;
   const singular = kind.toLowerCase();
@@ -30,7 +30,7 @@ export function review(o: Review): ResourceDefinition {
       const found: readonly Problem[] = problemsOf(o, draft);
       if (found.length > 0) throw invalid({ kind, group }, "", found);
       const fields = await o.evaluate(draft, context);
-      return { kind, apiVersion: `${group}/v1`, ...answered(draft), ...fields } as ApiObject;
+      return { kind, apiVersion: `${group}/v1`, ...echoed(draft), ...fields } as ApiObject;
     },
   };
 }
@@ -41,8 +41,8 @@ function problemsOf(o: Review, draft: Draft): readonly Problem[] {
   return problems.list;
 }
 
-/** A review has no identity: of its metadata only what the caller wrote is given back. */
-function answered({ metadata, ...rest }: Draft): object {
+/** A review has no identity: the response has only the metadata that the caller sent. */
+function echoed({ metadata, ...rest }: Draft): object {
   const {
     uid: _,
     name,

@@ -7,9 +7,9 @@ import { generateKey } from "../../../lib/base/x509/x509.ts";
 import type { Caller, Draft, ResourceDefinition } from "../../definition.ts";
 import { StatusError } from "../../status-error.ts";
 import { FixedAuthorizer } from "../authorize/authorizer.ts";
-import { RelationsFollower } from "../authorize/relations-follower.ts";
+import { NodeGraphPopulator } from "../authorize/node-graph-populator.ts";
 import { admin, MemoryObjects, node } from "../fixtures.ts";
-import { firstThatKnows } from "../tokens/bearer.ts";
+import { unionTokenAuthenticator } from "../tokens/bearer.ts";
 import { BootstrapTokens } from "../tokens/bootstrap-tokens.ts";
 import { ServiceAccountTokens } from "../tokens/service-account-tokens.ts";
 import { TokenAuthority } from "../tokens/token-authority.ts";
@@ -22,11 +22,11 @@ const objects = new MemoryObjects({ now: () => epochMs(clock.wall()) });
 objects.put("serviceaccounts", { metadata: { namespace: "ns", name: "a", uid: "u" } });
 const authority = new TokenAuthority({ key: generateKey().privateKey });
 const { audiences } = authority;
-const tokens = firstThatKnows(
+const tokens = unionTokenAuthenticator(
   new ServiceAccountTokens({ authority, objects: () => objects, clock }),
   new BootstrapTokens({ objects: () => objects, clock, audiences }),
 );
-const relations = new RelationsFollower({ objects: () => objects, clock, logger: silentLogger });
+const relations = new NodeGraphPopulator({ objects: () => objects, clock, logger: silentLogger });
 const authorizer = new FixedAuthorizer({ relations });
 
 async function review(
@@ -93,7 +93,7 @@ const requirement = (operator: string, values: string[]) => ({
 const nodes = { user: "system:node:n1", groups: ["system:nodes"] };
 
 test("access reviews query the authorizer", async (t) => {
-  const refusedByNode = {
+  const deniedByNodeAuthorizer = {
     allowed: false,
     reason: "can only list/watch pods with spec.nodeName field selector",
   };
@@ -111,7 +111,12 @@ test("access reviews query the authorizer", async (t) => {
       { groups: ["system:authenticated"], user: "x", nonResourceAttributes: { path: "/api", verb: "get" } },
       { allowed: true },
     ],
-    ["a node", subjectAccessReview(authorizer), { ...nodes, resourceAttributes: pods }, refusedByNode],
+    [
+      "a node",
+      subjectAccessReview(authorizer),
+      { ...nodes, resourceAttributes: pods },
+      deniedByNodeAuthorizer,
+    ],
     [
       "a node with selector",
       subjectAccessReview(authorizer),
@@ -129,7 +134,7 @@ test("access reviews query the authorizer", async (t) => {
       subjectAccessReview(authorizer),
       { ...nodes, resourceAttributes: requirement("Exists", []) },
       {
-        ...refusedByNode,
+        ...deniedByNodeAuthorizer,
         evaluationError: "spec.resourceAttributes.fieldSelector ignored due to parse error",
       },
     ],
@@ -138,7 +143,7 @@ test("access reviews query the authorizer", async (t) => {
       "myself, a node",
       selfSubjectAccessReview(authorizer),
       { resourceAttributes: pods },
-      refusedByNode,
+      deniedByNodeAuthorizer,
       { caller: node("n1") },
     ],
     [
@@ -155,13 +160,13 @@ test("access reviews query the authorizer", async (t) => {
   ];
   for (const [name, definition, spec, expected, more] of rows)
     await t.test(name, async () => {
-      const answer = await review(definition, spec, more);
-      assert.deepEqual(answer.status, expected);
-      assert.deepEqual(answer.spec, spec);
+      const result = await review(definition, spec, more);
+      assert.deepEqual(result.status, expected);
+      assert.deepEqual(result.spec, spec);
     });
 });
 
-test("reviews that make no sense are refused", async (t) => {
+test("reviews that make no sense are rejected", async (t) => {
   const sar = 'SubjectAccessReview.authorization.k8s.io "" is invalid: ';
   const local = 'LocalSubjectAccessReview.authorization.k8s.io "" is invalid: ';
   const rows: [string, ResourceDefinition, object, string, object?][] = [
@@ -222,11 +227,11 @@ test("reviews that make no sense are refused", async (t) => {
 });
 
 test("a client may query who it is", async () => {
-  const answer = await review(selfSubjectReview(), {}, { caller: node("n1") });
-  assert.deepEqual(answer.status, {
+  const result = await review(selfSubjectReview(), {}, { caller: node("n1") });
+  assert.deepEqual(result.status, {
     userInfo: { username: "system:node:n1", groups: ["system:nodes", "system:authenticated"] },
   });
-  assert.deepEqual(answer.metadata, { creationTimestamp: "2026-01-01T00:00:00Z" });
+  assert.deepEqual(result.metadata, { creationTimestamp: "2026-01-01T00:00:00Z" });
 });
 
 test("a client may query what it may do", async () => {

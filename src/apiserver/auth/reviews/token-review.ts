@@ -15,10 +15,10 @@ export function tokenReview(o: {
     async evaluate(draft) {
       const { token, audiences } = (draft.spec ?? {}) as { token?: string; audiences?: string[] };
       if (!token) throw badRequest("token is required for TokenReview in authentication");
-      const answer = await o.tokens.authenticate(token, audiences?.length ? audiences : o.audiences);
-      if (answer.kind !== "known") return { status: { user: {}, error: tokenProblem(answer) } };
-      const user = userInfo(withAuthenticated(answer.caller));
-      return { status: { authenticated: true, user, audiences: answer.audiences } };
+      const result = await o.tokens.authenticate(token, audiences?.length ? audiences : o.audiences);
+      if (result.kind !== "known") return { status: { user: {}, error: tokenProblem(result) } };
+      const user = userInfo(withAuthenticated(result.caller));
+      return { status: { authenticated: true, user, audiences: result.audiences } };
     },
   });
 }

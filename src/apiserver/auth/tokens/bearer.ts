@@ -1,27 +1,27 @@
 import type { Caller } from "../../definition.ts";
 
-export type TokenAnswer =
+export type TokenResult =
   | { readonly kind: "known"; readonly caller: Caller; readonly audiences: readonly string[] }
   /** Not a token of this kind, or one that was not issued here. */
   | { readonly kind: "unknown" }
-  | { readonly kind: "refused"; readonly problem: string };
+  | { readonly kind: "rejected"; readonly problem: string };
 
 export interface TokenAuthenticator {
   /** Only tokens for one of the audiences are valid; the common audiences are returned. */
-  authenticate(token: string, audiences: readonly string[]): Promise<TokenAnswer>;
+  authenticate(token: string, audiences: readonly string[]): Promise<TokenResult>;
 }
 
 /** The first authenticator that knows the token decides. */
-export function firstThatKnows(...all: readonly TokenAuthenticator[]): TokenAuthenticator {
+export function unionTokenAuthenticator(...all: readonly TokenAuthenticator[]): TokenAuthenticator {
   return {
     async authenticate(token, audiences) {
       const problems: string[] = [];
       for (const one of all) {
-        const answer = await one.authenticate(token, audiences);
-        if (answer.kind === "known") return answer;
-        if (answer.kind === "refused") problems.push(answer.problem);
+        const result = await one.authenticate(token, audiences);
+        if (result.kind === "known") return result;
+        if (result.kind === "rejected") problems.push(result.problem);
       }
-      return problems.length > 0 ? { kind: "refused", problem: problems.join(", ") } : { kind: "unknown" };
+      return problems.length > 0 ? { kind: "rejected", problem: problems.join(", ") } : { kind: "unknown" };
     },
   };
 }

@@ -4,7 +4,7 @@ import { epochMs } from "../../../lib/base/time.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { bootstrappers } from "../names.ts";
-import type { TokenAnswer, TokenAuthenticator } from "./bearer.ts";
+import type { TokenAuthenticator, TokenResult } from "./bearer.ts";
 
 const shape = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const extraGroup = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
@@ -19,7 +19,7 @@ export class BootstrapTokens implements TokenAuthenticator {
     this.#o = o;
   }
 
-  async authenticate(token: string, wanted: readonly string[]): Promise<TokenAnswer> {
+  async authenticate(token: string, wanted: readonly string[]): Promise<TokenResult> {
     const [, id, secret] = shape.exec(token) ?? [];
     const audiences = this.#o.audiences.filter((audience) => wanted.includes(audience));
     if (id === undefined || secret === undefined || audiences.length === 0) return { kind: "unknown" };

@@ -3,7 +3,7 @@ import { epochMs } from "../../../lib/base/time.ts";
 import type { Caller, ObjectRef, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { credentialId, serviceAccountGroups, serviceAccountUser } from "../names.ts";
-import type { TokenAnswer, TokenAuthenticator } from "./bearer.ts";
+import type { TokenAuthenticator, TokenResult } from "./bearer.ts";
 import type { Claims } from "./jwt.ts";
 import type { TokenAuthority } from "./token-authority.ts";
 
@@ -32,25 +32,25 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     this.#o = o;
   }
 
-  async authenticate(token: string, wanted: readonly string[]): Promise<TokenAnswer> {
+  async authenticate(token: string, wanted: readonly string[]): Promise<TokenResult> {
     const { authority, clock } = this.#o;
     const checked = authority.check(token);
     if (checked.kind === "foreign") return { kind: "unknown" };
-    if (checked.kind === "bad") return refused(checked.problem);
+    if (checked.kind === "bad") return rejected(checked.problem);
     const { claims } = checked;
     const given = audiencesOf(claims, authority.audiences);
     const audiences = given.filter((audience) => wanted.includes(audience));
     if (audiences.length === 0)
-      return refused(
+      return rejected(
         `token audiences ${quoted(given)} is invalid for the target audiences ${quoted(wanted)}`,
       );
     const now = epochMs(clock.wall()) / 1000;
     const problem = timeProblem(claims, now);
-    if (problem) return refused(problem);
+    if (problem) return rejected(problem);
     const kubernetes = kubernetesClaims(claims);
-    if (!kubernetes) return refused("service account token claims could not be validated");
+    if (!kubernetes) return rejected("service account token claims could not be validated");
     const gone = await this.#whatIsGone(kubernetes, now);
-    if (gone) return refused(gone);
+    if (gone) return rejected(gone);
     return { kind: "known", caller: callerOf(kubernetes, claims.jti), audiences };
   }
 
@@ -98,7 +98,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
   }
 }
 
-const refused = (problem: string): TokenAnswer => ({ kind: "refused", problem });
+const rejected = (problem: string): TokenResult => ({ kind: "rejected", problem });
 
 function quoted(list: readonly string[]): string {
   return `[${list.map((item) => JSON.stringify(item)).join(" ")}]`;

@@ -5,7 +5,7 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey } from "../../../lib/base/x509/x509.ts";
 import { MemoryObjects } from "../fixtures.ts";
-import { firstThatKnows } from "./bearer.ts";
+import { unionTokenAuthenticator } from "./bearer.ts";
 import { BootstrapTokens } from "./bootstrap-tokens.ts";
 import { bootstrapToken } from "./fixtures.ts";
 import { ServiceAccountTokens } from "./service-account-tokens.ts";
@@ -43,9 +43,9 @@ for (const [name, key] of [["ES256", generateKey().privateKey] as const, ["RS256
     const token = issue({ pod: { name: "p", uid: "pod-uid" }, node: { name: "n1", uid: "node-uid" } });
     const header = JSON.parse(Buffer.from(token.split(".")[0]!, "base64url").toString());
     assert.equal(header.alg, name);
-    const answer = await tokens.authenticate(token, [api]);
-    assert(answer.kind === "known");
-    const { extra, ...caller } = answer.caller;
+    const result = await tokens.authenticate(token, [api]);
+    assert(result.kind === "known");
+    const { extra, ...caller } = result.caller;
     assert.deepEqual(caller, {
       name: "system:serviceaccount:ns:builder",
       uid: "sa-uid",
@@ -59,7 +59,7 @@ for (const [name, key] of [["ES256", generateKey().privateKey] as const, ["RS256
       "authentication.kubernetes.io/node-name": ["n1"],
       "authentication.kubernetes.io/node-uid": ["node-uid"],
     });
-    assert.deepEqual(answer.audiences, [api]);
+    assert.deepEqual(result.audiences, [api]);
   });
 
 const pod = { pod: { name: "p", uid: "pod-uid" } };
@@ -205,9 +205,9 @@ test("whether a service account token counts", async (t) => {
     await t.test(name, async () => {
       const rig = setUp();
       const token = await make(rig);
-      const answer = await rig.tokens.authenticate(token, [api]);
-      if (problem === undefined) assert.equal(answer.kind, "known", JSON.stringify(answer));
-      else assert.deepEqual(answer, { kind: "refused", problem });
+      const result = await rig.tokens.authenticate(token, [api]);
+      if (problem === undefined) assert.equal(result.kind, "known", JSON.stringify(result));
+      else assert.deepEqual(result, { kind: "rejected", problem });
     });
 });
 
@@ -286,10 +286,10 @@ test("whether a bootstrap token counts", async (t) => {
         clock: new FakeClock(),
         audiences: [api],
       });
-      const answer = await tokens.authenticate("abcdef.0123456789abcdef", [api]);
-      if (!expected) assert.deepEqual(answer, { kind: "unknown" });
+      const result = await tokens.authenticate("abcdef.0123456789abcdef", [api]);
+      if (!expected) assert.deepEqual(result, { kind: "unknown" });
       else
-        assert.deepEqual(answer, {
+        assert.deepEqual(result, {
           kind: "known",
           caller: { name: "system:bootstrap:abcdef", groups: expected },
           audiences: [api],
@@ -303,7 +303,7 @@ test("a new bootstrap token is known until it expires, and for the API only", as
   assert.match(token, /^[a-z0-9]{6}\.[a-z0-9]{16}$/);
   await objects.create("secrets", secret);
   const bootstrap = new BootstrapTokens({ objects: () => objects, clock, audiences: [api] });
-  const tokens = firstThatKnows(accounts, bootstrap);
+  const tokens = unionTokenAuthenticator(accounts, bootstrap);
   assert.equal((await tokens.authenticate(token, [api])).kind, "known");
   assert.equal((await tokens.authenticate(token, ["vault"])).kind, "unknown");
   await clock.advance(60_000);

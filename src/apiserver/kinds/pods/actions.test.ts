@@ -199,7 +199,7 @@ test("a pod counts the changes of its spec, and of nothing else", async () => {
 });
 
 test("connect subresources of a pod are given from outside", () => {
-  const connectPart = { how: "connect", verbs: ["get"], connect: () => Promise.resolve() } as const;
+  const connectPart = { type: "connect", verbs: ["get"], connect: () => Promise.resolve() } as const;
   const connect = {
     log: connectPart,
     exec: connectPart,
@@ -212,7 +212,7 @@ test("connect subresources of a pod are given from outside", () => {
   assert.deepEqual(
     Object.keys(subresources ?? {}).filter((name) => {
       const sub = subresources?.[name];
-      return !(sub?.how === "part" && sub.internal);
+      return !(sub?.type === "part" && sub.internal);
     }),
     [
       "status",

@@ -10,14 +10,14 @@ import { badRequest, conflictError, invalid, notFoundError } from "../../rest/pr
 import type { ApiObject } from "../../storage/object.ts";
 import { topologyLabels } from "./admission/topology-labels.ts";
 import { setCondition } from "./conditions.ts";
-import { made } from "./made.ts";
+import { createdStatus } from "./created-status.ts";
 import { asPod, type PodDraft } from "./pod-draft.ts";
 
 const pods = { name: "pods", group: "" };
 
 /** Only bindings write both the spec and the status of a pod, and a pod is no other generation for having a node. */
 export const bindPart: PartSubresource = {
-  how: "part",
+  type: "part",
   internal: true,
   countsGenerations: false,
   // What a binding wrote has no owner.
@@ -26,7 +26,7 @@ export const bindPart: PartSubresource = {
 };
 
 export const binding: ActionSubresource = {
-  how: "action",
+  type: "action",
   kind: "Binding",
   group: "",
   version: "v1",
@@ -57,7 +57,7 @@ export async function bindPod(ref: ObjectRef, body: Draft, context: RequestConte
   };
   if (!(await objects.change(ref, write, { subresource: "bind" })))
     throw notFoundError(pods, "pods", ref.name);
-  return made();
+  return createdStatus();
 }
 
 function checkTarget(target: { kind?: string; name?: string } | undefined): Problem[] {
@@ -73,12 +73,13 @@ function checkTarget(target: { kind?: string; name?: string } | undefined): Prob
 
 function checkBindable({ metadata, spec }: PodDraft): void {
   const { name } = metadata;
-  const refuse = (why: string) =>
+  const conflict = (why: string) =>
     conflictError({ name: "pods/binding", group: "" }, "pods/binding", name, why);
   if (metadata.deletionTimestamp !== undefined)
-    throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
-  if (spec.nodeName) throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(spec.nodeName)}`);
-  if (spec.schedulingGates?.length) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
+    throw conflict(`pod ${name} is being deleted, cannot be assigned to a host`);
+  if (spec.nodeName)
+    throw conflict(`pod ${name} is already assigned to node ${JSON.stringify(spec.nodeName)}`);
+  if (spec.schedulingGates?.length) throw conflict(`pod ${name} has non-empty .spec.schedulingGates`);
 }
 
 function checkCondition(

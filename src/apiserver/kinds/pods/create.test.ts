@@ -207,7 +207,7 @@ test("a pod that is made with a node takes over where that is", async () => {
   assert.equal(elsewhere.metadata.labels, undefined);
 });
 
-const refusals: [rule: string, spec: object, message: string, metadata?: object][] = [
+const rejections: [rule: string, spec: object, message: string, metadata?: object][] = [
   [
     "an unknown priority class",
     { priorityClassName: "none" },
@@ -273,8 +273,8 @@ const refusals: [rule: string, spec: object, message: string, metadata?: object]
     mirror,
   ],
 ];
-for (const [rule, spec, message, metadata] of refusals)
-  test(`admission refuses ${rule}`, async () => {
+for (const [rule, spec, message, metadata] of rejections)
+  test(`admission rejects ${rule}`, async () => {
     await assert.rejects(create(podDraft({ ...spec }, { ...metadata })), {
       message,
       status: 403,
@@ -292,9 +292,9 @@ test("the account of a new namespace is waited for, but not for ever", async () 
   assert.equal((await late).spec.serviceAccountName, "default");
 
   const never = create(podDraft({}, { namespace: "none" }), empty.context(), { mountTokens: false, clock });
-  const refusal = assert.rejects(never, /error looking up service account none\/default/);
+  const rejection = assert.rejects(never, /error looking up service account none\/default/);
   await clock.advance(2000);
-  await refusal;
+  await rejection;
 });
 
 test("a token is mounted in each container that has nothing else in its place", async () => {
@@ -342,8 +342,8 @@ test("no token volume where every container has something else in its place", as
 });
 
 const automount: [rule: string, spec: object, mounted: boolean][] = [
-  ["the pod refuses it", { automountServiceAccountToken: false }, false],
-  ["the account refuses it", { serviceAccountName: "robot" }, false],
+  ["the pod opts out", { automountServiceAccountToken: false }, false],
+  ["the account opts out", { serviceAccountName: "robot" }, false],
   [
     "the pod wants it although the account does not",
     { serviceAccountName: "robot", automountServiceAccountToken: true },

@@ -10,7 +10,7 @@ import { checkWholePod } from "./validation/check-pod.ts";
 
 /** The subresource for debugging a running pod: it can only add containers. */
 export const ephemeralContainersPart: PartSubresource = {
-  how: "part",
+  type: "part",
   ignored: allBut("ephemeralContainers"),
   prepareUpdate(draft, before) {
     const pod = asPod(draft);

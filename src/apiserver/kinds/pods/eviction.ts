@@ -2,7 +2,7 @@ import type { ActionSubresource, Draft, ObjectRef, RequestContext } from "../../
 import { badRequest, conflictError, notFoundError } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { setCondition } from "./conditions.ts";
-import { made } from "./made.ts";
+import { createdStatus } from "./created-status.ts";
 import { asPod } from "./pod-draft.ts";
 
 const pods = { name: "pods", group: "" };
@@ -15,7 +15,7 @@ interface EvictionOptions {
 
 /** A deletion with a reason. There are no disruption budgets that could prevent it. */
 export const eviction: ActionSubresource = {
-  how: "action",
+  type: "action",
   kind: "Eviction",
   group: "policy",
   version: "v1",
@@ -30,7 +30,7 @@ async function evict(ref: ObjectRef, body: Draft, context: RequestContext): Prom
   const current = await objects.get(ref);
   if (!current) throw notFoundError(pods, "pods", ref.name);
   checkPreconditions(current, options, ref);
-  if (context.dryRun || options.dryRun?.includes("All")) return made();
+  if (context.dryRun || options.dryRun?.includes("All")) return createdStatus();
   const marked = await objects.change(
     ref,
     (draft) => {
@@ -55,7 +55,7 @@ async function evict(ref: ObjectRef, body: Draft, context: RequestContext): Prom
     uid: current.metadata.uid,
     ...(options.gracePeriodSeconds !== undefined && { gracePeriodSeconds: options.gracePeriodSeconds }),
   });
-  return made();
+  return createdStatus();
 }
 
 function checkPreconditions(
@@ -64,13 +64,13 @@ function checkPreconditions(
   { name }: ObjectRef,
 ): void {
   const { uid, resourceVersion } = preconditions ?? {};
-  const refuse = (why: string) => conflictError({ name: "Pod", group: "" }, "Pod", name, why);
+  const conflict = (why: string) => conflictError({ name: "Pod", group: "" }, "Pod", name, why);
   if (uid && uid !== metadata.uid)
-    throw refuse(
+    throw conflict(
       `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
     );
   if (resourceVersion && resourceVersion !== metadata.resourceVersion)
-    throw refuse(
+    throw conflict(
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
     );
 }

@@ -75,7 +75,7 @@ export class FakeObjects implements Objects {
     await definition?.prepareCreate?.(draft, context);
     definition?.defaults?.(draft);
     if (definition) setGeneration(definition, draft, undefined);
-    refuse(definition, name, definition?.validate?.(draft, context));
+    throwIfInvalid(definition, name, definition?.validate?.(draft, context));
     return this.#write(resource, draft, "ADDED");
   }
 
@@ -101,12 +101,16 @@ export class FakeObjects implements Objects {
   ): Promise<void> {
     const context = this.context();
     const part = subresource === undefined ? undefined : definition.subresources?.[subresource];
-    if (part && part.how !== "part") throw new Error(`${subresource} changes nothing by itself`);
+    if (part && part.type !== "part") throw new Error(`${subresource} changes nothing by itself`);
     definition.defaults?.(draft);
     await (part ?? definition).prepareUpdate?.(draft, before, context);
     definition.defaults?.(draft);
     if (part?.countsGenerations !== false) setGeneration(definition, draft, before);
-    refuse(definition, draft.metadata.name, (part ?? definition).validateUpdate?.(draft, before, context));
+    throwIfInvalid(
+      definition,
+      draft.metadata.name,
+      (part ?? definition).validateUpdate?.(draft, before, context),
+    );
   }
 
   async delete(
@@ -183,7 +187,7 @@ function keyOf(resource: string, namespace: string, name: string): string {
   return `${resource}|${namespace}|${name}`;
 }
 
-function refuse(
+function throwIfInvalid(
   definition: ResourceDefinition | undefined,
   name: string,
   problems: ReturnType<NonNullable<ResourceDefinition["validate"]>> = [],

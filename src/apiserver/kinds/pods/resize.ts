@@ -7,7 +7,7 @@ import { validateResize } from "./validation/validate-resize.ts";
 
 /** The subresource that changes the resources of a running pod. */
 export const resizePart: PartSubresource = {
-  how: "part",
+  type: "part",
   ignored: allBut("containers", "initContainers", "resources"),
   prepareUpdate: prepareResize,
   validateUpdate: validateResize,
@@ -27,7 +27,7 @@ function prepareResize(draft: Draft, before: ApiObject): void {
   else delete pod.spec.initContainers;
 }
 
-/** The old containers with their new resources. Others than before are left as they are, for validation to refuse. */
+/** The old containers with their new resources. New containers are kept, for validation to reject. */
 function resized(now: readonly Container[], then: readonly Container[]): Container[] {
   if (now.length !== then.length || now.some(({ name }, i) => name !== then[i]?.name)) return [...now];
   return then.map((container, i) => {

@@ -4,7 +4,7 @@ type Line = { readonly mark: " " | "-" | "+"; readonly text: string };
 
 const context = 3;
 
-/** What differs between two values, as a unified diff of their JSON: people read it in the message of a refused update. */
+/** What differs between two values, as a unified diff of their JSON: people read it in the message of a rejected update. */
 export function jsonDiff(before: unknown, after: unknown): string {
   const lines = compare(pretty(before), pretty(after));
   const changed = lines.flatMap(({ mark }, i) => (mark === " " ? [] : [i]));

@@ -5,7 +5,7 @@ import { validateStatusUpdate } from "./validation/validate-status.ts";
 
 /** The subresource for the node that runs the pod. */
 export const statusPart: PartSubresource = {
-  how: "part",
+  type: "part",
   ignored: [["spec"], ["metadata", "deletionTimestamp"], ["metadata", "ownerReferences"]],
   prepareUpdate: prepareStatusUpdate,
   validateUpdate: validateStatusUpdate,

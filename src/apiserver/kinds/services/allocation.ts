@@ -78,9 +78,9 @@ export class ServiceAllocation {
     if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
     for (const [i, family] of (spec.ipFamilies ?? []).entries())
       if (family === "IPv6")
-        throw refused(draft, `spec.ipFamilies[${i}]`, family, "not configured on this cluster");
+        throw invalidField(draft, `spec.ipFamilies[${i}]`, family, "not configured on this cluster");
     if (spec.ipFamilyPolicy === "RequireDualStack")
-      throw refused(
+      throw invalidField(
         draft,
         "spec.ipFamilyPolicy",
         spec.ipFamilyPolicy,
@@ -93,7 +93,7 @@ export class ServiceAllocation {
     if (requested === undefined) {
       const address = this.range.free(taken, this.#options.random());
       if (address === undefined)
-        throw refused(draft, "spec.clusterIPs", [], "failed to allocate IP: range is full");
+        throw invalidField(draft, "spec.clusterIPs", [], "failed to allocate IP: range is full");
       spec.clusterIP = address;
       spec.clusterIPs = [address];
       return;
@@ -101,14 +101,14 @@ export class ServiceAllocation {
     // Invalid addresses are reported by validation.
     if (familyOf(requested) !== "IPv4" || kept.has(requested)) return;
     if (taken.get(requested) === "another")
-      throw refused(
+      throw invalidField(
         draft,
         "spec.clusterIPs",
         spec.clusterIPs,
         `failed to allocate IP ${requested}: provided IP is already allocated`,
       );
     if (!this.range.has(requested))
-      throw refused(
+      throw invalidField(
         draft,
         "spec.clusterIPs",
         spec.clusterIPs,
@@ -132,14 +132,14 @@ export class ServiceAllocation {
   #checkPort(draft: Draft, path: string, protocol: string, port: number, taken: Taken): void {
     const { first, last } = this.#options.nodePorts;
     if (port < first || port > last)
-      throw refused(
+      throw invalidField(
         draft,
         path,
         port,
         `provided port is not in the valid range. The range of valid ports is ${first}-${last}`,
       );
     if (taken.get(portKey(protocol, port)) === "another")
-      throw refused(draft, path, port, "provided port is already allocated");
+      throw invalidField(draft, path, port, "provided port is already allocated");
   }
 
   /** Free for all protocols, so that the same port can be had for another one. */
@@ -154,7 +154,7 @@ export class ServiceAllocation {
       for (const key of keys) taken.set(key, "this service");
       return port;
     }
-    throw refused(draft, path, 0, "failed to allocate a nodePort: range is full");
+    throw invalidField(draft, path, 0, "failed to allocate a nodePort: range is full");
   }
 }
 
@@ -177,7 +177,7 @@ function valuesOf(spec: ServiceSpec): string[] {
   ];
 }
 
-function refused(draft: Draft, path: string, value: unknown, detail: string): Error {
+function invalidField(draft: Draft, path: string, value: unknown, detail: string): Error {
   const message = `Invalid value: ${JSON.stringify(value)}: ${detail}`;
   return invalid({ group: "", kind: "Service" }, draft.metadata.name, [{ path, message }]);
 }

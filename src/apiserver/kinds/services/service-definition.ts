@@ -24,7 +24,7 @@ export function services(allocation: ServiceAllocation): ResourceDefinition {
     async prepareUpdate(draft, before, context) {
       linkFields(draft, before);
       const [now, old] = [specOf(draft), specOf(before)];
-      // An address that was changed by hand is refused as a change, not as one that is taken.
+      // A changed clusterIP is rejected as immutable, not as already allocated.
       const changed = needsClusterIp(old) && needsClusterIp(now) && old.clusterIP !== now.clusterIP;
       if (!changed) await allocation.allocate(draft, context, before);
     },

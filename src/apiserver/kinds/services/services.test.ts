@@ -20,7 +20,7 @@ async function change({ objects }: World, name: string, edit: (spec: ServiceSpec
   return (await objects.change(ref, (draft) => edit(draft.spec))) as unknown as Draft;
 }
 
-async function refusal(work: Promise<unknown>): Promise<string> {
+async function rejection(work: Promise<unknown>): Promise<string> {
   try {
     await work;
   } catch (error) {
@@ -90,18 +90,18 @@ describe("new services", () => {
     const { spec } = await make(world, "a", { clusterIP: "10.96.0.10", ports: [port] });
     assert.equal(spec.clusterIP, "10.96.0.10");
     assert.equal(
-      await refusal(make(world, "b", { clusterIP: "10.96.0.10", ports: [port] })),
+      await rejection(make(world, "b", { clusterIP: "10.96.0.10", ports: [port] })),
       'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
     );
     assert.equal(
-      await refusal(make(world, "b", { clusterIP: "10.0.0.1", ports: [port] })),
+      await rejection(make(world, "b", { clusterIP: "10.0.0.1", ports: [port] })),
       'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.1"]: failed to allocate IP 10.0.0.1: the provided IP (10.0.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/16',
     );
   });
 
-  test("that were refused may request the same address again", async () => {
+  test("rejected services may request the same address again", async () => {
     const world = testWorld();
-    await refusal(make(world, "a", { clusterIP: "10.96.0.10" }));
+    await rejection(make(world, "a", { clusterIP: "10.96.0.10" }));
     assert.equal(
       (await make(world, "a", { clusterIP: "10.96.0.10", ports: [port] })).spec.clusterIP,
       "10.96.0.10",
@@ -124,11 +124,11 @@ describe("new services", () => {
     );
     assert.equal(spec.externalTrafficPolicy, "Cluster");
     assert.equal(
-      await refusal(make(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 30001 }] })),
+      await rejection(make(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 30001 }] })),
       'Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated',
     );
     assert.equal(
-      await refusal(make(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] })),
+      await rejection(make(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] })),
       'Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
     );
   });

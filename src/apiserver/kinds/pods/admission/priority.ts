@@ -1,7 +1,7 @@
 import type { Objects } from "../../../definition.ts";
 import type { ApiObject } from "../../../storage/object.ts";
 import type { PodDraft } from "../pod-draft.ts";
-import { refused } from "./refuse.ts";
+import { forbidden } from "./forbidden.ts";
 
 const resource = "priorityclasses.scheduling.k8s.io";
 
@@ -16,7 +16,7 @@ export async function admitPriority(pod: PodDraft, objects: Objects): Promise<vo
   const { spec } = pod;
   const { className, value, preemptionPolicy } = await priorityOf(pod, objects);
   if (spec.priority !== undefined && spec.priority !== value)
-    throw refused(
+    throw forbidden(
       pod,
       `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
     );
@@ -24,7 +24,7 @@ export async function admitPriority(pod: PodDraft, objects: Objects): Promise<vo
   spec.priority = value;
   if (preemptionPolicy === undefined) return;
   if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy)
-    throw refused(
+    throw forbidden(
       pod,
       `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`,
     );
@@ -35,7 +35,7 @@ async function priorityOf(pod: PodDraft, objects: Objects): Promise<Priority> {
   const name = pod.spec.priorityClassName;
   if (name) {
     const named = await objects.get({ resource, namespace: "", name });
-    if (!named) throw refused(pod, `no PriorityClass with name ${name} was found`);
+    if (!named) throw forbidden(pod, `no PriorityClass with name ${name} was found`);
     return ofClass(named);
   }
   const standing = (await objects.list(resource)).filter((each) => each.globalDefault === true).map(ofClass);

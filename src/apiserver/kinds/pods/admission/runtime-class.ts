@@ -2,7 +2,7 @@ import { roundList } from "../../../../lib/model/defaults/container.ts";
 import type { Objects } from "../../../definition.ts";
 import { same } from "../../same.ts";
 import type { PodDraft } from "../pod-draft.ts";
-import { refused } from "./refuse.ts";
+import { forbidden } from "./forbidden.ts";
 import { mergeTolerations, type Toleration } from "./tolerations.ts";
 
 interface RuntimeClass {
@@ -23,7 +23,7 @@ export async function admitRuntimeClass(pod: PodDraft, objects: Objects): Promis
   for (const [key, value] of Object.entries(nodeSelector)) {
     const own = spec.nodeSelector?.[key];
     if (own !== undefined && own !== value)
-      throw refused(
+      throw forbidden(
         pod,
         `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`,
       );
@@ -37,7 +37,7 @@ async function runtimeClassOf(pod: PodDraft, objects: Objects): Promise<RuntimeC
   const name = pod.spec.runtimeClassName;
   if (!name) return undefined;
   const found = await objects.get({ resource: "runtimeclasses.node.k8s.io", namespace: "", name });
-  if (!found) throw refused(pod, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+  if (!found) throw forbidden(pod, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
   return found as RuntimeClass;
 }
 
@@ -45,7 +45,7 @@ function setOverhead(pod: PodDraft, runtime: RuntimeClass | undefined): void {
   const { spec } = pod;
   if (!runtime?.overhead) {
     if (spec.overhead)
-      throw refused(
+      throw forbidden(
         pod,
         "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
       );
@@ -54,6 +54,6 @@ function setOverhead(pod: PodDraft, runtime: RuntimeClass | undefined): void {
   const fixed = { ...runtime.overhead.podFixed };
   roundList(fixed);
   if (spec.overhead && !same(spec.overhead, fixed))
-    throw refused(pod, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+    throw forbidden(pod, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
   if (Object.keys(fixed).length > 0) spec.overhead = fixed;
 }

@@ -2,7 +2,7 @@ import { type Clock, sleep } from "../../../../lib/base/clock.ts";
 import { checkNoApiReferences } from "../../../../lib/model/validation/api-references.ts";
 import type { RequestContext } from "../../../definition.ts";
 import { asModelPod, isMirror, type PodDraft } from "../pod-draft.ts";
-import { refused } from "./refuse.ts";
+import { forbidden } from "./forbidden.ts";
 import { mountToken } from "./token-volume.ts";
 
 const standard = "default";
@@ -42,12 +42,12 @@ export async function admitServiceAccount(
 
 /** What a mirror shows runs without the API, so it cannot need anything from there. */
 function checkMirror(pod: PodDraft): void {
-  if (pod.spec.serviceAccountName) throw refused(pod, "a mirror pod may not reference service accounts");
+  if (pod.spec.serviceAccountName) throw forbidden(pod, "a mirror pod may not reference service accounts");
   const wanted = checkNoApiReferences(asModelPod(pod));
   if (wanted.some(({ message }) => message.endsWith(" secrets")))
-    throw refused(pod, "a mirror pod may not reference secrets");
+    throw forbidden(pod, "a mirror pod may not reference secrets");
   if (wanted.some(({ path }) => path.endsWith(".serviceAccountToken")))
-    throw refused(pod, "a mirror pod may not use ServiceAccountToken volume projections");
+    throw forbidden(pod, "a mirror pod may not use ServiceAccountToken volume projections");
 }
 
 async function find(
@@ -61,7 +61,7 @@ async function find(
     const account = await objects.get({ resource: "serviceaccounts", namespace, name });
     if (account) return account as ServiceAccount;
     if (left <= 1)
-      throw refused(
+      throw forbidden(
         pod,
         `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`,
       );

@@ -2,7 +2,7 @@ import { StatusError, type StatusErrorDetails } from "../../../status-error.ts";
 import type { PodDraft } from "../pod-draft.ts";
 
 /** The error of an admission rule that rejects a pod. */
-export function refused(
+export function forbidden(
   pod: Pick<PodDraft, "metadata">,
   why: string,
   details?: Pick<StatusErrorDetails, "causes">,

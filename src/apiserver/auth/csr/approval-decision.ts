@@ -29,7 +29,7 @@ export interface RequestSpec {
 const leave: Approval = { kind: "leave" };
 
 /** Whether a request is approved automatically. */
-export async function judgeApproval(
+export async function decideApproval(
   request: ApiObject,
   o: { authorizer: Authorizer; objects: Objects },
 ): Promise<Approval> {

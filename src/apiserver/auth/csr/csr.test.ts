@@ -8,14 +8,14 @@ import { generateKey, makeRequest, parseCertificates, signCertificate } from "..
 import type { Caller, Draft } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { FixedAuthorizer } from "../authorize/authorizer.ts";
-import { RelationsFollower } from "../authorize/relations-follower.ts";
+import { NodeGraphPopulator } from "../authorize/node-graph-populator.ts";
 import { admin, eventually, MemoryObjects, node } from "../fixtures.ts";
-import { RequestApprover } from "./approver.ts";
+import { CsrApprover } from "./approver.ts";
 import { isStale } from "./cleaner.ts";
 import { type Condition, certificateOf, conditionsOf, isTrue } from "./conditions.ts";
 import { certificateSigningRequests } from "./definition.ts";
 import { lifeOf } from "./plan-signing.ts";
-import { RequestSigner } from "./signer.ts";
+import { CsrSigner } from "./signer.ts";
 import { clientSigner, kubeletClientSigner, kubeletServingSigner, requestsResource } from "./signers.ts";
 
 const key = generateKey().privateKey;
@@ -80,10 +80,10 @@ function setUp() {
     now: () => epochMs(clock.wall()),
   });
   const parts = { objects: () => objects, clock, logger: silentLogger };
-  const authorizer = new FixedAuthorizer({ relations: new RelationsFollower(parts) });
+  const authorizer = new FixedAuthorizer({ relations: new NodeGraphPopulator(parts) });
   const ca = authority();
-  const approver = new RequestApprover({ ...parts, authorizer });
-  const signer = new RequestSigner({ ...parts, ca, rules: { lifetimeMs: 365 * day, minimumSeconds: 600 } });
+  const approver = new CsrApprover({ ...parts, authorizer });
+  const signer = new CsrSigner({ ...parts, ca, rules: { lifetimeMs: 365 * day, minimumSeconds: 600 } });
   const stop = new AbortController();
   const post = (caller: Caller, requested: RequestFields, name = "r") =>
     objects.create(requestsResource, { metadata: { name }, spec: spec(requested) } as never, caller);
@@ -378,7 +378,7 @@ test("what is wrong with a request", async (t) => {
   });
 });
 
-test("a request whose signature does not hold is refused", async () => {
+test("a request whose signature does not hold is rejected", async () => {
   const { objects } = setUp();
   const { request, ...rest } = spec() as { request: string };
   const text = Buffer.from(request, "base64").toString();
@@ -478,7 +478,7 @@ test("each subresource changes its own part", async (t) => {
   for (const [name, through, before, now, expected] of rows)
     await t.test(name, () => {
       const part = certificateSigningRequests().subresources![through]!;
-      assert(part.how === "part");
+      assert(part.type === "part");
       const context = new MemoryObjects({ now: () => start }).context(admin);
       const whole = (status: object) => ({
         metadata: { name: "r", uid: "u" },

@@ -6,10 +6,10 @@ import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { Authorizer } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
+import { decideApproval } from "./approval-decision.ts";
 import { conditionsOf, isTrue } from "./conditions.ts";
-import { followRequests } from "./follow-requests.ts";
-import { judgeApproval } from "./judge-approval.ts";
 import { requestsResource } from "./signers.ts";
+import { watchCsrs } from "./watch-csrs.ts";
 
 export interface ApproverOptions {
   readonly objects: () => Objects;
@@ -19,7 +19,7 @@ export interface ApproverOptions {
 }
 
 /** Approves the requests that kubelets are entitled to automatically. */
-export class RequestApprover implements Component {
+export class CsrApprover implements Component {
   readonly name = "certificate-approver";
   readonly done: Promise<void>;
   readonly #o: ApproverOptions;
@@ -34,7 +34,7 @@ export class RequestApprover implements Component {
 
   start(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
-    const requests = followRequests({ ...this.#o, signal, handle: (request) => this.#handle(request) });
+    const requests = watchCsrs({ ...this.#o, signal, handle: (request) => this.#handle(request) });
     const nodes = runPeriodically(() => this.#followNodes(signal), {
       clock,
       everyMs: 1000,
@@ -61,7 +61,7 @@ export class RequestApprover implements Component {
     const { logger } = this.#o;
     const { name, uid } = request.metadata;
     const objects = this.#o.objects();
-    const approval = await judgeApproval(request, { authorizer: this.#o.authorizer, objects });
+    const approval = await decideApproval(request, { authorizer: this.#o.authorizer, objects });
     if (approval.kind === "wait") {
       this.#waiting.set(name, approval.node);
       logger.info("Serving certificate request is waiting for its node", {

@@ -22,7 +22,7 @@ const known: Readonly<Record<number, readonly [reason: string, message: string |
   ],
 };
 
-export function refusedLog(status: number, body: string, pod: string): StatusError {
+export function logError(status: number, body: string, pod: string): StatusError {
   if (status === 400) return badRequest(body);
   if (status === 500)
     return new StatusError(500, "InternalError", `Internal error occurred: ${body}`, {

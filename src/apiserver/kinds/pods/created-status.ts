@@ -1,8 +1,8 @@
 import { success } from "../../rest/status.ts";
 import type { ApiObject } from "../../storage/object.ts";
 
-/** The answer of an action that makes nothing to look at. */
-export function made(): ApiObject {
+/** The response of an action that creates no object: a Status with code 201. */
+export function createdStatus(): ApiObject {
   const { details: _none, ...status } = success({}, 201);
   return status as unknown as ApiObject;
 }

@@ -8,7 +8,7 @@ import { requestsResource } from "./signers.ts";
 
 const retryMs = 1000;
 
-export interface FollowOptions {
+export interface WatchOptions {
   readonly objects: () => Objects;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -16,8 +16,8 @@ export interface FollowOptions {
   readonly handle: (request: ApiObject) => Promise<void>;
 }
 
-/** Handles each request as it comes and changes; what fails is tried again. Ends with the signal, and never rejects. */
-export async function followRequests(o: FollowOptions): Promise<void> {
+/** Handles each request when it is created or changed; failures are retried. Returns when aborted, and never rejects. */
+export async function watchCsrs(o: WatchOptions): Promise<void> {
   const { objects, clock, logger, signal } = o;
   const onError = (error: unknown) =>
     logger.warn("Failed to watch certificate signing requests", { err: messageOf(error) });
@@ -30,7 +30,7 @@ export async function followRequests(o: FollowOptions): Promise<void> {
   );
 }
 
-async function handleOrRetry(request: ApiObject, o: FollowOptions): Promise<void> {
+async function handleOrRetry(request: ApiObject, o: WatchOptions): Promise<void> {
   try {
     await o.handle(request);
   } catch (error) {
@@ -44,7 +44,7 @@ async function handleOrRetry(request: ApiObject, o: FollowOptions): Promise<void
   }
 }
 
-async function handleAgain(name: string, o: FollowOptions): Promise<void> {
+async function handleAgain(name: string, o: WatchOptions): Promise<void> {
   if (o.signal.aborted) return;
   const request = await o
     .objects()

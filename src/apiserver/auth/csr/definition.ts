@@ -52,7 +52,7 @@ function fillInCaller(draft: Draft, { caller }: RequestContext): void {
 
 function subresource(which: Exclude<Subresource, "main">, minimum: number): PartSubresource {
   return {
-    how: "part",
+    type: "part",
     ignored: [["spec"], ["status", which === "status" ? "conditions" : "certificate"]],
     prepareUpdate(draft, before, { now }) {
       onlyWrites(draft, before, ["metadata", "status"]);

@@ -20,20 +20,20 @@ export interface RowCondition {
   readonly message: string;
 }
 
-/** A column and what stands in it, so that a row is always as wide as its header. */
+/** A column and its cell value, so that a row is always as wide as its header. */
 export interface Column<View> {
   readonly definition: ColumnDefinition;
   cell(view: View, now: number): Cell;
 }
 
-/** How the objects of one kind are shown. */
-export interface TableShape {
+/** The columns and rows of one kind. */
+export interface TableDefinition {
   readonly columns: readonly ColumnDefinition[];
   row(object: ApiObject, now: number): readonly Cell[];
   conditions?(object: ApiObject): readonly RowCondition[];
 }
 
-/** The parts of metadata that columns are made from. */
+/** The metadata that columns show. */
 export interface Named {
   readonly metadata: {
     readonly name: string;
@@ -68,16 +68,16 @@ export const ageColumn: Column<Named> = column("Age", "How long ago the object w
   since(o.metadata.creationTimestamp, now),
 );
 
-/** A table of objects whose fields the columns read themselves. */
-export function shapeOf<View>(columns: readonly Column<View>[]): TableShape {
-  return viewedShape((object) => object as unknown as View, columns);
+/** A table whose columns read the object itself. */
+export function tableDefinition<View>(columns: readonly Column<View>[]): TableDefinition {
+  return viewTableDefinition((object) => object as unknown as View, columns);
 }
 
-/** A table of objects that are looked at once a row, for columns that share what was found. */
-export function viewedShape<View>(
+/** A table whose view is computed once per row and shared by its columns. */
+export function viewTableDefinition<View>(
   view: (object: ApiObject) => View,
   columns: readonly Column<View>[],
-): TableShape {
+): TableDefinition {
   return {
     columns: columns.map((each) => each.definition),
     row(object, now) {

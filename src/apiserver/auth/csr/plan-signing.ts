@@ -2,8 +2,8 @@ import { messageOf } from "../../../lib/base/errors.ts";
 import { signCertificate, type Usage } from "../../../lib/base/x509/x509.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { Authority } from "../identity/authority.ts";
+import type { RequestSpec } from "./approval-decision.ts";
 import { certificateOf, isTrue } from "./conditions.ts";
-import type { RequestSpec } from "./judge-approval.ts";
 import { signerComplaint } from "./kubelet-subjects.ts";
 import { parseSpecRequest } from "./parse-spec.ts";
 

@@ -21,7 +21,7 @@ const vertex = (kind: Relative | "nodes", namespace: string, name: string): Vert
  * What belongs to which node: a secret to the pods that name it, a pod to its node, and so on. Each object brings its
  * own edges along and takes them away with it.
  */
-export class NodeRelations {
+export class NodeGraph {
   readonly #edges = new Map<Vertex, Map<Vertex, number>>();
   readonly #broughtBy = new Map<Vertex, [Vertex, Vertex][]>();
 

@@ -7,19 +7,19 @@ import type { PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { NodeRelations, type Relative } from "./node-relations.ts";
+import { NodeGraph, type Relative } from "./node-graph.ts";
 
 const attachments = "volumeattachments.storage.k8s.io";
 
 /**
- * Answers whether an object is related to a node. Most answers come from relations that follow the objects; before it
- * denies it reads the objects themselves, since a node may be faster than the watch.
+ * Decides whether an object is related to a node, from a graph that watches keep current. Before it denies, it reads the
+ * objects themselves, since the watch may lag behind the node.
  */
-export class RelationsFollower implements Component {
-  readonly name = "node-relations";
+export class NodeGraphPopulator implements Component {
+  readonly name = "node-graph";
   readonly done: Promise<void>;
   readonly #o: { objects: () => Objects; clock: Clock; logger: Logger };
-  readonly #relations = new NodeRelations();
+  readonly #graph = new NodeGraph();
   readonly #ended = Promise.withResolvers<void>();
 
   constructor(o: { objects: () => Objects; clock: Clock; logger: Logger }) {
@@ -45,23 +45,23 @@ export class RelationsFollower implements Component {
   }
 
   async related(node: string, kind: Relative, namespace: string, name: string): Promise<boolean> {
-    if (this.#relations.related(node, kind, namespace, name)) return true;
+    if (this.#graph.related(node, kind, namespace, name)) return true;
     const fresh = await this.#fresh(kind, namespace, name);
     return fresh.related(node, kind, namespace, name);
   }
 
   async #follow(resource: string, signal: AbortSignal): Promise<void> {
     // After an interruption deletions may have been missed.
-    this.#relations.clear(resource === attachments ? "volumeattachments" : (resource as Relative));
+    this.#graph.clear(resource === attachments ? "volumeattachments" : (resource as Relative));
     for await (const { type, object } of this.#o.objects().follow(resource, signal))
-      enter(this.#relations, resource, object, type === "DELETED");
+      enter(this.#graph, resource, object, type === "DELETED");
   }
 
-  async #fresh(kind: Relative, namespace: string, name: string): Promise<NodeRelations> {
+  async #fresh(kind: Relative, namespace: string, name: string): Promise<NodeGraph> {
     const objects = this.#o.objects();
-    const relations = new NodeRelations();
+    const graph = new NodeGraph();
     const enterAll = (resource: string, list: readonly (ApiObject | undefined)[]) => {
-      for (const object of list) if (object) enter(relations, resource, object, false);
+      for (const object of list) if (object) enter(graph, resource, object, false);
     };
     switch (kind) {
       case "volumeattachments":
@@ -84,21 +84,21 @@ export class RelationsFollower implements Component {
       default:
         kind satisfies never;
     }
-    return relations;
+    return graph;
   }
 }
 
-function enter(relations: NodeRelations, resource: string, object: ApiObject, gone: boolean): void {
+function enter(graph: NodeGraph, resource: string, object: ApiObject, gone: boolean): void {
   const { name, namespace = "" } = object.metadata;
   if (resource === "pods") {
-    if (gone) relations.dropPod(namespace, name);
-    else relations.setPod(object as unknown as Pod);
+    if (gone) graph.dropPod(namespace, name);
+    else graph.setPod(object as unknown as Pod);
   } else if (resource === "persistentvolumes") {
-    if (gone) relations.dropVolume(name);
-    else relations.setVolume(object as unknown as PersistentVolume);
-  } else if (gone) relations.dropAttachment(name);
+    if (gone) graph.dropVolume(name);
+    else graph.setVolume(object as unknown as PersistentVolume);
+  } else if (gone) graph.dropAttachment(name);
   else {
     const { nodeName = "" } = (object.spec ?? {}) as { nodeName?: string };
-    relations.setAttachment(name, nodeName);
+    graph.setAttachment(name, nodeName);
   }
 }

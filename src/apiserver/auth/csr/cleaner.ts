@@ -34,8 +34,8 @@ function hasExpired(base64: string, now: number): boolean {
   }
 }
 
-/** Takes old requests away: kubelets make new ones all the time. */
-export class RequestCleaner implements Component {
+/** Deletes old requests, since kubelets keep creating new ones. */
+export class CsrCleaner implements Component {
   readonly name = "certificate-cleaner";
   readonly done: Promise<void>;
   readonly #o: { objects: () => Objects; clock: Clock; logger: Logger };

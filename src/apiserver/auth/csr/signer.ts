@@ -6,9 +6,9 @@ import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { Authority } from "../identity/authority.ts";
 import { certificateOf, conditionsOf, isTrue } from "./conditions.ts";
-import { followRequests } from "./follow-requests.ts";
 import { planSigning, type Signing, type SigningRules } from "./plan-signing.ts";
 import { requestsResource } from "./signers.ts";
+import { watchCsrs } from "./watch-csrs.ts";
 
 export interface SignerOptions {
   readonly objects: () => Objects;
@@ -19,7 +19,7 @@ export interface SignerOptions {
 }
 
 /** Signs approved requests. */
-export class RequestSigner implements Component {
+export class CsrSigner implements Component {
   readonly name = "certificate-signer";
   readonly done: Promise<void>;
   readonly #o: SignerOptions;
@@ -31,7 +31,7 @@ export class RequestSigner implements Component {
   }
 
   start(signal: AbortSignal): Promise<void> {
-    const loop = followRequests({ ...this.#o, signal, handle: (request) => this.#handle(request) });
+    const loop = watchCsrs({ ...this.#o, signal, handle: (request) => this.#handle(request) });
     void loop.then(() => this.#ended.resolve());
     return Promise.resolve();
   }
