@@ -14,6 +14,6 @@ for (const folder of ["src", "test", "scripts"])
 const problems = checkExports(files);
 for (const { file, line, message } of problems) console.error(`${file}:${line}: ${message}`);
 if (problems.length > 0) {
-  console.error(`${problems.length} export${problems.length === 1 ? "" : "s"} against the rule`);
+  console.error(`${problems.length} export${problems.length === 1 ? "" : "s"} that violate the export rule`);
   process.exitCode = 1;
 }

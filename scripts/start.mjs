@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 
 needLinux();
-// Ctrl-C reaches npm and apt as well: this process waits until they have ended, so that they do not interfere with the next start.
+// Ctrl-C reaches npm and apt as well: this process waits until they have exited, so that they do not interfere with the next start.
 let interrupted = false;
 const onSignal = () => {
   interrupted = true;

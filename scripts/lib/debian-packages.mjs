@@ -54,5 +54,5 @@ export function aptGet(args, env = {}) {
   });
   if (done.status === 0) return undefined;
   const output = `${done.stdout}${done.stderr}`.trim().split("\n").slice(-8).join("\n");
-  return output || String(done.error ?? `apt-get ended with ${done.status}`);
+  return output || String(done.error ?? `apt-get exited with ${done.status}`);
 }

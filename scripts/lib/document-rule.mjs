@@ -8,7 +8,7 @@ const sourceFile = /\.(?:ts|mjs|md|proto)$/;
 const fromRoot = /^(?:bin|docs|examples|proto|scripts|src|test)\//;
 
 /** Installed packages and build output may be absent. */
-const made = /^(?:node_modules|dist|\.cache)(?:\/|$)/;
+const generated = /^(?:node_modules|dist|\.cache)(?:\/|$)/;
 
 /** Generated code, and the tables of the API's types: the README of the folder covers everything below it. */
 const tables = /^src\/lib\/(?:gen|schema)\//;
@@ -99,7 +99,7 @@ const below = (file, path) =>
 
 function judgePath(file, code, project) {
   for (const path of alternatives(code.replace(/:\d+$/, "").replace(/\/$/, ""))) {
-    if (made.test(path) || below(file, path).some((known) => project.paths.has(known))) continue;
+    if (generated.test(path) || below(file, path).some((known) => project.paths.has(known))) continue;
     const end = new RegExp(`/${path.replace(/[.+]/g, "\\$&").replace(/<[^>]*>|\*/g, "[^/]*")}$`);
     const found = [...project.paths].filter((known) => end.test(`/${known}`));
     if (found.length === 0) return `there is no "${path}"`;

@@ -16,7 +16,7 @@ export const exceptions = [
   { file: "agent/tracing.ts", name: "onEnd", why: "spans go to their exporter" },
   { file: "agent/runtime-support.ts", name: "onChange", why: "a metric and a log line" },
   { file: "agent/pod-volumes.ts", name: "onAbnormal", why: "an Event for users" },
-  // A question that is answered, or the progress of a call that the caller waits for.
+  // A query with its result, or the progress of a call that the caller waits for.
   { file: "agent/cluster-node.ts", name: "onPodCidrs", why: "awaited: the node status manager retries it" },
   { file: "agent/runtime-parts.ts", name: "onPull", why: "progress of one pull, reported to its caller" },
   { file: "agent/timed-pulls.ts", name: "onPull", why: "progress of one pull, reported to its caller" },

@@ -4,8 +4,8 @@ import { apiTypes } from "./api-types.mjs";
 import { root } from "./node-packages.mjs";
 import { runTool } from "./run-tool.mjs";
 
-/** Generates src/lib/gen again elsewhere and compares. Undefined if it is the same, otherwise the difference. */
-export async function generatedCodeIsCurrent(scratch) {
+/** Generates src/lib/gen again elsewhere and compares. Returns the difference, or undefined if there is none. */
+export async function checkGeneratedCode(scratch) {
   const problem = await runTool("node_modules/@bufbuild/buf/bin/buf", ["generate", "--output", scratch]);
   if (problem) return problem;
   const folder = "src/lib/gen/";

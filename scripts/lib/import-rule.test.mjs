@@ -55,9 +55,9 @@ const table = [
 const above = "../../kubelet/state/b.ts";
 const forms = [
   ["dynamic imports count", `const x = await import("${above}");`],
-  ["export from counts", `export * from "${above}";`],
+  ["export from is an import", `export * from "${above}";`],
   ["imports over several lines count", `import {\n  x,\n  y,\n} from "${above}";`],
-  ["an import for its effect counts", `import "${above}";`],
+  ["a side-effect import is an import", `import "${above}";`],
   ["imports of types count", `import type { x } from "${above}";`],
 ].map(([rule, text]) => [rule, "lib/model/a.ts", text, /down only/]);
 

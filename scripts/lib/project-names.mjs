@@ -57,7 +57,7 @@ function walk(root, folder, paths) {
   }
 }
 
-/** As GitHub makes anchors of them. */
+/** Anchors as GitHub generates them. */
 function headingsOf(text) {
   const titles = [...text.matchAll(/^#+ +(.*)$/gm)].map(([, title]) => title.toLowerCase());
   return new Set(titles.map((title) => title.replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")));

@@ -21,7 +21,7 @@ export function runTool(file, args, { show = false, env = {} } = {}) {
     child.on("error", (error) => resolve(error.message));
     child.on("close", (code, signal) => {
       if (code === 0) resolve(undefined);
-      else resolve(Buffer.concat(output).toString().trim() || `ended with ${code ?? signal}`);
+      else resolve(Buffer.concat(output).toString().trim() || `exited with ${code ?? signal}`);
     });
   });
 }

@@ -4,7 +4,7 @@ export const slowest = [
   "test/kubectl/kubectl-1.32.test.ts",
   "test/kubectl/kubectl-1.36.test.ts",
   "test/faults/pod-lifecycle.property.test.ts",
-  "test/cluster/watch-cut.property.test.ts",
+  "test/cluster/watch-disconnect.property.test.ts",
   "test/cluster/certificates.test.ts",
   "test/csi/agent.test.ts",
   "test/cluster/outage-real.test.ts",

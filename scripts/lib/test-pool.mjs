@@ -1,23 +1,23 @@
 import { availableParallelism, cpus } from "node:os";
 
-/** `least` jobs always run at once, up to `most` while processors are idle. */
+/** `min` jobs always run at a time, up to `max` while processors are idle. */
 export function poolLimits(cores = availableParallelism()) {
-  const least = Math.min(Math.max(2, cores), 8);
-  return { least, most: 3 * least };
+  const min = Math.min(Math.max(2, cores), 8);
+  return { min, max: 3 * min };
 }
 
 /** One more job is started while at least this share of the processors is idle. */
 const enoughIdle = 0.25;
 
-export function mayStart(running, { least, most }, free) {
-  return running < least || (running < most && free >= enoughIdle);
+export function mayStart(running, { min, max }, free) {
+  return running < min || (running < max && free >= enoughIdle);
 }
 
 const everyMs = 2000;
 
 /**
- * Starts all jobs in order. Most test files wait for a node most of the time, so more of them than processors run at once while processors
- * are idle. On a busy machine only `least` of them do.
+ * Starts all jobs in order. Most test files wait for a node most of the time, so more of them than processors run at a time while processors
+ * are idle. On a busy machine only `min` of them do.
  */
 export async function runPool(
   jobs,
@@ -39,7 +39,7 @@ export async function runPool(
       });
     return true;
   };
-  // The load of a job that has just started is not measured yet: above `least`, one job is started for each measurement.
+  // The load of a job that has just started is not measured yet: above `min`, one job is started for each measurement.
   const fill = () => {
     while (start(0));
   };

@@ -7,12 +7,12 @@ import { slowest, slowestFirst } from "./test-order.mjs";
 import { freeShare, mayStart, poolLimits, processorTimes, runPool } from "./test-pool.mjs";
 
 for (const [cores, expected] of [
-  [1, { least: 2, most: 6 }],
-  [2, { least: 2, most: 6 }],
-  [4, { least: 4, most: 12 }],
-  [64, { least: 8, most: 24 }],
+  [1, { min: 2, max: 6 }],
+  [2, { min: 2, max: 6 }],
+  [4, { min: 4, max: 12 }],
+  [64, { min: 8, max: 24 }],
 ])
-  test(`with ${cores} processors, ${expected.least} to ${expected.most} files run at once`, () => {
+  test(`with ${cores} processors, ${expected.min} to ${expected.max} files run at a time`, () => {
     assert.deepEqual(poolLimits(cores), expected);
   });
 
@@ -26,7 +26,7 @@ for (const [running, free, expected] of [
   [6, 1, false],
 ])
   test(`with ${running} running and ${free} of the processors free, one more is ${expected ? "" : "not "}started`, () => {
-    assert.equal(mayStart(running, { least: 2, most: 6 }, free), expected);
+    assert.equal(mayStart(running, { min: 2, max: 6 }, free), expected);
   });
 
 /** A pool whose jobs end and whose measurements happen when the test triggers them. */
@@ -45,7 +45,7 @@ function pool(count) {
       return promise;
     },
     {
-      limits: { least: 2, most: 4 },
+      limits: { min: 2, max: 4 },
       free: () => share,
       tick: (work) => {
         measure = work;
@@ -71,7 +71,7 @@ function pool(count) {
   };
 }
 
-test("on busy processors the least number of jobs run; the next starts when one ends", async () => {
+test("on busy processors the minimum number of jobs run; the next starts when one ends", async () => {
   const { begun, measure, end, done, isStopped } = pool(4);
   assert.deepEqual(begun, [0, 1]);
   measure(0.1);
@@ -93,7 +93,7 @@ test("on idle processors one more job starts with each measurement, up to the li
     measure(0.9);
     assert.equal(begun.length, expected);
   }
-  // Above the least number, the next one starts only after a measurement.
+  // Above the minimum number, the next one starts only after a measurement.
   await end(0);
   assert.equal(begun.length, 4);
   measure(0.9);

@@ -62,8 +62,8 @@ export default async function* report(source) {
 
 /** For a file whose process failed without a failed test, this is the only information. */
 function howItEnded({ exitCode, signal } = {}) {
-  if (signal) return `: its process was ended by ${signal}`;
-  return exitCode ? `: its process ended with status ${exitCode}` : "";
+  if (signal) return `: its process was killed by ${signal}`;
+  return exitCode ? `: its process exited with status ${exitCode}` : "";
 }
 
 function isTest(data) {

@@ -8,9 +8,9 @@ import { test } from "node:test";
 for (const [ending, message] of [
   [
     'process.kill(process.pid, "SIGKILL")',
-    /✖ \S+ended\.test\.mjs:1 .*\n +test failed: its process was ended by SIGKILL\n/,
+    /✖ \S+ended\.test\.mjs:1 .*\n +test failed: its process was killed by SIGKILL\n/,
   ],
-  ["process.exit(7)", /test failed: its process ended with status 7\n/],
+  ["process.exit(7)", /test failed: its process exited with status 7\n/],
 ]) {
   test(`a test file whose process ends by ${ending} is reported with its exit status`, (t) => {
     const dir = mkdtempSync(join(tmpdir(), "reporter-"));

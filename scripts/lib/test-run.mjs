@@ -6,7 +6,7 @@ import { build } from "./bundle.mjs";
 
 import { installDebianPackages } from "./debian-packages.mjs";
 import { provideRegistry } from "./docker-registry.mjs";
-import { generatedCodeIsCurrent } from "./generated-code.mjs";
+import { checkGeneratedCode } from "./generated-code.mjs";
 import { provideNewerPrograms } from "./newer-debian.mjs";
 import { node24, root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
@@ -21,7 +21,7 @@ const steps = [];
 const totals = { tests: 0, passed: 0, failed: 0, skipped: 0, todo: 0, cancelled: 0 };
 const leftOut = [];
 const failures = [];
-const { least } = poolLimits();
+const { min } = poolLimits();
 
 try {
   const isRoot = process.getuid() === 0;
@@ -43,7 +43,7 @@ try {
     await step("documents", () => runTool("scripts/check-docs.mjs", []));
     await step("word list", () => runTool("scripts/check-words.mjs", []));
     await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));
-    await step("generated code", () => generatedCodeIsCurrent(scratch));
+    await step("generated code", () => checkGeneratedCode(scratch));
   }
   await step("build", async () => void (await build()));
   // Unit tests of a folder share a process, which is many times faster; those that start processes get one for each file.
@@ -54,8 +54,8 @@ try {
         .split("/")
         .slice(0, /^src\/(kubelet|lib)\//.test(file) ? 3 : 2)
         .join("/"),
-    // They are CPU-bound, and some compare times: more of them at once gain nothing.
-    limits: { least, most: least },
+    // They are CPU-bound, and some compare times: more of them in parallel gain nothing.
+    limits: { min, max: min },
   });
   await tests("contract and node tests", "test/**/*.test.ts", {
     // The time is that of a whole file, too, and some kill a node fifty times on a machine that others use.
@@ -107,7 +107,7 @@ async function testGroup(files, options) {
   const env = { KUBELET_TS_TEST_COUNTS: counts, NODE_COMPILE_CACHE: `${root}.cache/compile` };
   const problem = await runTool(node24, args, { show: true, env });
   if (!existsSync(counts)) {
-    // The runner itself ended early: the other files are still run.
+    // The runner itself exited early: the other files are still run.
     failures.push({ where: files.join(" "), title: "test runner", cause: problem ?? "reported nothing" });
     totals.failed++;
     return problem ?? "reported nothing";

@@ -11,7 +11,7 @@ import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { HttpWatcher, type WatchSession } from "./http-watcher.ts";
 
-// Random writes over HTTP, watchers that start, are cut at any byte and stop, and compaction: a watcher that starts
+// Random writes over HTTP, watchers that start, are disconnected at any byte and stop, and compaction: a watcher that starts
 // from a list sees exactly what comes after it, or an exact prefix of it and then that the rest is compacted.
 
 const names = ["n0", "n1", "n2", "n3"];

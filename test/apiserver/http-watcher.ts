@@ -21,7 +21,7 @@ interface Meta {
 }
 
 /**
- * A minimal client: lists, watches from there, resumes from the last complete line when it is cut, and
+ * A minimal client: lists, watches from there, resumes from the last complete line when it is disconnected, and
  * starts again when its version is compacted.
  */
 export class HttpWatcher {
@@ -113,7 +113,7 @@ export class HttpWatcher {
         for (const line of lines) this.#take(session, line);
       }
     } catch {
-      // Cut: what was received so far counts.
+      // Disconnected: what was received so far is used.
     }
   }
 

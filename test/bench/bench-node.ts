@@ -61,9 +61,9 @@ export class BenchNode {
     const child = this.#child;
     this.#child = undefined;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
+    const exited = once(child, "exit");
     child.kill("SIGTERM");
-    await ended;
+    await exited;
   }
 
   /** The cheapest possible pod. */
@@ -106,7 +106,7 @@ export class BenchNode {
     return Number(status?.startedAt ?? 0n) / 1e6;
   }
 
-  /** The requests that the kubelet makes for one of these pods. */
+  /** The requests that the kubelet sends for one of these pods. */
   async record(): Promise<RecordedPod> {
     await this.startAgent();
     this.place("recorded");

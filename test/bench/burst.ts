@@ -1,4 +1,4 @@
-// Many static pods at once, against the same calls of the runtime with no kubelet. Exits with 1 if over the limit.
+// Many static pods concurrently, against the same calls of the runtime with no kubelet. Exits with 1 if over the limit.
 import { parseArgs } from "node:util";
 import { BenchNode } from "./bench-node.ts";
 import type { RecordedPod } from "./recorded-pod.ts";

@@ -144,5 +144,5 @@ async function address(api: ChildProcess): Promise<string> {
     const [, url] = /^serving (\S+)$/.exec(line) ?? [];
     if (url) return url;
   }
-  throw new Error("kubelet api has ended");
+  throw new Error("kubelet api has exited");
 }

@@ -11,7 +11,7 @@ const { values } = parseArgs({
     kubelet: { type: "string", multiple: true, default: [join(import.meta.dirname, "../../bin/kubelet")] },
     /** Pods that run while it is idle. */
     pods: { type: "string", default: "5" },
-    /** Pods that are created at once and deleted before that; 0: none. */
+    /** Pods that are created together and deleted before that; 0: none. */
     burst: { type: "string", default: "30" },
     seconds: { type: "string", default: "60" },
     rounds: { type: "string", default: "3" },

@@ -32,7 +32,7 @@ class Lag {
   #tickAt = performance.now();
   #cpu = process.threadCpuUsage();
   readonly #timer = setInterval(() => this.#tick(), resolutionMs);
-  /** Wall time: the delay of a timer. Other load on the machine counts too. */
+  /** Wall time: the delay of a timer. Other load on the machine is included. */
   wallMs = 0;
   /** CPU time of our own thread: independent of other load. */
   ownMs = 0;

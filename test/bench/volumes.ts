@@ -1,4 +1,4 @@
-// Many pods of the API at once, each with a secret, a config map and a token, against as many without. Exits with 1 if over the limit.
+// Many pods of the API concurrently, each with a secret, a config map and a token, against as many without. Exits with 1 if over the limit.
 import { parseArgs } from "node:util";
 import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { KillableApi } from "../cluster/killable-api.ts";

@@ -11,7 +11,7 @@ export function observed(name: string): { pod: Pod; status: PodStatus } {
 const times = new Set(["startedAt", "finishedAt", "startTime", "lastTransitionTime"]);
 const addresses = new Set(["ip", "hostIP", "podIP"]);
 
-/** Everything but the values of IDs, times and addresses; whether these are present, or null, still counts. */
+/** Everything but the values of IDs, times and addresses; whether these are present, or null, is compared. */
 export function comparable(status: PodStatus): unknown {
   return JSON.parse(
     JSON.stringify(status, (key, value: unknown) => {

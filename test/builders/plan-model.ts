@@ -25,7 +25,7 @@ export class PlanModel {
   pod: Pod;
   readonly #probes = new Map<string, ProbeOutcome>();
   readonly #replaced = new Set<ContainerId>();
-  /** "sandbox/name" of the init containers that have completed, also if their record is lost. */
+  /** "sandbox/name" of the init containers that have completed, even if their record is lost. */
   readonly #through = new Set<string>();
   #made = 0;
 

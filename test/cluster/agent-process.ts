@@ -51,7 +51,7 @@ export class AgentProcess {
     });
   }
 
-  /** The exit status, once it has ended by itself. */
+  /** The exit status, once it has exited by itself. */
   async exits(): Promise<unknown> {
     const [code] = await this.#exited;
     return code;

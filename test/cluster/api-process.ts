@@ -42,5 +42,5 @@ async function address(child: ChildProcessWithoutNullStreams): Promise<string> {
     const [, url] = /^serving (\S+)$/.exec(line) ?? [];
     if (url) return url;
   }
-  throw new Error(`kubelet api has ended: ${log}`);
+  throw new Error(`kubelet api has exited: ${log}`);
 }

@@ -11,7 +11,7 @@ import { nodeName, TestCluster } from "./cluster-node.ts";
 import { startUnapprovingApi } from "./unapproving-api.ts";
 
 /** By then unlimited doubling would have reached its maximum. */
-const refusals = 6;
+const rejections = 6;
 const longestPauseMs = 10_000;
 
 test("a first certificate is requested, not rotated; a rejected request is retried within 10 s", async (t) => {
@@ -44,9 +44,9 @@ test("a first certificate is requested, not rotated; a rejected request is retri
   t.after(() => access.close());
   await cluster.startAgent({ cluster: access, config, metrics, logger: log.logger });
 
-  await holds(() => assert.ok(attempts >= refusals, log.lines.join("\n")));
+  await holds(() => assert.ok(attempts >= rejections, log.lines.join("\n")));
   isRuleMissing = false;
-  const refused = attempts;
+  const rejected = attempts;
   await api.decide(await api.openRequest(), "Approved", "this node is known");
   await holds(async () => {
     const { status } = await api.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
@@ -54,16 +54,16 @@ test("a first certificate is requested, not rotated; a rejected request is retri
   });
   await cluster.stopAgent();
 
-  assert.equal(attempts, refused + 1, "the first request after the correction is the last");
+  assert.equal(attempts, rejected + 1, "the first request after the correction is the last");
   const failures = log.lines.filter((line) => line.includes('"Certificate request failed, will retry"'));
-  assert.equal(failures.length, refused, log.lines.join("\n"));
+  assert.equal(failures.length, rejected, log.lines.join("\n"));
   for (const line of failures) {
     assert.match(line, /^E.*cannot create certificate signing request: .*forbidden/);
     assert.ok(Number(/ retryMs=(\d+)/.exec(line)?.[1]) <= longestPauseMs, line);
   }
   const certificates = log.lines.filter((line) => line.includes('certificate="client-certificate"'));
   const requested = certificates.filter((line) => line.includes('"Requesting certificate"'));
-  assert.equal(requested.length, refused + 1, certificates.join("\n"));
+  assert.equal(requested.length, rejected + 1, certificates.join("\n"));
   assert.doesNotMatch(certificates.join("\n"), /Rotating certificates|rotation failed/);
   assert.deepEqual(hopeless, []);
 });

@@ -62,9 +62,9 @@ test("certificates with a lifetime of 60 s are rotated in time, without an inter
   assert.equal((await api.signingRequests("client")).length, 3, "one request for each certificate");
   assert.equal((await api.signingRequests("serving")).length, 3, "one request for each certificate");
 
-  t.diagnostic(`${node.answers} requests, ${silence()} ms between renewals of the lease at most`);
+  t.diagnostic(`${node.responses} requests, ${silence()} ms between renewals of the lease at most`);
   assert.deepEqual(node.failed, []);
-  assert.ok(node.answers > 50, `there were requests: ${node.answers}`);
+  assert.ok(node.responses > 50, `there were requests: ${node.responses}`);
   assert.ok(silence() < longestSilenceMs, `the node was silent for ${silence()} ms`);
   assert.equal(node.cluster.containersOf(uid).length, 1, "nothing was restarted");
   await node.hasLayout("kubelet-client", 3);
@@ -83,7 +83,7 @@ class CertifiedNode {
   readonly certDir: string;
   /** Failed responses, and missing ones (0). */
   readonly failed: string[] = [];
-  answers = 0;
+  responses = 0;
   readonly #api: ApiUser;
   readonly #server = createServer((socket) => socket.end());
   #close = () => {};
@@ -126,7 +126,7 @@ class CertifiedNode {
       signal: AbortSignal.timeout(10_000),
       onCertificateUnavailable: (reason) => this.failed.push(reason),
       onAnswer: ({ method, path, status, failure }) => {
-        this.answers++;
+        this.responses++;
         // 404 and 409 are expected: the node checks whether an object exists, or tries to create it.
         const isDenial = status === 404 || (status === 409 && method === "POST");
         if (failure === undefined || isDenial || isAbort(failure)) return;
@@ -146,7 +146,7 @@ class CertifiedNode {
     this.#close();
   }
 
-  /** The certificate that connections to the API are made with. */
+  /** The certificate that connections to the API use. */
   async client(): Promise<X509Certificate> {
     return new X509Certificate(await readFile(join(this.certDir, "kubelet-client-current.pem")));
   }

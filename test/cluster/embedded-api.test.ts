@@ -6,7 +6,7 @@ import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { startEmbeddedApi } from "./embedded-api.ts";
 
 test("with the embedded API, pods run and terminate, static ones have mirrors, and no request of the node is forbidden", async (t) => {
-  const { cluster, admin, refused } = await startEmbeddedApi(t);
+  const { cluster, admin, rejected } = await startEmbeddedApi(t);
   const post = (path: string, kind: string, name: string, more: object = {}) =>
     admin.request({ method: "POST", path, body: { apiVersion: "v1", kind, metadata: { name }, ...more } });
   const inDefault = "/api/v1/namespaces/default";
@@ -59,6 +59,6 @@ test("with the embedded API, pods run and terminate, static ones have mirrors, a
     );
     assert.equal(lease.spec.holderIdentity, nodeName);
   });
-  assert.deepEqual(refused, []);
+  assert.deepEqual(rejected, []);
   await node.stopAgent();
 });

@@ -24,7 +24,7 @@ export interface EmbeddedApi {
   /** For a user who may do everything. */
   readonly admin: HttpKubeTransport;
   /** Rejected requests of the agent: "403 patch /api/v1/…". 404 does not count. */
-  readonly refused: string[];
+  readonly rejected: string[];
   /** The traces of the agent's requests. */
   readonly traceparents: Set<string>;
 }
@@ -35,7 +35,7 @@ const clock = systemClock;
 
 export async function startEmbeddedApi(t: TestContext, tracer?: Tracer): Promise<EmbeddedApi> {
   const store = memoryStore();
-  const refused: string[] = [];
+  const rejected: string[] = [];
   const traceparents = new Set<string>();
   const objects = () => server.objects;
   const relations = new NodeGraphPopulator({ objects, clock, logger });
@@ -59,7 +59,7 @@ export async function startEmbeddedApi(t: TestContext, tracer?: Tracer): Promise
     admission: new NodeRestriction({ objects }),
     onRequest: ({ caller, verb, path, status }) => {
       if (caller?.name !== admin && status >= 400 && status !== 404)
-        refused.push(`${status} ${verb} ${path}`);
+        rejected.push(`${status} ${verb} ${path}`);
     },
   });
   const stop = new AbortController();
@@ -82,7 +82,7 @@ export async function startEmbeddedApi(t: TestContext, tracer?: Tracer): Promise
     await Promise.all([server.done, relations.done]);
     store.close();
   });
-  return { cluster, admin: user, refused, traceparents };
+  return { cluster, admin: user, rejected, traceparents };
 }
 
 /** Without TLS there are no certificates: the user name that a client sends is trusted. */

@@ -14,11 +14,11 @@ const { name: version, available } = containerdVersions().findLast(({ available 
 };
 const withinMs = 180_000;
 
-/** All pods are bound to the node at once, without a scheduler's checks. */
+/** All pods are bound to the node together, without a scheduler's checks. */
 describe("the first line of kubelet explain names the cause", {
   skip: available === true ? false : available,
 }, () => {
-  let whole: NodeWithApi;
+  let fullNode: NodeWithApi;
   /** By pod, the last observed first line. */
   const lines = new Map<string, string>();
   const named = new Set<string>();
@@ -38,25 +38,25 @@ describe("the first line of kubelet explain names the cause", {
   };
 
   before(async () => {
-    whole = await NodeWithApi.start(version, { flags: () => [`--register-with-taints=${taint}`] });
-    for (const { path, body } of objects) await whole.admin.request({ method: "POST", path, body });
+    fullNode = await NodeWithApi.start(version, { flags: () => [`--register-with-taints=${taint}`] });
+    for (const { path, body } of objects) await fullNode.admin.request({ method: "POST", path, body });
     const bound = { nodeName, tolerations: [{ operator: "Exists" as const }] };
-    await whole.addPod("holder", { ports: [{ containerPort: 80, hostPort: 18080 }] }, bound);
-    await whole.runs("holder", 60_000);
+    await fullNode.addPod("holder", { ports: [{ containerPort: 80, hostPort: 18080 }] }, bound);
+    await fullNode.runs("holder", 60_000);
     await Promise.all(
-      brokenPods.map(({ name, container, spec }) => whole.addPod(name, container, { ...bound, ...spec })),
+      brokenPods.map(({ name, container, spec }) => fullNode.addPod(name, container, { ...bound, ...spec })),
     );
     // The test of a pod whose cause was not named reports it.
     await holds(look, withinMs).catch(() => {});
   });
-  after(() => whole?.destroy());
+  after(() => fullNode?.destroy());
 
-  const explain = () => explained(whole.node.rootDir);
+  const explain = () => explained(fullNode.node.rootDir);
 
   for (const { name, names } of brokenPods)
     test(name, () => assert.ok(named.has(name), `${names} is not in: ${lines.get(name)}`));
 
-  test("a cause is named as long as it lasts, also during retries", () => assert.deepEqual(lost, []));
+  test("a cause is named as long as it lasts, including during retries", () => assert.deepEqual(lost, []));
 
   test("without a pod: all that are not ready or failed, and no other", async () => {
     const { pods } = await explain().all();
@@ -67,16 +67,16 @@ describe("the first line of kubelet explain names the cause", {
   });
 
   test("a pod that failed, after it was deleted", async () => {
-    await whole.deletePod("selector");
-    await whole.isGone("selector");
+    await fullNode.deletePod("selector");
+    await fullNode.isGone("selector");
     const pod = await explain().is("selector", ({ goneAt }) => assert.ok(goneAt));
     assert.match(pod.cause ?? "", /^NodeAffinity: .*disk=ssd/);
     assert.ok((await explain().all()).pods.some(({ name }) => name === "selector"));
   });
 
   test("pods that failed, after the agent was started again", async () => {
-    await whole.agent.end("SIGTERM");
-    whole.startAgent();
+    await fullNode.agent.end("SIGTERM");
+    fullNode.startAgent();
     const failed = [
       ["size", /^OutOfcpu: .*requested: 4000000/],
       ["deadline", /^DeadlineExceeded: .*activeDeadlineSeconds is 4$/],

@@ -17,35 +17,35 @@ const { name: version, available } = containerdVersions().findLast(({ available 
 describe("kubelet explain shows what a pod waits for", {
   skip: available === true ? false : available,
 }, () => {
-  let whole: NodeWithApi;
+  let fullNode: NodeWithApi;
 
   before(async () => {
-    whole = await NodeWithApi.start(version);
+    fullNode = await NodeWithApi.start(version);
     await Promise.all([
-      whole.addPod("good"),
-      whole.addPod("no-image", { image: "127.0.0.1:1/no/such:1", imagePullPolicy: "IfNotPresent" }),
-      whole.addPod(
+      fullNode.addPod("good"),
+      fullNode.addPod("no-image", { image: "127.0.0.1:1/no/such:1", imagePullPolicy: "IfNotPresent" }),
+      fullNode.addPod(
         "no-secret",
         { volumeMounts: [{ name: "data", mountPath: "/data" }] },
         { volumes: [{ name: "data", secret: { secretName: "missing" } }] },
       ),
-      whole.addPod("crashes", { command: sh("echo oops > /dev/termination-log; exit 3") }),
-      whole.addPod("unready", {
+      fullNode.addPod("crashes", { command: sh("echo oops > /dev/termination-log; exit 3") }),
+      fullNode.addPod("unready", {
         readinessProbe: { exec: { command: sh("echo not yet; exit 1") }, periodSeconds: 1 },
       }),
-      whole.addPod(
+      fullNode.addPod(
         "deaf",
         { command: sh("trap '' TERM; while true; do sleep 1; done") },
         { terminationGracePeriodSeconds: 25 },
       ),
     ]);
   });
-  after(() => whole?.destroy());
+  after(() => fullNode?.destroy());
 
-  const readExplanation = () => explained(whole.node.rootDir);
+  const readExplanation = () => explained(fullNode.node.rootDir);
 
   test("a pod that is ready: the duration of each start step", async () => {
-    await whole.runs("good", 60_000);
+    await fullNode.runs("good", 60_000);
     const { start } = await readExplanation().is("good", ({ ready }) => assert.equal(ready, true));
     const steps = new Map(start?.steps.map(({ step, ms }) => [step, ms]));
     assert.ok((steps.get("sandbox") ?? 0) > 0 && (steps.get("container") ?? 0) > 0, JSON.stringify(start));
@@ -96,22 +96,22 @@ describe("kubelet explain shows what a pod waits for", {
   });
 
   test("a pod that terminates slowly", async () => {
-    await whole.runs("deaf", 60_000);
-    await whole.deletePod("deaf");
+    await fullNode.runs("deaf", 60_000);
+    await fullNode.deletePod("deaf");
     const pod = await readExplanation().is("deaf", ({ details }) =>
       assert.match(details[0] ?? "", /^c still runs; [\d.]+ s of its grace period are left$/),
     );
     assert.equal(pod.waitsFor?.step, "stop");
     assert.equal(pod.phase, "Terminating");
-    await whole.admin.request({
+    await fullNode.admin.request({
       method: "DELETE",
       path: "/api/v1/namespaces/default/pods/deaf",
       query: { gracePeriodSeconds: 1 },
     });
-    await whole.isGone("deaf");
+    await fullNode.isGone("deaf");
   });
 
-  test("all of them, and none that is ready", async () => {
+  test("without a pod: all that are not ready, and no others", async () => {
     await holds(async () => {
       const { pods } = await readExplanation().all();
       const names = pods.map(({ name }) => name);
@@ -119,10 +119,10 @@ describe("kubelet explain shows what a pod waits for", {
     });
   });
 
-  test("as a command: one pod, a missing pod, no kubelet", async () => {
+  test("the command: one pod, a missing pod, no kubelet", async () => {
     const [one, none, nowhere] = await Promise.all([
-      cli(["explain", "crashes", "--root-dir", whole.node.rootDir]),
-      cli(["explain", "nobody", "--root-dir", whole.node.rootDir]),
+      cli(["explain", "crashes", "--root-dir", fullNode.node.rootDir]),
+      cli(["explain", "nobody", "--root-dir", fullNode.node.rootDir]),
       cli(["explain", "--root-dir", "/no/such"]),
     ]);
     assert.deepEqual([one.status, one.stderr], [0, ""]);

@@ -234,7 +234,7 @@ test("a pod that was deleted has not failed", async (t) => {
   await holds(() => assert.rejects(type("web"), /this kubelet has no pod web/));
 });
 
-test("a container killed by its liveness probe: the probe and its result, also while it runs again", async (t) => {
+test("a container killed by its liveness probe: the probe and its result, even while it runs again", async (t) => {
   const { cluster, is, type } = await start(t);
   const livenessProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 1 };
   cluster.addPod("web", { containers: [container({ livenessProbe })] });

@@ -100,7 +100,7 @@ export class FakeApi implements KubeTransport {
     const call = `${method} ${target.resource} ${[target.namespace, target.name, target.sub].filter(Boolean).join("/")}`;
     this.requests.push(call.trim());
     this.onRequest(call.trim());
-    return structuredClone(this.#answer(method, target, query, body as ApiObject)) as T;
+    return structuredClone(this.#handle(method, target, query, body as ApiObject)) as T;
   }
 
   async stream({ path, query = {}, signal }: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
@@ -133,7 +133,7 @@ export class FakeApi implements KubeTransport {
     }
   }
 
-  #answer(method: KubeRequest["method"], target: Target, query: Query, body: ApiObject): unknown {
+  #handle(method: KubeRequest["method"], target: Target, query: Query, body: ApiObject): unknown {
     const { resource, namespace, name } = target;
     const found = this.#objects.get(keyOf(resource, namespace, name));
     if (method === "GET" && name === "") {
@@ -142,19 +142,19 @@ export class FakeApi implements KubeTransport {
     }
     if (method === "POST") {
       const key = keyOf(resource, namespace, body.metadata.name);
-      if (this.#objects.has(key)) throw refusal(409, "AlreadyExists", `${key} already exists`);
+      if (this.#objects.has(key)) throw statusError(409, "AlreadyExists", `${key} already exists`);
       return this.#store(resource, "ADDED", {
         ...body,
         metadata: { ...body.metadata, ...(namespace && { namespace }) },
       });
     }
-    if (!found) throw refusal(404, "NotFound", `${resource} "${name}" not found`);
+    if (!found) throw statusError(404, "NotFound", `${resource} "${name}" not found`);
     switch (method) {
       case "GET":
         return found;
       case "PUT":
         if (body.metadata.resourceVersion !== found.metadata.resourceVersion)
-          throw refusal(409, "Conflict", "the object has been modified");
+          throw statusError(409, "Conflict", "the object has been modified");
         return this.#store(resource, "MODIFIED", body);
       case "PATCH": {
         const { uid, resourceVersion } = body.metadata ?? {};
@@ -162,7 +162,7 @@ export class FakeApi implements KubeTransport {
           (uid && uid !== found.metadata.uid) ||
           (resourceVersion && resourceVersion !== found.metadata.resourceVersion)
         )
-          throw refusal(409, "Conflict", "the object has been modified");
+          throw statusError(409, "Conflict", "the object has been modified");
         const patched = applyNodePatch(found as unknown as NodeObject, body) as unknown as ApiObject;
         return this.#store(resource, "MODIFIED", patched);
       }
@@ -182,9 +182,9 @@ export class FakeApi implements KubeTransport {
   ): ApiObject {
     const key = keyOf(resource, namespace, name);
     const found = this.#objects.get(key);
-    if (!found) throw refusal(404, "NotFound", `${resource} "${name}" not found`);
+    if (!found) throw statusError(404, "NotFound", `${resource} "${name}" not found`);
     if (options.preconditions?.uid && options.preconditions.uid !== found.metadata.uid)
-      throw refusal(409, "Conflict", "the UID in the precondition does not match");
+      throw statusError(409, "Conflict", "the UID in the precondition does not match");
     const spec = found.spec as { terminationGracePeriodSeconds?: number } | undefined;
     const grace = options.gracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30;
     if (resource === resourceOfPods && grace > 0) {
@@ -240,7 +240,7 @@ function keyOf(resource: string, namespace: string, name: string): string {
 function parse(path: string): Target {
   const match =
     /^\/(?:api|apis\/[^/]+)\/v1(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path);
-  if (!match) throw refusal(404, "NotFound", `nothing at ${path}`);
+  if (!match) throw statusError(404, "NotFound", `nothing at ${path}`);
   const [, namespace = "", resource = "", name = "", sub = ""] = match;
   return { resource, namespace, name, sub };
 }
@@ -252,6 +252,6 @@ function selected({ fieldSelector }: Query): (object: ApiObject) => boolean {
   return () => true;
 }
 
-function refusal(status: number, reason: string, message: string): KubeApiError {
+function statusError(status: number, reason: string, message: string): KubeApiError {
   return new KubeApiError({ status, reason, message });
 }

@@ -7,7 +7,7 @@ export type Fault =
   | "reset"
   /** Both ends see an orderly end. */
   | "end"
-  /** One end sees an orderly end and may go on sending; there is no response. */
+  /** One side sees an orderly end and may continue to send; there is no response. */
   | "half-close"
   /** All data is dropped silently. */
   | "silence"
@@ -30,7 +30,7 @@ const lateMs = 2;
 export class FaultyProxy {
   /** Bytes forwarded so far, to the client and to the server. */
   readonly passed = { down: 0, up: 0 };
-  /** How many faults have ended. */
+  /** How many faults are over. */
   done = 0;
   readonly #port: number;
   #plans: FaultPlan[];

@@ -19,21 +19,21 @@ const both = ["agent", "api"] as const;
  * exist afterwards, and no running container was restarted.
  */
 function killed(version: ContainerdVersion, count: number): void {
-  let whole: NodeWithApi;
+  let fullNode: NodeWithApi;
   const { below } = seededRandom(seed);
 
   before(async () => {
-    whole = await NodeWithApi.start(version);
-    for (const name of steady) await whole.addPod(name);
-    for (const name of steady) await whole.runs(name);
+    fullNode = await NodeWithApi.start(version);
+    for (const name of steady) await fullNode.addPod(name);
+    for (const name of steady) await fullNode.runs(name);
   });
 
   after(async () => {
-    await whole?.destroy();
+    await fullNode?.destroy();
   });
 
   test("no acknowledged write is lost, and no pod is restarted", { timeout: 600_000 }, async (t) => {
-    const writes = new RecordedWrites(whole.admin, seededRandom(seed + 1).below);
+    const writes = new RecordedWrites(fullNode.admin, seededRandom(seed + 1).below);
     const untouched = await ofSteady();
     assert.deepEqual(untouched.map(({ pod }) => pod).sort(byText), steady);
     const kills = { agent: 0, api: 0 };
@@ -47,52 +47,52 @@ function killed(version: ContainerdVersion, count: number): void {
         const written = writes.run(writers, end.signal);
         written.catch(() => end.abort()); // reported where it is awaited
         // A pod is created meanwhile.
-        await whole.addPod(name);
+        await fullNode.addPod(name);
         await pause(moment);
         await Promise.all(
-          victims.map((victim) => (victim === "agent" ? whole.agent.end("SIGKILL") : whole.api.kill())),
+          victims.map((victim) => (victim === "agent" ? fullNode.agent.end("SIGKILL") : fullNode.api.kill())),
         );
         for (const victim of victims) kills[victim]++;
         await pause(below(200));
         const backAt = Date.now();
         for (const victim of below(2) ? victims : victims.toReversed()) {
-          if (victim === "agent") whole.startAgent();
-          else whole.api.start();
+          if (victim === "agent") fullNode.startAgent();
+          else fullNode.api.start();
           await pause(below(300));
         }
-        await holds(() => whole.get("/version"));
+        await holds(() => fullNode.get("/version"));
         end.abort();
         await written;
         await writes.check();
-        await whole.runs(name, 60_000);
+        await fullNode.runs(name, 60_000);
         slowest = Math.max(slowest, Date.now() - backAt);
-        assert.equal((await whole.containersOf(name)).length, 1, `${name} runs once`);
-        await whole.deletePod(name);
-        await whole.isGone(name);
+        assert.equal((await fullNode.containersOf(name)).length, 1, `${name} runs once`);
+        await fullNode.deletePod(name);
+        await fullNode.isGone(name);
         assert.deepEqual(await ofSteady(), untouched, "a pod was restarted");
       } catch (error) {
         t.diagnostic(`round ${round}, ${victims.join(" and ")} killed after ${moment} ms, seed ${seed}`);
-        t.diagnostic(whole.agent.log().split("\n").slice(-30).join("\n"));
-        t.diagnostic((await whole.api.log()).split("\n").slice(-15).join("\n"));
+        t.diagnostic(fullNode.agent.log().split("\n").slice(-30).join("\n"));
+        t.diagnostic((await fullNode.api.log()).split("\n").slice(-15).join("\n"));
         throw error;
       } finally {
         end.abort();
       }
     }
     for (const name of steady) {
-      const { status } = await whole.runs(name);
+      const { status } = await fullNode.runs(name);
       assert.equal(status?.containerStatuses?.[0]?.restartCount, 0, name);
     }
-    const { acknowledged, unanswered } = writes;
+    const { acknowledged, unacknowledged } = writes;
     t.diagnostic(`agent killed ${kills.agent} times, API ${kills.api} times`);
-    t.diagnostic(`${acknowledged} writes acknowledged, ${unanswered} without an answer`);
+    t.diagnostic(`${acknowledged} writes acknowledged, ${unacknowledged} without a response`);
     t.diagnostic(`at most ${slowest} ms from the new start to a pod that runs`);
     assert.ok(acknowledged > count * 10, `only ${acknowledged} writes`);
-    assert.ok(unanswered > 0, "no write was under way when the API was killed");
+    assert.ok(unacknowledged > 0, "no write was in progress when the API was killed");
   });
 
   async function ofSteady(): Promise<Ran[]> {
-    const found = (await whole.running()).filter(({ pod }) => steady.includes(pod));
+    const found = (await fullNode.running()).filter(({ pod }) => steady.includes(pod));
     return found.sort((a, b) => byText(a.pod, b.pod));
   }
 }

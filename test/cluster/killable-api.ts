@@ -51,9 +51,9 @@ export class KillableApi {
   async kill(): Promise<void> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
+    const exited = once(child, "exit");
     child.kill("SIGKILL");
-    await ended;
+    await exited;
   }
 
   /** A user who may do everything. */

@@ -13,30 +13,30 @@ const mirror = `web-${nodeName}`;
 const content = manifest({ name: "web" });
 
 describeOnContainerd("mirrors on a real runtime", (version) => {
-  let whole: NodeWithApi;
+  let fullNode: NodeWithApi;
 
   before(async () => {
-    whole = await NodeWithApi.start(version);
+    fullNode = await NodeWithApi.start(version);
   });
 
   after(async () => {
-    await whole?.destroy();
+    await fullNode?.destroy();
   });
 
   test("a manifest that is deleted and written again immediately restarts its pod", async () => {
-    const file = join(whole.node.manifests, "web.yaml");
+    const file = join(fullNode.node.manifests, "web.yaml");
     writeFileSync(file, content);
-    const first = await whole.runs(mirror);
-    const [old] = await whole.containersOf(mirror);
+    const first = await fullNode.runs(mirror);
+    const [old] = await fullNode.containersOf(mirror);
     assert.ok(old);
 
-    writeFileSync(join(whole.node.manifests, ".web.tmp"), content);
-    renameSync(join(whole.node.manifests, ".web.tmp"), file);
+    writeFileSync(join(fullNode.node.manifests, ".web.tmp"), content);
+    renameSync(join(fullNode.node.manifests, ".web.tmp"), file);
     unlinkSync(file);
     writeFileSync(file, content);
 
     const again = await holds(async () => {
-      const pod = await whole.pod(mirror);
+      const pod = await fullNode.pod(mirror);
       const [status] = pod.status?.containerStatuses ?? [];
       assert.notEqual(pod.metadata.uid, first.metadata.uid, "the mirror is another");
       assert.equal(pod.status?.phase, "Running");
@@ -48,7 +48,7 @@ describeOnContainerd("mirrors on a real runtime", (version) => {
       again.metadata.annotations?.[annotationMirror],
       first.metadata.annotations?.[annotationMirror],
     );
-    const now = await whole.containersOf(mirror);
+    const now = await fullNode.containersOf(mirror);
     assert.deepEqual(
       now.map(({ id, attempt }) => [id === old.id, attempt]),
       [[false, 1]],
@@ -61,17 +61,17 @@ describeOnContainerd("mirrors on a real runtime", (version) => {
     renameSync(file, `${file}~`);
     writeFileSync(file, content);
     unlinkSync(`${file}~`);
-    writeFileSync(join(whole.node.manifests, "witness.yaml"), manifest({ name: "witness" }));
-    await whole.runs(`witness-${nodeName}`);
+    writeFileSync(join(fullNode.node.manifests, "control.yaml"), manifest({ name: "control" }));
+    await fullNode.runs(`control-${nodeName}`);
     assert.deepEqual(
-      await whole.containersOf(mirror),
+      await fullNode.containersOf(mirror),
       now,
       "an editor that moves the file away ends nothing",
     );
 
     unlinkSync(file);
-    await whole.isGone(mirror);
-    const left = await whole.runtime.listContainers();
+    await fullNode.isGone(mirror);
+    const left = await fullNode.runtime.listContainers();
     assert.deepEqual(
       left.filter(({ labels }) => labels["io.kubernetes.pod.name"] === mirror),
       [],

@@ -43,7 +43,7 @@ test("a static pod has a mirror with its status; deleting the mirror does not af
 
   await cluster.removeManifest("web");
   await cluster.isGone(mirror);
-  assert.equal(cluster.containersOf(uid).length, 0, "the mirror stays until its pod has ended");
+  assert.equal(cluster.containersOf(uid).length, 0, "the mirror stays until its pod has terminated");
 });
 
 test("an applied pod has a mirror as any static pod has, until it is deleted", async (t) => {

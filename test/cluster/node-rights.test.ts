@@ -13,7 +13,7 @@ const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/lease
 const nodePath = `/api/v1/nodes/${nodeName}`;
 
 const isNodes = ({ caller }: SeenRequest) => caller?.name === `system:node:${nodeName}`;
-const isRefusal = ({ status }: SeenRequest) => status === 401 || status === 403;
+const isDenied = ({ status }: SeenRequest) => status === 401 || status === 403;
 const brief = ({ status, verb, path }: SeenRequest) => `${status} ${verb} ${path}`;
 
 test("in its whole lifecycle no request of the agent is forbidden", {
@@ -152,7 +152,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
   await t.test("no request was rejected", () => {
     const used = seen.filter(isNodes);
     t.diagnostic(`${used.length} requests of the node`);
-    assert.deepEqual(used.filter(isRefusal).map(brief), []);
+    assert.deepEqual(used.filter(isDenied).map(brief), []);
     assert.deepEqual(
       seen.filter(({ caller, status }) => status === 401 || caller === undefined).map(brief),
       [],
@@ -198,7 +198,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
     ];
     for (const call of forbidden)
       await assert.rejects(asNode.request(call), { status: 403 }, `${call.method} ${call.path}`);
-    assert.equal(seen.filter((request) => isNodes(request) && isRefusal(request)).length, forbidden.length);
+    assert.equal(seen.filter((request) => isNodes(request) && isDenied(request)).length, forbidden.length);
   });
   await node.stopAgent();
 });

@@ -60,7 +60,7 @@ export class NodeWithApi {
       typeof o.config === "function" ? o.config(api, node) : o.config,
     );
     const flags = o.flags?.(node) ?? [];
-    const whole = new NodeWithApi(
+    const fullNode = new NodeWithApi(
       node,
       agent,
       api,
@@ -68,8 +68,8 @@ export class NodeWithApi {
       admin,
       o.env ?? process.env,
     );
-    whole.startAgent(flags);
-    return whole;
+    fullNode.startAgent(flags);
+    return fullNode;
   }
 
   private constructor(

@@ -13,7 +13,7 @@ import { NodeWithApi } from "./node-with-api.ts";
 const outageMs = Number(process.env.OUTAGE_SECONDS ?? 20) * 1000;
 /** By then the API is up to date. */
 const caughtUpMs = 5000;
-/** A heartbeat in progress may still be answered, with the time when it was sent: not longer ago than this. */
+/** A heartbeat in progress may still get a response, with the time when it was sent: not longer ago than this. */
 const requestMs = 10_000;
 
 type Probe = NonNullable<Container["readinessProbe"]>;
@@ -26,29 +26,29 @@ const restartsOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.restartC
 const isReady = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === "Ready")?.status;
 
 describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) => {
-  let whole: NodeWithApi;
+  let fullNode: NodeWithApi;
 
   before(async () => {
-    whole = await NodeWithApi.start(version);
-    await whole.addPod("steady");
-    await whole.addPod("crashes");
-    await whole.addPod("probed", { readinessProbe: absent("/tmp/away") });
-    await whole.addPod("lively", { livenessProbe: absent("/tmp/away") });
-    for (const name of ["steady", "crashes", "probed", "lively"]) await whole.runs(name);
+    fullNode = await NodeWithApi.start(version);
+    await fullNode.addPod("steady");
+    await fullNode.addPod("crashes");
+    await fullNode.addPod("probed", { readinessProbe: absent("/tmp/away") });
+    await fullNode.addPod("lively", { livenessProbe: absent("/tmp/away") });
+    for (const name of ["steady", "crashes", "probed", "lively"]) await fullNode.runs(name);
   });
 
   after(async () => {
-    await whole?.destroy();
+    await fullNode?.destroy();
   });
 
   const row = async (name: string): Promise<PodRow> => {
-    const found = (await whole.agent.pods())?.find((pod) => pod.name === name);
+    const found = (await fullNode.agent.pods())?.find((pod) => pod.name === name);
     assert.ok(found, `no pod ${name}`);
     return found;
   };
   const inside = async (name: string, command: string) => {
-    const [container] = await whole.containersOf(name);
-    await whole.runtime.execSync(container!.id, ["sh", "-c", command], 10);
+    const [container] = await fullNode.containersOf(name);
+    await fullNode.runtime.execSync(container!.id, ["sh", "-c", command], 10);
   };
 
   let outages = 0;
@@ -57,15 +57,15 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
     api: { leave: () => unknown; comeBack: () => unknown; answersLate?: boolean },
   ) => {
     const restarts = ++outages;
-    const steady = await whole.containersOf("steady");
-    const lastRenewal = await whole.renewedAt();
+    const steady = await fullNode.containersOf("steady");
+    const lastRenewal = await fullNode.renewedAt();
     await api.leave();
     const awayUntil = Date.now() + outageMs;
     await inside("crashes", "kill -TERM 1");
     await inside("lively", "touch /tmp/away");
     await inside("probed", restarts % 2 ? "touch /tmp/away" : "rm /tmp/away");
     const [ready, readiness] = restarts % 2 ? ["0/1", "False"] : ["1/1", "True"];
-    place(whole.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
+    place(fullNode.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
     await holds(async () => {
       for (const name of ["crashes", "lively"]) {
         const { restarts: reported, ready } = await row(name);
@@ -76,15 +76,15 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
     }, outageMs - 1000);
     await pause(awayUntil - Date.now());
     await api.comeBack();
-    await holds(() => whole.get("/version"));
+    await holds(() => fullNode.get("/version"));
     const backAt = Date.now();
     const took: string[] = [];
     const caughtUp = async (what: string, check: () => Promise<void>, withinMs = caughtUpMs) => {
       await holds(check, withinMs);
       took.push(`${what} ${Date.now() - backAt} ms`);
     };
-    const podIs = (name: string, check: (pod: Pod) => void) => async () => check(await whole.pod(name));
-    await whole.addPod(`new-${restarts}`);
+    const podIs = (name: string, check: (pod: Pod) => void) => async () => check(await fullNode.pod(name));
+    await fullNode.addPod(`new-${restarts}`);
     await Promise.all([
       ...["crashes", "lively"].map((name) =>
         caughtUp(
@@ -100,7 +100,7 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
         podIs("probed", (pod) => assert.equal(isReady(pod), readiness)),
       ),
       caughtUp("lease", async () => {
-        const renewedAt = await whole.renewedAt();
+        const renewedAt = await fullNode.renewedAt();
         assert.ok(renewedAt > lastRenewal && renewedAt >= backAt - (api.answersLate ? requestMs : 0));
       }),
       caughtUp(
@@ -117,21 +117,21 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
         30_000,
       ),
     ]).finally(() => t.diagnostic(took.join(", ")));
-    assert.deepEqual(await whole.containersOf("steady"), steady);
-    assert.equal(restartsOf(await whole.pod("steady")), 0);
+    assert.deepEqual(await fullNode.containersOf("steady"), steady);
+    assert.equal(restartsOf(await fullNode.pod("steady")), 0);
   };
 
   test("killed and started again: pods keep running, are restarted and probed, and the API is updated immediately", async (t) => {
     await outage(t, {
-      leave: () => whole.api.kill(),
-      comeBack: () => whole.api.start(),
+      leave: () => fullNode.api.kill(),
+      comeBack: () => fullNode.api.start(),
     });
   });
 
   test("connected but not responding: the same", async (t) => {
     await outage(t, {
-      leave: () => whole.api.signal("SIGSTOP"),
-      comeBack: () => whole.api.signal("SIGCONT"),
+      leave: () => fullNode.api.signal("SIGSTOP"),
+      comeBack: () => fullNode.api.signal("SIGCONT"),
       answersLate: true,
     });
   });

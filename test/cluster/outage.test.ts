@@ -69,10 +69,10 @@ test("a restarted agent changes nothing: no container, no status, no mirror, no 
   });
   await holds(() => assert.ok(cluster.api.requests.includes(`PUT leases kube-node-lease/${nodeName}`)));
   // When a new pod has a status, all earlier statuses have been processed.
-  cluster.addPod("witness");
-  await cluster.runs("witness");
-  const witnessed = cluster.api.all("pods").filter((pod) => pod.metadata.name !== "witness");
-  assert.deepEqual(witnessed as unknown as Pod[], before);
+  cluster.addPod("control");
+  await cluster.runs("control");
+  const after = cluster.api.all("pods").filter((pod) => pod.metadata.name !== "control");
+  assert.deepEqual(after as unknown as Pod[], before);
   assert.deepEqual([...cluster.runtime.pods.containers.keys()].slice(0, containers.length), containers);
   assert.deepEqual(
     cluster.api.requests.filter((call) => /^(POST|DELETE) (pods|nodes)/.test(call)),

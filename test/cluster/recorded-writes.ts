@@ -19,7 +19,7 @@ const path = "/api/v1/namespaces/default/configmaps";
 /** Writes continuously, as kubectl would, and records acknowledged writes. */
 export class RecordedWrites {
   acknowledged = 0;
-  unanswered = 0;
+  unacknowledged = 0;
   readonly #api: KubeTransport;
   readonly #below: (limit: number) => number;
   readonly #known = new Map<string, Known>();
@@ -37,7 +37,7 @@ export class RecordedWrites {
   }
 
   async #write(writer: string, signal: AbortSignal): Promise<void> {
-    let answers = true;
+    let reachable = true;
     while (!signal.aborted) {
       const name = `${writer}-${this.#below(5)}`;
       const known = this.#known.get(name) ?? { acknowledged: undefined, unsure: new Set() };
@@ -51,7 +51,7 @@ export class RecordedWrites {
         known.acknowledged = removes ? undefined : value;
         known.unsure.clear();
         this.acknowledged++;
-        answers = true;
+        reachable = true;
       } catch (error) {
         if (error instanceof KubeApiError && error.status < 500) {
           // It was not written, which only happens after a lost response.
@@ -61,8 +61,8 @@ export class RecordedWrites {
         }
         known.unsure.add(removes ? undefined : value);
         // Those without a response are not reported.
-        if (answers) this.unanswered++;
-        answers = false;
+        if (reachable) this.unacknowledged++;
+        reachable = false;
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }
@@ -87,10 +87,10 @@ export class RecordedWrites {
 
   async #put(name: string, value: string, isThere: boolean): Promise<void> {
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { n: value } };
-    const answer = await this.#api.request<ConfigMap>(
+    const response = await this.#api.request<ConfigMap>(
       isThere ? { method: "PUT", path: `${path}/${name}`, body } : { method: "POST", path, body },
     );
-    const version = Number(answer.metadata.resourceVersion);
+    const version = Number(response.metadata.resourceVersion);
     this.#newest = Math.max(this.#newest, version);
   }
 

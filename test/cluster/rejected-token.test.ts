@@ -6,7 +6,7 @@ import { AgentLog } from "./agent-log.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 
 const forbidden = 'serviceaccounts "default" is forbidden:';
-const refusals: [string, string][] = [
+const rejections: [string, string][] = [
   [
     "the Node authorizer",
     `${forbidden} User "system:node:${nodeName}" cannot create resource "serviceaccounts/token" in API group "" in the namespace "default": no relationship found between node '${nodeName}' and this object`,
@@ -40,7 +40,7 @@ class LateTokenApi implements KubeTransport {
   close(): void {}
 }
 
-for (const [who, message] of refusals)
+for (const [who, message] of rejections)
   test(`a token that ${who} rejects for a pod it does not know yet is requested again, silently`, async (t) => {
     const cluster = await TestCluster.start(t);
     const log = new AgentLog();

@@ -17,37 +17,37 @@ const wanted: ResourceRequirements = {
 };
 
 describeOnContainerd("a resize of a pod that runs", (version) => {
-  let whole: NodeWithApi;
+  let fullNode: NodeWithApi;
   before(async () => {
-    whole = await NodeWithApi.start(version);
-    await whole.addPod("resized", { resources: given });
-    await whole.runs("resized");
+    fullNode = await NodeWithApi.start(version);
+    await fullNode.addPod("resized", { resources: given });
+    await fullNode.runs("resized");
   });
-  after(() => whole?.destroy());
+  after(() => fullNode?.destroy());
 
   const resize = (resources: ResourceRequirements) =>
-    whole.admin.request({
+    fullNode.admin.request({
       ...{ method: "PATCH", path: `${podsPath}/resized/resize` },
       contentType: "application/strategic-merge-patch+json",
       body: { spec: { containers: [{ name: "c", resources }] } },
     });
   const pending = async (): Promise<PodCondition | undefined> =>
-    (await whole.pod("resized")).status?.conditions?.find(({ type }) => type === "PodResizePending");
+    (await fullNode.pod("resized")).status?.conditions?.find(({ type }) => type === "PodResizePending");
   /** Allocation, status and cgroup agree. */
   const keepsWhatItHas = async () => {
-    const { status, metadata } = await whole.pod("resized");
+    const { status, metadata } = await fullNode.pod("resized");
     const { allocatedResources, resources } = status as Record<string, unknown>;
     const [container] = status!.containerStatuses!;
     assert.deepEqual(container?.allocatedResources, given.requests);
     assert.deepEqual(container?.resources, given);
     assert.deepEqual([allocatedResources, resources], [given.requests, given]);
     assert.equal(status?.observedGeneration, metadata.generation);
-    const cgroup = `${whole.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
+    const cgroup = `${fullNode.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
     const inForce = cgroupFile(cgroup, "memory.limit_in_bytes") ?? cgroupFile(cgroup, "memory.max");
     assert.equal(inForce, String(64 << 20));
   };
   const eventsOf = async (reason: string) => {
-    const { items } = await whole.get<{ items: { reason: string; message: string; count?: number }[] }>(
+    const { items } = await fullNode.get<{ items: { reason: string; message: string; count?: number }[] }>(
       "/api/v1/namespaces/default/events",
     );
     return items.filter((event) => event.reason === reason);
@@ -60,7 +60,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
       assert.ok(found);
       return found;
     });
-    const { metadata } = await whole.pod("resized");
+    const { metadata } = await fullNode.pod("resized");
     assert.deepEqual(
       [condition.status, condition.reason, condition.observedGeneration],
       ["True", "Infeasible", metadata.generation],
@@ -80,10 +80,10 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
 
   test("is still infeasible after a restart of the agent, without another event", async () => {
     const reported = await pending();
-    await whole.agent.end("SIGKILL");
-    whole.startAgent();
+    await fullNode.agent.end("SIGKILL");
+    fullNode.startAgent();
     await holds(async () => {
-      const row = (await whole.agent.pods())?.find(({ name }) => name === "resized");
+      const row = (await fullNode.agent.pods())?.find(({ name }) => name === "resized");
       assert.equal(row?.phase, "Running");
     });
     assert.equal((await pending())?.lastTransitionTime, reported?.lastTransitionTime);
@@ -93,21 +93,21 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
   });
 
   test("a restarted container gets the resources that the pod was admitted with", async () => {
-    const [ran] = await whole.containersOf("resized");
-    await whole.runtime.stopContainer(ran!.id, 0);
+    const [ran] = await fullNode.containersOf("resized");
+    await fullNode.runtime.stopContainer(ran!.id, 0);
     const [next] = await holds(async () => {
-      const found = await whole.containersOf("resized");
+      const found = await fullNode.containersOf("resized");
       assert.equal(found[0]?.attempt, 1);
       return found;
     });
-    const status = await whole.runtime.containerStatus(next!.id);
+    const status = await fullNode.runtime.containerStatus(next!.id);
     assert.equal(Number(status.status?.resources?.linux?.memoryLimitInBytes), 64 << 20);
     await holds(keepsWhatItHas);
   });
 
   test("pod-level resources are those of its cgroup, however they were set", async () => {
-    const { metadata } = await whole.pod("resized");
-    const cgroup = `${whole.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
+    const { metadata } = await fullNode.pod("resized");
+    const cgroup = `${fullNode.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
     const driver = cgroupDriver(await detectLayout());
     await driver.update(cgroup, { memory: BigInt(80 << 20) });
     let round = 0;
@@ -115,8 +115,8 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
       // Each change of the pod recomputes its status.
       const body = { metadata: { labels: { round: String(++round) } } };
       const contentType = "application/merge-patch+json";
-      await whole.admin.request({ method: "PATCH", path: `${podsPath}/resized`, contentType, body });
-      const { resources } = (await whole.pod("resized")).status as { resources?: ResourceRequirements };
+      await fullNode.admin.request({ method: "PATCH", path: `${podsPath}/resized`, contentType, body });
+      const { resources } = (await fullNode.pod("resized")).status as { resources?: ResourceRequirements };
       assert.deepEqual(resources?.limits, { cpu: "200m", memory: "80Mi" });
     });
     await driver.update(cgroup, { memory: BigInt(64 << 20) });

@@ -20,14 +20,14 @@ const triggers = (then: string) =>
 type Role = "regular" | "sidecar" | "init";
 
 describeOnContainerd("a container that restarts all containers of its pod", (version) => {
-  let whole: NodeWithApi;
+  let fullNode: NodeWithApi;
 
   before(async () => {
-    whole = await NodeWithApi.start(version);
+    fullNode = await NodeWithApi.start(version);
   });
 
   after(async () => {
-    await whole?.destroy();
+    await fullNode?.destroy();
   });
 
   for (const role of ["regular", "sidecar", "init"] as const satisfies Role[])
@@ -39,19 +39,23 @@ describeOnContainerd("a container that restarts all containers of its pod", (ver
         command: triggers(role === "init" ? "true" : "trap 'exit 0' TERM; sleep 10000 & wait"),
         restartPolicy: role === "sidecar" ? "Always" : "Never",
       };
-      await whole.addPod(`by-${role}`, role === "regular" ? trigger : { name: "regular", command: waits }, {
-        restartPolicy: "Never",
-        volumes: [{ name: "work", emptyDir: {} }],
-        initContainers: [
-          { name: "init", ...image, command: sh("exit 0") },
-          { name: "sidecar", ...image, command: waits, restartPolicy: "Always" },
-          ...(role === "regular" ? [] : [trigger]),
-        ],
-      });
+      await fullNode.addPod(
+        `by-${role}`,
+        role === "regular" ? trigger : { name: "regular", command: waits },
+        {
+          restartPolicy: "Never",
+          volumes: [{ name: "work", emptyDir: {} }],
+          initContainers: [
+            { name: "init", ...image, command: sh("exit 0") },
+            { name: "sidecar", ...image, command: waits, restartPolicy: "Always" },
+            ...(role === "regular" ? [] : [trigger]),
+          ],
+        },
+      );
       // An init container triggers it before there is a regular one.
       const isRestarted = (name: string) => role !== "init" || name !== "regular";
       const restarted = await holds(async () => {
-        const pod = await whole.pod(`by-${role}`);
+        const pod = await fullNode.pod(`by-${role}`);
         assert.equal(pod.status?.phase, "Running", JSON.stringify(pod.status));
         const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
         for (const status of [...initContainerStatuses, ...containerStatuses].filter((s) =>

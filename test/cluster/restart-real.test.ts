@@ -37,7 +37,7 @@ interface Condition {
 describe("restarts of a node that joined by bootstrap", {
   skip: available === true ? false : available,
 }, () => {
-  let world: CsiTestNode;
+  let testNode: CsiTestNode;
   let driver: DriverProcess;
   const files = (node: TestNode) => {
     const dir = join(node.rootDir, "..");
@@ -59,17 +59,17 @@ describe("restarts of a node that joined by bootstrap", {
   };
 
   before(async () => {
-    world = await CsiTestNode.start("2.x", {}, { flags: joined, join: allowJoining });
-    driver = await world.driver(driverName, {});
+    testNode = await CsiTestNode.start("2.x", {}, { flags: joined, join: allowJoining });
+    driver = await testNode.driver(driverName, {});
     await driver.start();
-    await world.whole.addPod("plain");
+    await testNode.fullNode.addPod("plain");
     const probe = { exec: { command: ["true"] }, periodSeconds: 1 };
-    await world.whole.addPod("probed", { readinessProbe: probe });
-    await world.pod("stored", { csi: { driver: driverName } });
-    for (const name of pods) await world.whole.runs(name);
+    await testNode.fullNode.addPod("probed", { readinessProbe: probe });
+    await testNode.pod("stored", { csi: { driver: driverName } });
+    for (const name of pods) await testNode.fullNode.runs(name);
   });
   after(async () => {
-    await world?.destroy();
+    await testNode?.destroy();
   });
 
   for (const { count, named } of rounds("RESTART_ROUNDS", ways.length, 2 * ways.length))
@@ -88,9 +88,9 @@ describe("restarts of a node that joined by bootstrap", {
     const took: number[] = [];
     for (let round = 0; round < count; round++) {
       const { signal, api } = ways[round % ways.length]!;
-      const from = world.log().length;
+      const from = testNode.log().length;
       try {
-        const ms = await restart(signal, api, joined(world.whole.node));
+        const ms = await restart(signal, api, joined(testNode.fullNode.node));
         took.push(ms);
         t.diagnostic(`round ${round}: ${signal}, API ${api}: ready after ${ms} ms`);
         assert.ok(ms <= limit, `ready after ${ms} ms, more than ${limit} ms`);
@@ -99,18 +99,18 @@ describe("restarts of a node that joined by bootstrap", {
           before,
           "neither a pod nor the node was not ready for a moment, no pod was restarted",
         );
-        const log = world.log().slice(from);
+        const log = testNode.log().slice(from);
         assert.doesNotMatch(log, /NodeNotReady|Component did not stop in time/);
         if (api === "up") assert.deepEqual(noise(log), []);
       } catch (error) {
-        t.diagnostic(world.log().slice(from));
+        t.diagnostic(testNode.log().slice(from));
         throw error;
       }
     }
     figures(t, took);
     const last = `last-${count}`;
-    await world.pod(last, { csi: { driver: driverName } });
-    await world.whole.runs(last);
+    await testNode.pod(last, { csi: { driver: driverName } });
+    await testNode.fullNode.runs(last);
   }
 
   /** Milliseconds from when API and runtime were available until the node was ready and its driver registered. */
@@ -119,26 +119,26 @@ describe("restarts of a node that joined by bootstrap", {
     api: "up" | "away" | "coming back",
     flags: readonly string[],
   ): Promise<number> {
-    const { whole } = world;
+    const { fullNode } = testNode;
     const registrations = (await driver.calls("NodeGetInfo")).length;
-    await whole.agent.end(signal);
+    await fullNode.agent.end(signal);
     // Times in the API are whole seconds: what is written from now on is of a later one than what was before.
     const endedAt = Math.floor(Date.now() / 1000) * 1000 + 1000;
     await pause(endedAt - Date.now());
-    if (api !== "up") await whole.api.kill();
-    whole.startAgent(flags);
+    if (api !== "up") await fullNode.api.kill();
+    fullNode.startAgent(flags);
     if (api === "away") await pause(awayMs);
-    if (api !== "up") whole.api.start();
-    const agentThere = holds(async () => assert.ok(await whole.agent.pods()));
-    const apiThere = holds(() => whole.get("/version"));
+    if (api !== "up") fullNode.api.start();
+    const agentThere = holds(async () => assert.ok(await fullNode.agent.pods()));
+    const apiThere = holds(() => fullNode.get("/version"));
     await apiThere;
     const there = Date.now();
     await holds(async () => {
-      const { status } = await whole.get<{ status: { conditions: Condition[] } }>(nodePath);
+      const { status } = await fullNode.get<{ status: { conditions: Condition[] } }>(nodePath);
       const ready = status.conditions.find(({ type }) => type === "Ready");
       assert.equal(ready?.status, "True", ready?.message);
       assert.ok(Date.parse(ready.lastHeartbeatTime) >= endedAt, "it is reported by the restarted agent");
-      const { spec } = await whole.get<{ spec: { drivers: { name: string }[] } }>(csiNodePath);
+      const { spec } = await fullNode.get<{ spec: { drivers: { name: string }[] } }>(csiNodePath);
       assert.deepEqual(
         spec.drivers.map(({ name }) => name),
         [driverName],
@@ -155,8 +155,8 @@ describe("restarts of a node that joined by bootstrap", {
 
   /** Everything that a restart must not change: a lost readiness would show in the transition times. */
   async function state(): Promise<object[]> {
-    const all = await Promise.all(pods.map((name) => world.whole.pod(name)));
-    const { status } = await world.whole.get<{ status: { conditions: Condition[] } }>(nodePath);
+    const all = await Promise.all(pods.map((name) => testNode.fullNode.pod(name)));
+    const { status } = await testNode.fullNode.get<{ status: { conditions: Condition[] } }>(nodePath);
     const ready = status.conditions.find(({ type }) => type === "Ready");
     const node = { ready: ready?.status, since: ready?.lastTransitionTime };
     const ofPods = all.map(({ metadata, status }) => ({

@@ -57,10 +57,10 @@ test("while its certificate is not approved a node is healthy, shows what it wai
   await api.openRequest();
   await agent.prints(/Requesting certificate" certificate="client-certificate"/);
   await agent.prints(/Waiting for a client certificate, requests to the API server are held back/);
-  const answer = await get({ host: "127.0.0.1", port, path: "/healthz?verbose" });
-  assert.equal(answer?.status, 200);
+  const response = await get({ host: "127.0.0.1", port, path: "/healthz?verbose" });
+  assert.equal(response?.status, 200);
   assert.match(
-    answer.body,
+    response.body,
     /^\[\+\]client-certificate ok \(no valid client certificate for \d+s, \d+ requests are waiting: a certificate has been requested and is not issued yet\)$/m,
   );
   await agent.stop();

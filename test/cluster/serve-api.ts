@@ -40,8 +40,8 @@ async function serve(api: Api, request: IncomingMessage, response: ServerRespons
       return;
     }
     const method = request.method as KubeRequest["method"];
-    const answer = await api.request({ method, path, query, body: text && JSON.parse(text) });
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    const result = await api.request({ method, path, query, body: text && JSON.parse(text) });
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(result));
   } catch (error) {
     if (!(error instanceof KubeApiError)) throw error;
     const { status: code, reason, message } = error;

@@ -21,7 +21,7 @@ test("a server without a configured certificate creates one and keeps it over a 
   assert.equal(node.agent.servingCertificate?.current()?.cert, first?.cert);
 });
 
-test("the server uses tlsCertFile, also after it was replaced; if it is missing the agent does not start", async (t) => {
+test("the server uses tlsCertFile, including after it was replaced; if it is missing the agent does not start", async (t) => {
   const node = await TestCluster.start(t);
   const make = (hostName: string) =>
     selfSignedFiles({

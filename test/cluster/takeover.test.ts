@@ -47,12 +47,12 @@ async function runningPods(t: TestContext): Promise<TestCluster> {
 const forgetResults = (cluster: TestCluster) => rm(join(cluster.dir, "root", "probe-results.json"));
 
 const podsOf = (cluster: TestCluster) =>
-  cluster.api.all("pods").filter((pod) => pod.metadata.name !== "witness") as unknown as Pod[];
+  cluster.api.all("pods").filter((pod) => pod.metadata.name !== "control") as unknown as Pod[];
 
 /** When a new pod has a status, all earlier statuses have been processed. */
 async function settled(cluster: TestCluster): Promise<void> {
-  cluster.addPod("witness");
-  await cluster.runs("witness");
+  cluster.addPod("control");
+  await cluster.runs("control");
 }
 
 test("taking over from another kubelet: readiness, started and times are those of the API", async (t) => {
@@ -95,7 +95,7 @@ test("taking over during an API outage: static pods get readiness from their mir
 });
 
 for (const first of ["API", "runtime"] as const)
-  test(`a restart changes no container status, also of static pods, if the ${first} responds first`, async (t) => {
+  test(`a restart changes no container status, including those of static pods, if the ${first} responds first`, async (t) => {
     const cluster = await runningPods(t);
     const before = podsOf(cluster);
     const { api, runtime } = cluster;

@@ -16,7 +16,7 @@ const ending: Answer = {
 const gone: Answer = { status: 404, reason: "NotFound", message: 'namespaces "default" not found' };
 const noRight: Answer = { status: 403, reason: "Forbidden", message: "events is forbidden: no such right" };
 
-for (const [what, answer, warns] of [
+for (const [what, response, warns] of [
   ["of a namespace that is being terminated", ending, false],
   ["of a namespace that does not exist any more", gone, false],
   ["that the node may not create", noRight, true],
@@ -34,7 +34,7 @@ for (const [what, answer, warns] of [
     });
     const from = log.lines.length;
     api.onRequest = (call) => {
-      if (/^POST events default/.test(call)) throw new KubeApiError(answer);
+      if (/^POST events default/.test(call)) throw new KubeApiError(response);
     };
     // Deleting a namespace deletes its pods.
     api.deletePod("web");

@@ -46,12 +46,12 @@ export class TraceCollector {
     this.#server.addService(serviceDefinition(TraceService), {
       Export: (
         call: ServerUnaryCall<ExportTraceServiceRequest, ExportTraceServiceResponse>,
-        answer: sendUnaryData<ExportTraceServiceResponse>,
+        callback: sendUnaryData<ExportTraceServiceResponse>,
       ) => {
         this.requests++;
         if (this.mood === "silent") return;
         this.#take(call.request);
-        answer(null, create(ExportTraceServiceResponseSchema));
+        callback(null, create(ExportTraceServiceResponseSchema));
       },
     } as never);
   }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { type ContractPods, FOREVER, OBEDIENT, refused, sh, UNKNOWN_ID } from "./contract-pods.ts";
+import { type ContractPods, errorOf, FOREVER, OBEDIENT, sh, UNKNOWN_ID } from "./contract-pods.ts";
 import { eventually } from "./eventually.ts";
 import { nameHolderOf } from "./name-holder.ts";
 
@@ -84,7 +84,7 @@ export function containerContract(pods: ContractPods): void {
       await eventually(async () => ((await readFile(logPath, "utf8")).includes("ready") ? true : undefined));
       const began = Date.now();
       await pods.client.stopContainer(id, 60);
-      assert.ok(Date.now() - began < 30_000, "it was waited for although it had ended");
+      assert.ok(Date.now() - began < 30_000, "the call waited although the container had exited");
       assert.equal((await pods.status(id)).exitCode, 0);
     });
 
@@ -124,13 +124,13 @@ export function containerContract(pods: ContractPods): void {
       await pods.client.removeContainer(id);
       await pods.client.removeContainer(id);
       assert.deepEqual(await pods.client.listContainers({ id }), []);
-      assert.equal((await refused(pods.client.containerStatus(id))).grpcCode, "NOT_FOUND");
+      assert.equal((await errorOf(pods.client.containerStatus(id))).grpcCode, "NOT_FOUND");
     });
 
     it("cannot be created twice with the same name and attempt; the error names the first", async (t) => {
       const pod = await pods.pod(t);
       const id = await pods.create(pod, FOREVER);
-      assert.equal(nameHolderOf(await refused(pods.create(pod, FOREVER))), id);
+      assert.equal(nameHolderOf(await errorOf(pods.create(pod, FOREVER))), id);
       await pods.create(pod, FOREVER, { attempt: 1 });
       await pods.client.removeContainer(id);
       assert.notEqual(await pods.create(pod, FOREVER), id);
@@ -139,16 +139,16 @@ export function containerContract(pods: ContractPods): void {
     it("cannot be started twice", async (t) => {
       const pod = await pods.pod(t);
       const id = await pods.start(pod, FOREVER);
-      assert.match((await refused(pods.client.startContainer(id))).message, /CONTAINER_RUNNING/);
+      assert.match((await errorOf(pods.client.startContainer(id))).message, /CONTAINER_RUNNING/);
       await pods.client.stopContainer(id, 0);
-      assert.match((await refused(pods.client.startContainer(id))).message, /CONTAINER_EXITED/);
+      assert.match((await errorOf(pods.client.startContainer(id))).message, /CONTAINER_EXITED/);
     });
 
     it("that cannot be started are exited with 128, StartError and the reason", async (t) => {
       const pod = await pods.pod(t);
       const id = await pods.create(pod, ["/no/such/program"]);
       assert.match(
-        (await refused(pods.client.startContainer(id))).message,
+        (await errorOf(pods.client.startContainer(id))).message,
         /\/no\/such\/program.*no such file/,
       );
       const status = await pods.status(id);
@@ -164,14 +164,14 @@ export function containerContract(pods: ContractPods): void {
       const pod = await pods.pod(t);
       const id = await pods.create(pod, FOREVER);
       await pods.client.stopPodSandbox(pod.id);
-      assert.match((await refused(pods.client.startContainer(id))).message, /not running/);
+      assert.match((await errorOf(pods.client.startContainer(id))).message, /not running/);
       assert.equal((await pods.status(id)).state, ContainerState.CONTAINER_EXITED);
     });
 
     it("cannot be created without their image, and leave their name free", async (t) => {
       const pod = await pods.pod(t);
       const image = { image: "localhost/kubelet-ts/no-such-image:1" };
-      assert.equal((await refused(pods.create(pod, FOREVER, { image }))).grpcCode, "NOT_FOUND");
+      assert.equal((await errorOf(pods.create(pod, FOREVER, { image }))).grpcCode, "NOT_FOUND");
       await pods.create(pod, FOREVER);
     });
 

@@ -143,9 +143,9 @@ export class ContractPods {
 }
 
 /** The error of the runtime. */
-export async function refused(call: Promise<unknown>): Promise<CriError> {
+export async function errorOf(call: Promise<unknown>): Promise<CriError> {
   const error = await call.then(
-    () => assert.fail("the runtime did what it should have refused"),
+    () => assert.fail("the runtime did what it should have rejected"),
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof CriError, String(error));

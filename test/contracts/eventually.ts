@@ -5,9 +5,9 @@ export async function eventually<T>(
 ): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
-    const answer = await poll();
-    if (answer !== undefined) return answer;
-    if (Date.now() > deadline) throw new Error(`nothing happened within ${withinMs / 1000} s`);
+    const result = await poll();
+    if (result !== undefined) return result;
+    if (Date.now() > deadline) throw new Error(`condition not met within ${withinMs / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type ContractPods, refused } from "./contract-pods.ts";
+import { type ContractPods, errorOf } from "./contract-pods.ts";
 
 /** What the agent relies on for images. */
 export function imageContract(pods: ContractPods): void {
@@ -24,7 +24,7 @@ export function imageContract(pods: ContractPods): void {
     it("that cannot be pulled are named in the error", async () => {
       // Port 9 of the loopback: nothing listens there, and no name is resolved.
       const image = "127.0.0.1:9/no-such-image:1";
-      const error = await refused(pods.client.pullImage({ image }, undefined, undefined));
+      const error = await errorOf(pods.client.pullImage({ image }, undefined, undefined));
       assert.match(error.message, /failed to pull and unpack image "127\.0\.0\.1:9\/no-such-image:1"/);
     });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { CriError } from "../../src/lib/clients/cri/cri-error.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { type ContractPods, FOREVER, refused, sh } from "./contract-pods.ts";
+import { type ContractPods, errorOf, FOREVER, sh } from "./contract-pods.ts";
 import { eventually } from "./eventually.ts";
 
 /** What the agent relies on for logs and commands in containers. */
@@ -37,7 +37,7 @@ export function insideContract(pods: ContractPods): void {
       await pods.client.reopenContainerLog(id);
       assert.equal(await readFile(logPath, "utf8"), "");
       await pods.client.stopContainer(id, 0);
-      assert.match((await refused(pods.client.reopenContainerLog(id))).message, /not running/);
+      assert.match((await errorOf(pods.client.reopenContainerLog(id))).message, /not running/);
     });
 
     it("are checkpointed completely, or the runtime reports why not; either way they keep running", async (t) => {
@@ -57,19 +57,19 @@ export function insideContract(pods: ContractPods): void {
       assert.equal((await pods.status(id)).state, ContainerState.CONTAINER_RUNNING);
       await pods.client.stopContainer(id, 0);
       const late = join(pod.logDirectory, "late.tar");
-      await refused(checkpoint(late));
+      await errorOf(checkpoint(late));
       await assert.rejects(stat(late));
     });
 
     it("run commands and return output and exit code", async (t) => {
       const pod = await pods.pod(t);
       const id = await pods.start(pod, FOREVER);
-      const answer = await pods.client.execSync(id, sh("echo out; echo err >&2; exit 4"), 10);
-      assert.equal(Buffer.from(answer.stdout).toString(), "out\n");
-      assert.equal(Buffer.from(answer.stderr).toString(), "err\n");
-      assert.equal(answer.exitCode, 4);
+      const result = await pods.client.execSync(id, sh("echo out; echo err >&2; exit 4"), 10);
+      assert.equal(Buffer.from(result.stdout).toString(), "out\n");
+      assert.equal(Buffer.from(result.stderr).toString(), "err\n");
+      assert.equal(result.exitCode, 4);
       assert.match(
-        (await refused(pods.client.execSync(id, ["/no/such/program"], 10))).message,
+        (await errorOf(pods.client.execSync(id, ["/no/such/program"], 10))).message,
         /no such file/,
       );
     });
@@ -77,11 +77,11 @@ export function insideContract(pods: ContractPods): void {
     it("end a command that takes longer than its timeout", async (t) => {
       const pod = await pods.pod(t);
       const id = await pods.start(pod, FOREVER);
-      const error = await refused(pods.client.execSync(id, ["/bin/sleep", "60"], 1));
+      const error = await errorOf(pods.client.execSync(id, ["/bin/sleep", "60"], 1));
       assert.equal(error.grpcCode, "DEADLINE_EXCEEDED");
       assert.match(error.message, /timeout 1s exceeded/);
       await pods.client.stopContainer(id, 0);
-      assert.match((await refused(pods.client.execSync(id, ["/bin/true"], 1))).message, /CONTAINER_EXITED/);
+      assert.match((await errorOf(pods.client.execSync(id, ["/bin/true"], 1))).message, /CONTAINER_EXITED/);
     });
   });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
-import { type ContractPods, refused, UNKNOWN_ID } from "./contract-pods.ts";
+import { type ContractPods, errorOf, UNKNOWN_ID } from "./contract-pods.ts";
 
 /** What the agent relies on for objects that do not exist. */
 export function missingContract(pods: ContractPods): void {
@@ -19,7 +19,7 @@ export function missingContract(pods: ContractPods): void {
     ];
     for (const [method, call] of missing) {
       it(`${method} returns NOT_FOUND`, async () => {
-        const error = await refused(call());
+        const error = await errorOf(call());
         assert.equal(error.grpcCode, "NOT_FOUND");
         assert.equal(error.method, method);
       });

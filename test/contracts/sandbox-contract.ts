@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { describe, it } from "node:test";
 import type { CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { type ContractPods, FOREVER, refused, UNKNOWN_ID } from "./contract-pods.ts";
+import { type ContractPods, errorOf, FOREVER, UNKNOWN_ID } from "./contract-pods.ts";
 import { nameHolderOf } from "./name-holder.ts";
 
 /** What the agent relies on for pod sandboxes. */
@@ -66,7 +66,7 @@ export function sandboxContract(pods: ContractPods): void {
       await pods.client.removePodSandbox(pod.id);
       await pods.client.removePodSandbox(pod.id);
       assert.deepEqual(await pods.client.listPodSandboxes({ id: pod.id }), []);
-      assert.equal((await refused(pods.client.podSandboxStatus(pod.id))).grpcCode, "NOT_FOUND");
+      assert.equal((await errorOf(pods.client.podSandboxStatus(pod.id))).grpcCode, "NOT_FOUND");
     });
 
     it("stop and remove their containers with them", async (t) => {
@@ -80,13 +80,13 @@ export function sandboxContract(pods: ContractPods): void {
       await pods.client.removePodSandbox(pod.id);
       assert.deepEqual(await pods.client.listContainers({ podSandboxId: pod.id }), []);
       for (const id of [running, created]) {
-        assert.equal((await refused(pods.client.containerStatus(id))).grpcCode, "NOT_FOUND");
+        assert.equal((await errorOf(pods.client.containerStatus(id))).grpcCode, "NOT_FOUND");
       }
     });
 
     it("cannot be created twice with the same name and attempt; the error names the first", async (t) => {
       const pod = await pods.pod(t);
-      const error = await refused(pods.client.runPodSandbox(pod.config, ""));
+      const error = await errorOf(pods.client.runPodSandbox(pod.config, ""));
       assert.equal(nameHolderOf(error), pod.id);
       const next = await pods.pod(t, { attempt: 1, uid: pod.uid });
       assert.notEqual(next.id, pod.id);
@@ -115,7 +115,7 @@ export function sandboxContract(pods: ContractPods): void {
     it("reject an unknown runtime handler", async (t) => {
       const pod = await pods.pod(t);
       const config = { ...pod.config, metadata: { ...pod.config.metadata, attempt: 9 } };
-      const error = await refused(pods.client.runPodSandbox(config, "no-such-handler"));
+      const error = await errorOf(pods.client.runPodSandbox(config, "no-such-handler"));
       assert.match(error.message, /no runtime for "no-such-handler" is configured/);
       assert.equal(
         (await pods.client.listPodSandboxes({ labelSelector: { "io.kubernetes.pod.uid": pod.uid } })).length,

@@ -11,22 +11,22 @@ const available = containerdVersions().find(({ name }) => name === "2.x")?.avail
 const options = { skip: available === true ? false : available, concurrency: 4 };
 
 describe("a CSI driver that crashes", options, () => {
-  let world: CsiTestNode;
+  let testNode: CsiTestNode;
 
   before(async () => {
-    world = await CsiTestNode.start("2.x");
+    testNode = await CsiTestNode.start("2.x");
   });
   after(async () => {
-    await world?.destroy();
+    await testNode?.destroy();
   });
 
   const wasCalled = (driver: DriverProcess, method: string, times = 1) =>
     holds(async () => assert.ok((await driver.calls(method)).length >= times, `${method} was not called`));
   const reports = (pod: string, pattern: RegExp) =>
-    holds(async () => assert.match((await world.events(pod)).join("\n"), pattern));
+    holds(async () => assert.match((await testNode.events(pod)).join("\n"), pattern));
   const started = async (name: string) => {
-    const driver = await world.driver(`${name}.example.com`, {});
-    await world.claim(`${name}.example.com`, name);
+    const driver = await testNode.driver(`${name}.example.com`, {});
+    await testNode.claim(`${name}.example.com`, name);
     return driver;
   };
 
@@ -41,18 +41,18 @@ describe("a CSI driver that crashes", options, () => {
         const driver = await started(name);
         await driver.faults({ [method]: fault });
         await driver.start();
-        await world.podWithClaim(name);
+        await testNode.podWithClaim(name);
         await wasCalled(driver, method);
         await driver.kill();
         const what = `FailedMount: MountVolume.${step} failed for volume "pv-${name}" : rpc error: code = Unavailable`;
         await reports(name, new RegExp(what));
-        const row = (await world.whole.agent.pods())?.find((pod) => pod.name === name);
+        const row = (await testNode.fullNode.agent.pods())?.find((pod) => pod.name === name);
         assert.match(JSON.stringify(row), /waiting for volume data/);
         await driver.faults({});
         await driver.start();
-        await world.whole.runs(name);
-        assert.equal(await world.inside(name, "echo hello > /data/file && cat /data/file"), "hello");
-        assert.equal(world.mounts().filter(({ path }) => path.includes(`pv-${name}`)).length, 1);
+        await testNode.fullNode.runs(name);
+        assert.equal(await testNode.inside(name, "echo hello > /data/file && cat /data/file"), "hello");
+        assert.equal(testNode.mounts().filter(({ path }) => path.includes(`pv-${name}`)).length, 1);
       });
     }
 
@@ -61,22 +61,22 @@ describe("a CSI driver that crashes", options, () => {
       const name = `unpublish-${fault}`;
       const driver = await started(name);
       await driver.start();
-      await world.podWithClaim(name);
-      await world.whole.runs(name);
+      await testNode.podWithClaim(name);
+      await testNode.fullNode.runs(name);
       await driver.faults({ NodeUnpublishVolume: fault });
-      await world.whole.deletePod(name);
+      await testNode.fullNode.deletePod(name);
       await wasCalled(driver, "NodeUnpublishVolume");
       await driver.kill();
       const failed = new RegExp(`TearDown failed" volume="[^"]*handle-${name}".*code = Unavailable`);
-      await holds(() => assert.match(world.log(), failed));
-      assert.ok((await world.whole.pod(name)).metadata.deletionTimestamp, "not without its volume");
+      await holds(() => assert.match(testNode.log(), failed));
+      assert.ok((await testNode.fullNode.pod(name)).metadata.deletionTimestamp, "not without its volume");
       await driver.faults({});
       await driver.start();
-      await world.whole.isGone(name);
+      await testNode.fullNode.isGone(name);
       await wasCalled(driver, "NodeUnstageVolume");
       await holds(() =>
         assert.deepEqual(
-          world.mounts().filter(({ path }) => path.includes(name)),
+          testNode.mounts().filter(({ path }) => path.includes(name)),
           [],
         ),
       );
@@ -86,12 +86,12 @@ describe("a CSI driver that crashes", options, () => {
     const name = "expand";
     const driver = await started(name);
     await driver.start();
-    await world.podWithClaim(name);
-    await world.whole.runs(name);
-    const containers = await world.whole.containersOf(name);
+    await testNode.podWithClaim(name);
+    await testNode.fullNode.runs(name);
+    const containers = await testNode.fullNode.containersOf(name);
     await driver.faults({ NodeExpandVolume: "hang" });
-    await world.patch(`/api/v1/persistentvolumes/pv-${name}`, { spec: { capacity: { storage: "2Mi" } } });
-    await world.patch(`${claimsPath}/${name}/status`, {
+    await testNode.patch(`/api/v1/persistentvolumes/pv-${name}`, { spec: { capacity: { storage: "2Mi" } } });
+    await testNode.patch(`${claimsPath}/${name}/status`, {
       status: {
         allocatedResources: { storage: "2Mi" },
         allocatedResourceStatuses: { storage: "NodeResizePending" },
@@ -100,16 +100,16 @@ describe("a CSI driver that crashes", options, () => {
     await wasCalled(driver, "NodeExpandVolume");
     await driver.kill();
     await reports(name, /FailedMount: .*Expander.NodeExpand failed to expand the volume.*code = Unavailable/);
-    const { status } = await world.whole.get<Claim>(`${claimsPath}/${name}`);
+    const { status } = await testNode.fullNode.get<Claim>(`${claimsPath}/${name}`);
     assert.equal(status.allocatedResourceStatuses?.storage, "NodeResizeInProgress");
     assert.deepEqual(status.conditions ?? [], [], "an unavailable driver reports nothing of the size");
     await driver.faults({});
     await driver.start();
     await holds(async () => {
-      const { status } = await world.whole.get<Claim>(`${claimsPath}/${name}`);
+      const { status } = await testNode.fullNode.get<Claim>(`${claimsPath}/${name}`);
       assert.equal(status.capacity?.storage, "2Mi");
     });
-    assert.equal(await world.inside(name, "df -k /data | tail -1 | awk '{print $2}'"), "2048");
-    assert.deepEqual(await world.whole.containersOf(name), containers);
+    assert.equal(await testNode.inside(name, "df -k /data | tail -1 | awk '{print $2}'"), "2048");
+    assert.deepEqual(await testNode.fullNode.containersOf(name), containers);
   });
 });

@@ -16,14 +16,14 @@ interface Publish {
 }
 
 describe("kinds of CSI volumes", { skip: available === true ? false : available }, () => {
-  let world: CsiTestNode;
+  let testNode: CsiTestNode;
   const drivers = new Map<string, DriverProcess>();
   const driverOf = (name: string) => drivers.get(name)!;
   const published = async (name: string) =>
     (await driverOf(name).calls("NodePublishVolume")).map(({ request }) => request as unknown as Publish);
 
   before(async () => {
-    world = await CsiTestNode.start("2.x");
+    testNode = await CsiTestNode.start("2.x");
     const rules: [name: string, object: object, more?: Parameters<CsiTestNode["driver"]>[2]][] = [
       ["inline", { podInfoOnMount: true, tokenRequests: [{ audience: "vault" }, { audience: "" }] }],
       ["secretive", { tokenRequests: [{ audience: "vault" }], serviceAccountTokenInSecrets: true }],
@@ -35,7 +35,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     ];
     await Promise.all(
       rules.map(async ([name, object, more]) => {
-        const driver = await world.driver(`${name}.example.com`, object, more);
+        const driver = await testNode.driver(`${name}.example.com`, object, more);
         drivers.set(name, driver);
         await driver.start();
       }),
@@ -49,24 +49,24 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
       ["block", "block", { volumeMode: "Block" }],
     ];
     for (const [name, driver, spec, csi] of claims)
-      await world.claim(`${driver}.example.com`, name, spec, csi);
+      await testNode.claim(`${driver}.example.com`, name, spec, csi);
     const csi = (driver: string) => ({
       csi: { driver: `${driver}.example.com`, volumeAttributes: { size: "1" } },
     });
-    for (const name of ["inline", "secretive"]) await world.pod(name, csi(name));
+    for (const name of ["inline", "secretive"]) await testNode.pod(name, csi(name));
     for (const name of ["policy-file", "policy-none", "policy-default", "policy-default-many", "group"])
-      await world.podWithClaim(name, { spec: group });
-    await world.podWithClaim("block", {
+      await testNode.podWithClaim(name, { spec: group });
+    await testNode.podWithClaim("block", {
       container: { volumeMounts: [], volumeDevices: [{ name: "data", devicePath: "/dev/xdisk" }] },
     });
   });
   after(async () => {
-    await world?.destroy();
+    await testNode?.destroy();
   });
 
   test("an inline volume: published with the pod's name and tokens, and removed with the pod", async () => {
-    const { metadata } = await world.whole.runs("inline");
-    await world.inside("inline", "echo hello > /data/file");
+    const { metadata } = await testNode.fullNode.runs("inline");
+    await testNode.inside("inline", "echo hello > /data/file");
     const [call] = await published("inline");
     const { volumeContext: context } = call!;
     assert.match(call!.volumeId, /^csi-[0-9a-f]{64}$/);
@@ -75,7 +75,9 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     assert.equal(context["csi.storage.k8s.io/pod.uid"], metadata.uid);
     const tokens = JSON.parse(context["csi.storage.k8s.io/serviceAccount.tokens"] ?? "{}");
     assert.deepEqual(Object.keys(tokens), ["", "vault"]);
-    const review = await world.whole.admin.request<{ status: { authenticated: boolean; user: object } }>({
+    const review = await testNode.fullNode.admin.request<{
+      status: { authenticated: boolean; user: object };
+    }>({
       method: "POST",
       path: "/apis/authentication.k8s.io/v1/tokenreviews",
       body: {
@@ -84,14 +86,14 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
       },
     });
     assert.equal(review.status.authenticated, true, JSON.stringify(review.status));
-    await world.whole.deletePod("inline");
-    await world.whole.isGone("inline");
+    await testNode.fullNode.deletePod("inline");
+    await testNode.fullNode.isGone("inline");
     assert.equal((await driverOf("inline").calls("NodeUnpublishVolume")).length, 1);
     assert.equal((await driverOf("inline").calls("NodeStageVolume")).length, 0);
   });
 
   test("tokens are among the secrets if the driver requests that", async () => {
-    await world.whole.runs("secretive");
+    await testNode.fullNode.runs("secretive");
     const [call] = await published("secretive");
     assert.ok(call!.secrets?.["csi.storage.k8s.io/serviceAccount.tokens"]?.includes("vault"));
     assert.equal(call!.volumeContext["csi.storage.k8s.io/serviceAccount.tokens"], undefined);
@@ -104,46 +106,46 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
       ["policy-default", "4321"],
       ["policy-default-many", "0"],
     ] as const) {
-      await world.whole.runs(pod);
-      assert.equal(await world.inside(pod, "stat -c %g /data"), gid, pod);
+      await testNode.fullNode.runs(pod);
+      assert.equal(await testNode.inside(pod, "stat -c %g /data"), gid, pod);
       const group = (await published(pod.replace("-many", ""))).map(({ volumeCapability: c }) => c.mount);
       assert.ok(group.every((mount) => !mount?.volumeMountGroup));
     }
   });
 
   test("a driver that sets the group itself gets the group, and files are not changed", async () => {
-    await world.whole.runs("group");
+    await testNode.fullNode.runs("group");
     const [call] = await published("group");
     assert.equal(call!.volumeCapability.mount?.volumeMountGroup, "4321");
     const [stage] = await driverOf("group").calls("NodeStageVolume");
     assert.equal((stage!.request as unknown as Publish).volumeCapability.mount?.volumeMountGroup, "4321");
-    assert.equal(await world.inside("group", "stat -c %g /data"), "0");
+    assert.equal(await testNode.inside("group", "stat -c %g /data"), "0");
   });
 
   test("a device is written by a container, is the same after kill -9 of the agent, and is removed with its pod", async () => {
-    await world.whole.runs("block");
-    assert.match(await world.inside("block", "stat -c %F /dev/xdisk"), /^block special/);
-    await world.inside("block", "echo -n hello | dd of=/dev/xdisk conv=fsync 2>/dev/null");
-    const before = world.mounts();
+    await testNode.fullNode.runs("block");
+    assert.match(await testNode.inside("block", "stat -c %F /dev/xdisk"), /^block special/);
+    await testNode.inside("block", "echo -n hello | dd of=/dev/xdisk conv=fsync 2>/dev/null");
+    const before = testNode.mounts();
     const of = (all: typeof before) => all.filter(({ path }) => path.includes("volumeDevices"));
     assert.ok(of(before).length > 0);
     const calls = async () =>
       (await driverOf("block").calls()).filter(({ method }) => /stage|publish/i.test(method));
     const called = (await calls()).length;
-    await world.restartAgent();
-    await world.whole.runs("block");
+    await testNode.restartAgent();
+    await testNode.fullNode.runs("block");
     await holds(async () =>
       assert.match(
-        await world.request("/metrics"),
+        await testNode.request("/metrics"),
         /^volume_manager_total_volumes\{plugin_name="kubernetes.io\/csi:block.example.com",state="actual_state_of_world"\} 1$/m,
       ),
     );
-    assert.deepEqual(world.mounts(), before);
+    assert.deepEqual(testNode.mounts(), before);
     assert.equal((await calls()).length, called);
-    assert.equal(await world.inside("block", "dd if=/dev/xdisk bs=5 count=1 2>/dev/null"), "hello");
-    await world.whole.deletePod("block");
-    await world.whole.isGone("block");
-    await holds(() => assert.deepEqual(of(world.mounts()), []));
+    assert.equal(await testNode.inside("block", "dd if=/dev/xdisk bs=5 count=1 2>/dev/null"), "hello");
+    await testNode.fullNode.deletePod("block");
+    await testNode.fullNode.isGone("block");
+    await holds(() => assert.deepEqual(of(testNode.mounts()), []));
     const methods = (await calls()).map(({ method }) => method);
     assert.deepEqual(methods.slice(called), ["NodeUnpublishVolume", "NodeUnstageVolume"]);
   });

@@ -10,18 +10,18 @@ const podsARound = 4;
 const stuckPods = 6;
 
 describe("a CSI driver that never responds", { skip: available === true ? false : available }, () => {
-  let world: CsiTestNode;
+  let testNode: CsiTestNode;
   let stuck: DriverProcess;
   let rounds = 0;
 
   before(async () => {
-    world = await CsiTestNode.start("2.x");
-    await (await world.driver("good.example.com", {})).start();
-    stuck = await world.driver("stuck.example.com", {});
+    testNode = await CsiTestNode.start("2.x");
+    await (await testNode.driver("good.example.com", {})).start();
+    stuck = await testNode.driver("stuck.example.com", {});
     await stuck.start();
   });
   after(async () => {
-    await world?.destroy();
+    await testNode?.destroy();
   });
 
   /** The median time from creation to ready of pods with a volume of the working driver, in milliseconds. */
@@ -31,13 +31,13 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
     const times = await Promise.all(
       names.map(async (name) => {
         const began = Date.now();
-        await world.pod(name, { csi: { driver: "good.example.com" } });
-        await world.whole.runs(name, 60_000);
+        await testNode.pod(name, { csi: { driver: "good.example.com" } });
+        await testNode.fullNode.runs(name, 60_000);
         return Date.now() - began;
       }),
     );
-    for (const name of names) await world.whole.deletePod(name);
-    for (const name of names) await world.whole.isGone(name);
+    for (const name of names) await testNode.fullNode.deletePod(name);
+    for (const name of names) await testNode.fullNode.isGone(name);
     return times.sort((a, b) => a - b)[podsARound >> 1]!;
   };
   /** The better of two: other load may slow down one of them. */
@@ -48,8 +48,8 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
     const without = await twice();
 
     // One pod has its volume already: its statistics hang. The others hang at each step.
-    await world.pod("measured", { csi: { driver: "stuck.example.com" } });
-    await world.whole.runs("measured");
+    await testNode.pod("measured", { csi: { driver: "stuck.example.com" } });
+    await testNode.fullNode.runs("measured");
     const hang = Object.fromEntries(
       ["NodeStageVolume", "NodePublishVolume", "NodeUnpublishVolume", "NodeGetVolumeStats"].map((method) => [
         method,
@@ -59,13 +59,13 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
     await stuck.faults(hang);
     for (let i = 0; i < stuckPods; i++) {
       const name = `stuck-${i}`;
-      if (i % 2) await world.pod(name, { csi: { driver: "stuck.example.com" } });
+      if (i % 2) await testNode.pod(name, { csi: { driver: "stuck.example.com" } });
       else {
-        await world.claim("stuck.example.com", name);
-        await world.podWithClaim(name);
+        await testNode.claim("stuck.example.com", name);
+        await testNode.podWithClaim(name);
       }
     }
-    const silent = await world.driver("silent.example.com", {});
+    const silent = await testNode.driver("silent.example.com", {});
     await silent.faults({ GetInfo: "hang" });
     await silent.start();
     await holds(async () => {
@@ -80,17 +80,17 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
     t.diagnostic(`without ${without} ms, with ${stuckPods} pods that hang ${withStuck} ms`);
     assert.ok(withStuck < 2 * without, `${withStuck} ms, ${without} ms without`);
 
-    const { pods } = JSON.parse(await world.request("/stats/summary"));
+    const { pods } = JSON.parse(await testNode.request("/stats/summary"));
     assert.ok(pods.some(({ podRef }: { podRef: { name: string } }) => podRef.name === "measured"));
     assert.ok((await stuck.calls("NodeGetVolumeStats")).length > 0);
-    await (await world.driver("late.example.com", {})).start();
-    await world.pod("late", { csi: { driver: "late.example.com" } });
-    await world.whole.runs("late");
+    await (await testNode.driver("late.example.com", {})).start();
+    await testNode.pod("late", { csi: { driver: "late.example.com" } });
+    await testNode.fullNode.runs("late");
 
     // They can be abandoned: nothing existed yet, but the driver has to confirm it.
     await stuck.faults({});
     await stuck.kill();
     await stuck.start();
-    for (let i = 0; i < stuckPods; i++) await world.whole.runs(`stuck-${i}`);
+    for (let i = 0; i < stuckPods; i++) await testNode.fullNode.runs(`stuck-${i}`);
   });
 });

@@ -41,14 +41,14 @@ interface NodeObject {
 }
 
 describe("the lifecycle of a CSI volume on a node", { skip: available === true ? false : available }, () => {
-  let world: CsiTestNode;
+  let testNode: CsiTestNode;
   let driver: DriverProcess;
-  const node = () => world.whole.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
+  const node = () => testNode.fullNode.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
   const count = async (method: string) => (await driver.calls(method)).length;
 
   before(async () => {
-    world = await CsiTestNode.start("2.x");
-    driver = await world.driver(
+    testNode = await CsiTestNode.start("2.x");
+    driver = await testNode.driver(
       driverName,
       { attachRequired: true, podInfoOnMount: true },
       { maxVolumes: 7, topology: { [zone]: "z1" } },
@@ -56,12 +56,12 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     await driver.start();
   });
   after(async () => {
-    await world?.destroy();
+    await testNode?.destroy();
   });
 
   test("a registered driver is reported: CSINode, topology label, node ID", async () => {
     const own = await holds(async () => {
-      const csiNode = await world.whole.get<{
+      const csiNode = await testNode.fullNode.get<{
         metadata: NodeObject["metadata"];
         spec: { drivers: object[] };
       }>(`/apis/storage.k8s.io/v1/csinodes/${nodeName}`);
@@ -85,34 +85,34 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
   const unique = `kubernetes.io/csi/${driverName}^handle-data`;
 
   test("a pod waits until its volume is attached, which is first reported as in use", async () => {
-    await world.claim(driverName, "data", {}, { volumeAttributes: { color: "red" } });
-    await world.podWithClaim("data");
+    await testNode.claim(driverName, "data", {}, { volumeAttributes: { color: "red" } });
+    await testNode.podWithClaim("data");
     await holds(async () => assert.deepEqual((await node()).status.volumesInUse, [unique]));
     const names = await holds(async () => {
-      const found = await world.attach(driverName, { attached: false });
-      assert.deepEqual(found, [world.attachmentOf(driverName, "data")]);
+      const found = await testNode.attach(driverName, { attached: false });
+      assert.deepEqual(found, [testNode.attachmentOf(driverName, "data")]);
       return found;
     });
     assert.equal(names.length, 1);
-    const [row] = (await world.whole.agent.pods()) ?? [];
+    const [row] = (await testNode.fullNode.agent.pods()) ?? [];
     assert.match(JSON.stringify(row), /waiting for volume data/);
     assert.equal(await count("NodeStageVolume"), 0);
-    await world.attach(driverName, { attached: true, attachmentMetadata: { device: "sdx" } });
-    await world.whole.runs("data");
+    await testNode.attach(driverName, { attached: true, attachmentMetadata: { device: "sdx" } });
+    await testNode.fullNode.runs("data");
     const [stage] = await driver.calls("NodeStageVolume");
     assert.deepEqual(stage?.request.publishContext, { device: "sdx" });
     const [publish] = await driver.calls("NodePublishVolume");
     const context = publish?.request.volumeContext as Record<string, string>;
     assert.equal(context.color, "red");
     assert.equal(context["csi.storage.k8s.io/pod.name"], "data");
-    assert.equal(await world.inside("data", "echo hello > /data/file && cat /data/file"), "hello");
+    assert.equal(await testNode.inside("data", "echo hello > /data/file && cat /data/file"), "hello");
   });
 
-  test("it is expanded while its pod runs, and the claim is updated", async () => {
-    const kilobytes = () => world.inside("data", "df -k /data | tail -1 | awk '{print $2}'");
+  test("the volume is expanded while its pod runs, and the claim is updated", async () => {
+    const kilobytes = () => testNode.inside("data", "df -k /data | tail -1 | awk '{print $2}'");
     assert.equal(await kilobytes(), "1024");
-    await world.patch("/api/v1/persistentvolumes/pv-data", { spec: { capacity: { storage: "3Mi" } } });
-    await world.patch(`${claimsPath}/data/status`, {
+    await testNode.patch("/api/v1/persistentvolumes/pv-data", { spec: { capacity: { storage: "3Mi" } } });
+    await testNode.patch(`${claimsPath}/data/status`, {
       status: {
         allocatedResources: { storage: "3Mi" },
         allocatedResourceStatuses: { storage: "NodeResizePending" },
@@ -120,14 +120,14 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
       },
     });
     await holds(async () => {
-      const { status } = await world.whole.get<Claim>(`${claimsPath}/data`);
+      const { status } = await testNode.fullNode.get<Claim>(`${claimsPath}/data`);
       assert.equal(status.capacity?.storage, "3Mi");
       assert.deepEqual(status.conditions ?? [], []);
     });
     assert.equal(await kilobytes(), "3072");
     assert.equal(await count("NodeExpandVolume"), 1);
     const reported = await holds(async () => {
-      const found = (await world.events("data")).find((event) =>
+      const found = (await testNode.events("data")).find((event) =>
         event.startsWith("FileSystemResizeSuccessful"),
       );
       assert.ok(found);
@@ -136,17 +136,17 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     assert.match(reported, /MountVolume.NodeExpandVolume succeeded for volume "pv-data" node-a/);
   });
 
-  test("the driver reports how full it is: in the summary and in metrics", async () => {
-    await world.inside("data", "dd if=/dev/zero of=/data/big bs=1k count=1024 2>/dev/null");
+  test("the usage that the driver reports is in the summary and in metrics", async () => {
+    await testNode.inside("data", "dd if=/dev/zero of=/data/big bs=1k count=1024 2>/dev/null");
     const summary = await holds(async () => {
-      const { pods } = JSON.parse(await world.request("/stats/summary"));
+      const { pods } = JSON.parse(await testNode.request("/stats/summary"));
       const volume = pods[0].volume?.find(({ name }: { name: string }) => name === "data");
       assert.ok(volume?.usedBytes >= 1024 * 1024, JSON.stringify(volume));
       return volume;
     });
     assert.equal(summary.capacityBytes, 3 * 1024 * 1024);
     assert.deepEqual(summary.pvcRef, { name: "data", namespace: "default" });
-    const text = await world.request("/metrics");
+    const text = await testNode.request("/metrics");
     const labels = 'namespace="default",persistentvolumeclaim="data"';
     for (const name of [
       "available_bytes",
@@ -165,30 +165,30 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
   });
 
   // The wait for volumes ends after two minutes, here as elsewhere.
-  const doesNotFit = "a pod whose volume does not fit on the node is refused, and the count is put right";
+  const doesNotFit = "a pod whose volume does not fit on the node is rejected, and the count is corrected";
   test(long(doesNotFit), async () => {
     const full = "full.example.com";
-    const other = await world.driver(
+    const other = await testNode.driver(
       full,
       { attachRequired: true, nodeAllocatableUpdatePeriodSeconds: 3600 },
       { maxVolumes: 5 },
     );
     await other.start();
-    await world.claim(full, "full");
-    await world.podWithClaim("full");
+    await testNode.claim(full, "full");
+    await testNode.podWithClaim("full");
     await other.turn({ maxVolumes: 1 });
     await holds(async () => {
       const attachError = { message: "no more slots", errorCode: 8 };
-      assert.equal((await world.attach(full, { attached: false, attachError })).length, 1);
+      assert.equal((await testNode.attach(full, { attached: false, attachError })).length, 1);
     });
     await holds(async () => {
-      const { spec } = await world.whole.get<{
+      const { spec } = await testNode.fullNode.get<{
         spec: { drivers: { name: string; allocatable?: { count: number } }[] };
       }>(`/apis/storage.k8s.io/v1/csinodes/${nodeName}`);
       assert.equal(spec.drivers.find(({ name }) => name === full)?.allocatable?.count, 1);
     });
     const { status } = await holds(async () => {
-      const pod = await world.whole.pod("full");
+      const pod = await testNode.fullNode.pod("full");
       assert.equal(pod.status?.phase, "Failed");
       return pod;
     }, 180_000);
@@ -198,42 +198,42 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
       /^Pod was rejected: Node has reached its volume attachment limit, rejecting pod\. unmounted volumes=\[data\], unattached volumes=\[data\].*: no more slots$/,
     );
     assert.match(
-      (await world.events("full")).join("\n"),
+      (await testNode.events("full")).join("\n"),
       /^VolumeAttachmentLimitExceeded: Node has reached/m,
     );
     assert.match(
-      await world.request("/metrics"),
+      await testNode.request("/metrics"),
       /^kubelet_admission_rejections_total\{reason="VolumeAttachmentLimitExceeded"\} 1$/m,
     );
-    await world.whole.deletePod("full");
-    await world.whole.isGone("full");
+    await testNode.fullNode.deletePod("full");
+    await testNode.fullNode.isGone("full");
   });
 
   test("kill -9 of the agent: the same mounts, nothing staged or published again, and everything is undone when the pod is removed", async () => {
-    const before = world.mounts();
-    const containers = await world.whole.containersOf("data");
+    const before = testNode.mounts();
+    const containers = await testNode.fullNode.containersOf("data");
     assert.equal(before.length, 2, JSON.stringify(before));
     const calls = async () => [await count("NodeStageVolume"), await count("NodePublishVolume")];
     const called = await calls();
-    await world.restartAgent();
-    await world.whole.runs("data");
+    await testNode.restartAgent();
+    await testNode.fullNode.runs("data");
     await holds(async () =>
-      assert.match(await world.request("/metrics"), /^volume_manager_total_volumes\{.*actual/m),
+      assert.match(await testNode.request("/metrics"), /^volume_manager_total_volumes\{.*actual/m),
     );
-    assert.deepEqual(world.mounts(), before);
-    assert.deepEqual(await world.whole.containersOf("data"), containers);
+    assert.deepEqual(testNode.mounts(), before);
+    assert.deepEqual(await testNode.fullNode.containersOf("data"), containers);
     assert.deepEqual(await calls(), called);
     assert.deepEqual((await node()).status.volumesInUse, [unique], "it was always reported as in use");
 
-    await world.whole.deletePod("data");
-    await world.whole.isGone("data");
-    await holds(() => assert.deepEqual(world.mounts(), []));
+    await testNode.fullNode.deletePod("data");
+    await testNode.fullNode.isGone("data");
+    await holds(() => assert.deepEqual(testNode.mounts(), []));
     assert.equal(await count("NodeUnpublishVolume"), 1);
     await holds(async () => assert.equal(await count("NodeUnstageVolume"), 1));
     await holds(async () => {
       const { status } = await node();
       assert.deepEqual([status.volumesInUse ?? [], status.volumesAttached ?? []], [[], []]);
-      assert.deepEqual(await world.attach(driverName), []);
+      assert.deepEqual(await testNode.attach(driverName), []);
     });
   });
 });

@@ -24,7 +24,7 @@ const driver = "csi.example.com";
 it("a pod created before its driver gets its inline volume when the driver registers", {
   skip,
 }, async (t) => {
-  const { cluster, admin, refused } = await startEmbeddedApi(t);
+  const { cluster, admin, rejected } = await startEmbeddedApi(t);
   const rootDir = await mkdtemp("/tmp/csi-cluster-");
   const life = new AbortController();
   const common = { clock: systemClock, logger: silentLogger, metrics: createMetrics() };
@@ -85,5 +85,5 @@ it("a pod created before its driver gets its inline volume when the driver regis
   assert.deepEqual(csi.node.health(), { ok: true });
   await manager.release(uid, life.signal);
   assert.deepEqual(mountsBelow(hostMounts.list(), [rootDir]), []);
-  assert.deepEqual(refused, []);
+  assert.deepEqual(rejected, []);
 });

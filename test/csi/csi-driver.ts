@@ -182,7 +182,7 @@ async function listen(
   for (const [service, methods] of services) {
     const handlers = service.methods.map((method) => {
       const work = methods[method.localName] as (request: Message) => Promise<object>;
-      const handle = async (call: ServerUnaryCall<Message, Message>, answer: sendUnaryData<Message>) => {
+      const handle = async (call: ServerUnaryCall<Message, Message>, callback: sendUnaryData<Message>) => {
         const request = toJson(method.input, call.request);
         await appendFile(
           join(stateDir, "calls.jsonl"),
@@ -190,14 +190,14 @@ async function listen(
         );
         const fault = (await faultsIn(stateDir))[method.name];
         if (fault === "hang") return;
-        if (fault === "pretend") return answer(null, create(method.output));
-        if (typeof fault === "object") return answer({ code: status[fault.code], details: fault.message });
+        if (fault === "pretend") return callback(null, create(method.output));
+        if (typeof fault === "object") return callback({ code: status[fault.code], details: fault.message });
         try {
           const result = await work(call.request);
           if (fault === "work-and-hang") return;
-          answer(null, create(method.output, result as MessageInitShape<typeof method.output>));
+          callback(null, create(method.output, result as MessageInitShape<typeof method.output>));
         } catch (error) {
-          answer({ code: status.INTERNAL, details: String(error) });
+          callback({ code: status.INTERNAL, details: String(error) });
         }
       };
       return [method.name, handle] as const;

@@ -31,7 +31,7 @@ const mergePatch = "application/merge-patch+json";
 
 /** A real agent with a real containerd and the embedded API, and CSI drivers as separate processes. */
 export class CsiTestNode {
-  readonly whole: NodeWithApi;
+  readonly fullNode: NodeWithApi;
   readonly #port: number;
   readonly #drivers: DriverProcess[] = [];
 
@@ -41,7 +41,7 @@ export class CsiTestNode {
     more: Pick<NodeWithApiOptions, "flags" | "join"> = {},
   ): Promise<CsiTestNode> {
     const [port, readOnlyPort] = [await freePort(), await freePort()];
-    const whole = await NodeWithApi.start(containerd, {
+    const fullNode = await NodeWithApi.start(containerd, {
       config: {
         ...{ enableServer: true, address: "127.0.0.1", port, readOnlyPort },
         // A pod is synced this often: changes of its claim are seen by then.
@@ -50,16 +50,16 @@ export class CsiTestNode {
       },
       ...more,
     });
-    return new CsiTestNode(whole, readOnlyPort);
+    return new CsiTestNode(fullNode, readOnlyPort);
   }
 
-  private constructor(whole: NodeWithApi, port: number) {
-    this.whole = whole;
+  private constructor(fullNode: NodeWithApi, port: number) {
+    this.fullNode = fullNode;
     this.#port = port;
   }
 
   get rootDir(): string {
-    return this.whole.node.rootDir;
+    return this.fullNode.node.rootDir;
   }
 
   /** A driver and its CSIDriver object; not started. */
@@ -111,7 +111,7 @@ export class CsiTestNode {
     volume: object,
     { container = {}, spec = {} }: { container?: Partial<Container>; spec?: Partial<PodSpec> } = {},
   ): Promise<Pod> {
-    return this.whole.addPod(
+    return this.fullNode.addPod(
       name,
       { volumeMounts: [{ name: "data", mountPath: "/data" }], ...container },
       { volumes: [{ name: "data", ...volume }], ...spec },
@@ -124,8 +124,8 @@ export class CsiTestNode {
 
   /** The output of a command in the pod's container. */
   async inside(name: string, command: string): Promise<string> {
-    const [container] = await this.whole.containersOf(name);
-    const { stdout, stderr, exitCode } = await this.whole.runtime.execSync(
+    const [container] = await this.fullNode.containersOf(name);
+    const { stdout, stderr, exitCode } = await this.fullNode.runtime.execSync(
       container!.id,
       ["sh", "-c", command],
       10,
@@ -135,7 +135,7 @@ export class CsiTestNode {
   }
 
   async events(pod: string): Promise<string[]> {
-    const { items } = await this.whole.get<{
+    const { items } = await this.fullNode.get<{
       items: { reason: string; message: string; involvedObject: { name: string } }[];
     }>("/api/v1/namespaces/default/events");
     return items
@@ -145,7 +145,7 @@ export class CsiTestNode {
 
   /** Marks each volume of the driver that is to be attached as attached, as a driver's attacher would. */
   async attach(driver: string, status: object = { attached: true }): Promise<string[]> {
-    const { items } = await this.whole.get<{ items: Attachment[] }>(attachmentsPath);
+    const { items } = await this.fullNode.get<{ items: Attachment[] }>(attachmentsPath);
     const names = items.filter(({ spec }) => spec.attacher === driver).map(({ metadata }) => metadata.name);
     for (const name of names) await this.patch(`${attachmentsPath}/${name}/status`, { status });
     return names;
@@ -165,30 +165,30 @@ export class CsiTestNode {
 
   /** The text of an endpoint of the agent. */
   async request(path: string): Promise<string> {
-    const answer = await get({ host: "127.0.0.1", port: this.#port, path });
-    if (answer?.status !== 200) throw new Error(`${path}: ${answer?.status ?? "no answer"}`);
-    return answer.body;
+    const response = await get({ host: "127.0.0.1", port: this.#port, path });
+    if (response?.status !== 200) throw new Error(`${path}: ${response?.status ?? "no response"}`);
+    return response.body;
   }
 
   /** kill -9 of the agent; resolves when a new one has started. */
   async restartAgent(): Promise<void> {
-    await this.whole.agent.end("SIGKILL");
-    this.whole.startAgent();
+    await this.fullNode.agent.end("SIGKILL");
+    this.fullNode.startAgent();
     await holds(async () => {
-      if (!(await this.whole.agent.pods())) throw new Error("not there yet");
+      if (!(await this.fullNode.agent.pods())) throw new Error("not there yet");
     });
   }
 
   create(path: string, body: object): Promise<unknown> {
-    return this.whole.admin.request({ method: "POST", path, body });
+    return this.fullNode.admin.request({ method: "POST", path, body });
   }
 
   patch(path: string, body: object): Promise<unknown> {
-    return this.whole.admin.request({ method: "PATCH", path, body, contentType: mergePatch });
+    return this.fullNode.admin.request({ method: "PATCH", path, body, contentType: mergePatch });
   }
 
   log(): string {
-    return readFileSync(this.whole.agent.logFile, "utf8");
+    return readFileSync(this.fullNode.agent.logFile, "utf8");
   }
 
   async destroy(): Promise<void> {
@@ -198,6 +198,6 @@ export class CsiTestNode {
     const files = all.filter((path) => existsSync(path)).map((path) => readFileSync(path, "utf8").trim());
     for (const file of files.filter((path) => path.startsWith(`${dirname(this.rootDir)}/`)))
       await detachLoopDevice(file).catch(() => {});
-    await this.whole.destroy();
+    await this.fullNode.destroy();
   }
 }

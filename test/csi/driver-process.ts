@@ -26,9 +26,9 @@ export class DriverProcess {
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#child = child;
-    const ended = once(child, "exit").then(() => Promise.reject(new Error("the driver ended at once")));
-    await Promise.race([once(child.stdout!, "data"), ended]);
-    ended.catch(() => {});
+    const exited = once(child, "exit").then(() => Promise.reject(new Error("the driver exited immediately")));
+    await Promise.race([once(child.stdout!, "data"), exited]);
+    exited.catch(() => {});
   }
 
   /** kill -9: the sockets stay as files, without a listener. */
@@ -36,9 +36,9 @@ export class DriverProcess {
     const child = this.#child;
     this.#child = undefined;
     if (!child) return;
-    const ended = once(child, "exit");
+    const exited = once(child, "exit");
     child.kill("SIGKILL");
-    await ended;
+    await exited;
   }
 
   async faults(faults: Faults): Promise<void> {

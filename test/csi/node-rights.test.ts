@@ -26,7 +26,7 @@ const spec = (storage: string) => ({
 });
 
 it("all requests to the API for CSI volumes are allowed for a node, and the API accepts what is written", async (t) => {
-  const { cluster, admin, refused } = await startEmbeddedApi(t);
+  const { cluster, admin, rejected } = await startEmbeddedApi(t);
   const { transport } = cluster;
   const stop = new AbortController();
   t.after(() => stop.abort());
@@ -134,7 +134,7 @@ it("all requests to the API for CSI volumes are allowed for a node, and the API 
   const api = kubeVolumeApi(transport);
   const resolved = await eventually(() => resolveClaim(api, pod, volume, signal).catch(() => undefined));
   assert.equal(resolved.spec.persistent?.spec.csi.volumeHandle, "h");
-  refused.length = 0;
+  rejected.length = 0;
   const source = { driver, handle: "h" };
   const attachments = new Attachments({ transport, nodeName, objects: drivers, clock: systemClock });
   await attachments.wait(source, signal);
@@ -156,5 +156,5 @@ it("all requests to the API for CSI volumes are allowed for a node, and the API 
     (await find<CsiNodeObject>(`/apis/storage.k8s.io/v1/csinodes/${nodeName}`)).spec.drivers ?? [],
     [],
   );
-  assert.deepEqual(refused, []);
+  assert.deepEqual(rejected, []);
 });

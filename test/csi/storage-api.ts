@@ -22,7 +22,7 @@ export class StorageApi implements Pick<KubeTransport, "request"> {
 
   async request<T>({ method, path, body }: KubeRequest): Promise<T> {
     this.requests.push(`${method} ${path}`);
-    if (this.failing) throw refusal(this.failing, "the server is not well");
+    if (this.failing) throw statusError(this.failing, "the server is not well");
     const target = method === "PATCH" ? path.replace(/\/status$/, "") : path;
     if (method === "POST") {
       const created = `${path}/${(body as { metadata: { name: string } }).metadata.name}`;
@@ -30,12 +30,12 @@ export class StorageApi implements Pick<KubeTransport, "request"> {
       return structuredClone(this.objects.get(created)) as T;
     }
     const known = this.objects.get(target);
-    if (!known) throw refusal(404, `${target.split("/").at(-2)} "${target.split("/").at(-1)}" not found`);
+    if (!known) throw statusError(404, `${target.split("/").at(-2)} "${target.split("/").at(-1)}" not found`);
     if (method === "DELETE") this.objects.delete(target);
     if (method === "PUT" || method === "PATCH") {
       const sent = (body as { metadata?: { resourceVersion?: string } }).metadata?.resourceVersion;
       if (sent !== undefined && sent !== (known.metadata as Json).resourceVersion)
-        throw refusal(409, "the object has been modified");
+        throw statusError(409, "the object has been modified");
       this.put(target, method === "PUT" ? (body as Json) : merge(known, body as Json));
     }
     return structuredClone(this.objects.get(target) ?? known) as T;
@@ -61,6 +61,6 @@ function mergeByType(known: Json[], patch: Json[]): Json[] {
   return [...others, ...patch.filter((item) => item.$patch !== "delete")];
 }
 
-function refusal(status: number, message: string): KubeApiError {
+function statusError(status: number, message: string): KubeApiError {
   return new KubeApiError({ status, reason: status === 404 ? "NotFound" : "Conflict", message });
 }

@@ -12,17 +12,17 @@ const skip = available === true ? false : available;
 describe("health of CSI volumes", { skip }, () => {
   for (const on of [true, false])
     test(`CSIVolumeHealth ${on ? "on" : "off"}: ${on ? "in the summary, and abnormal ones are events" : "not reported"}`, async () => {
-      const world = await CsiTestNode.start("2.x", { featureGates: { CSIVolumeHealth: on } });
+      const testNode = await CsiTestNode.start("2.x", { featureGates: { CSIVolumeHealth: on } });
       try {
         const capabilities = ["STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "VOLUME_CONDITION"] as const;
-        await (await world.driver(driver, {}, { capabilities })).start();
+        await (await testNode.driver(driver, {}, { capabilities })).start();
         for (const name of ["normal", "abnormal"]) {
-          await world.claim(driver, name);
-          await world.podWithClaim(name);
+          await testNode.claim(driver, name);
+          await testNode.podWithClaim(name);
         }
-        for (const name of ["normal", "abnormal"]) await world.whole.runs(name, 60_000);
+        for (const name of ["normal", "abnormal"]) await testNode.fullNode.runs(name, 60_000);
         const health = await holds(async () => {
-          const { pods } = JSON.parse(await world.request("/stats/summary")) as Summary;
+          const { pods } = JSON.parse(await testNode.request("/stats/summary")) as Summary;
           const volumes = new Map(
             pods.map(({ podRef, volume }) => [podRef.name, volume?.find(({ name }) => name === "data")]),
           );
@@ -31,10 +31,10 @@ describe("health of CSI volumes", { skip }, () => {
           return ["normal", "abnormal"].map((name) => volumes.get(name)?.volumeHealthStats);
         });
         assert.deepEqual(health, on ? [{ abnormal: false }, { abnormal: true }] : [undefined, undefined]);
-        const metrics = await world.request("/metrics");
+        const metrics = await testNode.request("/metrics");
         assert.equal(/^kubelet_volume_stats_health_status_abnormal/m.test(metrics), on);
         const conditions = async (pod: string) =>
-          (await world.events(pod)).filter((event) => event.startsWith("VolumeConditionAbnormal"));
+          (await testNode.events(pod)).filter((event) => event.startsWith("VolumeConditionAbnormal"));
         if (on)
           await holds(async () =>
             assert.deepEqual(await conditions("abnormal"), [
@@ -44,7 +44,7 @@ describe("health of CSI volumes", { skip }, () => {
         else assert.deepEqual(await conditions("abnormal"), []);
         assert.deepEqual(await conditions("normal"), []);
       } finally {
-        await world.destroy();
+        await testNode.destroy();
       }
     });
 });

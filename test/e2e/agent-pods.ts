@@ -42,7 +42,7 @@ export function podsOf(agent: AgentProcess) {
     gone: (name: string, withinMs?: number) =>
       holds(async () => {
         const rows = await agent.pods();
-        assert.ok(rows, "the agent does not answer");
+        assert.ok(rows, "the agent does not respond");
         assert.equal(
           rows.find((row) => row.name === nameOnNode(name))?.phase,
           undefined,

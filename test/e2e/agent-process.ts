@@ -78,16 +78,16 @@ export class AgentProcess {
   async end(signal: NodeJS.Signals): Promise<number | null> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-    const ended = once(child, "exit");
+    const exited = once(child, "exit");
     child.kill(signal);
-    await ended;
+    await exited;
     return child.exitCode;
   }
 
   /** The pods as `kubelet pods -o json` would show them; undefined while the agent does not run. */
   async pods(): Promise<PodRow[] | undefined> {
-    const answer = await get({ socketPath: join(this.node.rootDir, "kubelet.sock"), path: "/pods" });
-    return answer && (JSON.parse(answer.body) as { pods: PodRow[] }).pods;
+    const response = await get({ socketPath: join(this.node.rootDir, "kubelet.sock"), path: "/pods" });
+    return response && (JSON.parse(response.body) as { pods: PodRow[] }).pods;
   }
 
   health(path = "/healthz"): Promise<{ status: number; body: string } | undefined> {

@@ -70,7 +70,7 @@ describeOnContainerd("the agent", (version) => {
     agent.start([], { ...process.env, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" });
     const count = (message: string) => socket.received().filter((m) => m === message).length;
     await holds(() => assert.equal(count("READY=1"), 1));
-    assert.equal((await agent.health())?.status, 200, "ready means that it answers");
+    assert.equal((await agent.health())?.status, 200, "ready means that it responds");
     await holds(() => assert.ok(count("WATCHDOG=1") >= 5));
     assert.equal(count("STOPPING=1"), 0);
     await agent.end("SIGTERM");
@@ -114,7 +114,7 @@ describeOnContainerd("the agent", (version) => {
     assert.match(warnings[0]!, /^W.*--kube-api-content-type, --volume-plugin-dir/);
   });
 
-  test("with --logging-format=json writes one JSON object per line and nothing else", async () => {
+  test("writes with --logging-format=json one JSON object per line and nothing else", async () => {
     const mark = agent.log().length;
     agent.start(["--logging-format=json"]);
     await ids();
@@ -151,7 +151,7 @@ describe("an agent that cannot start", () => {
     assert.match(stdout, /--container-runtime-endpoint/);
   });
 
-  const refused: [what: string, args: (dir: string) => string[], config: string, message: RegExp][] = [
+  const rejected: [what: string, args: (dir: string) => string[], config: string, message: RegExp][] = [
     ["an unknown flag, by its name", () => ["--no-such-flag=1"], "", /unknown flag: --no-such-flag/],
     ["a bad value, with its flag", () => ["--max-pods=many"], "", /--max-pods.*many/],
     [
@@ -179,7 +179,7 @@ describe("an agent that cannot start", () => {
       /config\.yaml:3: maxPods: /,
     ],
   ];
-  for (const [what, args, config, message] of refused) {
+  for (const [what, args, config, message] of rejected) {
     test(`names ${what}, and starts nothing`, async () => {
       const head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
       writeFileSync(join(dir, "config.yaml"), head + config);

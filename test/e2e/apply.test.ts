@@ -86,7 +86,7 @@ describe("kubelet apply and kubelet delete", () => {
       ),
     );
 
-  test("the pods of a file run; again, nothing changes; edited, they are replaced", async () => {
+  test("applying a file creates its pods; applying it again changes nothing; an edit replaces them", async () => {
     const two = file("two.yaml", `${pod("a")}---\n${pod("b")}`);
     assert.deepEqual(
       await run(["apply", "-f", two]),
@@ -192,7 +192,7 @@ describe("kubelet apply and kubelet delete", () => {
     ],
     ["apply of a file that is not there", ["apply", "-f", "/no/such.yaml"], /\/no\/such\.yaml: ENOENT/],
     ["delete without a name is a usage error", ["delete"], /pod name or -f FILE required/],
-    ["delete of a name that cannot be", ["delete", "../x"], /default\/\.\.\/x: /],
+    ["delete with an invalid name", ["delete", "../x"], /default\/\.\.\/x: /],
   ];
   for (const [what, args, stderr] of wrong)
     test(what, async () => {

@@ -35,9 +35,9 @@ export class AuthProxy {
       const { authorization: _, ...headers } = incoming.headers;
       const inner = request(
         { host: "127.0.0.1", port: registry.port, method: incoming.method, path: incoming.url, headers },
-        (answer) => {
-          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-          answer.pipe(outgoing);
+        (response) => {
+          outgoing.writeHead(response.statusCode ?? 502, response.headers);
+          response.pipe(outgoing);
         },
       );
       inner.on("error", () => outgoing.destroy());

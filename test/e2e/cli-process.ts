@@ -40,7 +40,7 @@ export class CliProcess {
     this.#closed = once(this.child, "close").finally(() => clearTimeout(timer));
   }
 
-  async ended(): Promise<CliResult> {
+  async exited(): Promise<CliResult> {
     await this.#closed;
     const { stdout, stderr } = this;
     return { status: this.child.exitCode ?? this.child.signalCode, stdout, stderr, pid: this.child.pid! };
@@ -56,7 +56,7 @@ export interface CliResult {
 
 /** Runs a command to its end. */
 export function cli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  return new CliProcess(args, options).ended();
+  return new CliProcess(args, options).exited();
 }
 
 /** An environment in which commands that look for containerd find the one of this version. */

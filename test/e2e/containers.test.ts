@@ -52,7 +52,7 @@ describeOnContainerd("containers of a pod", (version) => {
 
   const statusOf = async (id: string) => (await runtime.containerStatus(id as ContainerId)).status!;
 
-  test("one that exits is restarted with back-off; attempts increase and one dead container is kept", async () => {
+  test("a container that exits is restarted with back-off; attempts increase and one dead container is kept", async () => {
     run("crash", { containers: [{ name: "c", command: sh("exit 3") }] });
     const waiting = await pods.is("crash", (row) => {
       const { state } = containerOf(row);
@@ -75,7 +75,7 @@ describeOnContainerd("containers of a pod", (version) => {
     });
   });
 
-  test("with restartPolicy Never one that exits is not restarted, and its pod succeeds or fails with it", async () => {
+  test("with restartPolicy Never a container that exits is not restarted, and its pod succeeds or fails with it", async () => {
     run("ends-well", { restartPolicy: "Never", containers: [{ name: "c", command: sh("exit 0") }] });
     run("ends-badly", {
       restartPolicy: "Never",
@@ -93,7 +93,7 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal((await containersOf(badly, "c")).length, 1);
   });
 
-  test("with restartPolicy OnFailure one is restarted until it succeeds", async () => {
+  test("with restartPolicy OnFailure a container is restarted until it succeeds", async () => {
     // /dev/shm is the sandbox's: what one container writes there, the next one finds.
     run("retries", {
       restartPolicy: "OnFailure",
@@ -177,7 +177,7 @@ describeOnContainerd("containers of a pod", (version) => {
     });
   });
 
-  test("one whose image is missing reports it, and the others of its pod run", async () => {
+  test("a container whose image is missing reports it, and the others of its pod run", async () => {
     run("imageless", {
       containers: [{ name: "c", image: "localhost/no/such:1" }, { name: "other" }],
     });

@@ -124,7 +124,7 @@ function placeProfile({ node }: Life): typeof pods {
 }
 
 describeLifecycle(
-  "what containers find around them",
+  "the environment of containers",
   placeProfile,
   (life) => {
     /** What a shell line prints in a container of a pod that runs. */

@@ -29,7 +29,7 @@ export interface Life {
 export const sh = (script: string) => ["sh", "-c", script];
 
 /**
- * An agent on each version of containerd, with all pods of the suite started at once: they run in parallel, and each
+ * An agent on each version of containerd, with all pods of the suite started together: they run in parallel, and each
  * test waits for its own.
  */
 export function describeLifecycle(

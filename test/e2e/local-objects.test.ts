@@ -164,14 +164,14 @@ test("without the directory a pod may not refer to objects, and with a cluster t
   agent.start();
   await agent.ready();
   const volumes = [{ name: "v", configMap: { name: "x" } }];
-  const refused = await agent.request(
+  const rejected = await agent.request(
     "PUT",
     "/manifests/app",
     podManifest("app", { containers: [{ name: "c" }], volumes }),
   );
-  assert.equal(refused.status, 422);
+  assert.equal(rejected.status, 422);
   assert.match(
-    refused.body,
+    rejected.body,
     /spec\.volumes\[0\]\.configMap: Forbidden: static pods may not reference configmaps/,
   );
   const both = [`--root-dir=${agent.rootDir}`, "--local-objects=/x", "--kubeconfig=/x"];

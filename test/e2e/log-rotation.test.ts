@@ -75,7 +75,7 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
         printed,
         printed.map((_, i) => first + i),
       );
-      assert.match(files().join(" "), shape, "they were looked at while they changed");
+      assert.match(files().join(" "), shape, "they were read while they changed");
     }, 60_000);
     const row = await pods.running("chatty");
     assert.equal(row.restarts, 0);

@@ -41,7 +41,7 @@ export function place(dir: string, file: string, content: string | Uint8Array): 
   renameSync(hidden, join(dir, file));
 }
 
-/** A manifest with any spec; containers without an image get busybox, and one that is there already. */
+/** A manifest with any spec; containers without an image get busybox, and imagePullPolicy Never. */
 export function podManifest(name: string, spec: PodSpecInit): string {
   const complete = (c: ContainerInit) => ({
     image: busyboxName,

@@ -1,4 +1,4 @@
-// Preloaded: makes the program see another platform. Modules that load native code are loaded before.
+// Preloaded: the program sees another platform. Modules that load native code are loaded before.
 import "koffi";
 
 Object.defineProperty(process, "platform", { value: "darwin" });

@@ -1,2 +1,2 @@
-// Preloaded: makes the process believe that it does not run as root, wherever the tests run.
+// Preloaded: the process sees a user other than root, wherever the tests run.
 Object.defineProperty(process, "getuid", { value: () => 1000 });

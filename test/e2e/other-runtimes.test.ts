@@ -44,15 +44,15 @@ describe("other runtimes", { skip: process.getuid?.() === 0 ? false : "needs roo
   });
 
   test("ContainerCannotRun", async () => {
-    source.add("refused", {
+    source.add("rejected", {
       restartPolicy: "Never",
       containers: [{ name: "c", image: fakeImages.busybox, command: ["sleep", "inf"] }],
     });
-    await agent.running("refused");
+    await agent.running("rejected");
     const [container] = [...runtime.pods.containers.values()];
     container!.reason = "ContainerCannotRun";
     runtime.exit(container!.id, 127);
-    const row = await agent.is("refused", (row) => assert.equal(row.phase, "Failed"));
+    const row = await agent.is("rejected", (row) => assert.equal(row.phase, "Failed"));
     const { terminated } = containerOf(row).state ?? {};
     assert.deepEqual([terminated?.reason, terminated?.exitCode], ["ContainerCannotRun", 127]);
   });

@@ -31,8 +31,8 @@ before(async () => {
     },
   } as const;
   health.addService(definition, {
-    Check: (call: { request: Buffer }, answer: (error: null, value: Buffer) => void) =>
-      answer(null, Buffer.from([8, call.request.includes("good") ? 1 : 2])),
+    Check: (call: { request: Buffer }, callback: (error: null, value: Buffer) => void) =>
+      callback(null, Buffer.from([8, call.request.includes("good") ? 1 : 2])),
   });
   healthPort = await new Promise<number>((resolve, reject) =>
     health.bindAsync("0.0.0.0:0", ServerCredentials.createInsecure(), (error, port) =>

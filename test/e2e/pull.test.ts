@@ -68,7 +68,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
 
   const imageOf = async (name: string) => containerOf(await pods.running(name)).imageID;
 
-  test("IfNotPresent pulls a missing image, and makes no request for an existing one", async () => {
+  test("IfNotPresent pulls a missing image, and sends no request for an existing one", async () => {
     await registry.push(image("there"), "there", "1");
     run("first", "there", "IfNotPresent");
     await pods.running("first");
@@ -91,7 +91,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     assert.deepEqual(
       again.filter((r) => r.kind === "blobs" && r.method === "GET"),
       [],
-      "what is there already is not fetched again",
+      "layers that exist are not fetched again",
     );
     await registry.push(image("new"), "moving", "1");
     run("stale", "moving", "IfNotPresent");
@@ -100,7 +100,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     assert.notEqual(await imageOf("new"), old);
   });
 
-  test("Never makes no request, whether the image exists or not", async () => {
+  test("Never sends no request, whether the image exists or not", async () => {
     await registry.push(image("distant"), "distant", "1");
     const requestsBefore = registry.requests.length;
     run("present", "there", "Never");

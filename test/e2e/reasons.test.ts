@@ -85,7 +85,7 @@ describeLifecycle(
       assert.ok(life.watched.reasonsOf(row.name).has("ErrImagePull"), "the failure itself was never shown");
     });
 
-    test("the same for the image of a volume", async () => {
+    test("ErrImagePull and ImagePullBackOff for the image of a volume", async () => {
       await waits(
         "no-volume-image",
         "ImagePullBackOff",

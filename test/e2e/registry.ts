@@ -27,7 +27,7 @@ export interface RegistryRequest {
 export class Registry {
   readonly port: number;
   readonly requests: RegistryRequest[] = [];
-  /** A request goes on when this resolves. */
+  /** A request continues when this resolves. */
   gate: (registryRequest: RegistryRequest) => Promise<void> = () => Promise.resolve();
   readonly #child: ChildProcess;
   readonly #proxy: Server;
@@ -58,8 +58,8 @@ export class Registry {
     proxy.listen(0, "127.0.0.1");
     await once(proxy, "listening");
     await holds(async () => {
-      const answer = await get({ host: "127.0.0.1", port, path: "/v2/" });
-      if (answer?.status !== 200) throw new Error(`the registry does not answer: ${answer?.status}`);
+      const response = await get({ host: "127.0.0.1", port, path: "/v2/" });
+      if (response?.status !== 200) throw new Error(`the registry does not respond: ${response?.status}`);
     });
     return new Registry(child, proxy, dir, port);
   }
@@ -102,9 +102,9 @@ export class Registry {
     this.#proxy.close();
     this.#proxy.closeAllConnections();
     if (this.#child.exitCode === null) {
-      const ended = once(this.#child, "exit");
+      const exited = once(this.#child, "exit");
       this.#child.kill("SIGKILL");
-      await ended;
+      await exited;
     }
     rmSync(this.#dir, { recursive: true, force: true });
   }
@@ -119,9 +119,9 @@ export class Registry {
     const { method, url, headers } = incoming;
     const inner = request(
       { host: "127.0.0.1", port: this.#innerPort, method, path: url, headers },
-      (answer) => {
-        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(outgoing);
+      (response) => {
+        outgoing.writeHead(response.statusCode ?? 502, response.headers);
+        response.pipe(outgoing);
       },
     );
     inner.on("error", () => outgoing.destroy());
@@ -130,12 +130,13 @@ export class Registry {
 }
 
 async function put(url: URL, body: Buffer, type: string): Promise<void> {
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     method: "PUT",
     body: new Uint8Array(body),
     headers: { "content-type": type },
   });
-  if (answer.status !== 201) throw new Error(`PUT ${url.pathname}: ${answer.status} ${await answer.text()}`);
+  if (response.status !== 201)
+    throw new Error(`PUT ${url.pathname}: ${response.status} ${await response.text()}`);
 }
 
 /** The blobs of an OCI layout in a tar archive, by digest. */

@@ -29,10 +29,10 @@ describeOnContainerd("static pods", (version) => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node);
     runtime = runtimeClient(node.endpoint);
-    // The witness: whatever happens to other manifests, this pod must not change.
-    place(node.manifests, "witness.yaml", manifest({ name: "witness" }));
+    // The control pod: whatever happens to other manifests, it must not change.
+    place(node.manifests, "control.yaml", manifest({ name: "control" }));
     agent.start();
-    await running("witness");
+    await running("control");
   });
 
   after(async () => {
@@ -56,11 +56,11 @@ describeOnContainerd("static pods", (version) => {
 
   const containerIdOf = (row: PodRow) => row.status?.containerStatuses?.[0]?.containerID;
 
-  /** Changes the directory, and checks that the witness is unchanged. */
+  /** Changes the directory, and checks that the control pod is unchanged. */
   async function unnoticed(act: () => Promise<void>): Promise<void> {
-    const before = await running("witness");
+    const before = await running("control");
     await act();
-    const after = await running("witness");
+    const after = await running("control");
     assert.equal(containerIdOf(after), containerIdOf(before));
     assert.equal(after.restarts, 0);
   }
@@ -95,7 +95,7 @@ describeOnContainerd("static pods", (version) => {
       assert.match(row.ip, /^\d+\.\d+\.\d+\.\d+$/);
       const log = join(node.logDir, `default_${row.name}_${row.uid}`, "c", "0.log");
       assert.ok(existsSync(log), `${log} is missing`);
-      // The link is made once the container runs.
+      // The link is created once the container runs.
       await holds(async () => assert.ok(agent.links().some((link) => link.includes(row.name))));
     });
   });
@@ -187,7 +187,7 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("of two files with the same pod one runs, and the other takes over when it is removed", async () => {
+  test("the first of two files with the same pod runs; the other takes over when it is removed", async () => {
     await unnoticed(async () => {
       place(node.manifests, "one.yaml", manifest({ name: "twin", note: "one" }));
       const first = await running("twin");
@@ -227,7 +227,7 @@ describeOnContainerd("static pods", (version) => {
   test("a manifest that is being written starts only when it is complete", async () => {
     await unnoticed(async () => {
       const text = manifest({ name: "slow" });
-      // Cut so that each part but the last is a valid manifest of another pod, or none.
+      // Split so that each part but the last is a valid manifest of another pod, or none.
       const cuts = [0, text.indexOf("  dnsPolicy"), text.indexOf("      command:"), text.length];
       const file = openSync(join(node.manifests, "slow.yaml"), "w");
       for (let i = 1; i < cuts.length; i++) {
@@ -271,8 +271,8 @@ describeOnContainerd("static pods", (version) => {
   });
 
   function podCgroups(): string[] {
-    return ["", "/burstable", "/besteffort"].flatMap((tier) =>
-      cgroupDirs(`${node.cgroupRoot}/kubepods${tier}`),
+    return ["", "/burstable", "/besteffort"].flatMap((qosClass) =>
+      cgroupDirs(`${node.cgroupRoot}/kubepods${qosClass}`),
     );
   }
 });

@@ -157,7 +157,7 @@ describeLifecycle(
         .split("\n")
         .find((line) => line.includes(`${reason}`) && line.includes(row.name));
 
-    test("postStart: runs in the container; an unfinished one delays its container and those after it", async () => {
+    test("postStart: runs in the container; an unfinished hook delays its container and those after it", async () => {
       const row = await life.pods.running("post-start");
       assert.equal((await life.inside(row, "ls /dev/shm")).trim(), "begun");
       const slow = await life.pods.is("post-start-slow", (row) =>
@@ -173,7 +173,7 @@ describeLifecycle(
       await life.pods.running("post-start-slow");
     });
 
-    test("postStart: one that fails kills its container", async () => {
+    test("postStart: a failing hook kills its container", async () => {
       const row = await life.pods.inPhase("post-start-fails", "Failed");
       assert.ok(eventOf(row, "FailedPostStartHook"), "there was no event");
       assert.equal(containerOf(row).state?.terminated?.exitCode, 7);
@@ -197,11 +197,11 @@ describeLifecycle(
       const ended = await life.pods.inPhase("sidecars", "Succeeded");
       const [one, two, main] = await Promise.all(names.map((name) => life.inRuntime(ended, name)));
       assert.ok(main!.finishedAt < two!.finishedAt, "the sidecars outlive the others");
-      assert.ok(two!.finishedAt < one!.finishedAt, "last started, first ended");
+      assert.ok(two!.finishedAt < one!.finishedAt, "last started, first terminated");
       for (const status of ended.status?.initContainerStatuses ?? []) assert.ok(status.state?.terminated);
     });
 
-    test("one that ignores SIGTERM is killed after its grace period, not before", async () => {
+    test("a container that ignores SIGTERM is killed after its grace period, not before", async () => {
       await life.pods.running("stubborn");
       const started = Date.now();
       remove("stubborn");
@@ -210,7 +210,7 @@ describeLifecycle(
       assert.ok(took >= 3000, `killed after ${took} ms of 3000`);
     });
 
-    test("preStop: is done before the signal", async () => {
+    test("preStop: completes before the signal", async () => {
       await life.pods.running("pre-stop");
       remove("pre-stop");
       await life.pods.gone("pre-stop");
@@ -223,7 +223,7 @@ describeLifecycle(
       );
     });
 
-    test("preStop: sleep, and one that hangs gets no more than the grace period", async () => {
+    test("preStop: sleep, and a hook that hangs gets no more than the grace period", async () => {
       await life.pods.running("pre-stop-sleep");
       await life.pods.running("pre-stop-hangs");
       const started = Date.now();

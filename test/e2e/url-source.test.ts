@@ -14,7 +14,7 @@ describeOnContainerd("pods from a URL", (version) => {
   let agent: AgentProcess;
   let pods: ReturnType<typeof podsOf>;
   let server: Server;
-  let answer = { status: 200, body: "" };
+  let content = { status: 200, body: "" };
   let requestCount = 0;
   let lastHeaders: IncomingHttpHeaders = {};
 
@@ -28,7 +28,7 @@ describeOnContainerd("pods from a URL", (version) => {
     server = createServer((request, response) => {
       requestCount++;
       lastHeaders = request.headers;
-      response.writeHead(answer.status, { "content-type": "application/json" }).end(answer.body);
+      response.writeHead(content.status, { "content-type": "application/json" }).end(content.body);
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -36,7 +36,7 @@ describeOnContainerd("pods from a URL", (version) => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node, { httpCheckFrequency: "250ms" });
     pods = podsOf(agent);
-    answer.body = JSON.stringify(pod("single"));
+    content.body = JSON.stringify(pod("single"));
     place(node.manifests, "filed.yaml", manifest({ name: "filed" }));
     agent.start([`--manifest-url=http://127.0.0.1:${port}/pods`, "--manifest-url-header=X-Token:abc"]);
   });
@@ -48,7 +48,7 @@ describeOnContainerd("pods from a URL", (version) => {
 
   /** Until the agent has read what is served now. */
   async function served(body: string, status = 200): Promise<void> {
-    answer = { status, body };
+    content = { status, body };
     const before = requestCount;
     await holds(() => assert.ok(requestCount >= before + 2));
   }
@@ -78,7 +78,7 @@ describeOnContainerd("pods from a URL", (version) => {
   });
 
   const accidents: [what: string, status: number, body: string, message: RegExp][] = [
-    ["a body that is no manifest", 200, "<html>sorry</html>", /127\.0\.0\.1:\d+\/pods/],
+    ["a body that is not a manifest", 200, "<html>sorry</html>", /127\.0\.0\.1:\d+\/pods/],
     ["a list with one bad pod", 200, list(pod("one"), { kind: "Pod", metadata: { name: "x" } }), /spec/],
     ["an error of the server", 503, "", /503/],
     ["an empty body", 200, "", /zero-length/],

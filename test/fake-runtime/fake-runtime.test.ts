@@ -96,8 +96,8 @@ describe("fake runtime", () => {
     await runtime.stop();
     runtime.exit(id, 3);
     await runtime.start();
-    const answer = await eventually(() => client.containerStatus(id).catch(() => undefined));
-    assert.equal(answer.status?.exitCode, 3);
+    const result = await eventually(() => client.containerStatus(id).catch(() => undefined));
+    assert.equal(result.status?.exitCode, 3);
   });
 
   it("records its calls and their results", async (t) => {
@@ -131,12 +131,12 @@ describe("fake runtime", () => {
     const clock = new FakeClock();
     const { runtime, client } = await started(t, { clock });
     runtime.faults.add({ method: "Version", effect: { kind: "delay", ms: 5000 } });
-    const answer = client.version();
+    const result = client.version();
     const call = await eventually(() => runtime.calls[0]);
     await clock.advance(4999);
     assert.equal(call.result, undefined);
     await clock.advance(1);
-    assert.equal((await answer).runtimeName, "fake");
+    assert.equal((await result).runtimeName, "fake");
   });
 
   it("pulls what its registry has, in the time that takes, and can be stopped", async (t) => {

@@ -24,7 +24,7 @@ import { EventFeed } from "./event-feed.ts";
 import { RuntimeFailure } from "./failure.ts";
 import { type Fault, Faults } from "./faults.ts";
 import { type FakeImage, FakeImages, type RegistryEntry } from "./images.ts";
-import { type Exec, methodHandlers, type StreamUrl, type World } from "./methods.ts";
+import { type Exec, methodHandlers, type RuntimeState, type StreamUrl } from "./methods.ts";
 import { FakePods } from "./pods.ts";
 import type { Program } from "./program.ts";
 
@@ -67,7 +67,7 @@ export interface FakeRuntime {
   readonly faults: Faults;
   readonly pods: FakePods;
   readonly images: FakeImages;
-  readonly conditions: World["conditions"];
+  readonly conditions: RuntimeState["conditions"];
   /** How many read the event stream. */
   readonly eventReaders: number;
   /** Calls of these methods, in order. */
@@ -136,10 +136,10 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
         if (fault && !fault.after) await faults.strike(fault, signal);
         const handler = handlers.get(method.name);
         if (!handler) throw new RuntimeFailure("UNIMPLEMENTED", `method ${method.name} not implemented`);
-        const answer = await handler(request, signal);
+        const result = await handler(request, signal);
         if (fault?.after) await faults.strike(fault, signal);
         call.result = "OK";
-        return answer;
+        return result;
       } catch (error) {
         call.result = codeOf(error);
         throw error;
@@ -208,13 +208,13 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
 }
 
 function unary(serve: (request: Message, signal: AbortSignal, traceparent?: string) => Promise<Message>) {
-  return (call: ServerUnaryCall<Message, Message>, answer: sendUnaryData<Message>) => {
+  return (call: ServerUnaryCall<Message, Message>, callback: sendUnaryData<Message>) => {
     const cancelled = new AbortController();
     call.once("cancelled", () => cancelled.abort(abortError("cancelled by the caller")));
     const [traceparent] = call.metadata.get("traceparent");
     serve(call.request, cancelled.signal, traceparent?.toString()).then(
-      (message) => answer(null, message),
-      (error: unknown) => answer({ code: status[codeOf(error)], details: messageOf(error) }),
+      (message) => callback(null, message),
+      (error: unknown) => callback({ code: status[codeOf(error)], details: messageOf(error) }),
     );
   };
 }

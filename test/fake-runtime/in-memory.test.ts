@@ -63,7 +63,7 @@ test("a container that ran out of memory reports it", async (t) => {
 test("a container that the runtime lost track of is unknown, and ends when it is stopped", async (t) => {
   const { client, clock, runtime, start } = await setUp(t);
   const id = await start();
-  runtime.pods.loseTrack(id);
+  runtime.pods.setUnknown(id);
   assert.equal((await client.containerStatus(id)).status?.state, ContainerState.CONTAINER_UNKNOWN);
   const stopped = client.stopContainer(id, 1);
   await clock.advance(1000);
@@ -78,10 +78,10 @@ test("commands return what the test defines, else what they print", async (t) =>
   });
   const id = await start();
   assert.equal((await client.execSync(id, ["false"], 1)).exitCode, 1);
-  const answer = client.execSync(id, ["probe"], 5);
+  const result = client.execSync(id, ["probe"], 5);
   await clock.advance(2000);
   assert.deepEqual(
-    [(await answer).exitCode, Buffer.from((await answer).stdout).toString()],
+    [(await result).exitCode, Buffer.from((await result).stdout).toString()],
     [3, "not yet\n"],
   );
   const late = assert.rejects(client.execSync(id, ["probe"], 1), /timeout 1s exceeded/);

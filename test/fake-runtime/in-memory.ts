@@ -30,7 +30,7 @@ export interface CallBehavior {
   /** How long the response takes. */
   afterMs?: number;
   /** Nothing is done, or it is done and the response is lost, or the caller gets an error before it is done. */
-  fault?: "not done" | "answer lost" | "done late";
+  fault?: "not done" | "response lost" | "done late";
 }
 
 export interface InMemoryOptions {
@@ -105,8 +105,8 @@ export class InMemoryRuntime {
       const handler = this.#handlers.get(method.name)!;
       try {
         const message = create(method.input, request);
-        const answer = await handler(message, signal ?? new AbortController().signal);
-        return answer as MessageShape<M["output"]>;
+        const result = await handler(message, signal ?? new AbortController().signal);
+        return result as MessageShape<M["output"]>;
       } catch (error) {
         if (error instanceof RuntimeFailure) throw new CriError(error.grpcCode, method.name, error.message);
         throw error;
@@ -129,17 +129,17 @@ export class InMemoryRuntime {
             .catch(() => {});
           throw new CriError("DEADLINE_EXCEEDED", method.name, "will be done late");
         }
-        const answer = await act(method, request, { signal });
-        if (fault === "answer lost") throw new CriError("UNAVAILABLE", method.name, "answer lost");
-        return answer;
+        const result = await act(method, request, { signal });
+        if (fault === "response lost") throw new CriError("UNAVAILABLE", method.name, "response lost");
+        return result;
       };
       if (beforeMs > 0) await sleep(this.#clock, beforeMs, signal);
       if (killed) return never;
       if (this.#down) throw new CriError("UNAVAILABLE", method.name, "connection refused");
       try {
-        const answer = await work();
+        const result = await work();
         if (afterMs > 0) await sleep(this.#clock, afterMs, signal);
-        return killed ? never : answer;
+        return killed ? never : result;
       } catch (error) {
         if (afterMs > 0 && !signal?.aborted) await sleep(this.#clock, afterMs, signal);
         if (killed) return never;

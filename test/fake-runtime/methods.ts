@@ -30,7 +30,7 @@ export type Exec = (container: FakeContainer, command: readonly string[]) => Exe
 /** The address of a stream, by call and command, if there is one. */
 export type StreamUrl = (kind: "exec" | "attach" | "portForward", command: readonly string[]) => string;
 
-export interface World {
+export interface RuntimeState {
   clock: Clock;
   pods: FakePods;
   images: FakeImages;
@@ -46,8 +46,8 @@ export interface World {
 }
 
 /** The implementation of each method, by its name in the .proto file. */
-export function methodHandlers(world: World): Map<string, Handler> {
-  const { pods, images, clock, conditions } = world;
+export function methodHandlers(state: RuntimeState): Map<string, Handler> {
+  const { pods, images, clock, conditions } = state;
   const handlers = new Map<string, Handler>();
   const on = <M extends DescMethodUnary>(
     method: M,
@@ -66,7 +66,7 @@ export function methodHandlers(world: World): Map<string, Handler> {
   on(r.version, () => ({
     version: "0.1.0",
     runtimeName: "fake",
-    runtimeVersion: world.version,
+    runtimeVersion: state.version,
     runtimeApiVersion: "v1",
   }));
   on(r.status, () => ({
@@ -107,7 +107,7 @@ export function methodHandlers(world: World): Map<string, Handler> {
   on(r.podSandboxStatus, ({ podSandboxId }) => {
     const sandbox = pods.sandbox(podSandboxId);
     const status = sandboxStatus(sandbox);
-    if (!world.events) return { status };
+    if (!state.events) return { status };
     return {
       status,
       containersStatuses: pods.statusesIn(sandbox),
@@ -151,10 +151,10 @@ export function methodHandlers(world: World): Map<string, Handler> {
     return {};
   });
   on(r.execSync, ({ containerId, cmd, timeout }, signal) =>
-    exec(world, pods.container(containerId), cmd, Number(timeout), signal),
+    exec(state, pods.container(containerId), cmd, Number(timeout), signal),
   );
 
-  const { streamUrl } = world;
+  const { streamUrl } = state;
   if (streamUrl) {
     on(r.exec, ({ cmd }) => ({ url: streamUrl("exec", cmd) }));
     on(r.attach, () => ({ url: streamUrl("attach", []) }));
@@ -186,7 +186,7 @@ export function methodHandlers(world: World): Map<string, Handler> {
 }
 
 async function exec(
-  world: World,
+  state: RuntimeState,
   container: FakeContainer,
   command: string[],
   timeoutSeconds: number,
@@ -196,9 +196,9 @@ async function exec(
     const state = ContainerState[container.state];
     throw new RuntimeFailure("UNKNOWN", `failed to exec in container: container is in ${state} state`);
   }
-  const { clock } = world;
-  const answer = world.exec?.(container, command);
-  const program = answer ? programOf(answer) : parseCommand(command);
+  const { clock } = state;
+  const result = state.exec?.(container, command);
+  const program = result ? programOf(result) : parseCommand(command);
   if (!program) {
     throw new RuntimeFailure(
       "UNKNOWN",

@@ -90,7 +90,7 @@ export class FakePods {
     this.loseSandbox(id);
   }
 
-  /** The sandbox's process has ended; its containers continue. */
+  /** The sandbox's process has exited; its containers continue. */
   loseSandbox(id: string): void {
     const sandbox = this.sandbox(id);
     if (sandbox.state === PodSandboxState.SANDBOX_NOTREADY) return;
@@ -273,7 +273,7 @@ export class FakePods {
   }
 
   /** The runtime no longer knows its state, and it continues. */
-  loseTrack(id: string): void {
+  setUnknown(id: string): void {
     const container = this.container(id);
     if (container.state === ContainerState.CONTAINER_RUNNING)
       container.state = ContainerState.CONTAINER_UNKNOWN;

@@ -71,7 +71,7 @@ async function settles(agent: StandaloneAgent, wanted: Wanted): Promise<void> {
 }
 
 for (const { count, named } of rounds("APPLY_KILL_ROUNDS", 2, 6)) {
-  const title = "manifests put by HTTP hold after kill -9 at any moment after the answer";
+  const title = "manifests applied over HTTP survive kill -9 at any moment after the response";
   test(named(`${title}, ${count} rounds with seed ${seed}`), (t) => survivesKills(t, count));
 }
 
@@ -85,7 +85,7 @@ async function survivesKills(t: TestContext, count: number): Promise<void> {
   for (let round = 0; round < count; round++) {
     agent.start();
     await agent.ready();
-    /** The change in progress when the agent was killed: it may have been made or not. */
+    /** The change in progress when the agent was killed: it may have been applied or not. */
     const open = new Map<string, string | undefined>();
     const last = acknowledged + 1 + random.below(80);
     const killed = Promise.withResolvers<void>();
@@ -141,7 +141,7 @@ async function survivesKills(t: TestContext, count: number): Promise<void> {
 }
 
 for (const { count, named } of rounds("APPLY_CHANGES", 300, 1000)) {
-  const title = "in random order, many at once, end in what was acknowledged last; bad ones change nothing";
+  const title = "random concurrent changes end in what was acknowledged last; invalid ones change nothing";
   test(named(`${count} puts and deletes ${title}`), (t) => endsInTheLast(t, count));
 }
 
@@ -152,7 +152,7 @@ async function endsInTheLast(t: TestContext, changes: number): Promise<void> {
   await agent.ready();
   const wanted: Wanted = new Map();
   const lanes = new Map<string, Promise<void>>();
-  const counts = { put: 0, deleted: 0, absent: 0, refused: 0 };
+  const counts = { put: 0, deleted: 0, absent: 0, rejected: 0 };
   const change = async (name: string, what: number, version: number) => {
     if (what === 0) {
       const { status } = await agent.request("DELETE", `/manifests/${name}`);
@@ -165,7 +165,7 @@ async function endsInTheLast(t: TestContext, changes: number): Promise<void> {
       const { status, body } = await agent.request("PUT", `/manifests/${name}`, bad);
       assert.equal(status, 422, body);
       assert.match(body, /spec\.containers\[0\]\.image/);
-      counts.refused++;
+      counts.rejected++;
       return;
     }
     const text = podOf(name, version);
@@ -178,8 +178,8 @@ async function endsInTheLast(t: TestContext, changes: number): Promise<void> {
     const name = `m${random.below(40)}`;
     const kind = random.below(10);
     const what = kind < 3 ? 0 : kind < 4 ? 1 : 2;
-    const turn = (lanes.get(name) ?? Promise.resolve()).then(() => change(name, what, version));
-    lanes.set(name, turn);
+    const queued = (lanes.get(name) ?? Promise.resolve()).then(() => change(name, what, version));
+    lanes.set(name, queued);
     if (version % 32 === 0) await Promise.race(lanes.values());
   }
   await Promise.all(lanes.values());

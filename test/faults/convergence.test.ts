@@ -54,7 +54,7 @@ function podOf(manifest: number, version: number): Pod {
 }
 
 /** The node: a runtime that outlives agents, manifests that change, temporary faults, and observers. */
-class World {
+class Harness {
   readonly clock = new FakeClock();
   readonly manifests = new Map<number, Pod>();
   readonly violations: string[] = [];
@@ -231,8 +231,8 @@ class World {
     const behavior: CallBehavior = { beforeMs: below(1 + this.slow), afterMs: below(1 + this.slow) };
     if (below(100) >= this.faults) return behavior;
     const kinds = changes.has(method)
-      ? (["not done", "answer lost", "done late"] as const)
-      : (["not done", "answer lost"] as const);
+      ? (["not done", "response lost", "done late"] as const)
+      : (["not done", "response lost"] as const);
     return { ...behavior, fault: kinds[below(kinds.length)] };
   }
 
@@ -278,37 +278,37 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: is("wait"), ms: nat(4000) }) },
 );
 
-async function carryOut(world: World, s: Step): Promise<void> {
+async function carryOut(harness: Harness, s: Step): Promise<void> {
   switch (s.kind) {
     case "want":
-      return world.want(s.manifest, s.version);
+      return harness.want(s.manifest, s.version);
     case "unwant":
-      return world.dropDesired(s.manifest);
+      return harness.dropDesired(s.manifest);
     case "fault":
-      world.faults = s.percent;
+      harness.faults = s.percent;
       return;
     case "slow":
-      world.slow = s.ms;
+      harness.slow = s.ms;
       return;
     case "crash":
-      return world.crash(s.nth, s.code);
+      return harness.crash(s.nth, s.code);
     case "lose-sandbox":
-      return world.loseSandbox(s.nth);
+      return harness.loseSandbox(s.nth);
     case "kill":
-      return world.killAgent();
+      return harness.killAgent();
     case "stop": {
-      const stopped = world.agent?.stop();
-      world.agent = undefined;
+      const stopped = harness.agent?.stop();
+      harness.agent = undefined;
       // A start in progress is not canceled: an agent may take that long to stop.
-      await world.clock.advance(40_000);
+      await harness.clock.advance(40_000);
       return stopped;
     }
     case "start":
-      return world.agent ? undefined : world.startAgent();
+      return harness.agent ? undefined : harness.startAgent();
     case "wait":
       for (let left = s.ms; left > 0; left -= 100) {
-        await world.clock.advance(Math.min(left, 100));
-        world.look();
+        await harness.clock.advance(Math.min(left, 100));
+        harness.look();
       }
       return;
     default:
@@ -319,33 +319,33 @@ async function carryOut(world: World, s: Step): Promise<void> {
 test("whatever fails, whatever is killed: the node converges to its manifests, and no desired container is stopped", async () => {
   await fc.assert(
     fc.asyncProperty(nat(0x7fffffff), fc.array(step, { maxLength: 40, size: "max" }), async (seed, steps) => {
-      const world = new World(seed);
-      await world.startAgent();
+      const harness = new Harness(seed);
+      await harness.startAgent();
       for (const s of steps) {
-        await carryOut(world, s);
+        await carryOut(harness, s);
         await settle(1);
-        world.look();
-        assert.deepEqual(world.violations, []);
+        harness.look();
+        assert.deepEqual(harness.violations, []);
       }
-      world.faults = 0;
-      world.slow = 0;
-      if (!world.agent) await world.startAgent();
+      harness.faults = 0;
+      harness.slow = 0;
+      if (!harness.agent) await harness.startAgent();
       for (let i = 0; i < 12; i++) {
-        await world.clock.advance(10_000);
-        world.look();
+        await harness.clock.advance(10_000);
+        harness.look();
       }
-      assert.deepEqual(world.violations, []);
-      assert.deepEqual(world.summary(), world.wanted());
-      world.changed.length = 0;
-      await world.clock.advance(120_000);
-      assert.deepEqual(world.changed, [], "a node that is as it should be is left alone");
-      await world.killAgent();
-      await world.startAgent();
-      await world.clock.advance(30_000);
+      assert.deepEqual(harness.violations, []);
+      assert.deepEqual(harness.summary(), harness.wanted());
+      harness.changed.length = 0;
+      await harness.clock.advance(120_000);
+      assert.deepEqual(harness.changed, [], "a node in its desired state is not changed");
+      await harness.killAgent();
+      await harness.startAgent();
+      await harness.clock.advance(30_000);
       // Terminated pods may be stopped once more.
-      const done = world.changed.filter((call) => call !== "StopPodSandbox");
+      const done = harness.changed.filter((call) => call !== "StopPodSandbox");
       assert.deepEqual(done, [], "also by an agent that finds it so");
-      await world.killAgent();
+      await harness.killAgent();
     }),
     { numRuns: Number(process.env.PROPERTY_RUNS ?? 25) },
   );

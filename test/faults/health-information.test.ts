@@ -17,8 +17,8 @@ test("/healthz?verbose shows an unreadable manifest directory, and /healthz is s
   agent.start([`--healthz-port=${port}`, `--pod-manifest-path=${join(blocked, "manifests")}`, seconds]);
   await agent.ready();
   const health = async (path: string) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`);
-    return { status: answer.status, body: await answer.text() };
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    return { status: response.status, body: await response.text() };
   };
   const verbose = () => health("/healthz?verbose");
   await holds(async () =>

@@ -17,10 +17,10 @@ const seed = Number(process.env.KILL_SEED ?? 20261115);
 
 /**
  * containerd (1.6 and 2.1 alike) that is interrupted while it starts a container may keep a task that it does not track,
- * and then refuses to remove the container until it is restarted. Nothing of it runs; the agent reports what it is
+ * and then fails to remove the container until it is restarted. Nothing of it runs; the agent reports what it is
  * blocked on and keeps trying.
  */
-const runtimeRefuses = /cannot delete running task/;
+const cannotRemove = /cannot delete running task/;
 
 interface Running {
   id: string;
@@ -147,8 +147,8 @@ function killed(version: ContainerdVersion, count: number): void {
       const running = await runningNow();
       assert.deepEqual(running.map((c) => c.pod).sort(byText), names, "running containers");
       const rows = (await agent.pods()) ?? [];
-      const refused = rows.filter((row) => runtimeRefuses.test(row.blockedOn)).map((row) => row.uid);
-      const uids = new Set([...ready.map((s) => s.metadata?.uid), ...refused]);
+      const stuck = rows.filter((row) => cannotRemove.test(row.blockedOn)).map((row) => row.uid);
+      const uids = new Set([...ready.map((s) => s.metadata?.uid), ...stuck]);
       const strays = sandboxes.filter((s) => !uids.has(s.metadata?.uid));
       assert.equal(
         strays.length,

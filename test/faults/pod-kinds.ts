@@ -131,7 +131,7 @@ export const kinds = {
   }),
   crashing: (c) => ({ containers: [c("bad")] }),
   limited: (c) => ({ activeDeadlineSeconds: 4, containers: [c("server")] }),
-  refused: (c) => ({ containers: [c("server")] }),
+  rejected: (c) => ({ containers: [c("server")] }),
 } satisfies Record<string, Make>;
 
 export type Kind = keyof typeof kinds;

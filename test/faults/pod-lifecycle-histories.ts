@@ -3,8 +3,8 @@ import { parentPort, workerData } from "node:worker_threads";
 import fc from "fast-check";
 import { type Kind, kinds } from "./pod-kinds.ts";
 import type { HistoriesToRun } from "./pod-lifecycle.property.test.ts";
+import { PodLifecycleHarness } from "./pod-lifecycle-harness.ts";
 import { orphans, unsettled } from "./pod-lifecycle-settled.ts";
-import { PodLifecycleWorld } from "./pod-lifecycle-world.ts";
 import type { Health } from "./simulated-health.ts";
 import type { HookManner } from "./simulated-hooks.ts";
 
@@ -71,100 +71,103 @@ const beginning: fc.Arbitrary<Beginning> = fc.record({
   afterMs: one(0, 300, 1000, 3000),
 });
 
-async function begin(world: PodLifecycleWorld, { pods, hooks, faults, afterMs }: Beginning): Promise<void> {
-  await world.startAgent();
+async function begin(
+  harness: PodLifecycleHarness,
+  { pods, hooks, faults, afterMs }: Beginning,
+): Promise<void> {
+  await harness.startAgent();
   for (const [slot, { kind, version, debuggers }] of pods.entries()) {
-    world.add(slot, kind, version);
-    if (debuggers > 0) world.debug(slot);
+    harness.add(slot, kind, version);
+    if (debuggers > 0) harness.debug(slot);
   }
-  world.hookManner(hooks);
-  if (faults > 0) world.disturb({ faults });
-  await world.clock.advance(afterMs);
+  harness.hookManner(hooks);
+  if (faults > 0) harness.disturb({ faults });
+  await harness.clock.advance(afterMs);
 }
 
-async function carryOut(world: PodLifecycleWorld, s: Step): Promise<void> {
+async function carryOut(harness: PodLifecycleHarness, s: Step): Promise<void> {
   switch (s.do) {
     case "add":
-      return world.add(s.slot, s.kind, s.version);
+      return harness.add(s.slot, s.kind, s.version);
     case "edit":
-      return world.edit(s.slot, s.what);
+      return harness.edit(s.slot, s.what);
     case "delete":
-      return world.delete(s.slot, s.grace);
+      return harness.delete(s.slot, s.grace);
     case "evict":
-      return world.evict(s.slot, s.grace);
+      return harness.evict(s.slot, s.grace);
     case "remove":
-      return world.remove(s.slot);
+      return harness.remove(s.slot);
     case "crash":
-      return world.crash(s.nth, s.how);
+      return harness.crash(s.nth, s.how);
     case "lose sandbox":
-      return world.loseSandbox(s.nth);
+      return harness.loseSandbox(s.nth);
     case "debug":
-      return world.debug(s.slot);
+      return harness.debug(s.slot);
     case "ail":
-      return world.ail(s.nth, s.health);
+      return harness.ail(s.nth, s.health);
     case "hooks":
-      return world.hookManner(s.manner);
+      return harness.hookManner(s.manner);
     case "fault":
-      return world.disturb({ faults: s.percent, hangs: s.hangs });
+      return harness.disturb({ faults: s.percent, hangs: s.hangs });
     case "slow":
-      return world.disturb({ slowMs: s.ms });
+      return harness.disturb({ slowMs: s.ms });
     case "outage":
-      return world.outage(s.ms);
+      return harness.outage(s.ms);
     case "kill":
-      return world.killAgent();
+      return harness.killAgent();
     case "stop":
-      return world.stopAgent();
+      return harness.stopAgent();
     case "start":
-      return world.startAgent();
+      return harness.startAgent();
     case "jump":
-      return world.clock.jump(s.ms);
+      return harness.clock.jump(s.ms);
     case "wait":
-      return world.clock.advance(s.ms);
+      return harness.clock.advance(s.ms);
     default:
       s satisfies never;
   }
 }
 
 /** Advances time until the condition holds, or for this long. */
-async function within(world: PodLifecycleWorld, ms: number, lacks: () => string[]): Promise<void> {
-  const until = world.clock.elapsedMs + ms;
+async function within(harness: PodLifecycleHarness, ms: number, lacks: () => string[]): Promise<void> {
+  const until = harness.clock.elapsedMs + ms;
   do {
-    await world.clock.advance(2000);
-    world.look();
-    assert.deepEqual(world.rules.broken, []);
-  } while (lacks().length > 0 && world.clock.elapsedMs < until);
+    await harness.clock.advance(2000);
+    harness.look();
+    assert.deepEqual(harness.rules.broken, []);
+  } while (lacks().length > 0 && harness.clock.elapsedMs < until);
   assert.deepEqual(lacks(), [], `within ${ms / 1000} s without faults`);
 }
 
 async function live(seed: number, first: Beginning, steps: Step[]): Promise<void> {
-  const world = new PodLifecycleWorld(seed);
-  await begin(world, first);
+  const harness = new PodLifecycleHarness(seed);
+  await begin(harness, first);
   for (const s of steps) {
-    await carryOut(world, s);
-    world.look();
-    assert.deepEqual(world.rules.broken, [], `after ${s.do}`);
+    await carryOut(harness, s);
+    harness.look();
+    assert.deepEqual(harness.rules.broken, [], `after ${s.do}`);
   }
-  world.calm();
-  await world.startAgent();
-  // Hung or delayed calls have ended by then.
-  await world.clock.advance(20_000);
-  await within(world, 60_000, () => unsettled(world));
-  if (![...world.wanted.values()].some((w) => w.kind === "crashing")) {
-    world.changes.length = 0;
-    await world.clock.advance(30_000);
-    assert.deepEqual(world.changes, [], "a node that is as it should be is left alone");
+  harness.calm();
+  await harness.startAgent();
+  // Hung or delayed calls have returned by then.
+  await harness.clock.advance(20_000);
+  await within(harness, 60_000, () => unsettled(harness));
+  if (![...harness.wanted.values()].some((w) => w.kind === "crashing")) {
+    harness.changes.length = 0;
+    await harness.clock.advance(30_000);
+    assert.deepEqual(harness.changes, [], "a node in its desired state is not changed");
   }
-  for (const slot of world.wanted.keys()) {
-    if (slot % 2 === 0) await world.delete(slot, 8);
-    else world.remove(slot);
+  for (const slot of harness.wanted.keys()) {
+    if (slot % 2 === 0) await harness.delete(slot, 8);
+    else harness.remove(slot);
   }
-  await world.clock.advance(500);
-  await world.delete(0, 1);
+  await harness.clock.advance(500);
+  await harness.delete(0, 1);
   // Directories and cgroups of a previous agent are cleaned up about once a minute; an agent's own immediately.
   const restarted = steps.some((s) => s.do === "kill" || s.do === "stop");
-  await within(world, restarted ? 90_000 : 20_000, () => orphans(world));
-  await world.stopAgent();
-  assert.equal(world.clock.pending, 0, "timers that are left");
+  await within(harness, restarted ? 90_000 : 20_000, () => orphans(harness));
+  await harness.stopAgent();
+  assert.equal(harness.clock.pending, 0, "timers that are left");
 }
 
 const { numRuns, seed, path, maxSteps } = workerData as HistoriesToRun;

@@ -69,12 +69,12 @@ export class PodLifecycleRules {
     return this.#debugged.has(`${uid}/${name}`);
   }
 
-  /** A pod that is added again with the same UID counts as another. */
+  /** A pod that is added again with the same UID is another pod here. */
   unwanted(uid: PodUid): void {
     for (const key of this.#debugged) if (key.startsWith(`${uid}/`)) this.#debugged.delete(key);
   }
 
-  /** The agent that knew it has ended. */
+  /** The agent that knew it has exited. */
   newAgent(): void {
     this.#phases.clear();
     this.#graces.clear();
@@ -219,7 +219,7 @@ export class PodLifecycleRules {
     const others = [...this.#runtime.pods.containers.values()].filter(
       (c) => c !== container && uidOf(c) === uid,
     );
-    // Only the newest of a name counts.
+    // Only the newest of a name is checked.
     if (others.some((c) => nameOf(c) === nameOf(container) && c.createdAt > container.createdAt)) return;
     if (this.#lateFor.has(uid) || !restartsAll(container, pod)) return;
     for (const other of others)
@@ -271,7 +271,7 @@ export class PodLifecycleRules {
     for (const former of this.#runtime.pods.containers.values()) {
       if (former === container || uidOf(former) !== uidOf(container) || nameOf(former) !== name) continue;
       if (former.startedAt > 0n && !mayFollow(pod, spec, former.exitCode))
-        this.#break(`${pod.metadata.uid}/${name} is started again after it ended with ${former.exitCode}`);
+        this.#break(`${pod.metadata.uid}/${name} is started again after it exited with ${former.exitCode}`);
     }
   }
 }

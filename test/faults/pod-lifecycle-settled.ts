@@ -4,16 +4,16 @@ import { containerHash } from "../../src/lib/model/container-hash.ts";
 import { annotationContainerHash } from "../../src/lib/model/labels.ts";
 import type { Container, Pod, PodUid } from "../../src/lib/model/pod.ts";
 import type { FakeContainer } from "../fake-runtime/pod-records.ts";
+import type { PodLifecycleHarness, Wanted } from "./pod-lifecycle-harness.ts";
 import { mayFollow, nameOf, uidOf } from "./pod-lifecycle-rules.ts";
-import type { PodLifecycleWorld, Wanted } from "./pod-lifecycle-world.ts";
 
 /** Differences from the desired state after everything has settled. */
-export function unsettled(world: PodLifecycleWorld): string[] {
+export function unsettled(harness: PodLifecycleHarness): string[] {
   const wrong: string[] = [];
-  for (const wanted of world.wanted.values())
-    for (const what of unsettledOf(world, wanted)) wrong.push(`${wanted.uid}: ${what}`);
-  const uids = new Set<string>([...world.wanted.values()].map((w) => w.uid));
-  for (const s of world.runtime.pods.sandboxes.values()) {
+  for (const wanted of harness.wanted.values())
+    for (const what of unsettledOf(harness, wanted)) wrong.push(`${wanted.uid}: ${what}`);
+  const uids = new Set<string>([...harness.wanted.values()].map((w) => w.uid));
+  for (const s of harness.runtime.pods.sandboxes.values()) {
     const uid = s.config.metadata!.uid;
     if (!uids.has(uid)) wrong.push(`${uid}: there is a sandbox that is not desired`);
   }
@@ -21,7 +21,7 @@ export function unsettled(world: PodLifecycleWorld): string[] {
 }
 
 /** What remains of pods when none is desired. */
-export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifecycleWorld): string[] {
+export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifecycleHarness): string[] {
   const counts: Record<string, number> = {
     sandboxes: runtime.pods.sandboxes.size,
     containers: runtime.pods.containers.size,
@@ -37,26 +37,28 @@ export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifecy
     .map(([what, count]) => `${count} ${what}`);
 }
 
-function unsettledOf(world: PodLifecycleWorld, wanted: Wanted): string[] {
+function unsettledOf(harness: PodLifecycleHarness, wanted: Wanted): string[] {
   const { kind, uid, pod, evicted } = wanted;
-  const { agent } = world;
+  const { agent } = harness;
   const wrong: string[] = [];
   if (pod.metadata.deletionTimestamp) return ["it is still being deleted"];
   const phase = agent?.phaseOf(uid) ?? "none";
-  const sandboxes = [...world.runtime.pods.sandboxes.values()].filter((s) => s.config.metadata!.uid === uid);
+  const sandboxes = [...harness.runtime.pods.sandboxes.values()].filter(
+    (s) => s.config.metadata!.uid === uid,
+  );
   const ready = sandboxes.filter((s) => s.state === PodSandboxState.SANDBOX_READY);
-  const running = world.running().filter((c) => uidOf(c) === uid);
-  const failsFor = kind === "limited" || kind === "refused" || evicted;
+  const running = harness.running().filter((c) => uidOf(c) === uid);
+  const failsFor = kind === "limited" || kind === "rejected" || evicted;
   if (failsFor && phase !== "Failed") wrong.push(`its phase is ${phase}, not Failed`);
-  if (kind === "refused" && sandboxes.length > 0) wrong.push("it was refused and has a sandbox");
+  if (kind === "rejected" && sandboxes.length > 0) wrong.push("it was rejected and has a sandbox");
   if (phase === "Succeeded" || phase === "Failed") {
     if (running.length > 0) wrong.push(`it is ${phase}, and ${nameOf(running[0]!)} runs`);
     if (ready.length > 0) wrong.push(`it is ${phase}, and its sandbox is ready`);
     const ending = agent?.workers.get(uid)?.phase;
     if (ending !== "terminated") wrong.push(`it is ${phase}, and its worker is ${ending}`);
     for (const container of pod.spec.containers) {
-      const last = newest(world, uid, container.name);
-      if (failsFor || !last || world.rules.isMeddledWith(uid)) continue;
+      const last = newest(harness, uid, container.name);
+      if (failsFor || !last || harness.rules.isMeddledWith(uid)) continue;
       if (!mayRest(pod, container, last)) wrong.push(`it is ${phase}, and ${container.name} is to run again`);
     }
     if (runsForEver(wanted) && !failsFor) wrong.push(`it is ${phase}, and runs for ever`);
@@ -71,10 +73,10 @@ function unsettledOf(world: PodLifecycleWorld, wanted: Wanted): string[] {
     ...pod.spec.containers,
   ]) {
     const runs = running.find((c) => nameOf(c) === container.name);
-    const last = newest(world, uid, container.name);
+    const last = newest(harness, uid, container.name);
     if (runs) {
       if (/^(once|flaky|coded)/.test(container.name)) wrong.push(`${container.name} is still at work`);
-      wrong.push(...unwell(world, wanted, container, runs));
+      wrong.push(...unwell(harness, wanted, container, runs));
       left += pod.spec.containers.includes(container) ? 1 : 0;
       if (runs.config.annotations[annotationContainerHash] !== containerHash(container))
         wrong.push(`${container.name} runs as it was defined before`);
@@ -82,18 +84,18 @@ function unsettledOf(world: PodLifecycleWorld, wanted: Wanted): string[] {
   }
   if (left === 0) wrong.push("all is done, and it is not reported");
   for (const { name } of pod.spec.ephemeralContainers ?? [])
-    if (!world.rules.wasDebugged(uid, name)) wrong.push(`${name} was never started`);
+    if (!harness.rules.wasDebugged(uid, name)) wrong.push(`${name} was never started`);
   return wrong;
 }
 
 /** Without faults, running containers are started and ready. */
 function unwell(
-  world: PodLifecycleWorld,
+  harness: PodLifecycleHarness,
   { uid }: Wanted,
   { name }: Container,
   runs: FakeContainer,
 ): string[] {
-  const status = world.agent?.statuses.get(uid);
+  const status = harness.agent?.statuses.get(uid);
   const reported = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find(
     (c) => c.name === name,
   );
@@ -102,7 +104,7 @@ function unwell(
   if (!reported?.started) wrong.push(`${name} is not reported as started`);
   if (!reported?.ready) wrong.push(`${name} is not reported as ready`);
   for (const kind of ["liveness", "startup"] as const)
-    if (world.agent?.probes.get(kind, runs.id as ContainerId) === "failure")
+    if (harness.agent?.probes.get(kind, runs.id as ContainerId) === "failure")
       wrong.push(`${name} runs, and its ${kind} probe failed`);
   return wrong;
 }
@@ -112,8 +114,8 @@ function runsForEver({ kind, pod }: Wanted): boolean {
   return kind !== "ownFailedInit" && pod.spec.containers.some((c) => mayFollow(pod, c, 0));
 }
 
-function newest(world: PodLifecycleWorld, uid: PodUid, name: string): FakeContainer | undefined {
-  return [...world.runtime.pods.containers.values()]
+function newest(harness: PodLifecycleHarness, uid: PodUid, name: string): FakeContainer | undefined {
+  return [...harness.runtime.pods.containers.values()]
     .filter((c) => uidOf(c) === uid && nameOf(c) === name)
     .sort((a, b) => b.config.metadata!.attempt - a.config.metadata!.attempt)[0];
 }

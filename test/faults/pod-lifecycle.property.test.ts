@@ -26,7 +26,7 @@ function run(histories: HistoriesToRun): Promise<Outcome> {
     });
     worker.once("message", resolve);
     worker.once("error", reject);
-    worker.once("exit", (code) => reject(new Error(`ended with ${code} and reported nothing`)));
+    worker.once("exit", (code) => reject(new Error(`exited with ${code} and reported nothing`)));
   });
 }
 

@@ -163,9 +163,9 @@ describeOnContainerd("an outage of the runtime", (version) => {
     const { pid } = agent;
     await holds(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
     const health = await holds(async () => {
-      const answer = await agent.health("/healthz/runtime");
-      assert.equal(answer?.status, 500);
-      return answer;
+      const response = await agent.health("/healthz/runtime");
+      assert.equal(response?.status, 500);
+      return response;
     });
     assert.match(health?.body ?? "", /^\[-\]runtime failed: container runtime is down: /m);
     await pods.is("waits", (row) => {

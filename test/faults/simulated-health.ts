@@ -8,7 +8,7 @@ import type { ContainerId } from "../../src/lib/clients/cri/cri.ts";
 export type Health = "success" | "failure" | "error";
 
 const startsAfterMs = 400;
-const answers: Record<Health, AttemptResult> = {
+const attemptResults: Record<Health, AttemptResult> = {
   success: { kind: "success", output: "" },
   failure: { kind: "failure", output: "" },
   error: { kind: "error", state: "unknown", message: "" },
@@ -22,7 +22,7 @@ export function probe(kind: ProbeKind) {
 export interface SimulatedHealthOptions {
   clock: Clock;
   runs(id: ContainerId): boolean;
-  onAnswer(kind: ProbeKind, id: ContainerId, health: Health): void;
+  onResult(kind: ProbeKind, id: ContainerId, health: Health): void;
 }
 
 /** The results of probes of running containers: success, unless set otherwise. */
@@ -60,8 +60,8 @@ export class SimulatedHealth {
           const result = this.#results.get(`${kind}/${id}`) ?? "success";
           const health = this.#o.runs(id) ? result : "error";
           if (health !== results.get(kind, id)) {
-            this.#o.onAnswer(kind, id, health);
-            return answers[health];
+            this.#o.onResult(kind, id, health);
+            return attemptResults[health];
           }
           await this.#change(signal);
         }

@@ -272,7 +272,7 @@ export class SimulatedAgent {
     await settle();
   }
 
-  /** SIGTERM: resolves when every worker has ended. */
+  /** SIGTERM: resolves when every worker has stopped. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.workers.done;

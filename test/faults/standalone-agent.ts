@@ -85,7 +85,7 @@ export class StandaloneAgent {
     await holds(async () => assert.equal((await this.request("GET", "/manifests")).status, 200), 60_000);
   }
 
-  /** Resolves with the status and the signal that it ended with. */
+  /** Resolves with its exit status and signal. */
   async end(signal: NodeJS.Signals): Promise<[status: number | null, signal: NodeJS.Signals | null]> {
     const child = this.#child;
     this.#child = undefined;

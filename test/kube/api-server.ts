@@ -26,7 +26,7 @@ export interface Seen {
 /** A real HTTP server on its own port that does what a test defines. */
 export class TestApiServer {
   readonly requests: Seen[] = [];
-  /** All connections that were ever made. */
+  /** All connections that were ever opened. */
   readonly sockets: Socket[] = [];
   readonly url: string;
   readonly port: number;

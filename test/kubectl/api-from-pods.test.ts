@@ -87,14 +87,14 @@ class Cluster {
       spec: { restartPolicy: "Never", dnsPolicy: "Default", ...spec, containers: [container] },
     };
     await this.#kubectl.ok(["create", "-f", "-"], { input: pod });
-    const ended = await holds(async () => {
+    const exited = await holds(async () => {
       const seen = await this.json<Pod>("pod", name);
       assert.equal(seen.status?.phase, "Succeeded", JSON.stringify(seen.status));
       return seen;
     }, 60_000);
     await this.#kubectl.ok(["delete", "pod", name, "--wait=false"]);
-    const output = ended.status?.containerStatuses?.[0]?.state?.terminated?.message ?? "";
-    return [ended, Object.fromEntries(output.split("\n").map((line) => cut(line)))];
+    const output = exited.status?.containerStatuses?.[0]?.state?.terminated?.message ?? "";
+    return [exited, Object.fromEntries(output.split("\n").map((line) => cut(line)))];
   }
 }
 
@@ -129,8 +129,8 @@ function suite(version: ContainerdVersion): void {
       const name = hostNetwork ? "in-host-network" : "in-pod-network";
       const title = "a pod reads itself with its token and the mounted CA, and nothing more";
       test(`${cluster.title}, ${name}: ${title}`, async () => {
-        const [pod, answers] = await cluster.request(name, other, { hostNetwork });
-        const { address, own, elsewhere, wrongAuthority, noToken, otherNode } = answers;
+        const [pod, responses] = await cluster.request(name, other, { hostNetwork });
+        const { address, own, elsewhere, wrongAuthority, noToken, otherNode } = responses;
         assert.equal(address, `${await cluster.apiAddress()}:443`);
         assert.equal(own, pod.metadata.uid);
         assert.match(elsewhere!, /Forbidden.*system:serviceaccount:default:default/);
@@ -154,7 +154,7 @@ function suite(version: ContainerdVersion): void {
     });
   }
 
-  test("two nodes have different addresses for it", async () => {
+  test("two nodes have different addresses for their API", async () => {
     const [a, b] = await Promise.all(clusters.map((cluster) => cluster.apiAddress()));
     assert.notEqual(a, b);
   });

@@ -45,7 +45,7 @@ export function applyingServerSide(bench: Bench): void {
         await apply(k, configMap("fought", { a: "1" }), ["--field-manager=one"]);
         const two = ["apply", "--server-side", "--field-manager=two", "-f", "-"];
         const input = configMap("fought", { a: "2" });
-        const reported = await k.refused(two, { input });
+        const reported = await k.fails(two, { input });
         assert.match(reported, /^error: Apply failed with 1 conflict: conflict with "one": \.data\.a\n/);
         assert.match(reported, /re-run the apply\s+command with the `--force-conflicts` flag/);
         assert.equal(await k.ok(["get", "cm", "fought", "-o", "jsonpath={.data.a}"]), "1");
@@ -61,7 +61,7 @@ export function applyingServerSide(bench: Bench): void {
         await apply(k, configMap("labelled", {}, { labels: { a: "1" } }));
         await k.ok(["label", "cm", "labelled", "a=2", "--overwrite"]);
         assert.match(
-          await k.refused(["apply", "--server-side", "-f", "-"], {
+          await k.fails(["apply", "--server-side", "-f", "-"], {
             input: configMap("labelled", {}, { labels: { a: "1" } }),
           }),
           /conflict with "kubectl-label" using v1: \.metadata\.labels\.a/,
@@ -89,7 +89,7 @@ export function applyingServerSide(bench: Bench): void {
         const [uid] = await run(k, input);
         input.metadata.labels.a = "2";
         assert.match(
-          await k.refused(["apply", "--server-side", "-f", "-"], { input }),
+          await k.fails(["apply", "--server-side", "-f", "-"], { input }),
           /conflict with "kubectl-create" using v1: \.metadata\.labels\.a/,
         );
         await apply(k, input, ["--force-conflicts"]);
@@ -104,17 +104,17 @@ export function applyingServerSide(bench: Bench): void {
           await apply(k, input, ["--dry-run=server"]),
           "configmap/dry serverside-applied (server dry run)\n",
         );
-        assert.match(await k.refused(["get", "cm", "dry"]), /not found/);
+        assert.match(await k.fails(["get", "cm", "dry"]), /not found/);
         const { status, stdout } = await k.type(["diff", "--server-side", "-f", "-"], { input });
         assert.equal(status, 1);
         assert.match(stdout, /^\+ {2}a: "1"$/m);
-        assert.match(await k.refused(["get", "cm", "dry"]), /not found/);
+        assert.match(await k.fails(["get", "cm", "dry"]), /not found/);
       });
 
       test("unknown fields are rejected with any validation setting", async () => {
         const input = { ...configMap("unknown", {}), dta: { a: "1" } };
         assert.match(
-          await at().refused(["apply", "--server-side", "--validate=false", "-f", "-"], { input }),
+          await at().fails(["apply", "--server-side", "--validate=false", "-f", "-"], { input }),
           /failed to create typed patch object \(server-side\/unknown; \/v1, Kind=ConfigMap\): \.dta: field not declared in schema/,
         );
       });

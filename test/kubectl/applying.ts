@@ -114,7 +114,7 @@ export function applying(bench: Bench): void {
           const input = configMap(`dry-${how}`, { a: "1" });
           const dry = ["apply", "-f", "-", `--dry-run=${how}`];
           assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} created (${output})\n`);
-          assert.match(await k.refused(["get", "configmap", `dry-${how}`]), /not found/);
+          assert.match(await k.fails(["get", "configmap", `dry-${how}`]), /not found/);
           await apply(k, input);
           // Before 1.33 nothing is compared on the client.
           const same = how === "client" && k.version === "1.32" ? "configured" : "unchanged";
@@ -133,7 +133,7 @@ export function applying(bench: Bench): void {
         );
         assert.equal(made.spec.serviceAccountName, "default");
         assert.equal(made.spec.dnsPolicy, "ClusterFirst");
-        assert.match(await k.refused(["get", "pod", "dry-pod"]), /not found/);
+        assert.match(await k.fails(["get", "pod", "dry-pod"]), /not found/);
         await bench.node.nothingRuns(made.metadata.uid);
       });
 
@@ -155,7 +155,7 @@ export function applying(bench: Bench): void {
         await apply(k, manifest);
         manifest.spec.dnsPolicy = "None";
         manifest.spec.dnsConfig = { nameservers: ["192.0.2.53"] };
-        const output = await k.refused(["apply", "-f", "-"], { input: manifest });
+        const output = await k.fails(["apply", "-f", "-"], { input: manifest });
         assert.match(
           output,
           /^The Pod "fixed" is invalid: spec: Forbidden: pod updates may not change fields other than/,
@@ -171,11 +171,11 @@ export function applying(bench: Bench): void {
         assert.equal(await k.ok(["replace", "-f", "-"], { input }), "configmap/whole replaced\n");
         assert.equal(await k.ok(["get", "configmap", "whole", "-o", "jsonpath={.data}"]), '{"a":"3"}');
         assert.match(
-          await k.refused(["replace", "-f", "-"], { input }),
+          await k.fails(["replace", "-f", "-"], { input }),
           /\(Conflict\).*Operation cannot be fulfilled on configmaps "whole": the object has been modified; please apply your changes to the latest version and try again/,
         );
         assert.match(
-          await k.refused(["replace", "-f", "-"], { input: configMap("absent", {}) }),
+          await k.fails(["replace", "-f", "-"], { input: configMap("absent", {}) }),
           /\(NotFound\).*configmaps "absent" not found/,
         );
       });

@@ -6,7 +6,7 @@ import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { demoImage, pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
 
-const answers = ["sh", "-c", 'echo up; while read -r x; do echo "got $x"; done; sleep 1000'];
+const echoesLines = ["sh", "-c", 'echo up; while read -r x; do echo "got $x"; done; sleep 1000'];
 const image = `--image=${demoImage}`;
 
 /** kubectl attach, and what attaches: run -i, debug -i. */
@@ -21,7 +21,7 @@ export function attaching(bench: Bench): void {
         test(`by ${by}: attach -i streams to the container's first process, which outlives it`, async () => {
           const k = at();
           const name = named("talks");
-          const [uid = ""] = await run(k, pod(name, { container: { stdin: true, command: answers } }));
+          const [uid = ""] = await run(k, pod(name, { container: { stdin: true, command: echoesLines } }));
           const attached = k.start(["attach", "-i", name], { env, open: true });
           attached.write("a\n");
           await attached.prints(/^got a$/m);
@@ -31,7 +31,7 @@ export function attaching(bench: Bench): void {
             assert.match(listens.stdout, /^got b$/m);
           });
           attached.child.stdin?.end();
-          assert.equal(await attached.ended, 0, attached.stderr);
+          assert.equal(await attached.exited, 0, attached.stderr);
           await listens.stop();
           assert.equal((await bench.node.running(uid)).length, 1);
           assert.match(await k.ok(["logs", name]), /^up\ngot a\ngot b\n/);
@@ -50,7 +50,7 @@ export function attaching(bench: Bench): void {
           attached.write(`${until("33 91")}; echo $((50 + 2))\n`);
           await attached.prints(/^52\r$/m);
           attached.write("exit 0\n");
-          assert.equal(await attached.ended, 0, attached.stdout);
+          assert.equal(await attached.exited, 0, attached.stdout);
         });
 
         test(`by ${by}: run -i --rm passes standard input, and deletes the pod`, async () => {
@@ -64,7 +64,7 @@ export function attaching(bench: Bench): void {
           });
           assert.equal(status, 0, stderr);
           assert.equal(stdout.split("\n", 1)[0], `${createHash("md5").update(input).digest("hex")}  -`);
-          assert.match(await k.refused(["get", "pod", name]), /NotFound/);
+          assert.match(await k.fails(["get", "pod", name]), /NotFound/);
         });
 
         test(`by ${by}: run -it --rm is a shell, with its exit code`, async () => {
@@ -76,8 +76,8 @@ export function attaching(bench: Bench): void {
           shell.write("echo $((6 * 7))\n");
           await shell.prints(/^42\r$/m);
           shell.write("exit 3\n");
-          assert.equal(await shell.ended, 3, shell.stdout);
-          assert.match(await k.refused(["get", "pod", name]), /NotFound/);
+          assert.equal(await shell.exited, 3, shell.stdout);
+          assert.match(await k.fails(["get", "pod", name]), /NotFound/);
         });
 
         test(`by ${by}: debug -it starts a shell that sees the processes of a container`, async () => {
@@ -89,9 +89,9 @@ export function attaching(bench: Bench): void {
           shell.write("tr '\\0' ' ' < /proc/1/cmdline; echo\n");
           await shell.prints(/^sleep 12345 \r$/m);
           shell.write("exit 0\n");
-          assert.equal(await shell.ended, 0, shell.stdout);
-          const ended = "--for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=0";
-          await k.ok(["wait", ended, `pod/${name}`, "--timeout=30s"]);
+          assert.equal(await shell.exited, 0, shell.stdout);
+          const exited = "--for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=0";
+          await k.ok(["wait", exited, `pod/${name}`, "--timeout=30s"]);
           assert.match(await k.ok(["logs", name, "-c", "tool"]), /sleep 12345/);
         });
       }

@@ -18,7 +18,7 @@ export function changing(bench: Bench): void {
       assert.equal(await k.ok(["label", "pod", "web", "tier=front"]), "pod/web labeled\n");
       assert.equal(await labels(), '{"app":"web","tier":"front"}');
       assert.match(
-        await k.refused(["label", "pod", "web", "tier=back"]),
+        await k.fails(["label", "pod", "web", "tier=back"]),
         /'tier' already has a value \(front\), and --overwrite is false/,
       );
       await k.ok(["label", "pods", "-l", "app=web", "tier=back", "--overwrite"]);
@@ -26,7 +26,7 @@ export function changing(bench: Bench): void {
       assert.equal(await k.ok(["label", "pods", "--all", "tier-"]), "pod/web unlabeled\n");
       assert.equal(await labels(), '{"app":"web"}');
       assert.match(
-        await k.refused(["label", "pod", "web", "bad key=1"]),
+        await k.fails(["label", "pod", "web", "bad key=1"]),
         /name part must consist of alphanumeric characters/,
       );
     });
@@ -35,7 +35,7 @@ export function changing(bench: Bench): void {
       const k = at();
       assert.equal(await k.ok(["annotate", "pod", "web", "note=one"]), "pod/web annotated\n");
       assert.match(
-        await k.refused(["annotate", "pod", "web", "note=two"]),
+        await k.fails(["annotate", "pod", "web", "note=two"]),
         /--overwrite is false but found the following declared annotation\(s\): 'note' already has a value \(one\)/,
       );
       await k.ok(["annotate", "pod", "web", "note=two", "--overwrite"]);
@@ -46,7 +46,7 @@ export function changing(bench: Bench): void {
 
     test("an outdated resourceVersion changes nothing", async () => {
       assert.match(
-        await at().refused(["label", "pod", "web", "late=1", "--resource-version=1"]),
+        await at().fails(["label", "pod", "web", "late=1", "--resource-version=1"]),
         /\(Conflict\).*the object has been modified; please apply your changes to the latest version and try again/,
       );
     });
@@ -100,7 +100,7 @@ export function changing(bench: Bench): void {
     });
 
     test("invalid patches are rejected, each with its reason", async () => {
-      const refused: [patch: string[], reason: RegExp][] = [
+      const rejected: [patch: string[], reason: RegExp][] = [
         [
           ["--type=json", "-p", '[{"op":"test","path":"/metadata/labels/app","value":"x"}]'],
           /The request is invalid/,
@@ -118,8 +118,8 @@ export function changing(bench: Bench): void {
         ],
         [["-p", '{"metadata":{"labels":'], /unexpected end of/i],
       ];
-      for (const [patch, reason] of refused)
-        assert.match(await at().refused(["patch", "pod", "web", ...patch]), reason);
+      for (const [patch, reason] of rejected)
+        assert.match(await at().fails(["patch", "pod", "web", ...patch]), reason);
     });
 
     test("--subresource=status writes the status, and nothing else", async () => {
@@ -160,7 +160,7 @@ export function changing(bench: Bench): void {
       const { stderr } = await k.type(["edit", "configmap", "edited"], editor(""));
       assert.match(stderr, /^Edit cancelled, no changes made\.\n$/);
       assert.match(
-        await k.refused(["edit", "configmap", "edited"], editor("s/^data:/dta:/")),
+        await k.fails(["edit", "configmap", "edited"], editor("s/^data:/dta:/")),
         /configmaps "edited" is invalid/,
       );
       assert.equal(await k.ok(["get", "configmap", "edited", "-o", "jsonpath={.data}"]), '{"a":"2"}');

@@ -98,12 +98,12 @@ export function creating(bench: Bench): void {
           "system:authenticated",
         ]);
         assert.match(
-          await robot.refused(["get", "secrets"]),
+          await robot.fails(["get", "secrets"]),
           /\(Forbidden\): secrets is forbidden: User "system:serviceaccount:creating:robot" cannot list resource "secrets" in API group "" in the namespace "creating"/,
         );
         await k.ok(["delete", "serviceaccount", "robot"]);
-        assert.match(await robot.refused(["auth", "whoami"]), /Unauthorized|must be logged in/);
-        assert.match(await k.refused(["create", "token", "robot"]), /serviceaccounts "robot" not found/);
+        assert.match(await robot.fails(["auth", "whoami"]), /Unauthorized|must be logged in/);
+        assert.match(await k.fails(["create", "token", "robot"]), /serviceaccounts "robot" not found/);
       });
 
       test("a token may be bound to a pod, and becomes invalid with it", async () => {
@@ -111,11 +111,11 @@ export function creating(bench: Bench): void {
         await run(k, pod("bearer"));
         const bound = ["create", "token", "default", "--bound-object-kind=Pod", "--bound-object-name"];
         const token = (await k.ok([...bound, "bearer"])).trim();
-        assert.match(await k.refused([...bound, "none"]), /pods "none" not found/);
+        assert.match(await k.fails([...bound, "none"]), /pods "none" not found/);
         const robot = await k.as({ token });
         assert.match(await robot.ok(["auth", "whoami"]), /system:serviceaccount:creating:default/);
         await k.ok(["delete", "pod", "bearer", "--now"]);
-        assert.match(await robot.refused(["auth", "whoami"]), /Unauthorized|must be logged in/);
+        assert.match(await robot.fails(["auth", "whoami"]), /Unauthorized|must be logged in/);
       });
 
       test("a namespace gets a service account and the CA certificate", async () => {
@@ -127,7 +127,7 @@ export function creating(bench: Bench): void {
         await k.ok(["wait", "--for=create", "serviceaccount/default", "--timeout=20s"]);
         await k.ok(["wait", "--for=create", "configmap/kube-root-ca.crt", "--timeout=20s"]);
         assert.match(
-          await k.refused(["create", "namespace", "with-defaults"]),
+          await k.fails(["create", "namespace", "with-defaults"]),
           /\(AlreadyExists\): namespaces "with-defaults" already exists/,
         );
         await k.ok(["delete", "namespace", "with-defaults"]);
@@ -141,7 +141,7 @@ export function creating(bench: Bench): void {
         assert.equal(await k.ok(["get", "pod", "urgent", "-o", "jsonpath={.spec.priority}"]), "1000");
         await k.ok(["delete", "priorityclass", "urgent"]);
         assert.match(
-          await k.refused(["create", "-f", "-"], {
+          await k.fails(["create", "-f", "-"], {
             input: pod("late", { spec: { priorityClassName: "urgent" } }),
           }),
           /pods "late" is forbidden: no PriorityClass with name urgent was found/,

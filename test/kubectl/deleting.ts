@@ -27,7 +27,7 @@ export function deleting(bench: Bench): void {
         await watched.prints(/,/);
         assert.match(await k.ok(["delete", "pod", "web"]), /^pod "web" deleted/);
         await bench.node.nothingRuns(uid!);
-        assert.match(await k.refused(["get", "pod", "web"]), /NotFound/);
+        assert.match(await k.fails(["get", "pod", "web"]), /NotFound/);
         await watched.stop();
         assert.match(watched.stdout, /10,/, "it had the grace of its manifest");
       });
@@ -55,7 +55,7 @@ export function deleting(bench: Bench): void {
         await bench.node.nothingRuns(uid!);
       });
 
-      test("--grace-period shortens the grace period of the manifest, also while it terminates", async () => {
+      test("--grace-period shortens the grace period of the manifest, even while the pod terminates", async () => {
         const k = at();
         const [uid] = await run(
           k,
@@ -82,7 +82,7 @@ export function deleting(bench: Bench): void {
           stderr,
           /^Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated/,
         );
-        assert.match(await k.refused(["get", "pod", "forced"]), /NotFound/);
+        assert.match(await k.fails(["get", "pod", "forced"]), /NotFound/);
         await holds(() => bench.node.nothingRuns(uid!));
       });
 
@@ -135,7 +135,7 @@ export function deleting(bench: Bench): void {
           await k.ok(["delete", "configmap", owner, `--cascade=${cascade}`]);
         }
         await k.ok(["wait", "--for=delete", "configmap/child-of-parent", "--timeout=20s"]);
-        assert.match(await k.refused(["get", "configmap", "child-of-strict"]), /NotFound/);
+        assert.match(await k.fails(["get", "configmap", "child-of-strict"]), /NotFound/);
         const orphan = await k.json(["get", "configmap", "child-of-lax"]);
         assert.equal(orphan.metadata.ownerReferences, undefined);
       });
@@ -146,15 +146,15 @@ export function deleting(bench: Bench): void {
         const [uid] = await run(k, pod("web"));
         await k.ok(["create", "configmap", "settings"]);
         assert.match(await k.ok(["delete", "namespace", "doomed"]), /^namespace "doomed" deleted\n$/);
-        assert.match(await k.refused(["get", "namespace", "doomed"]), /namespaces "doomed" not found/);
+        assert.match(await k.fails(["get", "namespace", "doomed"]), /namespaces "doomed" not found/);
         assert.equal(await k.ok(["get", "pods,configmaps,serviceaccounts", "-o", "name"]), "");
         await bench.node.nothingRuns(uid!);
-        assert.match(await k.refused(["create", "configmap", "late"]), /namespaces "doomed" not found/);
+        assert.match(await k.fails(["create", "configmap", "late"]), /namespaces "doomed" not found/);
       });
 
       test("system namespaces cannot be deleted", async () => {
         assert.match(
-          await at().refused(["delete", "namespace", "kube-system"]),
+          await at().fails(["delete", "namespace", "kube-system"]),
           /\(Forbidden\): namespaces "kube-system" is forbidden: this namespace may not be deleted/,
         );
       });
@@ -172,7 +172,7 @@ export function deleting(bench: Bench): void {
       assert.match(byLabel, /^configmap "a" deleted.*\nconfigmap "b" deleted.*\n$/);
       const file = k.file("c.json", configMap("c", {}));
       assert.match(await k.ok(["delete", "-f", file]), /^configmap "c" deleted.*\n$/);
-      assert.match(await k.refused(["delete", "-f", file]), /\(NotFound\).*configmaps "c" not found/);
+      assert.match(await k.fails(["delete", "-f", file]), /\(NotFound\).*configmaps "c" not found/);
       assert.equal(await k.ok(["delete", "-f", file, "--ignore-not-found"]), "");
       const [uid] = await run(k, pod("one"));
       assert.match(await k.ok(["delete", "pods", "--all"]), /^pod "one" deleted/m);

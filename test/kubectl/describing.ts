@@ -101,11 +101,11 @@ export function describing(bench: Bench): void {
       for (const [args, line] of expected) assert.match(await k.ok(["describe", ...args]), line);
     });
 
-    test("several at once, by name prefix or label", async () => {
+    test("several objects in one command, by name prefix or label", async () => {
       const k = at();
       assert.match(await k.ok(["describe", "pod", "we"]), /^Name: +web$/m);
       assert.match(await k.ok(["describe", "pods", "-l", "app=web"]), /^Name: +web$/m);
-      assert.match(await k.refused(["describe", "pod", "none"]), /pods "none" not found/);
+      assert.match(await k.fails(["describe", "pod", "none"]), /pods "none" not found/);
     });
   });
 }

@@ -24,7 +24,7 @@ export function discovering(bench: Bench): void {
       );
       assert.match(await k().ok(["explain", "configmaps", "--api-version=v1"]), /KIND: +ConfigMap/);
       assert.equal(
-        await k().refused(["explain", "pod.spec.unicorn"]),
+        await k().fails(["explain", "pod.spec.unicorn"]),
         'error: field "unicorn" does not exist\n',
       );
     });
@@ -109,7 +109,7 @@ export function discovering(bench: Bench): void {
         /somebody\n[\s\S]*\[some system:authenticated\]/,
       );
       assert.match(
-        await k().refused(["get", "nodes", "--as=somebody"]),
+        await k().fails(["get", "nodes", "--as=somebody"]),
         /\(Forbidden\): nodes is forbidden: User "somebody" cannot list resource "nodes" in API group "" at the cluster scope/,
       );
     });

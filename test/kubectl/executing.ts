@@ -44,7 +44,7 @@ export function executing(bench: Bench): void {
           const inside = await k.ok(["exec", "-i", "worked", "--", "md5sum"], { env, input });
           assert.equal(inside, `${sum(input)}  -\n`);
           const running = k.start(["exec", "-i", "worked", "--", "cat"], { env, input });
-          assert.equal(await running.ended, 0, running.stderr);
+          assert.equal(await running.exited, 0, running.stderr);
           assert.equal(sum(running.output), sum(input));
         });
 
@@ -56,7 +56,7 @@ export function executing(bench: Bench): void {
           const running = at().start(command, { env, terminal: true, open: true });
           await running.prints(/^small\r$/m);
           await running.resize(33, 91);
-          assert.equal(await running.ended, 5, running.stdout);
+          assert.equal(await running.exited, 5, running.stdout);
           assert.match(running.stdout, /^err\r\ncommand terminated with exit code 5\r$/m);
         });
 
@@ -72,18 +72,18 @@ export function executing(bench: Bench): void {
           await running.prints(/^begun\r$/m);
           running.write("\x03");
           running.write("exit 3\n");
-          assert.equal(await running.ended, 3, running.stdout);
+          assert.equal(await running.exited, 3, running.stdout);
         });
 
         test(`by ${by}: a missing command, container or pod`, async () => {
           const k = at();
-          const none = await k.refused(["exec", "worked", "--", "no-such-command"], { env });
+          const none = await k.fails(["exec", "worked", "--", "no-such-command"], { env });
           assert.match(none, /"no-such-command": executable file not found in \$PATH/);
           assert.match(
-            await k.refused(["exec", "worked", "-c", "x", "--", "true"], { env }),
+            await k.fails(["exec", "worked", "-c", "x", "--", "true"], { env }),
             /container x is not valid for pod worked/,
           );
-          assert.match(await k.refused(["exec", "nobody", "--", "true"], { env }), /pods "nobody" not found/);
+          assert.match(await k.fails(["exec", "nobody", "--", "true"], { env }), /pods "nobody" not found/);
         });
 
         test(`by ${by}: a command of maximum length`, async () => {
@@ -111,10 +111,10 @@ export function executing(bench: Bench): void {
           });
           await running.prints(/^up$/m);
           await k.type(["exec", name, "--", "kill", "1"], { env });
-          assert.equal(await running.ended, 137, running.stderr);
+          assert.equal(await running.exited, 137, running.stderr);
           await holds(async () =>
             assert.match(
-              await k.refused(["exec", name, "--", "true"], { env }),
+              await k.fails(["exec", name, "--", "true"], { env }),
               /container not found|completed pod/,
             ),
           );
@@ -127,11 +127,11 @@ export function executing(bench: Bench): void {
           for (const cat of cats) cat.write("first\n");
           for (const cat of cats) await cat.prints(/^first$/m);
           one.child.kill("SIGKILL");
-          await one.ended;
+          await one.exited;
           other.write("second\n");
           await other.prints(/^second$/m);
           other.child.stdin?.end();
-          assert.equal(await other.ended, 0, other.stderr);
+          assert.equal(await other.exited, 0, other.stderr);
         });
       }
     },

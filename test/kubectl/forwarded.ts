@@ -6,7 +6,7 @@ import type { RunningKubectl } from "./kubectl.ts";
 
 /**
  * Servers for the network of a pod: 8080 echoes, 8081 sends a mebibyte after it received something and ends, 8082
- * resets connections. busybox has nothing that takes many connections at once.
+ * resets connections. busybox has nothing that accepts many concurrent connections.
  */
 export const servers = `
 const { createServer } = require("node:net");

@@ -29,7 +29,7 @@ export function forwarding(bench: Bench): void {
         const forward = () =>
           at().start(["port-forward", "serves", ":8080", ":8081", ":8082", ":8099"], { env });
 
-        test(`by ${by}: ${connections} connections at once, ${mebibytes} MiB each way, byte for byte`, async (t) => {
+        test(`by ${by}: ${connections} concurrent connections, ${mebibytes} MiB each way, byte for byte`, async (t) => {
           const running = forward();
           const portOf = await forwardedPorts(running);
           const began = Date.now();
@@ -42,7 +42,7 @@ export function forwarding(bench: Bench): void {
         test(`by ${by}: after a half-close the other side may still send`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
-          // containerd gives up half a second after one side has ended: a slower client connects again.
+          // containerd gives up half a second after one side has closed: a slower client connects again.
           await holds(async () => {
             const client = dial(portOf(8081));
             client.end("?");
@@ -77,19 +77,19 @@ export function forwarding(bench: Bench): void {
           refused.write("?");
           assert.equal((await received(refused)).length, 0);
           // kubectl itself closes all of its connections in this case.
-          assert.equal(await running.ended, 1);
+          assert.equal(await running.exited, 1);
           assert.match(running.stderr, /connection refused.*lost connection to pod/s);
         });
       }
 
       test("a pod that does not exist, or does not run, is reported", async () => {
         const k = at();
-        assert.match(await k.refused(["port-forward", "nobody", ":8080"]), /pods "nobody" not found/);
+        assert.match(await k.fails(["port-forward", "nobody", ":8080"]), /pods "nobody" not found/);
         await k.ok(["create", "-f", "-"], {
           input: pod("pends", { spec: { nodeSelector: { no: "node" } } }),
         });
         assert.match(
-          await k.refused(["port-forward", "pends", ":8080", "--pod-running-timeout=1s"]),
+          await k.fails(["port-forward", "pends", ":8080", "--pod-running-timeout=1s"]),
           /pod is not running|timed out/,
         );
       });

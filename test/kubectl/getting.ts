@@ -102,7 +102,7 @@ export function getting(bench: Bench): void {
         ["by name", ["web", "job"], ["web", "job"]],
       ];
       for (const [what, args, names] of selections) {
-        test(`what is shown is selected: ${what}`, async () => {
+        test(`get lists only what is selected: ${what}`, async () => {
           const out = await at().ok(["get", "pods", ...args, "-o", "name"]);
           assert.deepEqual(
             out.split("\n").slice(0, -1),
@@ -130,7 +130,7 @@ export function getting(bench: Bench): void {
         );
       });
 
-      test("--sort-by, --no-headers, --show-labels and -L shape the table", async () => {
+      test("--sort-by, --no-headers, --show-labels and -L change the table", async () => {
         const k = at();
         const sorted = await k.ok(["get", "pods", "--sort-by=.status.phase", "--no-headers"]);
         assert.deepEqual(sorted.match(/^\S+/gm), ["broken", "web", "job"]);
@@ -148,7 +148,7 @@ export function getting(bench: Bench): void {
         assert.deepEqual(out.split("\n"), ["pod/broken", "pod/job", "pod/web", ""]);
       });
 
-      test("several kinds at once, by their short names, and all", async () => {
+      test("several kinds in one command, by their short names, and all", async () => {
         const out = await at().ok(["get", "po,cm,sa"]);
         for (const one of ["pod/web", "configmap/kube-root-ca.crt", "serviceaccount/default"])
           assert.ok(out.includes(`\n${one} `), out);
@@ -186,11 +186,11 @@ export function getting(bench: Bench): void {
       test("a missing object is not found", async () => {
         const k = at();
         assert.equal(
-          await k.refused(["get", "pod", "none"]),
+          await k.fails(["get", "pod", "none"]),
           'Error from server (NotFound): pods "none" not found\n',
         );
         assert.equal(
-          await k.refused(["get", "unicorns"]),
+          await k.fails(["get", "unicorns"]),
           `error: the server doesn't have a resource type "unicorns"\n`,
         );
         assert.equal(await k.ok(["get", "pod", "none", "--ignore-not-found"]), "");

@@ -78,7 +78,7 @@ export class Kubectl {
   async type(args: readonly string[], options: TypedOptions = {}): Promise<Typed> {
     const running = this.start(args, options);
     const timer = setTimeout(() => running.child.kill("SIGKILL"), withinMs);
-    const status = await running.ended;
+    const status = await running.exited;
     clearTimeout(timer);
     return { status, stdout: running.stdout, stderr: running.stderr };
   }
@@ -91,7 +91,7 @@ export class Kubectl {
   }
 
   /** Its error output on failure. */
-  async refused(args: readonly string[], options: TypedOptions = {}): Promise<string> {
+  async fails(args: readonly string[], options: TypedOptions = {}): Promise<string> {
     const { status, stdout, stderr } = await this.type(args, options);
     assert.equal(status, 1, `kubectl ${args.join(" ")} should have failed: ${stdout}${stderr}`);
     return stderr;
@@ -125,7 +125,7 @@ export class Kubectl {
 
 export class RunningKubectl {
   readonly child: ChildProcess;
-  readonly ended: Promise<number | null>;
+  readonly exited: Promise<number | null>;
   stderr = "";
   readonly #output: Buffer[] = [];
 
@@ -135,7 +135,7 @@ export class RunningKubectl {
     child.stderr?.setEncoding("utf8").on("data", (chunk) => {
       this.stderr += chunk;
     });
-    this.ended = once(child, "close").then(() => child.exitCode);
+    this.exited = once(child, "close").then(() => child.exitCode);
   }
 
   /** As it came. */
@@ -175,7 +175,7 @@ export class RunningKubectl {
 
   async stop(): Promise<void> {
     this.child.kill("SIGTERM");
-    await this.ended;
+    await this.exited;
   }
 }
 

@@ -44,7 +44,7 @@ export function logging(bench: Bench): void {
           for (const path of bench.node.logFiles(uid)) rotated.add(basename(path));
         }, 200);
         const followed = k.start(["logs", "-f", "counts"]);
-        assert.equal(await followed.ended, 0, followed.stderr);
+        assert.equal(await followed.exited, 0, followed.stderr);
         clearInterval(look);
         assertCounted(followed.lines);
         const aside = [...rotated].filter((name) => /^0\.log\.[-0-9]+$/.test(name));
@@ -56,7 +56,7 @@ export function logging(bench: Bench): void {
         assert.equal(await k.ok(["logs", "counts", "--tail=2"]), `${lines - 1}\n${lines}\n`);
       });
 
-      test("by line, by byte, with times", async () => {
+      test("logs by line, by byte, with timestamps", async () => {
         const k = at();
         await holds(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
         assert.equal(await k.ok(["logs", "talks", "--tail=1"]), "three\n");
@@ -69,7 +69,7 @@ export function logging(bench: Bench): void {
         );
       });
 
-      test("by time: --since-time and --since", async () => {
+      test("logs by time: --since-time and --since", async () => {
         const k = at();
         await holds(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
         const [, two = ""] = (await k.ok(["logs", "talks", "--timestamps"])).split("\n");
@@ -82,12 +82,12 @@ export function logging(bench: Bench): void {
         });
         assert.equal(await k.ok(["logs", "talks", "--since=1h"]), "one\ntwo\nthree\n");
         assert.match(
-          await k.refused(["logs", "talks", "--since=1h", `--since-time=${moment}`]),
+          await k.fails(["logs", "talks", "--since=1h", `--since-time=${moment}`]),
           /at most one of/,
         );
       });
 
-      test("of several containers and pods, with names", async () => {
+      test("logs of several containers and pods, with their names", async () => {
         const k = at();
         await holds(async () => {
           assert.match(await k.ok(["logs", "two"]), /^prints a\n$/);
@@ -106,11 +106,11 @@ export function logging(bench: Bench): void {
         });
       });
 
-      test("-f of many at once, as many as are allowed", async () => {
+      test("-f follows many logs, up to --max-log-requests", async () => {
         const k = at();
         const all = ["logs", "-f", "-l", "app=pair", "--all-containers"];
         assert.match(
-          await k.refused([...all, "--max-log-requests=2"]),
+          await k.fails([...all, "--max-log-requests=2"]),
           /attempting to follow 3 log streams, but maximum allowed concurrency is 2/,
         );
         const followed = k.start([...all, "--max-log-requests=3"]);
@@ -130,7 +130,7 @@ export function logging(bench: Bench): void {
         await holds(async () => assert.equal(await k.ok(["logs", "again"]), "second\n"));
         assert.equal(await k.ok(["logs", "again", "--previous"]), "first\n");
         assert.match(
-          await k.refused(["logs", "talks", "--previous"]),
+          await k.fails(["logs", "talks", "--previous"]),
           /previous terminated container "c" in pod "talks" not found/,
         );
       });
@@ -150,14 +150,14 @@ export function logging(bench: Bench): void {
         await k.ok(["exec", "leaves", "--", "sh", "-c", "echo hello > /proc/1/fd/1"]);
         await followed.prints(/^hello$/m);
         await k.ok(["delete", "pod", "leaves"]);
-        assert.equal(await followed.ended, 0, followed.stderr);
+        assert.equal(await followed.exited, 0, followed.stderr);
         assert.equal(followed.stdout, "hello\nstopping\n");
       });
 
       test("missing pods, containers and options are reported", async () => {
         const k = at();
-        assert.match(await k.refused(["logs", "nobody"]), /pods "nobody" not found/);
-        assert.match(await k.refused(["logs", "talks", "-c", "x"]), /container x is not valid for pod talks/);
+        assert.match(await k.fails(["logs", "nobody"]), /pods "nobody" not found/);
+        assert.match(await k.fails(["logs", "talks", "-c", "x"]), /container x is not valid for pod talks/);
       });
     },
     "together",

@@ -1,6 +1,6 @@
 import type { Kubectl } from "./kubectl.ts";
 
-/** On the node from the start. */
+/** Preloaded on the node. */
 export const demoImage = "localhost/kubelet-ts/demo:1";
 /** Exits immediately on SIGTERM. */
 export const stays = ["sh", "-c", "trap 'echo stopping; exit 0' TERM; sleep 1000 & wait"];
@@ -39,7 +39,7 @@ export function list(...items: readonly Manifest[]): Manifest {
   return { apiVersion: "v1", kind: "List", items };
 }
 
-/** Makes pods and waits until they run; their UIDs. */
+/** Creates pods, waits until they are ready, and returns their UIDs. */
 export async function run(k: Kubectl, ...pods: readonly Manifest[]): Promise<string[]> {
   await k.ok(["create", "-f", "-"], { input: list(...pods) });
   const names = pods.map(({ metadata }) => `pod/${metadata.name}`);

@@ -32,7 +32,7 @@ export function running(bench: Bench): void {
         ["wrong", "exit 7", "Failed", /0\/1 +Error +0/],
       ];
       for (const [name, script, phase, shown] of ends) {
-        test(`with --restart=Never, \`${script}\` is the end: ${phase}`, async () => {
+        test(`with --restart=Never, a pod is ${phase} after \`${script}\``, async () => {
           const k = at();
           await k.ok(["run", name, image, "--restart=Never", "--", "sh", "-c", script]);
           await k.ok(["wait", `--for=jsonpath={.status.phase}=${phase}`, `pod/${name}`, "--timeout=60s"]);
@@ -59,7 +59,7 @@ export function running(bench: Bench): void {
         const dry = ["run", "written", image, "--restart=Never", "--dry-run=client", "-o", "yaml"];
         const input = await k.ok([...dry, "--command", "--", "true"]);
         assert.match(input, /^kind: Pod$/m);
-        assert.match(await k.refused(["get", "pod", "written"]), /NotFound/);
+        assert.match(await k.fails(["get", "pod", "written"]), /NotFound/);
         assert.equal(await k.ok(["create", "-f", "-"], { input }), "pod/written created\n");
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/written", "--timeout=60s"]);
       });

@@ -47,7 +47,7 @@ export function signing(bench: Bench): void {
         [userInfo.username, userInfo.groups],
         ["jane", ["developers", "system:authenticated"]],
       );
-      assert.match(await jane.refused(["get", "pods"]), /User "jane" cannot list resource "pods"/);
+      assert.match(await jane.fails(["get", "pods"]), /User "jane" cannot list resource "pods"/);
     });
 
     test("a request that is denied gets no certificate", async () => {

@@ -15,7 +15,7 @@ import { getting } from "./getting.ts";
 import { logging } from "./logging.ts";
 import { measuring } from "./measuring.ts";
 import { nodes } from "./nodes.ts";
-import { refusing } from "./refusing.ts";
+import { rejecting } from "./rejecting.ts";
 import { running } from "./running.ts";
 import { signing } from "./signing.ts";
 import { waiting } from "./waiting.ts";
@@ -34,7 +34,7 @@ export const suites = [
   events,
   explaining,
   deleting,
-  refusing,
+  rejecting,
   signing,
   logging,
   executing,

@@ -17,7 +17,7 @@ import { holds } from "../e2e/holds.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 
 const execFile = promisify(execFileBack);
-/** Longer than any test: it is ended when the tests have. */
+/** Longer than any test: it is stopped after the tests. */
 const lifetimeMs = 1_200_000;
 /** Logs are rotated as often as the configuration allows. */
 const configuration = {
@@ -151,14 +151,14 @@ export class UpNode {
   async kill(): Promise<void> {
     this.cri.close();
     this.#up.child.kill("SIGKILL");
-    await this.#up.ended();
+    await this.#up.exited();
   }
 
   /** Stops it as Ctrl-C does; throws if it failed or left something behind. */
   async stop(): Promise<void> {
     this.cri.close();
     this.#up.child.kill("SIGTERM");
-    const { status, stdout, stderr } = await this.#up.ended();
+    const { status, stdout, stderr } = await this.#up.exited();
     const { left } = await cleanUpNode(this.files, { keep: "nothing" });
     assert.deepEqual([status, left], [0, []], stdout + stderr);
   }

@@ -11,7 +11,7 @@ export function waiting(bench: Bench): void {
       const k = at();
       const there = k.start(["wait", "--for=create", "pod/late", "--timeout=60s"]);
       await k.ok(["create", "-f", "-"], { input: pod("late") });
-      assert.equal(await there.ended, 0, there.stderr);
+      assert.equal(await there.exited, 0, there.stderr);
       assert.equal(
         await k.ok(["wait", "--for=condition=Ready", "pod/late", "--timeout=60s"]),
         "pod/late condition met\n",
@@ -22,8 +22,8 @@ export function waiting(bench: Bench): void {
       );
       const gone = k.start(["wait", "--for=delete", "pod/late", "--timeout=60s"]);
       await k.ok(["delete", "pod", "late", "--wait=false"]);
-      assert.equal(await gone.ended, 0, gone.stderr);
-      assert.match(await k.refused(["get", "pod", "late"]), /NotFound/);
+      assert.equal(await gone.exited, 0, gone.stderr);
+      assert.match(await k.fails(["get", "pod", "late"]), /NotFound/);
     });
 
     test("wait for all pods, or those with a label", async () => {
@@ -43,9 +43,9 @@ export function waiting(bench: Bench): void {
       const k = at();
       await k.ok(["create", "configmap", "never"]);
       const never = ["wait", "--for=jsonpath={.data.a}=1", "configmap/never", "--timeout=1s"];
-      assert.match(await k.refused(never), /timed out waiting for the condition on configmaps\/never/);
+      assert.match(await k.fails(never), /timed out waiting for the condition on configmaps\/never/);
       assert.match(
-        await k.refused(["wait", "--for=condition=Ready", "pod/none", "--timeout=1s"]),
+        await k.fails(["wait", "--for=condition=Ready", "pod/none", "--timeout=1s"]),
         /pods "none" not found/,
       );
     });

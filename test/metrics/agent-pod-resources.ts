@@ -23,7 +23,7 @@ const authorities = ["localhost", "%2Frun%2Fkubelet.sock", "/run/kubelet.sock", 
 
 /** The PodResources API for a monitoring agent on the node. */
 export function agentPodResources(node: () => MeteredNode): void {
-  const socket = () => join(node().whole.node.rootDir, "pod-resources/kubelet.sock");
+  const socket = () => join(node().fullNode.node.rootDir, "pod-resources/kubelet.sock");
   const v1 = PodResourcesLister.method;
 
   it("pod resources: List, Get and allocatable resources, with a real gRPC client; requests are counted", async () => {
@@ -32,7 +32,7 @@ export function agentPodResources(node: () => MeteredNode): void {
       const { podResources } = await callUnary(client, v1.list, {}, limits);
       const names = podResources.map(({ namespace, name }) => `${namespace}/${name}`);
       assert.ok(names.includes("default/web") && names.includes("default/fixed-node-a"), names.join());
-      assert.ok(!names.includes("default/crash"), "what has ended holds nothing");
+      assert.ok(!names.includes("default/crash"), "a terminated pod holds nothing");
       const web = podResources.find(({ name }) => name === "web");
       assert.deepEqual(
         web?.containers.map(({ name, devices, cpuIds, memory }) => [name, devices, cpuIds, memory]),
@@ -67,21 +67,21 @@ export function agentPodResources(node: () => MeteredNode): void {
 
   it("pod resources: any authority of a client is accepted", async () => {
     for (const authority of authorities) {
-      const answer = await holds(() => rawList(socket(), authority));
-      assert.deepEqual([answer.status, answer.grpcStatus], [200, "0"], JSON.stringify(authority));
-      assert.ok(answer.pods.includes("web"), authority);
+      const response = await holds(() => rawList(socket(), authority));
+      assert.deepEqual([response.status, response.grpcStatus], [200, "0"], JSON.stringify(authority));
+      assert.ok(response.pods.includes("web"), authority);
     }
   });
 
   it("pod resources: too many concurrent requests are rejected, and the next is served", async () => {
     const client = new GrpcClient(`unix://${socket()}`, credentials.createInsecure());
     try {
-      const answers = await Promise.allSettled(
+      const responses = await Promise.allSettled(
         Array.from({ length: 200 }, () => callUnary(client, v1.list, {}, limits)),
       );
-      const refused = answers.filter((a) => a.status === "rejected");
-      assert.ok(refused.length > 0);
-      for (const { reason } of refused) assert.ok(hasGrpcCode(reason, "RESOURCE_EXHAUSTED"), String(reason));
+      const rejected = responses.filter((a) => a.status === "rejected");
+      assert.ok(rejected.length > 0);
+      for (const { reason } of rejected) assert.ok(hasGrpcCode(reason, "RESOURCE_EXHAUSTED"), String(reason));
       await holds(() => callUnary(client, v1.list, {}, limits));
     } finally {
       client.close();

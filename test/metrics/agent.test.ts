@@ -21,17 +21,17 @@ describe(`a running agent (containerd ${containerd})`, {
   before(async () => {
     const featureGates = { ComponentFlagz: true, ComponentStatusz: true };
     started = await MeteredNode.start(containerd, () => ({ config: { featureGates } }));
-    const { whole } = started;
-    place(whole.node.manifests, "fixed.json", podManifest("fixed", { containers: [{ name: "c" }] }));
-    await whole.addPod("web", {
+    const { fullNode } = started;
+    place(fullNode.node.manifests, "fixed.json", podManifest("fixed", { containers: [{ name: "c" }] }));
+    await fullNode.addPod("web", {
       resources: { limits: { cpu: "100m", memory: "64Mi" } },
       readinessProbe: { exec: { command: ["true"] }, periodSeconds: 1 },
     });
-    await whole.addPod("crash", { command: ["sh", "-c", "exit 3"] }, { restartPolicy: "Never" });
-    await whole.runs("web", 60_000);
-    await whole.runs("fixed-node-a");
-    await holds(async () => assert.equal((await whole.pod("crash")).status?.phase, "Failed"));
-    // Those that are counted by being requested.
+    await fullNode.addPod("crash", { command: ["sh", "-c", "exit 3"] }, { restartPolicy: "Never" });
+    await fullNode.runs("web", 60_000);
+    await fullNode.runs("fixed-node-a");
+    await holds(async () => assert.equal((await fullNode.pod("crash")).status?.phase, "Failed"));
+    // Metrics that exist only after the endpoint has been requested.
     await started.json("/stats/summary");
     await started.request("/metrics");
   });

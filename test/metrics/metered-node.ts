@@ -7,7 +7,7 @@ import { holds } from "../e2e/holds.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { type ParsedFamily, parsePrometheus } from "./prometheus-text.ts";
 
-export interface Answered {
+export interface PageResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -15,7 +15,7 @@ export interface Answered {
 
 /** A real containerd, the embedded API and the agent with its own HTTPS API, and a client that may call everything. */
 export class MeteredNode {
-  readonly whole: NodeWithApi;
+  readonly fullNode: NodeWithApi;
   readonly port: number;
   readonly #identity: { cert: string; key: string };
 
@@ -29,7 +29,7 @@ export class MeteredNode {
     } = () => ({}),
   ): Promise<MeteredNode> {
     const port = await freePort();
-    const whole = await NodeWithApi.start(containerd, {
+    const fullNode = await NodeWithApi.start(containerd, {
       config: (api, node) => ({
         enableServer: true,
         port,
@@ -40,26 +40,26 @@ export class MeteredNode {
       flags: (node) => [`--cert-dir=${join(node.rootDir, "pki")}`, ...(more(node.cgroupRoot).flags ?? [])],
     });
     try {
-      const { user } = await loadKubeconfig(join(whole.api.dir, "kubeconfig"));
+      const { user } = await loadKubeconfig(join(fullNode.api.dir, "kubeconfig"));
       if (!user.clientCertificate) throw new Error("the admin has no certificate");
       const { cert, key } = user.clientCertificate;
-      const node = new MeteredNode(whole, port, { cert: inline(cert), key: inline(key) });
+      const node = new MeteredNode(fullNode, port, { cert: inline(cert), key: inline(key) });
       await holds(() => node.request("/healthz"), 60_000);
       return node;
     } catch (error) {
-      await whole.destroy();
+      await fullNode.destroy();
       throw error;
     }
   }
 
-  private constructor(whole: NodeWithApi, port: number, identity: { cert: string; key: string }) {
-    this.whole = whole;
+  private constructor(fullNode: NodeWithApi, port: number, identity: { cert: string; key: string }) {
+    this.fullNode = fullNode;
     this.port = port;
     this.#identity = identity;
   }
 
   /** Throws if there is no response. */
-  request(path: string, o: { method?: string; headers?: object; body?: string } = {}): Promise<Answered> {
+  request(path: string, o: { method?: string; headers?: object; body?: string } = {}): Promise<PageResponse> {
     const { method = "GET", headers = {}, body } = o;
     return new Promise((resolve, reject) => {
       const call = request(
@@ -80,7 +80,7 @@ export class MeteredNode {
           );
         },
       );
-      call.on("timeout", () => call.destroy(new Error(`${path}: no answer`)));
+      call.on("timeout", () => call.destroy(new Error(`${path}: no response`)));
       call.on("error", reject);
       call.end(body);
     });
@@ -100,7 +100,7 @@ export class MeteredNode {
   }
 
   async destroy(): Promise<void> {
-    await this.whole.destroy();
+    await this.fullNode.destroy();
   }
 }
 

@@ -58,7 +58,7 @@ function agentMetrics(): Metrics {
   return metrics;
 }
 
-/** The metrics of a registry, also without samples. */
+/** The metrics of a registry, including those without samples. */
 function declared({ registry }: Metrics): Known[] {
   return registry.getMetricsAsArray().map((metric) => {
     const { name, labelNames } = metric as unknown as { name: string; labelNames: readonly string[] };

@@ -175,7 +175,7 @@ const recent =
   (now: number, maxAgeMs: number): Check =>
   (value, path) => {
     const at = Date.parse(String(value));
-    // Times have whole seconds; what is measured after the request was made may be younger than it.
+    // Times have whole seconds; what is measured after the request was sent may be younger than it.
     return at >= now - maxAgeMs && at < now + 180_000 ? [] : [`${path} is ${value}`];
   };
 

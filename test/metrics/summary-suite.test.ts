@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { boxUnavailable, startBox } from "../node/box.ts";
+import { isolationUnavailable, startIsolated } from "../node/isolated-host.ts";
 import { namedOnContainerd } from "../node/on-containerd.ts";
 import { containerdVersions } from "../node/test-node.ts";
-import type { SummaryReport } from "./summary-in-box.ts";
+import type { SummaryReport } from "./isolated-summary.ts";
 
 for (const { name, available } of containerdVersions()) {
-  const skip = boxUnavailable || (available === true ? false : available);
+  const skip = isolationUnavailable || (available === true ? false : available);
   const title = `kubeletCgroups, systemCgroups and --runtime-cgroups (containerd ${name})`;
   describe(namedOnContainerd(title, name), { skip }, () => {
     let report: SummaryReport | undefined;
     const run = async (): Promise<SummaryReport> => {
       if (report) return report;
-      const script = fileURLToPath(new URL("./summary-in-box.ts", import.meta.url));
-      const box = startBox([process.execPath, script, name]);
-      const [out, err] = await Promise.all([text(box.child.stdout!), text(box.child.stderr!), box.ended]);
+      const script = fileURLToPath(new URL("./isolated-summary.ts", import.meta.url));
+      const host = startIsolated([process.execPath, script, name]);
+      const [out, err] = await Promise.all([text(host.child.stdout!), text(host.child.stderr!), host.exited]);
       assert.match(out, /^\{/, err);
       report = JSON.parse(out) as SummaryReport;
       return report;

@@ -5,7 +5,7 @@ import type { PrivateNode } from "../../src/single-node/private-node.ts";
 
 const namespaceModePod = 0;
 const firstHostPort = 19_000;
-/** How many run at once: each new one replaces the oldest. */
+/** How many run at a time: each new one replaces the oldest. */
 const atOnce = 3;
 
 /** Pods that are created and removed continuously, without a kubelet: on their own network, some with a host port, some with the machine's root mounted. */

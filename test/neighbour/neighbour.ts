@@ -19,7 +19,7 @@ const options = {
   containerd: { type: "string", default: "1.6" },
   interval: { type: "string", default: "500" },
 } as const;
-// From the first argument that is no option of ours on, all arguments belong to the command.
+// All arguments from the first unknown option on belong to the command.
 const args = process.argv.slice(2);
 const { tokens } = parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true });
 const begin = tokens.find(({ kind }) => kind === "positional")?.index ?? args.length;

@@ -42,7 +42,7 @@ export function snapshot(): Snapshot {
   };
 }
 
-/** New resources that pass the filter: within a box all of them, on a shared machine those of `ofNode(files)`. */
+/** New resources that pass the filter: on an isolated host all of them, on a shared machine those of `ofNode(files)`. */
 export function leaks(
   before: Snapshot,
   after: Snapshot,
@@ -76,11 +76,11 @@ function aboutProcess(p: ProcessInfo): string {
   return [...p.cgroups, linkTarget(`/proc/${p.pid}/cwd`), p.rootMount ?? ""].join(" ");
 }
 
-/** The kernel gives the number of a namespace that has ended to the next one: only with its user it names one. */
+/** The kernel gives the number of a deleted namespace to the next one: only with its user it names one. */
 function namespacesOf(processes: readonly ProcessInfo[]): [string, string][] {
   return processes.flatMap((p): [string, string][] => {
     const namespace = linkTarget(`/proc/${p.pid}/ns/net`);
-    return namespace ? [[`${namespace} of process ${p.pid}`, aboutProcess(p)]] : []; // ended meanwhile
+    return namespace ? [[`${namespace} of process ${p.pid}`, aboutProcess(p)]] : []; // exited meanwhile
   });
 }
 

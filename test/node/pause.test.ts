@@ -51,31 +51,31 @@ describe("the pause program", () => {
     test(`ends with status 0 on ${signal}`, async (t) => {
       const child = start(t, program);
       await until("waits", () => waits(child.pid!));
-      const ended = exitOf(child);
+      const exited = exitOf(child);
       child.kill(signal);
-      assert.equal(await ended, 0);
+      assert.equal(await exited, 0);
     });
   }
 
   test("does not end on another signal (SIGCHLD)", async (t) => {
     const child = start(t, program);
     await until("waits", () => waits(child.pid!));
-    const ended = exitOf(child);
+    const exited = exitOf(child);
     child.kill("SIGCHLD");
     await until("took SIGCHLD", () =>
       /SigPnd:\s*0+\nShdPnd:\s*0+\n/i.test(readFileSync(`/proc/${child.pid}/status`, "utf8")),
     );
     child.kill("SIGTERM");
-    assert.equal(await ended, 0);
+    assert.equal(await exited, 0);
   });
 
   test("as pid 1 reaps orphans and ends on SIGTERM", {
     skip: process.getuid?.() === 0 ? false : "needs root",
   }, async (t) => {
-    // A shell becomes pid 1, leaves children behind that end as orphans' parents do, and turns into pause.
+    // A shell becomes pid 1, leaves orphaned children behind, and becomes pause.
     const script = `(sleep 0.01 & sleep 0.01 &) ; (true &) ; exec ${program}`;
     const child = start(t, "unshare", ["--pid", "--fork", "--kill-child", "sh", "-c", script]);
-    const ended = exitOf(child);
+    const exited = exitOf(child);
     const first = await until("pid 1 of the namespace", () =>
       readProcesses().find((p) => p.parent === child.pid && p.args[0] === program),
     );
@@ -92,7 +92,7 @@ describe("the pause program", () => {
     await exitOf(orphan);
     await until("the late orphan was reaped", () => childrenOf(first.pid).length === 0);
     process.kill(first.pid, "SIGTERM");
-    assert.equal(await ended, 0);
+    assert.equal(await exited, 0);
   });
 });
 

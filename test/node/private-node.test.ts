@@ -127,7 +127,7 @@ describeOnContainerd("a private node", (version) => {
 });
 
 describeOnContainerd("stopping a private node", (version) => {
-  test("with pods still running leaves no process, mount, namespace, link, cgroup, rule or file", async (t) => {
+  test("stops with pods still running, and leaves no process, mount, namespace, link, cgroup, rule or file", async (t) => {
     const first = snapshot();
     const node = await startTestNode({ containerd: version });
     t.after(() => node.stop());
@@ -182,7 +182,7 @@ describeOnContainerd("stopping a private node", (version) => {
     assert.deepEqual(leaks(first, snapshot(), ofNode(files, running)), []);
   });
 
-  test("that was killed, with its containerd and one shim, is cleaned up by the next start", async () => {
+  test("is cleaned up by the next start after a kill of it, its containerd and one shim", async () => {
     const first = snapshot();
     const name = await nodeOfKilledProcess(version);
     const files = nodeFiles(name);
@@ -213,7 +213,7 @@ async function nodeOfKilledProcess(version: ContainerdVersion): Promise<string> 
   return output.trim();
 }
 
-test("two nodes with one name do not run at once", {
+test("two nodes with one name do not run at the same time", {
   skip: process.getuid?.() === 0 ? false : "needs root",
 }, async () => {
   const { lockNode } = await import("../../src/single-node/node-lock.ts");

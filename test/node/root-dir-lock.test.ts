@@ -53,7 +53,7 @@ async function directory(t: TestContext): Promise<string> {
 }
 
 /** The process that serves the socket. */
-function answering(rootDir: string): Promise<number> {
+function holderOf(rootDir: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = get({ socketPath: join(rootDir, "kubelet.sock"), path: "/pods" }, async (response) => {
       let body = "";
@@ -65,7 +65,7 @@ function answering(rootDir: string): Promise<number> {
 }
 
 for (const { count, named } of rounds("LOCK_ROUNDS", 8, 200))
-  test(named(`of two that start at once, exactly one runs, ${count} times`), (t) => oneRuns(t, count));
+  test(named(`exactly one of two concurrent holders runs, ${count} times`), (t) => oneRuns(t, count));
 
 async function oneRuns(t: TestContext, count: number): Promise<void> {
   const rootDir = await directory(t);
@@ -79,14 +79,14 @@ async function oneRuns(t: TestContext, count: number): Promise<void> {
     const winner = both[lines.indexOf("running")];
     const loser = lines.find((line) => line !== "running") ?? "";
     assert.match(loser, new RegExp(`root directory ${rootDir} is in use by .*process ${winner?.pid}\\b`));
-    assert.equal(await answering(rootDir), winner?.pid, `round ${round}`);
+    assert.equal(await holderOf(rootDir), winner?.pid, `round ${round}`);
     // The next round starts with the lock file and socket of a killed process.
     await Promise.all(both.map((holder) => holder.kill()));
   }
 }
 
 for (const { count, named } of rounds("LOCK_AGENT_ROUNDS", 1, 5))
-  test(named(`of two agents that start at once, exactly one runs, ${count} times`), (t) =>
+  test(named(`exactly one of two concurrently started agents runs, ${count} times`), (t) =>
     oneAgentRuns(t, count),
   );
 

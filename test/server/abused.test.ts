@@ -48,7 +48,7 @@ async function isQuietAgain(): Promise<void> {
   );
 }
 
-/** Sent by an administrator: whatever gets through would be answered. */
+/** Sent by an administrator: whatever gets through would get a response. */
 const hidden = "GET /pods HTTP/1.1\r\nhost: x\r\n\r\n";
 const put = (headers: string, body = "") =>
   `PUT /debug/flags/v HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n${body}`;
@@ -67,7 +67,7 @@ describe("malformed requests and request smuggling", () => {
     ["NUL in the path", "GET /po\x00ds HTTP/1.1\r\nhost: x\r\n\r\n", /^HTTP\/1\.1 400/],
     ["NUL in a header", "GET /pods HTTP/1.1\r\nhost: x\r\na: \x00\r\n\r\n", /^HTTP\/1\.1 400/],
     ["a header without a name", "GET /pods HTTP/1.1\r\nhost: x\r\n: y\r\n\r\n", /^HTTP\/1\.1 400/],
-    ["a header that goes on", "GET /pods HTTP/1.1\r\nhost: x\r\na: b\r\n c\r\n\r\n", /^HTTP\/1\.1 400/],
+    ["a folded header", "GET /pods HTTP/1.1\r\nhost: x\r\na: b\r\n c\r\n\r\n", /^HTTP\/1\.1 400/],
     ["a space before the colon", put("transfer-encoding : chunked", `0\r\n\r\n${hidden}`), /^HTTP\/1\.1 400/],
     ["two lengths", put("content-length: 1\r\ncontent-length: 2", hidden), /^HTTP\/1\.1 400/],
     ["a length twice", put("content-length: 1, 1", hidden), /^HTTP\/1\.1 400/],
@@ -137,18 +137,18 @@ describe("malformed requests and request smuggling", () => {
     ],
     ["an odd expectation", "GET /pods HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n\r\n", /^HTTP\/1\.1 417/],
   ];
-  for (const [name, bytes, answer] of sent)
-    test(`${name}: ${answer.source.slice(12)}`, async () => {
+  for (const [name, bytes, response] of sent)
+    test(`${name}: ${response.source.slice(12)}`, async () => {
       // A client that still reads gets the close.
       const last = "GET /nope HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
       const reported = await rawTls(node.port, bytes + last, { ...node.admin });
-      assert.match(reported, answer);
-      assert.ok(!reported.includes(secret), "what was hidden was answered");
+      assert.match(reported, response);
+      assert.ok(!reported.includes(secret), "the smuggled request got a response");
       assert.doesNotMatch(reported, /HTTP\/1\.1 200/);
       await goesOn();
     });
 
-  test("of two tokens the first counts", async () => {
+  test("the first of two tokens is used", async () => {
     const lines =
       "authorization: Bearer unknown\r\nauthorization: Bearer good-admin\r\nconnection: close\r\n";
     assert.match(await rawTls(node.port, `GET /pods HTTP/1.1\r\nhost: x\r\n${lines}\r\n`), /^HTTP\/1\.1 401/);
@@ -168,7 +168,7 @@ describe("invalid HTTP/2", () => {
   };
   const sent: [string, () => Buffer][] = [
     [
-      "20,000 requests, each taken back at once",
+      "20,000 requests, each reset immediately",
       () => odd(20_000, (s) => Buffer.concat([requestFrame(s, "/pods"), resetFrame(s)])),
     ],
     ["100,000 settings", () => Buffer.alloc(9 * 100_000, settings)],
@@ -183,7 +183,7 @@ describe("invalid HTTP/2", () => {
       () => odd(100_000, (s) => frame(frameType.priority, 0, s, Buffer.from([0, 0, 0, 0, 1]))),
     ],
     [
-      "a head that goes on and on",
+      "an endless request header",
       () =>
         Buffer.concat([
           frame(frameType.headers, endStream, 1, headerBlock(head)),
@@ -256,7 +256,7 @@ describe("invalid HTTP/2", () => {
   ];
   for (const [name, make] of sent)
     test(name, async () => {
-      // Such a client has not authenticated: the response has to be a refusal.
+      // Such a client has not authenticated: the response has to be a rejection.
       const socket = await openHttp2();
       let received = "";
       socket.on("data", (chunk) => {
@@ -364,8 +364,8 @@ describe("resource exhaustion", () => {
     ];
     let over = false;
     const all = Promise.all(
-      kinds.flatMap(([answer, begin]) =>
-        Array.from({ length: 30 }, async () => assert.match(await begin(), answer)),
+      kinds.flatMap(([response, begin]) =>
+        Array.from({ length: 30 }, async () => assert.match(await begin(), response)),
       ),
     ).finally(() => {
       over = true;
@@ -426,7 +426,7 @@ describe("resource exhaustion", () => {
       await isQuietAgain();
     });
 
-  test("nothing was leaked", async (t) => {
+  test("no descriptor or memory was leaked", async (t) => {
     await isQuietAgain();
     const { rss, heapUsed } = await node.state();
     t.diagnostic(`${Math.round(quietBytes / mebibyte)} MiB before, ${Math.round(rss / mebibyte)} MiB after`);

@@ -17,7 +17,7 @@ function waitedMs() {
   return Number(text.split(" ")[1]) / 1e6;
 }
 
-/** Not every kernel counts that. */
+/** Not every kernel counts it. */
 function openSchedule() {
   try {
     return openSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "r");

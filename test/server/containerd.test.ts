@@ -105,7 +105,7 @@ describeOnContainerd("streams of a real runtime", (version) => {
         assert.equal(code, 3);
       });
 
-      test(`kubectl ${known} port-forward by ${by}: 100 connections at once, 256 KiB each way`, {
+      test(`kubectl ${known} port-forward over ${by}: 100 concurrent connections, 256 KiB each way`, {
         skip,
       }, async () => {
         const child = kubectl("port-forward", "web", ":8080");

@@ -57,7 +57,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     spdy.close();
   });
 
-  test("hundreds of thousands of lines arrive complete and in order, also for a slow reader", async (t) => {
+  test("hundreds of thousands of lines arrive complete and in order, even for a slow reader", async (t) => {
     const lines = 300_000;
     const began = Date.now();
     const client = await openWebSocket(

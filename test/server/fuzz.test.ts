@@ -11,7 +11,7 @@ import { holds } from "../e2e/holds.ts";
 import { rounds } from "../long.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 
-/** Each run sends ten of its kind at once. */
+/** Each run sends ten of its kind concurrently. */
 const atOnce = 10;
 const pod = "web-node-a";
 const mebibyte = 1024 * 1024;
@@ -303,7 +303,7 @@ const upgraded = fc.oneof(
   fc.record({ head: fc.constant(spdyHead(exec("noise"))), more: fc.array(spdyFrame, { maxLength: 12 }) }),
 );
 
-/** Nothing that was sent is to be found in what the agent holds, and nothing went wrong that it has no answer to. */
+/** Nothing that was sent remains in the agent's memory, and no error was unhandled. */
 async function isSound(): Promise<void> {
   node.isSound();
   // Errors of a runtime are reported as such.
@@ -314,13 +314,13 @@ async function isSound(): Promise<void> {
 async function sendAll(count: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: atOnce, maxLength: atOnce }), async (all) => {
-      const answers = await Promise.all(all.map(speak));
-      for (const [i, answer] of answers.entries()) {
+      const responses = await Promise.all(all.map(speak));
+      for (const [i, response] of responses.entries()) {
         const reported = JSON.stringify(all[i]);
-        if (answer !== "") assert.match(answer, /^HTTP\/1\.1 [1-5]\d\d /, reported);
-        if (!all[i]?.known) assert.ok(!answer.includes(secret), reported);
+        if (response !== "") assert.match(response, /^HTTP\/1\.1 [1-5]\d\d /, reported);
+        if (!all[i]?.known) assert.ok(!response.includes(secret), reported);
         // Errors of the runtime and the API are expected; our own are bugs.
-        const [, reason] = /^HTTP\/1\.1 500 .*\r\n\r\n(.*)$/s.exec(answer) ?? [];
+        const [, reason] = /^HTTP\/1\.1 500 .*\r\n\r\n(.*)$/s.exec(response) ?? [];
         if (reason)
           assert.match(reason, /container not found|checkpoint|pod not found|exec|dialing/, reported);
       }
@@ -344,7 +344,7 @@ async function sendAll(count: number): Promise<void> {
 
 for (const { count, named } of rounds("FUZZ_RUNS", 6, 15))
   test(
-    named(`${2 * count * atOnce} made-up requests and streams: nothing throws, and nothing is left of them`),
+    named(`${2 * count * atOnce} random requests and streams: nothing throws, and nothing of them remains`),
     (t) => nothingIsLeft(t, count),
   );
 

@@ -173,7 +173,7 @@ export class GuardedNode {
     this.#child.kill("SIGUSR2");
     return await holds(() => {
       const line = lines()[before];
-      assert.ok(line, "no answer");
+      assert.ok(line, "no response");
       return JSON.parse(line.slice(6)) as AgentState;
     });
   }
@@ -184,8 +184,8 @@ export class GuardedNode {
     await this.cluster.placeManifest("web", { containers: [container({ name: "app", command, env })] });
     await holds(async () => {
       assert.equal(this.#child.exitCode, null);
-      const answer = o.standalone ? await this.#localPods() : await this.#remotePods();
-      assert.match(answer, /"phase": ?"Running"/);
+      const response = o.standalone ? await this.#localPods() : await this.#remotePods();
+      assert.match(response, /"phase": ?"Running"/);
     }, 60_000);
   }
 
@@ -193,7 +193,7 @@ export class GuardedNode {
     return (await send(this.port, "/pods", { ...this.admin })).body;
   }
 
-  /** What root sees, also without a cluster. */
+  /** What root sees, even without a cluster. */
   #localPods(): Promise<string> {
     return new Promise((resolve, reject) => {
       httpGet({ socketPath: join(this.rootDir, "kubelet.sock"), path: "/pods" }, (response) => {
@@ -208,9 +208,9 @@ export class GuardedNode {
 
   async #end(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const ended = once(this.#child, "exit");
+    const exited = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
-    await ended;
+    await exited;
   }
 }
 

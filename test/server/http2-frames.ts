@@ -1,4 +1,4 @@
-/** Invalid frames of HTTP/2: no client of Node can be made to send them. */
+/** Invalid frames of HTTP/2: Node's client cannot send them. */
 export const frameType = {
   data: 0,
   headers: 1,

@@ -24,7 +24,7 @@ spec:
       imagePullPolicy: Never
 `;
 
-describe("pods by HTTPS", () => {
+describe("pods applied over HTTPS", () => {
   const authority = testAuthority();
   const friend = testPair(authority, "friend");
   const stranger = testPair(testAuthority("another-ca"), "friend");
@@ -69,8 +69,8 @@ describe("pods by HTTPS", () => {
         ["PUT", "/manifests/web"],
         ["DELETE", "/manifests/web"],
       ] as const) {
-        const answer = await send(method, path, who, method === "PUT" ? pod : undefined);
-        assert.deepEqual([answer.status, answer.body.includes("web")], [401, false], `${method} ${path}`);
+        const response = await send(method, path, who, method === "PUT" ? pod : undefined);
+        assert.deepEqual([response.status, response.body.includes("web")], [401, false], `${method} ${path}`);
       }
     assert.equal((await send("PUT", "/manifests/web", friend, pod)).status, 201);
     assert.deepEqual(await send("GET", "/manifests/web", friend), { status: 200, body: pod });

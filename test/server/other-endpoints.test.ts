@@ -56,7 +56,7 @@ describe("a node without a cluster and with default configuration", () => {
     ["no credentials", () => ({})],
     ["a token", () => bearer("good-admin")],
     ["an unrequested certificate", () => node.admin],
-    ["a certificate of its own making", () => testPair(testAuthority(), "admin")],
+    ["a self-signed certificate", () => testPair(testAuthority(), "admin")],
   ];
   for (const [who, credentials] of callers)
     for (const path of ways)
@@ -151,10 +151,10 @@ describe("the plain HTTP endpoints", () => {
         /^HTTP\/1\.1 400/,
       ],
     ];
-    for (const [bytes, answer] of tricks)
-      test(`${name}: ${JSON.stringify(bytes.slice(0, 60))} gets ${answer.source}`, async () => {
+    for (const [bytes, response] of tricks)
+      test(`${name}: ${JSON.stringify(bytes.slice(0, 60))} gets ${response.source}`, async () => {
         const text = await raw(where(), bytes);
-        assert.match(text, answer);
+        assert.match(text, response);
         assert.ok(!text.includes(secret));
         await isGood(where(), good);
       });
@@ -163,7 +163,7 @@ describe("the plain HTTP endpoints", () => {
   for (const [name, where, good] of endpoints)
     test(`${name}: 2,000 silent connections keep no client out, and leave nothing behind`, async () => {
       const { port, socketPath } = where();
-      // A unix socket refuses connections beyond its backlog.
+      // A unix socket rejects connections beyond its backlog.
       let came = 0;
       const all = Array.from({ length: 2000 }, () =>
         (socketPath ? connect(socketPath) : connect(port ?? 0, "127.0.0.1"))
@@ -182,7 +182,7 @@ describe("the plain HTTP endpoints", () => {
     const where = { port: node.readOnlyPort };
     for (const path of ["/pods", "/metrics", "/metrics/slis", "/stats/summary", "/healthz"])
       await isGood(where, path);
-    for (const [line, answer] of [
+    for (const [line, response] of [
       ["POST /debug/flags/v", /^HTTP\/1\.1 404/],
       [`POST /run/default/${pod}/app?cmd=id`, /^HTTP\/1\.1 405/],
       [`POST /checkpoint/default/${pod}/app`, /^HTTP\/1\.1 404/],
@@ -190,7 +190,7 @@ describe("the plain HTTP endpoints", () => {
     ] as const)
       assert.match(
         await raw(where, `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`),
-        answer,
+        response,
       );
   });
 });

@@ -20,7 +20,7 @@ export function openSpdy(port: number, path: string, protocol: string): Promise<
   });
 }
 
-/** One connection to a port of the pod: a pair of streams. Their data, and when they have ended. */
+/** One connection to a port of the pod: a pair of streams. Their data, and when they have been closed. */
 export async function forwardOn(spdy: SpdyConnection, port: number, requestID: string) {
   const received = { data: "", error: "" };
   const open = async (streamType: "data" | "error") => {

@@ -24,8 +24,8 @@ export class Kubelets {
     if (kind === "ours") this.#agent.start(this.#flags);
     else this.#startReference();
     await holds(async () => {
-      const answer = await get({ host: "127.0.0.1", port: this.#agent.healthPort, path: "/healthz" });
-      if (answer?.status !== 200) throw new Error(`${kind} is not healthy: ${answer?.body}`);
+      const response = await get({ host: "127.0.0.1", port: this.#agent.healthPort, path: "/healthz" });
+      if (response?.status !== 200) throw new Error(`${kind} is not healthy: ${response?.body}`);
     }, 60_000);
   }
 
@@ -33,9 +33,9 @@ export class Kubelets {
     await this.#agent.end("SIGTERM");
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, "exit");
+    const exited = once(child, "exit");
     child.kill("SIGTERM");
-    await ended;
+    await exited;
   }
 
   #startReference(): void {

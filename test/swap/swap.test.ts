@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { decodeCheckpoint } from "../../src/kubelet/resources/allocation/checkpoint.ts";
+import type { Round } from "./isolated-swap.ts";
 import type { Kind } from "./kubelet-kinds.ts";
 import { type NodeSnapshot, readySince } from "./node-snapshot.ts";
 import { recorded } from "./recorded.ts";
 import { reference, swap, unavailable } from "./run-swap.ts";
-import type { Round } from "./swap-in-box.ts";
 
 /** Entries of a state file by the pod's name, as UIDs are new in each run. */
 function resourcesByPod(
@@ -70,7 +70,7 @@ for (const order of orders)
       ({ rounds } = await swap(...order));
     });
 
-    test("no container is restarted, of static pods neither, and all pods stay ready", () => {
+    test("no container is restarted, including those of static pods, and all pods stay ready", () => {
       for (const { kind, look } of rounds.slice(1))
         assert.deepEqual(kept(look), kept(rounds[0]!.look), `taken over by ${kind}`);
     });

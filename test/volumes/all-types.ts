@@ -36,7 +36,7 @@ export function volumesOfPods(version: ContainerdVersion): void {
 
   after(async () => {
     await n?.destroy();
-    hugePages.giveBack();
+    hugePages.release();
   });
 
   for (const concern of concerns) describe(concern.title, () => concern.tests(() => n, version));

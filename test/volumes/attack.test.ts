@@ -35,7 +35,7 @@ describeOnContainerd("a container that swaps a directory for a link to /", (vers
       },
     });
     await n.runs("attacker");
-    const counts = { containers: 0, refused: 0 };
+    const counts = { containers: 0, rejected: 0 };
     for (let first = 0; first < attempts; first += aPod) {
       const name = `victim-${first}`;
       const containers = Array.from({ length: Math.min(aPod, attempts - first) }, (_, index) => ({
@@ -46,18 +46,18 @@ describeOnContainerd("a container that swaps a directory for a link to /", (vers
       }));
       const pod = await n.addPod(name, { spec: { volumes, containers, restartPolicy: "Never" } });
       const statuses = await holds(async () => {
-        const found = (await n.whole.pod(name)).status?.containerStatuses ?? [];
+        const found = (await n.fullNode.pod(name)).status?.containerStatuses ?? [];
         assert.equal(found.length, containers.length);
-        // One that cannot be made is tried again, as long as it takes.
+        // A container that cannot be created is retried as long as it takes.
         for (const { state } of found) assert.ok(state?.terminated, JSON.stringify(state));
         return found;
       }, 120_000);
       for (const { state: { terminated } = {} } of statuses) {
-        // The runtime may find nothing there any more: that is no container.
-        if (terminated?.reason === "StartError") counts.refused++;
+        // The runtime may find nothing there any more: then there is no container.
+        if (terminated?.reason === "StartError") counts.rejected++;
         else assert.equal(terminated?.exitCode, 0, JSON.stringify(terminated));
       }
-      counts.refused += (await n.eventsOf(name, "Failed")).length;
+      counts.rejected += (await n.eventsOf(name, "Failed")).length;
       counts.containers += statuses.length;
       await n.deletePod(name);
       await n.isGone(pod);
@@ -65,6 +65,6 @@ describeOnContainerd("a container that swaps a directory for a link to /", (vers
     }
     t.diagnostic(JSON.stringify(counts));
     assert.equal(counts.containers, attempts);
-    assert.ok(counts.refused > 0, "there was no race");
+    assert.ok(counts.rejected > 0, "there was no race");
   });
 });

@@ -12,7 +12,7 @@ const deletedMeanwhile = ["waits", "parts", "claimed-read-only"];
 
 /** With all the pods that the other tests have left running: an agent that is killed, and pods that go. */
 export function ends(node: () => VolumeNode): void {
-  const allPods = async () => (await node().whole.get<{ items: Pod[] }>(podsPath)).items;
+  const allPods = async () => (await node().fullNode.get<{ items: Pod[] }>(podsPath)).items;
 
   /** Which mounts each running container sees, by their ids. */
   const mountsInside = async (pods: readonly Pod[]) => {
@@ -34,21 +34,21 @@ export function ends(node: () => VolumeNode): void {
     const isOfOthers = (path: string) => !deleted.some((pod) => path.startsWith(`${node().podDir(pod)}/`));
     const mounts = [...node().mountIds()].filter(([path]) => isOfOthers(path));
     const inside = await mountsInside(pods);
-    const running = (await node().whole.running()).filter(({ pod }) => !deletedMeanwhile.includes(pod));
+    const running = (await node().fullNode.running()).filter(({ pod }) => !deletedMeanwhile.includes(pod));
     assert.ok(mounts.length >= 20 && Object.keys(inside).length >= 10);
     assert.deepEqual(
       deleted.map((pod) => node().leftOf(pod).length > 1),
       [true, true, true],
     );
     t.diagnostic(`${mounts.length} mounts of the node, ${Object.keys(inside).length} containers`);
-    const { agent } = node().whole;
+    const { agent } = node().fullNode;
     await agent.end("SIGKILL");
     for (const name of deletedMeanwhile)
-      await node().whole.admin.request({
+      await node().fullNode.admin.request({
         ...{ method: "DELETE", path: `${podsPath}/${name}`, query: { gracePeriodSeconds: "0" } },
       });
     await node().change("/api/v1/namespaces/default/configmaps/settings", { data: { a: "tres" } });
-    node().whole.startAgent();
+    node().fullNode.startAgent();
     for (const pod of deleted) await node().isGone(pod);
     // All pods have been looked at again by then, and what they follow as well.
     await holds(async () => assert.equal(await node().inside("content", "cat /v/config/a"), "tres"));
@@ -60,8 +60,8 @@ export function ends(node: () => VolumeNode): void {
     assert.deepEqual([...node().mountIds()], mounts);
     assert.deepEqual(await mountsInside(pods), inside);
     const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
-    assert.deepEqual((await node().whole.running()).toSorted(byId), running.toSorted(byId));
-    // What has to be mounted again for a container finds what the former agent has made.
+    assert.deepEqual((await node().fullNode.running()).toSorted(byId), running.toSorted(byId));
+    // What has to be mounted again for a container finds what the previous agent created.
     await node().endContainer("parts-too");
     await holds(async () => assert.equal(await node().inside("parts-too", "cat /part/x"), "other"));
     assert.deepEqual([...node().mountIds()], mounts);
@@ -87,7 +87,7 @@ export function ends(node: () => VolumeNode): void {
       },
     });
     await holds(async () => {
-      const { status } = await node().whole.pod("ending");
+      const { status } = await node().fullNode.pod("ending");
       const { message } = status?.containerStatuses?.[0]?.state?.terminated ?? {};
       assert.deepEqual([status?.phase, message], ["Succeeded", "me"]);
     });
@@ -101,7 +101,7 @@ export function ends(node: () => VolumeNode): void {
     for (const { metadata } of pods) await node().deletePod(metadata.name);
     for (const pod of pods) await node().isGone(pod);
     assert.deepEqual([...node().mountIds().keys()], []);
-    const { rootDir } = node().whole.node;
+    const { rootDir } = node().fullNode.node;
     assert.deepEqual(readdirSync(join(rootDir, "pods")), []);
     for (const directory of ["local-volume/mounts", "kubernetes.io/local-volume/volumeDevices"]) {
       const devices = join(rootDir, "plugins/kubernetes.io", directory);

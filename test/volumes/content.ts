@@ -30,7 +30,7 @@ export const content: Concern = {
       { binaryData: { bin: base64(Uint8Array.of(0, 255, 10)) } },
     );
     await n.secret("keys", { user: "me", password: "first" });
-    const trustBundle = await rootCertificate((path) => n.whole.get(path));
+    const trustBundle = await rootCertificate((path) => n.fullNode.get(path));
     const apiVersion = "certificates.k8s.io/v1beta1";
     await n.make(bundles, {
       ...{ apiVersion, kind: "ClusterTrustBundle", metadata: { name: "anchors" }, spec: { trustBundle } },
@@ -104,7 +104,7 @@ export const content: Concern = {
     const read = (path: string) => node().inside("content", `cat /v/${path}`);
     const becomes = (path: string, text: string) =>
       holds(async () => assert.equal(await read(path), text, path), 20_000);
-    const restarts = async () => (await node().whole.pod("content")).status?.containerStatuses?.[0];
+    const restarts = async () => (await node().fullNode.pod("content")).status?.containerStatuses?.[0];
 
     test("exist with their modes, and only selected items", async () => {
       await node().runs("content");
@@ -146,7 +146,7 @@ export const content: Concern = {
 
     test("cannot be written to from inside", async () => {
       for (const volume of ["config", "keys", "about", "all"])
-        assert.match(await node().refusedInside("content", `touch /v/${volume}/x`), /Read-only file system/);
+        assert.match(await node().failsInside("content", `touch /v/${volume}/x`), /Read-only file system/);
     });
 
     test("all but ConfigMaps are in memory, and limited to the pod's memory", async () => {
@@ -176,7 +176,7 @@ export const content: Concern = {
       await node().configMap("later", { come: "after all" });
       await becomes("config/a", "uno");
       await becomes("config/c", "three");
-      await holds(async () => node().refusedInside("content", "test -e /v/config/b"));
+      await holds(async () => node().failsInside("content", "test -e /v/config/b"));
       await becomes("keys/password", "second");
       await becomes("about/color", "blue");
       await becomes("optional/come", "after all");
@@ -204,7 +204,7 @@ export const content: Concern = {
     test("a certificate bundle that has one more is seen", async () => {
       const anchors = async () => (await read("all/ca.pem")).split("-----BEGIN CERTIFICATE-----").length - 1;
       assert.equal(await anchors(), 1);
-      const kubeconfig = await readFile(join(node().whole.api.dir, "kubeconfig"), "utf8");
+      const kubeconfig = await readFile(join(node().fullNode.api.dir, "kubeconfig"), "utf8");
       const [, other] = /client-certificate-data"?: "?([^"\s]+)/.exec(kubeconfig)!;
       const trustBundle = `${await read("all/ca.pem")}\n${Buffer.from(other!, "base64").toString()}`;
       await node().change(`${bundles}/anchors`, { spec: { trustBundle } });
@@ -214,9 +214,9 @@ export const content: Concern = {
     test("a missing object: there is an event, the pod waits, and starts when it is created", async () => {
       const message = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
       await node().hasEvent("waits", "FailedMount", message);
-      const waiting = (await node().whole.pod("waits")).status?.containerStatuses?.[0]?.state?.waiting;
+      const waiting = (await node().fullNode.pod("waits")).status?.containerStatuses?.[0]?.state?.waiting;
       assert.equal(waiting?.reason, "ContainerCreating");
-      const row = (await node().whole.agent.pods())?.find(({ name }) => name === "waits");
+      const row = (await node().fullNode.agent.pods())?.find(({ name }) => name === "waits");
       assert.equal(row?.blockedOn, 'waiting for volume data: secret "s" not found');
       await node().secret("s", { k: "v" });
       await node().runs("waits", 20_000);

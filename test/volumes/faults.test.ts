@@ -51,15 +51,15 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     });
     await n.secret("shown", { k: "0" });
     await n.configMap("shown", { k: "0" });
-    await n.addPod("witness", withVolume({ secret: { secretName: "shown" } }));
+    await n.addPod("control", withVolume({ secret: { secretName: "shown" } }));
     await n.addPod("on-disk", withVolume({ configMap: { name: "shown" } }));
-    await n.runs("witness");
+    await n.runs("control");
     await n.runs("on-disk");
   });
 
   after(async () => {
-    await n?.whole.agent.end("SIGKILL");
-    if (n) await removeMounts(n.whole.node.rootDir);
+    await n?.fullNode.agent.end("SIGKILL");
+    if (n) await removeMounts(n.fullNode.node.rootDir);
     await n?.destroy();
     for (const pid of program?.hanging() ?? []) process.kill(pid, "SIGKILL");
     await program?.letGo();
@@ -70,8 +70,8 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   const othersLive = async () => {
     const value = String(++secrets);
     await n.change(`${objects}/secrets/shown`, { data: { k: Buffer.from(value).toString("base64") } });
-    await holds(async () => assert.equal(await n.inside("witness", "cat /data/k"), value));
-    const { status } = await n.whole.pod("witness");
+    await holds(async () => assert.equal(await n.inside("control", "cat /data/k"), value));
+    const { status } = await n.fullNode.pod("control");
     assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.restartCount], ["Running", 0]);
   };
   const dirOf = (pod: Pod, plugin: string) => n.volumeDir(pod, plugin, "data");
@@ -107,7 +107,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await n.addPod("beside", withVolume({ configMap: { name: "shown" } }));
     await n.runs("beside");
     await othersLive();
-    assert.equal((await n.whole.pod("stuck")).status?.phase, "Pending");
+    assert.equal((await n.fullNode.pod("stuck")).status?.phase, "Pending");
     assert.equal(program.hanging().length, 1, "it was not tried a second time");
     await end(stuck);
     assert.deepEqual(program.hanging(), []);
@@ -116,11 +116,11 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   test("an agent that is stopped while a mount command hangs does stop, and the next one mounts", async () => {
     const stuck = await n.addPod("stuck-again", nfs);
     await holds(() => assert.equal(program.hanging().length, 1));
-    assert.equal(await n.whole.agent.end("SIGTERM"), 0);
+    assert.equal(await n.fullNode.agent.end("SIGTERM"), 0);
     assert.deepEqual(program.hanging(), []);
     nothingMounted(dirOf(stuck, "nfs"));
     await program.set("good");
-    n.whole.startAgent();
+    n.fullNode.startAgent();
     await n.runs("stuck-again");
     await end(stuck);
   });
@@ -129,9 +129,9 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await program.set("waits");
     const late = await n.addPod("late", nfs);
     await holds(() => assert.ok(program.isWaiting()));
-    await n.whole.agent.end("SIGKILL");
+    await n.fullNode.agent.end("SIGKILL");
     await program.set("good");
-    n.whole.startAgent();
+    n.fullNode.startAgent();
     await n.runs("late");
     await program.letGo();
     const dir = dirOf(late, "nfs");
@@ -140,7 +140,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   });
 
   test("a full disk: there is an event, nothing half-written is shown, and it is written when there is space", async () => {
-    const { rootDir } = n.whole.node;
+    const { rootDir } = n.fullNode.node;
     await n.configMap("bulk", { bulk });
     const filler = join(rootDir, "filler");
     const { bsize, bavail } = statfsSync(rootDir);
@@ -163,7 +163,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   });
 
   test("a root directory that is read-only: there is an event, and all continues when it can be written again", async () => {
-    const { rootDir } = n.whole.node;
+    const { rootDir } = n.fullNode.node;
     const doomed = await n.addPod("doomed", withVolume({ emptyDir: {} }));
     await n.runs("doomed");
     const frozen: [name: string, plugin: string, volume: object][] = [
@@ -175,9 +175,9 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     try {
       for (const [name, , volume] of frozen) pods.push(await n.addPod(name, withVolume(volume)));
       pods.push(await n.addPod("bare", { spec: { automountServiceAccountToken: false } }));
-      const refusal = /^MountVolume\.SetUp failed for volume "data" : .*read-only file system/;
+      const readOnly = /^MountVolume\.SetUp failed for volume "data" : .*read-only file system/;
       for (const [index, [name, plugin]] of frozen.entries()) {
-        await n.hasEvent(name, "FailedMount", refusal);
+        await n.hasEvent(name, "FailedMount", readOnly);
         nothingMounted(dirOf(pods[index]!, plugin));
       }
       await n.hasEvent("bare", "Failed", /^error making pod data directories: .*read-only file system/);
@@ -191,8 +191,8 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     for (const pod of pods) await end(pod);
   });
 
-  test("nothing remains", async () => {
-    for (const name of ["witness", "on-disk", "beside"]) await end(await n.whole.pod(name));
+  test("no mount or directory remains", async () => {
+    for (const name of ["control", "on-disk", "beside"]) await end(await n.fullNode.pod(name));
     assert.deepEqual([...n.mountIds().keys()], []);
   });
 });

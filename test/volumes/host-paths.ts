@@ -7,7 +7,7 @@ import { test } from "node:test";
 import type { LoopDevice } from "./loop-device.ts";
 import type { Concern, VolumeNode } from "./volume-node.ts";
 
-const refusals: readonly [type: string, path: string, called: string][] = [
+const rejected: readonly [type: string, path: string, called: string][] = [
   ["Directory", "file", "a directory"],
   ["Directory", "missing", "a directory"],
   ["DirectoryOrCreate", "file", "a directory"],
@@ -18,7 +18,7 @@ const refusals: readonly [type: string, path: string, called: string][] = [
   ["CharDevice", "file", "a character device"],
   ["BlockDevice", "file", "a block device"],
 ];
-const nameOf = (type: string, path: string) => `refused-${type.toLowerCase()}-${path}`;
+const nameOf = (type: string, path: string) => `rejected-${type.toLowerCase()}-${path}`;
 const at = (n: VolumeNode, path: string) => join(n.dir, "host", path);
 
 /** hostPath volumes of all types; a block device only where there is one. */
@@ -55,7 +55,7 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
         ],
       },
     });
-    for (const [type, path] of refusals)
+    for (const [type, path] of rejected)
       await n.addPod(nameOf(type, path), {
         spec: {
           volumes: [{ name: "v", hostPath: { path: at(n, path), type: type as never } }],
@@ -68,7 +68,7 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
     const run = (script: string) => node().inside("host-paths", script);
 
     test("a path that does not match its type is rejected, with an event that names it", async () => {
-      for (const [type, path, called] of refusals) {
+      for (const [type, path, called] of rejected) {
         const message = `MountVolume.SetUp failed for volume "v" : hostPath type check failed: ${at(node(), path)} is not ${called}`;
         await node().hasEvent(nameOf(type, path), "FailedMount", message);
       }

@@ -61,7 +61,7 @@ function killed(version: ContainerdVersion, count: number): void {
   after(() => n?.destroy());
 
   const remove = (name: string, now: boolean) =>
-    n.whole.admin.request({
+    n.fullNode.admin.request({
       ...{ method: "DELETE", path: `${podsPath}/${name}` },
       ...(now && { query: { gracePeriodSeconds: "0" } }),
     });
@@ -83,16 +83,16 @@ function killed(version: ContainerdVersion, count: number): void {
       for (const [index, { metadata }] of former.entries()) await remove(metadata.name, index % 2 === 0);
       took.push(random.below(roundMs));
       await pause(took.at(-1)!);
-      await n.whole.agent.end("SIGKILL");
-      n.whole.startAgent();
+      await n.fullNode.agent.end("SIGKILL");
+      n.fullNode.startAgent();
       for (const { metadata } of living) await isWhole(metadata.name);
       for (const each of former) await n.isGone(each);
     }
     t.diagnostic(`killed after ${took.join(", ")} ms`);
     for (const { metadata } of living) await remove(metadata.name, false);
     await pause(random.below(roundMs));
-    await n.whole.agent.end("SIGKILL");
-    n.whole.startAgent();
+    await n.fullNode.agent.end("SIGKILL");
+    n.fullNode.startAgent();
     for (const each of living) await n.isGone(each);
     await holds(() => assert.deepEqual([...n.mountIds().keys()], []));
   });

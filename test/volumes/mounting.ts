@@ -115,14 +115,14 @@ export const mounting: Concern = {
       await node().inside("parts", "echo 1 >/part/x; echo 2 >/mine/x");
       assert.equal(await node().inside("parts", "cat /whole/deep/er/x /whole/of-parts/x"), "1\n2");
       assert.equal(await node().inside("parts", "cat /etc/a.conf"), "A");
-      assert.match(await node().refusedInside("parts", "echo >/look/x"), /Read-only file system/);
+      assert.match(await node().failsInside("parts", "echo >/look/x"), /Read-only file system/);
       assert.equal(await node().inside("parts", "cat /look/deep/er/x"), "1");
     });
 
     test("a subPath that leads out of its volume is rejected", async () => {
       const message = 'failed to prepare subPath for volumeMount "data" of container "c"';
       await holds(async () => {
-        const { status } = await node().whole.pod("escaping");
+        const { status } = await node().fullNode.pod("escaping");
         const { reason, message: output } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
         assert.deepEqual([reason, output], ["CreateContainerConfigError", message]);
       });
@@ -130,22 +130,22 @@ export const mounting: Concern = {
 
     test("read-only is of the mount itself; recursively also of what is mounted below", async () => {
       await node().runs("read-only");
-      assert.match(await node().refusedInside("read-only", "touch /tree/x"), /Read-only file system/);
+      assert.match(await node().failsInside("read-only", "touch /tree/x"), /Read-only file system/);
       await node().inside("read-only", "touch /tree/below/x");
       if (version === "1.6") {
-        const refusal =
+        const expected =
           /volume "tree" requested recursive read-only mode, but it is not supported by the runtime/;
         await holds(async () => {
-          const { status } = await node().whole.pod("read-only-below");
-          assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? "", refusal);
+          const { status } = await node().fullNode.pod("read-only-below");
+          assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? "", expected);
         });
         await node().runs("read-only-if-possible");
         return;
       }
       for (const name of ["read-only-below", "read-only-if-possible"]) {
         await node().runs(name);
-        assert.match(await node().refusedInside(name, "touch /tree/x"), /Read-only file system/);
-        assert.match(await node().refusedInside(name, "touch /tree/below/y"), /Read-only file system/);
+        assert.match(await node().failsInside(name, "touch /tree/x"), /Read-only file system/);
+        assert.match(await node().failsInside(name, "touch /tree/below/y"), /Read-only file system/);
       }
     });
 
@@ -205,7 +205,7 @@ export const mounting: Concern = {
     }, async () => {
       await node().runs("image");
       await node().inside("image", "test -x /image/bin/busybox");
-      assert.match(await node().refusedInside("image", "touch /image/x"), /Read-only file system/);
+      assert.match(await node().failsInside("image", "touch /image/x"), /Read-only file system/);
     });
   },
 };

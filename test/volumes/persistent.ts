@@ -146,7 +146,7 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       await node().runs("claimed-read-only");
       assert.equal(await node().inside("claimed-read-only", "cat /v/local/b"), "1");
       assert.match(
-        await node().refusedInside("claimed-read-only", "touch /v/local/x"),
+        await node().failsInside("claimed-read-only", "touch /v/local/x"),
         /Read-only file system/,
       );
     });
@@ -199,7 +199,7 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       await node().deletePod("disks");
       await node().isGone(pod);
       await holds(() => assert.ok(!readMounts().some(({ source }) => source === disk.formatted.path)));
-      const plugins = join(node().whole.node.rootDir, "plugins");
+      const plugins = join(node().fullNode.node.rootDir, "plugins");
       await holds(() =>
         assert.ok(!existsSync(join(plugins, "kubernetes.io/local-volume/mounts/pv-formatted"))),
       );

@@ -13,24 +13,24 @@ const wantedPages = 2;
  * Huge pages for as long as the tests run; returns why not where the kernel has none. Others may reserve some at the
  * same time.
  */
-export function reserveHugePages(): { refusal: string | undefined; giveBack: () => void } {
+export function reserveHugePages(): { unavailable: string | undefined; release: () => void } {
   const change = (pages: number) => {
     const wanted = Math.max(0, Number(readFileSync(pool, "utf8")) + pages);
     writeFileSync(pool, String(wanted));
     return Number(readFileSync(pool, "utf8")) >= wanted;
   };
-  const giveBack = () => void change(-wantedPages);
+  const release = () => void change(-wantedPages);
   try {
-    if (change(wantedPages)) return { refusal: undefined, giveBack };
-    giveBack();
-    return { refusal: "the kernel gives no huge pages", giveBack: () => {} };
+    if (change(wantedPages)) return { unavailable: undefined, release };
+    release();
+    return { unavailable: "the kernel has no huge pages", release: () => {} };
   } catch (error) {
-    return { refusal: `huge pages cannot be reserved: ${error}`, giveBack: () => {} };
+    return { unavailable: `huge pages cannot be reserved: ${error}`, release: () => {} };
   }
 }
 
 /** emptyDir volumes; those of huge pages only if the node has some. */
-export const scratch = (hugePages: { refusal: string | undefined }): Concern => ({
+export const scratch = (hugePages: { unavailable: string | undefined }): Concern => ({
   title: "emptyDir",
 
   async prepare(n) {
@@ -52,7 +52,7 @@ export const scratch = (hugePages: { refusal: string | undefined }): Concern => 
         })),
       },
     });
-    if (hugePages.refusal !== undefined) return;
+    if (hugePages.unavailable !== undefined) return;
     await n.addPod("huge", {
       spec: {
         volumes: [{ name: "pages", emptyDir: { medium: "HugePages" } }],
@@ -77,12 +77,12 @@ export const scratch = (hugePages: { refusal: string | undefined }): Concern => 
       await assert.rejects(stat(node().volumeDir(pod, "empty-dir", "not-used")), { code: "ENOENT" });
     });
 
-    test("in memory it is a tmpfs as large as its limit, which cannot be exceeded", async () => {
+    test("an emptyDir in memory is a tmpfs as large as its limit, which cannot be exceeded", async () => {
       const pod = await node().runs("scratch");
       const { type, bsize, blocks } = await statfs(node().volumeDir(pod, "empty-dir", "memory"));
       assert.deepEqual([type, bsize * blocks], [tmpfsMagic, 1 << 20]);
       assert.match(await node().inside("scratch", "df -k /v/memory"), /^tmpfs +1024 /m);
-      const full = await node().refusedInside("scratch", "dd if=/dev/zero of=/v/memory/x bs=1024 count=2048");
+      const full = await node().failsInside("scratch", "dd if=/dev/zero of=/v/memory/x bs=1024 count=2048");
       assert.match(full, /No space left on device/);
       assert.equal(
         await node().inside("scratch", "rm /v/memory/x; echo small >/v/memory/y; cat /v/memory/y"),
@@ -90,7 +90,7 @@ export const scratch = (hugePages: { refusal: string | undefined }): Concern => 
       );
     });
 
-    test("in memory without its own limit it is as large as the pod's memory", async () => {
+    test("an emptyDir in memory without its own limit is as large as the pod's memory limit", async () => {
       assert.match(await node().inside("scratch", "df -k /v/limited"), /^tmpfs +32768 /m);
     });
 
@@ -98,7 +98,7 @@ export const scratch = (hugePages: { refusal: string | undefined }): Concern => 
       await node().inside("scratch", "echo still >/v/memory/kept", "other");
       await node().endContainer("scratch", "other");
       await holds(async () => {
-        const { status } = await node().whole.pod("scratch");
+        const { status } = await node().fullNode.pod("scratch");
         const again = status?.containerStatuses?.find(({ name }) => name === "other");
         assert.deepEqual([again?.restartCount, again?.ready], [1, true]);
       });
@@ -106,7 +106,9 @@ export const scratch = (hugePages: { refusal: string | undefined }): Concern => 
       assert.equal(await node().inside("scratch", files, "other"), "from c\nstill");
     });
 
-    test("of huge pages it is a hugetlbfs of their size", { skip: hugePages.refusal }, async () => {
+    test("an emptyDir of huge pages is a hugetlbfs of their size", {
+      skip: hugePages.unavailable,
+    }, async () => {
       const pod = await node().runs("huge");
       const mount = (await node().mountsInside("huge")).find(({ path }) => path === "/pages");
       assert.equal(mount?.fsType, "hugetlbfs");

@@ -28,7 +28,7 @@ export function figures(
   const get = async (path: string): Promise<string> => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const options = { host: "127.0.0.1", port: port(), path, rejectUnauthorized: false };
-    request(options, (answer) => void text(answer).then(resolve, reject))
+    request(options, (response) => void text(response).then(resolve, reject))
       .on("error", reject)
       .end();
     return promise;
@@ -82,8 +82,8 @@ export function figures(
       for (const state of ["desired_state_of_world", "actual_state_of_world"])
         assert.ok(has("volume_manager_total_volumes", { plugin_name, state }) > 0);
     }
-    const refused = { volume_plugin: "kubernetes.io/host-path", status: "fail-unknown" };
-    has("storage_operation_duration_seconds", refused);
+    const failed = { volume_plugin: "kubernetes.io/host-path", status: "fail-unknown" };
+    has("storage_operation_duration_seconds", failed);
     for (const metric_source of ["statfs", "du", ...(hasDisks() ? ["block"] : [])])
       has("kubelet_volume_metric_collection_duration_seconds", { metric_source });
     for (const name of ["kubelet_orphan_pod_cleaned_volumes", "kubelet_orphan_pod_cleaned_volumes_errors"])

@@ -22,7 +22,7 @@ export const tmpfsMagic = 0x01021994;
 
 /** A node with the embedded API whose pods are inspected from inside their containers, and from the node. */
 export class VolumeNode {
-  readonly whole: NodeWithApi;
+  readonly fullNode: NodeWithApi;
   /** A directory of the node for files of tests. */
   readonly dir: string;
   /** Cleanups before the directory is removed, last first. */
@@ -33,24 +33,24 @@ export class VolumeNode {
     return new VolumeNode(await NodeWithApi.start(containerd, o), dir);
   }
 
-  private constructor(whole: NodeWithApi, dir: string) {
-    this.whole = whole;
+  private constructor(fullNode: NodeWithApi, dir: string) {
+    this.fullNode = fullNode;
     this.dir = dir;
   }
 
   async destroy(): Promise<void> {
     for (const step of this.undo.reverse()) await step();
-    await this.whole.destroy();
+    await this.fullNode.destroy();
     await removeDir(this.dir);
   }
 
   make<T>(path: string, body: object): Promise<T> {
-    return this.whole.admin.request<T>({ method: "POST", path, body });
+    return this.fullNode.admin.request<T>({ method: "POST", path, body });
   }
 
   change(path: string, body: object): Promise<unknown> {
     const contentType = "application/merge-patch+json";
-    return this.whole.admin.request({ method: "PATCH", path, body, contentType });
+    return this.fullNode.admin.request({ method: "PATCH", path, body, contentType });
   }
 
   configMap(name: string, data: Record<string, string>, more: object = {}): Promise<unknown> {
@@ -82,7 +82,7 @@ export class VolumeNode {
   /** Waits until all containers of the pod are ready. */
   async runs(name: string, withinMs = 60_000): Promise<Pod> {
     return holds(async () => {
-      const pod = await this.whole.pod(name);
+      const pod = await this.fullNode.pod(name);
       const states = pod.status?.containerStatuses ?? [];
       const ready = states.length > 0 && states.every((status) => status.ready);
       const why = async () =>
@@ -93,7 +93,7 @@ export class VolumeNode {
   }
 
   async eventsOf(name: string, reason?: string): Promise<string[]> {
-    const { items } = await this.whole.get<{ items: ClusterEvent[] }>("/api/v1/namespaces/default/events");
+    const { items } = await this.fullNode.get<{ items: ClusterEvent[] }>("/api/v1/namespaces/default/events");
     return items
       .filter((event) => event.involvedObject.name === name && (!reason || event.reason === reason))
       .map((event) => (reason ? event.message : `${event.reason}: ${event.message}`));
@@ -108,7 +108,7 @@ export class VolumeNode {
     }, withinMs);
   }
 
-  /** What a shell line in a container prints; it must end well. */
+  /** What a shell line in a container prints; it must succeed. */
   async inside(name: string, script: string, container = "c"): Promise<string> {
     const { stdout, stderr, exitCode } = await this.#exec(name, script, container);
     assert.equal(exitCode, 0, `${script}: ${stderr}`);
@@ -116,28 +116,28 @@ export class VolumeNode {
   }
 
   /** The error output of a shell line in a container. */
-  async refusedInside(name: string, script: string, container = "c"): Promise<string> {
+  async failsInside(name: string, script: string, container = "c"): Promise<string> {
     const { stdout, stderr, exitCode } = await this.#exec(name, script, container);
     assert.notEqual(exitCode, 0, `${script} succeeded: ${stdout}`);
     return stderr;
   }
 
-  /** Kills its first process; the kill command may end with it. */
+  /** Kills its first process; the kill command may be killed with it. */
   async endContainer(name: string, container = "c"): Promise<void> {
     await this.#exec(name, "kill -TERM 1", container);
   }
 
   async #exec(name: string, script: string, container: string) {
-    const running = await this.whole.runtime.listContainers({
+    const running = await this.fullNode.runtime.listContainers({
       labelSelector: { "io.kubernetes.pod.name": name, "io.kubernetes.container.name": container },
       state: { state: 1 },
     });
     assert.equal(running.length, 1, `${name} has ${running.length} running containers ${container}`);
-    const answer = await this.whole.runtime.execSync(running[0]!.id as never, ["sh", "-c", script], 10);
+    const result = await this.fullNode.runtime.execSync(running[0]!.id as never, ["sh", "-c", script], 10);
     return {
-      stdout: Buffer.from(answer.stdout).toString(),
-      stderr: Buffer.from(answer.stderr).toString(),
-      exitCode: answer.exitCode,
+      stdout: Buffer.from(result.stdout).toString(),
+      stderr: Buffer.from(result.stderr).toString(),
+      exitCode: result.exitCode,
     };
   }
 
@@ -147,7 +147,7 @@ export class VolumeNode {
   }
 
   podDir({ metadata: { uid } }: Pod): string {
-    return join(this.whole.node.rootDir, "pods", uid);
+    return join(this.fullNode.node.rootDir, "pods", uid);
   }
 
   volumeDir(pod: Pod, plugin: string, volume: string): string {
@@ -156,7 +156,7 @@ export class VolumeNode {
 
   /** Mounts of the node for pods and for volumes that pods share: path and id. */
   mountIds(): Map<string, number> {
-    const roots = ["pods", "plugins"].map((name) => `${join(this.whole.node.rootDir, name)}/`);
+    const roots = ["pods", "plugins"].map((name) => `${join(this.fullNode.node.rootDir, name)}/`);
     const found = readMounts().filter(({ path }) => roots.some((root) => path.startsWith(root)));
     return new Map(found.map(({ path, id }) => [path, id]));
   }
@@ -168,12 +168,12 @@ export class VolumeNode {
   }
 
   async deletePod(name: string): Promise<void> {
-    await this.whole.deletePod(name);
+    await this.fullNode.deletePod(name);
   }
 
   /** Waits until the pod is gone from the API, and from the node. */
   async isGone(pod: Pod): Promise<void> {
-    await this.whole.isGone(pod.metadata.name);
+    await this.fullNode.isGone(pod.metadata.name);
     await holds(() => assert.deepEqual(this.leftOf(pod), []), 60_000);
   }
 }

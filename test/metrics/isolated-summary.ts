@@ -1,4 +1,4 @@
-// Runs in a box: an agent with the cgroups of the node suite's kubelet, and its summary of two pods that were
+// Runs on an isolated host: an agent with the cgroups of the node suite's kubelet, and its summary of two pods that were
 // restarted.
 
 import assert from "node:assert/strict";
@@ -57,7 +57,7 @@ const node = await MeteredNode.start(process.argv[2] as ContainerdVersion, () =>
 }));
 try {
   for (const name of pods)
-    await node.whole.addPod(
+    await node.fullNode.addPod(
       name,
       {
         name: "busybox-container",
@@ -69,10 +69,10 @@ try {
     );
   for (const name of pods)
     await holds(async () => {
-      const { status } = await node.whole.pod(name);
+      const { status } = await node.fullNode.pod(name);
       assert.equal(status?.containerStatuses?.[0]?.restartCount, 1, JSON.stringify(status));
     }, 120_000);
-  const { status } = await node.whole.get<{ status: { capacity: { memory: string } } }>(
+  const { status } = await node.fullNode.get<{ status: { capacity: { memory: string } } }>(
     `/api/v1/nodes/${nodeName}`,
   );
   const expected = {
@@ -89,12 +89,12 @@ try {
     wrong,
     cgroupsOf: {
       init: cgroupsOf(1),
-      agent: cgroupsOf(node.whole.agent.pid!),
+      agent: cgroupsOf(node.fullNode.agent.pid!),
       misc: cgroupsOf(misc.pid!),
     },
     runtimeCgroup: await cgroupUsageReader(layout).pids(runtimeCgroup),
     cadvisor: (await node.request("/metrics/cadvisor")).body,
-    log: node.whole.agent.log(),
+    log: node.fullNode.agent.log(),
   };
   process.stdout.write(JSON.stringify(report));
 } finally {

@@ -4,10 +4,10 @@ import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { configMap, type Manifest, pod } from "./pods.ts";
 
 /** Invalid manifests, and the errors they get. */
-export function refusing(bench: Bench): void {
+export function rejecting(bench: Bench): void {
   describeIn(
     bench,
-    "refusing",
+    "rejecting",
     (at) => {
       const strict = (kind: string) => `${kind} in version "v1" cannot be handled as a ${kind}: `;
       const mistakes: [what: string, manifest: Manifest, reported: string[]][] = [
@@ -80,7 +80,7 @@ export function refusing(bench: Bench): void {
           "an account that does not exist",
           pod("p", { spec: { serviceAccountName: "none" } }),
           [
-            'pods "p" is forbidden: error looking up service account refusing/none: serviceaccount "none" not found',
+            'pods "p" is forbidden: error looking up service account rejecting/none: serviceaccount "none" not found',
           ],
         ],
         [
@@ -96,12 +96,12 @@ export function refusing(bench: Bench): void {
         [
           "a namespace other than the one that is typed",
           configMap("c", {}, { namespace: "other" }),
-          ['the namespace from the provided object "other" does not match the namespace "refusing"'],
+          ['the namespace from the provided object "other" does not match the namespace "rejecting"'],
         ],
       ];
       for (const [what, input, reported] of mistakes) {
         test(what, async () => {
-          const error = await at().refused(["create", "-f", "-"], { input });
+          const error = await at().fails(["create", "-f", "-"], { input });
           for (const text of reported) assert.ok(error.includes(text), error);
         });
       }
@@ -110,9 +110,9 @@ export function refusing(bench: Bench): void {
         const input =
           '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"twice"},"data":{"a":"1","a":"2"}}';
         // kubectl itself would take the last one.
-        const raw = "/api/v1/namespaces/refusing/configmaps?fieldValidation=Strict";
+        const raw = "/api/v1/namespaces/rejecting/configmaps?fieldValidation=Strict";
         assert.match(
-          await at().refused(["create", "--raw", raw, "-f", "-"], { input }),
+          await at().fails(["create", "--raw", raw, "-f", "-"], { input }),
           /strict decoding error: duplicate field "data\.a"/,
         );
       });
@@ -157,7 +157,7 @@ export function refusing(bench: Bench): void {
       ];
       for (const [what, args, reported] of changes) {
         test(what, async () => {
-          const error = await at().refused(args);
+          const error = await at().fails(args);
           assert.ok(error.includes(reported), error);
         });
       }

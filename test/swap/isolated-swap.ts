@@ -1,5 +1,5 @@
-// Runs in a box: one kubelet creates the pods, then one after the other takes over the node, in the order of the
-// arguments; after each, what there is. The reference kubelet is the executable that KUBELET_REFERENCE names.
+// Runs on an isolated host: one kubelet creates the pods, then one after the other takes over the node, in the order of the
+// arguments, and records the state of the node after each. The reference kubelet is the executable that KUBELET_REFERENCE names.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -19,9 +19,9 @@ import { apiPods, manifests } from "./swapped-pods.ts";
 export interface Round {
   readonly kind: Kind;
   readonly look: NodeSnapshot;
-  /** What became of a container with limits that ended: its resources, or why it did not come back. */
+  /** The resources of a restarted container with limits, or why it was not restarted. */
   readonly restarted: string;
-  /** Since when pods are ready, as this kubelet has left it. */
+  /** Since when pods are ready, when this kubelet stopped. */
   readonly left: Readonly<Record<string, string>>;
 }
 
@@ -34,7 +34,7 @@ export interface SwapReport {
 const address = "192.0.2.10";
 const namespace = "/api/v1/namespaces/default";
 
-/** The reference refuses to be a node without an address of its own. */
+/** The Go kubelet does not start without a global unicast address. */
 function giveAddress(): void {
   const ip = (...args: string[]) => execFileSync("ip", args);
   ip("link", "add", "up0", "type", "veth", "peer", "name", "up1");
@@ -84,7 +84,7 @@ async function main(order: readonly Kind[]): Promise<SwapReport> {
   const rounds: SwapReport["rounds"] = [];
   for (const [round, kind] of order.entries()) {
     await kubelets.start(kind);
-    // Labels that reach the container show that this kubelet works on pods, and on volumes that the other made.
+    // Labels that reach the container show that this kubelet works on pods, and on volumes that the other kubelet created.
     const body = { metadata: { labels: { round: String(round + 1) } } };
     const contentType = "application/merge-patch+json";
     await admin.request({ method: "PATCH", path: `${namespace}/pods/volumes`, body, contentType });

@@ -19,7 +19,7 @@ import { startMachineApi } from "./machine-api.ts";
 type SendRequest = (method: "POST" | "PUT" | "DELETE", path: string, body?: object) => Promise<unknown>;
 
 /** An API, and the transport of a client through a proxy. */
-interface World {
+interface ServedApi {
   readonly port: number;
   readonly sendWrite: SendRequest;
   /** This many clients see the same history at once, each through its own proxy. */
@@ -60,10 +60,10 @@ class Client {
   readonly #stop = new AbortController();
   #received = () => {};
 
-  constructor(world: World, path: string, proxy: FaultyProxy, streamList: boolean) {
+  constructor(api: ServedApi, path: string, proxy: FaultyProxy, streamList: boolean) {
     this.#proxy = proxy;
     this.#transport = new HttpKubeTransport({
-      access: world.access(proxy.port),
+      access: api.access(proxy.port),
       ...{ userAgent: "test", qps: 0, burst: 0, clock, logger: silentLogger },
     });
     this.#watch = new ListWatch<Version>({
@@ -103,22 +103,22 @@ const change = (type: string, name: string, { metadata }: Version) =>
   type === "deleted" ? `deleted ${name}` : `${type} ${name}@${metadata.resourceVersion}`;
 
 /** One history, seen by a client for each run. */
-async function live(world: World, runs: readonly Run[]): Promise<{ expected: string[]; ran: Ran[] }> {
+async function live(api: ServedApi, runs: readonly Run[]): Promise<{ expected: string[]; ran: Ran[] }> {
   const namespace = `n${++namespaces}`;
   const path = `/api/v1/namespaces/${namespace}/configmaps`;
   const kind = { apiVersion: "v1", kind: "Namespace" };
-  await world.sendWrite("POST", "/api/v1/namespaces", { ...kind, metadata: { name: namespace } });
+  await api.sendWrite("POST", "/api/v1/namespaces", { ...kind, metadata: { name: namespace } });
   const expected: string[] = [];
   const write = async (method: "POST" | "PUT" | "DELETE", name: string, data = "") => {
     const body = method === "DELETE" ? undefined : configMap(name, { k: data }, { labels: { of: "test" } });
-    const answer = await world.sendWrite(method, method === "POST" ? path : `${path}/${name}`, body);
+    const response = await api.sendWrite(method, method === "POST" ? path : `${path}/${name}`, body);
     const what = { POST: "added", PUT: "updated", DELETE: "deleted" }[method];
-    expected.push(change(what, name, answer as Version));
+    expected.push(change(what, name, response as Version));
   };
   await write("POST", "a", "1");
   await write("POST", "b", "é€😀");
-  const proxies = await Promise.all(runs.map(({ plans }) => FaultyProxy.open(world.port, plans)));
-  const clients = runs.map(({ streamList }, i) => new Client(world, path, proxies[i]!, streamList));
+  const proxies = await Promise.all(runs.map(({ plans }) => FaultyProxy.open(api.port, plans)));
+  const clients = runs.map(({ streamList }, i) => new Client(api, path, proxies[i]!, streamList));
   try {
     await soon(runs, clients, (client) => client.synced());
     await write("PUT", "a", "2");
@@ -158,19 +158,19 @@ async function soon(
 }
 
 /** The first failure is reported with what led to it. */
-async function all(world: World, runs: readonly Run[]): Promise<{ met: number; listedAgain: number }> {
+async function all(api: ServedApi, runs: readonly Run[]): Promise<{ met: number; listedAgain: number }> {
   let [met, listedAgain] = [0, 0];
   const isSilent = ({ plans }: Run) => plans.some(({ fault }) => fault === "silence");
   const batches = [
     ...inBatches(
       runs.filter((run) => !isSilent(run)),
-      world.clientsAtOnce,
+      api.clientsAtOnce,
     ),
     // Stalled clients only wait, so many of them can run at the same time.
-    ...inBatches(runs.filter(isSilent), world.clientsAtOnce * 6),
+    ...inBatches(runs.filter(isSilent), api.clientsAtOnce * 6),
   ];
   for (const some of batches) {
-    const { expected, ran } = await live(world, some);
+    const { expected, ran } = await live(api, some);
     for (const [i, { received, lists, proxy }] of ran.entries()) {
       if (lists === 1) assert.deepEqual(received, expected, JSON.stringify(some[i]));
       else checkDifferences(received, expected, JSON.stringify(some[i]));
@@ -212,8 +212,8 @@ function inBatches(runs: readonly Run[], size: number): Run[][] {
 }
 
 /** Each byte of an undisturbed run, one fault at each; `every`: only each so many-th of them. */
-async function eachByte(world: World, streamList: boolean, every: number): Promise<Run[]> {
-  const { ran } = await live(world, [{ plans: [], streamList }]);
+async function eachByte(api: ServedApi, streamList: boolean, every: number): Promise<Run[]> {
+  const { ran } = await live(api, [{ plans: [], streamList }]);
   const { passed } = ran[0]!.proxy;
   const runs: Run[] = [];
   for (const direction of ["down", "up"] as const)
@@ -243,9 +243,9 @@ function many(seed: number, most: number): Run {
   return { plans, streamList: below(2) === 0 };
 }
 
-async function show(t: TestContext, world: World, runs: readonly Run[]): Promise<void> {
+async function show(t: TestContext, api: ServedApi, runs: readonly Run[]): Promise<void> {
   const startedAt = Date.now();
-  const { met, listedAgain } = await all(world, runs);
+  const { met, listedAgain } = await all(api, runs);
   t.diagnostic(`${runs.length} runs, ${met} faults, ${((Date.now() - startedAt) / 1000).toFixed(1)} s`);
   t.diagnostic(`${listedAgain} clients listed again`);
   assert.ok(listedAgain < runs.length / 10, `${listedAgain} of ${runs.length} clients listed again`);
@@ -260,10 +260,10 @@ for (const { count: every, named } of rounds("CUT_EVERY", 11, 1)) {
   ), {
     timeout: 300_000,
   }, async (t) => {
-    const world = await plainWorld(t);
-    await show(t, world, [
-      ...(await eachByte(world, false, every)),
-      ...(await eachByte(world, true, streamed)),
+    const api = await plainApi(t);
+    await show(t, api, [
+      ...(await eachByte(api, false, every)),
+      ...(await eachByte(api, true, streamed)),
       ...Array.from({ length: 60 }, (_, seed) => many(seed, 2000)),
     ]);
   });
@@ -273,20 +273,20 @@ for (const { count: every, named } of rounds("CUT_EVERY", 11, 1)) {
   ), {
     timeout: 300_000,
   }, async (t) => {
-    const world = await secureWorld(t);
-    await show(t, world, [
-      ...(await eachByte(world, false, secure)),
+    const api = await secureApi(t);
+    await show(t, api, [
+      ...(await eachByte(api, false, secure)),
       ...Array.from({ length: 30 }, (_, seed) => many(seed, 6000)),
     ]);
   });
 }
 
-async function plainWorld(t: TestContext): Promise<World> {
+async function plainApi(t: TestContext): Promise<ServedApi> {
   const api = await testApi(t);
   const sendWrite: SendRequest = async (method, path, body) => {
-    const { status, text, body: answer } = await api.send(method, path, body);
+    const { status, text, body: response } = await api.send(method, path, body);
     assert.ok(status < 300, text);
-    return answer;
+    return response;
   };
   return {
     port: api.server.port,
@@ -296,7 +296,7 @@ async function plainWorld(t: TestContext): Promise<World> {
   };
 }
 
-async function secureWorld(t: TestContext): Promise<World> {
+async function secureApi(t: TestContext): Promise<ServedApi> {
   const api = await startMachineApi(t);
   const access = await api.access("kubeconfig");
   return {

@@ -1,4 +1,4 @@
-// Runs in a box: `kubelet pods` with no node, with one, with two, and after one of them was killed; and what was applied to that
+// Runs on an isolated host: `kubelet pods` with no node, with one, with two, and after one of them was killed; and what was applied to that
 // one.
 
 import { writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ export interface NodesReport {
   afterKill: CliResult;
   /** The pods of the node that was killed and started again. */
   afterAll: CliResult;
-  ended: CliResult["status"];
+  exited: CliResult["status"];
   left: Leak[];
   /** The output of the first node, to find the reason of a failure. */
   output: string;
@@ -65,9 +65,9 @@ const applied = await cli(["apply", "-f", "-", "--node=other"], {
   input: JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name: "kept" }, spec }),
 });
 second.child.kill("SIGKILL");
-await second.ended();
+await second.exited();
 const afterKill = await cli(["pods"]);
-// Started again, it makes up for what the killed one left.
+// Started again, it cleans up what the killed one left behind.
 const again = await up("--name=other", "--no-api");
 const afterAll = await holds(async () => {
   const pods = await cli(["pods", "--node=other"]);
@@ -75,9 +75,9 @@ const afterAll = await holds(async () => {
   return pods;
 }).catch((error: Error) => ({ status: null, stdout: error.message, stderr: "", pid: 0 }));
 again.child.kill("SIGINT");
-await again.ended();
+await again.exited();
 first.child.kill("SIGTERM");
-const { status: ended } = await first.ended();
+const { status: exited } = await first.exited();
 const left = leaks(before, snapshot());
 const report: NodesReport = {
   none,
@@ -88,7 +88,7 @@ const report: NodesReport = {
   applied,
   afterKill,
   afterAll,
-  ended,
+  exited,
   left,
   output: first.stdout + first.stderr,
 };

@@ -23,11 +23,11 @@ export interface Wanted {
 }
 
 const changing = /^(Run|Stop|Remove)PodSandbox$|^(Create|Start|Stop|Remove)Container$/;
-const refusal: PodFailure = { phase: "Failed", reason: "NodeAffinity", message: "not here" };
+const rejection: PodFailure = { phase: "Failed", reason: "NodeAffinity", message: "not here" };
 const eviction: PodFailure = { phase: "Failed", reason: "Evicted", message: "no room" };
 
 /** A node with a runtime, agents that are started and killed, desired pods, and all their events. */
-export class PodLifecycleWorld {
+export class PodLifecycleHarness {
   readonly clock = new SimulatedClock();
   readonly host = new SimulatedHost();
   readonly runtime: InMemoryRuntime;
@@ -46,7 +46,7 @@ export class PodLifecycleWorld {
   /** All pods that were ever desired. */
   readonly uids = new Set<PodUid>();
   readonly #random: Random;
-  /** Aborted when the agent's process has ended. */
+  /** Aborted when the agent's process has exited. */
   #process = new AbortController();
 
   constructor(seed: number) {
@@ -62,7 +62,7 @@ export class PodLifecycleWorld {
     this.health = new SimulatedHealth({
       clock: this.clock,
       runs: (id) => this.running().some((c) => c.id === id),
-      onAnswer: (kind, id, health) => {
+      onResult: (kind, id, health) => {
         if (kind === "startup" && health === "success") this.rules.passed(id);
         if (kind !== "readiness" && health === "failure") this.rules.failedProbe(id);
       },
@@ -79,7 +79,7 @@ export class PodLifecycleWorld {
       maxRestartDelayMs: 3000,
       hooks: this.hooks.ofAgent(this.#process.signal),
       prober: (results) => this.health.ofAgent(results),
-      admit: (pod) => (pod.metadata.labels?.kind === "refused" ? refusal : undefined),
+      admit: (pod) => (pod.metadata.labels?.kind === "rejected" ? rejection : undefined),
       behavior: (method, request) => {
         this.rules.called(method, request as Record<string, unknown>, {
           worker: (uid) => agent.workers.get(uid),
@@ -208,7 +208,7 @@ export class PodLifecycleWorld {
     if (how === "unknown") {
       // It is stopped and replaced, however it exits.
       this.rules.meddledWith(uidOf(container));
-      return this.runtime.pods.loseTrack(container.id);
+      return this.runtime.pods.setUnknown(container.id);
     }
     if (how === "oom") return this.runtime.pods.oomKill(container.id);
     if (how !== "vanish") return container.process?.end(how);
@@ -303,7 +303,7 @@ export class PodLifecycleWorld {
       else behavior.afterMs = 8000;
     }
     if (this.faults === 0 || below(100) >= this.faults) return behavior;
-    const faults = ["not done", "answer lost", "done late"] as const;
+    const faults = ["not done", "response lost", "done late"] as const;
     return { ...behavior, fault: faults[below(changing.test(method) ? 3 : 2)] };
   }
 }

@@ -5,16 +5,16 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
-import { boxUnavailable, startBox } from "./box.ts";
+import { isolationUnavailable, startIsolated } from "./isolated-host.ts";
 
-describe("a box", { skip: boxUnavailable }, () => {
+describe("an isolated host", { skip: isolationUnavailable }, () => {
   test("has no mounts of others in its own directories", async () => {
-    const dir = `/run/kubelet-ts-box-test-${process.pid}`;
+    const dir = `/run/kubelet-ts-isolated-test-${process.pid}`;
     mkdirSync(dir);
     execFileSync("mount", ["-t", "tmpfs", "others", dir]);
     try {
-      const box = startBox(["cat", "/proc/self/mountinfo"]);
-      const [mounts] = await Promise.all([text(box.child.stdout!), box.ended]);
+      const host = startIsolated(["cat", "/proc/self/mountinfo"]);
+      const [mounts] = await Promise.all([text(host.child.stdout!), host.exited]);
       assert.match(mounts, / \/run /);
       assert.ok(!mounts.includes(dir), mounts);
     } finally {
@@ -24,12 +24,12 @@ describe("a box", { skip: boxUnavailable }, () => {
   });
 
   test("has no network namespace of others, wherever it is mounted", async () => {
-    const file = join(mkdtempSync(join(tmpdir(), "kubelet-ts-box-")), "netns");
+    const file = join(mkdtempSync(join(tmpdir(), "kubelet-ts-isolated-")), "netns");
     writeFileSync(file, "");
     execFileSync("unshare", [`--net=${file}`, "true"]);
     try {
-      const box = startBox(["cat", "/proc/self/mountinfo"]);
-      const [mounts] = await Promise.all([text(box.child.stdout!), box.ended]);
+      const host = startIsolated(["cat", "/proc/self/mountinfo"]);
+      const [mounts] = await Promise.all([text(host.child.stdout!), host.exited]);
       assert.match(mounts, / \/run /);
       assert.ok(!mounts.includes(file), mounts);
     } finally {

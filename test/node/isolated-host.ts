@@ -6,25 +6,25 @@ import { parseMountinfo } from "../../src/lib/host/mount-table.ts";
 import { removeCgroups } from "../../src/single-node/cgroup-trees.ts";
 
 /**
- * A box isolates one command: process, mount, network and cgroup namespaces, with empty /run,
+ * An isolated host runs one command in its own process, mount, network and cgroup namespaces, with empty /run,
  * /var/log and state directories. What runs in it sees no other processes, links and cgroups, so that a test may
- * compare all there is. The exit of its first process ends everything in it.
+ * compare the state of the machine as a whole. The exit of its first process kills all others.
  */
-export interface Box {
+export interface IsolatedHost {
   readonly child: ChildProcess;
-  /** The exit status of the command; resolves when the box and its cgroups are gone. */
-  readonly ended: Promise<number | NodeJS.Signals | null>;
+  /** The exit status of the command; resolves when the namespaces and their cgroups are gone. */
+  readonly exited: Promise<number | NodeJS.Signals | null>;
 }
 
-export const boxUnavailable: string | false = process.getuid?.() === 0 ? false : "needs root";
+export const isolationUnavailable: string | false = process.getuid?.() === 0 ? false : "needs root";
 
-let boxes = 0;
+let hosts = 0;
 
-export function startBox(command: readonly string[], env: NodeJS.ProcessEnv = {}): Box {
+export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv = {}): IsolatedHost {
   const hierarchies = parseMountinfo(readFileSync("/proc/self/mountinfo", "utf8")).filter((mount) =>
     mount.fsType.startsWith("cgroup"),
   );
-  const name = `kubelet-ts-box-${process.pid}-${++boxes}`;
+  const name = `kubelet-ts-isolated-${process.pid}-${++hosts}`;
   const cgroups = hierarchies.map((mount) => join(mount.path, name));
   for (const dir of cgroups) makeCgroup(dir);
   const { system, state } = mountCommands(hierarchies.map(({ path }) => path));
@@ -44,11 +44,11 @@ export function startBox(command: readonly string[], env: NodeJS.ProcessEnv = {}
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env, ENTER: enter.join("\n"), INSIDE: inside.join("\n") },
   });
-  const ended = new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
+  const exited = new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, signal) => resolve(code ?? signal));
   }).finally(() => removeCgroups(cgroups, systemClock));
-  return { child, ended };
+  return { child, exited };
 }
 
 /** In version 1, a cpuset accepts no process before it has CPUs and memory nodes. */
@@ -63,7 +63,7 @@ function makeCgroup(dir: string): void {
   }
 }
 
-/** A box's own /proc, /sys with the cgroups as they were laid out outside, and empty state directories. */
+/** Its own /proc, /sys with the cgroups as they were laid out outside, and empty state directories. */
 function mountCommands(cgroupPaths: readonly string[]): { system: string[]; state: string[] } {
   const mountinfo = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
   const optionsOf = (path: string) => {

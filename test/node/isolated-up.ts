@@ -1,4 +1,4 @@
-// Runs in a box: what `npm start` runs, until the demo pod runs; then the signal; then what remains.
+// Runs on an isolated host: runs what `npm start` runs until the demo pod runs, sends the signal, and reports what remains.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -22,12 +22,12 @@ up.stdout.on("data", (chunk) => {
 up.stderr.on("data", (chunk) => {
   output += chunk;
 });
-const ended = once(up, "exit");
+const exited = once(up, "exit");
 const deadline = Date.now() + 60_000;
 while (!/Running.* 1\/1/.test(output) && up.exitCode === null && Date.now() < deadline)
   await sleep(systemClock, 20);
 const ran = leaks(before, snapshot());
 up.kill(process.argv[2] as NodeJS.Signals);
-const [status] = await ended;
+const [status] = await exited;
 const report: UpReport = { ran, left: leaks(before, snapshot()), status, output };
 process.stdout.write(JSON.stringify(report));

@@ -212,7 +212,7 @@ const paths: Case[] = [
   { name: "a container that is not there", path: `/containerLogs/default/${pod}/nope`, status: 404 },
   { name: "a pod in another namespace", path: `/containerLogs/kube-system/${pod}/app`, status: 404 },
   { name: "a log before this one", path: `${log}?previous=true`, status: 400 },
-  { name: "a log with lines that are no number", path: `${log}?tailLines=many`, status: 400 },
+  { name: "a log with tailLines that is not a number", path: `${log}?tailLines=many`, status: 400 },
   { name: "a log with less than no lines", path: `${log}?tailLines=-1`, status: 422 },
   { name: "a log of a time that is none", path: `${log}?sinceTime=yesterday`, status: 400 },
   { name: "a log in the name of a file", path: "/containerLogs/default/..%2f..%2fetc/passwd", status: 400 },
@@ -323,18 +323,18 @@ const upgrades: Case[] = [
     status: 500,
   },
   {
-    name: "exec of a runtime that refuses",
+    name: "exec that the runtime rejects",
     path: exec.replace("=secret", "=refuse"),
     headers: spdy,
     status: 403,
   },
   { name: "portForward of no pod", path: "/portForward/default/nope", headers: spdy, status: 404 },
   {
-    ...{ name: "portForward by WebSocket to no port", path: `${forward}?port=99999` },
+    ...{ name: "portForward over WebSocket to an invalid port", path: `${forward}?port=99999` },
     ...{ headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" }, status: 400 },
   },
   {
-    ...{ name: "portForward by WebSocket without ports", path: forward },
+    ...{ name: "portForward over WebSocket without ports", path: forward },
     ...{ headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" }, status: 400 },
   },
 ];
@@ -342,11 +342,11 @@ const upgrades: Case[] = [
 const asAdmin = (cases: readonly Case[]) => cases.map((one) => ({ ...one, pair: admin }));
 const tables: Readonly<Record<string, readonly Case[]>> = {
   "no client gets anything": unauthenticated,
-  "who it is": identities,
-  "what it may": rights,
+  identity: identities,
+  permission: rights,
   "where it leads": asAdmin(paths),
   "how it is requested": asAdmin(methods),
-  "what it would become": asAdmin(upgrades),
+  upgrade: asAdmin(upgrades),
 };
 
 for (const [title, cases] of Object.entries(tables))
@@ -354,7 +354,7 @@ for (const [title, cases] of Object.entries(tables))
     for (const one of cases)
       test(`${one.name.slice(0, 120)}: ${one.status}`, async () => {
         const { path = "/pods", method = "GET", token, body, status, message } = one;
-        const answer = await raw(method, path, {
+        const response = await raw(method, path, {
           headers: {
             ...(token !== undefined && { authorization: `Bearer ${token}` }),
             ...(body !== undefined && { "content-length": String(body.length) }),
@@ -362,16 +362,16 @@ for (const [title, cases] of Object.entries(tables))
           },
           ...{ body, pair: one.pair?.() },
         });
-        assert.equal(answer.status, status, answer.text.slice(0, 500));
-        if (message) assert.match(answer.body, message);
-        assert.ok(!answer.text.includes(secret), "the secret is out");
-        assert.doesNotMatch(answer.text, /root:.*:0:0:/);
-        if (status === 307) assert.match(answer.text, /\r\nlocation: \/(\r|[^/])/i);
+        assert.equal(response.status, status, response.text.slice(0, 500));
+        if (message) assert.match(response.body, message);
+        assert.ok(!response.text.includes(secret), "the response contains the secret");
+        assert.doesNotMatch(response.text, /root:.*:0:0:/);
+        if (status === 307) assert.match(response.text, /\r\nlocation: \/(\r|[^/])/i);
         await goesOn();
       });
   });
 
-interface RawAnswer {
+interface RawResponse {
   readonly status: number;
   readonly text: string;
   readonly body: string;
@@ -382,7 +382,7 @@ async function raw(
   method: string,
   path: string,
   o: { headers: Record<string, string>; body?: string | undefined; pair?: TestPair | undefined },
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const given = { connection: "close", ...o.headers };
   const lines = Object.entries({ host: "x", ...given }).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = await rawTls(node.port, `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${o.body ?? ""}`, {
@@ -468,7 +468,7 @@ describe("other protocols", () => {
       session.on("error", () => {});
       const { ":path": path = "/pods", ...rest } = headers;
       const isConnect = rest[":method"] === "CONNECT";
-      const answer = await new Promise<{ status: number; body: string }>((resolve, reject) => {
+      const response = await new Promise<{ status: number; body: string }>((resolve, reject) => {
         const stream = session.request({ ...(!isConnect && { ":path": path }), ...rest });
         let [code, body] = [0, ""];
         stream.on("response", (got) => {
@@ -481,8 +481,8 @@ describe("other protocols", () => {
         stream.end();
       });
       session.destroy();
-      assert.equal(answer.status, status, answer.body);
-      assert.ok(!answer.body.includes(secret));
+      assert.equal(response.status, status, response.body);
+      assert.ok(!response.body.includes(secret));
       await goesOn();
     });
 });
