@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
-import { shapeOf } from "../../src/kubelet/stats/fake-stats.ts";
+import { fieldTypesOf } from "../../src/kubelet/stats/fake-stats.ts";
 import { holds } from "../e2e/holds.ts";
 import type { MeteredNode } from "./metered-node.ts";
 
@@ -22,8 +22,8 @@ export function agentPages(node: () => MeteredNode): void {
     const recorded = JSON.parse(
       readFileSync(new URL("../fixtures/config/configz-defaults.json", import.meta.url), "utf8"),
     ) as { kubeletconfig: Record<string, unknown> };
-    const ours = shapeOf(kubeletconfig);
-    const missing = [...shapeOf(recorded.kubeletconfig)].filter(
+    const ours = fieldTypesOf(kubeletconfig);
+    const missing = [...fieldTypesOf(recorded.kubeletconfig)].filter(
       ([path, type]) => ours.get(path) !== type && !path.startsWith(".evictionHard."),
     );
     assert.deepEqual(missing, []);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, it } from "node:test";
-import { shapeOf } from "../../src/kubelet/stats/fake-stats.ts";
+import { fieldTypesOf } from "../../src/kubelet/stats/fake-stats.ts";
 import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import type { PodStats, Summary } from "../../src/lib/model/stats-summary.ts";
 import { cgroupDirs, cgroupFile } from "../e2e/agent-process.ts";
@@ -73,13 +73,13 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
   const burning = ({ pods }: Summary): PodStats => pods.find(({ podRef }) => podRef.name === "burn")!;
 
   it("has every field of a recorded one, of the same type, and no other than a kubelet may add", async () => {
-    const recorded = shapeOf(
+    const recorded = fieldTypesOf(
       JSON.parse(readFileSync(new URL("../fixtures/stats/summary.json", import.meta.url), "utf8")),
     );
     const ours = await holds(async () => {
       const reported = await node.json<Summary>("/stats/summary");
       assert.ok(burning(reported).containers[0]?.rootfs);
-      return shapeOf(reported);
+      return fieldTypesOf(reported);
     }, 60_000);
     assert.deepEqual(
       [...recorded].filter(([path, type]) => ours.get(path) !== type),

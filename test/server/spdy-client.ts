@@ -13,7 +13,7 @@ export function openSpdy(port: number, path: string, protocol: string): Promise<
     outgoing.on("error", reject);
     outgoing.on("upgrade", (_, socket: Socket, head) => {
       const spdy = new SpdyConnection(socket);
-      spdy.begin(head);
+      spdy.start(head);
       resolve(spdy);
     });
     outgoing.end();

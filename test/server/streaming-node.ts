@@ -66,7 +66,7 @@ export class StreamingNode {
     });
     const server = await startServer({
       routes: [...routes, ...(o.more?.(routes) ?? [])],
-      gate: { enter: async () => ({ name: "x", groups: [] }) },
+      access: { authorize: async () => ({ name: "x", groups: [] }) },
     });
     this.#servers.push(server);
     return server;

@@ -174,10 +174,10 @@ function initRuntime({ metadata, spec }: Pod, observed: ObservedPods): number {
   const names = new Set(
     (spec.initContainers ?? []).filter((c) => c.restartPolicy !== "Always").map((c) => c.name),
   );
-  const ended = (observed.get(metadata.uid)?.containers ?? []).filter(
+  const exited = (observed.get(metadata.uid)?.containers ?? []).filter(
     ({ name, state }) => names.has(name) && state === "exited",
   );
-  return ended.reduce(
+  return exited.reduce(
     (sum, { startedAt, finishedAt }) => sum + Math.max(0, msBetween(startedAt, finishedAt)),
     0,
   );

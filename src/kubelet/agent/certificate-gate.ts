@@ -44,7 +44,7 @@ export class CertificateGate {
     this.#o = options;
   }
 
-  /** Resolves when there is a certificate. Rejects after a minute, and at once when the gate is closed. */
+  /** Resolves when there is a certificate. Rejects after a minute, and immediately when the gate is closed. */
   pass(signal: AbortSignal | undefined): Promise<void> {
     const { holder, clock } = this.#o;
     if (holder.current() !== undefined) return Promise.resolve();
@@ -88,7 +88,7 @@ export class CertificateGate {
     for (const end of [...this.#waiting]) end(abortError());
   }
 
-  /** Watches the holder until it has a certificate, also when no request waits any more: `onOpen` listeners remain. */
+  /** Watches the holder until it has a certificate, even when no request waits any more: `onOpen` listeners remain. */
   #watch(): void {
     if (this.#waitedMs !== undefined) return;
     const { holder, clock } = this.#o;

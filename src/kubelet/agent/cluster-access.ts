@@ -22,7 +22,7 @@ export interface ConnectionOptions {
   clock: Clock;
   logger: Logger;
   metrics?: Metrics;
-  /** Called with each response, also of attempts that are retried; status 0: no response. */
+  /** Called with each response, including those of attempts that are retried; status 0: no response. */
   onAnswer?: TransportOptions["onAnswer"];
   tracer?: TransportOptions["tracer"];
   outages?: TransportOptions["outages"];

@@ -17,7 +17,7 @@ export function credentialTokens(
     async serviceAccount(namespace, name) {
       const [encodedNamespace, encodedName] = [namespace, name].map(encodeURIComponent);
       const path = `/api/v1/namespaces/${encodedNamespace}/serviceaccounts/${encodedName}`;
-      // Requested for each pull, so that a removed annotation takes effect at once.
+      // Requested for each pull, so that a removed annotation takes effect immediately.
       const { metadata } = await api.request<ServiceAccount>({ method: "GET", path, timeoutMs: requestMs });
       return { uid: metadata.uid, annotations: metadata.annotations };
     },

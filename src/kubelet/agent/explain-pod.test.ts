@@ -21,7 +21,7 @@ function info(step: StepKind, more: Partial<PodInfo> = {}): PodInfo {
   };
 }
 
-const ended: PodStatus = {
+const crashed: PodStatus = {
   phase: "Running",
   containerStatuses: [
     {
@@ -50,7 +50,7 @@ const table: [name: string, info: PodInfo, details: string[], lastError: string 
   ],
   [
     "a container that crashes",
-    info("backoff", { status: ended }),
+    info("backoff", { status: crashed }),
     ["a exited with code 1 (Error); restarted 4 times"],
     "a exited with code 1 (Error)",
   ],

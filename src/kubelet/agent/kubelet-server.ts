@@ -55,7 +55,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
   const ca = x509.clientCAFile
     ? clientCaFile({ file: x509.clientCAFile, reload: true, clock, logger })
     : undefined;
-  const gate = nodeAccess({
+  const access = nodeAccess({
     nodeName: node.name,
     authentication: {
       anonymous: anonymous.enabled ?? false,
@@ -82,7 +82,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
     name: "kubelet-api",
     port: config.port,
     routes: all,
-    gate,
+    access,
     ...(tracer && { tracing: { tracer, trustsCallers: true } }),
     tls: { settings: config, certificate, ...(ca && { clientCa: ca }) },
   });
@@ -94,7 +94,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
           port: config.readOnlyPort,
           // Any client can read here, but not reset metrics that others rely on.
           routes: [...open.filter(({ method }) => method !== "DELETE"), ...disabledRoutes()],
-          gate: allowAll,
+          access: allowAll,
           ...(tracer && { tracing: { tracer, trustsCallers: false } }),
         })
       : undefined;

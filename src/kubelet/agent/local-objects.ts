@@ -19,6 +19,6 @@ export function localObjects({
 export function conflictingObjectSources(): KubeletError {
   return new KubeletError(
     "Config",
-    "--local-objects is for a node without an API server; with --kubeconfig config maps and secrets are those of the cluster",
+    "--local-objects is for a node without an API server; with --kubeconfig, ConfigMaps and Secrets come from the cluster",
   );
 }

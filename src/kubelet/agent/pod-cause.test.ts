@@ -51,11 +51,9 @@ const container = (name: string, more: Partial<ContainerStatus>): ContainerStatu
   ...{ name, image: "", imageID: "", ready: false, restartCount: 0 },
   ...more,
 });
-const ran = (name: string, ended: Terminated, restartCount = 1): PodStatus => ({
+const ran = (name: string, terminated: Terminated, restartCount = 1): PodStatus => ({
   phase: "Running",
-  containerStatuses: [
-    container(name, { restartCount, state: { running: {} }, lastState: { terminated: ended } }),
-  ],
+  containerStatuses: [container(name, { restartCount, state: { running: {} }, lastState: { terminated } })],
 });
 const failed = (...containerStatuses: ContainerStatus[]): Partial<PodInfo> => ({
   ...{ phase: "terminated", terminatedByItself: true, blockedOn: undefined },
@@ -176,7 +174,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
     "container a was killed because its liveness probe failed 3 times in a row: no heartbeat; restarted once",
   ],
   [
-    "the error of a step, also while it is retried",
+    "the error of a step, even while it is retried",
     info([
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "image", text: "pulling image x", container: "a" },

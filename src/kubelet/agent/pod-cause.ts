@@ -46,15 +46,15 @@ function failedCause(info: PodInfo): string | null {
   const [first] = ends
     .filter(({ end }) => end.exitCode !== 0)
     .sort((a, b) => Date.parse(String(a.end.finishedAt)) - Date.parse(String(b.end.finishedAt)));
-  return first ? endedBecause(info, first) : (status?.message ?? null);
+  return first ? exitCause(info, first) : (status?.message ?? null);
 }
 
 /** Undefined if the step has not failed. */
 function waitCause(info: PodInfo, wait: Wait): string | undefined {
   switch (wait.step) {
     case "backoff": {
-      const ended = lastTermination(info.status, wait.container);
-      return ended && endedBecause(info, ended);
+      const termination = lastTermination(info.status, wait.container);
+      return termination && exitCause(info, termination);
     }
     case "startup":
     case "readiness":
@@ -115,14 +115,16 @@ function stepCause({ pod, history }: PodInfo, wait: Wait): string | undefined {
 function unreadyCause(info: PodInfo): string | undefined {
   const { status, phase } = info;
   if (phase !== "syncing" || status === undefined) return undefined;
-  const ended = statusesOf(status).find(({ state }) => state?.terminated && state.terminated.exitCode !== 0);
-  const end = ended && terminationOf(ended);
-  if (end) return endedBecause(info, end);
+  const termination = statusesOf(status).find(
+    ({ state }) => state?.terminated && state.terminated.exitCode !== 0,
+  );
+  const end = termination && terminationOf(termination);
+  if (end) return exitCause(info, end);
   return conditionText(status, "Ready") ?? conditionText(status, "Initialized");
 }
 
-function endedBecause({ pod, kills, history }: PodInfo, ended: ContainerTermination): string {
-  return hookCause(history.records, ended, pod) ?? terminationCause(ended, pod, kills);
+function exitCause({ pod, kills, history }: PodInfo, termination: ContainerTermination): string {
+  return hookCause(history.records, termination, pod) ?? terminationCause(termination, pod, kills);
 }
 
 /** A container whose postStart hook fails is killed: its exit code is meaningless. */
@@ -153,16 +155,16 @@ function unstableCause(info: PodInfo): string | undefined {
     .flatMap((s) => terminationOf(s) ?? [])
     .filter(({ end }) => now - Date.parse(String(end.finishedAt)) < unstableMs)
     .sort((a, b) => Date.parse(String(b.end.finishedAt)) - Date.parse(String(a.end.finishedAt)))
-    .find((ended) => isFailure(info, ended));
-  return newest && endedBecause(info, newest);
+    .find((termination) => isFailure(info, termination));
+  return newest && exitCause(info, newest);
 }
 
 /** A container that was killed may still exit with code 0. */
-function isFailure({ kills, history, pod }: PodInfo, ended: ContainerTermination): boolean {
-  const { exitCode, containerID } = ended.end;
+function isFailure({ kills, history, pod }: PodInfo, termination: ContainerTermination): boolean {
+  const { exitCode, containerID } = termination.end;
   return (
     exitCode !== 0 ||
     kills.some(({ id }) => containerID?.endsWith(`://${id}`)) ||
-    hookCause(history.records, ended, pod) !== undefined
+    hookCause(history.records, termination, pod) !== undefined
   );
 }

@@ -81,7 +81,7 @@ test("rows are sorted; an orphan has no source", async () => {
   );
 });
 
-test("many changes at once notify a listener once, until it unsubscribes", async () => {
+test("concurrent changes notify a listener once, until it unsubscribes", async () => {
   const { overview } = setUp();
   let notified = 0;
   const unsubscribe = overview.onChange(() => notified++);

@@ -97,7 +97,7 @@ export class PodOverview {
     });
   }
 
-  /** Many changes at once notify listeners once. */
+  /** Many changes in one event loop turn notify listeners once. */
   changed(_uid: PodUid): void {
     if (this.#isScheduled || this.#listeners.size === 0) return;
     this.#isScheduled = true;

@@ -54,25 +54,25 @@ test("the failed pull of an image volume is reported as that of a container imag
   });
   const volumes = { mountsFor: () => Promise.reject(failure), devicesFor: async () => [] };
   const { requests } = await setUp(t, undefined, { volumes });
-  const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
-  await assert.rejects(requests.container(aPod(), aContainer("a"), made), failure);
+  const request = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
+  await assert.rejects(requests.container(aPod(), aContainer("a"), request), failure);
   const other = new KubeletError("Volume", "not mounted");
   const { requests: worse } = await setUp(t, undefined, {
     volumes: { ...volumes, mountsFor: () => Promise.reject(other) },
   });
   const code = "CreateContainerConfigError";
-  await assert.rejects(worse.container(aPod(), aContainer("a"), made), { code });
+  await assert.rejects(worse.container(aPod(), aContainer("a"), request), { code });
 });
 
 const fromManifest = (spec: object): Pod => {
   const written = { apiVersion: "v1", kind: "Pod", metadata: { name: "p" } };
   const origin = { source: "file", path: "/p" } as const;
-  const made = makeStaticPod(
+  const result = makeStaticPod(
     { ...written, spec: { containers: [{ name: "c", image: "i" }], ...spec } },
     { nodeName: "n", origin },
   );
-  assert.ok("pod" in made, JSON.stringify(made));
-  return made.pod;
+  assert.ok("pod" in result, JSON.stringify(result));
+  return result.pod;
 };
 const ofApi = (metadata: object) => aPod({ dnsPolicy: "ClusterFirst" }, { annotations: {}, ...metadata });
 const applied = (spec: object) => ({
@@ -129,14 +129,14 @@ test("a container gets a hosts file with the pod's address, and a termination me
   const { dir, requests } = await setUp(t);
   const container = aContainer("a", { terminationMessagePath: "/dev/termination-log" });
   const pod = aPod({ containers: [container] });
-  const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
-  const config = await requests.container(pod, container, made);
+  const request = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
+  const config = await requests.container(pod, container, request);
   assert.match(await readFile(join(dir, "pods", testUid, "etc-hosts"), "utf8"), /^10\.0\.0\.5\s+p$/m);
   const last = config.mounts?.find((m) => m.containerPath === "/dev/termination-log");
   const file = await stat(last!.hostPath!);
   assert.ok(file.isFile());
   assert.equal(file.mode & 0o777, 0o666);
-  const again = await requests.container(pod, container, { ...made, attempt: 1 });
+  const again = await requests.container(pod, container, { ...request, attempt: 1 });
   const next = again.mounts?.find((m) => m.containerPath === "/dev/termination-log");
   assert.notEqual(next?.hostPath, last?.hostPath, "each start has its own");
 });
@@ -144,19 +144,19 @@ test("a container gets a hosts file with the pod's address, and a termination me
 test("a pod on the node's network has the node's hosts", async (t) => {
   const { dir, requests } = await setUp(t);
   const pod = aPod({ hostNetwork: true });
-  await requests.container(pod, pod.spec.containers[0]!, { ...made, podIPs: [] });
+  await requests.container(pod, pod.spec.containers[0]!, { ...request, podIPs: [] });
   const hosts = await readFile(join(dir, "pods", testUid, "etc-hosts"), "utf8");
   assert.ok(hosts.includes((await readFile("/etc/hosts", "utf8")).trim()));
 });
 
 const defaults = undefined;
-const made = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
+const request = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
 
 test("a pod on the node's network has the node's addresses", async (t) => {
   const { requests } = await setUp(t);
   const env: EnvVar[] = [{ name: "IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }];
   const pod = aPod({ hostNetwork: true, containers: [aContainer("a", { env })] });
-  const config = await requests.container(pod, pod.spec.containers[0]!, { ...made, podIPs: [] });
+  const config = await requests.container(pod, pod.spec.containers[0]!, { ...request, podIPs: [] });
   assert.deepEqual(valuesOf(config), { IP: fakeNode.hostIps[0] });
 });
 
@@ -201,7 +201,7 @@ test("a pod with a user namespace gets ID mappings, in its sandbox and on the mo
   const want = { mode: NamespaceMode.POD, uids: ids, gids: ids };
   const sandbox = await requests.sandbox(pod, 0);
   assert.deepEqual(sandbox.linux?.securityContext?.namespaceOptions?.usernsOptions, want);
-  const config = await requests.container(pod, pod.spec.containers[0]!, made);
+  const config = await requests.container(pod, pod.spec.containers[0]!, request);
   assert.deepEqual(config.linux?.securityContext?.namespaceOptions?.usernsOptions, want);
   assert.deepEqual(config.mounts?.[0]?.uidMappings, ids);
 });
@@ -217,11 +217,11 @@ test("a runtime without user namespaces is an error for a pod that needs one", a
 test("an ephemeral container sees the processes of the container that it names", async (t) => {
   const { requests } = await setUp(t);
   const debug = { ...aContainer("debug"), targetContainerName: "a" } as Container;
-  const withA = { ...made, observed: seen([seenContainer("a", { attempt: 2 })]) };
+  const withA = { ...request, observed: seen([seenContainer("a", { attempt: 2 })]) };
   const config = await requests.container(aPod(), debug, withA);
   const options = config.linux?.securityContext?.namespaceOptions;
   assert.deepEqual([options?.pid, options?.targetId], [NamespaceMode.TARGET, "a-2"]);
-  const withoutA = { ...made, observed: seen([]) };
+  const withoutA = { ...request, observed: seen([]) };
   await assert.rejects(requests.container(aPod(), debug, withoutA), {
     code: "CreateContainerConfigError",
     message: "unable to find target container a",
@@ -243,7 +243,7 @@ test("environment variables come from files in an emptyDir only", async (t) => {
       { name: "v", emptyDir: {} },
       { name: "host", hostPath: { path: "/etc" } },
     ];
-    return requests.container(aPod({ containers: [container], volumes }), container, made).then(valuesOf);
+    return requests.container(aPod({ containers: [container], volumes }), container, request).then(valuesOf);
   };
   assert.deepEqual(await start("B"), { V: "two\nlines" });
   const code = "CreateContainerConfigError";
@@ -269,13 +269,13 @@ test("an aborted request is not a configuration error", async (t) => {
   const container = aContainer("a");
   const pod = aPod({ containers: [container] });
   const signal = AbortSignal.abort(aborted);
-  await assert.rejects(requests.container(pod, container, { ...made, signal }), aborted);
+  await assert.rejects(requests.container(pod, container, { ...request, signal }), aborted);
 });
 
 test("without an API a ConfigMap reference keeps a container from being created", async (t) => {
   const { requests } = await setUp(t);
   const container = aContainer("a", { envFrom: [{ configMapRef: { name: "cm" } }] });
-  await assert.rejects(requests.container(aPod({ containers: [container] }), container, made), {
+  await assert.rejects(requests.container(aPod({ containers: [container] }), container, request), {
     code: "CreateContainerConfigError",
     message: "couldn't get configMap default/cm, no kubeClient defined",
   });

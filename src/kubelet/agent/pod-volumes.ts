@@ -164,7 +164,7 @@ export function podVolumes(
     handlers: {
       volumes: {
         "runtime-synced": () => volumes.manager.resync(),
-        // Mounts that failed because of it are retried at once.
+        // Mounts that failed because of it are retried immediately.
         "volumes-attached": () => volumes.manager.resync((plugin) => attachedPlugins.includes(plugin)),
         "csi-driver-changed": () => volumes.manager.resync((plugin) => plugin === csiPluginName),
         "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),

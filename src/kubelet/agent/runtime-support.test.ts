@@ -51,7 +51,7 @@ describe("a runtime that loses support", () => {
     assert.deepEqual(await becomes("up"), []);
   });
 
-  it("one that supports RuntimeConfig, or cannot be reached, is not reported", async () => {
+  it("a runtime that supports RuntimeConfig, or cannot be reached, is not reported", async () => {
     const { becomes, calls } = watched();
     assert.deepEqual(await becomes("away"), []);
     assert.equal(calls(), 0);

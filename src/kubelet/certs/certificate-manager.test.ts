@@ -217,7 +217,7 @@ test("certificates without the requested names are not requested in a loop", asy
   assert.equal(manager.current()?.leaf.subject.commonName, "x", "better than none");
 });
 
-test("the remaining lifetime of a backdated certificate counts", async () => {
+test("the remaining lifetime of a backdated certificate is used", async () => {
   signer.lifeMs = 60_000;
   signer.backdateMs = 300_000;
   const manager = client();
@@ -281,7 +281,7 @@ test("a serving certificate is requested when there is an address, and again whe
   addresses = [];
   manager.wake();
   await clock.advance(60_000);
-  assert.equal(signer.requests.length, 2, "an address that is gone is no reason for another");
+  assert.equal(signer.requests.length, 2, "an address that is gone does not cause another request");
   const lived = await metricValues(all, "kubelet_certificate_manager_server_rotation_seconds");
   assert.deepEqual(lived, { count: 1, sum: 10 });
 });

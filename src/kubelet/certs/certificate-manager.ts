@@ -49,7 +49,7 @@ export interface CertificateManagerOptions {
 
 const approvalMs = 15 * 60_000;
 const unhealthyAfterMs = 5 * 60_000;
-const lookAtTemplateMs = 1000;
+const templateCheckMs = 1000;
 
 /** Keeps a valid certificate: requests the first, and the next before it expires. */
 export class CertificateManager implements Component {
@@ -253,16 +253,16 @@ export class CertificateManager implements Component {
     const { clock, template } = this.#o;
     const other = new AbortController();
     let cancel = () => {};
-    const look = () => {
+    const check = () => {
       cancel();
       const now = template();
       const pair = this.#pair;
       const isOther = now !== undefined && !sameTemplate(requested, now) && !(pair && !mismatch(pair, now));
       if (isOther) other.abort(new TemplateChanged());
-      else cancel = clock.after(lookAtTemplateMs, look);
+      else cancel = clock.after(templateCheckMs, check);
     };
-    this.#wake = look;
-    cancel = clock.after(lookAtTemplateMs, look);
+    this.#wake = check;
+    cancel = clock.after(templateCheckMs, check);
     const release = () => {
       cancel();
       this.#wake = () => {};

@@ -71,7 +71,7 @@ test("the directory is created if needed", async () => {
   assert.equal((await inner.current())?.cert, cert);
 });
 
-test("an update replaces the link, also within the same second", async () => {
+test("an update replaces the link, even within the same second", async () => {
   const [first, second, third] = [newPair(), newPair(), newPair()];
   await store().update(first.cert, first.key);
   await store().update(second.cert, second.key);
@@ -100,8 +100,8 @@ test("configured files are used as long as the store has no pair", async () => {
 
 for (const [what, spoil] of [
   ["is empty", () => truncate(current(), 0)],
-  ["is cut off in the certificate", () => truncate(current(), 100)],
-  ["is cut off in the key", async () => truncate(current(), (await stat(current())).size - 30)],
+  ["is truncated in the certificate", () => truncate(current(), 100)],
+  ["is truncated in the key", async () => truncate(current(), (await stat(current())).size - 30)],
   ["has the key of another", async () => writeFile(current(), newPair().cert + newPair().key)],
   ["is junk", () => writeFile(current(), "junk")],
   ["is a link to nothing", async () => rm(await readlink(current()))],

@@ -57,7 +57,7 @@ function connect(access: KubeAccess): KubeTransport {
 async function credentials(
   more: Partial<Parameters<typeof clientCredentials>[0]> = {},
 ): Promise<ClientCredentials> {
-  const made = await clientCredentials({
+  const credentials = await clientCredentials({
     kubeconfig: at("kubelet.conf"),
     bootstrapKubeconfig: at("bootstrap.conf"),
     certDir: at("pki"),
@@ -71,8 +71,8 @@ async function credentials(
     signal: stop.signal,
     ...more,
   });
-  cleanups.push(() => made.close());
-  return made;
+  cleanups.push(() => credentials.close());
+  return credentials;
 }
 
 async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
@@ -194,7 +194,7 @@ test("bootstrap with rotation continues in the background, and later requests co
     "the certificate is rotated",
   );
   await until(() => Date.now() > first.leaf.notAfter.getTime() + 1000, "the first one has expired");
-  assert.equal(await isKnown(transport), true, "the same client goes on with the new certificate");
+  assert.equal(await isKnown(transport), true, "the same client continues with the new certificate");
   assert.equal(server.requestedBy[0], "bootstrapper");
   await until(() => server.requestedBy.includes(nodeUser), "the node requests it itself");
   stop.abort();

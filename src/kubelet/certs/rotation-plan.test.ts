@@ -80,7 +80,7 @@ for (const [what, given, allowDnsOnly, expected] of [
   ],
   ["names and addresses", addresses, false, { dnsNames: ["n1"], ipAddresses: ["10.0.0.7", "fd00::7"] }],
   [
-    "a host that is named by its address, doubles, and what is no address",
+    "a host that is named by its address, doubles, and an invalid address",
     [
       { type: "Hostname", address: "10.0.0.9" },
       { type: "ExternalIP", address: "10.0.0.9" },

@@ -11,7 +11,7 @@ export interface RequestTemplate {
 
 /**
  * When a certificate is rotated: after 70 to 90 % of its lifetime, with jitter so that nodes that started together do not rotate
- * together. Signers backdate certificates: for one that we received, only the remaining lifetime counts.
+ * together. Signers backdate certificates: for one that we received, only the remaining lifetime is used.
  */
 export function rotationDeadline(
   pair: CertificatePair,

@@ -18,11 +18,11 @@ export interface WatchedFilesOptions<T> {
   readonly logger: Logger;
 }
 
-/** A look is a stat() of each file. */
-const lookEveryMs = 5000;
+/** A check is a stat() of each file. */
+const checkIntervalMs = 5000;
 
 /**
- * A value made of files, and made again when they change. Invalid content (half of a pair was replaced) changes nothing
+ * A value read from files, and read again when they change. Invalid content (half of a pair was replaced) changes nothing
  * and is checked again.
  */
 export class WatchedFiles<T> implements Component {
@@ -51,11 +51,11 @@ export class WatchedFiles<T> implements Component {
     return this.#listeners.add(listener);
   }
 
-  /** Rejects if the files cannot be used: there is nothing yet to go on with. */
+  /** Rejects if the files cannot be used: there is no previous value to keep. */
   async start(signal: AbortSignal): Promise<void> {
     const { clock, reload, name, files } = this.#o;
     try {
-      await this.#look();
+      await this.#check();
     } catch (error) {
       this.#ended.resolve();
       throw new KubeletError("CertificateFiles", `${name}: ${files.join(", ")}: ${messageOf(error)}`, {
@@ -65,18 +65,18 @@ export class WatchedFiles<T> implements Component {
     if (!reload) return this.#ended.resolve();
     const options = {
       clock,
-      everyMs: lookEveryMs,
+      everyMs: checkIntervalMs,
       signal,
       onError: (error: unknown) => this.#complain(error),
     };
-    void runPeriodically(() => this.#look(), options).finally(this.#ended.resolve);
+    void runPeriodically(() => this.#check(), options).finally(this.#ended.resolve);
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { files, logger, name } = this.#o;
-    const look = await this.#value.reload();
+    const result = await this.#value.reload();
     this.#complaint = "";
-    if (look !== "changed" || this.#value.value === undefined) return;
+    if (result !== "changed" || this.#value.value === undefined) return;
     logger.info("Reloaded certificate files", { name, files });
     this.#listeners.notify(this.#value.value);
   }

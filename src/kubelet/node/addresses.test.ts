@@ -62,7 +62,7 @@ describe("addresses of a node", () => {
       assert.deepEqual(planAddresses({ ...host, ...info }, []), { ok: true, addresses, providedIp }),
     );
 
-  it("those that a cloud provider has set stay", () => {
+  it("addresses that a cloud provider has set are kept", () => {
     const present: NodeAddress[] = [{ type: "ExternalIP", address: "203.0.113.9" }];
     const plan = planAddresses({ ...host, externalCloudProvider: true, nodeIps: ["192.0.2.10"] }, present);
     assert.deepEqual(plan, { ok: true, addresses: present, providedIp: "192.0.2.10" });

@@ -34,7 +34,7 @@ const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = 
     { reservations: { evictionHard: { "nodefs.available": "10%", "imagefs.available": "15%" } } },
     { "ephemeral-storage": "96636764000" },
   ],
-  ["100% is no threshold", { reservations: { evictionHard: { "memory.available": "100%" } } }, {}],
+  ["100% is not a threshold", { reservations: { evictionHard: { "memory.available": "100%" } } }, {}],
   [
     "thresholds may be left out of it",
     { reservations: { evictionHard: { "memory.available": "1Gi" }, ignoreEviction: true } },
@@ -43,7 +43,7 @@ const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = 
   ["never below nothing", { reservations: { kubeReserved: { cpu: "5" } } }, { cpu: "0" }],
   ["pods cannot be reserved", { reservations: { kubeReserved: { pods: "10" } } }, {}],
   [
-    "huge pages are cut out of memory",
+    "huge pages are subtracted from memory",
     { machine: { ...machine, hugepages: [{ pageBytes: 2n << 20n, pages: 512n }] } },
     { memory: "7Gi", "hugepages-2Mi": "1Gi" },
   ],
@@ -85,7 +85,7 @@ describe("capacity and allocatable", () => {
 describe("capacity", () => {
   it("is what the machine has", () => assert.deepEqual(planCapacity(input, {}).capacity, all));
 
-  it("keeps resources of other writers, also in allocatable", () => {
+  it("keeps resources of other writers, including in allocatable", () => {
     const present = { capacity: { "x.example/y": "7", cpu: "99" }, allocatable: { "x.example/y": "1" } };
     const plan = planCapacity(input, present);
     assert.deepEqual(plan.capacity, { ...all, "x.example/y": "7" });

@@ -38,7 +38,7 @@ unaffectedByJumps(
       if (metadata.resourceVersion === last) continue;
       last = metadata.resourceVersion;
       seen.push(`${clock.elapsedMs} renewed`);
-      // renewTime is wall time, also after a clock jump.
+      // renewTime is wall time, even after a clock jump.
       const age = Date.parse(apiMicroTime(clock.wall())) - Date.parse(spec.renewTime!);
       assert.ok(Math.abs(age) <= 1000 || Math.abs(age) >= 3_000_000, `${age} ms old`);
     }

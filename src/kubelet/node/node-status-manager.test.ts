@@ -385,7 +385,7 @@ describe("status updates", () => {
     await w.start();
     clock.jump(-86_400 * second);
     await clock.advance(11 * second);
-    assert.equal(w.api.patches.length, 1, "the heartbeats of tomorrow are replaced at once");
+    assert.equal(w.api.patches.length, 1, "the heartbeats of tomorrow are replaced immediately");
     const beat = w.api.node?.status.conditions?.[0]?.lastHeartbeatTime ?? "";
     assert.ok(wallTime(beat) <= clock.wall());
     await clock.advance(311 * second);

@@ -32,7 +32,7 @@ export interface NodeStatusOptions {
   /** Only the reason for NotReady, cheaply: polled until the node is ready for the first time. */
   notReady: () => readonly string[];
   /**
-   * Whether the inputs are known. Right after the start they are not, and a status made of them would report a node as not
+   * Whether the inputs are known. Right after the start they are not, and a status built from them would report a node as not
    * ready although it is.
    */
   isSettled?: () => boolean;

@@ -16,7 +16,7 @@ const observed = JSON.parse(readFileSync(observedUrl, "utf8")) as NodeObject;
 type ObservedMeta = NodeMeta & { creationTimestamp: string };
 const registeredAt = Date.parse("2026-11-15T03:07:31Z");
 
-describe("the node made from info", () => {
+describe("the node built from info", () => {
   it("equals the recorded one, except for fields of the API server", () => {
     const { node, problems } = planStatus(initialNode(fakeSettings()), fakeInputs(), wallTime(registeredAt));
     const { uid, resourceVersion, creationTimestamp, ...metadata } = observed.metadata as ObservedMeta;

@@ -38,7 +38,7 @@ describe("reports without changes", () => {
     assert.ok(schedule.isDue());
   });
 
-  it("a clock that was set back makes a report due, once", async () => {
+  it("one report is due after the clock was set back", async () => {
     const { clock, schedule } = setUp(0.5);
     schedule.reported(true);
     clock.jump(-3_600_000);
@@ -48,7 +48,7 @@ describe("reports without changes", () => {
     assert.ok(!schedule.isDue());
   });
 
-  it("a clock that jumps forward makes none due", async () => {
+  it("no report is due after a clock jump forward", async () => {
     const { clock, schedule } = setUp(0.5);
     schedule.reported(true);
     clock.suspend(86_400_000);

@@ -102,7 +102,7 @@ export interface TestServer {
 
 export async function startServer(o: {
   routes: readonly Route[];
-  gate: AccessFilter;
+  access: AccessFilter;
   certificate?: ReturnType<typeof reloadable<TestPair>>;
   clientCa?: ReturnType<typeof reloadable<string>>;
   limits?: Partial<Limits>;
@@ -115,7 +115,7 @@ export async function startServer(o: {
     address: "127.0.0.1",
     port: 0,
     routes: o.routes,
-    gate: o.gate,
+    access: o.access,
     clock: systemClock,
     logger: silentLogger,
     metrics: createMetrics(),

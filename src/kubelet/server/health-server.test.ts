@@ -97,7 +97,7 @@ const table: [
   ["no such check", "GET", "/healthz/nothing", 404, "404 page not found\n", 404, "404 page not found\n"],
   ["no such page", "GET", "/", 404, "404 page not found\n", 404, "404 page not found\n"],
   [
-    "no such page, though it begins so",
+    "an unknown path with a known prefix",
     "GET",
     "/healthzz",
     404,

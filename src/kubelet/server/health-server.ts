@@ -43,7 +43,7 @@ export class HealthServer implements Component {
     return this.#ended.promise;
   }
 
-  /** The port that the server listens on, also when any free one was requested. */
+  /** The port that the server listens on, even when any free one was requested. */
   get port(): number | undefined {
     const address = this.#server?.address();
     return address && typeof address === "object" ? address.port : undefined;

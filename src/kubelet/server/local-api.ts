@@ -45,7 +45,7 @@ export class LocalApi implements Component {
     const table = new RouteTable(routes);
     this.#roots = new Set(table.paths.map((path) => path.split("/")[1] ?? ""));
     // Local requests are not part of the metrics.
-    this.#others = new Dispatcher({ table, gate: allowAll, metrics: { begin: () => () => {} }, logger });
+    this.#others = new Dispatcher({ table, access: allowAll, metrics: { start: () => () => {} }, logger });
   }
 
   get done(): Promise<void> {

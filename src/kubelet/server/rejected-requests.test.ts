@@ -45,7 +45,7 @@ let server: TestServer;
 before(async () => {
   server = await startServer({
     routes: fakeNodeRoutes({ url: () => "http://127.0.0.1:1/" }),
-    gate: nodeAccess({
+    access: nodeAccess({
       nodeName: "node-1",
       authentication: { anonymous: false, webhook: true, cacheTtlMs: 120_000 },
       authorization: { mode: "Webhook", allowedTtlMs: 300_000, deniedTtlMs: 30_000 },
@@ -102,7 +102,7 @@ const cases: Case[] = [
   { name: "no identity, a method that is not there", method: "DELETE", status: 401 },
   { name: "no identity, health", path: "/healthz", status: 401 },
   { name: "no identity, exec", path: app, headers: upgradeTo("SPDY/3.1"), method: "POST", status: 401 },
-  { name: "no identity, exec by WebSocket", path: app, headers: webSocket, status: 401 },
+  { name: "no identity, exec over WebSocket", path: app, headers: webSocket, status: 401 },
   { name: "no identity, blocked pods", path: "/debug/blocked", status: 401 },
   { name: "no identity, checkpoint", path: "/checkpoint/default/web/app", method: "POST", status: 401 },
   { name: "a certificate of another authority", pair: testPair(stranger, "admin"), status: 401 },
@@ -114,7 +114,7 @@ const cases: Case[] = [
     status: 401,
   },
   { name: "a certificate without a name", pair: testPair(ca, "", { organizations: ["x"] }), status: 401 },
-  { name: "a certificate whose signer is no authority", pair: signedByLeaf(), status: 401 },
+  { name: "a certificate whose signer is not a CA", pair: signedByLeaf(), status: 401 },
   {
     name: "a certificate whose chain does not come with it",
     pair: testPair(intermediate, "admin"),
@@ -140,7 +140,7 @@ const cases: Case[] = [
   },
   { name: "another right", ...bearer("good-metrics"), status: 403 },
   {
-    name: "a right to look is none to run",
+    name: "permission to get does not permit exec",
     path: app,
     method: "POST",
     ...bearer("good-pods"),
@@ -154,7 +154,7 @@ const cases: Case[] = [
     status: 403,
   },
   {
-    name: "proxy is no right to checkpoints",
+    name: "proxy does not permit checkpoints",
     path: "/checkpoint/default/web/app",
     method: "POST",
     ...bearer("good-proxy"),
@@ -162,7 +162,7 @@ const cases: Case[] = [
     message: /\[checkpoint\]/,
   },
   {
-    name: "proxy is no right to statusz",
+    name: "proxy does not permit statusz",
     path: "/statusz",
     ...bearer("good-proxy"),
     status: 403,
@@ -207,7 +207,7 @@ const cases: Case[] = [
   { name: "NUL", path: "/pods%00", pair: admin, status: 400 },
   { name: "a line break", path: "/pods%0d%0aSet-Cookie:x", pair: admin, status: 400 },
   { name: "a bad escape", path: "/%zz", pair: admin, status: 400 },
-  { name: "bytes that are no text", path: "/%ff%fe", pair: admin, status: 400 },
+  { name: "bytes that are not text", path: "/%ff%fe", pair: admin, status: 400 },
   { name: "a very long path", path: `/${"a/".repeat(50_000)}`, pair: admin, status: 404 },
   { name: "a name of JavaScript", path: "/__proto__/constructor", pair: admin, status: 404 },
   // Streams
@@ -235,14 +235,14 @@ const cases: Case[] = [
     message: /^container not found \("nope"\)$/,
   },
   {
-    name: "exec of a container that has ended",
+    name: "exec in a container that has exited",
     path: "/exec/default/web/done?output=1",
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
     status: 500,
   },
   {
-    name: "attach to a container that has ended",
+    name: "attach to a container that has exited",
     path: "/attach/default/web/done?output=1",
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
@@ -326,7 +326,7 @@ const cases: Case[] = [
     message: /^pod not found$/,
   },
   {
-    name: "portForward by WebSocket without ports",
+    name: "portForward over WebSocket without ports",
     path: "/portForward/default/web",
     pair: admin,
     headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" },
@@ -495,12 +495,12 @@ describe("malformed requests", () => {
 });
 
 describe("slow clients", () => {
-  test("endless headers are cut off", async () => {
+  test("the connection of endless headers is closed", async () => {
     assert.match(await rawTls(server.port, "GET /pods HTTP/1.1\r\nhost: x\r\n"), /^HTTP\/1\.1 408/);
     await servesTheNext();
   });
 
-  test("a missing body is cut off", async () => {
+  test("the connection of a missing body is closed", async () => {
     const head =
       "PUT /debug/flags/v HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good-admin\r\ncontent-length: 9\r\n\r\n";
     await rawTls(server.port, `${head}1`);
@@ -580,7 +580,7 @@ describe("authorized clients", () => {
 test("many idle connections keep no client out", async () => {
   const small = await startServer({
     routes: fakeNodeRoutes({ url: () => "" }),
-    gate: { enter: async () => ({ name: "x", groups: [] }) },
+    access: { authorize: async () => ({ name: "x", groups: [] }) },
     limits: { connections: 50 },
   });
   const crowd = Array.from({ length: 300 }, (_, i) =>

@@ -33,7 +33,7 @@ export interface UpgradeExchange extends Exchange {
 
 export interface Route {
   readonly method: string;
-  /** "/containerLogs/{namespace}/{pod}/{container}"; a last "{path...}" matches the rest, including slashes, also if empty. */
+  /** "/containerLogs/{namespace}/{pod}/{container}"; a last "{path...}" matches the rest, including slashes, and may be empty. */
   readonly path: string;
   /** True if the path with a trailing slash is not found. */
   readonly exact?: boolean;

@@ -16,7 +16,7 @@ test("only the container that was stopped for replacement is marked, not the nex
   assert.equal(replaced.has("other" as PodUid, a("1")), false);
 });
 
-test("one mark for each name is kept, and none of a removed pod", () => {
+test("one replaced container is kept for each name, and none of a removed pod", () => {
   const replaced = new ReplacedContainers();
   replaced.mark(uid, a("1"));
   replaced.mark(uid, a("2"));

@@ -62,7 +62,7 @@ function podsByCgroup(o: StatsOptions): Map<string, ObservedPod> {
   return found;
 }
 
-/** kubepods and its tiers; pods are read separately. */
+/** kubepods and the QoS cgroups; pods are read separately. */
 async function addTree(
   o: StatsOptions,
   path: string,

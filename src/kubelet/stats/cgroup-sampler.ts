@@ -41,7 +41,7 @@ export class CgroupSampler {
   }
 }
 
-/** "cri-containerd-<id>.scope" where systemd makes cgroups, "<id>" elsewhere. */
+/** "cri-containerd-<id>.scope" where systemd creates cgroups, "<id>" elsewhere. */
 export function containerIdOf(dir: string): string {
   if (!dir.endsWith(".scope")) return dir;
   const name = dir.slice(0, -".scope".length);

@@ -3,7 +3,7 @@ import type { ContainerStats, FsStats, VolumeStats } from "../../lib/model/stats
 import type { FsSpace } from "./filesystems.ts";
 import type { FileUsage } from "./log-usage.ts";
 
-/** True if the volume counts as local ephemeral storage. */
+/** True if the volume is local ephemeral storage. */
 export function isEphemeral(volume: NonNullable<Pod["spec"]["volumes"]>[number]): boolean {
   if (volume.emptyDir) return !volume.emptyDir.medium;
   return volume.gitRepo !== undefined || volume.configMap !== undefined;

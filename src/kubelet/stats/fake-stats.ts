@@ -186,10 +186,14 @@ export function fakeStatsOptions(
 }
 
 /** "pods[].cpu.time" -> "string" for every value in it. */
-export function shapeOf(value: unknown, path = "", into = new Map<string, string>()): Map<string, string> {
-  if (Array.isArray(value)) for (const item of value) shapeOf(item, `${path}[]`, into);
+export function fieldTypesOf(
+  value: unknown,
+  path = "",
+  into = new Map<string, string>(),
+): Map<string, string> {
+  if (Array.isArray(value)) for (const item of value) fieldTypesOf(item, `${path}[]`, into);
   else if (value !== null && typeof value === "object")
-    for (const [key, of] of Object.entries(value)) shapeOf(of, `${path}.${key}`, into);
+    for (const [key, of] of Object.entries(value)) fieldTypesOf(of, `${path}.${key}`, into);
   else into.set(path, typeof value);
   return into;
 }

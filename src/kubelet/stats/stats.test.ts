@@ -15,7 +15,7 @@ import {
   fakeObservedPod,
   fakeStatsOptions,
   fakeUsage,
-  shapeOf,
+  fieldTypesOf,
 } from "./fake-stats.ts";
 import type { StatsOptions } from "./options.ts";
 import { Stats } from "./stats.ts";
@@ -77,10 +77,10 @@ describe("summary", () => {
       const recorded = JSON.parse(
         readFileSync(new URL("../../../test/fixtures/stats/summary.json", import.meta.url), "utf8"),
       ) as unknown;
-      const ours = shapeOf(JSON.parse(JSON.stringify(await stats.summary())));
-      const missing = [...shapeOf(recorded)].filter(([path, type]) => ours.get(path) !== type);
+      const ours = fieldTypesOf(JSON.parse(JSON.stringify(await stats.summary())));
+      const missing = [...fieldTypesOf(recorded)].filter(([path, type]) => ours.get(path) !== type);
       assert.deepEqual(missing, []);
-      const more = [...ours.keys()].filter((path) => !shapeOf(recorded).has(path));
+      const more = [...ours.keys()].filter((path) => !fieldTypesOf(recorded).has(path));
       // The recorded kubelet did not find the cgroups of its containers; one that does reports their pressure, too.
       const pressure = ["cpu", "io", "memory"].flatMap((resource) =>
         ["full", "some"].flatMap((line) =>
@@ -356,7 +356,7 @@ describe("summary", () => {
 });
 
 describe("cgroup rows", () => {
-  it("machine, tiers, pods, sandboxes and containers", async () => {
+  it("machine, QoS cgroups, pods, sandboxes and containers", async () => {
     const { stats, cgroups } = bench({ containers: [runtimeStats] });
     cgroups.all.set("/kubepods/burstable", fakeUsage(1, 1));
     cgroups.all.set("/kubepods/podstranger", fakeUsage(1, 1));

@@ -81,7 +81,7 @@ export class EventStream implements Component {
   }
 
   async #receive(signal: AbortSignal, onOpen: () => void): Promise<void> {
-    // A runtime without events fails at once; one that has them sends nothing until there is one.
+    // A runtime without events fails immediately; one that has them sends nothing until there is one.
     const cancel = this.#o.clock.after(500, () => {
       this.#connected = true;
       this.#o.metrics?.opened();

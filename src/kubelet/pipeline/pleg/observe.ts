@@ -160,7 +160,7 @@ function observedResources({ resources }: ContainerStatus): ObservedContainer["r
 }
 
 /**
- * True for a container whose start was canceled because the agent exited: it counts as created and never started. Nothing else cancels
+ * True for a container whose start was canceled because the agent exited: it is treated as created and never started. Nothing else cancels
  * a start.
  */
 function neverStarted({ state, reason, message, startedAt }: ContainerStatus): boolean {

@@ -432,7 +432,7 @@ test("unhealthy when no relist has succeeded for three minutes, healthy again af
   assert.deepEqual(pleg.health(), { ok: true });
 });
 
-test("stops on abort, also in the middle of a relist", async (t) => {
+test("stops on abort, even in the middle of a relist", async (t) => {
   const { view, pleg, clock, stop } = await setUp(t);
   const release = hold(view, "list containers");
   await clock.advance(1000);

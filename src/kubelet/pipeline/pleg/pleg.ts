@@ -62,7 +62,7 @@ export class Pleg implements Component {
   #appliedFrom = new Map<PodUid, number>();
   /** Pods that are refreshed again soon, with the function that cancels it. */
   #refreshTimers = new Map<PodUid, () => void>();
-  /** The last relist that was applied completely: it also counts for the pods that it did not find. */
+  /** The last relist that was applied completely: it also applies to the pods that it did not find. */
   #completeFrom = 0;
   /** Sandboxes that no kubelet created: they have no pod labels and are listed by ID. */
   #foreign = new Set<string>();
@@ -317,7 +317,7 @@ export class Pleg implements Component {
   }
 }
 
-/** What was removed between the listing and this call counts as gone. */
+/** What was removed between the listing and this call is treated as removed. */
 async function ifFound<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -18,7 +18,7 @@ const file = join(dir, "message");
 const log = join(dir, "0.log");
 
 type Init = MessageInitShape<typeof ContainerStatusSchema>;
-const ended = (more: Init = {}, policy = "File", path = "/dev/termination-log") =>
+const terminatedStatus = (more: Init = {}, policy = "File", path = "/dev/termination-log") =>
   create(ContainerStatusSchema, {
     state: ContainerState.CONTAINER_EXITED,
     exitCode: 1,
@@ -34,44 +34,49 @@ const ended = (more: Init = {}, policy = "File", path = "/dev/termination-log") 
     },
     ...more,
   });
-const fallback = (more: Init = {}) => ended(more, "FallbackToLogsOnError");
+const fallback = (more: Init = {}) => terminatedStatus(more, "FallbackToLogsOnError");
 const row = (text: string) => `2026-01-02T03:04:05.123456789Z stdout F ${text}\n`;
 const logged = row("first") + row("last line");
 
 const table: [
   rule: string,
   left: { file?: string | Buffer; log?: string },
-  status: ReturnType<typeof ended>,
+  status: ReturnType<typeof terminatedStatus>,
   message: string,
 ][] = [
-  ["the file's content", { file: "bye\n" }, ended(), "bye\n"],
-  ["no file: nothing", {}, ended(), ""],
-  ["an empty file: nothing", { file: "" }, ended(), ""],
-  ["also of a container that succeeded", { file: "bye" }, ended({ exitCode: 0 }), "bye"],
+  ["the file's content", { file: "bye\n" }, terminatedStatus(), "bye\n"],
+  ["no file: nothing", {}, terminatedStatus(), ""],
+  ["an empty file: nothing", { file: "" }, terminatedStatus(), ""],
+  ["the message of a container that succeeded", { file: "bye" }, terminatedStatus({ exitCode: 0 }), "bye"],
   [
     "the last 4096 bytes",
     { file: `${"a".repeat(4096)}${"b".repeat(4095)}c` },
-    ended(),
+    terminatedStatus(),
     `${"b".repeat(4095)}c`,
   ],
-  ["characters are not cut in two", { file: `€${"b".repeat(4095)}` }, ended(), "b".repeat(4095)],
-  ["invalid UTF-8 is replaced", { file: Buffer.from([0x61, 0xfe, 0x62]) }, ended(), "a\ufffdb"],
-  ["only the container's message, not the runtime's", { file: "bye" }, ended({ message: "killed" }), "bye"],
+  ["characters are not truncated", { file: `€${"b".repeat(4095)}` }, terminatedStatus(), "b".repeat(4095)],
+  ["invalid UTF-8 is replaced", { file: Buffer.from([0x61, 0xfe, 0x62]) }, terminatedStatus(), "a\ufffdb"],
+  [
+    "only the container's message, not the runtime's",
+    { file: "bye" },
+    terminatedStatus({ message: "killed" }),
+    "bye",
+  ],
   [
     "a running container has none yet",
     { file: "bye" },
-    ended({ state: ContainerState.CONTAINER_RUNNING }),
+    terminatedStatus({ state: ContainerState.CONTAINER_RUNNING }),
     "",
   ],
-  ["no path: nothing", { file: "bye" }, ended({}, "File", ""), ""],
+  ["no path: nothing", { file: "bye" }, terminatedStatus({}, "File", ""), ""],
   [
     "a relative path is relative to the root",
     { file: "bye" },
-    ended({}, "File", "dev/termination-log"),
+    terminatedStatus({}, "File", "dev/termination-log"),
     "bye",
   ],
-  ["a path that is not mounted: nothing", { file: "bye" }, ended({ mounts: [] }), ""],
-  ["the log is not for File", { file: "", log: logged }, ended(), ""],
+  ["a path that is not mounted: nothing", { file: "bye" }, terminatedStatus({ mounts: [] }), ""],
+  ["the log is not for File", { file: "", log: logged }, terminatedStatus(), ""],
   [
     "FallbackToLogsOnError: the log if the file is empty",
     { file: "", log: logged },
@@ -82,7 +87,7 @@ const table: [
   [
     "FallbackToLogsOnError: the log if no path is set",
     { log: logged },
-    ended({}, "FallbackToLogsOnError", ""),
+    terminatedStatus({}, "FallbackToLogsOnError", ""),
     "first\nlast line\n",
   ],
   ["FallbackToLogsOnError: the file if it has something", { file: "bye", log: logged }, fallback(), "bye"],

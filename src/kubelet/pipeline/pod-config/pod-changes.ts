@@ -29,7 +29,7 @@ export function updateKnownPods(
   for (const pod of desired) {
     const { uid } = pod.metadata;
     const before = known.get(uid);
-    // Sources keep unchanged objects: that makes a large set cheap to compare.
+    // Sources keep unchanged objects, so a large set is cheap to compare.
     if (before?.received === pod) continue;
     if (!before) {
       const seen = annotated(pod, { [annotationSource]: source, [annotationSeen]: now.toISOString() });

@@ -161,7 +161,7 @@ test("a mirror pod of the API may have the name of a static pod", () => {
   assert.deepEqual(emitted(), ["ADD file a", "ADD api a"]);
 });
 
-test("of duplicates within a source the first counts", () => {
+test("of duplicates within a source the first wins", () => {
   const { podConfig, emitted } = config(["http"]);
   podConfig.set("http", [pod("a"), pod("a", { meta: { uid: "2" as PodUid } })]);
   assert.deepEqual(emitted(), ["ADD http a"]);

@@ -11,7 +11,7 @@ type StoppedContainer = Pick<ObservedContainer, "name" | "annotations">;
 
 /**
  * The grace period of a container, its preStop hook included, from the first of: the caller's override, the deletion of the pod, the
- * failed probe, the pod. For a pod without a spec, as recorded when the container was created. 0 means at once, without a hook, as when
+ * failed probe, the pod. For a pod without a spec, as recorded when the container was created. 0 means immediately, without a hook, as when
  * all containers of a pod are restarted.
  */
 export function graceSecondsOf(

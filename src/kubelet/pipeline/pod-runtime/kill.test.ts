@@ -60,7 +60,7 @@ function setUp(durations: Durations = {}) {
           duration === "never" || (duration !== "fail" && (duration ?? 0) > grace) ? grace : duration,
           o?.signal,
         );
-        record(`${id} ended`);
+        record(`${id} exited`);
       },
       async stopPodSandbox(id: SandboxId) {
         record(`stop sandbox ${id}`);
@@ -124,7 +124,7 @@ const budget: [
     one(preStop),
     { hooks: { a: "never" }, stops: { a: 1 } },
     1,
-    ["0s hook of a", "1s stop a-0 within 2s", "2s a-0 ended", "2s FailedPreStopHook a! PreStopHook failed"],
+    ["0s hook of a", "1s stop a-0 within 2s", "2s a-0 exited", "2s FailedPreStopHook a! PreStopHook failed"],
   ],
   [
     "a sleep hook that is canceled is not a failure",
@@ -140,7 +140,7 @@ for (const [rule, pod, durations, graceOverride, lines] of budget)
     const killed = kill(s, pod, { graceOverride });
     await s.clock.advance(60_000);
     await killed;
-    const ignored = lines.some((line) => line.endsWith("ended")) ? [] : [/ended$/];
+    const ignored = lines.some((line) => line.endsWith("exited")) ? [] : [/exited$/];
     assert.deepEqual(s.lines(...ignored), lines);
     assert.deepEqual([s.deps.stops.size, s.clock.pending], [0, 0], "nothing is left behind");
   });
@@ -154,7 +154,7 @@ test("a hook that takes too long continues during the stop and is canceled with 
     "0s Killing a: Stopping container a",
     "0s hook of a",
     "5s stop a-0 within 2s",
-    "6s a-0 ended",
+    "6s a-0 exited",
     "6s FailedPreStopHook a! PreStopHook failed",
     "6s hook of a is canceled",
   ]);
@@ -201,7 +201,7 @@ test("a container of a pod without a spec has its recorded hook and grace period
     "0s Killing a: Stopping container a",
     "0s hook of a",
     "4s stop a-0 within 16s",
-    "4s a-0 ended",
+    "4s a-0 exited",
     "4s hook of a is canceled",
     "4s stop sandbox s0",
   ]);
@@ -231,12 +231,12 @@ const orders: [rule: string, pod: Pod, running: string[], durations: Durations, 
     [
       "0s stop b-0 within 30s",
       "0s stop a-0 within 30s",
-      "4s a-0 ended",
-      "7s b-0 ended",
+      "4s a-0 exited",
+      "7s b-0 exited",
       "7s stop s2-0 within 23s",
-      "10s s2-0 ended",
+      "10s s2-0 exited",
       "10s stop s1-0 within 20s",
-      "11s s1-0 ended",
+      "11s s1-0 exited",
       "11s stop sandbox s0",
     ],
   ],
@@ -250,11 +250,11 @@ const orders: [rule: string, pod: Pod, running: string[], durations: Durations, 
       "0s hook of s2",
       "0s hook of a",
       "5s stop a-0 within 25s",
-      "5s a-0 ended",
+      "5s a-0 exited",
       "5s stop s2-0 within 25s",
-      "5s s2-0 ended",
+      "5s s2-0 exited",
       "9s stop s1-0 within 21s",
-      "9s s1-0 ended",
+      "9s s1-0 exited",
       "9s stop sandbox s0",
     ],
   ],
@@ -265,11 +265,11 @@ const orders: [rule: string, pod: Pod, running: string[], durations: Durations, 
     { stops: { a: "never", s2: "never", s1: "never" } },
     [
       "0s stop a-0 within 10s",
-      "10s a-0 ended",
+      "10s a-0 exited",
       "10s stop s1-0 within 2s",
       "10s stop s2-0 within 2s",
-      "12s s1-0 ended",
-      "12s s2-0 ended",
+      "12s s1-0 exited",
+      "12s s2-0 exited",
       "12s stop sandbox s0",
     ],
   ],
@@ -281,8 +281,8 @@ const orders: [rule: string, pod: Pod, running: string[], durations: Durations, 
     [
       "0s stop s1-0 within 2s",
       "0s stop a-0 within 2s",
-      "0s s1-0 ended",
-      "1s a-0 ended",
+      "0s s1-0 exited",
+      "1s a-0 exited",
       "1s stop sandbox s0",
     ],
   ],
@@ -307,7 +307,7 @@ test("exited containers are skipped; every sandbox is stopped, for its network",
   const killed = killPod(s.deps, observed, withSidecars(5), { signal: never });
   await s.clock.advance(1);
   await killed;
-  assert.deepEqual(s.lines(/ended$/), [
+  assert.deepEqual(s.lines(/exited$/), [
     "0s stop b-0 within 5s",
     "0s stop sandbox s0",
     "0s stop sandbox s-old",
@@ -324,7 +324,7 @@ test("all is tried despite failures; then the first failure is thrown, and the n
   const first = attempt();
   await s.clock.advance(5000);
   await first;
-  assert.deepEqual(s.lines(/ended$/), [
+  assert.deepEqual(s.lines(/exited$/), [
     "0s stop a-0 within 5s",
     "0s stop b-0 within 5s",
     "5s stop s1-0 within 2s",
@@ -336,7 +336,7 @@ test("all is tried despite failures; then the first failure is thrown, and the n
   await second;
   assert.deepEqual(
     s.log,
-    ["5s stop a-0 within 5s", "5s a-0 ended", "5s stop sandbox s0"],
+    ["5s stop a-0 within 5s", "5s a-0 exited", "5s stop sandbox s0"],
     "the event is not repeated",
   );
 });
@@ -358,7 +358,7 @@ test("a shorter grace period overrides a stop in progress", async () => {
     "0s Killing a: Stopping container a",
     "0s stop a-0 within 30s",
     "3s stop a-0 within 5s",
-    "8s a-0 ended",
+    "8s a-0 exited",
     "8s stop sandbox s0",
   ]);
 });
@@ -379,7 +379,7 @@ test("a sync with the same grace period does not restart it", async () => {
   assert.deepEqual(s.lines(), [
     "0s stop a-0 within 30s",
     "10s stop a-0 within 20s",
-    "30s a-0 ended",
+    "30s a-0 exited",
     "30s stop sandbox s0",
   ]);
 });
@@ -399,7 +399,7 @@ test("a shorter grace period also limits a running hook, and no hook runs twice"
     "0s Killing a: Stopping container a",
     "0s hook of a",
     "7s stop a-0 within 2s",
-    "9s a-0 ended",
+    "9s a-0 exited",
     "9s FailedPreStopHook a! PreStopHook failed",
     "9s hook of a is canceled",
     "9s stop sandbox s0",
@@ -424,9 +424,9 @@ test("a shorter grace period applies to a sidecar that waits for other container
   assert.deepEqual(s.lines(), [
     "0s stop a-0 within 30s",
     "3s stop a-0 within 3s",
-    "6s a-0 ended",
+    "6s a-0 exited",
     "6s stop s1-0 within 2s",
-    "8s s1-0 ended",
+    "8s s1-0 exited",
     "8s stop sandbox s0",
   ]);
 });

@@ -36,7 +36,7 @@ export interface KillDeps {
 }
 
 export interface KillContainerOptions {
-  /** Undefined if there is no spec any more: then what was recorded at the container's creation counts. */
+  /** Undefined if there is no spec any more: then what was recorded at the container's creation is used. */
   pod: Pod | undefined;
   observed: Pick<ObservedPod, "uid" | "name" | "namespace" | "sandboxes">;
   container: Pick<ObservedContainer, "id" | "name" | "annotations">;
@@ -77,8 +77,8 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
     throw error;
   }
   stop.hook?.cancelWithContainer();
-  stops.ended(id);
-  options.order?.ended(id);
+  stops.exited(id);
+  options.order?.exited(id);
 }
 
 /** Stops everything of a pod. Continues after failures; then the first failure is thrown. */
@@ -107,7 +107,7 @@ export async function killPod(
   const failure = attempts.find((a) => a.status === "rejected")?.reason;
   if (failure)
     throw new KubeletError("KillPod", `stopping the pod: ${messageOf(failure)}`, { cause: failure });
-  for (const { id } of observed.containers) deps.stops.ended(id);
+  for (const { id } of observed.containers) deps.stops.exited(id);
 }
 
 /** A pod without a spec, from what the runtime has of it. */

@@ -45,7 +45,7 @@ test("a pod is created: directories, cgroup, sandbox, containers in order, links
   assert.equal(s.fake.calls.length, before, "a running pod causes no calls");
 });
 
-test("a container that exited restarts at once, then with back-off", async (t) => {
+test("a container that exited restarts immediately, then with back-off", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
   await s.sync(pod);

@@ -118,7 +118,7 @@ export class PodRuntime {
     this.#kill = { ...options, stops: new StopTracker() };
     this.#starter = new ContainerStarter({
       ...options,
-      onRestart: (pod, container, ended) => this.#restarts.restarted(restartKey(pod, container), ended),
+      onRestart: (pod, container, exited) => this.#restarts.restarted(restartKey(pod, container), exited),
       kill: (pod, { id, name }, signal) =>
         killContainer(this.#kill, {
           pod,
@@ -243,8 +243,8 @@ export class PodRuntime {
     return {
       wall: clock.wall(),
       hashOf: (container) => requests.hashOf(container),
-      restartAt: (container, ended) =>
-        this.#restarts.restartAt(restartKey(pod, container), ended, requests.hashOf(container)),
+      restartAt: (container, exited) =>
+        this.#restarts.restartAt(restartKey(pod, container), exited, requests.hashOf(container)),
       probe: (kind, id) => this.#o.probes.get(kind, id),
       replaced: (container) => this.#o.replaced.has(pod.metadata.uid, container),
       gates: this.#o.gates,

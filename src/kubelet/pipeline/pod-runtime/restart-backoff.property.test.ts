@@ -16,13 +16,13 @@ async function restarts(clock: FakeClock, how: "crashed" | "replaced", runsMs: n
     const started = clock.wall();
     await clock.advance(runsMs);
     const id = `a#${attempt}` as ContainerId;
-    const ended = seenContainer("a", {
+    const exited = seenContainer("a", {
       ...{ id, state: "exited", attempt, startedAt: started, finishedAt: clock.wall() },
     });
-    if (how === "replaced") backoff.replacing("u" as PodUid, ended, previous);
-    for (let i = 0; i < 200 && backoff.restartAt("u/a/", ended) !== undefined; i++) await clock.advance(500);
-    backoff.restarted("u/a/", ended);
-    previous = ended;
+    if (how === "replaced") backoff.replacing("u" as PodUid, exited, previous);
+    for (let i = 0; i < 200 && backoff.restartAt("u/a/", exited) !== undefined; i++) await clock.advance(500);
+    backoff.restarted("u/a/", exited);
+    previous = exited;
   }
   return startedAt;
 }

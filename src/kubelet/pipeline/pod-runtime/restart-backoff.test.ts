@@ -9,12 +9,12 @@ import type { PodUid } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import { RestartBackoff, type RestartDelays, restartDelays, restartKey } from "./restart-backoff.ts";
 
-const ended = (attempt: number, startedAt: WallTime, finishedAt: WallTime) =>
+const exited = (attempt: number, startedAt: WallTime, finishedAt: WallTime) =>
   seenContainer("a", { id: `a#${attempt}` as ContainerId, state: "exited", attempt, startedAt, finishedAt });
 
 /** One that started and exited this many milliseconds ago. */
 const endedBefore = (clock: FakeClock, attempt: number, startedMs: number, finishedMs: number) =>
-  ended(attempt, plusMs(clock.wall(), -startedMs), plusMs(clock.wall(), -finishedMs));
+  exited(attempt, plusMs(clock.wall(), -startedMs), plusMs(clock.wall(), -finishedMs));
 
 /** The delay from now on, in milliseconds. */
 function waitMs(clock: FakeClock, backoff: RestartBackoff, ...args: Parameters<RestartBackoff["restartAt"]>) {
@@ -30,7 +30,7 @@ async function waits({ initialMs, maxMs }: RestartDelays): Promise<number[]> {
   for (let attempt = 0; attempt < 8; attempt++) {
     const startedAt = clock.wall();
     await clock.advance(1000);
-    const end = ended(attempt, startedAt, clock.wall());
+    const end = exited(attempt, startedAt, clock.wall());
     const ms = waitMs(clock, backoff, "u/a/", end);
     await clock.advance(ms);
     backoff.restarted("u/a/", end);
@@ -163,7 +163,7 @@ async function waitsOf(runs: Run[], newAgentBefore?: number): Promise<number[]> 
     if (attempt === newAgentBefore) backoff = new RestartBackoff(clock, 300_000);
     const startedAt = clock.wall();
     await clock.advance(seconds * 1000);
-    const end = ended(attempt, startedAt, clock.wall());
+    const end = exited(attempt, startedAt, clock.wall());
     if (how === "replaced") backoff.replacing("u" as PodUid, end, previous);
     const ms = waitMs(clock, backoff, "u/a/", end);
     await clock.advance(ms);
@@ -194,7 +194,7 @@ const replacedTable: [rule: string, runs: Run[], waits: number[]][] = [
     [0, 0, 10, 20, 40],
   ],
   [
-    "crashing first, then killed: the last crash counts",
+    "crashing first, then killed: the last crash is used",
     [...times(3, 1, "crashed"), ...times(3, 50, "replaced")],
     [0, 10, 20, 0, 80, 160],
   ],

@@ -50,8 +50,8 @@ export function restartKey(pod: Pod, { name, image, resources }: Container): str
  * The restart delay of a container that keeps exiting: none the first time, then 10 s doubling up to the limit, from the exit of the
  * container; none again 10 minutes after the last restart. After a restart of the agent the delay is derived from the attempt.
  *
- * For a container that was stopped to be replaced, first the exit of the container before it counts, as it has not exited itself when
- * that is decided. Without one it is replaced at once and not counted. If that exit allows no start yet, its own exit counts.
+ * For a container that was stopped to be replaced, first the exit of the container before it is used, as it has not exited itself when
+ * that is decided. Without one it is replaced immediately and not counted. If that exit allows no start yet, its own exit is used.
  */
 export class RestartBackoff {
   readonly #initialMs: number;
@@ -78,15 +78,15 @@ export class RestartBackoff {
     this.#replaced.set(`${uid}/${name}/`, { id, previous });
   }
 
-  /** Undefined if it may be restarted at once. `hash`: that of the current spec. */
-  restartAt(key: string, ended: ObservedContainer, hash: string = ended.hash): MonotonicTime | undefined {
-    const replaced = this.#replacedBy(key, ended);
+  /** Undefined if it may be restarted immediately. `hash`: that of the current spec. */
+  restartAt(key: string, exited: ObservedContainer, hash: string = exited.hash): MonotonicTime | undefined {
+    const replaced = this.#replacedBy(key, exited);
     if (replaced) {
       const { previous } = replaced;
-      if (!previous || !this.#until(key, previous, ended, hash)) return undefined;
+      if (!previous || !this.#until(key, previous, exited, hash)) return undefined;
       this.#replaced.delete(containerPart(key));
     }
-    return this.#until(key, ended, ended, hash);
+    return this.#until(key, exited, exited, hash);
   }
 
   /** The delay that applies to the exited container, for messages. */
@@ -95,13 +95,13 @@ export class RestartBackoff {
   }
 
   /** The container is started again at this moment. */
-  restarted(key: string, ended: ObservedContainer): void {
+  restarted(key: string, exited: ObservedContainer): void {
     const now = this.#clock.monotonic();
-    const replaced = this.#replacedBy(key, ended);
+    const replaced = this.#replacedBy(key, exited);
     const part = containerPart(key);
     this.#replaced.delete(part);
     // The exit of this one may count for the next.
-    this.#ends.set(part, new Map([[ended.id, this.#endOf(key, ended)]]));
+    this.#ends.set(part, new Map([[exited.id, this.#endOf(key, exited)]]));
     if (replaced && !replaced.previous) return;
     const entry = this.#entries.get(key);
     const isFirst = !entry || msBetween(entry.updatedAt, now) >= resetMs;

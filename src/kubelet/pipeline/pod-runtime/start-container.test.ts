@@ -49,7 +49,7 @@ test("a container is not reported as running before its postStart hook is done, 
   assert.equal(s.starting.size, 0);
 });
 
-test("a container whose hook fails is stopped and never counts as started", async (t) => {
+test("a container whose hook fails is stopped and is never reported as started", async (t) => {
   const { hooks, started, end } = hook();
   const s = await setUp(t, { hooks });
   const seen = new Set<string>();

@@ -26,7 +26,7 @@ export interface StartContainerOptions
     | "metrics"
   > {
   /** A container replaces one that exited. */
-  onRestart(pod: Pod, container: Container, ended: ObservedContainer): void;
+  onRestart(pod: Pod, container: Container, exited: ObservedContainer): void;
   /** Stops a container whose postStart hook failed. */
   kill(pod: Pod, container: { id: ContainerId; name: string }, signal: AbortSignal): Promise<void>;
 }
@@ -67,8 +67,8 @@ export class ContainerStarter {
     const { images, requests, files, events, observe, logger } = this.#o;
     const { container } = action;
     const observed = observe.get(pod.metadata.uid);
-    const ended = newestContainer(observed, container.name);
-    const attempt = ended ? action.attempt : await files.restartsByLogs(pod, container.name);
+    const exited = newestContainer(observed, container.name);
+    const attempt = exited ? action.attempt : await files.restartsByLogs(pod, container.name);
     const failed = (error: unknown, code: string) => {
       if (isAbort(error)) return error;
       const reason = reasonOf(error) ?? code;
@@ -109,8 +109,8 @@ export class ContainerStarter {
         });
         counted(false);
         events.normal(pod, "Created", "Container created", container.name);
-        // A failed start counts too, or a container that cannot start would have no back-off.
-        if (ended?.state === "exited") this.#o.onRestart(pod, container, ended);
+        // A failed start is counted too, or a container that cannot start would have no back-off.
+        if (exited?.state === "exited") this.#o.onRestart(pod, container, exited);
         if (container.lifecycle?.postStart) this.#o.starting.add(pod.metadata.uid, id);
         try {
           await this.#o.runtime.startContainer(id);
@@ -118,7 +118,7 @@ export class ContainerStarter {
           this.#o.starting.delete(id);
           throw failed(error, "RunContainerError");
         } finally {
-          // The link is for log collectors: without it the container still counts as started.
+          // The link is for log collectors: without it the container is still started.
           await files.linkLog(pod, container.name, attempt, id).catch((error) => {
             logger.error("Failed to create container log symlink", {
               pod: podRef(pod),
@@ -129,7 +129,7 @@ export class ContainerStarter {
         }
         return id;
       },
-      { signal, priority: startPriority(pod), kind: ended ? "restart" : "container" },
+      { signal, priority: startPriority(pod), kind: exited ? "restart" : "container" },
     );
     if (action.role !== "ephemeral") this.#o.onStarted?.(pod, container);
     events.normal(pod, "Started", "Container started", container.name);
@@ -163,7 +163,7 @@ export class ContainerStarter {
     try {
       await hooks.run({ pod, container, id, handler, podIps: sandbox.ips, signal });
     } catch (error) {
-      // The pod is being terminated: the container never counts as started.
+      // The pod is being terminated: the container is never reported as started.
       if (isAbort(error)) throw error;
       // The hook's output may contain secrets: it goes to the node's log, not to an event.
       logger.info("postStart hook failed", {

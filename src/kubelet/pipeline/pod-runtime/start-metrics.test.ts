@@ -17,7 +17,7 @@ import { createStartMetrics } from "./start-metrics.ts";
 
 type Step = "sandbox" | "pull" | "config" | "create" | "start" | "hook";
 
-/** A node on which each step of a start can fail. Init containers succeed at once. */
+/** A node on which each step of a start can fail. Init containers succeed immediately. */
 function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: object }[] = []) {
   const imageVolumes: [number, boolean][] = [];
   const metrics = createMetrics();

@@ -46,14 +46,14 @@ export class StopTracker {
     if (stop.hook?.failed) stop.hook = undefined;
   }
 
-  ended(id: ContainerId): void {
+  exited(id: ContainerId): void {
     this.#stops.get(id)?.hook?.cancel();
     this.#stops.delete(id);
   }
 
   /** The pod is gone, and with it containers that disappeared while they were being stopped. */
   forget(uid: PodUid): void {
-    for (const [id, stop] of this.#stops) if (stop.uid === uid) this.ended(id);
+    for (const [id, stop] of this.#stops) if (stop.uid === uid) this.exited(id);
   }
 
   of(uid: PodUid): { id: ContainerId; endsAt: MonotonicTime; inHook: boolean }[] {

@@ -23,7 +23,7 @@ const table: [rule: string, pod: Pod | undefined, name: string, running: string[
   ["the others wait for later sidecars too", pod, "s1", everything, ["s2", "s3", "a", "b"]],
   ["only for running containers", pod, "s1", ["s1", "s3", "b"], ["s3", "b"]],
   ["while the pod is initialized, only for later sidecars", pod, "s1", ["init", "s1", "s2"], ["s2"]],
-  ["without a spec: all at once", undefined, "s1", everything, []],
+  ["without a spec: all concurrently", undefined, "s1", everything, []],
 ];
 for (const [rule, of, name, running, first] of table)
   test(`order of stopping: ${rule}`, () => {

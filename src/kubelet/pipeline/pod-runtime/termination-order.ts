@@ -24,21 +24,21 @@ export function terminatedBefore<C extends Running>(
 export class TerminationOrder {
   readonly #pod: Pod | undefined;
   readonly #running: readonly Running[];
-  readonly #ended = new Map<ContainerId, PromiseWithResolvers<void>>();
+  readonly #exited = new Map<ContainerId, PromiseWithResolvers<void>>();
 
   constructor(pod: Pod | undefined, running: readonly Running[]) {
     this.#pod = pod;
     this.#running = running;
-    for (const { id } of running) this.#ended.set(id, Promise.withResolvers());
+    for (const { id } of running) this.#exited.set(id, Promise.withResolvers());
   }
 
   /** Resolves when the containers before it have exited; undefined if there are none. */
   waitForPredecessors(name: string): Promise<unknown> | undefined {
     const first = terminatedBefore(this.#pod, name, this.#running);
-    return first.length > 0 ? Promise.all(first.map((c) => this.#ended.get(c.id)?.promise)) : undefined;
+    return first.length > 0 ? Promise.all(first.map((c) => this.#exited.get(c.id)?.promise)) : undefined;
   }
 
-  ended(id: ContainerId): void {
-    this.#ended.get(id)?.resolve();
+  exited(id: ContainerId): void {
+    this.#exited.get(id)?.resolve();
   }
 }

@@ -25,7 +25,7 @@ export interface PodSyncerOptions {
   readonly admitted: (pod: Pod) => void;
   /** Whether the status of the pod is final. Changes no status. */
   readonly isTerminal: (uid: PodUid) => boolean;
-  /** When the pod became active on this node: its deadline counts from then. */
+  /** When the pod became active on this node: its deadline starts then. */
   readonly activeSince: (uid: PodUid) => WallTime | undefined;
   readonly events: PodEvents;
   /** A pod that was admitted turns out not to fit and has to terminate. */

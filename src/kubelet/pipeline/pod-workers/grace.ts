@@ -5,7 +5,7 @@ const defaultSeconds = 30;
 
 /**
  * The grace period of a pod that terminates: the shortest that was requested, else that of its spec. Undefined if there is neither a spec
- * nor a request: then that of its containers counts.
+ * nor a request: then that of its containers applies.
  */
 export function effectiveGraceSeconds(
   pod: Pod | undefined,

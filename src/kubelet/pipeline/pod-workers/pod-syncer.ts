@@ -19,7 +19,7 @@ export interface PodSyncer {
   isTerminal(pod: Pod): boolean;
   /** Called once, before a pod starts: why this node will not run it, or undefined if it will. */
   admit?(pod: Pod): PodFailure | undefined;
-  /** Since when the pod is active and for how long it may be, if that is limited and known. */
+  /** Start time and activeDeadlineSeconds of the pod, if both are known. */
   deadlineOf?(pod: Pod): ActiveDeadline | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface TerminateOptions {
   removed: boolean;
   /** May only shorten the current grace period. */
   graceSeconds?: number;
-  /** Why the pod has failed, if that is why it terminates. The first one counts. */
+  /** Why the pod has failed, if that is why it terminates. The first one wins. */
   failure?: PodFailure;
 }
 

@@ -56,12 +56,12 @@ unaffectedByJumps("the syncs of a pod worker", 400_000, async (clock) => {
   return seen;
 });
 
-for (const isKnownAtOnce of [true, false])
+for (const isKnownImmediately of [true, false])
   unaffectedByJumps(
-    `the active deadline of a pod that is ${isKnownAtOnce ? "known at once" : "known after its first sync"}`,
+    `the active deadline of a pod that is ${isKnownImmediately ? "known immediately" : "known after its first sync"}`,
     200_000,
     async (clock) => {
-      let since = isKnownAtOnce ? clock.wall() : undefined;
+      let since = isKnownImmediately ? clock.wall() : undefined;
       const { seen } = startWorker(clock, {
         sync: async () => {
           await sleep(clock, 3000);

@@ -60,17 +60,17 @@ for (const how of ["succeeds", "fails"] as const)
     assert.equal(clock.pending, 0, "it would delay the exit of the agent");
   });
 
-test("a pod that terminated during a sync ended by itself, even if its deletion is requested before the sync finishes", async () => {
-  for (const ended of [true, false]) {
+test("a pod that terminated during a sync is reported as terminated by itself, even if its deletion is requested before the sync finishes", async () => {
+  for (const terminal of [true, false]) {
     const { sync, end } = longSync();
     let isFinal = false;
     const { worker } = setUp({ sync, isTerminal: () => isFinal });
     await settle();
-    isFinal = ended;
+    isFinal = terminal;
     worker.terminate({ removed: false });
     end.resolve({});
     await settle();
-    assert.equal(worker.terminatedByItself, ended);
+    assert.equal(worker.terminatedByItself, terminal);
   }
 });
 
@@ -158,15 +158,15 @@ test("a pod whose regular containers are done terminates, even if its sidecars r
 });
 
 test("a pod of which nothing will run again has failed, unless its containers have terminated", async () => {
-  for (const ended of [false, true]) {
+  for (const terminal of [false, true]) {
     let admissions = 0;
     const { worker } = setUp({
       sync: async () => ({ finished: "its sandbox is gone" }),
-      isTerminal: () => ended && admissions++ > 1,
+      isTerminal: () => terminal && admissions++ > 1,
     });
     await settle();
     assert.equal(worker.phase, "terminated");
-    assert.equal(worker.failure?.reason, ended ? undefined : "SandboxLost");
+    assert.equal(worker.failure?.reason, terminal ? undefined : "SandboxLost");
   }
 });
 
@@ -295,10 +295,10 @@ test("a pod with a failure terminates, keeps the first failure, and stays until 
 });
 
 test("a pod that has terminated by itself gets no failure", async () => {
-  let ended = false;
-  const { worker } = setUp({ isTerminal: () => ended });
+  let terminal = false;
+  const { worker } = setUp({ isTerminal: () => terminal });
   await settle();
-  ended = true;
+  terminal = true;
   worker.terminate({ removed: false, failure: evicted });
   await settle();
   assert.deepEqual([worker.failure, worker.phase], [undefined, "terminated"]);
@@ -405,7 +405,7 @@ for (const { rule, from, to, endsAt } of [
     assert.equal(worker.failure?.reason, "DeadlineExceeded");
   });
 
-test("a deadline that is not known when the pod starts counts as soon as it is", async () => {
+test("a deadline that is not known when the pod starts applies as soon as it is", async () => {
   let since: WallTime | undefined;
   const { worker, clock } = setUp({
     sync: async () => {

@@ -155,7 +155,7 @@ export class PodWorker implements PodSyncStatus {
   }
 
   /**
-   * The pod's spec or status has changed. Once the pod terminates, only a shorter grace period counts. A failed sync still waits for its
+   * The pod's spec or status has changed. Once the pod terminates, only a shorter grace period has an effect. A failed sync still waits for its
    * retry if only the status changed: mostly this agent has written it because of the failure.
    */
   update(pod: Pod, changed: "spec" | "status" = "spec"): void {
@@ -200,7 +200,7 @@ export class PodWorker implements PodSyncStatus {
         const grace = effectiveGraceSeconds(this.#pod, state.graceSeconds, graceSeconds);
         if (grace !== state.graceSeconds) {
           state.graceSeconds = grace;
-          this.#syncAbort?.abort(abortError("the pod is to end sooner"));
+          this.#syncAbort?.abort(abortError("the pod has to terminate sooner"));
         } else if (!newlyRemoved) return;
         break;
       }
@@ -323,7 +323,7 @@ export class PodWorker implements PodSyncStatus {
       this.#finishedReason = finished;
       return this.#terminateSelf();
     }
-    // Only a pod that was started has a time from which its deadline counts.
+    // Only a pod that was started has a time at which its deadline starts.
     this.#watchDeadline();
     if (signal.aborted) return;
     const next = msFromNow(clock, this.#o.syncEveryMs());
@@ -364,7 +364,7 @@ export class PodWorker implements PodSyncStatus {
     this.#o.onChange();
   }
 
-  /** The first failure counts, and a pod that has terminated by itself gets none. */
+  /** The first failure wins, and a pod that has terminated by itself gets none. */
   #setFailure(failure: PodFailure | undefined): void {
     if (!failure || this.#failure || this.#state.phase === "terminated") return;
     if (this.#pod && this.#o.syncer.isTerminal(this.#pod)) return;

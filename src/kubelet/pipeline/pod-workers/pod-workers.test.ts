@@ -17,7 +17,7 @@ class FakeSyncer implements PodSyncer {
   readonly calls: string[] = [];
   readonly running = new Map<PodUid, string>();
   readonly busy = new Set<PodUid>();
-  readonly ended = new Set<PodUid>();
+  readonly terminal = new Set<PodUid>();
   failures = 0;
   delayMs = 0;
   /** Violated invariants: the worker would retry after an error that is thrown here. */
@@ -69,7 +69,7 @@ class FakeSyncer implements PodSyncer {
   }
 
   isTerminal(p: Pod) {
-    return this.ended.has(p.metadata.uid);
+    return this.terminal.has(p.metadata.uid);
   }
 }
 
@@ -113,7 +113,7 @@ test("a pod that is removed is stopped, released and removed, in this order", as
 test("a pod that has terminated by itself is stopped and released, and kept until it is removed", async () => {
   const { syncer, workers, gone } = setUp();
   workers.release();
-  syncer.ended.add(uid("u1"));
+  syncer.terminal.add(uid("u1"));
   workers.update(pod("u1"));
   await settle();
   assert.deepEqual(syncer.calls, ["stop u1", "release u1"]);
@@ -215,7 +215,7 @@ const readded: { rule: string; pod: Pod; removes: boolean }[] = [
     removes: true,
   },
   {
-    rule: "nor does one with a deadline: it counts from the oldest sandbox",
+    rule: "nor does one with a deadline: it starts with the oldest sandbox",
     pod: fromFile({ activeDeadlineSeconds: 5 }),
     removes: true,
   },
@@ -332,7 +332,7 @@ test("in any order of events: syncs of a pod are serial, pods of the same name n
           case "add": {
             const p = podOf(s.pod);
             const former = desired.get(p.metadata.name);
-            // A source never emits two pods of the same name at once.
+            // A source never emits two pods of the same name at the same time.
             if (former && former !== p.metadata.uid) workers.terminate(former, { removed: true });
             desired.set(p.metadata.name, p.metadata.uid);
             workers.update(p);
@@ -349,7 +349,7 @@ test("in any order of events: syncs of a pod are serial, pods of the same name n
             workers.wake(uid(`u${s.pod}`));
             break;
           case "end":
-            syncer.ended.add(uid(`u${s.pod}`));
+            syncer.terminal.add(uid(`u${s.pod}`));
             break;
           case "orphan":
             if (syncer.running.has(uid(`u${s.pod}`)))
@@ -379,7 +379,7 @@ test("in any order of events: syncs of a pod are serial, pods of the same name n
       await clock.advance(100_000);
       checkPhases();
       assert.deepEqual(syncer.violations, []);
-      const shouldRun = [...desired.values()].filter((id) => !syncer.ended.has(id)).toSorted(byText);
+      const shouldRun = [...desired.values()].filter((id) => !syncer.terminal.has(id)).toSorted(byText);
       assert.deepEqual([...syncer.running.keys()].toSorted(byText), shouldRun);
       assert.deepEqual(
         [...workers.all()].map((w) => w.id.uid).toSorted(byText),

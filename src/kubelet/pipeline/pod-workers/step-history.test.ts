@@ -60,7 +60,7 @@ test("only the last records are kept, and long texts are truncated", () => {
   assert.ok(text.length <= 501 && error!.length <= 501);
 });
 
-test("the start of a pod covers all steps until it was first ready, also dropped ones", () => {
+test("the start of a pod covers all steps until it was first ready, including dropped ones", () => {
   const history = new StepHistory(0);
   history.startStep(step("sandbox"), 10);
   for (let i = 0; i < 100; i++) {

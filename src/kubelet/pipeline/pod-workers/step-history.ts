@@ -80,7 +80,7 @@ export class StepHistory {
     this.#totals.set(kind, (this.#totals.get(kind) ?? 0) + Math.max(0, now - startedAt));
   }
 
-  /** The pod is ready; only the first time counts. */
+  /** The pod is ready; only the first time is recorded. */
   ready(now: number): void {
     if (this.#isReady) return;
     this.#isReady = true;

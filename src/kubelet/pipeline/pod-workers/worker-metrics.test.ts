@@ -159,7 +159,7 @@ describe("pods that start", () => {
     ["NodeAffinity", "Other"],
   ];
   for (const [reason, counted] of rejections)
-    it(`are not counted if they are rejected: ${reason} counts as ${counted}`, async () => {
+    it(`are not counted if they are rejected: ${reason} is counted as ${counted}`, async () => {
       const { clock, workers, values } = setUp({ admit: () => ({ phase: "Failed", reason, message: "" }) });
       workers.update(aPod());
       await clock.advance(5000);
@@ -172,7 +172,7 @@ for (const [source, label] of [
   ["file", "true"],
   ["api", ""],
 ] as const)
-  it(`a pod of source ${source} that is added again with the same UID counts as restarted`, async () => {
+  it(`a pod of source ${source} that is added again with the same UID is counted as restarted`, async () => {
     const { clock, workers, values } = setUp();
     workers.update(podOf("u", "p", source));
     await clock.advance(1000);
@@ -183,7 +183,7 @@ for (const [source, label] of [
     assert.deepEqual(await values("restarted_pods_total"), { [`static=${label}`]: 1 });
   });
 
-it("a running pod without a worker counts as orphaned; dead and known pods do not", async () => {
+it("a running pod without a worker is counted as orphaned; dead and known pods do not", async () => {
   const { clock, workers, values } = setUp({}, ["u1", "known"]);
   const id = (uid: string): PodId => ({ uid: uid as PodUid, name: uid, namespace: "default" });
   workers.update(podOf("known"));

@@ -20,7 +20,7 @@ export interface WorkerMetrics {
 
 export interface WorkerMetricsOptions {
   metrics: Metrics;
-  /** False if nothing of the pod runs: dead containers and sandboxes are no reason for concern. */
+  /** False if nothing of the pod runs: dead containers and sandboxes are not a problem. */
   isRunning: (uid: PodUid) => boolean;
 }
 

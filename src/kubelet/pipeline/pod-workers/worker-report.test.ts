@@ -11,7 +11,7 @@ function setUp() {
   return { clock, report, changes: () => changes };
 }
 
-test("a step that is retried counts from its first attempt", async () => {
+test("a retried step starts with its first attempt", async () => {
   const { clock, report } = setUp();
   const first = epochMs(clock.wall());
   for (let attempt = 0; attempt < 3; attempt++) {

@@ -39,7 +39,7 @@ export class WorkerReport implements SyncReport {
     const now = epochMs(this.#clock.wall());
     this.history.startStep({ ...details, text }, now);
     if (this.#current?.text === text) return;
-    // A step that is retried counts from its first attempt.
+    // A retried step starts with its first attempt.
     const since = this.#obstacles.get(text) ?? now;
     if (this.#obstacles.size >= maxObstacles) this.#obstacles.clear();
     this.#obstacles.set(text, since);

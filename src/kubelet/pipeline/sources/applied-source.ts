@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodSource, SourceProblem } from "./source.ts";
 
-/** The store of manifests that were applied by HTTP or by `kubelet apply`. */
+/** The store of manifests that were applied over HTTP or with `kubelet apply`. */
 export interface AppliedManifests {
   /** Reads the manifests of earlier runs. */
   open(): Promise<void>;

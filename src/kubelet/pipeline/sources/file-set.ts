@@ -20,7 +20,7 @@ export interface FileSet {
   conflicts: SourceProblem[];
 }
 
-/** The pods of all files. Of two files with the same pod the first by name counts. */
+/** The pods of all files. Of two files with the same pod the first by name wins. */
 export function podsOf(files: ReadonlyMap<string, FileState>): FileSet {
   const set: FileSet = { pods: [], conflicts: [] };
   const owners = new Map<string, string>();

@@ -184,7 +184,7 @@ test("a manifest that becomes invalid keeps its pod until it is valid again or r
   assert.deepEqual(s.uids(), before);
   writeFileSync(s.file("a"), manifest("a"));
   await until("no problems", () => s.problems().length === 0);
-  assert.equal(s.emits.length, 1, "the same pod again is no change");
+  assert.equal(s.emits.length, 1, "the same pod again is not a change");
   writeFileSync(s.file("a"), "kind: [");
   await reports(s, /^a:/);
   unlinkSync(s.file("a"));
@@ -192,7 +192,7 @@ test("a manifest that becomes invalid keeps its pod until it is valid again or r
   assert.deepEqual(s.problems(), []);
 });
 
-test("of two files with the same pod the first by name counts, until it is removed", async (t) => {
+test("of two files with the same pod the first by name wins, until it is removed", async (t) => {
   const s = await sourceOn(t, {
     before: (directory) => writeFileSync(join(directory, "b.yaml"), manifest("p")),
   });
@@ -499,7 +499,7 @@ test("the path may be a single file", async (t) => {
   await runs(s);
 });
 
-test("200 manifests at once", async (t) => {
+test("200 manifests are read concurrently", async (t) => {
   const s = await sourceOn(t);
   const names = Array.from({ length: 200 }, (_, i) => `p${String(i).padStart(3, "0")}`);
   for (const name of names) writeFileSync(s.file(name), manifest(name));

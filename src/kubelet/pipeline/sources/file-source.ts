@@ -31,7 +31,7 @@ export interface FileSourceOptions {
   isOpenForWriting?: (fd: number) => boolean | undefined;
 }
 
-/** A file counts as written when no change was reported for this long, … */
+/** A file is treated as written when no change was reported for this long, … */
 const quietMs = 30;
 /** … and no process has it open for writing; a process that never closes it is ignored after this time. */
 const maxWriteMs = 10_000;

@@ -12,7 +12,7 @@ export function decodeManifest(bytes: Uint8Array, options: StaticPodOptions): Ma
   return decode(bytes, options, false);
 }
 
-/** A Pod, or all of a PodList: one invalid pod makes the list invalid. */
+/** A Pod, or all of a PodList: a list with an invalid pod is invalid. */
 export function decodeManifestOrList(bytes: Uint8Array, options: StaticPodOptions): Manifest {
   return decode(bytes, options, true);
 }

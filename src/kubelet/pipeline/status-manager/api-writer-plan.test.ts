@@ -90,7 +90,7 @@ const versions: [string, string | undefined, string | undefined, "received" | "w
   ["there was no response", undefined, "9", "watched"],
 ];
 for (const [when, received, watched, expected] of versions)
-  test(`the ${expected} version counts when ${when}`, () => {
+  test(`the ${expected} version is used when ${when}`, () => {
     const [a, w] = [received, watched].map((v) => v && inApi("Running", { resourceVersion: v })) as Pod[];
     assert.equal(newerOf(a, w), expected === "received" ? a : w);
   });

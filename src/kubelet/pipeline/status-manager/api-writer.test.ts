@@ -224,7 +224,7 @@ test("Retry-After is respected", async (t) => {
   assert.equal(api.status(pod)?.phase, "Running");
 });
 
-test("a rejected status is sent again every 10 s, not at once", async (t) => {
+test("a rejected status is sent again every 10 s, not immediately", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));
   watch(pod);

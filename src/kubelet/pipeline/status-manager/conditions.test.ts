@@ -10,7 +10,7 @@ import { defaultStatusGates, type StatusInput } from "./status-input.ts";
 
 const run = (more: Partial<ObservedContainer> = {}) =>
   seenContainer("a", { startedAt: wallTime(at), ...more });
-const ended = (exitCode: number) => run({ state: "exited", exitCode, finishedAt: wallTime(at + 1000) });
+const exitedWith = (exitCode: number) => run({ state: "exited", exitCode, finishedAt: wallTime(at + 1000) });
 const inits = aPod({ initContainers: [aContainer("i")] });
 const init = (more: Partial<ObservedContainer> = {}) => seenContainer("i", more);
 const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
@@ -119,7 +119,7 @@ const table: [
   [
     "succeeded",
     never,
-    seen([ended(0)], [aSandbox({ state: "notready" })]),
+    seen([exitedWith(0)], [aSandbox({ state: "notready" })]),
     {
       PodReadyToStartContainers: no,
       Initialized: "True PodCompleted: ",
@@ -130,7 +130,7 @@ const table: [
   [
     "failed",
     never,
-    seen([ended(1)]),
+    seen([exitedWith(1)]),
     { Initialized: yes, Ready: "False PodFailed: ", ContainersReady: "False PodFailed: " },
   ],
   // Readiness gates.
@@ -173,7 +173,7 @@ const table: [
   [
     "a container triggers RestartAllContainers",
     aPod({ containers: [restartsAll()] }),
-    seen([ended(42)]),
+    seen([exitedWith(42)]),
     {
       AllContainersRestarting: "True RestartAllContainersStarted: container exited with restart policy rule",
     },
@@ -181,7 +181,7 @@ const table: [
   [
     "RestartAllContainers is not reported without its gate",
     aPod({ containers: [restartsAll()] }),
-    seen([ended(42)]),
+    seen([exitedWith(42)]),
     { AllContainersRestarting: undefined },
     { gates: { ...defaultStatusGates, restart: { containerRules: true, restartAll: false } } },
   ],
@@ -247,7 +247,7 @@ test("a condition keeps its transition time if its status does not change, even 
   const first = statusOf(aPod(), seen([run()]), { now: wallTime(at) });
   const later = statusOf(aPod(), seen([run()]), { now: wallTime(at + 60_000), before: first });
   assert.deepEqual(later.conditions, first.conditions);
-  const died = statusOf(never, seen([ended(1)]), { now: wallTime(at + 90_000), before: later });
+  const died = statusOf(never, seen([exitedWith(1)]), { now: wallTime(at + 90_000), before: later });
   const gone = statusOf(never, undefined, { now: wallTime(at + 99_000), before: died });
   const time = (status: ApiPodStatus, type: string) =>
     status.conditions?.find((c) => c.type === type)?.lastTransitionTime;
@@ -274,13 +274,13 @@ test("the condition of a failure replaces that of another client, and stays", ()
     ["example.com/lb", "True"],
   ]);
   const failure = { phase: "Failed", reason: "Evicted", message: "low", conditions: [disruption] } as const;
-  const judged = statusOf(pod, seen([run()]), { failure: { ...failure, conditions: [disruption] } });
-  assert.deepEqual(judged.conditions?.slice(0, 2), [
+  const failed = statusOf(pod, seen([run()]), { failure: { ...failure, conditions: [disruption] } });
+  assert.deepEqual(failed.conditions?.slice(0, 2), [
     { ...disruption, lastProbeTime: null, lastTransitionTime: iso(wallTime(at + 5000)) },
     pod.status?.conditions?.[1],
   ]);
-  const later = statusOf(pod, seen([ended(137)]), { before: judged, now: wallTime(at + 60_000) });
-  assert.deepEqual(later.conditions?.[0], judged.conditions?.[0]);
+  const later = statusOf(pod, seen([exitedWith(137)]), { before: failed, now: wallTime(at + 60_000) });
+  assert.deepEqual(later.conditions?.[0], failed.conditions?.[0]);
   assert.deepEqual([later.phase, later.reason, later.message], ["Failed", "Evicted", "low"]);
 });
 
@@ -299,9 +299,9 @@ test("a pending resize is a condition with its generation, until the pod termina
   const before = { conditions: [{ ...first!, lastTransitionTime: iso(wallTime(at)) }] };
   const [later] = statusOf(pod, seen([run()]), { resize: { ...resize, generation: 4 }, before }).conditions!;
   assert.deepEqual([later?.observedGeneration, later?.lastTransitionTime], [4, iso(wallTime(at))]);
-  const ended = statusOf(pod, seen([]), { resize, workerPhase: "terminated" }).conditions!;
+  const exited = statusOf(pod, seen([]), { resize, workerPhase: "terminated" }).conditions!;
   assert.equal(
-    ended.some(({ type }) => type === "PodResizePending"),
+    exited.some(({ type }) => type === "PodResizePending"),
     false,
   );
 });

@@ -82,6 +82,6 @@ export function messageShare(containers: number): number {
 function truncateBytes(text: string, bytes: number): string {
   const all = Buffer.from(text);
   if (all.length <= bytes) return text;
-  // In stream mode the decoder omits a character that was cut in two.
+  // In stream mode the decoder omits a truncated character.
   return new TextDecoder().decode(all.subarray(0, bytes), { stream: true });
 }

@@ -13,7 +13,7 @@ import { defaultStatusGates, type StatusInput } from "./status-input.ts";
 const waits = (reason: string, message = "why", name = "a") => new Map([[name, { reason, message }]]);
 const run = (more: Partial<ObservedContainer> = {}) =>
   seenContainer("a", { startedAt: wallTime(at), ...more });
-const ended = (exitCode: number, more: Partial<ObservedContainer> = {}) =>
+const exitedWith = (exitCode: number, more: Partial<ObservedContainer> = {}) =>
   seenContainer("a", {
     state: "exited",
     exitCode,
@@ -119,37 +119,43 @@ const table: Row[] = [
   [
     "runs again",
     aPod(),
-    [run({ attempt: 2 }), ended(1, { attempt: 1 }), ended(0)],
+    [run({ attempt: 2 }), exitedWith(1, { attempt: 1 }), exitedWith(0)],
     {},
     { state: running, lastState: terminated(1, "a-1"), restartCount: 2 },
   ],
-  ["succeeded", never, [ended(0)], {}, { state: terminated(0), lastState: {}, ready: false, started: false }],
-  ["failed", never, [ended(3)], {}, { state: terminated(3) }],
+  [
+    "succeeded",
+    never,
+    [exitedWith(0)],
+    {},
+    { state: terminated(0), lastState: {}, ready: false, started: false },
+  ],
+  ["failed", never, [exitedWith(3)], {}, { state: terminated(3) }],
   [
     "OOM-killed",
     never,
-    [ended(137, { reason: "OOMKilled" })],
+    [exitedWith(137, { reason: "OOMKilled" })],
     {},
     { state: terminated(137, "a-0", "OOMKilled") },
   ],
   [
     "could not be started: the runtime's reason",
     never,
-    [ended(128, { reason: "StartError" })],
+    [exitedWith(128, { reason: "StartError" })],
     {},
     { state: terminated(128, "a-0", "StartError") },
   ],
   [
     "failed twice",
     aPod(),
-    [ended(3, { attempt: 1 }), ended(2)],
+    [exitedWith(3, { attempt: 1 }), exitedWith(2)],
     {},
     { state: terminated(3, "a-1"), lastState: terminated(2), restartCount: 1 },
   ],
   [
     "waits to be restarted: the termination is the last state",
     aPod(),
-    [ended(3, { attempt: 1 }), ended(2)],
+    [exitedWith(3, { attempt: 1 }), exitedWith(2)],
     { waiting: waits("CrashLoopBackOff") },
     {
       state: { waiting: { reason: "CrashLoopBackOff", message: "why" } },
@@ -160,41 +166,41 @@ const table: Row[] = [
   [
     "is not restarted: it does not wait",
     never,
-    [ended(3)],
+    [exitedWith(3)],
     { waiting: waits("x") },
     { state: terminated(3) },
   ],
   [
     "succeeded with OnFailure: it does not wait",
     onFailure,
-    [ended(0)],
+    [exitedWith(0)],
     { waiting: waits("x") },
     { state: terminated(0) },
   ],
   [
     "of a deleted pod: it does not wait",
     deleted,
-    [ended(3)],
+    [exitedWith(3)],
     { waiting: waits("x") },
     { state: terminated(3) },
   ],
   [
     "of a terminating pod: it does not wait",
     aPod(),
-    [ended(3)],
+    [exitedWith(3)],
     { waiting: waits("x"), workerPhase: "terminating" },
     { state: terminated(3) },
   ],
   [
     "being restarted",
     aPod(),
-    [run({ state: "created", attempt: 1 }), ended(2)],
+    [run({ state: "created", attempt: 1 }), exitedWith(2)],
     {},
     { state: creating, lastState: terminated(2), restartCount: 1 },
   ],
   // containers that the runtime has lost
   [
-    "ran and is lost: it counts as terminated, and as restarted",
+    "ran and is lost: it is reported as terminated, and as restarted",
     aPod(),
     [],
     was(aPod(), [run()]),
@@ -217,42 +223,42 @@ const table: Row[] = [
     "ran after a crash and is lost: the crash is the last state",
     aPod(),
     [],
-    was(aPod(), [run({ attempt: 1 }), ended(2)]),
+    was(aPod(), [run({ attempt: 1 }), exitedWith(2)]),
     { state: creating, lastState: terminated(2), restartCount: 1 },
   ],
   [
     "terminated and is lost: it stays terminated",
     never,
     [],
-    was(never, [ended(3)]),
+    was(never, [exitedWith(3)]),
     { state: terminated(3), imageID: "sha256:1", restartCount: 0 },
   ],
   [
     "waited and is lost: it waits",
     aPod(),
     [],
-    was(aPod(), [ended(3)], { waiting: waits("CrashLoopBackOff") }),
+    was(aPod(), [exitedWith(3)], { waiting: waits("CrashLoopBackOff") }),
     { state: creating, lastState: terminated(3), restartCount: 0 },
   ],
   [
     "runs, and earlier ones were removed: the last state is kept",
     aPod(),
     [run({ attempt: 1 })],
-    was(aPod(), [run({ attempt: 1 }), ended(2)]),
+    was(aPod(), [run({ attempt: 1 }), exitedWith(2)]),
     { state: running, lastState: terminated(2), restartCount: 1 },
   ],
   [
     "restarted, and the previous one is already removed: the last state is kept",
     aPod(),
     [run({ attempt: 1 })],
-    was(aPod(), [ended(2)]),
+    was(aPod(), [exitedWith(2)]),
     { state: running, lastState: terminated(2), restartCount: 1 },
   ],
   [
     "restarted in a runtime that counts from 0: the count continues",
     aPod(),
     [run(other)],
-    was(aPod(), [ended(2, { attempt: 4 })]),
+    was(aPod(), [exitedWith(2, { attempt: 4 })]),
     { state: running, lastState: terminated(2, "a-4"), restartCount: 5 },
   ],
   [
@@ -265,8 +271,8 @@ const table: Row[] = [
   [
     "terminated, waited, to be restarted: its termination is not repeated",
     aPod(),
-    [ended(3)],
-    was(aPod(), [ended(3)], { waiting: waits("CrashLoopBackOff") }),
+    [exitedWith(3)],
+    was(aPod(), [exitedWith(3)], { waiting: waits("CrashLoopBackOff") }),
     { state: terminated(3), lastState: {} },
   ],
   [
@@ -343,7 +349,7 @@ test("an init container that failed waits with the worker's reason; one that is 
   assert.equal(state({})?.terminated?.exitCode, 0);
 });
 
-test("a lost init container counts as completed, with unknown times", () => {
+test("a lost init container is reported as completed, with unknown times", () => {
   const [one] = statusOf(inits, seen([run()])).initContainerStatuses!;
   assert.deepEqual(one?.state?.terminated, {
     exitCode: 0,
@@ -389,7 +395,7 @@ const probedTable: [
     [true, true],
   ],
   ["readiness passed", { readinessProbe: {} }, { readiness: "success" }, undefined, [true, true]],
-  ["readiness counts only after startup", probes, { readiness: "success" }, undefined, [false, false]],
+  ["readiness applies only after startup", probes, { readiness: "success" }, undefined, [false, false]],
   ["liveness does not count", { livenessProbe: {} }, { liveness: "failure" }, undefined, [true, true]],
   ["no results, was started and ready", probes, {}, { started: true, ready: true }, [true, true]],
   [
@@ -438,7 +444,7 @@ for (const [rule, spec, results, former, expected] of probedTable)
 
 test("a container that does not run is not ready, whatever its probe results", () => {
   const results = probed({ "startup a-0": "success", "readiness a-0": "success" });
-  const [status] = statusOf(aPod(), seen([ended(0)]), results).containerStatuses!;
+  const [status] = statusOf(aPod(), seen([exitedWith(0)]), results).containerStatuses!;
   assert.deepEqual([status?.started, status?.ready], [false, false]);
 });
 
@@ -447,7 +453,8 @@ test("a termination message is truncated to the container's share of 12 KiB, not
   const message = `x${"é".repeat(8000)}`;
   const two = aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] });
   const reported = (pod: Pod) =>
-    statusOf(pod, seen([ended(1, { message })])).containerStatuses?.[0]?.state?.terminated?.message ?? "";
+    statusOf(pod, seen([exitedWith(1, { message })])).containerStatuses?.[0]?.state?.terminated?.message ??
+    "";
   assert.equal(reported(never), `x${"é".repeat(6143)}`);
   assert.equal(reported(two), `x${"é".repeat(3071)}`);
 });
@@ -524,10 +531,10 @@ const all = aPod({
 test("RestartAllContainers: each removed container waits, is counted once, and the pod keeps running", () => {
   const b = seenContainer("b");
   const before = statusOf(all, seen([run(), b]));
-  const exited = statusOf(all, seen([ended(42), b]), { before });
+  const exited = statusOf(all, seen([exitedWith(42), b]), { before });
   assert.deepEqual([exited.phase, restarting(exited)], ["Running", "True"]);
-  const removed = statusOf(all, seen([ended(42)]), { before: exited });
-  const again = statusOf(all, seen([ended(42)]), { before: removed });
+  const removed = statusOf(all, seen([exitedWith(42)]), { before: exited });
+  const again = statusOf(all, seen([exitedWith(42)]), { before: removed });
   assert.deepEqual(again.containerStatuses?.[1], removed.containerStatuses?.[1]);
   const message = "The container is removed because RestartAllContainers in place";
   assert.deepEqual(pick(removed.containerStatuses?.[1], { state: 0, lastState: 0, restartCount: 0 }), {
@@ -556,9 +563,9 @@ function restarting(status: ApiPodStatus): string | undefined {
 
 test("a container that was stopped to be replaced is not done, whatever its exit code", () => {
   const pod = aPod({ restartPolicy: "OnFailure" });
-  const ended = seen([seenContainer("a", { state: "exited", exitCode: 0 })]);
-  assert.equal(statusOf(pod, ended).phase, "Succeeded");
-  const status = statusOf(pod, ended, { replaced: () => true });
+  const exited = seen([seenContainer("a", { state: "exited", exitCode: 0 })]);
+  assert.equal(statusOf(pod, exited).phase, "Succeeded");
+  const status = statusOf(pod, exited, { replaced: () => true });
   assert.equal(status.phase, "Running");
   const [container] = status.containerStatuses ?? [];
   assert.deepEqual(container?.state, { waiting: { reason: "ContainerCreating" } });

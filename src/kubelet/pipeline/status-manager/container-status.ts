@@ -131,7 +131,7 @@ function fromRuntime(
   };
 }
 
-/** A container that ran and is in unknown state counts as terminated. */
+/** A container that ran and is in unknown state is reported as terminated. */
 function unknownTermination(
   last: ObservedContainer,
   before: ApiContainerStatus | undefined,
@@ -140,7 +140,7 @@ function unknownTermination(
 ): Terminated | undefined {
   if (last.state !== "unknown" || before?.containerID !== containerID) return undefined;
   if (before.state?.running) return { ...unobservedTermination(restartingAll), containerID };
-  // Once reported as terminated it stays so, also while it waits for its restart.
+  // Once reported as terminated it stays so, even while it waits for its restart.
   const reported = before.state?.terminated ?? before.lastState?.terminated;
   return reported?.containerID === containerID ? reported : undefined;
 }

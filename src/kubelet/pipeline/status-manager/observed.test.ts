@@ -28,7 +28,7 @@ function there(
 function running(name: string, more: Partial<ObservedContainer>): ObservedContainer {
   return seenContainer(name, { ...image, startedAt: wallTime(at), ...more });
 }
-function ended(name: string, more: Partial<ObservedContainer>): ObservedContainer {
+function exited(name: string, more: Partial<ObservedContainer>): ObservedContainer {
   return running(name, { state: "exited", reason: "Completed", finishedAt: wallTime(at + 1000), ...more });
 }
 
@@ -43,7 +43,7 @@ test("status as recorded: a completed init container and a running container wit
       user: root,
       resources: { milliCpuLimit: 100, milliCpuRequest: 10, memoryLimit: 32 << 20 },
     }),
-    ended("i", { user: root, resources: { milliCpuRequest: 2 } }),
+    exited("i", { user: root, resources: { milliCpuRequest: 2 } }),
   ]);
   assertAsObserved(statusOf(pod, seen, more({ "readiness c-0": "success" })), status);
 });
@@ -56,7 +56,7 @@ test("status as recorded: a sidecar, volumes, users, and the limits of the pod's
       resources: { milliCpuLimit: 200, milliCpuRequest: 50, memoryLimit: 64 << 20 },
     }),
     running("side", { user, resources: { milliCpuRequest: 2 } }),
-    ended("init", { user }),
+    exited("init", { user }),
   ]);
   const passed = more({ "startup side-0": "success", "readiness app-0": "success" });
   const before = statusOf(pod, seen, passed);
@@ -75,14 +75,14 @@ test("status as recorded: a crashing container, and one whose image cannot be pu
   const { pod, status } = observed("crash");
   const bad = status.containerStatuses?.find((c) => c.name === "bad")?.state?.waiting;
   const crashed = (attempt: number) =>
-    ended("c", { attempt, exitCode: 1, reason: "Error", user: root, id: `c-${attempt}` as ContainerId });
+    exited("c", { attempt, exitCode: 1, reason: "Error", user: root, id: `c-${attempt}` as ContainerId });
   const waiting = new Map([["bad", { reason: "ImagePullBackOff", message: bad?.message ?? "" }]]);
   assertAsObserved(statusOf(pod, there(pod, [crashed(2), crashed(1)]), { ...more(), waiting }), status);
 });
 
 test("status as recorded: a failed pod on the host network", () => {
   const { pod, status } = observed("hostnet");
-  const seen = there(pod, [ended("c", { exitCode: 3, reason: "Error", user: root })], {
+  const seen = there(pod, [exited("c", { exitCode: 3, reason: "Error", user: root })], {
     state: "notready",
     ips: [],
     hostNetwork: true,

@@ -63,10 +63,10 @@ function regularStage(pod: Pod, container: Container, info: PhaseInfo): RegularS
   return hasSucceeded ? "succeeded" : "failed";
 }
 
-function sidecarStage(status: ApiContainerStatus | undefined): "waiting" | "running" | "starting" | "ended" {
+function sidecarStage(status: ApiContainerStatus | undefined): "waiting" | "running" | "starting" | "exited" {
   if (status?.state?.running) return status.started ? "running" : "starting";
   // Its terminations do not count for the pod: it is always restarted.
-  return status?.state?.terminated || status?.lastState?.terminated ? "ended" : "waiting";
+  return status?.state?.terminated || status?.lastState?.terminated ? "exited" : "waiting";
 }
 
 /** "done": it succeeded, or failed and is to be restarted. */

@@ -72,7 +72,7 @@ describe("pod startup latency", () => {
       [undefined, undefined],
     ],
     [
-      "a stateful pod counts for the total only",
+      "a stateful pod is included in the total only",
       {},
       { volumes: [{ name: "v", hostPath: { path: "/x" } }] },
       [2, undefined],

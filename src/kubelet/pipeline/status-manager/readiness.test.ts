@@ -40,7 +40,7 @@ const table: [name: string, status: PodStatus, expected: string | undefined][] =
     "startup a: waiting for the startup probe of a",
   ],
   [
-    "a sidecar counts too",
+    "a sidecar is included",
     {
       conditions: [notReady],
       initContainerStatuses: [status("side", { ...running, started: true })],

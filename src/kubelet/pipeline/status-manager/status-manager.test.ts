@@ -12,7 +12,7 @@ import { type StatusDetails, StatusManager } from "./status-manager.ts";
 const details: StatusDetails = { waiting: new Map(), workerPhase: "syncing" };
 const run = (more: Partial<ObservedContainer> = {}) =>
   seenContainer("a", { startedAt: wallTime(at), ...more });
-const ended = (exitCode: number) => run({ state: "exited", exitCode });
+const exitedWith = (exitCode: number) => run({ state: "exited", exitCode });
 const { uid } = aPod().metadata;
 
 function manager() {
@@ -153,16 +153,16 @@ test("before the first relist a status stays as it was, and a pod without one ge
 test("an invalid transition of a terminated container is rejected: the status stays as it was", () => {
   const { statuses, world, errors } = manager();
   const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] });
-  world.observed = seen([ended(0), seenContainer("b")]);
+  world.observed = seen([exitedWith(0), seenContainer("b")]);
   statuses.refresh(pod, details);
   const before = statuses.get(uid);
-  world.observed = seen([run({ attempt: 1 }), ended(0), seenContainer("b")]);
+  world.observed = seen([run({ attempt: 1 }), exitedWith(0), seenContainer("b")]);
   statuses.refresh(pod, details);
   assert.equal(statuses.get(uid), before);
   assert.deepEqual(errors, ["terminated container a attempted illegal transition to non-terminated state"]);
-  world.observed = seen([ended(0), seenContainer("b", { state: "exited", exitCode: 1 })]);
+  world.observed = seen([exitedWith(0), seenContainer("b", { state: "exited", exitCode: 1 })]);
   statuses.refresh(pod, details);
-  world.observed = seen([ended(0), seenContainer("b", { attempt: 1 })]);
+  world.observed = seen([exitedWith(0), seenContainer("b", { attempt: 1 })]);
   statuses.refresh(pod, details);
   assert.equal(errors.length, 1, "a failed one may be restarted");
 });

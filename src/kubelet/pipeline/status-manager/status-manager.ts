@@ -59,7 +59,7 @@ export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhas
 
 interface Entry {
   startTime: WallTime;
-  /** When the pod became active on this node: its deadline counts from then. */
+  /** When the pod became active on this node: its deadline starts then. */
   activeSince: WallTime;
   /** The status has the times of its mirror. */
   hasMirrorTimes: boolean;
@@ -79,7 +79,7 @@ export class StatusManager {
     return this.#entries.get(uid)?.status;
   }
 
-  /** When the pod became active on this node: its deadline counts from then. */
+  /** When the pod became active on this node: its deadline starts then. */
   activeSince(uid: PodUid): WallTime | undefined {
     return this.#entries.get(uid)?.activeSince;
   }

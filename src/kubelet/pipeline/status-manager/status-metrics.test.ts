@@ -38,7 +38,7 @@ describe("newTerminations", () => {
       0,
     ],
     ["the next container of a name terminated", is(running, end("1")), is(end("2")), 1],
-    ["a termination without an ID counts", is(waiting, end("")), is(end("")), 1],
+    ["a termination without an ID is counted", is(waiting, end("")), is(end("")), 1],
   ];
   for (const [rule, before, after, count] of rows)
     it(rule, () => {

@@ -118,11 +118,11 @@ for (const [rule, inits, containers, phase] of afterRunning)
 
 test("the reason is that of the failure; the first one stays", () => {
   const failure = { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } as const;
-  const judged = statusOf(aPod(), seen([seenContainer("a")]), { failure });
-  assert.deepEqual([judged.phase, judged.reason, judged.message], ["Failed", "DeadlineExceeded", "too long"]);
+  const failed = statusOf(aPod(), seen([seenContainer("a")]), { failure });
+  assert.deepEqual([failed.phase, failed.reason, failed.message], ["Failed", "DeadlineExceeded", "too long"]);
   const later = statusOf(aPod(), undefined, {
     failure: { phase: "Failed", reason: "Evicted", message: "low" },
-    before: judged,
+    before: failed,
   });
   assert.deepEqual([later.reason, later.message], ["DeadlineExceeded", "too long"]);
 });
@@ -160,7 +160,13 @@ const overTable: [
   containersAre: string[],
 ][] = [
   ["an observed termination is reported", api({}), [done("a", 1)], undefined, ["Error"]],
-  ["a container that never started counts as failed", api({}), [], undefined, ["ContainerStatusUnknown"]],
+  [
+    "a container that never started is reported as failed",
+    api({}),
+    [],
+    undefined,
+    ["ContainerStatusUnknown"],
+  ],
   [
     "not initialized: a container that could not have started waits",
     api({ initContainers: inits }),
@@ -169,14 +175,14 @@ const overTable: [
     ["waiting"],
   ],
   [
-    "not initialized: the first init container counts as started",
+    "not initialized: the first init container is treated as started",
     api({ initContainers: inits }),
     [],
     ["ContainerStatusUnknown", "waiting"],
     ["waiting"],
   ],
   [
-    "initialized: a container that did not start counts as failed",
+    "initialized: a container that did not start is reported as failed",
     api({ initContainers: inits }),
     [done("i"), done("j")],
     ["Completed", "Completed"],

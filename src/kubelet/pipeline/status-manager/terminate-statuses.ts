@@ -4,7 +4,7 @@ import type { ApiContainerStatus } from "./api-types.ts";
 import { unobservedTermination } from "./container-state.ts";
 
 /**
- * The containers of a terminated pod, as upstream's TerminatePod. A container whose termination was not observed counts as failed.
+ * The containers of a terminated pod, as upstream's TerminatePod. A container whose termination was not observed is reported as failed.
  * Containers that could not have started keep waiting.
  */
 export function terminateStatuses(
@@ -15,12 +15,13 @@ export function terminateStatuses(
   const { containers, inits } = statuses;
   const startedInits = Math.max(inits.findLastIndex(hasStarted) + 1, 1);
   return {
-    containers: before.some(hasStarted) || wasInitialized(pod, statuses) ? containers.map(ended) : containers,
-    inits: inits.map((status, i) => (i < startedInits ? ended(status) : status)),
+    containers:
+      before.some(hasStarted) || wasInitialized(pod, statuses) ? containers.map(terminated) : containers,
+    inits: inits.map((status, i) => (i < startedInits ? terminated(status) : status)),
   };
 }
 
-function ended(status: ApiContainerStatus): ApiContainerStatus {
+function terminated(status: ApiContainerStatus): ApiContainerStatus {
   if (status.state?.terminated) return status;
   const { started, ...rest } = status;
   return {

@@ -29,7 +29,7 @@ function setUp(...list: PodSyncStatus[]) {
   return { statuses, refreshed };
 }
 
-test("the mirror counts for static pods only; a pod without a worker or a spec has no status", () => {
+test("the mirror is used for static pods only; a pod without a worker or a spec has no status", () => {
   const orphan = { ...workerOf("orphan", "file"), pod: undefined } as PodSyncStatus;
   const { statuses, refreshed } = setUp(workerOf("static", "file"), workerOf("api", "api"), orphan);
   for (const uid of ["static", "api", "orphan", "unknown"]) statuses.refresh(uid as PodUid);

@@ -94,7 +94,7 @@ describe("system cgroups", () => {
     assert.deepEqual([...at.values()], ["/system", "/system", "/system", "/system"]);
   });
 
-  it("one that cannot be moved is reported, blocks no other, and is retried", async () => {
+  it("a process that cannot be moved is reported, blocks no other, and is retried", async () => {
     const { at, clock, stubborn, warnings, start } = machine();
     stubborn.add(30);
     await start();

@@ -10,7 +10,7 @@ import type { Identity } from "./identity.ts";
 
 export interface AccessFilter {
   /** The caller, if authorized. Throws an HttpError otherwise. */
-  enter(request: IncomingMessage, attributes: RouteAttributes): Promise<Identity>;
+  authorize(request: IncomingMessage, attributes: RouteAttributes): Promise<Identity>;
   /** False if the client certificate of the connection is not accepted, so that only a new handshake can help. */
   trusts?(socket: TLSSocket): boolean;
 }
@@ -22,7 +22,7 @@ export function accessFilter(o: {
   logger: Logger;
 }): AccessFilter {
   return {
-    async enter(request, { verb, subresources }) {
+    async authorize(request, { verb, subresources }) {
       const identity = await o.authenticator.authenticate(request);
       if (!identity) throw new HttpError(401, "Unauthorized");
       const user = inOneLine(identity.name);
@@ -44,7 +44,7 @@ export function accessFilter(o: {
 
 /** For the read-only port: all clients are allowed. */
 export const allowAll: AccessFilter = {
-  enter: async () => ({ name: "system:anonymous", groups: ["system:unauthenticated"] }),
+  authorize: async () => ({ name: "system:anonymous", groups: ["system:unauthenticated"] }),
 };
 
 function inOneLine(name: string): string {

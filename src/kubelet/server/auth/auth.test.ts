@@ -35,21 +35,21 @@ const known = { authenticated: true, user: { username: "u", groups: ["g"] } };
 
 describe("without a cluster", () => {
   test("a token is not accepted", async () => {
-    await assert.rejects(access().enter(withToken, right), rejected(401));
+    await assert.rejects(access().authorize(withToken, right), rejected(401));
   });
 
   test("no one is authorized, not even anonymous clients", async () => {
-    await assert.rejects(access({ anonymous: true }).enter(request(), right), rejected(403));
+    await assert.rejects(access({ anonymous: true }).authorize(request(), right), rejected(403));
   });
 
   test("a client that the configuration allows is authorized", async () => {
     const authorization = { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 } as const;
-    const gate = access({ anonymous: true, authorization });
-    assert.deepEqual(await gate.enter(request(), right), {
+    const filter = access({ anonymous: true, authorization });
+    assert.deepEqual(await filter.authorize(request(), right), {
       name: "system:anonymous",
       groups: ["system:unauthenticated"],
     });
-    await assert.rejects(access({ authorization }).enter(request(), right), rejected(401));
+    await assert.rejects(access({ authorization }).authorize(request(), right), rejected(401));
   });
 });
 
@@ -57,14 +57,14 @@ describe("reviews of the cluster", () => {
   test("a token is reviewed again after two minutes", async () => {
     const clock = new FakeClock();
     const { transport, requests } = fakeReviews({ token: () => known, access: () => ({ allowed: true }) });
-    const gate = access({ transport, clock });
+    const filter = access({ transport, clock });
     const reviews = () => requests.filter(({ path }) => path.endsWith("/tokenreviews")).length;
-    await gate.enter(withToken, right);
+    await filter.authorize(withToken, right);
     await clock.advance(119_999);
-    await gate.enter(withToken, right);
+    await filter.authorize(withToken, right);
     assert.equal(reviews(), 1);
     await clock.advance(1);
-    await gate.enter(withToken, right);
+    await filter.authorize(withToken, right);
     assert.equal(reviews(), 2);
   });
 
@@ -72,21 +72,21 @@ describe("reviews of the cluster", () => {
     const clock = new FakeClock();
     let allowed = false;
     const { transport, requests } = fakeReviews({ token: () => known, access: () => ({ allowed }) });
-    const gate = access({ transport, clock });
+    const filter = access({ transport, clock });
     const one = { verb: "get", subresources: ["stats"] };
     const reviews = () => requests.filter(({ path }) => path.endsWith("/subjectaccessreviews")).length;
-    await assert.rejects(gate.enter(withToken, one), rejected(403));
+    await assert.rejects(filter.authorize(withToken, one), rejected(403));
     allowed = true;
     await clock.advance(29_999);
-    await assert.rejects(gate.enter(withToken, one), rejected(403));
+    await assert.rejects(filter.authorize(withToken, one), rejected(403));
     await clock.advance(1);
-    await gate.enter(withToken, one);
+    await filter.authorize(withToken, one);
     allowed = false;
     await clock.advance(299_999);
-    await gate.enter(withToken, one);
+    await filter.authorize(withToken, one);
     assert.equal(reviews(), 2);
     await clock.advance(1);
-    await assert.rejects(gate.enter(withToken, one), rejected(403));
+    await assert.rejects(filter.authorize(withToken, one), rejected(403));
   });
 
   test("reviews are counted, and so are cached results", async () => {
@@ -96,11 +96,11 @@ describe("reviews of the cluster", () => {
       token: () => (down ? new Error("down") : known),
       access: () => ({ allowed: true }),
     });
-    const gate = access({ transport, metrics });
-    await assert.rejects(gate.enter(withToken, right), rejected(401));
+    const filter = access({ transport, metrics });
+    await assert.rejects(filter.authorize(withToken, right), rejected(401));
     down = false;
-    await gate.enter(withToken, right);
-    await gate.enter(withToken, right);
+    await filter.authorize(withToken, right);
+    await filter.authorize(withToken, right);
     const value = (name: string) => metricValues(metrics, name);
     assert.deepEqual(await value("authentication_token_cache_request_total"), {
       "status=miss": 2,
@@ -123,10 +123,10 @@ describe("reviews of the cluster", () => {
       token: () => (down ? new Error("down") : known),
       access: () => ({ allowed: true }),
     });
-    const gate = access({ transport });
-    await assert.rejects(gate.enter(withToken, right), rejected(401));
+    const filter = access({ transport });
+    await assert.rejects(filter.authorize(withToken, right), rejected(401));
     down = false;
-    await gate.enter(withToken, right);
+    await filter.authorize(withToken, right);
   });
 
   const lost = () =>
@@ -143,7 +143,10 @@ describe("reviews of the cluster", () => {
     test(`after ${name} a review is sent ${tries === 1 ? "once" : `up to ${tries} times`}`, async () => {
       const clock = new FakeClock();
       const { transport, requests } = fakeReviews({ token: failure });
-      const rejection = assert.rejects(access({ transport, clock }).enter(withToken, right), rejected(401));
+      const rejection = assert.rejects(
+        access({ transport, clock }).authorize(withToken, right),
+        rejected(401),
+      );
       for (let second = 0; second < 10; second++) await clock.advance(1000);
       await rejection;
       assert.equal(requests.length, tries);
@@ -153,9 +156,9 @@ describe("reviews of the cluster", () => {
     const clock = new FakeClock();
     const rights = [lost(), { allowed: true }];
     const { transport } = fakeReviews({ token: () => known, access: () => rights.shift() ?? {} });
-    const entered = access({ transport, clock }).enter(withToken, right);
+    const authorized = access({ transport, clock }).authorize(withToken, right);
     for (let step = 0; step < 10; step++) await clock.advance(100);
-    assert.equal((await entered).name, "u");
+    assert.equal((await authorized).name, "u");
   });
 
   test("denied takes precedence over allowed, and the next subresource is checked", async () => {
@@ -166,15 +169,15 @@ describe("reviews of the cluster", () => {
         denied: subresource === "pods",
       }),
     });
-    await access({ transport }).enter(withToken, right);
+    await access({ transport }).authorize(withToken, right);
     assert.equal(requests.length, 3);
   });
 
   test("a client with an invalid token is not anonymous", async () => {
     const { transport } = fakeReviews({ token: () => ({}), access: () => ({ allowed: true }) });
-    const gate = access({ transport, anonymous: true });
-    await assert.rejects(gate.enter(withToken, right), rejected(401));
-    assert.equal((await gate.enter(request(), right)).name, "system:anonymous");
+    const filter = access({ transport, anonymous: true });
+    await assert.rejects(filter.authorize(withToken, right), rejected(401));
+    assert.equal((await filter.authorize(request(), right)).name, "system:anonymous");
   });
 });
 
@@ -201,12 +204,12 @@ describe("the token of a request", () => {
     test(`${JSON.stringify(headers)}: ${token}`, () => assert.equal(bearerToken(request(headers)), token));
 
   test("is removed from the WebSocket protocols", () => {
-    const made = request({
+    const upgrade = request({
       upgrade: "websocket",
       "sec-websocket-protocol": "a, base64url.bearer.authorization.k8s.io.YWJj, b",
     });
-    bearerToken(made);
-    assert.equal(made.headers["sec-websocket-protocol"], "a, b");
+    bearerToken(upgrade);
+    assert.equal(upgrade.headers["sec-websocket-protocol"], "a, b");
   });
 });
 

@@ -29,7 +29,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
           handle: async ({ response }) => void response.writeHead(200).end("ok"),
         },
       ],
-      gate: nodeAccess({
+      access: nodeAccess({
         nodeName: "node-1",
         authentication: { anonymous: false, webhook: false, cacheTtlMs: 0 },
         authorization: { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 },

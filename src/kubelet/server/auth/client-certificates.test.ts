@@ -22,7 +22,7 @@ const chained = testPair(deeper, "chained", { chain: deeper.certificate + betwee
 async function setUp(
   t: TestContext,
   bundle: string,
-  around: (gate: AccessFilter) => AccessFilter = (gate) => gate,
+  around: (filter: AccessFilter) => AccessFilter = (filter) => filter,
 ) {
   const clientCa = reloadable(bundle);
   const held = Promise.withResolvers<void>();
@@ -40,7 +40,7 @@ async function setUp(
       response.writeHead(200, { "content-length": 2 }).end("ok");
     },
   };
-  const gate = nodeAccess({
+  const filter = nodeAccess({
     nodeName: "node-1",
     authentication: { anonymous: false, webhook: false, cacheTtlMs: 0 },
     authorization: { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 },
@@ -50,7 +50,7 @@ async function setUp(
   });
   const server = await startServer({
     routes: [who, slow],
-    gate: around(gate),
+    access: around(filter),
     clientCa,
     // Connections are closed because of the CA, or not at all.
     limits: { idleMs: 3_600_000 },
@@ -65,7 +65,7 @@ async function setUp(
 }
 
 /** Only checks requests; connections stay open. */
-const withoutClosing = ({ enter }: AccessFilter): AccessFilter => ({ enter });
+const withoutClosing = ({ authorize }: AccessFilter): AccessFilter => ({ authorize });
 
 for (const protocol of [http1, http2])
   describe(`client certificates on an open connection of ${protocol.name}`, { timeout: 60_000 }, () => {

@@ -46,7 +46,7 @@ export class ClientCertificates {
     const connection = stream?.session ?? socket;
     let seen = this.#seen.get(connection);
     if (!seen || seen.ca !== ca) {
-      seen = this.#judge(socket as TLSSocket, ca);
+      seen = this.#verify(socket as TLSSocket, ca);
       if (!seen) return { kind: "none" };
       this.#seen.set(connection, seen);
     }
@@ -59,22 +59,22 @@ export class ClientCertificates {
   /** False if the client presented a certificate that the current bundle does not cover. */
   trusts(socket: TLSSocket): boolean {
     const ca = this.#authorities();
-    return ca === undefined || this.#judge(socket, ca)?.result.kind !== "rejected";
+    return ca === undefined || this.#verify(socket, ca)?.result.kind !== "rejected";
   }
 
   /** Undefined if the client presented no certificate. */
-  #judge(socket: TLSSocket, ca: string): Seen | undefined {
+  #verify(socket: TLSSocket, ca: string): Seen | undefined {
     const certificate = peerOf(socket);
     if (!certificate) return undefined;
     const roots = this.#roots(ca);
     // Node returns the intermediates of the client only if OpenSSL did not verify the certificate. If it did, its result holds
     // as long as each CA that it could have been based on is still in the bundle.
     const handshakeCa = clientCaOf(socket);
-    const vouched =
+    const verified =
       socket.authorized === true &&
       handshakeCa !== undefined &&
       (handshakeCa === ca || covers(roots, certificatesOf(handshakeCa)));
-    return judge(certificate, intermediatesOf(certificate), roots, ca, vouched);
+    return verify(certificate, intermediatesOf(certificate), roots, ca, verified);
   }
 
   #roots(ca: string): readonly X509Certificate[] {
@@ -92,12 +92,12 @@ function covers(bundle: readonly X509Certificate[], former: readonly X509Certifi
   return former.every(({ raw }) => bundle.some((certificate) => certificate.raw.equals(raw)));
 }
 
-function judge(
+function verify(
   certificate: X509Certificate,
   intermediates: readonly X509Certificate[],
   roots: readonly X509Certificate[],
   ca: string,
-  vouched: boolean,
+  verified: boolean,
 ): Seen {
   const found = findChain(certificate, intermediates, roots);
   const all = found.kind === "valid" ? found.chain : [certificate];
@@ -105,7 +105,7 @@ function judge(
   const to = earliest(...all.map((c) => wallTime(c.validToDate)));
   const seen = (result: CertificateResult): Seen => ({ ca, result, from, to });
   const rejected = (problem: string) => seen({ kind: "rejected", problem });
-  if (found.kind === "invalid" && !vouched) return rejected(found.problem);
+  if (found.kind === "invalid" && !verified) return rejected(found.problem);
   if (!allowsClientAuth(certificate)) return rejected(incompatibleUsage);
   const subject = parseCertificates(pem("CERTIFICATE", certificate.raw))[0]?.subject;
   if (!subject?.commonName) return rejected("x509: certificate names no user");

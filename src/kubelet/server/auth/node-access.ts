@@ -40,7 +40,7 @@ export interface AccessOptions {
 export function nodeAccess(o: AccessOptions): AccessFilter {
   const { transport, clock, logger, metrics, authentication } = o;
   const certificates = new ClientCertificates({ authorities: o.clientCa, clock });
-  const gate = accessFilter({
+  const filter = accessFilter({
     authenticator: new RequestAuthenticator({
       certificates,
       tokens:
@@ -58,7 +58,7 @@ export function nodeAccess(o: AccessOptions): AccessFilter {
     authorizer: authorizer(o),
     logger,
   });
-  return { ...gate, trusts: (socket) => certificates.trusts(socket) };
+  return { ...filter, trusts: (socket) => certificates.trusts(socket) };
 }
 
 function authorizer(o: AccessOptions): Authorizer {

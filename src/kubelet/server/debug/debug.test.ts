@@ -11,7 +11,7 @@ const levels: number[] = [];
 before(async () => {
   server = await startServer({
     routes: fakeNodeRoutes({ url: () => "", verbosity: (level) => levels.push(level) }),
-    gate: allowAll,
+    access: allowAll,
   });
 });
 
@@ -37,7 +37,7 @@ describe("information about the node", () => {
     assert.equal((await send(server.port, "/runningpods")).headers.location, "/runningpods/");
   });
 
-  test("blocked: what pods wait for, of all that are not ready, of all, or of one", async () => {
+  test("blocked lists what not-ready pods, all pods, or one pod wait for", async () => {
     for (const [query, wanted] of [
       ["", { all: false }],
       ["?all", { all: true }],
@@ -47,7 +47,7 @@ describe("information about the node", () => {
     assert.equal((await send(server.port, "/debug/blocked?pod=other")).status, 404);
   });
 
-  test("configz has the configuration by its name", async () => {
+  test("configz returns the configuration under its component name", async () => {
     assert.equal((await json("/configz")).kubeletconfig.port, 10250);
   });
 
@@ -86,7 +86,7 @@ describe("information about the node", () => {
 describe("health", () => {
   const checks = [
     { name: "ping", health: () => ({ ok: true }) as const },
-    { name: "bad", health: () => ({ ok: false, reason: "the inside of it" }) as const },
+    { name: "bad", health: () => ({ ok: false, reason: "internal detail" }) as const },
     {
       name: "worse",
       health: () => {
@@ -107,12 +107,12 @@ describe("health", () => {
       '[+]ping ok\n[+]bad excluded: ok\n[+]worse excluded: ok\nwarn: some health checks cannot be excluded: no matches for "x"\nhealthz check passed\n',
     ],
     ["/healthz/ping", 200, "ok"],
-    ["/healthz/bad", 500, "internal server error: the inside of it\n"],
+    ["/healthz/bad", 500, "internal server error: internal detail\n"],
     ["/healthz/worse", 500, "internal server error: broken\n"],
   ];
   for (const [path, status, body] of cases)
     test(`${path}: ${status}`, async () => {
-      const own = await startServer({ routes: healthRoutes(() => checks), gate: allowAll });
+      const own = await startServer({ routes: healthRoutes(() => checks), access: allowAll });
       const response = await send(own.port, path);
       await own.stop();
       assert.deepEqual([response.status, response.body], [status, body]);
@@ -121,7 +121,7 @@ describe("health", () => {
 
 test("without debugging handlers, callers get an error", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebuggingHandlers: false } });
-  const own = await startServer({ routes, gate: allowAll });
+  const own = await startServer({ routes, access: allowAll });
   for (const path of [
     "/exec/default/web/app",
     "/logs/",
@@ -140,13 +140,13 @@ test("without debugging handlers, callers get an error", async () => {
 test("a path disabled for all methods needs the permission of the requested one", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebugFlagsHandler: false } });
   const names: string[] = [];
-  const gate: AccessFilter = {
-    enter: async (_, { verb, subresources }) => {
+  const access: AccessFilter = {
+    authorize: async (_, { verb, subresources }) => {
       names.push(`${verb} ${subresources}`);
       return { name: "u", groups: [] };
     },
   };
-  const own = await startServer({ routes, gate });
+  const own = await startServer({ routes, access });
   for (const method of ["GET", "PUT", "DELETE"]) await send(own.port, "/debug/flags/v", { method });
   await own.stop();
   assert.deepEqual(names, ["get proxy", "update proxy", "delete proxy"]);

@@ -8,7 +8,7 @@ import { send, startServer, type TestServer } from "../fixtures.ts";
 let server: TestServer;
 
 before(async () => {
-  server = await startServer({ routes: fakeNodeRoutes({ url: () => "" }), gate: allowAll });
+  server = await startServer({ routes: fakeNodeRoutes({ url: () => "" }), access: allowAll });
 });
 
 after(() => server.stop());

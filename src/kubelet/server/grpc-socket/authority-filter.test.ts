@@ -29,13 +29,13 @@ describe("a strict server behind the filter", () => {
     const filter = new AuthorityFilter();
     // Split at any position: frames arrive in chunks.
     socket.on("data", (chunk: Buffer) => {
-      for (let at = 0; at < chunk.length; at += cut) filter.write(chunk.subarray(at, at + cut));
+      for (let at = 0; at < chunk.length; at += chunkSize) filter.write(chunk.subarray(at, at + chunkSize));
     });
     socket.on("end", () => filter.end());
     socket.on("error", () => filter.destroy());
     http2.emit("connection", Duplex.from({ readable: filter, writable: socket }));
   });
-  let cut = 65_536;
+  let chunkSize = 65_536;
 
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), "authority-"));
@@ -66,7 +66,7 @@ describe("a strict server behind the filter", () => {
   for (const size of [1, 7, 65_536])
     for (const authority of [path, "localhost", "passthrough:///x", "a b", "~{|}^<@#\"'!", "x".repeat(300)])
       it(`${JSON.stringify(authority.slice(0, 50))} in chunks of ${size}`, async () => {
-        cut = size;
+        chunkSize = size;
         seen.length = 0;
         const session = open();
         try {
@@ -88,7 +88,7 @@ describe("a strict server behind the filter", () => {
       });
 
   it("the HPACK tables of both ends stay in sync when they are full", async () => {
-    cut = 65_536;
+    chunkSize = 65_536;
     const large = ["a", "b", "c"].map((letter) => letter.repeat(1000));
     // Together with the authority, these fill the table of 4096 bytes: not quite, exactly, and slightly over.
     for (let size = 895; size <= 915; size++) {
@@ -133,7 +133,7 @@ describe("invalid data is passed unchanged", () => {
     it(name, () => assert.equal(withValidAuthority(Buffer.from(bytes)), undefined));
 });
 
-it("Huffman: the example of the standard, and what is no end of a text", () => {
+it("Huffman: the example of the standard, and an invalid end of a text", () => {
   const example = Buffer.from("f1e3c2e5f23a6ba0ab90f4ff", "hex");
   assert.equal(huffmanText(example), "www.example.com");
   assert.equal(huffmanText(Buffer.from([0x00])), undefined);

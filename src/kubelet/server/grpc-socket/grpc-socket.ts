@@ -21,17 +21,17 @@ export async function serveGrpc(server: Server, socketPath: string, signal: Abor
     injector.injectConnection(filtered(socket));
   });
   // Socket paths are limited in length: the suffix is short.
-  const making = join(dirname(socketPath), `.${process.pid}.s`);
-  await rm(making, { force: true });
+  const temporary = join(dirname(socketPath), `.${process.pid}.s`);
+  await rm(temporary, { force: true });
   await new Promise<void>((resolve, reject) => {
     listener.once("error", (error) =>
       reject(new KubeletError("GrpcSocket", `${socketPath}: ${messageOf(error)}`, { cause: error })),
     );
-    listener.listen(making, resolve);
+    listener.listen(temporary, resolve);
   });
   // A later failure concerns one connection only.
   listener.on("error", () => {});
-  await rename(making, socketPath);
+  await rename(temporary, socketPath);
   const stop = () => {
     listener.close();
     injector.destroy();
@@ -45,7 +45,7 @@ function filtered(socket: Socket): Duplex {
   const filter = new AuthorityFilter();
   const duplex = Duplex.from({ readable: filter, writable: socket });
   socket.pipe(filter);
-  // Each side closes the other; a disconnected client is no error.
+  // Each side closes the other; a disconnected client is not an error.
   socket.on("error", () => duplex.destroy());
   socket.on("close", () => duplex.destroy());
   duplex.on("error", () => socket.destroy());

@@ -13,7 +13,7 @@ import { type ServerTracing, tracedExchange } from "./traced-exchange.ts";
 
 export interface DispatcherOptions {
   readonly table: RouteTable;
-  readonly gate: AccessFilter;
+  readonly access: AccessFilter;
   readonly metrics: RequestMetrics;
   readonly logger: Logger;
   readonly tracing?: ServerTracing | undefined;
@@ -60,7 +60,7 @@ export class Dispatcher {
   ): Promise<void> {
     const target = requestTarget(request.url);
     const method = request.method ?? "";
-    const over = this.#o.metrics.begin(method, target.kind === "path" ? target.path : "");
+    const over = this.#o.metrics.start(method, target.kind === "path" ? target.path : "");
     const gone = new AbortController();
     const leave = () => gone.abort();
     const side = upgrade?.socket ?? response;
@@ -97,7 +97,7 @@ export class Dispatcher {
       found.kind === "route" && found.route.method !== "*"
         ? found.route.attributes(found.params)
         : attributesOf(method, path);
-    const caller = await this.#o.gate.enter(request, attributes);
+    const caller = await this.#o.access.authorize(request, attributes);
     switch (found.kind) {
       case "missing":
         throw new HttpError(404, "404: Page Not Found");

@@ -7,7 +7,7 @@ const longRunning = ["exec", "attach", "portforward", "debug"];
 
 export interface RequestMetrics {
   /** Counts a request; call the returned function when it has ended. */
-  begin(method: string, path: string): () => void;
+  start(method: string, path: string): () => void;
 }
 
 /** `known`: the first segment of each served path; others are counted together. */
@@ -34,7 +34,7 @@ export function requestMetrics(o: {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
   return {
-    begin(method, path) {
+    start(method, path) {
       const pathBucket = bucketOf(path);
       const bucket = o.known.has(pathBucket) ? pathBucket : "other";
       const values = {

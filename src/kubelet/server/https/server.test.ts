@@ -26,7 +26,7 @@ const route = (path: string, handle: (exchange: Exchange) => Promise<void>, meth
   attributes: () => ({ verb: "get", subresources: [] }),
 });
 
-let [underWay, most] = [0, 0];
+let [inProgress, most] = [0, 0];
 const broken = Promise.withResolvers<unknown>();
 const ca = testAuthority();
 const certificate = reloadable(testPair(ca, "first"));
@@ -39,7 +39,7 @@ const gone = new Promise<void>((resolve) => {
 before(async () => {
   server = await startServer({
     certificate,
-    gate: allowAll,
+    access: allowAll,
     routes: [
       ...fakeNodeRoutes({ url: () => "http://127.0.0.1:1/" }),
       route("/throws", () => Promise.reject(new Error("out of luck"))),
@@ -55,9 +55,9 @@ before(async () => {
       route("/body", async ({ request, response }) => void response.end(await readBody(request, 10)), "PUT"),
       route("/broken", ({ request }) => readBody(request, 10).then(broken.resolve, broken.reject), "PUT"),
       route("/counted", async ({ response }) => {
-        most = Math.max(most, ++underWay);
+        most = Math.max(most, ++inProgress);
         await new Promise((resolve) => setImmediate(resolve));
-        underWay--;
+        inProgress--;
         response.end("x");
       }),
       route("/large", async ({ response }) => void response.end("x".repeat(2_000_000))),
@@ -218,7 +218,7 @@ test("whatever paths, queries and headers are sent, nothing throws and the next 
 
 test("the read-only port serves plain HTTP, and stops while a client is connected", async () => {
   const open = await startServer({
-    ...{ gate: allowAll, plain: true },
+    ...{ access: allowAll, plain: true },
     routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
   });
   const closed = new Promise((resolve) =>
@@ -232,7 +232,7 @@ test("the read-only port serves plain HTTP, and stops while a client is connecte
 
 test("HTTP/2: a connection is kept while a response is pending, and closed when idle", async (t) => {
   const own = await startServer({
-    ...{ gate: allowAll, limits: { idleMs: 100 } },
+    ...{ access: allowAll, limits: { idleMs: 100 } },
     routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
   });
   t.after(() => own.stop());
@@ -251,7 +251,7 @@ test("HTTP/2: a connection is kept while a response is pending, and closed when 
 });
 
 test("keep-alive probes: a client that vanished does not occupy a slot", async (t) => {
-  const own = await startServer({ gate: allowAll, routes: [] });
+  const own = await startServer({ access: allowAll, routes: [] });
   t.after(() => own.stop());
   const socket = connect({ host: "127.0.0.1", port: own.port, rejectUnauthorized: false });
   t.after(() => socket.destroy());
@@ -271,12 +271,12 @@ test("keep-alive probes: a client that vanished does not occupy a slot", async (
 });
 
 test("a client that does not read its response is disconnected, one that waits for more is not", async (t) => {
-  let cut = 0;
+  let closed = 0;
   const own = await startServer({
-    ...{ gate: allowAll, limits: { stallMs: 200 } },
+    ...{ access: allowAll, limits: { stallMs: 200 } },
     routes: [
       route("/large", async ({ response }) => {
-        response.once("close", () => cut++).end(Buffer.alloc(50_000_000));
+        response.once("close", () => closed++).end(Buffer.alloc(50_000_000));
       }),
       route("/quiet", ({ response }) => new Promise(() => void response.write("begun"))),
     ],
@@ -288,14 +288,14 @@ test("a client that does not read its response is disconnected, one that waits f
   waits.write("GET /quiet HTTP/1.1\r\nhost: x\r\n\r\n");
   await once(waits, "data");
   stalls.on("error", () => {}).write("GET /large HTTP/1.1\r\nhost: x\r\n\r\n");
-  await eventually(() => (cut === 1 ? true : undefined));
+  await eventually(() => (closed === 1 ? true : undefined));
   assert.equal(own.server.connections, 1);
   const session = connectHttp2(`https://127.0.0.1:${own.port}`, { rejectUnauthorized: false });
   t.after(() => session.destroy());
   const follows = session.request({ ":path": "/quiet" });
   await once(follows, "data");
   session.request({ ":path": "/large" }).on("error", () => {});
-  await eventually(() => (cut === 2 ? true : undefined));
+  await eventually(() => (closed === 2 ? true : undefined));
   assert.deepEqual([follows.closed, waits.closed], [false, false]);
   stalls.destroy();
 });

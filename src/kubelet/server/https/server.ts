@@ -28,7 +28,7 @@ export interface AgentServerOptions {
   /** 0: any free port. */
   readonly port: number;
   readonly routes: readonly Route[];
-  readonly gate: AccessFilter;
+  readonly access: AccessFilter;
   /** Absent: plain HTTP, for the read-only port. */
   readonly tls?: ServerTls;
   readonly clock: Clock;
@@ -62,22 +62,19 @@ const defaults: Limits = {
   stallMs: 3_600_000,
 };
 
-/** An HTTP/2 connection, and how many requests are in progress on it. */
 /** Maximum concurrent requests on an HTTP/2 connection. */
 const maxStreams = 250;
-const resetsASecond = 33;
+const maxResetsPerSecond = 33;
 /** Maximum pipelined requests of an HTTP/1.1 connection. */
-const maxAhead = 250;
-/**
- * How long requests in progress may still take when the server stops, before they are notified and before they are
- * closed.
- */
-const finishWithinMs = 500;
-const cutAfterMs = 2000;
+const maxPipelinedRequests = 250;
+/** How long requests in progress may still take when the server stops, before their handlers are aborted. */
+const shutdownGraceMs = 500;
+/** When the connections of a stopping server are closed. */
+const forceCloseAfterMs = 2000;
 /** How long the rest of a request is read after an early response, so that the response arrives. */
 const lingerMs = 500;
 /** How often slow clients are checked. */
-const lookEveryMs = 1000;
+const checkIntervalMs = 1000;
 
 /** The agent's HTTP server: one listener, its connections and their limits. What is served is in its routes. */
 export class AgentServer implements Component {
@@ -90,7 +87,7 @@ export class AgentServer implements Component {
   readonly #stopping = new AbortController();
   readonly #ended = Promise.withResolvers<void>();
   readonly #sessions: Http2Sessions;
-  readonly #requests = new RequestQueue(maxAhead);
+  readonly #requests = new RequestQueue(maxPipelinedRequests);
   /** HTTP/1.1 connections that close after the current response. */
   readonly #retired = new WeakSet<Socket>();
   #ending = false;
@@ -103,11 +100,11 @@ export class AgentServer implements Component {
     this.#limits = { ...defaults, ...options.limits };
     this.#connections = new Connections(this.#limits.connections);
     this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
-    const { routes, gate, logger, metrics, clock, tls, tracing } = options;
+    const { routes, access, logger, metrics, clock, tls, tracing } = options;
     this.#table = new RouteTable(routes);
     const known = bucketsOf(this.#table.paths);
     this.#dispatcher = new Dispatcher({
-      ...{ table: this.#table, gate, logger, tracing },
+      ...{ table: this.#table, access, logger, tracing },
       metrics: requestMetrics({ metrics, clock, serverType: tls ? "readwrite" : "readonly", known }),
     });
   }
@@ -168,7 +165,7 @@ export class AgentServer implements Component {
       maxSessionMemory: 10,
       // More concurrent resets than this are an attack (rapid reset).
       streamResetBurst: maxStreams,
-      streamResetRate: resetsASecond,
+      streamResetRate: maxResetsPerSecond,
       settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: this.#limits.headerBytes },
     });
     context.follow((options) => server.setSecureContext(options), signal, this.#o.logger);
@@ -200,7 +197,7 @@ export class AgentServer implements Component {
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       keepAliveTimeout: idleMs,
-      connectionsCheckingInterval: Math.min(lookEveryMs, headersMs),
+      connectionsCheckingInterval: Math.min(checkIntervalMs, headersMs),
       requireHostHeader: true,
     };
   }
@@ -209,21 +206,21 @@ export class AgentServer implements Component {
     const events = server as Server;
     const { headersMs, requestMs, idleMs } = this.#limits;
     Object.assign(events, { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs });
-    events.on("request", (request, response) => this.#inTurn(request, response));
+    events.on("request", (request, response) => this.#enqueueRequest(request, response));
     events.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
     events.on("connect", (_, other) => rejectConnect(other as unknown as Duplex | ServerResponse));
     events.on("checkContinue", (request, response) => {
       response.writeContinue();
-      this.#inTurn(request, response);
+      this.#enqueueRequest(request, response);
     });
     events.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
-      this.#unreadable(error, socket),
+      this.#onClientError(error, socket),
     );
     events.on("checkExpectation", (_, response) => response.writeHead(417).end());
   }
 
   #trusts(socket: Socket): boolean {
-    return !(socket instanceof TLSSocket) || (this.#o.gate.trusts?.(socket) ?? true);
+    return !(socket instanceof TLSSocket) || (this.#o.access.trusts?.(socket) ?? true);
   }
 
   /** After a change of the client CA: requests in progress are finished, and then the client needs a new handshake. */
@@ -239,7 +236,7 @@ export class AgentServer implements Component {
     socket.on("error", () => {});
   }
 
-  #inTurn(request: IncomingMessage, response: ServerResponse): void {
+  #enqueueRequest(request: IncomingMessage, response: ServerResponse): void {
     const serve = () => this.#serve(request, response);
     // HTTP/2 handles requests concurrently.
     if (request.httpVersionMajor >= 2) serve();
@@ -256,23 +253,23 @@ export class AgentServer implements Component {
       // Otherwise keep-alive would keep the connection and the server open.
       if (!inSession && (this.#ending || this.#retired.has(socket))) socket.destroySoon();
     });
-    this.#cutStalled(response, stream);
-    if (!stream) response.once("finish", () => this.#letRestArrive(request));
+    this.#closeStalledResponse(response, stream);
+    if (!stream) response.once("finish", () => this.#drainRequestBody(request));
     void this.#dispatcher.serve(request, response, this.#stopping.signal);
   }
 
-  /** An idle log may be followed for any time; unread data occupies a slot. */
-  #cutStalled(response: ServerResponse, stream: ServerHttp2Stream | undefined): void {
+  /** An idle log may be followed for any length of time; unread response data holds a connection slot. */
+  #closeStalledResponse(response: ServerResponse, stream: ServerHttp2Stream | undefined): void {
     const { stallMs } = this.#limits;
-    const cut = () => {
+    const close = () => {
       if (response.writableLength > 0) response.destroy();
     };
-    if (stream) stream.on("timeout", cut).setTimeout(stallMs);
-    else response.setTimeout(stallMs, cut);
+    if (stream) stream.on("timeout", close).setTimeout(stallMs);
+    else response.setTimeout(stallMs, close);
   }
 
   /** A client that still sends unread data is disconnected, but not before the response had time to arrive. */
-  #letRestArrive(request: IncomingMessage): void {
+  #drainRequestBody(request: IncomingMessage): void {
     if (request.complete) return;
     const { socket } = request;
     request.resume();
@@ -284,7 +281,7 @@ export class AgentServer implements Component {
   }
 
   /** A malformed request, or a timeout. */
-  #unreadable({ code }: NodeJS.ErrnoException, socket: Socket): void {
+  #onClientError({ code }: NodeJS.ErrnoException, socket: Socket): void {
     if (socket.destroyed || !socket.writable || socket.bytesWritten > 0) return void socket.destroy();
     const status =
       code === "HPE_HEADER_OVERFLOW"
@@ -316,8 +313,8 @@ export class AgentServer implements Component {
     this.#ending = true;
     this.#sessions.close();
     const cancels = [
-      clock.after(finishWithinMs, () => this.#stopping.abort()),
-      clock.after(cutAfterMs, () => {
+      clock.after(shutdownGraceMs, () => this.#stopping.abort()),
+      clock.after(forceCloseAfterMs, () => {
         this.#stopping.abort();
         for (const socket of this.#connections.all()) socket.destroy();
       }),

@@ -43,7 +43,7 @@ export async function tracedExchange(
     });
     const status = httpError?.status ?? response.statusCode;
     span.set("http.response.status_code", status);
-    // A rejected caller is no server error.
+    // A rejected request is not a server error.
     if (status >= 500) span.fail(httpError?.message ?? `HTTP ${status}`);
   });
   if (httpError) throw httpError;

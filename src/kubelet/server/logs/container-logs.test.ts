@@ -10,7 +10,7 @@ import { FakeLog } from "./fake-log.ts";
 import { serveRoutes } from "./fake-route-server.ts";
 
 const id = "containerd://abc";
-const ended = (containerID?: string) => ({
+const terminatedState = (containerID?: string) => ({
   terminated: { exitCode: 1, startedAt: "", finishedAt: "", ...(containerID && { containerID }) },
 });
 
@@ -88,7 +88,12 @@ for (const [what, status, query, expected] of [
     'container "NAME" in pod "POD" is waiting to start: trying and failing to pull image',
   ],
   ["it has no state", {}, "", 'container "NAME" in pod "POD" is waiting to start - no logs yet'],
-  ["it ended without a container", { state: ended() }, "", 'container "NAME" in pod "POD" is terminated'],
+  [
+    "it terminated without a container",
+    { state: terminatedState() },
+    "",
+    'container "NAME" in pod "POD" is terminated',
+  ],
   [
     "no container is before it",
     running,
@@ -97,7 +102,7 @@ for (const [what, status, query, expected] of [
   ],
   [
     "the one before it never was",
-    { ...running, lastState: ended() },
+    { ...running, lastState: terminatedState() },
     "previous=true",
     'previous terminated container "NAME" in pod "POD" not found',
   ],
@@ -117,16 +122,20 @@ for (const [what, status, query, expected] of [
 
 for (const [what, status, query] of [
   ["of a running container", running, ""],
-  ["of one that ended", { state: ended(id) }, ""],
-  ["of the one before, when the next did not start", { state: ended(), lastState: ended(id) }, ""],
+  ["of one that terminated", { state: terminatedState(id) }, ""],
+  [
+    "of the one before, when the next did not start",
+    { state: terminatedState(), lastState: terminatedState(id) },
+    "",
+  ],
   [
     "of the one before, while the next waits",
-    { state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: ended(id) },
+    { state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: terminatedState(id) },
     "",
   ],
   [
     "of the previous one",
-    { state: { running: {} }, containerID: "containerd://new", lastState: ended(id) },
+    { state: { running: {} }, containerID: "containerd://new", lastState: terminatedState(id) },
     "previous=1",
   ],
 ] as const)

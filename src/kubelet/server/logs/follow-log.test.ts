@@ -58,7 +58,7 @@ test("new output is sent immediately, and the follower ends with the container",
   assert.equal(log.followers, 0);
 });
 
-test("the log of a container that has ended is read to its end, across files", async (t) => {
+test("the log of a container that has exited is read to its end, across files", async (t) => {
   const { log, follow, text } = setUp(t);
   log.row("one");
   log.rotate();

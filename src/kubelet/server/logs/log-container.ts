@@ -18,14 +18,14 @@ export function chooseLogContainer(
   const found = statusOf(status, name);
   if (!found) return { problem: `${container} is not available` };
   const { waiting, running, terminated } = found.state ?? {};
-  const lastEnded = found.lastState?.terminated;
-  const last = lastEnded?.containerID;
+  const lastTerminated = found.lastState?.terminated;
+  const last = lastTerminated?.containerID;
   if (previous) return last ? { id: last } : { problem: `previous terminated ${container} not found` };
   if (running) return { id: found.containerID ?? "" };
   // A container that failed before it was created has no ID: then the previous one has the log.
-  const ended = terminated?.containerID || last;
-  if (ended) return { id: ended };
-  if (terminated || lastEnded) return { problem: `${container} is terminated` };
+  const logged = terminated?.containerID || last;
+  if (logged) return { id: logged };
+  if (terminated || lastTerminated) return { problem: `${container} is terminated` };
   return {
     problem: `${container} is waiting to start${waiting ? `: ${whyWaiting(waiting.reason)}` : " - no logs yet"}`,
   };

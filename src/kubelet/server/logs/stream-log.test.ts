@@ -25,7 +25,7 @@ for (const { name, text, options, expected } of [
     expected: "abc\n",
   },
   {
-    name: "a line that another stream's row cut in two is whole again",
+    name: "a line that another stream's entry interrupted is joined",
     text: `${T}Z stdout P one \n${T}Z stderr F err\n${T}Z stdout F two\n`,
     expected: "one two\nerr\n",
   },
@@ -40,7 +40,7 @@ for (const { name, text, options, expected } of [
     expected: "ab",
   },
   {
-    name: "what is no row is left out",
+    name: "an invalid entry is skipped",
     text: `garbage\n\n${T}Z stdnot F x\n${T}Z stdout\n2026 stdout F x\n${T}Z stderr F good\n`,
     expected: "good\n",
   },
@@ -69,7 +69,7 @@ for (const { name, text, options, expected } of [
     expected: "late\n",
   },
   {
-    name: "a limit cuts within a line",
+    name: "a limit truncates within a line",
     text: `${T}Z stdout F abcdef\n`,
     options: { limitBytes: 4 },
     expected: "abcd",
@@ -128,7 +128,7 @@ test("a log includes all rotated files, compressed or not", async (t) => {
     assert.equal(await log.read({ tailLines: lines }), all.slice(Math.max(0, 7 - lines)).join(""));
 });
 
-test("a file that is both plain and compressed counts once; partial and unrelated files do not count", async (t) => {
+test("a file that is both plain and compressed is read once; partial and unrelated files are skipped", async (t) => {
   const log = fakeLog(t);
   log.row("old");
   const name = log.rotate();

@@ -13,7 +13,7 @@ export type LogStarts = Readonly<Record<LogStream, LogPosition>>;
 const maxDistance = 256 * 1024;
 
 /**
- * Finds the start of the last lines, given the rows of a log from its end. A line counts where it ends. Since the
+ * Finds the start of the last lines, given the rows of a log from its end. A line is counted where it ends. Since the
  * lines of both streams may be interleaved, each stream has its own start.
  */
 export class TailSearch {

@@ -10,12 +10,12 @@ export const decodeJson: DecodeManifest = (name, bytes) => {
     return { problems: [{ line: 1, message: "no JSON" }] };
   }
   const origin = { source: "http", url: `manifest:${name}` } as const;
-  const made = makeStaticPod(value, { nodeName: "node", origin });
-  if ("problems" in made)
-    return { problems: made.problems.map(({ path, message }) => ({ field: path, message })) };
+  const result = makeStaticPod(value, { nodeName: "node", origin });
+  if ("problems" in result)
+    return { problems: result.problems.map(({ path, message }) => ({ field: path, message })) };
   return {
-    pods: [made.pod],
-    warnings: made.unknownFields.map((field) => ({ field, message: "unknown field" })),
+    pods: [result.pod],
+    warnings: result.unknownFields.map((field) => ({ field, message: "unknown field" })),
   };
 };
 

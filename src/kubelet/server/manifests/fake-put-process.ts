@@ -3,7 +3,7 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import { changeOf, decodeJson, podManifest, seeded } from "./fake-manifests.ts";
 import { ManifestStore } from "./manifest-store.ts";
 
-// A process that makes changes until it is killed, and prints each acknowledged one. For tests:
+// A process that sends changes until it is killed, and prints each acknowledged one. For tests:
 // fake-put-process.ts DIR SEED
 const [dir = "", seed = ""] = process.argv.slice(2);
 const store = new ManifestStore({ dir, decode: decodeJson, logger: silentLogger });

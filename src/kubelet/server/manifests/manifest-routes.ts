@@ -15,7 +15,7 @@ export interface ManifestRoutesOptions {
 
 const subresources = ["manifests", "proxy"];
 
-/** Pods by HTTP: `GET /manifests`, and `GET`, `PUT`, `DELETE /manifests/{name}`. */
+/** Pods over HTTP: `GET /manifests`, and `GET`, `PUT`, `DELETE /manifests/{name}`. */
 export function manifestRoutes({ store, maxBytes = 1024 * 1024 }: ManifestRoutesOptions): Route[] {
   const route = (method: string, verb: string, path: string, handle: Route["handle"]): Route => ({
     method,
@@ -101,7 +101,7 @@ async function put(exchange: Exchange, store: ManifestStore, maxBytes: number): 
   }
 }
 
-/** The default content type of HTTP tools counts as none. */
+/** The default content type of HTTP tools is treated as none. */
 const types =
   /^(?:(?:application|text)\/(?:x-|vnd\.[\w.-]+\+)?(?:yaml|json)|text\/plain|application\/octet-stream|application\/x-www-form-urlencoded)$/;
 

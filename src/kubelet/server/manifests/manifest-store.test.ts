@@ -82,7 +82,7 @@ test("their number is limited; existing ones can still be changed", async (t) =>
   assert.equal((await store.put("b", podManifest("b", "img:2"))).kind, "replaced");
 });
 
-test("a partially written file is no manifest, and one that became invalid is kept without a pod", async (t) => {
+test("a partially written file is not a manifest, and one that became invalid is kept without a pod", async (t) => {
   const dir = directory(t);
   await (await opened(dir)).put("a", podManifest("a"));
   writeFileSync(join(dir, ".draft"), "half");
@@ -217,7 +217,7 @@ test("acknowledged changes survive kill -9 at any moment", async (t) => {
     };
     for (let version = 1; version <= acknowledged; version++) apply(version);
     const found = images(await opened(dir));
-    // The change in progress may have been made, and no other.
+    // The change in progress may have been stored, and no other.
     if (JSON.stringify(found) !== JSON.stringify(sorted(expected))) apply(acknowledged + 1);
     assert.deepEqual(found, expected, `round ${round}, ${acknowledged} acknowledged`);
   }
@@ -227,7 +227,7 @@ function sorted(record: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Kills it after this many acknowledgments; the actual number is known when it has ended. */
+/** Kills it after this many acknowledgments; the actual number is known when it has exited. */
 async function runUntilKilled(dir: string, seed: number, atLeast: number): Promise<number> {
   const script = join(import.meta.dirname, "fake-put-process.ts");
   const child = spawn(process.execPath, ["--no-warnings", script, dir, `${seed}`], {

@@ -155,7 +155,7 @@ export class ManifestStore {
     return { kind: before ? "replaced" : "created", pods, warnings };
   }
 
-  /** An unacknowledged change may still have been made: what counts is what is on disk. */
+  /** An unacknowledged change may have been stored: the file on disk is authoritative. */
   async #failed(name: string, error: unknown): Promise<never> {
     this.#unsure.add(name);
     const file = await this.#directory.read(name).catch(() => {

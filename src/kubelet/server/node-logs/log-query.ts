@@ -19,7 +19,7 @@ const maxTailLines = 100_000;
 const maxServiceLength = 256;
 const maxServices = 4;
 
-/** Undefined if it is no query: then the path names a file. */
+/** Undefined if it is not a query: then the path names a file. */
 export function parseLogQuery(
   query: URLSearchParams,
 ): LogQuery | undefined | { readonly problems: string[] } {

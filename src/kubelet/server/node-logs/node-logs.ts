@@ -74,7 +74,7 @@ async function serveServices(
   services: ServiceLogs,
   query: Parameters<ServiceLogs["copy"]>[0],
 ): Promise<void> {
-  const release = services.enter();
+  const release = services.acquire();
   const zip = request.headers["accept-encoding"] === "gzip" ? createGzip({ level: 1 }) : undefined;
   response.writeHead(200, {
     "content-type": "text/plain;charset=UTF-8",

@@ -16,7 +16,7 @@ const chunkBytes = 128 * 1024;
 export class ServiceLogs {
   readonly #dir: string;
   readonly #command: string;
-  #underWay = 0;
+  #inProgress = 0;
 
   constructor(options: { dir: string; command: string }) {
     this.#dir = options.dir;
@@ -24,10 +24,11 @@ export class ServiceLogs {
   }
 
   /** Throws an HttpError at the concurrency limit; otherwise the returned function must be called at the end. */
-  enter(): () => void {
-    if (this.#underWay >= maxConcurrentQueries) throw new HttpError(429, "too many log queries at once\n");
-    this.#underWay++;
-    return () => void this.#underWay--;
+  acquire(): () => void {
+    if (this.#inProgress >= maxConcurrentQueries)
+      throw new HttpError(429, "too many concurrent log queries\n");
+    this.#inProgress++;
+    return () => void this.#inProgress--;
   }
 
   async copy({ services, options }: LogQuery, write: Write, signal: AbortSignal): Promise<void> {

@@ -5,12 +5,12 @@ export function watchIdle(clock: Clock, idleMs: number, count: () => number, onI
   if (idleMs <= 0) return () => {};
   let before = count();
   let cancel = () => {};
-  const look = () => {
+  const check = () => {
     const now = count();
     if (now === before) return onIdle();
     before = now;
-    cancel = clock.after(idleMs, look);
+    cancel = clock.after(idleMs, check);
   };
-  cancel = clock.after(idleMs, look);
+  cancel = clock.after(idleMs, check);
   return () => cancel();
 }

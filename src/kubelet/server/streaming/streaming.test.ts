@@ -92,7 +92,7 @@ before(async () => {
   runtime = await fakeStreamingRuntime(programs);
   server = await startServer({
     routes: fakeNodeRoutes({ url: runtime.url }),
-    gate: { enter: async () => ({ name: "x", groups: [] }) },
+    access: { authorize: async () => ({ name: "x", groups: [] }) },
   });
 });
 
@@ -108,7 +108,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("a remote command by WebSocket", () => {
+describe("a remote command over WebSocket", () => {
   test("v5: stdin is echoed, ends by itself, and success comes last", async () => {
     const client = await exec("echo", "input=1&output=1");
     assert.equal(client.message.headers["sec-websocket-protocol"], "v5.channel.k8s.io");
@@ -230,7 +230,7 @@ describe("a remote command by WebSocket", () => {
     ["a ping that is too long", clientFrame(0x89, Buffer.alloc(126)), 1002],
     ["a message of a petabyte", Buffer.from([0x82, 0xff, 0, 4, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]), 1009],
     [
-      "a length that makes no sense",
+      "an invalid length",
       Buffer.from([0x82, 0xff, 255, 255, 255, 255, 255, 255, 255, 255, 1, 2, 3, 4]),
       1002,
     ],
@@ -260,7 +260,7 @@ describe("a remote command by WebSocket", () => {
   });
 });
 
-describe("a remote command by SPDY", () => {
+describe("a remote command over SPDY", () => {
   const upgrade = (path: string, headers: Record<string, string | string[]>) =>
     new Promise<{ socket: Socket; headers: Record<string, unknown> }>((resolve, reject) => {
       const outgoing = request({
@@ -300,7 +300,7 @@ describe("a remote command by SPDY", () => {
   });
 });
 
-describe("port forwarding by WebSocket", () => {
+describe("port forwarding over WebSocket", () => {
   test("SPDY in messages is unwrapped, and wrapped on the way back", async () => {
     const client = await openWebSocket(
       server.port,
@@ -322,7 +322,7 @@ describe("port forwarding by WebSocket", () => {
 test("an idle connection is closed", async () => {
   const impatient = await startServer({
     routes: fakeNodeRoutes({ url: runtime.url, idleMs: 50 }),
-    gate: { enter: async () => ({ name: "x", groups: [] }) },
+    access: { authorize: async () => ({ name: "x", groups: [] }) },
   });
   const path = "/exec/default/web/app?command=quiet&output=1";
   const client = await openWebSocket(impatient.port, path, "v5.channel.k8s.io");
@@ -335,7 +335,7 @@ test("a blocked client gets keep-alive messages as long as the connection is ope
   const clock = new FakeClock();
   const patient = await startServer({
     routes: fakeNodeRoutes({ url: runtime.url, clock }),
-    gate: { enter: async () => ({ name: "x", groups: [] }) },
+    access: { authorize: async () => ({ name: "x", groups: [] }) },
   });
   const path = "/exec/default/web/app?command=quiet&output=1";
   const client = await openWebSocket(patient.port, path, "v5.channel.k8s.io");
@@ -353,7 +353,7 @@ test("a blocked client gets keep-alive messages as long as the connection is ope
 test("a server that stops ends its streams", async () => {
   const ending = await startServer({
     routes: fakeNodeRoutes({ url: runtime.url }),
-    gate: { enter: async () => ({ name: "x", groups: [] }) },
+    access: { authorize: async () => ({ name: "x", groups: [] }) },
   });
   const path = "/exec/default/web/app?command=quiet&output=1";
   const client = await openWebSocket(ending.port, path, "v5.channel.k8s.io");

@@ -36,12 +36,12 @@ export interface Translation {
 
 /**
  * A remote command between a WebSocket (v4 and v5.channel.k8s.io) and the runtime's SPDY. Throws before the client got
- * its response; afterwards all errors are sent on the error channel. Resolves when it is over.
+ * its response; afterwards all errors are sent on the error channel. Resolves when it has ended.
  */
 export async function translate(t: Translation): Promise<void> {
   const spdy = new SpdyConnection(t.runtime.socket);
   const session = new Session(t, spdy);
-  spdy.begin(t.runtime.head);
+  spdy.start(t.runtime.head);
   const giveUp = () => void t.runtime.socket.destroy();
   const tooLong = t.clock.after(streamsWithinMs, giveUp);
   t.signal.addEventListener("abort", giveUp, { once: true });
@@ -109,7 +109,7 @@ class Session {
     const early = this.#early ?? [];
     this.#early = undefined;
     for (const deliver of early) deliver();
-    this.#ws.begin(client.head);
+    this.#ws.start(client.head);
     const bytes = () => client.socket.bytesRead + runtime.socket.bytesRead;
     const stopWatching = watchIdle(clock, idleMs, bytes, () => {
       this.#spdy.failure ??= new KubeletError("Streaming", "idle timeout");
@@ -152,13 +152,13 @@ class Session {
     runtime.socket.destroySoon();
     // Nothing more is received, but sent data must be delivered.
     client.socket.resume();
-    const cut = this.#t.clock.after(10_000, () => client.socket.destroy());
+    const cancelClose = this.#t.clock.after(10_000, () => client.socket.destroy());
     await new Promise<void>((resolve) => {
       if (client.socket.closed) resolve();
       else client.socket.once("close", () => resolve());
       client.socket.once("finish", () => client.socket.destroySoon());
     });
-    cut();
+    cancelClose();
   }
 
   #handler(channel: Channel): StreamHandler {

@@ -27,7 +27,7 @@ export async function tunnel(o: {
   if (runtime.head.length > 0) fromRuntime(runtime.head);
   runtime.socket.on("data", fromRuntime);
   for (const event of ["end", "close", "error"] as const) runtime.socket.once(event, () => over.resolve());
-  ws.begin(client.head);
+  ws.start(client.head);
   const bytes = () => client.socket.bytesRead + runtime.socket.bytesRead;
   const stopWatching = watchIdle(clock, idleMs, bytes, () => over.resolve());
   const stop = () => over.resolve();
@@ -40,14 +40,14 @@ export async function tunnel(o: {
   runtime.socket.end();
   client.socket.resume();
   runtime.socket.resume();
-  const cut = clock.after(10_000, () => {
+  const cancelClose = clock.after(10_000, () => {
     client.socket.destroy();
     runtime.socket.destroy();
   });
   client.socket.once("finish", () => client.socket.destroySoon());
   runtime.socket.once("finish", () => runtime.socket.destroySoon());
   await Promise.all([client.socket, runtime.socket].map(closed));
-  cut();
+  cancelClose();
 }
 
 function closed(socket: Socket): Promise<void> {

@@ -22,7 +22,7 @@ describe("buildContainerConfig", () => {
       userSpecifiedImage: "example/app:1",
     });
   });
-  it("expands variables in command and arguments, also those of services", () => {
+  it("expands variables in command and arguments, including those of services", () => {
     const container = { command: ["/bin/$(A)"], args: ["$(S)"], env: [{ name: "A", value: "b" }] };
     const config = build(container, { serviceEnv: { S: "s" } });
     assert.deepEqual([config.command, config.args], [["/bin/b"], ["s"]]);

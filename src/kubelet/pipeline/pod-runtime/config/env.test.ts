@@ -53,7 +53,7 @@ describe("buildEnv", () => {
     assert.deepEqual(names, ["P_a", "P_z", "password", "Y", "X", "S"]);
   });
   it("has an empty value for a variable without value", () => assert.equal(one({}), ""));
-  it("the later of two variables of a name counts", () => {
+  it("the later of two variables of a name wins", () => {
     assert.deepEqual(
       build({
         env: [

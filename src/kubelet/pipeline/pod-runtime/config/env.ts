@@ -94,7 +94,7 @@ function lookUp(
   return found;
 }
 
-/** An empty value counts as missing. */
+/** An empty value is treated as missing. */
 function fileValue(ref: FileKeyRef, fileKey: EnvContext["fileKey"]): string | undefined {
   const found = fileKey?.(ref);
   if (!found)

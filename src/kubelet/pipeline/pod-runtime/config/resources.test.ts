@@ -217,7 +217,7 @@ describe("sandbox resources", () => {
       unified: {},
     });
   });
-  it("overhead counts as request and as limit", () => {
+  it("overhead is added to requests and limits", () => {
     assert.deepEqual(buildOverhead(pod, ctx), {
       cpuShares: 256n,
       cpuQuota: 25_000n,
@@ -252,7 +252,7 @@ describe("oomScoreAdj", () => {
     { rule: "Burstable is above Guaranteed", spec: { spec: { containers: [memory("8Gi")] } }, want: 3 },
     { rule: "Burstable is below BestEffort", spec: { spec: { containers: [memory("1")] } }, want: 999 },
     {
-      rule: "a node-critical pod counts as Guaranteed",
+      rule: "a node-critical pod is treated as Guaranteed",
       spec: { spec: { priority: 2_000_001_000, priorityClassName: "system-node-critical" } },
       want: -997,
     },

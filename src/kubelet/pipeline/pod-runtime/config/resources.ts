@@ -73,7 +73,7 @@ export function buildSandboxResources(pod: Pod, ctx: ResourceContext): LinuxCont
   return basicResources(podRequests(pod, options), podLimits(pod, options), ctx);
 }
 
-/** Overhead counts as request and as limit. */
+/** Overhead is added to requests and limits. */
 export function buildOverhead(pod: Pod, ctx: ResourceContext): LinuxContainerResourcesInit {
   if (!pod.spec.overhead) return {};
   const overhead = amountsOf(pod.spec.overhead);

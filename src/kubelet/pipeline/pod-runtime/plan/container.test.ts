@@ -13,7 +13,7 @@ const never = aPod({ restartPolicy: "Never" });
 const onFailure = aPod({ restartPolicy: "OnFailure" });
 const withA = (more: Partial<Container>, restartPolicy = "Always") =>
   aPod({ restartPolicy: restartPolicy as "Always", containers: [aContainer("a", more)] });
-const ended = "finished: all containers have exited";
+const finished = "finished: all containers have exited";
 
 testPlans([
   // running
@@ -22,16 +22,16 @@ testPlans([
   // restarts
   ["Always: success is restarted", aPod(), seen([done("a")]), "start regular a#1"],
   ["Always: failure is restarted", aPod(), seen([failed("a", { attempt: 4 })]), "start regular a#5"],
-  ["OnFailure: success is not", onFailure, seen([done("a")]), ended],
+  ["OnFailure: success is not", onFailure, seen([done("a")]), finished],
   ["OnFailure: failure is", onFailure, seen([failed("a")]), "start regular a#1"],
-  ["Never: neither is", never, seen([failed("a")]), ended],
+  ["Never: neither is", never, seen([failed("a")]), finished],
   [
     "one has exited and is not restarted, another runs: the pod continues",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
     seen([failed("a"), seenContainer("b")]),
     "",
   ],
-  ["own policy Never in a pod with Always", withA({ restartPolicy: "Never" }), seen([failed("a")]), ended],
+  ["own policy Never in a pod with Always", withA({ restartPolicy: "Never" }), seen([failed("a")]), finished],
   [
     "own policy Always in a pod with Never",
     withA({ restartPolicy: "Always" }, "Never"),
@@ -42,7 +42,7 @@ testPlans([
     "the own policy is ignored without its gate",
     withA({ restartPolicy: "Always" }, "Never"),
     seen([done("a")]),
-    ended,
+    finished,
     { gates: { containerRules: false, restartAll: false } },
   ],
   [
@@ -167,7 +167,7 @@ testPlans([
     { probe: () => "unknown" },
   ],
   [
-    "a failed probe counts for one container, by its ID",
+    "a failed probe applies to one container, by its ID",
     two,
     seen([seenContainer("a"), seenContainer("b")]),
     "kill b-0 (liveness-probe)",

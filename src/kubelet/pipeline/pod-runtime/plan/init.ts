@@ -5,7 +5,7 @@ import type { PodPlan } from "./pod-plan.ts";
 import { initRole, isDone, type PodView } from "./view.ts";
 
 /**
- * Plans the init containers; true if the regular ones may run. Only the last one that was created counts for progress: those before it
+ * Plans the init containers; true if the regular ones may run. Only the last one that was created determines the progress: those before it
  * were complete when it was created, even if the runtime has lost them since. A sidecar among them that exits is restarted without
  * delaying the rest.
  */

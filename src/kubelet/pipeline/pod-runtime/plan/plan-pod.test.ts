@@ -128,9 +128,9 @@ function assertAtRest(model: PlanModel): void {
     const inNewest = all.find((c) => c.sandboxId === model.sandboxes[0]?.id);
     const last = all.find(isLive) ?? inNewest ?? all[0];
     const runs = last?.state === "running" && last.hash === container.image;
-    const ended =
+    const exited =
       last?.state === "exited" && restartDecision(model.pod, container, "regular", last.exitCode) === "no";
-    assert.ok(runs || ended, `${container.name} runs, or is done`);
+    assert.ok(runs || exited, `${container.name} runs, or is done`);
   }
   for (const { name, restartPolicy } of model.pod.spec.initContainers ?? [])
     if (restartPolicy === "Always") assert.ok(names.includes(name), `sidecar ${name} runs`);

@@ -33,7 +33,7 @@ function finishedReason(view: PodView): string | undefined {
   return failed && `init container ${failed.name} failed and is not restarted`;
 }
 
-/** Ephemeral containers start independently of the others, and only once, also across sandboxes. */
+/** Ephemeral containers start independently of the others, and only once, even across sandboxes. */
 function planEphemeral(plan: PodPlan, view: PodView): void {
   for (const container of view.pod.spec.ephemeralContainers ?? [])
     if (!view.newest(container.name)) plan.start.push({ container, role: "ephemeral", attempt: 0 });

@@ -64,8 +64,8 @@ export interface PodPlan {
 export interface PlanContext {
   wall: WallTime;
   hashOf(container: Container): string;
-  /** When an exited container may be started again; undefined if at once. */
-  restartAt(container: Container, ended: ObservedContainer): MonotonicTime | undefined;
+  /** When an exited container may be started again; undefined if immediately. */
+  restartAt(container: Container, exited: ObservedContainer): MonotonicTime | undefined;
   probe(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined;
   /** True if it was stopped to be replaced. */
   replaced(container: ObservedContainer): boolean;

@@ -59,7 +59,7 @@ testPlans([
     { gates: { containerRules: true, restartAll: false } },
   ],
   [
-    "an init container may trigger it, also with success",
+    "an init container may trigger it, even with success",
     aPod({
       initContainers: [
         aContainer("s", { restartPolicy: "Always" }),

@@ -39,7 +39,7 @@ export class PodView {
     return newestContainer(this.observed, name);
   }
 
-  /** The container of that name that counts: the one in the newest sandbox, else the newest one. */
+  /** The current container of that name: the one in the newest sandbox, else the newest one. */
   last(name: string): ObservedContainer | undefined {
     return this.inSandbox(name) ?? this.newest(name);
   }
@@ -54,10 +54,10 @@ export class PodView {
     return this.inits.findLastIndex((c) => this.inSandbox(c.name));
   }
 
-  decision(container: Container, role: Role, ended: ObservedContainer): RestartDecision {
-    const code = effectiveExitCode(role, ended);
+  decision(container: Container, role: Role, exited: ObservedContainer): RestartDecision {
+    const code = effectiveExitCode(role, exited);
     const decision = restartDecision(this.pod, container, role, code, this.context.gates);
-    return decision === "no" && this.context.replaced(ended) ? "restart" : decision;
+    return decision === "no" && this.context.replaced(exited) ? "restart" : decision;
   }
 
   /** True if its last container exited and is not restarted. */
@@ -88,6 +88,6 @@ export function isLive({ state }: ObservedContainer): boolean {
 }
 
 /** True for an init container that has completed successfully. */
-export function isDone(ended: ObservedContainer | undefined): boolean {
-  return ended?.state === "exited" && effectiveExitCode("init", ended) === 0;
+export function isDone(exited: ObservedContainer | undefined): boolean {
+  return exited?.state === "exited" && effectiveExitCode("init", exited) === 0;
 }

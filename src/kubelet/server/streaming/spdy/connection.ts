@@ -47,7 +47,7 @@ export class SpdyConnection {
   }
 
   /** Starts reading; `head` is data that was already read. */
-  begin(head: Buffer): void {
+  start(head: Buffer): void {
     this.socket.on("data", (chunk: Buffer) => this.#take(chunk));
     this.socket.once("end", () => this.#end());
     this.socket.once("close", () => this.#end());

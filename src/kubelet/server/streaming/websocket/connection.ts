@@ -27,7 +27,7 @@ export class WebSocketConnection {
   }
 
   /** Starts reading; `head` is data that was already read. */
-  begin(head: Buffer): void {
+  start(head: Buffer): void {
     this.socket.on("data", (chunk: Buffer) => this.#take(chunk));
     this.socket.once("end", () => this.#end());
     this.socket.once("close", () => this.#end());

@@ -18,7 +18,7 @@ export async function echoServer() {
       end: () => connection.close(),
     });
     last = connection;
-    connection.begin(head);
+    connection.start(head);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };

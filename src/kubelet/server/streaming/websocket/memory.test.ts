@@ -23,16 +23,16 @@ function memoryOf(work: () => unknown): number {
 
 const count = 100_000;
 
-for (const [what, bytes, cut] of [
+for (const [what, bytes, chunkSize] of [
   ["a message in fragments of one byte", fragments(), 7],
   ["a message that arrives byte by byte", clientFrame(0x82, Buffer.alloc(count)).subarray(0, -1), 1],
 ] as const)
   test(`${what} takes memory in proportion to its length`, () => {
     const grown = memoryOf(() => {
       const reader = new FrameReader(2 * count);
-      for (let at = 0; at < bytes.length; at += cut)
+      for (let at = 0; at < bytes.length; at += chunkSize)
         // A copy, as from a socket: a view of `bytes` would use no memory.
-        assert.deepEqual(reader.push(Buffer.from(bytes.subarray(at, at + cut))), []);
+        assert.deepEqual(reader.push(Buffer.from(bytes.subarray(at, at + chunkSize))), []);
       return reader;
     });
     assert.ok(grown < 10 * count, `${grown} bytes for ${count}`);
@@ -57,7 +57,7 @@ test("a client that does not read the pongs has to wait, and gets all of them wh
     },
   });
   const connection = new WebSocketConnection(socket, { message: () => {}, end: () => {} });
-  connection.begin(Buffer.alloc(0));
+  connection.start(Buffer.alloc(0));
   const pings = 1000;
   for (let i = 0; i < pings; i++) socket.push(clientFrame(0x89, Buffer.alloc(125, i % 256)));
   const turn = () => new Promise((resolve) => setImmediate(resolve));
