@@ -21,8 +21,8 @@ const lines: [start: string, end: string][] = [
   ["      --authorization-mode string ", "(default AlwaysAllow)"],
   ["      --enforce-node-allocatable strings ", "(default pods)"],
   ["      --root-dir string ", "(default /var/lib/kubelet)"],
-  ["  -v, --v level ", "0 is the least"],
-  ["  -h, --help ", "show this text"],
+  ["  -v, --v level ", "log verbosity level"],
+  ["  -h, --help ", "print this help"],
 ];
 for (const [start, end] of lines) {
   test(`help: "${start.trim()} … ${end}"`, () => {
@@ -36,4 +36,4 @@ for (const [start, end] of lines) {
 test("help lists the feature gates", () =>
   assert.match(usage(), /^ {2}AllAlpha=true\|false \(ALPHA - default=false\)$/m));
 
-test("the parser is at hand here", () => assert.equal(parseFlags(["-h"]).flags.help, true));
+test("the parser accepts -h", () => assert.equal(parseFlags(["-h"]).flags.help, true));

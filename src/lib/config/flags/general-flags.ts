@@ -1,66 +1,76 @@
-import { type FlagGroup, field, own } from "./spec.ts";
+import { type FlagGroup, field, flagOnly } from "./spec.ts";
 
 /** Flags about the kubelet as a whole and its logs. */
 export const generalFlags: readonly FlagGroup[] = [
   {
     title: "General",
     flags: [
-      own("config", "string", "config", "configuration file (KubeletConfiguration v1beta1)"),
-      own("config-dir", "string", "configDir", "directory of *.conf drop-ins that change the configuration"),
-      field("feature-gates", "gates", "featureGates", "features to switch on or off, Name=true,Other=false"),
-      own("root-dir", "string", "rootDir", "directory for the state of pods and volumes"),
-      own("lock-file", "string", "lockFile", "file that only one kubelet at a time may lock"),
-      own(
+      flagOnly("config", "string", "config", "configuration file (KubeletConfiguration v1beta1)"),
+      flagOnly(
+        "config-dir",
+        "string",
+        "configDir",
+        "directory of drop-in configuration files (*.conf) that override --config",
+      ),
+      field(
+        "feature-gates",
+        "gates",
+        "featureGates",
+        "feature gates to enable or disable, Name=true,Other=false",
+      ),
+      flagOnly("root-dir", "string", "rootDir", "directory for kubelet files, such as volume mounts"),
+      flagOnly("lock-file", "string", "lockFile", "lock file of the kubelet"),
+      flagOnly(
         "exit-on-lock-contention",
         "bool",
         "exitOnLockContention",
-        "end when another process wants the lock",
+        "exit on contention for the lock file",
       ),
-      field("runonce", "bool", "runOnce", "no longer possible, see `kubelet run`"),
-      { ...own("help", "bool", "help", "show this text"), shorthand: "h" },
-      own(
+      field("runonce", "bool", "runOnce", "not supported any more, see `kubelet run`"),
+      { ...flagOnly("help", "bool", "help", "print this help"), shorthand: "h" },
+      flagOnly(
         "version",
         "version",
         "version",
-        "show the version; =raw shows it in full, =vX.Y.Z reports another",
+        "print the version; =raw prints all details, =vX.Y.Z overrides the reported version",
       ),
     ],
   },
   {
     title: "Logs",
     flags: [
-      { ...field("v", "level", "logging.verbosity", "how much to log, 0 is the least"), shorthand: "v" },
-      field("vmodule", "vmodule", "logging.vmodule", "verbosity by file, pattern=N,…"),
-      field("logging-format", "string", "logging.format", "text or json"),
+      { ...field("v", "level", "logging.verbosity", "log verbosity level"), shorthand: "v" },
       field(
-        "log-flush-frequency",
-        "duration",
-        "logging.flushFrequency",
-        "longest time a line waits to be written",
+        "vmodule",
+        "vmodule",
+        "logging.vmodule",
+        "log verbosity per file, pattern=N,… (text format only)",
       ),
+      field("logging-format", "string", "logging.format", "log format: text or json"),
+      field("log-flush-frequency", "duration", "logging.flushFrequency", "maximum time between log flushes"),
       field(
         "log-text-split-stream",
         "bool",
         "logging.options.text.splitStream",
-        "text: errors to stderr, the rest to stdout",
+        "text format: write errors to stderr and the rest to stdout",
       ),
       field(
         "log-text-info-buffer-size",
         "quantity",
         "logging.options.text.infoBufferSize",
-        "text: bytes to buffer when split",
+        "text format: size of the info buffer with split streams",
       ),
       field(
         "log-json-split-stream",
         "bool",
         "logging.options.json.splitStream",
-        "json: errors to stderr, the rest to stdout",
+        "json format: write errors to stderr and the rest to stdout",
       ),
       field(
         "log-json-info-buffer-size",
         "quantity",
         "logging.options.json.infoBufferSize",
-        "json: bytes to buffer when split",
+        "json format: size of the info buffer with split streams",
       ),
     ],
   },

@@ -1,49 +1,59 @@
-import { type FlagGroup, field, own } from "./spec.ts";
+import { type FlagGroup, field, flagOnly } from "./spec.ts";
 
 /** Flags about pods: where they come from, their images, containers and volumes. */
 export const podFlags: readonly FlagGroup[] = [
   {
-    title: "Where pods come from",
+    title: "Pod sources and API server",
     flags: [
-      own(
+      flagOnly(
         "kubeconfig",
         "string",
         "kubeconfig",
-        "how to reach the API server; without it the node stands alone",
+        "kubeconfig of the API server; omit it for standalone mode",
       ),
-      own(
+      flagOnly(
         "bootstrap-kubeconfig",
         "string",
         "bootstrapKubeconfig",
-        "kubeconfig to request the first client certificate with",
+        "kubeconfig for TLS bootstrapping, if --kubeconfig does not exist",
       ),
-      field("pod-manifest-path", "string", "staticPodPath", "static pod file, or a directory of them"),
+      field(
+        "pod-manifest-path",
+        "string",
+        "staticPodPath",
+        "static pod manifest, or a directory of manifests",
+      ),
       field(
         "file-check-frequency",
         "duration",
         "fileCheckFrequency",
-        "time between two scans of the manifest directory",
+        "interval of scans for static pod manifests",
       ),
-      field("manifest-url", "string", "staticPodURL", "URL of further static pods"),
-      field("manifest-url-header", "headers", "staticPodURLHeader", "headers for that URL, name:value,…"),
+      field("manifest-url", "string", "staticPodURL", "URL of a static pod manifest"),
+      field(
+        "manifest-url-header",
+        "headers",
+        "staticPodURLHeader",
+        "HTTP headers for --manifest-url, name:value,…",
+      ),
       field(
         "http-check-frequency",
         "duration",
         "httpCheckFrequency",
-        "time between two requests to that URL",
+        "interval of requests to --manifest-url",
       ),
-      own(
+      flagOnly(
         "local-objects",
         "string",
         "localObjects",
         "directory of ConfigMaps and Secrets for pods, without an API server (kubelet-ts only)",
       ),
-      field("sync-frequency", "duration", "syncFrequency", "longest time between two syncs of a pod"),
-      field("kube-api-content-type", "string", "contentType", "encoding of requests to the API server"),
-      field("kube-api-qps", "int32", "kubeAPIQPS", "requests a second to the API server"),
-      field("kube-api-burst", "int32", "kubeAPIBurst", "requests to the API server in a burst"),
-      field("event-qps", "int32", "eventRecordQPS", "events a second"),
-      field("event-burst", "int32", "eventBurst", "events in a burst"),
+      field("sync-frequency", "duration", "syncFrequency", "maximum time between syncs of running pods"),
+      field("kube-api-content-type", "string", "contentType", "content type of requests to the API server"),
+      field("kube-api-qps", "int32", "kubeAPIQPS", "maximum QPS to the API server"),
+      field("kube-api-burst", "int32", "kubeAPIBurst", "maximum burst of requests to the API server"),
+      field("event-qps", "int32", "eventRecordQPS", "maximum event creations per second, 0 for no limit"),
+      field("event-burst", "int32", "eventBurst", "maximum burst of event creations"),
     ],
   },
   {
@@ -53,91 +63,101 @@ export const podFlags: readonly FlagGroup[] = [
         "container-runtime-endpoint",
         "string",
         "containerRuntimeEndpoint",
-        "socket of the container runtime",
+        "CRI endpoint of the container runtime, unix:///path",
       ),
       field(
         "image-service-endpoint",
         "string",
         "imageServiceEndpoint",
-        "socket of the image service, if it is another",
+        "CRI endpoint of the image service, if it differs",
       ),
       field(
         "runtime-request-timeout",
         "duration",
         "runtimeRequestTimeout",
-        "deadline of a call to the runtime",
+        "timeout of runtime requests, except long-running ones",
       ),
       field("serialize-image-pulls", "bool", "serializeImagePulls", "pull one image at a time"),
-      field("registry-qps", "int32", "registryPullQPS", "image pulls a second, 0 for no limit"),
-      field("registry-burst", "int32", "registryBurst", "image pulls in a burst"),
-      own(
+      field("registry-qps", "int32", "registryPullQPS", "maximum image pulls per second, 0 for no limit"),
+      field("registry-burst", "int32", "registryBurst", "maximum burst of image pulls"),
+      flagOnly(
         "image-credential-provider-config",
         "string",
         "imageCredentialProviderConfig",
-        "credential provider settings, a file or directory",
+        "credential provider configuration, a file or directory",
       ),
-      own(
+      flagOnly(
         "image-credential-provider-bin-dir",
         "string",
         "imageCredentialProviderBinDir",
-        "directory of credential provider programs",
+        "directory of credential provider plugin binaries",
       ),
       field(
         "image-gc-high-threshold",
         "int32",
         "imageGCHighThresholdPercent",
-        "disk use in percent that starts image removal",
+        "disk usage in percent above which image garbage collection always runs",
       ),
       field(
         "image-gc-low-threshold",
         "int32",
         "imageGCLowThresholdPercent",
-        "disk use in percent that ends image removal",
+        "disk usage in percent that image garbage collection frees down to",
       ),
       field(
         "minimum-image-ttl-duration",
         "duration",
         "imageMinimumGCAge",
-        "how long an unused image is kept at least",
+        "minimum age of an unused image before it is garbage collected",
       ),
-      own(
+      flagOnly(
         "max-parallel-starts",
         "int32",
         "maxParallelStarts",
-        "sandboxes and containers to make at once, 0 for as many as suit the CPUs (kubelet-ts only)",
+        "maximum sandboxes and containers created in parallel, 0 to size by CPUs (kubelet-ts only)",
       ),
-      own(
+      flagOnly(
         "minimum-container-ttl-duration",
         "duration",
         "minimumContainerTTLDuration",
-        "how long a dead container is kept at least",
+        "minimum age of a dead container before it is garbage collected",
       ),
-      own(
+      flagOnly(
         "maximum-dead-containers",
         "int32",
         "maximumDeadContainers",
-        "dead containers to keep, -1 for no limit",
+        "maximum number of dead containers to retain, -1 for no limit",
       ),
-      own(
+      flagOnly(
         "maximum-dead-containers-per-container",
         "int32",
         "maximumDeadContainersPerContainer",
-        "dead instances of a container to keep",
+        "maximum number of dead instances to retain per container",
       ),
       field(
         "container-log-max-size",
         "string",
         "containerLogMaxSize",
-        "size at which a container log is rotated",
+        "maximum size of a container log file before it is rotated",
       ),
-      field("container-log-max-files", "int32", "containerLogMaxFiles", "log files to keep for a container"),
-      own(
+      field(
+        "container-log-max-files",
+        "int32",
+        "containerLogMaxFiles",
+        "maximum number of log files per container",
+      ),
+      flagOnly(
         "seccomp-default",
         "bool",
         "seccompDefault",
-        "RuntimeDefault seccomp profile for pods that name none",
+        "use RuntimeDefault as the default seccomp profile of all workloads",
       ),
-      field("allowed-unsafe-sysctls", "strings", "allowedUnsafeSysctls", "unsafe sysctls that pods may set"),
+      field(
+        "allowed-unsafe-sysctls",
+        "strings",
+        "allowedUnsafeSysctls",
+        "allowlist of unsafe sysctls or patterns (ending in *)",
+      ),
     ],
   },
   {
@@ -148,21 +168,26 @@ export const podFlags: readonly FlagGroup[] = [
         "volume-stats-agg-period",
         "duration",
         "volumeStatsAggPeriod",
-        "time between two measurements of volumes",
+        "interval of disk usage calculation for volumes",
       ),
       field(
         "enable-controller-attach-detach",
         "bool",
         "enableControllerAttachDetach",
-        "let the controller attach volumes",
+        "let the attach/detach controller manage attachment of volumes",
       ),
       field(
         "local-storage-capacity-isolation",
         "bool",
         "localStorageCapacityIsolation",
-        "enforce limits of local storage",
+        "enforce local ephemeral storage limits",
       ),
-      own("experimental-mounter-path", "string", "experimentalMounterPath", "mount program to use"),
+      flagOnly(
+        "experimental-mounter-path",
+        "string",
+        "experimentalMounterPath",
+        "path of the mounter binary",
+      ),
     ],
   },
 ];

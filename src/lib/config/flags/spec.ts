@@ -23,10 +23,11 @@ export interface FlagGroup {
 export function field(name: string, type: FlagType, path: string, help: string): FlagSpec {
   return { name, type, target: { in: "config", path: path.split(".") }, help };
 }
-export function own(name: string, type: FlagType, key: keyof KubeletFlags, help: string): FlagSpec {
+/** A flag without a field in KubeletConfiguration. */
+export function flagOnly(name: string, type: FlagType, key: keyof KubeletFlags, help: string): FlagSpec {
   return { name, type, target: { in: "flags", key }, help };
 }
 export function unused(name: string, type: FlagType, fallback: string): FlagSpec {
-  const help = "no effect, accepted so that old command lines work";
+  const help = "no effect, accepted for compatibility with old command lines";
   return { name, type, target: { in: "nowhere", default: fallback }, help };
 }
