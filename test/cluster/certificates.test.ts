@@ -125,7 +125,7 @@ class CertifiedNode {
       logger: silentLogger,
       signal: AbortSignal.timeout(10_000),
       onCertificateUnavailable: (reason) => this.failed.push(reason),
-      onAnswer: ({ method, path, status, failure }) => {
+      onResponse: ({ method, path, status, failure }) => {
         this.responses++;
         // 404 and 409 are expected: the node checks whether an object exists, or tries to create it.
         const isDenial = status === 404 || (status === 409 && method === "POST");

@@ -23,7 +23,7 @@ export interface ConnectionOptions {
   logger: Logger;
   metrics?: Metrics;
   /** Called with each response, including those of attempts that are retried; status 0: no response. */
-  onAnswer?: TransportOptions["onAnswer"];
+  onResponse?: TransportOptions["onResponse"];
   tracer?: TransportOptions["tracer"];
   outages?: TransportOptions["outages"];
 }
@@ -61,13 +61,13 @@ export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close
 
 export function connection(
   access: KubeAccess,
-  { kubeletVersion, clock, logger, metrics, onAnswer, tracer, outages }: ConnectionOptions,
+  { kubeletVersion, clock, logger, metrics, onResponse, tracer, outages }: ConnectionOptions,
   rate: Pick<TransportOptions, "qps" | "burst"> = { qps: 0, burst: 0 },
 ): HttpKubeTransport {
   const userAgent = kubeletUserAgent(kubeletVersion, archOf(process.arch), "");
   return new HttpKubeTransport({
     ...{ access, userAgent, ...rate, clock, logger, tracer, outages },
     metrics: metrics && requestMetrics(metrics),
-    ...(onAnswer && { onAnswer }),
+    ...(onResponse && { onResponse }),
   });
 }

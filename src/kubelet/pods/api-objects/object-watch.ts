@@ -76,15 +76,15 @@ function latestLists(api: ObjectApi): ObjectApi {
 
 /** The error about a malformed watch event quotes it, and it may contain a Secret. */
 function redacted(logger: Logger): Logger {
-  const cut = (fields?: Fields): Fields | undefined => {
+  const withoutContent = (fields?: Fields): Fields | undefined => {
     if (typeof fields?.err !== "string") return fields;
-    return { ...fields, err: fields.err.replace(/(no watch event): .*/s, "$1") };
+    return { ...fields, err: fields.err.replace(/(malformed watch event): .*/s, "$1") };
   };
   return {
-    info: (message, fields) => logger.info(message, cut(fields)),
-    warn: (message, fields) => logger.warn(message, cut(fields)),
-    error: (message, fields) => logger.error(message, cut(fields)),
-    debug: (level, message, fields) => logger.debug(level, message, cut(fields)),
+    info: (message, fields) => logger.info(message, withoutContent(fields)),
+    warn: (message, fields) => logger.warn(message, withoutContent(fields)),
+    error: (message, fields) => logger.error(message, withoutContent(fields)),
+    debug: (level, message, fields) => logger.debug(level, message, withoutContent(fields)),
     with: (fields) => redacted(logger.with(fields)),
   };
 }

@@ -97,7 +97,7 @@ test("Watch: one watch per object, from the first pod that refers to it to the l
   assert.deepEqual(api.watching, []);
 });
 
-test("Watch: changes are reported at once and returned by the next get; the first version is no change", async () => {
+test("Watch: changes are reported immediately and returned by the next get; the first version is not a change", async () => {
   const { start, objects, api, secret, changes } = setUp("Watch");
   await start();
   objects.register(pod("a", [], ["x"]));
@@ -170,7 +170,7 @@ test("Watch: get waits for the first list, up to its timeout", async () => {
   assert.equal(stop.signal.aborted, false);
 });
 
-test("Watch: get fails at once when no pod refers to the object any more", async () => {
+test("Watch: get fails immediately when no pod refers to the object any more", async () => {
   const { start, objects, api, secret } = setUp("Watch");
   await start();
   api.delayMs = () => 5000;
@@ -259,7 +259,7 @@ test("Watch: only the name of an object is logged", async () => {
   });
   api.put("secrets/default/x", { data: { a: "hunter2" } });
   await settle();
-  assert.ok(lines.some((line) => line.includes("no watch event")));
+  assert.ok(lines.some((line) => line.includes("malformed watch event")));
   assert.ok(lines.some((line) => line.includes("data is not a map of strings")));
   assert.ok(lines.some((line) => line.includes("a listener that fails")));
   assert.ok(

@@ -124,12 +124,12 @@ export class WatchedObjects implements ObjectStore {
     if (watch.hasSynced) return true;
     const { clock, firstListMs: ms } = this.#o;
     const either = AbortSignal.any([signal, watch.ended]);
-    const late = () => {
+    const timeoutError = () => {
       entry.served = true;
       return this.#notInTime(entry.ref);
     };
     try {
-      await within({ clock, ms, signal: either, late }, () => watch.synced);
+      await within({ clock, ms, signal: either, timeoutError }, () => watch.synced);
       return true;
     } catch (error) {
       if (watch.ended.aborted && !signal.aborted) return false;

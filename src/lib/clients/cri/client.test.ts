@@ -118,7 +118,7 @@ describe("CRI client: deadlines", () => {
       assert.ok(error instanceof CriError);
       assert.equal(error.grpcCode, "DEADLINE_EXCEEDED");
       assert.equal(error.method, method);
-      assert.equal(error.message, `no answer within ${ms / 1000} s`);
+      assert.equal(error.message, `no response within ${ms / 1000} s`);
       assert.equal(await eventually(() => runtime.calls[0]?.result), "CANCELLED");
       assert.equal(clock.pending, 0);
     });
@@ -351,7 +351,7 @@ describe("CRI client: metrics", () => {
 });
 
 describe("CRI client: events", () => {
-  it("arrive in order, also when the reader starts late", async (t) => {
+  it("arrive in order, even when the reader starts late", async (t) => {
     const { client } = await connected(t, { events: true });
     const abort = new AbortController();
     const events = client.containerEvents(abort.signal)[Symbol.asyncIterator]();

@@ -34,7 +34,7 @@ export interface CriClientOptions {
 
 interface Limits extends CallOptions {
   defaultTimeoutMs?: number | "none";
-  /** NOT_FOUND counts as success. */
+  /** NOT_FOUND is a success. */
   mayBeGone?: boolean;
 }
 

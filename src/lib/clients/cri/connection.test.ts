@@ -27,7 +27,7 @@ function started(t: TestContext, scene: Scene) {
   const logger: Logger = { ...silentLogger, info: log, warn: log, with: () => logger };
   const runtime = { scene, version: "1.0", probes: 0, versionCalls: 0 };
   const listeners = new Set<() => void>();
-  const answer = async <T>(method: string, o: CallOptions | undefined, value: () => T): Promise<T> => {
+  const respond = async <T>(method: string, o: CallOptions | undefined, value: () => T): Promise<T> => {
     o?.signal?.throwIfAborted();
     if (runtime.scene === "away") {
       for (const listener of listeners) listener();
@@ -35,14 +35,14 @@ function started(t: TestContext, scene: Scene) {
     }
     if (runtime.scene === "hangs") {
       await sleep(clock, o?.timeoutMs ?? 0, o?.signal);
-      throw new CriError("DEADLINE_EXCEEDED", method, "no answer within 10 s");
+      throw new CriError("DEADLINE_EXCEEDED", method, "no response within 10 s");
     }
     return value();
   };
   const client: Pick<CriClient, "version" | "status" | "onUnavailable"> = {
     version: (o) => {
       runtime.versionCalls++;
-      return answer("Version", o, () =>
+      return respond("Version", o, () =>
         create(VersionResponseSchema, {
           runtimeName: "fake",
           runtimeVersion: runtime.version,
@@ -52,7 +52,7 @@ function started(t: TestContext, scene: Scene) {
     },
     status: (_verbose, o) => {
       runtime.probes++;
-      return answer("Status", o, () =>
+      return respond("Status", o, () =>
         create(StatusResponseSchema, {
           status: {
             conditions: [
@@ -206,7 +206,7 @@ describe("runtime connection", () => {
     await s.clock.advance(15_000);
     assert.deepEqual(s.connection.health(), {
       ok: false,
-      reason: "container runtime is down: no answer within 10 s",
+      reason: "container runtime is down: no response within 10 s",
     });
   });
 

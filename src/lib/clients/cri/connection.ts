@@ -21,7 +21,7 @@ const RETRY_EVERY_MS = 300;
  * it.
  */
 const NETWORK_RETRY_EVERY_MS = 1_000;
-/** A runtime that hangs counts as unavailable, well before the node becomes NotReady. */
+/** A runtime that hangs is unavailable, well before the node becomes NotReady. */
 const PROBE_TIMEOUT_MS = 10_000;
 /** However many calls fail, the runtime is not probed more often than this. */
 const MIN_PAUSE_MS = 100;
@@ -179,8 +179,12 @@ export class RuntimeConnection implements Component {
   }
 
   async #readVersion(limits: { signal: AbortSignal; timeoutMs: number }): Promise<RuntimeIdentity> {
-    const answer = await this.#client.version(limits);
-    return { name: answer.runtimeName, version: answer.runtimeVersion, apiVersion: answer.runtimeApiVersion };
+    const response = await this.#client.version(limits);
+    return {
+      name: response.runtimeName,
+      version: response.runtimeVersion,
+      apiVersion: response.runtimeApiVersion,
+    };
   }
 
   #become(state: RuntimeState): void {

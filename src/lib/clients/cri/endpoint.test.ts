@@ -18,7 +18,7 @@ describe("socketPathOf", () => {
   for (const [rule, endpoint, path] of accepted) {
     it(`accepts ${rule}`, () => assert.equal(socketPathOf(endpoint), path));
   }
-  const refused: [rule: string, endpoint: string, message: RegExp][] = [
+  const invalid: [rule: string, endpoint: string, message: RegExp][] = [
     ["nothing", "", /is empty/],
     ["TCP", "tcp://127.0.0.1:1234", /is not a unix socket/],
     ["a Windows pipe", "npipe:////./pipe/containerd", /is not a unix socket/],
@@ -28,9 +28,9 @@ describe("socketPathOf", () => {
     ["the scheme alone", "unix:", /is not a unix socket/],
     ["a directory", "unix:///run/", /names a directory/],
     ["an abstract socket", "unix:///\0abc", /zero byte/],
-    ["108 bytes, which would be cut off", `/${"x".repeat(107)}`, /longer than the 107 bytes/],
+    ["108 bytes, which would be truncated", `/${"x".repeat(107)}`, /longer than the 107 bytes/],
   ];
-  for (const [rule, endpoint, message] of refused) {
+  for (const [rule, endpoint, message] of invalid) {
     it(`rejects ${rule}`, () =>
       assert.throws(() => socketPathOf(endpoint), { code: "InvalidEndpoint", message }));
   }

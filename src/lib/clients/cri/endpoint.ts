@@ -6,7 +6,7 @@ const MAX_SOCKET_PATH = 107;
 
 /** The socket file that a runtime endpoint (`unix:///path`, `unix:path` or an absolute path) names. */
 export function socketPathOf(endpoint: string): string {
-  const refuse = (why: string) =>
+  const invalid = (why: string) =>
     new KubeletError(
       "InvalidEndpoint",
       `container runtime endpoint "${endpoint}" ${why}; a unix socket is needed, e.g. unix:///run/containerd/containerd.sock`,
@@ -16,16 +16,16 @@ export function socketPathOf(endpoint: string): string {
     path = endpoint;
   } else if (endpoint.startsWith("unix://")) {
     path = endpoint.slice("unix://".length);
-    if (!isAbsolute(path)) throw refuse("has no absolute path after unix://");
+    if (!isAbsolute(path)) throw invalid("has no absolute path after unix://");
   } else if (endpoint.startsWith("unix:") && endpoint.length > "unix:".length) {
     path = resolve(endpoint.slice("unix:".length));
   } else {
-    throw refuse(endpoint === "" ? "is empty" : "is not a unix socket");
+    throw invalid(endpoint === "" ? "is empty" : "is not a unix socket");
   }
-  if (path.includes("\0")) throw refuse("contains a zero byte");
-  if (path.endsWith("/")) throw refuse("names a directory");
+  if (path.includes("\0")) throw invalid("contains a zero byte");
+  if (path.endsWith("/")) throw invalid("names a directory");
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH) {
-    throw refuse(`has a path longer than the ${MAX_SOCKET_PATH} bytes that Linux allows`);
+    throw invalid(`has a path longer than the ${MAX_SOCKET_PATH} bytes that Linux allows`);
   }
   return path;
 }

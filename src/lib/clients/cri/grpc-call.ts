@@ -70,15 +70,15 @@ export function callUnary<I extends DescMessage, O extends DescMessage>(
       create(method.input, request) as Message,
       metadata,
       { deadline },
-      (error, answer) => {
+      (error, response) => {
         cancelTimer?.();
         signal?.removeEventListener("abort", onAbort);
-        if (!error) return resolve(answer as MessageShape<O>);
+        if (!error) return resolve(response as MessageShape<O>);
         if (endedBy === "abort") return reject(abortError(signal?.reason));
         const failure = toCriError(method.name, error);
         if (endedBy !== "deadline") return reject(failure);
         reject(
-          new CriError("DEADLINE_EXCEEDED", method.name, `no answer within ${(timeoutMs ?? 0) / 1000} s`, {
+          new CriError("DEADLINE_EXCEEDED", method.name, `no response within ${(timeoutMs ?? 0) / 1000} s`, {
             cause: error,
           }),
         );

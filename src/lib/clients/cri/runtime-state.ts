@@ -35,7 +35,7 @@ export function runtimeHealth(
   switch (state.kind) {
     case "up":
       return silentTooLong(lastUp, now)
-        ? bad("container runtime is down: it has stopped answering")
+        ? bad("container runtime is down: it has stopped responding")
         : healthy;
     case "not-ready":
       return bad(`container runtime not ready: ${state.reason}`);

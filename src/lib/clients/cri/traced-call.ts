@@ -12,9 +12,9 @@ export function unaryCalls(tracer: Tracer | undefined): typeof callUnary {
     return tracer.run(name, { kind: "client", attributes }, async (span) => {
       const traceparent = formatTraceparent(span);
       try {
-        const answer = await callUnary(channel, method, request, { ...limits, traceparent });
+        const response = await callUnary(channel, method, request, { ...limits, traceparent });
         span.set("rpc.response.status_code", "OK");
-        return answer;
+        return response;
       } catch (error) {
         if (error instanceof CriError) span.set("rpc.response.status_code", goName(error.grpcCode));
         throw error;

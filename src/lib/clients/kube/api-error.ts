@@ -22,19 +22,19 @@ export class KubeApiError extends KubeletError {
   /** How long the server wants us to wait before the next attempt. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(answer: {
+  constructor(response: {
     status: number;
     reason: string;
     message: string;
     details?: StatusDetails;
     retryAfterMs?: number;
   }) {
-    super("KubeApi", answer.message);
+    super("KubeApi", response.message);
     this.name = "KubeApiError";
-    this.status = answer.status;
-    this.reason = answer.reason;
-    this.details = answer.details;
-    this.retryAfterMs = answer.retryAfterMs;
+    this.status = response.status;
+    this.reason = response.reason;
+    this.details = response.details;
+    this.retryAfterMs = response.retryAfterMs;
   }
 }
 
@@ -68,7 +68,7 @@ const reasons: Record<number, string> = {
 const maxMessage = 2048;
 
 /** The error for a response of 400 and above, whether or not its body is a Status. */
-export function apiError(answer: {
+export function apiError(response: {
   method: string;
   url: string;
   status: number;
@@ -76,19 +76,19 @@ export function apiError(answer: {
   body: string;
   now: WallTime;
 }): KubeApiError {
-  const { status } = answer;
-  const statusBody = statusObject(answer.body);
-  const detail = statusBody ? text(statusBody.message) : answer.body.trim().slice(0, maxMessage);
+  const { status } = response;
+  const statusBody = statusObject(response.body);
+  const detail = statusBody ? text(statusBody.message) : response.body.trim().slice(0, maxMessage);
   const details = statusBody?.details as StatusDetails | undefined;
   const fromBody = details?.retryAfterSeconds;
   return new KubeApiError({
     status,
     reason: text(statusBody?.reason) || reasons[status] || "Unknown",
     message:
-      detail || `${answer.method} ${answer.url}: ${status} ${STATUS_CODES[status] ?? "unknown status"}`,
+      detail || `${response.method} ${response.url}: ${status} ${STATUS_CODES[status] ?? "unknown status"}`,
     details,
     retryAfterMs:
-      retryAfterMs(answer.retryAfter, answer.now) ??
+      retryAfterMs(response.retryAfter, response.now) ??
       (typeof fromBody === "number" && fromBody > 0 ? fromBody * 1000 : undefined),
   });
 }

@@ -5,7 +5,7 @@ import { formatTraceparent } from "../../base/tracing/trace-context.ts";
 import type { Tracer } from "../../base/tracing/tracer.ts";
 import { apiError, KubeApiError, TransportError } from "./api-error.ts";
 import { type Authenticator, authenticatorFor, type Credentials } from "./auth.ts";
-import { brokenOff, readText } from "./body.ts";
+import { readText, truncated } from "./body.ts";
 import { Connections } from "./connections.ts";
 import { orAbort, within } from "./deadline.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
@@ -25,8 +25,8 @@ export interface ApiServerOptions {
   readonly env?: Environment;
   readonly stdinIsTerminal?: boolean;
   readonly metrics?: RequestMetrics | undefined;
-  /** Called for each response, also for those that are retried; status 0: no response. */
-  readonly onAnswer?: (answer: ObservedResponse) => void;
+  /** Called for each response, including those that are retried; status 0: no response. */
+  readonly onResponse?: (response: ObservedResponse) => void;
   /** Absent: no spans are created. */
   readonly tracer?: Tracer | undefined;
   /** Shared by clients of the same server. */
@@ -60,7 +60,7 @@ export type Attempt<T> =
 
 const maxErrorBody = 1024 * 1024;
 
-/** One API server: our identity, the connections, and a single attempt of a request. */
+/** One API server: the credentials of the client, the connections, and a single attempt of a request. */
 export class ApiServer {
   readonly clock: Clock;
   readonly #options: ApiServerOptions;
@@ -86,7 +86,7 @@ export class ApiServer {
       outages: options.outages,
       onAuthorityRead: (reason) => options.metrics?.authorityRead(reason),
       onRenewed: () => {
-        for (const cut of [...this.#streams]) cut();
+        for (const close of [...this.#streams]) close();
       },
     });
   }
@@ -99,24 +99,24 @@ export class ApiServer {
     return this.#options.access.cluster.server.host;
   }
 
-  get compresses(): boolean {
+  get acceptsCompression(): boolean {
     return !this.#options.access.cluster.disableCompression;
   }
 
-  /** `take` gets a function that ends the exchange: a response may be read after the attempt has ended. */
+  /** `handle` gets a controller that ends the exchange: the response may be read after the attempt has ended. */
   attempt<T>(
     call: Call,
-    take: (answer: HttpResponse, life: AbortController) => Promise<T>,
+    handle: (response: HttpResponse, controller: AbortController) => Promise<T>,
   ): Promise<Attempt<T>> {
     const { tracer } = this.#options;
-    return tracer ? this.#traced(tracer, call, take) : this.#attempt(call, take);
+    return tracer ? this.#traced(tracer, call, handle) : this.#attempt(call, handle);
   }
 
   /** One span for each attempt, as the server sees it. For a watch it ends when the response starts. */
   #traced<T>(
     tracer: Tracer,
     call: Call,
-    take: (answer: HttpResponse, life: AbortController) => Promise<T>,
+    handle: (response: HttpResponse, controller: AbortController) => Promise<T>,
   ): Promise<Attempt<T>> {
     const { method } = call;
     const { origin, hostname, port, protocol } = this.#options.access.cluster.server;
@@ -128,9 +128,9 @@ export class ApiServer {
     };
     return tracer.run(`HTTP ${method}`, { kind: "client", attributes }, async (span) => {
       const headers = { ...call.headers, traceparent: formatTraceparent(span) };
-      const attempt = await this.#attempt({ ...call, headers }, (answer, life) => {
-        span.set("http.response.status_code", answer.status);
-        return take(answer, life);
+      const attempt = await this.#attempt({ ...call, headers }, (response, controller) => {
+        span.set("http.response.status_code", response.status);
+        return handle(response, controller);
       });
       if (attempt.kind === "done" || isAbort(attempt.failure)) return attempt;
       const { failure } = attempt;
@@ -142,45 +142,46 @@ export class ApiServer {
 
   async #attempt<T>(
     call: Call,
-    take: (answer: HttpResponse, life: AbortController) => Promise<T>,
+    handle: (response: HttpResponse, controller: AbortController) => Promise<T>,
   ): Promise<Attempt<T>> {
     const startedAt = this.clock.monotonic();
-    const life = new AbortController();
+    const controller = new AbortController();
     let credentials: Credentials | undefined;
     let status = 0;
     let failed: unknown;
-    const late = () => new TransportError(`${this.name(call)}: no answer within ${call.timeoutMs / 1000} s`);
+    const timeoutError = () =>
+      new TransportError(`${this.name(call)}: no response within ${call.timeoutMs / 1000} s`);
     try {
-      const limits = { clock: this.clock, ms: call.timeoutMs, signal: call.signal, late };
+      const limits = { clock: this.clock, ms: call.timeoutMs, signal: call.signal, timeoutError };
       const value = await within(limits, async (signal) => {
-        signal.addEventListener("abort", () => life.abort(signal.reason), { once: true });
+        signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
         credentials = await this.#auth.current(signal);
-        const answer = await this.#connections.exchange(
+        const response = await this.#connections.exchange(
           {
             method: call.method,
             path: this.#target(call),
             headers: this.#headers(call, credentials),
             body: call.body,
-            signal: life.signal,
+            signal: controller.signal,
           },
           credentials.clientCertificate,
         );
-        status = answer.status;
-        this.#warnings.log(answer.headers.warning);
-        if (status >= 300) throw await this.#refusal(call, answer);
-        return take(answer, life);
+        status = response.status;
+        this.#warnings.log(response.headers.warning);
+        if (status >= 300) throw await this.#errorOf(call, response);
+        return handle(response, controller);
       });
       return { kind: "done", value };
     } catch (failure) {
-      life.abort();
+      controller.abort();
       failed = failure;
       return { kind: "failed", failure, credentials };
     } finally {
       const { host } = this;
       const { method, path } = call;
       const ms = msSince(this.clock, startedAt);
-      this.metrics?.answered({ method, host, status });
-      this.#options.onAnswer?.({ method, host, path, status, ms, failure: failed });
+      this.metrics?.responded({ method, host, status });
+      this.#options.onResponse?.({ method, host, path, status, ms, failure: failed });
     }
   }
 
@@ -188,10 +189,10 @@ export class ApiServer {
     return this.#connections.onReconnect(listener);
   }
 
-  /** After a 401: are there other credentials to try? */
-  async otherCredentials(refused: Credentials, signal: AbortSignal | undefined): Promise<boolean> {
+  /** After a 401: are there new credentials to try? */
+  async hasNewCredentials(rejected: Credentials, signal: AbortSignal | undefined): Promise<boolean> {
     try {
-      return await orAbort(this.#auth.refused(refused, signal), signal);
+      return await orAbort(this.#auth.rejected(rejected, signal), signal);
     } catch (error) {
       if (isAbort(error)) throw error;
       this.#options.logger?.warn("Failed to refresh credentials", { err: messageOf(error) });
@@ -202,31 +203,32 @@ export class ApiServer {
   /** The body of a response as a stream. It ends when the caller aborts, and fails when the connection does. */
   async *read(
     call: Call,
-    answer: HttpResponse,
-    life: AbortController,
+    response: HttpResponse,
+    controller: AbortController,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     try {
-      yield* answer.body as AsyncIterable<Uint8Array>;
-      if (!answer.isWhole()) throw new Error(brokenOff);
+      yield* response.body as AsyncIterable<Uint8Array>;
+      if (!response.isWhole()) throw new Error(truncated);
     } catch (error) {
-      if (!signal.aborted) throw this.describeError(call, life.signal.aborted ? life.signal.reason : error);
+      if (!signal.aborted)
+        throw this.describeError(call, controller.signal.aborted ? controller.signal.reason : error);
     }
   }
 
   /** Ends the stream with its signal, or when its connection is renewed. */
-  tie(answer: HttpResponse, life: AbortController, signal: AbortSignal): void {
-    const end = () => life.abort(abortError(signal.reason));
-    const cut = () => life.abort(new Error("the connection is renewed"));
+  bindToSignal(response: HttpResponse, controller: AbortController, signal: AbortSignal): void {
+    const end = () => controller.abort(abortError(signal.reason));
+    const close = () => controller.abort(new Error("the connection is renewed"));
     if (signal.aborted) end();
     signal.addEventListener("abort", end, { once: true });
-    this.#streams.add(cut);
-    answer.body.once("close", () => {
+    this.#streams.add(close);
+    response.body.once("close", () => {
       signal.removeEventListener("abort", end);
-      this.#streams.delete(cut);
+      this.#streams.delete(close);
     });
-    // Readers get the error; without a listener, an error while there is no reader would end the process.
-    answer.body.on("error", () => {});
+    // Readers get the error; without a listener, an error while there is no reader would exit the process.
+    response.body.on("error", () => {});
   }
 
   /** The error for callers. */
@@ -265,14 +267,14 @@ export class ApiServer {
     };
   }
 
-  async #refusal(call: Call, answer: HttpResponse): Promise<KubeletError> {
-    const header = answer.headers["retry-after"];
+  async #errorOf(call: Call, response: HttpResponse): Promise<KubeletError> {
+    const header = response.headers["retry-after"];
     return apiError({
       method: call.method,
       url: this.name(call).slice(call.method.length + 1),
-      status: answer.status,
+      status: response.status,
       retryAfter: Array.isArray(header) ? header[0] : header,
-      body: await readText(answer, maxErrorBody),
+      body: await readText(response, maxErrorBody),
       now: this.clock.wall(),
     });
   }

@@ -17,7 +17,7 @@ export interface Credentials {
 export interface Authenticator {
   current(signal?: AbortSignal): Promise<Credentials>;
   /** The server rejected these (401). True if there are new ones to retry with. */
-  refused(credentials: Credentials, signal?: AbortSignal): Promise<boolean>;
+  rejected(credentials: Credentials, signal?: AbortSignal): Promise<boolean>;
 }
 
 export interface AuthOptions {
@@ -74,7 +74,7 @@ class FixedAuthenticator implements Authenticator {
     return { authorization: token === undefined ? this.#fixed : `Bearer ${token}`, clientCertificate };
   }
 
-  async refused(credentials: Credentials): Promise<boolean> {
+  async rejected(credentials: Credentials): Promise<boolean> {
     this.#pair?.forget();
     this.#token?.forget();
     const { authorization, clientCertificate } = await this.current();
@@ -82,7 +82,7 @@ class FixedAuthenticator implements Authenticator {
   }
 }
 
-/** A token counts as fresh for this long; the writer of such files replaces them well before they expire. */
+/** A token is considered fresh for this long; the writer of such files replaces them well before they expire. */
 const tokenFreshMs = 50_000;
 
 /** A file with a token, read again each minute and after a 401. */

@@ -22,14 +22,14 @@ unaffectedByJumps(
   400_000,
   async (clock) => {
     const seen: string[] = [];
-    const refuse = async (): Promise<never> => {
+    const unreachable = async (): Promise<never> => {
       seen.push(`${clock.elapsedMs} request`);
       await sleep(clock, 20);
       throw new Error("connection refused");
     };
     const transport: KubeTransport = {
-      request: refuse,
-      stream: refuse,
+      request: unreachable,
+      stream: unreachable,
       onReconnect: () => () => {},
       close: () => {},
     };

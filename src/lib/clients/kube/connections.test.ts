@@ -73,7 +73,7 @@ async function failure(work: Promise<unknown>): Promise<Error> {
   );
 }
 
-const watchOrAnswer: Handler = (request, response) => {
+const watchOrRespond: Handler = (request, response) => {
   if (!request.url?.startsWith("/watch")) return json(response, 200, {});
   response.writeHead(200);
   response.write("begun\n");
@@ -89,7 +89,7 @@ async function begin(transport: HttpKubeTransport) {
 describe("a server that was unavailable", { timeout: 30_000 }, () => {
   for (const protocol of ["h2", "http"] as const)
     it(`is notified with the first connection after one that failed, over ${protocol}`, async (t) => {
-      const first = await TestApiServer.start(protocol, watchOrAnswer);
+      const first = await TestApiServer.start(protocol, watchOrRespond);
       const transport = client(t, first.url);
       const sharing = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
       let notified = 0;
@@ -99,14 +99,14 @@ describe("a server that was unavailable", { timeout: 30_000 }, () => {
       await first.close();
       for (let i = 0; i < 2; i++) await failure(get());
       assert.equal(notified, 0);
-      const second = await TestApiServer.start(protocol, watchOrAnswer, {}, first.port);
+      const second = await TestApiServer.start(protocol, watchOrRespond, {}, first.port);
       t.after(() => second.close());
       await Promise.all([get(), get(), begin(transport)]);
       assert.equal(notified, 1);
       stopListening();
       await second.close();
       await failure(get());
-      const third = await TestApiServer.start(protocol, watchOrAnswer, {}, first.port);
+      const third = await TestApiServer.start(protocol, watchOrRespond, {}, first.port);
       t.after(() => third.close());
       await get();
       assert.equal(notified, 1, "no listener is left");
@@ -115,7 +115,7 @@ describe("a server that was unavailable", { timeout: 30_000 }, () => {
 
 describe("HTTP/2 connections", { timeout: 30_000 }, () => {
   it("a server with a low stream limit gets more connections", async (t) => {
-    const server = await serve(t, watchOrAnswer, { maxConcurrentStreams: 2 });
+    const server = await serve(t, watchOrRespond, { maxConcurrentStreams: 2 });
     const transport = client(t, server.url);
     await Promise.all(Array.from({ length: 5 }, () => begin(transport)));
     await transport.request({ method: "GET", path: "/" });
@@ -123,7 +123,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
   });
 
   it("connection attempts to a server that allows no streams end", async (t) => {
-    const server = await serve(t, watchOrAnswer, { maxConcurrentStreams: 0 });
+    const server = await serve(t, watchOrRespond, { maxConcurrentStreams: 0 });
     const error = await failure(client(t, server.url).request({ method: "GET", path: "/" }));
     assert.match(error.message, /takes no requests on new connections/);
     assert.equal(server.sockets.length, 20);
@@ -133,7 +133,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     const sessions: ServerHttp2Session[] = [];
     let write: (text: string) => void = () => {};
     const server = await serve(t, (request, response, seen) => {
-      watchOrAnswer(request, response, seen);
+      watchOrRespond(request, response, seen);
       sessions.push((request as unknown as { stream: { session: ServerHttp2Session } }).stream.session);
       if (request.url === "/watch") write = (text) => response.write(text);
     });
@@ -154,7 +154,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
 
   it("a connection without a response to a ping is closed", async (t) => {
     const clock = new FakeClock();
-    const server = await serve(t, watchOrAnswer);
+    const server = await serve(t, watchOrRespond);
     const relay = await startRelay(t, server.port);
     const reader = await begin(client(t, relay.url, { clock }));
     relay.freeze();
@@ -162,12 +162,12 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     await clock.advance(30_000 + 15_000);
     const error = await next;
     assert.ok(error instanceof TransportError);
-    assert.match(error.message, /no answer to a ping within 15 s/);
+    assert.match(error.message, /no reply to a ping within 15 s/);
   });
 
   it("a healthy connection outlives many pings", async (t) => {
     const clock = new FakeClock();
-    const server = await serve(t, watchOrAnswer);
+    const server = await serve(t, watchOrRespond);
     const transport = client(t, server.url, { clock });
     await begin(transport);
     for (let i = 0; i < 5; i++) {
@@ -180,14 +180,14 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
 
   it("after a request without a response the next ones use another connection", async (t) => {
     const clock = new FakeClock();
-    const server = await serve(t, watchOrAnswer);
+    const server = await serve(t, watchOrRespond);
     const relay = await startRelay(t, server.port);
     const transport = client(t, relay.url, { clock });
     await transport.request({ method: "GET", path: "/" });
     relay.freeze();
     const hangs = failure(transport.request({ method: "GET", path: "/", timeoutMs: 1000 }));
     await clock.advance(1000);
-    assert.match((await hangs).message, /no answer within 1 s/);
+    assert.match((await hangs).message, /no response within 1 s/);
     await clock.advance(5000);
     await transport.request({ method: "GET", path: "/" });
     assert.equal(server.sockets.length, 2);
@@ -195,13 +195,13 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
 
   it("many requests without a response do not postpone the end of their connection", async (t) => {
     const clock = new FakeClock();
-    const server = await serve(t, watchOrAnswer);
+    const server = await serve(t, watchOrRespond);
     const relay = await startRelay(t, server.port);
     const transport = client(t, relay.url, { clock });
     const reader = await begin(transport);
     relay.freeze();
     let ended = false;
-    const cut = failure(reader.next()).then(() => {
+    const disconnected = failure(reader.next()).then(() => {
       ended = true;
     });
     for (let i = 0; i < 3; i++) {
@@ -211,7 +211,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     }
     assert.equal(ended, false);
     await clock.advance(1000);
-    await cut;
+    await disconnected;
   });
 
   it("an aborted wait for a connection does not abort it for others, and it times out after 10 s", async (t) => {
@@ -228,7 +228,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     const second = failure(transport.request({ method: "GET", path: "/" }));
     await until(() => silent.length === 1);
     await clock.advance(1000);
-    assert.match((await first).message, /no answer within 1 s/);
+    assert.match((await first).message, /no response within 1 s/);
     await clock.advance(9_000);
     assert.match((await second).message, /no connection within 10 s/);
     assert.equal(silent.length, 1);
@@ -236,7 +236,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
 
   it("after close() nothing is sent and no timer is left", async (t) => {
     const clock = new FakeClock();
-    const server = await serve(t, watchOrAnswer);
+    const server = await serve(t, watchOrRespond);
     const transport = client(t, server.url, { clock });
     const reader = await begin(transport);
     transport.close();
@@ -249,7 +249,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
 describe("rate limit and retries", { timeout: 30_000 }, () => {
   it("a burst is sent immediately, the rest at the rate", async (t) => {
     const clock = new FakeClock();
-    const server = await serve(t, watchOrAnswer);
+    const server = await serve(t, watchOrRespond);
     const transport = client(t, server.url, { clock, qps: 10, burst: 2 });
     const all = Promise.all(
       Array.from({ length: 4 }, () => transport.request({ method: "GET", path: "/", timeoutMs: 1e9 })),
@@ -265,7 +265,7 @@ describe("rate limit and retries", { timeout: 30_000 }, () => {
 
   it("a client that shares the connections has its own rate", async (t) => {
     const clock = new FakeClock();
-    const server = await serve(t, watchOrAnswer);
+    const server = await serve(t, watchOrRespond);
     const transport = client(t, server.url, { clock, qps: 1, burst: 1 });
     const lease = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
     await transport.request({ method: "GET", path: "/" });
@@ -284,14 +284,14 @@ describe("rate limit and retries", { timeout: 30_000 }, () => {
       json(response, server.requests.length === 1 ? 503 : 200, {}, { "retry-after": "5" }),
     );
     const transport = client(t, server.url, { clock });
-    const answer = transport.request({ method: "GET", path: "/" });
+    const pending = transport.request({ method: "GET", path: "/" });
     await until(() => server.requests.length === 1);
     // Only the connection's ping and the wait remain of the first attempt.
     await until(() => clock.pending === 2);
     await clock.advance(4999);
     assert.equal(server.requests.length, 1);
     await clock.advance(1);
-    await answer;
+    await pending;
 
     server.requests.length = 0;
     const ending = new AbortController();
@@ -304,7 +304,7 @@ describe("rate limit and retries", { timeout: 30_000 }, () => {
   it("a server that always returns Retry-After is requested 11 times", async (t) => {
     const seen: number[] = [];
     const server = await serve(t, (_request, response) => json(response, 429, {}, { "retry-after": "0" }));
-    const transport = client(t, server.url, { onAnswer: ({ status }) => seen.push(status) });
+    const transport = client(t, server.url, { onResponse: ({ status }) => seen.push(status) });
     const error = await failure(transport.request({ method: "GET", path: "/" }));
     assert.ok(error instanceof KubeApiError);
     assert.equal(error.retryAfterMs, 0);

@@ -66,7 +66,7 @@ export class Connections {
         throw markReported(new KubeletError("KubeTransport", "the client is closed"));
       const link = this.#links.find((candidate) => candidate.hasCapacity());
       if (link) return this.#watched(link, exchange);
-      // Waiters may fill a new connection. But a server that shuts down may refuse all, as fast as we connect.
+      // Waiters may fill a new connection. But a server that shuts down may reject every request, as fast as we connect.
       if (opened >= maxOpenings) throw new Error("the server takes no requests on new connections");
       // A caller that needs a connection while one is being opened waits for that one.
       this.#opening ??= this.#open().finally(() => {
@@ -140,15 +140,15 @@ export class Connections {
   }
 
   async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const late = () => new Error(`no connection within ${dialDeadlineMs / 1000} s`);
-    const limits = { clock: this.#clock, ms: dialDeadlineMs, signal: this.#closed.signal, late };
+    const timeoutError = () => new Error(`no connection within ${dialDeadlineMs / 1000} s`);
+    const limits = { clock: this.#clock, ms: dialDeadlineMs, signal: this.#closed.signal, timeoutError };
     try {
-      const made = await within(limits, work);
+      const link = await within(limits, work);
       const wasAway = this.#isAway;
       this.#isAway = false;
       this.#outages.reachable(this.#cluster.server.host);
       if (wasAway) for (const listener of [...this.#onReconnect]) listener();
-      return made;
+      return link;
     } catch (error) {
       this.#isAway = true;
       if (!this.#closed.signal.aborted) this.#outages.unreachable(this.#cluster.server.host, error);

@@ -172,12 +172,12 @@ describe("certificate files", { timeout: 30_000 }, () => {
       const stream = await transport.stream({ path: "/watch", signal: new AbortController().signal });
       const reader = stream[Symbol.asyncIterator]();
       await reader.next();
-      const cut = failure(reader.next());
+      const disconnected = failure(reader.next());
 
       await put("client-b");
       clock.move(1000);
       assert.equal(await who(), "system:node:b");
-      const error = await cut;
+      const error = await disconnected;
       assert.ok(error instanceof TransportError);
       assert.match(error.message, /renewed/);
     });
@@ -185,14 +185,14 @@ describe("certificate files", { timeout: 30_000 }, () => {
 
   for (const protocol of ["h2", "https"] as const) {
     it(`a request in progress finishes on the old connection, which is then closed (${protocol})`, async (t) => {
-      let answer: () => void = () => {};
+      let respond: () => void = () => {};
       let arrived: () => void = () => {};
       const begun = new Promise<void>((resolve) => {
         arrived = resolve;
       });
       const server = await TestApiServer.start(protocol, (request, response, seen) => {
         if (request.url !== "/slow") return json(response, 200, { who: seen.client });
-        answer = () => json(response, 200, { who: seen.client });
+        respond = () => json(response, 200, { who: seen.client });
         arrived();
       });
       t.after(() => server.close());
@@ -213,7 +213,7 @@ describe("certificate files", { timeout: 30_000 }, () => {
       await put("client-b");
       clock.move(1000);
       assert.equal(await who(), "system:node:b");
-      answer();
+      respond();
       assert.equal((await slow).who, "system:node:a");
       const [old, current] = server.sockets;
       while (!old?.destroyed) await new Promise((resolve) => setImmediate(resolve));
@@ -226,8 +226,8 @@ describe("certificate files", { timeout: 30_000 }, () => {
     "in the last moments of a certificate",
   ]) {
     it(`are read immediately ${moment}`, async (t) => {
-      const refused = new Set<string>();
-      const server = await whoAmI(t, "h2", (who) => !refused.has(who));
+      const rejected = new Set<string>();
+      const server = await whoAmI(t, "h2", (who) => !rejected.has(who));
       const dir = await directory(t);
       const clock = new MovableClock();
       const pair = join(dir, "current.pem");
@@ -242,7 +242,7 @@ describe("certificate files", { timeout: 30_000 }, () => {
       const { validToDate } = new X509Certificate(fixture("client-a.pem"));
       if (moment.startsWith("in the last")) clock.move(validToDate.getTime() - epochMs(clock.wall()) - 4000);
       assert.equal(await who(), "system:node:a");
-      if (moment.startsWith("after a 401")) refused.add("system:node:a");
+      if (moment.startsWith("after a 401")) rejected.add("system:node:a");
       await put("client-b");
       assert.equal(await who(), "system:node:b");
     });
@@ -465,12 +465,12 @@ describe("exec plugin", { timeout: 30_000 }, () => {
   });
 
   it("a 401 for credentials that were renewed meanwhile needs no run", async (t) => {
-    let refuse: () => void = () => {};
+    let reject: () => void = () => {};
     const server = await TestApiServer.start("h2", (request, response, seen) => {
       const who = seen.headers.authorization;
-      const answer = () => json(response, who === "Bearer t1" ? 401 : 200, { who });
-      if (request.url === "/late" && who === "Bearer t1") refuse = answer;
-      else answer();
+      const respond = () => json(response, who === "Bearer t1" ? 401 : 200, { who });
+      if (request.url === "/late" && who === "Bearer t1") reject = respond;
+      else respond();
     });
     t.after(() => server.close());
     const dir = await directory(t);
@@ -483,7 +483,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     const late = transport.request<{ who: string }>({ method: "GET", path: "/late" });
     while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     assert.equal(await who(), "Bearer t2");
-    refuse();
+    reject();
     assert.equal((await late).who, "Bearer t2");
     assert.equal(await runs(dir), 2);
   });
@@ -542,9 +542,9 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     },
     { name: "no JSON", status: "{", error: /in JSON/ },
     {
-      name: "an expiry that is no time",
+      name: "an expiry that is not a time",
       status: '{"token":"t","expirationTimestamp":"soon"}',
-      error: /no time/,
+      error: /not a time/,
     },
     { name: "a user who is not there", status: '{"token":"t"}', mode: "Always", error: /not a terminal/ },
   ];
@@ -581,7 +581,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     const waits = failure(transport.request({ method: "GET", path: "/", timeoutMs: 100_000 }));
     while (!existsSync(join(dir, "pid"))) await new Promise((resolve) => setImmediate(resolve));
     await clock.advance(1000);
-    assert.match((await hangs).message, /no answer within 1 s/);
+    assert.match((await hangs).message, /no response within 1 s/);
     await clock.advance(59_000);
     assert.match((await waits).message, /did not end within 60 s/);
   });

@@ -8,31 +8,31 @@ export function orAbort<T>(work: Promise<T>, signal: AbortSignal | undefined): P
     const onAbort = () => reject(abortError(signal.reason));
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
-    const forget = () => signal.removeEventListener("abort", onAbort);
+    const removeListener = () => signal.removeEventListener("abort", onAbort);
     work.then(
       (value) => {
-        forget();
+        removeListener();
         resolve(value);
       },
       (error: unknown) => {
-        forget();
+        removeListener();
         reject(error);
       },
     );
   });
 }
 
-/** Runs work with a timeout; when it expires, the work is aborted and the result of `late` is thrown. */
+/** Runs work with a timeout; when it expires, the work is aborted and the result of `timeoutError` is thrown. */
 export async function within<T>(
-  options: { clock: Clock; ms: number; signal: AbortSignal | undefined; late: () => Error },
+  options: { clock: Clock; ms: number; signal: AbortSignal | undefined; timeoutError: () => Error },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { clock, ms, signal, late } = options;
+  const { clock, ms, signal, timeoutError } = options;
   if (signal?.aborted) throw abortError(signal.reason);
   const controller = new AbortController();
-  let isLate = false;
+  let timedOut = false;
   const cancel = clock.after(ms, () => {
-    isLate = true;
+    timedOut = true;
     controller.abort();
   });
   const onAbort = () => controller.abort(signal?.reason);
@@ -41,7 +41,7 @@ export async function within<T>(
     return await orAbort(work(controller.signal), controller.signal);
   } catch (error) {
     if (signal?.aborted) throw abortError(signal.reason);
-    throw isLate ? late() : error;
+    throw timedOut ? timeoutError() : error;
   } finally {
     cancel();
     signal?.removeEventListener("abort", onAbort);

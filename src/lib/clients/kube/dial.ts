@@ -92,13 +92,13 @@ async function tunnel(proxy: URL, target: string, signal: AbortSignal): Promise<
       createConnection: () => socket,
       signal,
     });
-    call.on("connect", (answer, tunneled, head) => {
-      if (answer.statusCode !== 200)
-        return fail(`${answer.statusCode} ${answer.statusMessage} for ${target}`);
+    call.on("connect", (response, tunneled, head) => {
+      if (response.statusCode !== 200)
+        return fail(`${response.statusCode} ${response.statusMessage} for ${target}`);
       if (head.length > 0) tunneled.unshift(head);
       resolve(tunneled);
     });
-    call.on("response", (answer) => fail(`${answer.statusCode} ${answer.statusMessage} for ${target}`));
+    call.on("response", (response) => fail(`${response.statusCode} ${response.statusMessage} for ${target}`));
     call.on("error", (error) => fail(error.message));
     call.end();
   });

@@ -45,7 +45,7 @@ export class ExecAuthenticator implements Authenticator {
     return expiresAt !== undefined && this.#clock.wall() > expiresAt;
   }
 
-  async refused(credentials: Credentials, signal?: AbortSignal): Promise<boolean> {
+  async rejected(credentials: Credentials, signal?: AbortSignal): Promise<boolean> {
     // Another caller was rejected with the same ones and has already refreshed them.
     if (this.#known && this.#known.credentials !== credentials) return true;
     const fresh = await orAbort(this.#refresh(), signal);
@@ -125,12 +125,12 @@ export class ExecAuthenticator implements Authenticator {
       let output = "";
       let complaint = "";
       let tooMuch = false;
-      let late = false;
+      let timedOut = false;
       // Typing a password may take a while.
       const cancel = interactive
         ? () => {}
         : this.#clock.after(deadlineMs, () => {
-            late = true;
+            timedOut = true;
             child.kill("SIGKILL");
           });
       child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -152,7 +152,7 @@ export class ExecAuthenticator implements Authenticator {
         cancel();
         const stderrText = complaint.trim();
         const detail = stderrText ? `: ${stderrText}` : "";
-        if (late) reject(new Error(`did not end within ${deadlineMs / 1000} s${detail}`));
+        if (timedOut) reject(new Error(`did not end within ${deadlineMs / 1000} s${detail}`));
         else if (tooMuch) reject(new Error(`wrote more than ${maxOutput} bytes`));
         else if (code !== 0)
           reject(new Error(`${signal ? `ended by ${signal}` : `failed with exit code ${code}`}${detail}`));
@@ -171,18 +171,18 @@ function readCredential(
   apiVersion: string,
   before: Credentials | undefined,
 ): { credentials: Credentials; expiresAt: WallTime | undefined } {
-  let answer: { kind?: unknown; apiVersion?: unknown; status?: Record<string, unknown> | null } | null;
+  let credential: { kind?: unknown; apiVersion?: unknown; status?: Record<string, unknown> | null } | null;
   try {
-    answer = JSON.parse(output);
+    credential = JSON.parse(output);
   } catch {
     throw new Error("did not write an ExecCredential in JSON");
   }
-  if (answer?.kind !== "ExecCredential") throw new Error("did not write an ExecCredential");
-  if (answer.apiVersion !== apiVersion)
-    throw new Error(`is configured for ${apiVersion} and wrote ${String(answer.apiVersion)}`);
-  if (!answer.status) throw new Error("wrote an ExecCredential without a status");
+  if (credential?.kind !== "ExecCredential") throw new Error("did not write an ExecCredential");
+  if (credential.apiVersion !== apiVersion)
+    throw new Error(`is configured for ${apiVersion} and wrote ${String(credential.apiVersion)}`);
+  if (!credential.status) throw new Error("wrote an ExecCredential without a status");
   const field = (name: string): string => {
-    const value = answer.status?.[name];
+    const value = credential.status?.[name];
     return typeof value === "string" ? value : "";
   };
   const [token, cert, key] = [field("token"), field("clientCertificateData"), field("clientKeyData")];
@@ -191,7 +191,7 @@ function readCredential(
   const expiry = field("expirationTimestamp");
   const expiresAt = expiry ? wallTime(expiry) : undefined;
   if (expiresAt !== undefined && Number.isNaN(epochMs(expiresAt)))
-    throw new Error(`status.expirationTimestamp is no time: ${expiry}`);
+    throw new Error(`status.expirationTimestamp is not a time: ${expiry}`);
   return {
     credentials: {
       authorization: token ? `Bearer ${token}` : undefined,

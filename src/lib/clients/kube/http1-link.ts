@@ -30,15 +30,15 @@ export class Http1Link implements Link {
         path,
         headers: { ...headers, host: this.#host, ...(body && { "content-length": body.length }) },
       });
-      let answer: IncomingMessage | undefined;
+      let incoming: IncomingMessage | undefined;
       const onAbort = () => {
-        answer?.destroy(abortError(signal.reason));
+        incoming?.destroy(abortError(signal.reason));
         call.destroy(abortError(signal.reason));
       };
       signal.addEventListener("abort", onAbort, { once: true });
       call.on("close", () => signal.removeEventListener("abort", onAbort));
       call.on("response", (response) => {
-        answer = response;
+        incoming = response;
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,

@@ -5,7 +5,7 @@ import { abortError, errnoOf, messageOf } from "../../base/errors.ts";
 import type { MonotonicTime } from "../../base/time.ts";
 import { ConnectionLost, type Exchange, type HttpResponse, type Link } from "./link.ts";
 
-/** A connection on which a ping is not answered is dead, however long TCP may still retry. */
+/** A connection on which a ping gets no reply is dead, however long TCP may still retry. */
 const pingEveryMs = 30_000;
 const pingDeadlineMs = 15_000;
 const suspectDeadlineMs = 5_000;
@@ -65,7 +65,7 @@ export class Http2Link implements Link {
       });
       this.#session.once("close", () => {
         signal.removeEventListener("abort", onAbort);
-        reject(this.#why ?? new Error("the server closed the connection at once"));
+        reject(this.#why ?? new Error("the server closed the connection immediately"));
       });
     });
   }
@@ -92,7 +92,7 @@ export class Http2Link implements Link {
         return;
       }
       this.#open++;
-      let answered = false;
+      let responded = false;
       let failure: unknown;
       const onAbort = () => {
         stream.close(constants.NGHTTP2_CANCEL);
@@ -100,12 +100,12 @@ export class Http2Link implements Link {
         stream.destroy();
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      stream.on("response", (answerHeaders) => {
-        answered = true;
+      stream.on("response", (responseHeaders) => {
+        responded = true;
         this.#served = true;
         resolve({
-          status: Number(answerHeaders[":status"]),
-          headers: answerHeaders as HttpResponse["headers"],
+          status: Number(responseHeaders[":status"]),
+          headers: responseHeaders as HttpResponse["headers"],
           body: stream,
           isWhole: () => stream.rstCode === constants.NGHTTP2_NO_ERROR,
         });
@@ -116,7 +116,7 @@ export class Http2Link implements Link {
       stream.on("close", () => {
         this.#open--;
         signal.removeEventListener("abort", onAbort);
-        if (answered) return;
+        if (responded) return;
         if (signal.aborted) return reject(abortError(signal.reason));
         const cause = this.#why ?? failure;
         reject(
@@ -166,7 +166,7 @@ export class Http2Link implements Link {
     this.#cancelPing();
     this.#pingDueAt = dueAt;
     this.#cancelPing = this.#clock.after(deadlineMs, () => {
-      this.#end(new Error(`the connection is dead: no answer to a ping within ${deadlineMs / 1000} s`));
+      this.#end(new Error(`the connection is dead: no reply to a ping within ${deadlineMs / 1000} s`));
     });
     try {
       this.#session.ping((error) => {

@@ -66,7 +66,7 @@ users:
     ["https://", undefined],
   ];
   for (const [text, url] of servers) {
-    it(`server ${text} is ${url ?? "refused"}`, () => {
+    it(`server ${text} is ${url ?? "rejected"}`, () => {
       const parse = () => parseKubeconfig(kubeconfig({ server: text }, {}), file).cluster.server.href;
       if (url) assert.equal(parse(), url);
       else assert.throws(parse, /clusters\[0\]\.cluster\.server: .* is not an http\(s\) URL/);
@@ -208,7 +208,7 @@ users:
     });
   }
 
-  it("all errors are reported at once", () => {
+  it("all errors are reported together", () => {
     const text = kubeconfig({ server: "" }, { token: 1, as: "x" });
     assert.throws(
       () => parseKubeconfig(text, file),

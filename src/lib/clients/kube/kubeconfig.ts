@@ -72,7 +72,7 @@ async function read(path: string, what: string): Promise<string> {
 /** Throws one error with a line for each mistake: file, line, field and what is wrong. */
 export function parseKubeconfig(text: string, file: string): KubeAccess {
   const { value, origins, problems } = parseDocument(text, file);
-  if (problems.length > 0) throw refusal(problems, origins);
+  if (problems.length > 0) throw kubeconfigError(problems, origins);
   const root = new Fields(value, file, origins);
   const context = root.text("current-context");
   if (root.problems.length === 0 && context === undefined) root.problem("current-context", "is not set");
@@ -87,7 +87,8 @@ export function parseKubeconfig(text: string, file: string): KubeAccess {
   const clusterAccess = cluster && readCluster(cluster);
   const userAccess = user && readUser(user, file);
   const all = [root, chosen, cluster, user].flatMap((fields) => fields?.problems ?? []);
-  if (all.length > 0 || !clusterAccess || !userAccess || context === undefined) throw refusal(all, origins);
+  if (all.length > 0 || !clusterAccess || !userAccess || context === undefined)
+    throw kubeconfigError(all, origins);
   return {
     file,
     context,
@@ -97,7 +98,7 @@ export function parseKubeconfig(text: string, file: string): KubeAccess {
   };
 }
 
-function refusal(problems: readonly Problem[], origins: Origins): KubeletError {
+function kubeconfigError(problems: readonly Problem[], origins: Origins): KubeletError {
   return new KubeletError(
     "Kubeconfig",
     problems.map((problem) => formatConfigProblem(problem, origins)).join("\n"),

@@ -6,7 +6,7 @@ export interface Exchange {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;
-  /** Ends the exchange, also while the response is being read. */
+  /** Ends the exchange, even while the response is being read. */
   readonly signal: AbortSignal;
 }
 

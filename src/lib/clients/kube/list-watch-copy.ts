@@ -52,7 +52,7 @@ export class ObjectCopy<T> {
       this.#o.onUnreadable?.();
       return incoming;
     }
-    // New objects are often made from the same template as the previous ones.
+    // New objects are often created from the same template as the previous ones.
     const similar = this.#store.former(incoming.version) ?? this.#lastRead;
     this.#lastRead = shareEqualParts(similar, incoming.object);
     return { ...incoming, object: this.#lastRead };

@@ -21,10 +21,10 @@ export interface FakeServerOptions {
   below: (limit: number) => number;
   /** Percentage of requests and chunks that fail; 0 after heal(). */
   faults: number;
-  streamedLists: "served" | "refused" | "ignored";
+  streamedLists: "served" | "rejected" | "ignored";
   pages: boolean;
   /** How it reports that a version is too old to watch from. */
-  gone: "answer" | "event";
+  gone: "response" | "event";
   /** Also rejects lists from a version that is too old. */
   forgetful: boolean;
 }
@@ -105,11 +105,11 @@ export class FakeServer implements KubeTransport {
   async stream({ query = {}, signal }: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
     await this.#fail(signal, 30_000);
     const initial = query.sendInitialEvents === true;
-    if (initial && this.#o.streamedLists === "refused")
+    if (initial && this.#o.streamedLists === "rejected")
       throw new KubeApiError({ status: 422, reason: "Invalid", message: "sendInitialEvents is forbidden" });
     const from = Number(query.resourceVersion ?? -1);
     const isGone = !initial && from < this.#compacted;
-    if (isGone && this.#o.gone === "answer") throw expired();
+    if (isGone && this.#o.gone === "response") throw expired();
     // At worst it repeats some of its events.
     const again = this.#fault() ? this.#o.below(4) : 0;
     const sent = initial ? this.#snapshot(from) : Math.max(from - again, this.#compacted);
@@ -212,7 +212,7 @@ export class FakeServer implements KubeTransport {
         throw new KubeApiError({ status: 403, reason: "Forbidden", message: "not yet" });
       default:
         await sleep(this.#o.clock, timeoutMs, signal);
-        throw new TransportError("no answer");
+        throw new TransportError("no response");
     }
   }
 

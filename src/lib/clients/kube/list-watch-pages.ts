@@ -3,7 +3,7 @@ import { failureOf } from "./list-watch-plan.ts";
 import type { KubeTransport, Query } from "./transport-interface.ts";
 import type { RawObject } from "./watch-stream.ts";
 
-interface ListAnswer {
+interface ListResponse {
   metadata?: { resourceVersion?: string; continue?: string };
   items?: RawObject[] | null;
 }
@@ -57,16 +57,16 @@ export async function listPages(question: ListRequest): Promise<Listed> {
 
 async function fetchPage(question: ListRequest, query: Query) {
   const { transport, path, selectors, timeoutMs, signal } = question;
-  const answer = await transport.request<ListAnswer | undefined>({
+  const response = await transport.request<ListResponse | undefined>({
     method: "GET",
     path,
     query: { ...selectors, ...query },
     signal,
     timeoutMs,
   });
-  const items = answer?.items ?? [];
-  const resourceVersion = answer?.metadata?.resourceVersion;
+  const items = response?.items ?? [];
+  const resourceVersion = response?.metadata?.resourceVersion;
   if (!Array.isArray(items) || typeof resourceVersion !== "string" || resourceVersion === "")
-    throw new KubeletError("NotAList", `the answer for ${path} is not a list of objects`);
-  return { items, resourceVersion, next: answer?.metadata?.continue ?? "" };
+    throw new KubeletError("NotAList", `the response for ${path} is not a list of objects`);
+  return { items, resourceVersion, next: response?.metadata?.continue ?? "" };
 }

@@ -4,31 +4,35 @@ import { KubeletError } from "../../base/errors.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { failureOf, type Next, nextStep, type Outcome, type Step, watchQuery } from "./list-watch-plan.ts";
 
-const answer = (status: number, more: Partial<KubeApiError> = {}) =>
+const apiError = (status: number, more: Partial<KubeApiError> = {}) =>
   new KubeApiError({ status, reason: "", message: "", ...more });
-const gone = answer(410);
+const gone = apiError(410);
 const down = new TransportError("connection refused");
 const garbled = new KubeletError("WatchGarbled", "no event");
 
 const failures: [string, unknown, ReturnType<typeof failureOf>][] = [
   ["410", gone, "expired"],
-  ["reason Expired", answer(400, { reason: "Expired" }), "expired"],
+  ["reason Expired", apiError(400, { reason: "Expired" }), "expired"],
   [
-    "too large, as a cause",
-    answer(504, { details: { causes: [{ reason: "ResourceVersionTooLarge" }] } }),
+    "resource version too large, as a cause",
+    apiError(504, { details: { causes: [{ reason: "ResourceVersionTooLarge" }] } }),
     "expired",
   ],
-  ["too large, as text", answer(504, { message: "Too large resource version: 9, current: 3" }), "expired"],
-  ["a timeout", answer(504), "unavailable"],
-  ["400", answer(400), "refused"],
-  ["404", answer(404), "refused"],
-  ["422", answer(422), "refused"],
-  ["401", answer(401), "unavailable"],
-  ["403", answer(403), "unavailable"],
-  ["429", answer(429), "unavailable"],
-  ["500", answer(500), "unavailable"],
+  [
+    "resource version too large, in the message",
+    apiError(504, { message: "Too large resource version: 9, current: 3" }),
+    "expired",
+  ],
+  ["a timeout", apiError(504), "unavailable"],
+  ["400", apiError(400), "rejected"],
+  ["404", apiError(404), "rejected"],
+  ["422", apiError(422), "rejected"],
+  ["401", apiError(401), "unavailable"],
+  ["403", apiError(403), "unavailable"],
+  ["429", apiError(429), "unavailable"],
+  ["500", apiError(500), "unavailable"],
   ["no response", down, "unavailable"],
-  ["a spoiled line", garbled, "refused"],
+  ["a malformed event", garbled, "rejected"],
 ];
 
 for (const [what, error, failure] of failures)
@@ -47,39 +51,49 @@ const watched = (useful: boolean, error?: unknown): Outcome => ({
 const now = (step: Step): Next => ({ step, backOff: false, works: false });
 const later = (step: Step): Next => ({ step, backOff: true, works: false });
 const works = (next: Next): Next => ({ ...next, works: true });
-const unstreamed = (step: Step): Next => ({ ...now(step), unstreamed: true });
+const notStreamed = (step: Step): Next => ({ ...now(step), disableStreaming: true });
 
 const plans: [string, Step, Outcome, Next][] = [
-  ["after a list, watch from there", list("0"), { kind: "listed", resourceVersion: "9" }, now(watch("9"))],
-  ["a list of a server that lags behind: request the newest", list("9"), { kind: "stale" }, now(list(""))],
-  ["no list: the same later", list("0"), failed(down), later(list("0"))],
-  ["no such version to list from: the newest, at once", list("9"), failed(gone), now(list(""))],
-  ["not even the newest: later", list(""), failed(gone), later(list(""))],
-  ["a list that is refused is tried again later", list("9"), failed(answer(404)), later(list("9"))],
-  ["no watch: the same later, without a list", watch("9"), failed(down), later(watch("9"))],
-  ["a watch that may not be: the same later", watch("9"), failed(answer(403)), later(watch("9"))],
-  ["too old to watch from: list, no older than that", watch("7"), failed(gone), later(list("7"))],
-  ["a watch that is refused: list", watch("7"), failed(answer(400)), later(list("7"))],
-  ["the server ends a watch: go on at once", watch("7"), watched(true), works(now(watch("9")))],
-  ["a watch is cut: go on at once", watch("7"), watched(true, down), works(now(watch("9")))],
-  ["a watch ends as soon as it begins: go on later", watch("7"), watched(false), later(watch("9"))],
-  ["a watch expires: list", watch("7"), watched(true, gone), works(later(list("9")))],
   [
-    "a watch expires at once: list, and wait longer each time",
+    "a list is followed by a watch from its version",
+    list("0"),
+    { kind: "listed", resourceVersion: "9" },
+    now(watch("9")),
+  ],
+  ["a stale list: list at the latest version", list("9"), { kind: "stale" }, now(list(""))],
+  ["a failed list is retried with back-off", list("0"), failed(down), later(list("0"))],
+  ["a version that is gone: list at the latest one immediately", list("9"), failed(gone), now(list(""))],
+  ["the latest version is gone too: retry with back-off", list(""), failed(gone), later(list(""))],
+  ["a rejected list is retried with back-off", list("9"), failed(apiError(404)), later(list("9"))],
+  ["a failed watch is retried with back-off, without a list", watch("9"), failed(down), later(watch("9"))],
+  ["a forbidden watch is retried with back-off", watch("9"), failed(apiError(403)), later(watch("9"))],
+  ["a version too old to watch from: list, not older than that", watch("7"), failed(gone), later(list("7"))],
+  ["a rejected watch: list", watch("7"), failed(apiError(400)), later(list("7"))],
+  ["a watch that the server ends resumes immediately", watch("7"), watched(true), works(now(watch("9")))],
+  ["a disconnected watch resumes immediately", watch("7"), watched(true, down), works(now(watch("9")))],
+  [
+    "a watch that ends as soon as it starts resumes with back-off",
+    watch("7"),
+    watched(false),
+    later(watch("9")),
+  ],
+  ["an expired watch: list", watch("7"), watched(true, gone), works(later(list("9")))],
+  [
+    "a watch that expires immediately: list, with increasing back-off",
     watch("7"),
     watched(false, gone),
     later(list("9")),
   ],
   [
-    "a spoiled line: list, because the same would come again",
+    "a malformed event: list, because the watch would return it again",
     watch("7"),
     watched(true, garbled),
     works(later(list("9"))),
   ],
-  ["a streamed list is refused: list", stream(""), failed(answer(422)), unstreamed(list("0"))],
-  ["a streamed list does not end: list", stream("7"), { kind: "not-streamed" }, unstreamed(list("7"))],
-  ["no version to stream from: the newest", stream("7"), failed(gone), now(stream(""))],
-  ["no streamed list: the same later", stream("7"), failed(down), later(stream("7"))],
+  ["a rejected streamed list: list", stream(""), failed(apiError(422)), notStreamed(list("0"))],
+  ["a streamed list that does not end: list", stream("7"), { kind: "not-streamed" }, notStreamed(list("7"))],
+  ["no version to stream from: stream the latest", stream("7"), failed(gone), now(stream(""))],
+  ["a failed streamed list is retried with back-off", stream("7"), failed(down), later(stream("7"))],
   [
     "the watch after a streamed list expires: list",
     stream("7"),

@@ -39,10 +39,10 @@ export interface Next {
   /** Reset the back-off. */
   readonly works: boolean;
   /** The server cannot stream lists. */
-  readonly unstreamed?: true;
+  readonly disableStreaming?: true;
 }
 
-type Failure = "expired" | "refused" | "unavailable";
+type Failure = "expired" | "rejected" | "unavailable";
 
 export function watchQuery(step: WatchStep): Query {
   const query = { watch: true, allowWatchBookmarks: true, resourceVersion: step.from || undefined };
@@ -52,7 +52,7 @@ export function watchQuery(step: WatchStep): Query {
 
 export function failureOf(error: unknown): Failure {
   // The same watch would return the same line again.
-  if (error instanceof KubeletError && error.code === "WatchGarbled") return "refused";
+  if (error instanceof KubeletError && error.code === "WatchGarbled") return "rejected";
   if (!(error instanceof KubeApiError)) return "unavailable";
   const { status, reason, details, message } = error;
   if (status === 410 || reason === "Expired" || reason === "Gone") return "expired";
@@ -61,7 +61,7 @@ export function failureOf(error: unknown): Failure {
   if (causes.some((cause) => cause.reason === "ResourceVersionTooLarge")) return "expired";
   if (/too large resource version/i.test(message)) return "expired";
   const mayChange = status >= 500 || [401, 403, 408, 429].includes(status);
-  return mayChange ? "unavailable" : "refused";
+  return mayChange ? "unavailable" : "rejected";
 }
 
 export function nextStep(step: Step, outcome: Outcome): Next {
@@ -75,7 +75,7 @@ export function nextStep(step: Step, outcome: Outcome): Next {
     case "stale":
       return { step: { do: "list", from: "" }, backOff: false, works: false };
     case "not-streamed":
-      return unstreamed(step);
+      return listInstead(step);
     case "watched":
       return afterWatch(outcome);
     case "failed":
@@ -88,9 +88,9 @@ export function nextStep(step: Step, outcome: Outcome): Next {
 function afterWatch(outcome: Extract<Outcome, { kind: "watched" }>): Next {
   const { resourceVersion: from, useful, error } = outcome;
   const failure = error === undefined ? undefined : failureOf(error);
-  if (failure === "expired" || failure === "refused")
+  if (failure === "expired" || failure === "rejected")
     return { step: { do: "list", from }, backOff: true, works: useful };
-  // A stream that was cut resumes immediately; one that ends as soon as it starts must not be reopened in a tight loop.
+  // A stream that was disconnected resumes immediately; one that ends as soon as it starts must not be reopened in a tight loop.
   return { step: { do: "watch", from }, backOff: !useful, works: useful };
 }
 
@@ -101,12 +101,12 @@ function afterFailure(step: Step, error: unknown): Next {
     // That version was compacted: list the newest. If that fails too, back off.
     return { step: { ...step, from: "" }, backOff: step.from === "", works: false };
   }
-  if (failure === "refused" && step.do === "watch")
+  if (failure === "rejected" && step.do === "watch")
     return { step: { do: "list", from: step.from }, backOff: true, works: false };
-  if (failure === "refused" && step.do === "stream-list") return unstreamed(step);
+  if (failure === "rejected" && step.do === "stream-list") return listInstead(step);
   return { step, backOff: true, works: false };
 }
 
-function unstreamed({ from }: Step): Next {
-  return { step: { do: "list", from: from || "0" }, backOff: false, works: false, unstreamed: true };
+function listInstead({ from }: Step): Next {
+  return { step: { do: "list", from: from || "0" }, backOff: false, works: false, disableStreaming: true };
 }

@@ -58,7 +58,7 @@ async function live(seed: number): Promise<number> {
   const clock = new FakeClock();
   const faults = [0, 5, 20, 40][below(4)]!;
   const compacts = below(4) > 0;
-  const streamedLists = (["served", "refused", "ignored"] as const)[below(3)]!;
+  const streamedLists = (["served", "rejected", "ignored"] as const)[below(3)]!;
   const streamList = below(2) === 0;
   const server = new FakeServer({
     clock,
@@ -66,7 +66,7 @@ async function live(seed: number): Promise<number> {
     faults,
     streamedLists,
     pages: below(2) === 0,
-    gone: below(2) === 0 ? "answer" : "event",
+    gone: below(2) === 0 ? "response" : "event",
     forgetful: below(2) === 0,
   });
   const write = () => {

@@ -63,13 +63,13 @@ type HttpResponse = object | Error;
 class ScriptedTransport implements KubeTransport {
   readonly requests: Query[] = [];
   readonly requestedAt: number[] = [];
-  readonly answers: HttpResponse[];
+  readonly responses: HttpResponse[];
   readonly listeners = new Set<() => void>();
   readonly #clock: FakeClock;
 
-  constructor(clock: FakeClock, answers: HttpResponse[]) {
+  constructor(clock: FakeClock, responses: HttpResponse[]) {
     this.#clock = clock;
-    this.answers = answers;
+    this.responses = responses;
   }
 
   async request<T>({ query = {} }: KubeRequest): Promise<T> {
@@ -92,18 +92,18 @@ class ScriptedTransport implements KubeTransport {
   #next(query: Query): object {
     this.requests.push(Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)));
     this.requestedAt.push(this.#clock.elapsedMs);
-    const answer = this.answers.shift();
-    if (!answer) throw down;
-    if (answer instanceof Error) throw answer;
-    return answer;
+    const response = this.responses.shift();
+    if (!response) throw down;
+    if (response instanceof Error) throw response;
+    return response;
   }
 
   close(): void {}
 }
 
-async function started(answers: HttpResponse[], options: Partial<ListWatchOptions<RawObject>> = {}) {
+async function started(responses: HttpResponse[], options: Partial<ListWatchOptions<RawObject>> = {}) {
   const clock = new FakeClock();
-  const transport = new ScriptedTransport(clock, answers);
+  const transport = new ScriptedTransport(clock, responses);
   const reported: string[] = [];
   const listWatch = new ListWatch<RawObject>({
     name: "things",
@@ -173,7 +173,7 @@ test("resumes from the last version that it saw, of an event or a bookmark", asy
   assert.deepEqual(transport.requests.slice(1), [watchFrom(5), watchFrom(6), watchFrom(9)]);
 });
 
-test("a 410, as a response or as an event, leads to a list that is no older", async () => {
+test("a 410, as a response or as an event, leads to a list that is not older", async () => {
   const stream = new FakeStream();
   const { clock, transport, reported } = await started([
     listOf(5, [thing("a", 3), thing("b", 4)]),
@@ -426,7 +426,7 @@ test("is unhealthy after 5 minutes without a watch, and healthy again with one",
     ok: false,
     reason: "no watch of things for 300s: connection refused",
   });
-  transport.answers.push(listOf(5, []), new FakeStream());
+  transport.responses.push(listOf(5, []), new FakeStream());
   await clock.advance(30_000);
   assert.deepEqual(listWatch.health(), { ok: true });
 });
@@ -458,18 +458,18 @@ test("a streamed list is reported as one, when it is complete, and continues as 
   ]);
 });
 
-test("a server that refuses to stream a list, or treats it as a watch, gets list requests from then on", async () => {
-  const refusal = new KubeApiError({
+test("a server that rejects a streamed list, or treats it as a watch, gets list requests from then on", async () => {
+  const rejection = new KubeApiError({
     status: 422,
     reason: "Invalid",
     message: "sendInitialEvents: Forbidden",
   });
-  for (const [answer, afterMs] of [
-    [refusal, 0],
+  for (const [response, afterMs] of [
+    [rejection, 0],
     [new FakeStream(), 60_000],
   ] as const) {
     const { clock, transport, reported } = await started(
-      [answer, listOf(5, [thing("a", 1)]), gone, listOf(6, []), new FakeStream()],
+      [response, listOf(5, [thing("a", 1)]), gone, listOf(6, []), new FakeStream()],
       { streamList: true },
     );
     await clock.advance(afterMs);
@@ -480,11 +480,11 @@ test("a server that refuses to stream a list, or treats it as a watch, gets list
   }
 });
 
-test("a streamed list that is cut off is started again, and nothing of it is reported", async () => {
-  const [cut, whole] = [new FakeStream(), new FakeStream()];
-  const { clock, reported } = await started([cut, whole], { streamList: true });
-  cut.send({ type: "ADDED", object: thing("a", 3) });
-  cut.end();
+test("a streamed list that is truncated is started again, and nothing of it is reported", async () => {
+  const [truncated, whole] = [new FakeStream(), new FakeStream()];
+  const { clock, reported } = await started([truncated, whole], { streamList: true });
+  truncated.send({ type: "ADDED", object: thing("a", 3) });
+  truncated.end();
   whole.send({ type: "ADDED", object: thing("b", 4) }, bookmark(5, true));
   await clock.advance(800);
   assert.deepEqual(reported, ["added ns/b 4", "."]);
@@ -503,7 +503,7 @@ test("a long stream yields to other work", async () => {
       if (reported.push(change) === 1) setImmediate(() => reportedAtOthersTurn.resolve(reported.length));
     },
   });
-  transport.answers.push({ read: () => ReadableStream.from(chunks) });
+  transport.responses.push({ read: () => ReadableStream.from(chunks) });
   await clock.advance(800);
   const early = await reportedAtOthersTurn.promise;
   assert.ok(early < total, `${early} of ${total} were reported without a break`);
@@ -512,8 +512,8 @@ test("a long stream yields to other work", async () => {
 });
 
 test("ends when it is stopped, whatever it is doing, and leaves no timer", async () => {
-  for (const answers of [[], [listOf(5, []), new FakeStream()], [listOf(5, []), down]]) {
-    const { clock, listWatch, stop } = await started(answers);
+  for (const responses of [[], [listOf(5, []), new FakeStream()], [listOf(5, []), down]]) {
+    const { clock, listWatch, stop } = await started(responses);
     stop.abort();
     await listWatch.done;
     assert.equal(clock.pending, 0);
@@ -549,11 +549,12 @@ test("managed fields are left out, and nothing else", () => {
   assert.equal(withoutManagedFields(lean), lean);
 });
 
-test("a server that was unreachable and then refuses is reported", async () => {
+test("a server that was unreachable and then rejects requests is reported", async () => {
   const warnings: string[] = [];
   const logger: Logger = { ...silentLogger, warn: (_, fields) => warnings.push(String(fields?.err)) };
-  const refusal = (status: number) => new KubeApiError({ status, reason: "", message: `refused: ${status}` });
-  const { clock } = await started([down, refusal(403), refusal(403), refusal(500)], { logger });
+  const rejected = (status: number) =>
+    new KubeApiError({ status, reason: "", message: `rejected: ${status}` });
+  const { clock } = await started([down, rejected(403), rejected(403), rejected(500)], { logger });
   for (let i = 0; i < 4; i++) await clock.advance(40_000);
-  assert.deepEqual(warnings, ["refused: 403", "refused: 500"]);
+  assert.deepEqual(warnings, ["rejected: 403", "rejected: 500"]);
 });

@@ -157,13 +157,13 @@ export class ListWatch<T> implements Component {
       this.#note(step, outcome);
       const next = nextStep(step, outcome);
       step = next.step;
-      if (next.unstreamed) this.#streams = false;
+      if (next.disableStreaming) this.#streams = false;
       if (next.works) this.#backoff.succeeded("");
       if (next.backOff) await this.#backOff(outcome, signal);
     }
   }
 
-  /** With jitter, so that the nodes of a cluster do not all come back at once. */
+  /** With jitter, so that the nodes of a cluster do not all come back at the same time. */
   async #backOff(outcome: Outcome, signal: AbortSignal): Promise<void> {
     const { clock, transport, maxBackoffMs = backoffLimits.maxMs } = this.#o;
     const error = "error" in outcome ? outcome.error : undefined;
@@ -337,7 +337,7 @@ export class ListWatch<T> implements Component {
     }
     const { since = clock.monotonic(), logged } = this.#failing ?? {};
     // An error response is another failure than no response, and is logged then.
-    const reason = isReported(error) ? undefined : String(httpStatusOf(error) ?? "no answer");
+    const reason = isReported(error) ? undefined : String(httpStatusOf(error) ?? "no response");
     const isNew = reason !== undefined && reason !== logged;
     failureLog(
       logger,

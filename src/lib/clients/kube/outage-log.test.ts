@@ -60,7 +60,7 @@ test("a server that cannot be connected to is logged once, by the client alone",
 test("a server that accepts connections and does not respond is logged by the sender of the request", async (t) => {
   const server = await TestApiServer.start("http", () => {});
   t.after(() => server.close());
-  const line = "Failed to renew node lease: PUT SERVER/lease: no answer within 0.5 s";
+  const line = "Failed to renew node lease: PUT SERVER/lease: no response within 0.5 s";
   assert.deepEqual(await failed(t, server.url, { timeoutMs: 500 }), [line, line]);
 });
 
@@ -99,7 +99,7 @@ test("a connection that worked and is lost is not logged: the next one is, if it
 test("a response that is not JSON is logged by the sender of the request", async (t) => {
   const server = await TestApiServer.start("http", (_, response) => void response.end("<html>"));
   t.after(() => server.close());
-  const line = "Failed to renew node lease: PUT SERVER/lease: the answer is not JSON";
+  const line = "Failed to renew node lease: PUT SERVER/lease: the response is not JSON";
   assert.deepEqual(await failed(t, server.url), [line, line]);
 });
 

@@ -16,12 +16,12 @@ export interface KeyPair {
 }
 
 /** How often files are checked, at most: each check is a stat() of each of them, before a request. */
-const lookEveryMs = 1000;
+const checkIntervalMs = 1000;
 /** Certificates that expire by then are checked each time: they may be renewed at the last moment. */
 const lastMomentsMs = 5000;
 
 /**
- * A value made of PEM files, made again when they change. The same object is returned until then, so that a caller sees
+ * A value built from PEM files, and built again when they change. The same object is returned until then, so that a caller sees
  * a change by comparing. Files that cannot be read or do not match (half of a pair was replaced) are read again later,
  * and meanwhile the previous value stays.
  */
@@ -30,9 +30,9 @@ export class PemFiles<T> {
   readonly #value: FileBackedValue<T>;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  #lookedAt: MonotonicTime | undefined;
-  #looking: Promise<T> | undefined;
-  #complaint = "";
+  #checkedAt: MonotonicTime | undefined;
+  #checking: Promise<T> | undefined;
+  #lastError = "";
   /** During a reload: whether the content is invalid. */
   #isRead = false;
   readonly #goodUntil: (value: T) => WallTime | undefined;
@@ -61,13 +61,14 @@ export class PemFiles<T> {
   }
 
   async current(): Promise<T> {
-    const lookedNow = this.#lookedAt !== undefined && msSince(this.#clock, this.#lookedAt) < lookEveryMs;
+    const lookedNow =
+      this.#checkedAt !== undefined && msSince(this.#clock, this.#checkedAt) < checkIntervalMs;
     const { value } = this.#value;
     if (value !== undefined && lookedNow && !this.#isOver(value)) return value;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
+    this.#checking ??= this.#look().finally(() => {
+      this.#checking = undefined;
     });
-    return this.#looking;
+    return this.#checking;
   }
 
   #isOver(value: T): boolean {
@@ -77,11 +78,11 @@ export class PemFiles<T> {
 
   /** The next call checks the files. */
   forget(): void {
-    this.#lookedAt = undefined;
+    this.#checkedAt = undefined;
   }
 
   async #look(): Promise<T> {
-    this.#lookedAt = this.#clock.monotonic();
+    this.#checkedAt = this.#clock.monotonic();
     this.#isRead = false;
     try {
       const look = await this.#value.reload();
@@ -90,13 +91,13 @@ export class PemFiles<T> {
         this.#onReadAgain("updated");
         this.#logger.info("Reloaded certificate files", { files: this.#files() });
       }
-      this.#complaint = "";
+      this.#lastError = "";
     } catch (error) {
       if (this.#value.value === undefined) throw error;
       this.#onReadAgain(this.#isRead ? "ca_parse_error" : "read_error");
       const complaint = messageOf(error);
-      if (complaint !== this.#complaint) {
-        this.#complaint = complaint;
+      if (complaint !== this.#lastError) {
+        this.#lastError = complaint;
         this.#logger.warn("Failed to reload certificate files, keeping the previous certificate", {
           err: complaint,
         });

@@ -54,7 +54,7 @@ interface Proxy {
   requests: string[];
 }
 
-async function startProxy(t: TestContext, answer: "connect" | "refuse"): Promise<Proxy> {
+async function startProxy(t: TestContext, behavior: "connect" | "reject"): Promise<Proxy> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer();
@@ -62,7 +62,7 @@ async function startProxy(t: TestContext, answer: "connect" | "refuse"): Promise
     sockets.add(socket);
     socket.on("error", () => {});
     requests.push(`${request.url} ${request.headers["proxy-authorization"] ?? ""}`.trim());
-    if (answer === "refuse") return socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
+    if (behavior === "reject") return socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
     const [host, port] = (request.url ?? "").split(":");
     const way = connect(Number(port), host, () => {
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
@@ -106,7 +106,7 @@ describe("through a proxy", { timeout: 30_000 }, () => {
   }
 
   it("a proxy that rejects is named", async (t) => {
-    const proxy = await startProxy(t, "refuse");
+    const proxy = await startProxy(t, "reject");
     const { transport } = await through(t, `http://${proxy.url}`, "h2");
     await assert.rejects(transport.request({ method: "GET", path: "/" }), (error: unknown) => {
       assert.ok(error instanceof TransportError);

@@ -11,8 +11,8 @@ export interface CountedAttempt {
 /** Metrics of requests to an API server. */
 export interface RequestMetrics {
   /** How long a request was delayed by client-side rate limiting. */
-  heldBack(method: string, host: string, seconds: number): void;
-  answered(attempt: CountedAttempt): void;
+  throttled(method: string, host: string, seconds: number): void;
+  responded(attempt: CountedAttempt): void;
   /** Retried after this attempt. */
   retried(attempt: CountedAttempt): void;
   /** A request with all of its attempts has ended; a stream has started. */
@@ -36,36 +36,36 @@ const sizes = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_1
 export function requestMetrics(metrics: Metrics): RequestMetrics {
   const histogram = (name: string, help: string, buckets: number[]) =>
     metrics.histogram({ name: `rest_client_${name}`, help, labels: ["verb", "host"], buckets });
-  const heldBack = histogram(
+  const throttled = histogram(
     "rate_limiter_duration_seconds",
-    "How long requests waited for their turn",
+    "Client side rate limiter latency in seconds, by verb and host",
     times,
   );
-  const took = histogram("request_duration_seconds", "How long requests took, by verb and host", times);
-  const sent = histogram("request_size_bytes", "Sizes of requests, by verb and host", sizes);
-  const received = histogram("response_size_bytes", "Sizes of answers, by verb and host", sizes);
+  const took = histogram("request_duration_seconds", "Request latency in seconds, by verb and host", times);
+  const sent = histogram("request_size_bytes", "Request size in bytes, by verb and host", sizes);
+  const received = histogram("response_size_bytes", "Response size in bytes, by verb and host", sizes);
   const requests = metrics.counter({
     name: "rest_client_requests_total",
-    help: "Requests by status code, method and host",
+    help: "HTTP requests by status code, method and host",
     labels: ["code", "method", "host"],
   });
   const retries = metrics.counter({
     name: "rest_client_request_retries_total",
-    help: "Requests that were tried again, by status code, verb and host",
+    help: "Request retries, by status code, verb and host",
     labels: ["code", "verb", "host"],
   });
   const entries = metrics.gauge({
     name: "rest_client_transport_cache_entries",
-    help: "Clients with connections of their own",
+    help: "Entries in the transport cache",
   });
   const created = metrics.counter({
     name: "rest_client_transport_create_calls_total",
-    help: "Clients made, with connections of their own (miss) or those of another (hit)",
+    help: "Creations of a transport: from the cache (hit) or with new connections (miss)",
     labels: ["result"],
   });
   const reads = metrics.counter({
     name: "rest_client_transport_ca_reload_total",
-    help: "How often the file of the certificate authority was read again, by result and reason",
+    help: "Reloads of the CA file, by result and reason",
     labels: ["result", "reason"],
   });
   return {
@@ -78,8 +78,8 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
       const result = reason === "updated" || reason === "unchanged" ? "success" : "failure";
       reads.inc({ result, reason });
     },
-    heldBack: (verb, host, seconds) => heldBack.observe({ verb, host }, seconds),
-    answered: ({ method, host, status }) => requests.inc({ code: codeOf(status), method, host }),
+    throttled: (verb, host, seconds) => throttled.observe({ verb, host }, seconds),
+    responded: ({ method, host, status }) => requests.inc({ code: codeOf(status), method, host }),
     retried: ({ method, host, status }) => retries.inc({ code: codeOf(status), verb: method, host }),
     finished: (verb, host, seconds) => took.observe({ verb, host }, seconds),
     sent: (verb, host, bytes) => sent.observe({ verb, host }, bytes),

@@ -105,7 +105,7 @@ describe("retryAfter", () => {
     { name: "429 with Retry-After", failure: api(429, 2000), wait: 2000 },
     { name: "503 with Retry-After", failure: api(503, 1000), wait: 1000 },
     { name: "429 without Retry-After", failure: api(429), wait: undefined },
-    { name: "a refusal, even one with Retry-After", failure: api(409, 1000), wait: undefined },
+    { name: "a rejection, even one with Retry-After", failure: api(409, 1000), wait: undefined },
     { name: "a wait that is too long is the caller's", failure: api(429, 31_000), wait: undefined },
     { name: "the last try was the last", failure: api(429, 1000), tries: maxTries, wait: undefined },
     { name: "a POST that the server did not touch", failure: lost(true, true), method: "POST", wait: 0 },
@@ -114,7 +114,7 @@ describe("retryAfter", () => {
     { name: "a GET on a new connection", failure: lost(false, false), wait: undefined },
     { name: "a connection lost for the third time", failure: lost(true, true), tries: 3, wait: undefined },
     { name: "no response", failure: new Error("ECONNREFUSED"), wait: undefined },
-    { name: "no answer in time", failure: new TransportError("late"), wait: undefined },
+    { name: "no response in time", failure: new TransportError("late"), wait: undefined },
   ];
   for (const { name, failure, tries = 1, method = "GET", wait } of cases) {
     it(`${name}: ${wait === undefined ? "no retry" : `again in ${wait} ms`}`, () =>

@@ -30,7 +30,7 @@ const replacements = [
     after: ["a@1:1", "b@2:2"],
     reported: [added("a@1:1"), added("b@2:2")],
   },
-  { rule: "the same again is no change", before: ["a@1:1"], after: ["a@1:1"], reported: [] },
+  { rule: "the same again is not a change", before: ["a@1:1"], after: ["a@1:1"], reported: [] },
   {
     rule: "another version is an update",
     before: ["a@1:1"],
@@ -98,8 +98,8 @@ const puts = [
     put: "a@1:10",
     reported: [updated("a@1:9", "a@1:10")],
   },
-  { rule: "the same version is no change", before: ["a@1:9"], put: "a@1:9", reported: [] },
-  { rule: "an older version is no change", before: ["a@1:10"], put: "a@1:9", reported: [] },
+  { rule: "the same version is not a change", before: ["a@1:9"], put: "a@1:9", reported: [] },
+  { rule: "an older version is not a change", before: ["a@1:10"], put: "a@1:9", reported: [] },
   {
     rule: "another UID is another object",
     before: ["a@1:1"],
@@ -107,7 +107,7 @@ const puts = [
     reported: [deleted("a@1:1"), added("a@2:2")],
   },
   {
-    rule: "versions that are no numbers are taken as they come",
+    rule: "versions that are not numbers are used in order of arrival",
     before: ["a@1:y"],
     put: "a@1:x",
     reported: [updated("a@1:y", "a@1:x")],

@@ -18,22 +18,22 @@ unaffectedByJumps(
       if (++requests % 3 === 0) json(response, 429, {}, { "retry-after": "2" });
       else json(response, 200, {});
     });
-    let underWay = 0;
+    let inFlight = 0;
     const transport = new HttpKubeTransport({
       access: parseKubeconfig(kubeconfig({ server: server.url }, {}), "/etc/kubelet.conf"),
       ...{ userAgent: "test", qps: 1, burst: 1, env: {}, clock },
       metrics: {
         ...requestMetrics(createMetrics()),
-        heldBack: (_method, _host, seconds) => {
-          underWay++;
+        throttled: (_method, _host, seconds) => {
+          inFlight++;
           seen.push(`${clock.elapsedMs} held back for ${seconds} s`);
         },
       },
-      onAnswer: () => void underWay--,
+      onResponse: () => void inFlight--,
     });
     const idle = async () => {
       do await settle();
-      while (underWay > 0);
+      while (inFlight > 0);
     };
     try {
       for (let i = 0; i < 6; i++) void transport.request({ method: "GET", path: `/${i}` }).catch(() => {});

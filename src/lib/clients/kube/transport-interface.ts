@@ -33,7 +33,7 @@ export interface KubeTransport {
   request<T>(call: KubeRequest): Promise<T>;
   /**
    * A streamed response: lines of JSON (a watch). Throws as `request` does until the response starts; the
-   * iteration throws a TransportError when the stream is cut, and just ends when the server ends it or the signal is aborted.
+   * iteration throws a TransportError when the stream is disconnected, and just ends when the server ends it or the signal is aborted.
    */
   stream(call: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>>;
   /**

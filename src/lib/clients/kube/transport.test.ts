@@ -57,14 +57,14 @@ for (const protocol of ["h2", "https", "http"] as const) {
     it("sends method, path, query, headers and body, and returns the JSON", async (t) => {
       const server = await serve(t, protocol, (_request, response) => json(response, 200, { kind: "Pod" }));
       const transport = client(t, server);
-      const answer = await transport.request({
+      const result = await transport.request({
         method: "PATCH",
         path: "/api/v1/namespaces/default/pods/a",
         query: { fieldManager: "kubelet", force: true, limit: 5, absent: undefined },
         body: { spec: "ü" },
         contentType: "application/strategic-merge-patch+json",
       });
-      assert.deepEqual(answer, { kind: "Pod" });
+      assert.deepEqual(result, { kind: "Pod" });
       const [seen] = server.requests;
       assert.equal(seen?.method, "PATCH");
       assert.equal(seen?.url, "/api/v1/namespaces/default/pods/a?fieldManager=kubelet&force=true&limit=5");
@@ -106,7 +106,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.equal((await reader.next()).done, true);
     });
 
-    it("a stream that is cut fails with a TransportError", async (t) => {
+    it("a stream that is disconnected fails with a TransportError", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
         response.writeHead(200);
         response.write("half a li");
@@ -166,7 +166,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       const transport = client(t, server);
       const error = await failure(transport.request({ method: "GET", path: "/hang", timeoutMs: 50 }));
       assert.ok(error instanceof TransportError);
-      assert.match(error.message, /\/hang: no answer within 0\.05 s$/);
+      assert.match(error.message, /\/hang: no response within 0\.05 s$/);
       assert.deepEqual(await transport.request({ method: "GET", path: "/ok" }), { ok: true });
     });
 
@@ -225,7 +225,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.deepEqual(await transport.request({ method: "GET", path: "/x" }), { n: 3 });
     });
 
-    it("a server that is back after all connections were cut is reached again", async (t) => {
+    it("a server that is back after all connections were closed is reached again", async (t) => {
       const server = await serve(t, protocol, (_request, response) => json(response, 200, {}));
       const transport = client(t, server);
       for (let i = 0; i < 3; i++) {
@@ -245,7 +245,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.deepEqual(await client(t, server).request({ method: "GET", path: "/x" }), { packed: true });
     });
 
-    it("a response over the limit is rejected, also if it is small when compressed", async (t) => {
+    it("a response over the limit is rejected, even if it is small when compressed", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
         response.writeHead(200, { "content-encoding": "gzip" });
         response.end(gzipSync(JSON.stringify("x".repeat(100_000))));
@@ -313,8 +313,8 @@ for (const protocol of ["h2", "https", "http"] as const) {
       const server = await serve(t, protocol, (_request, response) => json(response, 200, { items }));
       const transport = client(t, server);
       const list = () => transport.request<{ items: unknown[] }>({ method: "GET", path: "/x" });
-      for (const answer of await Promise.all([list(), list(), list(), list(), list()]))
-        assert.equal(answer.items.length, 2000);
+      for (const result of await Promise.all([list(), list(), list(), list(), list()]))
+        assert.equal(result.items.length, 2000);
     });
 
     it("a large body is sent completely", async (t) => {
@@ -322,8 +322,8 @@ for (const protocol of ["h2", "https", "http"] as const) {
         json(response, 200, { size: body.length }),
       );
       const body = { pad: "z".repeat(3_000_000) };
-      const answer = await client(t, server).request({ method: "POST", path: "/x", body });
-      assert.deepEqual(answer, { size: JSON.stringify(body).length });
+      const result = await client(t, server).request({ method: "POST", path: "/x", body });
+      assert.deepEqual(result, { size: JSON.stringify(body).length });
     });
 
     it("the text of a stream has all bytes", async (t) => {

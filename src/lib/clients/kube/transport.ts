@@ -9,7 +9,7 @@ import { retryAfter } from "./retry.ts";
 import type { KubeRequest, KubeStreamRequest, KubeTransport } from "./transport-interface.ts";
 
 export interface TransportOptions extends ApiServerOptions {
-  /** Requests a second on average, and at once (kubeAPIQPS, kubeAPIBurst). 0 or less: no limit. */
+  /** Requests a second on average, and in a burst (kubeAPIQPS, kubeAPIBurst). 0 or less: no limit. */
   readonly qps: number;
   readonly burst: number;
   readonly maxBodyBytes?: number;
@@ -55,19 +55,19 @@ export class HttpKubeTransport implements KubeTransport {
       query: call.query,
       headers: {
         ...(body && { "content-type": call.contentType ?? "application/json" }),
-        "accept-encoding": this.#server.compresses ? "gzip" : "identity",
+        "accept-encoding": this.#server.acceptsCompression ? "gzip" : "identity",
       },
       body,
       signal: call.signal,
       timeoutMs: call.timeoutMs ?? defaultTimeoutMs,
     };
-    const text = await this.#try(outgoing, (answer) => readText(answer, this.#maxBody));
+    const text = await this.#try(outgoing, (response) => readText(response, this.#maxBody));
     this.#server.metrics?.received(call.method, this.#server.host, Buffer.byteLength(text));
     if (text === "") return undefined as T;
     try {
       return JSON.parse(text) as T;
     } catch (error) {
-      throw new TransportError(`${this.#server.name(call)}: the answer is not JSON`, { cause: error });
+      throw new TransportError(`${this.#server.name(call)}: the response is not JSON`, { cause: error });
     }
   }
 
@@ -81,9 +81,9 @@ export class HttpKubeTransport implements KubeTransport {
       signal: call.signal,
       timeoutMs: call.timeoutMs ?? defaultTimeoutMs,
     };
-    return this.#try(outgoing, async (answer, life) => {
-      this.#server.tie(answer, life, call.signal);
-      return this.#server.read(outgoing, answer, life, call.signal);
+    return this.#try(outgoing, async (response, controller) => {
+      this.#server.bindToSignal(response, controller, call.signal);
+      return this.#server.read(outgoing, response, controller, call.signal);
     });
   }
 
@@ -95,12 +95,15 @@ export class HttpKubeTransport implements KubeTransport {
     if (this.#owned) this.#server.close();
   }
 
-  async #try<T>(call: Call, take: (answer: HttpResponse, life: AbortController) => Promise<T>): Promise<T> {
+  async #try<T>(
+    call: Call,
+    handle: (response: HttpResponse, controller: AbortController) => Promise<T>,
+  ): Promise<T> {
     const { clock, metrics, host } = this.#server;
     const startedAt = clock.monotonic();
     metrics?.sent(call.method, host, call.body?.length ?? 0);
     try {
-      return await this.#tryAgain(call, take);
+      return await this.#tryAgain(call, handle);
     } finally {
       metrics?.finished(call.method, host, msSince(clock, startedAt) / 1000);
     }
@@ -109,21 +112,21 @@ export class HttpKubeTransport implements KubeTransport {
   /** Retries until there is a result or a permanent failure. */
   async #tryAgain<T>(
     call: Call,
-    take: (answer: HttpResponse, life: AbortController) => Promise<T>,
+    handle: (response: HttpResponse, controller: AbortController) => Promise<T>,
   ): Promise<T> {
     const { clock, metrics, host } = this.#server;
     let renewed = false;
     for (let tries = 1; ; tries++) {
       const requestedAt = clock.monotonic();
       await this.#limit.take(call.signal);
-      metrics?.heldBack(call.method, host, msSince(clock, requestedAt) / 1000);
-      const attempt = await this.#server.attempt(call, take);
+      metrics?.throttled(call.method, host, msSince(clock, requestedAt) / 1000);
+      const attempt = await this.#server.attempt(call, handle);
       if (attempt.kind === "done") return attempt.value;
       const { failure, credentials } = attempt;
       if (call.signal?.aborted && isAbort(failure)) throw failure;
       if (failure instanceof KubeApiError && failure.status === 401 && credentials && !renewed) {
         renewed = true;
-        if (await this.#server.otherCredentials(credentials, call.signal)) continue;
+        if (await this.#server.hasNewCredentials(credentials, call.signal)) continue;
       }
       const wait = retryAfter(failure, tries, call.method);
       if (wait === undefined) throw this.#server.describeError(call, failure);

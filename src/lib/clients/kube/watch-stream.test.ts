@@ -5,7 +5,7 @@ import { LineSplitter, parseWatchEvent } from "./watch-stream.ts";
 
 const text = '{"a":"é€😀"}\n\n{"b":2}\nrest';
 
-test("lines are the same wherever the bytes are split, also inside a character", () => {
+test("lines are the same wherever the bytes are split, even inside a character", () => {
   const bytes = Buffer.from(text);
   for (let cut = 0; cut <= bytes.length; cut++) {
     const splitter = new LineSplitter();

@@ -117,5 +117,5 @@ function endOfWatch(status: {
 
 function garbled(line: string, cause?: unknown): KubeletError {
   const start = line.length > 60 ? `${line.slice(0, 60)}…` : line;
-  return new KubeletError("WatchGarbled", `a line of the watch is no watch event: ${start}`, { cause });
+  return new KubeletError("WatchGarbled", `malformed watch event: ${start}`, { cause });
 }

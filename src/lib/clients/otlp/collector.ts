@@ -14,7 +14,7 @@ export interface Collector {
   close(): void;
 }
 
-const answerWithinMs = 10_000;
+const responseTimeoutMs = 10_000;
 const passing = new Set([
   "CANCELLED",
   "DEADLINE_EXCEEDED",
@@ -35,7 +35,7 @@ export function otlpCollector(endpoint: string, resource: Attributes, clock: Clo
   });
   return {
     async send(spans, signal) {
-      const limits = { clock, timeoutMs: answerWithinMs, signal };
+      const limits = { clock, timeoutMs: responseTimeoutMs, signal };
       const method = TraceService.method.export;
       const { partialSuccess } = await callUnary(channel, method, exportRequest(resource, spans), limits);
       return { rejected: Number(partialSuccess?.rejectedSpans ?? 0n) };

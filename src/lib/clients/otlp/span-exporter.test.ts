@@ -16,7 +16,7 @@ class FakeCollector {
   tries = 0;
   isClosed = false;
   /** "hangs" ends only on abort. */
-  mood: "good" | "away" | "refuses" | "hangs" = "good";
+  mood: "good" | "away" | "rejects" | "hangs" = "good";
 
   async send(spans: readonly FinishedSpan[], signal: AbortSignal) {
     this.tries++;
@@ -112,7 +112,7 @@ test("spans kept for an unavailable collector are bounded, in number and in time
 
 test("permanently rejected spans are dropped immediately", async () => {
   const { clock, collector, add, exporter } = await setUp();
-  collector.mood = "refuses";
+  collector.mood = "rejects";
   add(5);
   await clock.advance(5000);
   assert.deepEqual([exporter.dropped, collector.tries], [5, 1]);

@@ -13,8 +13,8 @@ export interface SpanExporterOptions {
 }
 
 /** The defaults of OpenTelemetry. */
-const mostWaiting = 2048;
-const mostAtOnce = 512;
+const maxQueueSize = 2048;
+const maxBatchSize = 512;
 const gatherMs = 5000;
 const firstRetryMs = 1000;
 const longestRetryMs = 30_000;
@@ -61,13 +61,13 @@ export class SpanExporter implements Component {
   }
 
   add(span: FinishedSpan): void {
-    if (this.#stop.signal.aborted || this.#waiting.length >= mostWaiting) {
+    if (this.#stop.signal.aborted || this.#waiting.length >= maxQueueSize) {
       this.#dropped++;
       return;
     }
     this.#waiting.push(span);
     if (this.#sending) return;
-    if (this.#waiting.length >= mostAtOnce) this.#send();
+    if (this.#waiting.length >= maxBatchSize) this.#send();
     else this.#cancelTimer ??= this.#o.clock.after(gatherMs, () => this.#send());
   }
 
@@ -82,8 +82,8 @@ export class SpanExporter implements Component {
 
   /** Continues while there is a full batch; the rest waits for more. On stop, everything is sent. */
   async #sendAll(): Promise<void> {
-    do await this.#deliver(this.#waiting.splice(0, mostAtOnce));
-    while (this.#waiting.length >= mostAtOnce && !this.#stop.signal.aborted);
+    do await this.#deliver(this.#waiting.splice(0, maxBatchSize));
+    while (this.#waiting.length >= maxBatchSize && !this.#stop.signal.aborted);
     if (this.#waiting.length > 0 && !this.#stop.signal.aborted)
       this.#cancelTimer ??= this.#o.clock.after(gatherMs, () => this.#send());
   }
@@ -128,7 +128,7 @@ export class SpanExporter implements Component {
     if (this.#hasFailed) this.#stop.abort();
     await this.#sending;
     while (this.#waiting.length > 0 && !this.#stop.signal.aborted)
-      await this.#deliverOnce(this.#waiting.splice(0, mostAtOnce));
+      await this.#deliverOnce(this.#waiting.splice(0, maxBatchSize));
     cancel();
     this.#dropped += this.#waiting.length;
     this.#waiting = [];

@@ -16,7 +16,7 @@ describe("an error of a plugin", () => {
     const error = toRpcError(new CriError("NOT_FOUND", "NodeStageVolume", "no such volume"));
     assert.equal((error as Error).message, "rpc error: code = NotFound desc = no such volume");
     assert.equal(rpcCodeOf(error), "NOT_FOUND");
-    const late = toRpcError(new CriError("DEADLINE_EXCEEDED", "NodeStageVolume", "no answer within 120 s"));
+    const late = toRpcError(new CriError("DEADLINE_EXCEEDED", "NodeStageVolume", "no response within 120 s"));
     assert.equal(
       (late as Error).message,
       "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
