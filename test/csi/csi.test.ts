@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { isFinished } from "../../src/kubelet/pods/volumes/csi/csi-failure.ts";
+import { isFinalError } from "../../src/kubelet/pods/volumes/csi/csi-failure.ts";
 import { blockPaths } from "../../src/kubelet/pods/volumes/csi/names.ts";
 import { hostMounts } from "../../src/lib/host/mounts.ts";
 import { fakePod } from "../../src/lib/model/fake-pod.ts";
@@ -148,7 +148,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       const staging = plugin.device!.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
       const failure = assert.rejects(
         staging,
-        (error) => /code = Unavailable/.test(String(error)) && !isFinished(error),
+        (error) => /code = Unavailable/.test(String(error)) && !isFinalError(error),
       );
       await eventually(() => (b.mounts().length > 0 ? true : undefined));
       await driver.kill();

@@ -4,7 +4,7 @@ import type { Component } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
-import { hostMounts, shareMountsOf } from "../../lib/host/mounts.ts";
+import { hostMounts, makeMountsShared } from "../../lib/host/mounts.ts";
 import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
@@ -219,7 +219,7 @@ function sharedMounts(rootDir: string): Component {
     name: "shared-mounts",
     start: async (signal) => {
       await mkdir(rootDir, { recursive: true });
-      const undo = await shareMountsOf(rootDir);
+      const undo = await makeMountsShared(rootDir);
       whenAborted(signal, () => void undo().finally(ended.resolve));
     },
     done: ended.promise,

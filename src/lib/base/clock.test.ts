@@ -29,7 +29,7 @@ test("an aborted sleep ends immediately and leaves no timer", async () => {
   assert.equal(clock.pending, 0);
 });
 
-test("timers of the fake clock fire in order of time, then of creation, also those that timers set", async () => {
+test("timers of the fake clock fire in order of time, then of creation, including those that timers set", async () => {
   const clock = new FakeClock(0);
   const fired: string[] = [];
   clock.after(20, () => fired.push(`late ${clock.elapsedMs}`));

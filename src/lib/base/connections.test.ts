@@ -33,7 +33,7 @@ describe("connection limit", () => {
     assert.ok(a.destroyed);
   });
 
-  test("a connection counts once after its TLS handshake", () => {
+  test("a connection is counted once after its TLS handshake", () => {
     const connections = new Connections(2);
     const [below, above] = [new Socket(), new Socket()] as const;
     connections.add(below);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 
-/** One of the files that the value is made of. */
+/** One of the files that the value is built from. */
 export interface Part {
   /** Changes whenever the text may have changed. Cheap. */
   version(): Promise<string>;
@@ -12,7 +12,7 @@ export interface Part {
 export type ReloadResult = "loaded" | "untouched" | "same" | "changed";
 
 /**
- * A value made of files, and made again when they change. Its owner decides when to check. A reload that fails (a
+ * A value built from files, and built again when they change. Its owner decides when to check. A reload that fails (a
  * file is missing, half of a pair was replaced) keeps the value, and the next one retries.
  */
 export class FileBackedValue<T> {

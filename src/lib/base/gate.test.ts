@@ -26,7 +26,7 @@ function setUp(width: number, options: GateOptions = {}) {
   return { gate, running, order, run, end, ends };
 }
 
-test("no more work runs at once than the gate is wide", async () => {
+test("no more operations run concurrently than the width of the gate", async () => {
   const { running, run, end, gate } = setUp(2);
   const all = ["a", "b", "c"].map((name) => run(name));
   await settle();
@@ -108,7 +108,7 @@ test("work that fails frees its slot", async () => {
 });
 
 for (const width of [0, -1, Number.NaN])
-  test(`a gate of width ${width} is refused`, () =>
+  test(`a gate of width ${width} is rejected`, () =>
     assert.throws(() => new ConcurrencyGate(width), RangeError));
 
 test("work that hangs passes its slot on, and frees it only once", async () => {
@@ -235,7 +235,7 @@ test("a reserved kind uses a shared slot while one is free", async () => {
   assert.deepEqual(order, ["r1", "r2", "s"]);
 });
 
-test("a restart during a burst of 60 waits for one slot at most, also when others restart", async () => {
+test("a restart during a burst of 60 waits for one slot at most, even when others restart", async () => {
   const clock = new FakeClock();
   const waits: { kind: string | undefined; waitMs: number }[] = [];
   const gate = new ConcurrencyGate(4, {
@@ -278,7 +278,7 @@ test("in a burst half of the pods run after half of the time, because started po
   assert.ok(runsAfter[19]! <= 1100, `${runsAfter}`);
 });
 
-test("waits and counts are reported, also for aborted callers", async () => {
+test("waits and counts are reported, including aborted callers", async () => {
   const clock = new FakeClock();
   const waits: [number, string | undefined][] = [];
   const counts: string[] = [];

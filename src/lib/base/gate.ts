@@ -37,7 +37,7 @@ interface Waiter<Kind extends string> {
 }
 
 /**
- * Runs at most `width` operations at once, and one of a reserved kind in addition: by priority,
+ * Runs at most `width` operations concurrently, and one of a reserved kind in addition: by priority,
  * then by kind, then by age.
  */
 export class ConcurrencyGate<Kind extends string = string> {

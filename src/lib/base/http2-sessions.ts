@@ -15,7 +15,7 @@ export interface Served {
   end(): void;
 }
 
-/** The HTTP/2 sessions of a server: each counts as a connection, and is closed after its idle timeout. */
+/** The HTTP/2 sessions of a server: each is one connection, and is closed after its idle timeout. */
 export class Http2Sessions {
   readonly #connections: Connections;
   readonly #idleMs: number;

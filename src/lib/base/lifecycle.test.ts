@@ -68,7 +68,7 @@ test("components stop in reverse order, each when the one after it has ended", a
   assert.deepEqual(lifecycle.components, []);
 });
 
-test("one that does not end is named, and the others are still stopped", async () => {
+test("a component that does not stop is named in the log, and the others are still stopped", async () => {
   const { clock, log, logs, component, lifecycle } = setUp();
   for (const one of [component("a"), component("stuck", { endsAfterMs: 60_000 }), component("c")])
     await lifecycle.start(one);
@@ -80,7 +80,7 @@ test("one that does not end is named, and the others are still stopped", async (
   assert.ok(log.includes("end a"));
 });
 
-test("those that hang leave time for the others to stop, in order, and all stop within the deadline", async () => {
+test("components that hang leave time for the others to stop, in order, and all stop within the deadline", async () => {
   const { clock, log, logs, component, lifecycle } = setUp();
   for (const one of [
     component("a", { endsAfterMs: 50 }),
@@ -97,7 +97,7 @@ test("those that hang leave time for the others to stop, in order, and all stop 
   assert.deepEqual(log, ["abort hung", "abort b", "end b", "abort stuck", "abort a", "end a"]);
 });
 
-test("one that fails is logged, and delays no other", async () => {
+test("a component that fails is logged, and delays no other", async () => {
   const { logs, log, component, lifecycle } = setUp();
   for (const one of [component("a"), component("bad", { endsWith: new Error("oh") })])
     await lifecycle.start(one);
@@ -106,7 +106,7 @@ test("one that fails is logged, and delays no other", async () => {
   assert.ok(log.includes("end a"));
 });
 
-test("one that cannot start is stopped, and those before it can be stopped", async () => {
+test("a component that cannot start is stopped, and those before it can be stopped", async () => {
   const { log, component, lifecycle } = setUp();
   await lifecycle.start(component("a"));
   await assert.rejects(lifecycle.start(component("bad", { startFails: true })), /bad cannot start/);
@@ -124,9 +124,9 @@ test("stopping aborts the start in progress and starts no more components; start
     start: (signal) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted")))),
   };
-  const refused = assert.rejects(lifecycle.start(waiting), /aborted/);
+  const aborted = assert.rejects(lifecycle.start(waiting), /aborted/);
   stopping.abort();
-  await refused;
+  await aborted;
   await assert.rejects(lifecycle.start(component("c")), { name: "AbortError" });
   assert.deepEqual(log, ["start a"]);
   await lifecycle.stop(1000);

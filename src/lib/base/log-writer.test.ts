@@ -105,7 +105,7 @@ test("debug lines above the verbosity are not written", () => {
   assert.match(lines[0]!, /^I.*"yes"\n$/);
 });
 
-test("the line of the call, also of a logger with bound fields", () => {
+test("the line of the call, including that of a logger with bound fields", () => {
   const { log, lines } = setUp("text");
   const here = Number(/log-writer\.test\.ts:(\d+)/.exec(new Error().stack ?? "")?.[1]);
   log.info("a");

@@ -4,7 +4,7 @@ import { isAbort } from "./errors.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { RateLimit } from "./rate-limit.ts";
 
-/** Requests `count` tokens at once, and records when each is granted. */
+/** Requests `count` tokens concurrently, and records when each is granted. */
 function setUp(perSecond: number, burst: number) {
   const clock = new FakeClock(0);
   const limit = new RateLimit(perSecond, burst, clock);
@@ -37,7 +37,7 @@ test("unused tokens accumulate, up to the burst", async () => {
   assert.deepEqual(wentAt, [0, 0, 60_000, 60_000, 61_000]);
 });
 
-test("a rate of zero is no limit", async () => {
+test("a rate of zero means no limit", async () => {
   const { wentAt, acquire } = setUp(0, 1);
   await acquire(50);
   assert.equal(wentAt.length, 50);

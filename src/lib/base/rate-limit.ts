@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "./clock.ts";
 import { type MonotonicTime, msBetween } from "./time.ts";
 
-/** A token bucket: `perSecond` on average, `burst` at once. Zero or less means no limit. */
+/** A token bucket: `perSecond` on average, `burst` at a time. Zero or less means no limit. */
 export class RateLimit {
   readonly #perSecond: number;
   readonly #burst: number;

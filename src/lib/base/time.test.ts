@@ -45,9 +45,9 @@ export function doesNotCompile(clock: Clock): unknown[] {
     monotonic - wall,
     // @ts-expect-error -- not even of one kind: the order of the operands is easily mistaken
     wall - clock.wall(),
-    // @ts-expect-error -- a bare number is no point in time
+    // @ts-expect-error -- a bare number is not a point in time
     wall - Date.now(),
-    // @ts-expect-error -- a bare number is no point in time
+    // @ts-expect-error -- a bare number is not a point in time
     monotonic - performance.now(),
     // @ts-expect-error -- a point plus milliseconds is plusMs
     monotonic + 1000,

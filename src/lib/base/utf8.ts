@@ -10,8 +10,8 @@ export function lastUtf8(bytes: Buffer, limit: number): string {
 }
 
 /** Drops the rest of a truncated character; a character has at most 4 bytes. */
-function wholeFromStart(bytes: Buffer, cut: boolean): Buffer {
+function wholeFromStart(bytes: Buffer, isTruncated: boolean): Buffer {
   let start = 0;
-  while (cut && start < 3 && isContinuation(bytes[start])) start++;
+  while (isTruncated && start < 3 && isContinuation(bytes[start])) start++;
   return bytes.subarray(start);
 }

@@ -25,7 +25,7 @@ test("a flag is acted on exactly if its configuration field is", () => {
   }
 });
 
-test("one line names everything without effect, each once", () => {
+test("a single line names all settings without effect, each once", () => {
   assert.equal(
     notActedOn(
       ["config", "kube-api-content-type", "vmodule", "kube-api-content-type"],

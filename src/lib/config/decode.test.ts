@@ -74,7 +74,7 @@ test("the table has all 125 fields of the API", () => {
   assert.equal(Object.keys(kubeletFields).length, 125);
 });
 
-const refused: [raw: unknown, ...shown: string[]][] = [
+const rejected: [raw: unknown, ...shown: string[]][] = [
   [{ ...header, porrt: 1 }, "porrt: is not a known field"],
   [{ ...header, Port: 1 }, "Port: is not a known field, did you mean port?"],
   [{ ...header, __proto_: {} }, "__proto_: is not a known field"],
@@ -106,7 +106,7 @@ const refused: [raw: unknown, ...shown: string[]][] = [
     'featureGates.A: must be true or false, not the string "true"',
   ],
 ];
-for (const [raw, ...shown] of refused) {
+for (const [raw, ...shown] of rejected) {
   test(`rejected: ${shown.join("; ")}`, () => {
     const lines = decodeConfiguration(raw).problems.map((problem: Problem) => formatConfigProblem(problem));
     assert.deepEqual(lines, shown);

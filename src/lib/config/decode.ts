@@ -35,41 +35,41 @@ export function decodeConfiguration(raw: unknown): Decoded {
 
 /** The decoded value, or undefined after a problem was recorded. */
 export function decodeValue(type: Kind, raw: unknown, path: Path, problems: Problem[]): unknown {
-  const refuse = (message: string) => {
+  const invalid = (message: string) => {
     problems.push({ path, message });
     return undefined;
   };
   switch (type.kind) {
     case "bool":
-      return typeof raw === "boolean" ? raw : refuse(`must be true or false, not ${describe(raw)}`);
+      return typeof raw === "boolean" ? raw : invalid(`must be true or false, not ${describe(raw)}`);
     case "string":
-      return typeof raw === "string" ? raw : refuse(`must be a string, not ${describe(raw)}`);
+      return typeof raw === "string" ? raw : invalid(`must be a string, not ${describe(raw)}`);
     case "float":
-      return typeof raw === "number" ? raw : refuse(`must be a number, not ${describe(raw)}`);
+      return typeof raw === "number" ? raw : invalid(`must be a number, not ${describe(raw)}`);
     case "int": {
       if (typeof raw !== "number" || !Number.isInteger(raw)) {
-        return refuse(`must be a whole number, not ${describe(raw)}`);
+        return invalid(`must be a whole number, not ${describe(raw)}`);
       }
-      return fits(raw, type.size) ? raw : refuse(`${raw} is out of range`);
+      return fits(raw, type.size) ? raw : invalid(`${raw} is out of range`);
     }
     case "duration": {
       if (type.orNanoseconds && typeof raw === "number" && Number.isSafeInteger(raw))
         return fromNanoseconds(raw);
-      if (typeof raw !== "string") return refuse(`must be a duration such as "1m30s", not ${describe(raw)}`);
-      return parseDuration(raw) ?? refuse(`${JSON.stringify(raw)} is not a duration`);
+      if (typeof raw !== "string") return invalid(`must be a duration such as "1m30s", not ${describe(raw)}`);
+      return parseDuration(raw) ?? invalid(`${JSON.stringify(raw)} is not a duration`);
     }
     case "quantity": {
       if (typeof raw !== "string" && typeof raw !== "number") {
-        return refuse(`must be a quantity such as "1Gi", not ${describe(raw)}`);
+        return invalid(`must be a quantity such as "1Gi", not ${describe(raw)}`);
       }
       const text = String(raw).trim();
-      return parseQuantity(text) === undefined ? refuse(`${JSON.stringify(raw)} is not a quantity`) : text;
+      return parseQuantity(text) === undefined ? invalid(`${JSON.stringify(raw)} is not a quantity`) : text;
     }
     case "list":
-      if (!Array.isArray(raw)) return refuse(`must be a list, not ${describe(raw)}`);
+      if (!Array.isArray(raw)) return invalid(`must be a list, not ${describe(raw)}`);
       return whole(raw.map((item, index) => decodeValue(type.of, item, [...path, index], problems)));
     case "map":
-      if (!isObject(raw)) return refuse(`must be an object, not ${describe(raw)}`);
+      if (!isObject(raw)) return invalid(`must be an object, not ${describe(raw)}`);
       return Object.fromEntries(
         Object.entries(raw)
           // In a drop-in, null removes the key.
@@ -78,7 +78,7 @@ export function decodeValue(type: Kind, raw: unknown, path: Path, problems: Prob
           .filter(([, value]) => value !== undefined),
       );
     case "object":
-      if (!isObject(raw)) return refuse(`must be an object, not ${describe(raw)}`);
+      if (!isObject(raw)) return invalid(`must be an object, not ${describe(raw)}`);
       return decodeFields(type.fields, raw, path, problems);
     default:
       return type satisfies never;

@@ -43,10 +43,10 @@ function arbitrary(type: Kind): fc.Arbitrary<unknown> {
 }
 
 function record(fields: Fields): fc.Arbitrary<Record<string, unknown>> {
-  const shape = Object.fromEntries(
+  const arbitraries = Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [name, arbitrary(field.type)]),
   );
-  return fc.record(shape, { requiredKeys: [] }) as fc.Arbitrary<Record<string, unknown>>;
+  return fc.record(arbitraries, { requiredKeys: [] }) as fc.Arbitrary<Record<string, unknown>>;
 }
 
 const read = (raw: unknown) => {

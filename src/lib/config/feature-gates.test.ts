@@ -24,7 +24,7 @@ for (const [settings, name, want] of enabled) {
   });
 }
 
-const refused: [settings: Record<string, boolean>, ...shown: string[]][] = [
+const rejected: [settings: Record<string, boolean>, ...shown: string[]][] = [
   [{}],
   [{ NodeSwap: true }],
   [
@@ -39,7 +39,7 @@ const refused: [settings: Record<string, boolean>, ...shown: string[]][] = [
     "featureGates.GracefulNodeShutdownBasedOnPodPriority: is on but needs GracefulNodeShutdown, which is off",
   ],
 ];
-for (const [settings, ...shown] of refused) {
+for (const [settings, ...shown] of rejected) {
   test(`gates ${JSON.stringify(settings)} have ${shown.length} problems`, () => {
     const lines = new FeatureGates(settings).problems().map((problem) => formatConfigProblem(problem));
     assert.deepEqual(lines, shown);

@@ -75,7 +75,7 @@ const matrix: Row[] = [
     2,
   ],
   [
-    "a file other than .conf is no drop-in",
+    "a file other than .conf is not a drop-in",
     { dropIns: { "a.conf": "maxPods: 2", "b.yaml": "maxPods: 9" } },
     (c) => c.maxPods,
     2,
@@ -225,9 +225,9 @@ test("a JSON file works like YAML", async (t) => {
   assert.equal((await loadConfiguration({ args: [`--config=${dir}/k.json`] })).config.syncFrequency, 5000);
 });
 
-const refused: [name: string, sources: Sources, ...lines: string[]][] = [
+const rejected: [name: string, sources: Sources, ...lines: string[]][] = [
   [
-    "a value that is no quantity, with file, line and path",
+    "a value that is not a quantity, with file, line and path",
     { file: "evictionHard:\n  memory.available: 1QQ\n" },
     'k.yaml:4: evictionHard.memory.available: "1QQ" is not a quantity',
   ],
@@ -245,7 +245,7 @@ const refused: [name: string, sources: Sources, ...lines: string[]][] = [
     'd/a.conf:5: evictionHard.memory.available: "1QQ" is not a quantity',
   ],
   [
-    "all problems of all files at once",
+    "all problems of all files together",
     {
       file: "port: x\nnope: 1\nmaxPods: -1\n",
       dropIns: { "a.conf": "Address: x\n", "b.conf": "oomScoreAdj: 2000\n" },
@@ -292,7 +292,7 @@ const refused: [name: string, sources: Sources, ...lines: string[]][] = [
     "k.yaml:4: systemReserved.cpu: must be a string, not the number 1",
   ],
 ];
-for (const [name, sources, ...lines] of refused) {
+for (const [name, sources, ...lines] of rejected) {
   test(`rejected: ${name}`, async (t) => assert.deepEqual(await linesOf(t, sources), lines));
 }
 
@@ -331,7 +331,7 @@ test("a bad command line is a usage error", async () => {
   });
 });
 
-test("one warning names what is accepted without effect", async (t) => {
+test("a single warning names all settings that are accepted without effect", async (t) => {
   const { args } = await load(t, {
     file: "oomScoreAdj: 5\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",
     dropIns: { "a.conf": "oomScoreAdj: 6\nstaticPodPath: /x\nprotectKernelDefaults: true\n" },

@@ -40,7 +40,7 @@ export interface LoadedConfiguration {
 export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): Promise<LoadedConfiguration> {
   const { flags, configOverrides, given } = parseFlags(args);
   const files = await readFiles(flags);
-  // A file that can be read but has invalid fields is still checked further, to report all problems at once.
+  // A file that can be read but has invalid fields is still checked further, to report all problems together.
   if (files.unreadable) throw configError(files.problems);
 
   const flagGates = overriddenGates(configOverrides);
@@ -97,7 +97,7 @@ interface ConfigFiles {
   readonly unreadable: boolean;
 }
 
-/** Reads and decodes every file, so that all of their problems are reported at once. */
+/** Reads and decodes every file, so that all of their problems are reported together. */
 async function readFiles(flags: KubeletFlags): Promise<ConfigFiles> {
   const problems: Problem[] = [];
   let unreadable = false;

@@ -20,7 +20,7 @@ export interface OpenedFile {
 }
 
 /** How often to retry when the kernel reports a concurrent rename (EAGAIN). */
-const mostTries = 128;
+const maxTries = 128;
 const beneath = resolveFlags.beneath | resolveFlags.noMagicLinks;
 
 /** O_PATH: enough for a mount, and opening a pipe or device has no side effect. */
@@ -53,11 +53,11 @@ export async function openBeneath(root: OpenedFile, path: string): Promise<Opene
 
 async function openAt(dirFd: number, path: string, flags: number, resolve = beneath): Promise<number> {
   const { openAt } = await libc();
-  for (let turn = 1; ; turn++) {
+  for (let tries = 1; ; tries++) {
     try {
       return await openAt(dirFd, path, { flags, resolve });
     } catch (error) {
-      if (errnoOf(error) !== "EAGAIN" || turn === mostTries) throw error;
+      if (errnoOf(error) !== "EAGAIN" || tries === maxTries) throw error;
     }
   }
 }

@@ -5,7 +5,7 @@ import {
   addressRequest,
   bridgeRequest,
   encodeRequest,
-  errnoOfResponse,
+  errnoOfReply,
   type NetlinkRequest,
   removalRequest,
 } from "./netlink.ts";
@@ -76,12 +76,11 @@ async function openNetlink() {
     request(request: NetlinkRequest, what: string): void {
       const message = encodeRequest(request, ++sequence);
       checked(Number(send(fd, message, message.length, 0)), what);
-      const answer = Buffer.alloc(8192);
+      const reply = Buffer.alloc(8192);
       // The kernel has processed the request and responded before send returns.
-      const length = checked(Number(receive(fd, answer, answer.length, dontWait)), what);
-      const errno = errnoOfResponse(answer.subarray(0, length));
-      if (errno === undefined)
-        throw new KubeletError("Netlink", `${what}: an answer that is no acknowledgement`);
+      const length = checked(Number(receive(fd, reply, reply.length, dontWait)), what);
+      const errno = errnoOfReply(reply.subarray(0, length));
+      if (errno === undefined) throw new KubeletError("Netlink", `${what}: unexpected netlink reply`);
       if (errno !== 0) throw systemError(errno, what);
     },
     indexOf(name: string): number {

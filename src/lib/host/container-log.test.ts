@@ -39,7 +39,12 @@ const table: [rule: string, log: string | Buffer, options: TailOptions, text: st
   ["the last line is still being written", out("a") + out("b", "P"), all, "a\nb"],
   ["more tags than one", out("a", "P:x") + out("b", "F:y"), all, "ab\n"],
   ["a row without an end is read all the same", out("a") + out("b").trimEnd(), all, "a\nb\n"],
-  ["what is no entry is left out", `junk\n${out("a")}${time} stdin F no\n\n${out("b")}`, all, "a\nb\n"],
+  [
+    "a line that is not an entry is left out",
+    `junk\n${out("a")}${time} stdin F no\n\n${out("b")}`,
+    all,
+    "a\nb\n",
+  ],
   ["a row over many chunks", out("a") + out(long) + out("b"), all, `a\n${long}\nb\n`],
   ["the last bytes of a row over many chunks", out("a") + out(`${long}y`), { bytes: 4 }, "xxy\n"],
   [
@@ -91,7 +96,7 @@ test("a link is followed, as some runtimes write them", async () => {
   assert.equal(await tailLog(join(dir, "link.log"), all), "a\n");
 });
 
-test("anything but a file is rejected immediately, also a pipe", async () => {
+test("anything but a file is rejected immediately, including a pipe", async () => {
   const pipe = join(dir, "pipe.log");
   execFileSync("mkfifo", [pipe]);
   await assert.rejects(tailLog(pipe, all), /pipe\.log: not a regular file/);

@@ -37,14 +37,14 @@ async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator
     const chunk: Buffer = spare?.length === end - start ? spare : Buffer.alloc(end - start);
     // The file was truncated meanwhile.
     if ((await readAt(file, chunk, start)) < chunk.length) return;
-    let cut = chunk.length;
+    let rowEnd = chunk.length;
     for (let at = chunk.lastIndexOf(10); at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(10, at - 1)) {
-      const row = Buffer.concat([chunk.subarray(at + 1, cut), ...rest]);
+      const row = Buffer.concat([chunk.subarray(at + 1, rowEnd), ...rest]);
       rest = [];
-      cut = at;
+      rowEnd = at;
       if (row.length > 0) yield row;
     }
-    rest.unshift(chunk.subarray(0, cut));
+    rest.unshift(chunk.subarray(0, rowEnd));
     spare = dropMiddle(rest, keepBytes);
     end = start;
   }
@@ -70,17 +70,17 @@ interface Line {
 
 /** Collects the rows of a log, last first, until it has enough. */
 class Tail {
-  readonly #mostLines: number;
-  readonly #mostBytes: number;
+  readonly #maxLines: number;
+  readonly #maxBytes: number;
   /** Last first. */
   #lines: Line[] = [];
   /** The line that partial entries of a stream belong to. */
   #current = new Map<string, Line>();
   #bytes = 0;
 
-  constructor(mostLines: number, mostBytes: number) {
-    this.#mostLines = mostLines;
-    this.#mostBytes = mostBytes;
+  constructor(maxLines: number, maxBytes: number) {
+    this.#maxLines = maxLines;
+    this.#maxBytes = maxBytes;
   }
 
   /** True if no more rows are needed. */
@@ -90,7 +90,7 @@ class Tail {
     const { stream, partial, text } = entry;
     let line = this.#current.get(stream);
     if (!partial || !line) {
-      if (this.#lines.length >= this.#mostLines) return true;
+      if (this.#lines.length >= this.#maxLines) return true;
       line = { pieces: [], ended: !partial };
       this.#lines.push(line);
       this.#current.set(stream, line);
@@ -98,7 +98,7 @@ class Tail {
     }
     line.pieces.push(text);
     this.#bytes += text.length;
-    return this.#bytes >= this.#mostBytes;
+    return this.#bytes >= this.#maxBytes;
   }
 
   text(): string {
@@ -106,7 +106,7 @@ class Tail {
     const bytes = this.#lines
       .toReversed()
       .flatMap(({ pieces, ended }) => [...pieces.toReversed(), ...(ended ? [newline] : [])]);
-    return lastUtf8(Buffer.concat(bytes), this.#mostBytes);
+    return lastUtf8(Buffer.concat(bytes), this.#maxBytes);
   }
 }
 

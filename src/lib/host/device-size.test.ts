@@ -25,5 +25,5 @@ test("a disk has the size that the kernel reports", async (t) => {
 });
 
 test("anything but a block device is rejected", async () => {
-  await assert.rejects(deviceBytes("/dev/null"), /\/dev\/null is no block device/);
+  await assert.rejects(deviceBytes("/dev/null"), /\/dev\/null is not a block device/);
 });

@@ -10,7 +10,7 @@ const sectorBytes = 512; // sectors of /sys, whatever the device's sector size
  */
 export async function deviceBytes(path: string, sys = "/sys"): Promise<number> {
   const found = await stat(path);
-  if (!found.isBlockDevice()) throw new KubeletError("Device", `${path} is no block device`);
+  if (!found.isBlockDevice()) throw new KubeletError("Device", `${path} is not a block device`);
   const { major, minor } = deviceNumbers(BigInt(found.rdev));
   const sectors = await readFile(join(sys, "dev/block", `${major}:${minor}`, "size"), "utf8");
   return Number(sectors) * sectorBytes;

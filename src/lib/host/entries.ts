@@ -47,7 +47,7 @@ export function exists(path: string): Promise<boolean> {
   return isFound(stat(path));
 }
 
-/** Whether a path exists; a dangling link counts. */
+/** Whether a path exists; true for a dangling link. */
 export function entryExists(path: string): Promise<boolean> {
   return isFound(lstat(path));
 }

@@ -28,15 +28,15 @@ test("a call returns its result or its error", async () => {
 test("a path that hangs fails after 5 s, is not retried, and is usable once it responds", async () => {
   const clock = new FakeClock();
   const guard = new HangGuard(clock);
-  let answer = (_: string) => {};
+  let finish = (_: string) => {};
   const first = assert.rejects(
-    guard.run("/a", () => new Promise<string>((resolve) => (answer = resolve))),
-    /does not answer/,
+    guard.run("/a", () => new Promise<string>((resolve) => (finish = resolve))),
+    /is not responding/,
   );
   await clock.advance(5_000);
   await first;
-  await assert.rejects(guard.run("/a", never), /does not answer/);
-  answer("late");
+  await assert.rejects(guard.run("/a", never), /is not responding/);
+  finish("late");
   await clock.advance(0);
   assert.equal(await guard.run("/a", async () => "x"), "x");
 });
@@ -44,10 +44,10 @@ test("a path that hangs fails after 5 s, is not retried, and is usable once it r
 test("a second caller for a path in progress waits", async () => {
   const guard = new HangGuard(new FakeClock());
   const order: string[] = [];
-  const answer = Promise.withResolvers<void>();
-  const first = guard.run("/a", () => answer.promise.then(() => order.push("first")));
+  const finish = Promise.withResolvers<void>();
+  const first = guard.run("/a", () => finish.promise.then(() => order.push("first")));
   const second = guard.run("/a", async () => order.push("second"));
-  answer.resolve();
+  finish.resolve();
   await Promise.all([first, second]);
   assert.deepEqual(order, ["first", "second"]);
 });
@@ -56,23 +56,23 @@ test("however many paths hang, calls use at most half of the threads", async () 
   const clock = new FakeClock();
   const guard = new HangGuard(clock, 2);
   let begun = 0;
-  const answers: (() => void)[] = [];
+  const finishers: (() => void)[] = [];
   const hang = () => {
     begun++;
-    return new Promise<void>((resolve) => answers.push(resolve));
+    return new Promise<void>((resolve) => finishers.push(resolve));
   };
   const calls = ["/a", "/b", "/c", "/d", "/e"].map((path) => guard.run(path, hang));
   const ends = Promise.allSettled(calls);
   await clock.advance(5_000);
   const messages = (await ends).map((end) => (end.status === "rejected" ? end.reason.message : "fine"));
   assert.deepEqual(messages, [
-    "/a does not answer",
-    "/b does not answer",
-    ...["/c", "/d", "/e"].map((path) => `${path}: too many file systems do not answer`),
+    "/a is not responding",
+    "/b is not responding",
+    ...["/c", "/d", "/e"].map((path) => `${path}: too many unresponsive file systems`),
   ]);
   assert.equal(begun, 2);
   await assert.rejects(guard.run("/f", hang), /too many/);
-  answers[0]?.();
+  finishers[0]?.();
   await clock.advance(0);
   assert.equal(await guard.run("/f", async () => "x"), "x");
 });
@@ -108,5 +108,5 @@ test("with more dead file systems than threads other files can still be read", {
     const limits = { timeout: 30_000, killSignal: "SIGKILL" } as const;
     execFile(process.execPath, [script, dir], limits, (_, stdout) => resolve(stdout));
   });
-  assert.equal(output, "read, all refused\n");
+  assert.equal(output, "read, all rejected\n");
 });

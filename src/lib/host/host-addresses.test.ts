@@ -25,7 +25,7 @@ ${zero} 00 ${zero} 00 ${zero} ffffffff 00000001 00000000 00200200       lo
 `;
 
 describe("default routes", () => {
-  it("of IPv4: no mask, the lowest metric first; 0.0.0.0/1 is no default", () => {
+  it("of IPv4: no mask, the lowest metric first; 0.0.0.0/1 is not a default route", () => {
     assert.deepEqual(ipv4Default(ipv4), ["eth0", "wlan0"]);
     assert.deepEqual(ipv4Default(""), []);
   });

@@ -5,7 +5,7 @@ import { libc } from "./libc.ts";
 const loopSetFd = 0x4c00;
 const loopClearFd = 0x4c01;
 const loopControlGetFree = 0x4c82;
-const mostTries = 16;
+const maxTries = 16;
 
 /** The loop device of this file or device, if there is one. */
 export function loopDeviceOf(path: string): string | undefined {
@@ -34,7 +34,7 @@ export async function attachLoopDevice(path: string): Promise<string> {
   const control = openSync("/dev/loop-control", "r+");
   const file = openSync(path, "r+");
   try {
-    for (let turn = 0; turn < mostTries; turn++) {
+    for (let tries = 0; tries < maxTries; tries++) {
       const device = `/dev/loop${ioctl(control, loopControlGetFree, 0)}`;
       const loop = openSync(device, "r+");
       try {

@@ -7,12 +7,12 @@ import { errnoOf } from "../base/errors.ts";
 import { makeDirsBeneath, openBeneath, openRoot } from "./beneath.ts";
 import { diskUsage } from "./disk-usage.ts";
 import { mountReferences } from "./mount-table.ts";
-import { hostMounts, mountFlags, shareMountsOf } from "./mounts.ts";
+import { hostMounts, makeMountsShared, mountFlags } from "./mounts.ts";
 import { removeEmptyTree, removeTree } from "./remove-tree.ts";
 
 const mayMount = process.getuid?.() === 0;
 
-test("options of mount(8) become flags, and the rest is passed to the file system; the last of two opposites counts", () => {
+test("options of mount(8) become flags, and the rest is passed to the file system; the last of two opposites wins", () => {
   const table: [string[], number, string][] = [
     [[], 0, ""],
     [["ro"], 1, ""],
@@ -93,13 +93,13 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
 
   test("mount propagation of a directory is made shared, once", async () => {
     const at = await directory("shared");
-    await shareMountsOf(at);
+    await makeMountsShared(at);
     const holder = hostMounts
       .list()
       .findLast((m) => at === m.path || at.startsWith(`${m.path}/`) || m.path === "/");
     assert.equal(holder?.shared, true);
     const before = hostMounts.list().length;
-    await shareMountsOf(at);
+    await makeMountsShared(at);
     assert.equal(hostMounts.list().length, before);
     await hostMounts.unmount(at);
   });
@@ -158,8 +158,8 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     await symlink("/", join(dir, "make/out"));
     const root = await openRoot(join(dir, "make"));
     try {
-      const made = await makeDirsBeneath(root, "a/./b//c", 0o2775);
-      made.close();
+      const created = await makeDirsBeneath(root, "a/./b//c", 0o2775);
+      created.close();
       for (const name of ["a", "a/b", "a/b/c"])
         assert.equal((await stat(join(dir, "make", name))).mode & 0o7777, 0o2775);
       await assert.rejects(makeDirsBeneath(root, "out/tmp/x", 0o777), { code: "EXDEV" });

@@ -18,10 +18,10 @@ export interface Mounts {
   mount(source: string, dir: string, fsType: string, options?: readonly string[]): Promise<void>;
   /** Bind-mounts the directory or file `source` at `target`, which must exist. */
   bind(source: string, target: string, options?: BindOptions): Promise<void>;
-  /** A path where nothing is mounted is no error. */
+  /** A path where nothing is mounted is not an error. */
   unmount(dir: string): Promise<void>;
   isMountPoint(dir: string): Promise<boolean>;
-  /** What is mounted there, if anything; read from the mount table, so that no dead server can block it. */
+  /** What is mounted there, if anything; read from the mount table, so that an unresponsive server cannot block it. */
   at(dir: string): Promise<MountPoint | undefined>;
   list(): MountPoint[];
 }
@@ -90,7 +90,7 @@ export function mountFlags(options: readonly string[]): { flags: number; data: s
 const umountNoFollow = 8;
 const mntDetach = 2;
 /** How many stacked mounts are unmounted at most. */
-const mostStacked = 64;
+const maxStackedMounts = 64;
 
 export const hostMounts: Mounts = {
   async mountTmpfs(dir, { size, noSwap, mode } = {}) {
@@ -131,7 +131,7 @@ export const hostMounts: Mounts = {
 
   async unmount(dir) {
     const { unmount } = await libc();
-    for (let turn = 0; turn < mostStacked; turn++) {
+    for (let i = 0; i < maxStackedMounts; i++) {
       if (!(await hostMounts.isMountPoint(dir))) return;
       await unmount(dir, umountNoFollow).catch((error) => {
         // EINVAL: it was unmounted meanwhile.
@@ -168,7 +168,7 @@ async function realPathOf(dir: string): Promise<string | undefined> {
  * propagation would otherwise stay in it. If that needed a bind mount of the directory on itself, the returned function unmounts it, unless
  * something is mounted in it.
  */
-export async function shareMountsOf(dir: string): Promise<() => Promise<void>> {
+export async function makeMountsShared(dir: string): Promise<() => Promise<void>> {
   const real = await realpath(dir);
   const holds = (m: MountPoint) => m.path === "/" || real === m.path || real.startsWith(`${m.path}/`);
   const longest = readMounts()

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressRequest, bridgeRequest, encodeRequest, errnoOfResponse, removalRequest } from "./netlink.ts";
+import { addressRequest, bridgeRequest, encodeRequest, errnoOfReply, removalRequest } from "./netlink.ts";
 
 const hex = (text: string) => text.replace(/\s/g, "");
 
@@ -42,15 +42,15 @@ test("the removal of a link names it by its index", () => {
   );
 });
 
-test("the kernel's response is an errno, or 0 for success; anything else is no response", () => {
-  const answer = (type: number, code: number) => {
+test("the kernel's reply is an errno, or 0 for success; anything else is ignored", () => {
+  const reply = (type: number, code: number) => {
     const bytes = Buffer.alloc(36);
     bytes.writeUInt16LE(type, 4);
     bytes.writeInt32LE(code, 16);
     return bytes;
   };
-  assert.equal(errnoOfResponse(answer(2, -17)), 17);
-  assert.equal(errnoOfResponse(answer(2, 0)), 0);
-  assert.equal(errnoOfResponse(answer(16, -17)), undefined);
-  assert.equal(errnoOfResponse(Buffer.alloc(3)), undefined);
+  assert.equal(errnoOfReply(reply(2, -17)), 17);
+  assert.equal(errnoOfReply(reply(2, 0)), 0);
+  assert.equal(errnoOfReply(reply(16, -17)), undefined);
+  assert.equal(errnoOfReply(Buffer.alloc(3)), undefined);
 });

@@ -71,9 +71,9 @@ export function encodeRequest(request: NetlinkRequest, sequence: number): Buffer
 }
 
 /** The errno in the kernel's response, 0 on success; undefined if this is not such a response. */
-export function errnoOfResponse(answer: Buffer): number | undefined {
-  if (answer.length < 20 || answer.readUInt16LE(4) !== errorType) return undefined;
-  return Math.abs(answer.readInt32LE(16));
+export function errnoOfReply(reply: Buffer): number | undefined {
+  if (reply.length < 20 || reply.readUInt16LE(4) !== errorType) return undefined;
+  return Math.abs(reply.readInt32LE(16));
 }
 
 /** Length, type and value, padded to four bytes. */

@@ -9,40 +9,40 @@ const together = 32;
 
 /**
  * Removes a directory recursively, unless something is mounted in it: that would delete the content of the
- * mount. A missing directory is no error. Links are removed and never followed.
+ * mount. A missing directory is not an error. Links are removed and never followed.
  */
 export async function removeTree(dir: string): Promise<void> {
-  await refuseMounts(dir);
+  await rejectMounts(dir);
   const top = await lstat(dir).catch(unlessGone);
   if (!top?.isDirectory()) return removeEntry(dir);
   const root = Buffer.from(dir);
-  const left: Left[] = [{ path: root, turn: 1, isEmptied: false }];
+  const left: Left[] = [{ path: root, tries: 1, isEmptied: false }];
   let moved = 0;
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    const { turn, isEmptied } = next;
+    const { tries, isEmptied } = next;
     let { path } = next;
     if (isEmptied) {
-      const isGone = await removeEmpty(path, turn === mostTurns);
-      if (!isGone) left.push({ path, turn: turn + 1, isEmptied: false });
+      const isGone = await removeEmpty(path, tries === maxTries);
+      if (!isGone) left.push({ path, tries: tries + 1, isEmptied: false });
       continue;
     }
     // A container can nest directories deeper than PATH_MAX: these are removed from the top.
     if (path.length > longestPath) path = await moveTo(root, path, () => moved++);
-    left.push({ path, turn, isEmptied: true });
+    left.push({ path, tries, isEmptied: true });
     for (const name of await removeFiles(path, top.dev))
-      left.push({ path: rawJoin(path, name), turn: 1, isEmptied: false });
+      left.push({ path: rawJoin(path, name), tries: 1, isEmptied: false });
   }
 }
 
 interface Left {
   readonly path: RawPath;
-  readonly turn: number;
+  readonly tries: number;
   /** It is empty now. */
   readonly isEmptied: boolean;
 }
 
 /** A directory that changes while it is read may not list all of its names. */
-const mostTurns = 3;
+const maxTries = 3;
 
 async function removeEmpty(path: RawPath, isLast: boolean): Promise<boolean> {
   try {
@@ -97,7 +97,7 @@ function unlessGone(error: unknown): undefined {
 
 /** Removes directories that contain only empty directories; any file in them is an error. */
 export async function removeEmptyTree(dir: string): Promise<void> {
-  await refuseMounts(dir);
+  await rejectMounts(dir);
   await removeDirs(dir);
 }
 
@@ -125,7 +125,7 @@ export async function removeEntry(path: string): Promise<void> {
   }
 }
 
-async function refuseMounts(dir: string): Promise<void> {
+async function rejectMounts(dir: string): Promise<void> {
   const real = await realpath(dir).catch((error) => {
     if (errnoOf(error) === "ENOENT") return dir;
     throw error;

@@ -8,11 +8,11 @@ import { restartsByLogs } from "./restart-logs.ts";
 const table: [rule: string, files: string[], restarts: number][] = [
   ["no logs", [], 0],
   ["the first run", ["0.log"], 1],
-  ["the highest counts", ["0.log", "10.log", "9.log"], 11],
+  ["the highest is used", ["0.log", "10.log", "9.log"], 11],
   ["rotated and compressed ones count", ["2.log", "3.log.20260101-000000.gz"], 4],
-  ["what is no log of a run is left out", ["a.log", "7.txt", "x7.log", ".log", "-1.log"], 0],
+  ["a file that is not a log of a run is left out", ["a.log", "7.txt", "x7.log", ".log", "-1.log"], 0],
   ["numbers that no run can have are left out", ["99999999999999999999.log", "1.log"], 2],
-  ["a directory is no log", ["5.log/"], 0],
+  ["a directory is not a log", ["5.log/"], 0],
 ];
 async function directory(t: TestContext, files: string[]): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "restart-logs-"));

@@ -40,7 +40,7 @@ test("without a service manager nothing is sent", () => {
 });
 
 for (const path of ["/no/such/socket", `/${"x".repeat(200)}`])
-  test(`an unreachable service manager is no error (${path.length} characters)`, () => {
+  test(`an unreachable service manager is not an error (${path.length} characters)`, () => {
     const logs: string[] = [];
     const logger: Logger = { ...silentLogger, debug: (_level, message) => void logs.push(message) };
     serviceManager({ NOTIFY_SOCKET: path }, 1, logger).ready();

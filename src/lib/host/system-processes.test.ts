@@ -8,7 +8,7 @@ import { systemProcesses } from "./system-processes.ts";
 const processes = systemProcesses();
 
 describe("kinds of processes", () => {
-  it("a process with an executable is no kernel thread, one without is", async (t) => {
+  it("a process with an executable is not a kernel thread, one without is", async (t) => {
     assert.equal(await processes.isKernelThread(process.pid), false);
     assert.equal(await processes.isKernelThread(2 ** 30), true, "a process that has ended");
     const thread = readdirSync("/proc")

@@ -50,7 +50,7 @@ describe("states of tasks", () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     assert.deepEqual(await reading, { ...none, sleeping: count });
-    assert.ok(most - before < 100, `${most - before} files are open at once`);
+    assert.ok(most - before < 100, `${most - before} files are open at the same time`);
   });
 
   it("a real process sleeps, and stops on SIGSTOP", async (t) => {

@@ -3,7 +3,7 @@
  * on a dead file system blocks one forever.
  */
 const wanted = 8;
-const mostInNode = 1024;
+const maxThreads = 1024;
 
 /** To be called before the first file call: the pool is created then, from the environment. */
 export function widenThreadPool(env: NodeJS.ProcessEnv = process.env): void {
@@ -13,5 +13,5 @@ export function widenThreadPool(env: NodeJS.ProcessEnv = process.env): void {
 /** How many threads there are. */
 export function poolThreads(env: NodeJS.ProcessEnv = process.env): number {
   const size = Number.parseInt(env.UV_THREADPOOL_SIZE ?? "4", 10);
-  return Number.isNaN(size) ? 1 : Math.min(Math.max(size, 1), mostInNode);
+  return Number.isNaN(size) ? 1 : Math.min(Math.max(size, 1), maxThreads);
 }

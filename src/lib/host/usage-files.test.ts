@@ -19,7 +19,7 @@ eth0:1: 5 1 0 0 0 0 0 0 6 1 0 0 0 0 0 0
 broken: 1 2 3
 `;
 
-it("interfaces are read with both directions, also with a colon in the name; other rows are ignored", () => {
+it("interfaces are read with both directions, even with a colon in the name; other rows are ignored", () => {
   const [lo, eth0, alias, ...more] = parseNetDev(netDev);
   assert.equal(lo?.name, "lo");
   assert.deepEqual(eth0, {
@@ -43,7 +43,7 @@ it("an ended process has no network, our own has no loopback", async () => {
   assert.ok(own && !own.some(({ name }) => name === "lo" || name.startsWith("veth")));
 });
 
-it("tasks: the smaller limit counts, what cannot be read is left out", async () => {
+it("tasks: the smaller limit applies, what cannot be read is left out", async () => {
   const proc = await mkdtemp(join(tmpdir(), "proc-"));
   try {
     assert.deepEqual(await readTaskCounts(proc), {});

@@ -36,7 +36,7 @@ test("quantities in whole units and in billionths", () => {
   }
 });
 
-test("what is not a quantity", () => {
+test("text that is not a quantity is rejected", () => {
   for (const text of ["", "1QQ", "abc", "1 Mi", "1mi", "--1", "1.2.3", "0x10", "1Kib", "."])
     assert.equal(parseQuantity(text), undefined, text);
   assert.throws(() => wholeUnits("1QQ"), /"1QQ" is not a quantity/);

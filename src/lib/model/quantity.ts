@@ -27,13 +27,13 @@ const scale: Record<string, bigint> = {
 const largest = ((1n << 63n) - 1n) * nano;
 
 /** Exponents beyond this are out of range. */
-const mostPower = 40;
+const maxPower = 40;
 
-const shape = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/;
+const syntax = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/;
 
 /** The quantity in billionths, rounded away from zero; undefined if it is not a quantity. */
 export function parseQuantity(text: string | number): bigint | undefined {
-  const match = shape.exec(String(text));
+  const match = syntax.exec(String(text));
   if (!match) return undefined;
   const [, sign, number = "", exponent, suffix = ""] = match;
   const [whole = "", fraction = ""] = number.split(".");
@@ -41,8 +41,8 @@ export function parseQuantity(text: string | number): bigint | undefined {
   let denominator = 10n ** BigInt(fraction.length);
   if (exponent) {
     const power = Number(exponent.slice(1));
-    if (power > 0) numerator *= 10n ** BigInt(Math.min(power, mostPower + fraction.length));
-    else denominator *= 10n ** BigInt(Math.min(-power, mostPower + whole.length));
+    if (power > 0) numerator *= 10n ** BigInt(Math.min(power, maxPower + fraction.length));
+    else denominator *= 10n ** BigInt(Math.min(-power, maxPower + whole.length));
   }
   let value = ceilDivide(numerator, denominator);
   if (value > largest) value = largest;

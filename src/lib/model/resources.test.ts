@@ -35,7 +35,7 @@ const rows: { rule: string; pod: Pod; milli: bigint }[] = [
     milli: 300n,
   },
   {
-    rule: "init containers run one by one: the largest counts, if it is more than all containers",
+    rule: "init containers run one by one: the largest is used, if it is more than all containers",
     pod: fakePod({ spec: { containers: [cpu("100m")], initContainers: [init("500m"), init("300m")] } }),
     milli: 500n,
   },

@@ -46,7 +46,7 @@ const table: [
   ["own OnFailure leaves a success", "regular", "Always", { restartPolicy: "OnFailure" }, 0, "no"],
   ["own OnFailure restarts a failure", "regular", "Never", { restartPolicy: "OnFailure" }, 1, "restart"],
   [
-    "without the gate only the pod's counts",
+    "without the gate only the pod's policy applies",
     "regular",
     "Never",
     { restartPolicy: "Always" },

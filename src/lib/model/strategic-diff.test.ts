@@ -20,7 +20,7 @@ const rows: [rule: string, before: Fields, after: Fields, patch: Fields, rules?:
   ["empty is the same as absent", { a: [], b: {}, c: "", d: null }, {}, {}],
   ["absent is the same as empty", {}, { a: [], b: {}, c: "", d: null }, {}],
   ["an emptied list is removed", { a: [1] }, { a: [] }, { a: null }],
-  ["an empty text is no value", { a: "x" }, { a: "" }, { a: null }],
+  ["an empty string is not a value", { a: "x" }, { a: "" }, { a: null }],
   ["an empty text that is one", { a: "x" }, { a: "", b: "" }, { a: "", b: "" }, { keepEmptyText: true }],
   ["an empty text of a map", { a: {} }, { a: { b: "" } }, { a: { b: "" } }, { keepEmptyText: true }],
   [

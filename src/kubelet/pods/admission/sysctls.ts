@@ -34,14 +34,14 @@ export interface SysctlAllowlist {
 }
 
 const part = "[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?";
-const patternShape = new RegExp(`^(?:${part}[./])*(?:${part}|[a-z0-9][-_a-z0-9]*\\*|\\*)$`);
+const patternSyntax = new RegExp(`^(?:${part}[./])*(?:${part}|[a-z0-9][-_a-z0-9]*\\*|\\*)$`);
 
 /** From names and patterns that end with "*". Throws on one that is not a sysctl, or not namespaced. */
 export function sysctlAllowlist(patterns: Iterable<string>): SysctlAllowlist {
   const names = new Map<string, SysctlNamespace>();
   const prefixes = new Map<string, SysctlNamespace>();
   for (const pattern of patterns) {
-    if (pattern.length > 253 || !patternShape.test(pattern))
+    if (pattern.length > 253 || !patternSyntax.test(pattern))
       throw new KubeletError(
         "Sysctl",
         `allowedUnsafeSysctls: "${pattern}" is not a sysctl or a pattern of sysctls`,

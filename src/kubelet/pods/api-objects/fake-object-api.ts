@@ -93,7 +93,7 @@ export class FakeObjectApi {
   }
 
   /** Cuts all watches. */
-  cut(): void {
+  disconnect(): void {
     this.#cuts++;
     this.#wake();
   }

@@ -88,7 +88,7 @@ async function run(seed: number, strategy: ChangeDetection): Promise<void> {
         else api.put(pathOf(name), below(12) === 0 ? { immutable: true } : {});
         break;
       case 3:
-        if (below(3) === 0) api.cut();
+        if (below(3) === 0) api.disconnect();
         // Long enough for idle watches to be stopped.
         if (below(8) === 0) await clock.advance(7 * 60_000);
         break;

@@ -85,7 +85,7 @@ export class PodObjects implements Component {
     return orNotFound(this.get(kind, namespace, name, signal));
   }
 
-  /** Reports observed changes: at once with Watch, at the next `get` with Cache, never with Get. */
+  /** Reports observed changes: immediately with Watch, at the next `get` with Cache, never with Get. */
   onChange(listener: ObjectListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

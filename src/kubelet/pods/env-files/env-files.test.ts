@@ -17,7 +17,7 @@ describe("valueInEnvFile", () => {
     ["several lines", "K='one\n  two\n\nthree'\n", "one\n  two\n\nthree"],
     ["other values may have several lines too", "A='K=\nK='\nK='v'", "v"],
     ["CRLF line ends", "A='1'\r\nK='v'\r\n", "v"],
-    ["the first of two values counts", "K='1'\nK='2'", "1"],
+    ["the first of two values is used", "K='1'\nK='2'", "1"],
     ["an equals sign in the value", "K='a=b'", "a=b"],
     ["an empty value", "K=''", ""],
     ["whitespace after = means no value", "K= 'v'", ""],

@@ -6,7 +6,7 @@ const maxLineLength = 65_536;
 /**
  * The value of a key in a file of `NAME='value'` lines; undefined if the key is missing. This is a strict subset of shell
  * syntax: values are single-quoted and literal, and may have several lines. Blank lines and comments are skipped. The value
- * of `NAME= ` is empty. The first line of a key counts, and the lines after it are not parsed.
+ * of `NAME= ` is empty. The first line of a key is used, and the lines after it are not parsed.
  */
 export function valueInEnvFile(text: string, key: string): string | undefined {
   const lines = splitLines(text);

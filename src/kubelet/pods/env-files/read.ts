@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
 
 const maxSymlinks = 255;
-/** More than variables ever need, and small enough to be read at once. */
+/** More than variables ever need, and small enough to be read in one call. */
 const maxFileBytes = 1 << 20;
 
 /**

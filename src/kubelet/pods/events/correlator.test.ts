@@ -68,7 +68,7 @@ test("from the tenth different message on they are combined into one event that 
   assert.equal(add("Unhealthy", "m12")?.message, "m12", "after more than 10 minutes it starts again");
 });
 
-test("25 events of a type about one object pass at once, then one each 5 minutes", () => {
+test("a burst of 25 events of a type about one object passes, then one every 5 minutes", () => {
   const { add, wait } = setUp();
   const sent = (n: number, type?: EventType) =>
     Array.from({ length: n }, () => add("BackOff", "m", "c0", type)).filter(Boolean).length;

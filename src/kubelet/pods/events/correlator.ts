@@ -6,7 +6,7 @@ import { LruCache } from "./lru-cache.ts";
 const aggregateFrom = 10;
 /** … none of them longer after the one before, they become one event. */
 const aggregateMs = 600_000;
-/** So many events of one type about one object at once, then one each five minutes. */
+/** The burst of events of one type about one object; then one every five minutes. */
 const spamBurst = 25;
 const spamEveryMs = 300_000;
 const cacheSize = 4096;

@@ -193,7 +193,7 @@ test("with a maximum age, images unused for that long since the agent's start ar
   await gc.done;
 });
 
-test("it runs at once and every 5 minutes; only a second failure in a row is an event", async () => {
+test("it runs immediately and every 5 minutes; only a second failure in a row is an event", async () => {
   const { gc, clock, world, events, stop } = setUp();
   world.runtimeDown = true;
   await gc.start(stop.signal);

@@ -112,7 +112,7 @@ export class ImageGc implements Component {
 
   async #detectImages(signal: AbortSignal | undefined): Promise<Iterable<ImageRecord>> {
     const { images, clock } = this.#o;
-    // Images first: one that comes into use in between then counts as used.
+    // Images first: one that comes into use in between is then considered used.
     const list = await images.listImages({ signal });
     const isUsed = await findUsedImages(this.#o, signal);
     this.#records = updateRecords(this.#records, list, isUsed, clock.monotonic());

@@ -135,7 +135,7 @@ test("the credential that the registry accepted is recorded", async () => {
 });
 
 const ends: [rule: string, error: Error, how: string][] = [
-  ["the registry refuses", new CriError("UNKNOWN", "PullImage", "401"), "failed x"],
+  ["the registry rejects the pull", new CriError("UNKNOWN", "PullImage", "401"), "failed x"],
   ["the runtime is unavailable", new CriError("UNAVAILABLE", "PullImage", "connection reset"), "unknown x"],
   ["the runtime does not respond", new CriError("DEADLINE_EXCEEDED", "PullImage", "too late"), "unknown x"],
   ["the pod was deleted", abortError(), "unknown x"],

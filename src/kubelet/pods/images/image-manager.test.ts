@@ -84,7 +84,7 @@ for (const [policy, present, outcome, pulls] of policyTable)
     assert.equal(calls.length, pulls);
   });
 
-test("the user of the image is returned, also after a pull", async () => {
+test("the user of the image is returned, even after a pull", async () => {
   const { ensure } = setUp();
   assert.equal((await ensure("x:1")).user.uid, 7n);
   assert.equal((await ensure("x:1")).user.uid, 7n);
@@ -154,7 +154,7 @@ const failureTable: [error: unknown, reason: string, message: string][] = [
   ],
 ];
 for (const [error, reason, message] of failureTable)
-  test(`a pull that fails with "${(error as Error).message}": ${reason}, also during the back-off`, async () => {
+  test(`a pull that fails with "${(error as Error).message}": ${reason}, even during the back-off`, async () => {
     const { ensure, registry } = setUp();
     registry.pull = async () => {
       throw error;
@@ -210,8 +210,8 @@ const credentialTable: [
 ][] = [
   ["none: pulled anonymously", [], "", "ref of x:1", [""]],
   ["the first is accepted: no other is tried", ["a", "b"], "a", "ref of x:1", ["a"]],
-  ["the next is tried when one is refused", ["a", "b"], "b", "ref of x:1", ["a", "b"]],
-  ["none is accepted: the error for each", ["a", "b"], "c", "[a refused, b refused]", ["a", "b"]],
+  ["the next is tried when one is rejected", ["a", "b"], "b", "ref of x:1", ["a", "b"]],
+  ["none is accepted: the error for each", ["a", "b"], "c", "[a rejected, b rejected]", ["a", "b"]],
 ];
 for (const [rule, users, right, outcome, tried] of credentialTable)
   test(`credentials: ${rule}`, async () => {
@@ -224,7 +224,7 @@ for (const [rule, users, right, outcome, tried] of credentialTable)
     });
     registry.pull = async () => {
       const user = auths.at(-1) ?? "";
-      if (user !== right) throw new Error(`${user} refused`);
+      if (user !== right) throw new Error(`${user} rejected`);
     };
     const result = await ensure("x:1").then(
       (image) => image.ref,
@@ -250,7 +250,7 @@ test("credentials are not looked up for an image that is present, nor during the
   assert.equal(lookups, 1);
 });
 
-test("two pods that need the same image at once pull it twice, each with its own credentials", async () => {
+test("two pods that need the same image concurrently pull it twice, each with its own credentials", async () => {
   const { ensure, calls } = setUp();
   await Promise.all([ensure("x:1"), ensure("x:1", "IfNotPresent", aPod({}, { uid: "other" as PodUid }))]);
   assert.deepEqual(calls, ["x:1", "x:1"]);

@@ -13,4 +13,4 @@ const table: [bytes: number, label: string][] = [
   [101 * GiB, "GT100GB"],
 ];
 for (const [bytes, label] of table)
-  test(`an image of ${bytes} bytes counts as ${label}`, () => assert.equal(sizeLabel(bytes), label));
+  test(`an image of ${bytes} bytes is labeled ${label}`, () => assert.equal(sizeLabel(bytes), label));

@@ -50,7 +50,7 @@ const host = ["Host", "10.0.0.9:80"];
 const headers: [rule: string, given: [string, string][], sent: string[][]][] = [
   ["the default user agent and accepted types", [], [host, agent, accept]],
   [
-    "those of the spec, also repeated ones",
+    "the headers of the spec, including repeated ones",
     [
       ["X-A", "1"],
       ["X-A", "2"],

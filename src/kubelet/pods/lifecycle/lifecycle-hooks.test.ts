@@ -103,7 +103,8 @@ test("exec: an error of the runtime is a failure", async () => {
 
 test("exec: can be aborted", async () => {
   const s = setUp(
-    (o) => new Promise((_, reject) => o?.signal?.addEventListener("abort", () => reject(new Error("cut")))),
+    (o) =>
+      new Promise((_, reject) => o?.signal?.addEventListener("abort", () => reject(new Error("aborted")))),
   );
   const stop = new AbortController();
   const ran = assert.rejects(s.run({ exec: { command: ["x"] } }, { signal: stop.signal }), isAbort);

@@ -94,7 +94,7 @@ export class LifecycleHooks {
   }
 
   /**
-   * Stops waiting at once when aborted. The call continues for a while: a runtime whose call is canceled while it starts a
+   * Stops waiting immediately when aborted. The call continues for a while: a runtime whose call is canceled while it starts a
    * command may not notice the exit of the container for half a minute.
    */
   async #unlessAborted<T>(signal: AbortSignal, call: (lingering: AbortSignal) => Promise<T>): Promise<T> {

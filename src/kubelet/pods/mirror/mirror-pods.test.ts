@@ -131,7 +131,7 @@ test("a pod that terminated and starts again with the same UID gets a new mirror
   assert.deepEqual(calls, ["POST", "DELETE", "POST"]);
 });
 
-test("a deleted mirror is created again, at once if the watch had shown it, else within 10 s", async (t) => {
+test("a deleted mirror is created again, immediately if the watch had shown it, else within 10 s", async (t) => {
   const { clock, world, wake, hash } = await setUp(t);
   world.pods = [staticPod("1")];
   await wake();
@@ -213,7 +213,7 @@ test("after an outage mirrors are created within the maximum back-off, and wakes
   assert.equal(hash(), "1");
 });
 
-test("resetBackoff creates mirrors at once", async (t) => {
+test("resetBackoff creates mirrors immediately", async (t) => {
   const { clock, world, wake, mirrors, hash } = await setUp(t);
   world.fault = () => "unreachable";
   world.pods = [staticPod("1")];

@@ -57,7 +57,7 @@ test("a mirror is seen for the first time once, and reported at each change", ()
   assert.deepEqual(calls, [], "not a mirror");
 });
 
-test("the status of a mirror counts until the pod has terminated and started again", () => {
+test("the status of a mirror is used until the pod has terminated and started again", () => {
   const { watch, calls, desired, state } = setUp();
   const own = staticPod("1");
   desired.set(own);

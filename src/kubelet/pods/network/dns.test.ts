@@ -142,7 +142,7 @@ describe("parseResolvConf", () => {
       { servers: ["1.1.1.1", "2.2.2.2"], searches: [], options: [] },
     ],
     [
-      "the last search line counts, dots at the end do not",
+      "the last search line is used, without dots at the end",
       "search a b.\nsearch c. .",
       { servers: [], searches: ["c"], options: [] },
     ],

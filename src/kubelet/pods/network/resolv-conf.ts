@@ -8,7 +8,7 @@ export interface DnsConfig {
 
 export const emptyDns: DnsConfig = { servers: [], searches: [], options: [] };
 
-/** Nameservers accumulate, the last search line counts, an option replaces an earlier one of its name. */
+/** Nameservers accumulate, the last search line is used, an option replaces an earlier one of its name. */
 export function parseResolvConf(text: string): DnsConfig {
   const servers: string[] = [];
   let searches: string[] = [];

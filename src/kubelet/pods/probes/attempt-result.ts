@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 
 /**
- * The result of probing a container once. A warning counts as success. An error means that the probe could not be made: it
+ * The result of probing a container once. A warning is a success. An error means that the probe could not be executed: it
  * is reported to the user and does not count.
  */
 export type AttemptResult =

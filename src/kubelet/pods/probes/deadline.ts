@@ -2,7 +2,7 @@ import { abortError } from "../../../lib/base/errors.ts";
 import type { AttemptResult, ProbeLimits } from "./attempt-result.ts";
 
 export interface Attempt {
-  /** The first result counts; later ones are ignored. */
+  /** The first result wins; later ones are ignored. */
   finish(result: AttemptResult): void;
 }
 

@@ -59,7 +59,7 @@ describe("a gRPC probe", () => {
       "a truncated message is failure",
       Buffer.of(8),
       "failure",
-      "error: health rpc probe failed: rpc error: code = Internal desc = the answer is cut off",
+      "error: health rpc probe failed: rpc error: code = Internal desc = the response is truncated",
     ],
   ];
   for (const [rule, message, kind, output] of table)
@@ -110,15 +110,15 @@ describe("a gRPC probe", () => {
   });
 
   const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
-  const cut: [rule: string, status: number, code: number, output: RegExp][] = [
+  const closed: [rule: string, status: number, code: number, output: RegExp][] = [
     [
-      "fails at once if the call is refused",
+      "fails immediately if the call is refused",
       200,
       NGHTTP2_REFUSED_STREAM,
       /code = Unavailable desc = .*REFUSED_STREAM/,
     ],
     [
-      "fails at once if the call is canceled",
+      "fails immediately if the call is canceled",
       200,
       NGHTTP2_CANCEL,
       /code = Internal desc = server closed the stream/,
@@ -130,7 +130,7 @@ describe("a gRPC probe", () => {
       /code = Unknown desc = unexpected HTTP status code .*: 404/,
     ],
   ];
-  for (const [rule, httpStatus, code, output] of cut)
+  for (const [rule, httpStatus, code, output] of closed)
     it(rule, async (t) => {
       const server = createServer();
       server.on("stream", (stream) => {
@@ -164,7 +164,7 @@ describe("a gRPC probe", () => {
     const clock = new FakeClock();
     const port = await closedPort();
     const result = probe(port, { clock });
-    // The timeout, and after the refusal the next attempt.
+    // The timeout, and after the refused connection the next attempt.
     while (clock.pending < 2) await new Promise((resolve) => setImmediate(resolve));
     await serve(t, (_, reply) => reply(null, Buffer.of(8, 1)), port);
     await clock.advance(1000);

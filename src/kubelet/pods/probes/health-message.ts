@@ -13,8 +13,8 @@ export function healthRequest(service: string): Buffer {
 
 /** The name of the status in a HealthCheckResponse { ServingStatus status = 1 }, with its prefix. Throws if it is invalid. */
 export function healthStatus(framed: Buffer): string {
-  if (framed.length < 5) throw new Error("the answer holds no message");
-  if (framed[0] !== 0) throw new Error("the answer is compressed");
+  if (framed.length < 5) throw new Error("the response contains no message");
+  if (framed[0] !== 0) throw new Error("the response is compressed");
   const message = framed.subarray(5, 5 + framed.readUInt32BE(1));
   let status = 0;
   for (let at = 0; at < message.length; ) {
@@ -57,5 +57,5 @@ function readVarint(bytes: Buffer, at: number): [value: number, next: number] {
     value += (byte & 0x7f) * 2 ** (7 * i);
     if (byte < 0x80) return [value, at + i + 1];
   }
-  throw new Error("the answer is cut off");
+  throw new Error("the response is truncated");
 }

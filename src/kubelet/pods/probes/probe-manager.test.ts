@@ -13,7 +13,7 @@ describe("a startup probe", () => {
     ],
   };
 
-  it("blocks the other probes; when it succeeds, readiness follows at once and liveness at its tick", async () => {
+  it("blocks the other probes; when it succeeds, readiness follows immediately and liveness at its tick", async () => {
     const pod = await startProbedPod(spec);
     let slow = true;
     pod.failWhile(() => slow);
@@ -29,7 +29,7 @@ describe("a startup probe", () => {
     assert.deepEqual(pod.takeAttempts(), ["10 liveness c0#1", "12 readiness c0#1"]);
   });
 
-  it("is not made again after it succeeded, until there is a new container", async () => {
+  it("is not executed again after it succeeded, until there is a new container", async () => {
     const pod = await startProbedPod({ containers: [{ startupProbe: probe({ periodSeconds: 1 }) }] });
     pod.setContainer("c0#1", "running");
     await pod.clock.advance(5000);
@@ -39,7 +39,7 @@ describe("a startup probe", () => {
     assert.deepEqual(pod.takeAttempts(), ["5 startup c0#2"]);
   });
 
-  it("is not made again after it reached the failure threshold", async () => {
+  it("is not executed again after it reached the failure threshold", async () => {
     const pod = await startProbedPod(spec);
     pod.failWhile(() => true);
     pod.setContainer("c0#1", "running");
@@ -122,7 +122,7 @@ describe("after a restart of the agent", () => {
     ]);
   });
 
-  it("a previous outcome that becomes known later counts until a probe has a result", async () => {
+  it("a previous outcome that becomes known later is used until a probe has a result", async () => {
     let known = false;
     const pod = await startProbedPod(spec, { previousOutcome: () => (known ? "success" : undefined) });
     pod.setContainer("c0#1", "running", old);
@@ -136,7 +136,7 @@ describe("after a restart of the agent", () => {
     assert.deepEqual(
       pod.takeAttempts().map((line) => line.split(" ")[1]),
       ["readiness"],
-      "a startup probe that has passed is not made again",
+      "a startup probe that has passed is not executed again",
     );
     await pod.clock.advance(20_000);
     pod.manager.restore(pod.uid);
@@ -194,7 +194,7 @@ describe("a pod that terminates", () => {
   });
 });
 
-describe("a probe under way", () => {
+describe("a probe in progress", () => {
   async function underWay() {
     const pod = await startProbedPod({ containers: [{ livenessProbe: probe({ failureThreshold: 1 }) }] });
     const { promise, resolve } = Promise.withResolvers<ReturnType<typeof success>>();

@@ -62,7 +62,7 @@ export interface FirstTick {
 
 /**
  * When a container is probed first. Readiness and startup are probed as soon as the initial delay has passed. Liveness keeps
- * the ticks of its pod, also across restarts of the container, and skips a tick less than half a period after its start: a
+ * the ticks of its pod, even across restarts of the container, and skips a tick less than half a period after its start: a
  * program that is still starting must not be killed. The first probes of containers that were found running are spread over
  * one period.
  */
@@ -76,7 +76,7 @@ export function firstTick(o: FirstTick): MonotonicTime {
 }
 
 /**
- * The tick after `tick`. Ticks stay on schedule however long a probe takes; one missed tick is made up for at once, the
+ * The tick after `tick`. Ticks stay on schedule however long a probe takes; one missed tick is made up for immediately, the
  * others are dropped.
  */
 export function nextTick(tick: MonotonicTime, periodMs: number, now: MonotonicTime): MonotonicTime {

@@ -30,7 +30,7 @@ describe("the first result of a container", () => {
 });
 
 describe("a container is probed", () => {
-  it("at once when the container runs, and then every period", async () => {
+  it("immediately when the container runs, and then every period", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
     await pod.clock.advance(3000);
     pod.setContainer("c0#1", "running");
@@ -76,7 +76,7 @@ describe("a container is probed", () => {
     assert.deepEqual(pod.attempts, ["5 readiness c0#1"]);
   });
 
-  it("again at once if it took longer than its period, and never twice at a time", async () => {
+  it("again immediately if it took longer than its period, and never twice at a time", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ periodSeconds: 1 }) }] });
     let running = 0;
     let most = 0;
@@ -192,7 +192,7 @@ describe("a result changes", () => {
     assert.equal(pod.result("readiness", "c0#2"), "success");
   });
 
-  it("not when the probe could not be made, which neither counts nor resets", async () => {
+  it("not when the probe could not be executed, which neither increments nor resets the counter", async () => {
     const pod = await startProbedPod({ containers: [{ livenessProbe: probe({ failureThreshold: 2 }) }] });
     const results = [failure("sick"), probeError("no runtime"), failure("sick")];
     pod.respond = () => results[pod.attempts.length - 1] ?? success();
@@ -201,7 +201,7 @@ describe("a result changes", () => {
     assert.deepEqual(pod.changes, ["0 liveness c0#1 success", "30 liveness c0#1 failure"]);
   });
 
-  it("to not ready at once when the container has exited", async () => {
+  it("to not ready immediately when the container has exited", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe(), livenessProbe: probe() }] });
     pod.setContainer("c0#1", "running");
     await pod.clock.advance(0);

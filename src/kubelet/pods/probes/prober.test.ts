@@ -8,12 +8,12 @@ import { fakeContainer } from "../../../lib/model/fake-pod.ts";
 import { serveHttp } from "./fake-server.ts";
 import { createProber, type Probe } from "./prober.ts";
 
-const refusing: RuntimeService["execSync"] = () => Promise.reject(new Error("no runtime"));
+const failing: RuntimeService["execSync"] = () => Promise.reject(new Error("no runtime"));
 
 function probeOnce(
   probe: Probe,
   {
-    execSync = refusing,
+    execSync = failing,
     podIp = "127.0.0.1" as string | undefined,
     ports = [{}] as { name?: string; containerPort: number }[],
   } = {},
@@ -78,13 +78,13 @@ describe("the prober", () => {
     ["a port without a number", { tcpSocket: { port: "web" } }, "127.0.0.1", /no port with the name "web"/],
     ["a pod without an address", { tcpSocket: { port: 80 } }, undefined, /address of the pod is not known/],
     [
-      "a pod without an address, by gRPC",
+      "a pod without an address, over gRPC",
       { grpc: { port: 80 } },
       undefined,
       /address of the pod is not known/,
     ],
     [
-      "a pod without an address, by HTTP",
+      "a pod without an address, over HTTP",
       { httpGet: { port: 80 } },
       undefined,
       /address of the pod is not known/,

@@ -55,7 +55,7 @@ export function parseSubordinateIds(output: string): IdRange {
     .slice(2)
     .map((field) => (/^\d+$/.test(field) ? Number(field) : NaN));
   if (fields.length !== 4 || !(first < 2 ** 32) || !(length < 2 ** 32))
-    throw invalid("this is no range of IDs");
+    throw invalid("this is not a range of IDs");
   return { first, length };
 }
 

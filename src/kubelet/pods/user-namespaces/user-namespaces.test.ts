@@ -40,9 +40,9 @@ describe("podIdRange", () => {
     assert.rejects(
       podIdRange(slot, {
         hasUser: async () => true,
-        getsubids: () => Promise.reject(new Error("no answer")),
+        getsubids: () => Promise.reject(new Error("no response")),
       }),
-      /error retrieving additional uids for user "kubelet": no answer/,
+      /error retrieving additional uids for user "kubelet": no response/,
     ));
   for (const output of [
     "",

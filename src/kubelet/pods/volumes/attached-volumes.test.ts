@@ -31,7 +31,7 @@ function bench() {
 }
 
 describe("a volume that a controller attaches", () => {
-  it("can be used at once when it is reported in use and attached", async () => {
+  it("can be used immediately when it is reported in use and attached", async () => {
     const { clock, state, volumes, outcome } = bench();
     const result = outcome();
     await clock.advance(1);

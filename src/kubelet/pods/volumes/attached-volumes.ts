@@ -12,7 +12,7 @@ export interface AttachedVolumesOptions {
   /** Requests the Node object. */
   readonly get: (signal: AbortSignal) => Promise<NodeAttachments>;
   readonly clock: Clock;
-  /** A volume was attached: mounts that failed because of it can be retried at once. */
+  /** A volume was attached: mounts that failed because of it can be retried immediately. */
   readonly onAttached: () => void;
 }
 

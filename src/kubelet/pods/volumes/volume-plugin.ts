@@ -44,7 +44,7 @@ export interface SetUpRequest extends PodVolumeTarget {
 }
 
 /**
- * One type of volume. The manager chooses all paths. setUp and tearDown are idempotent: they may be called again at any time, also after
+ * One type of volume. The manager chooses all paths. setUp and tearDown are idempotent: they may be called again at any time, even after
  * an interrupted call, and after a restart of the agent.
  */
 export interface VolumePlugin {
@@ -58,7 +58,7 @@ export interface VolumePlugin {
   tearDown(target: PodVolumeTarget, signal: AbortSignal): Promise<void>;
   /**
    * True if the volume is known to be completely set up since before a restart of the agent: then its attachment is not verified, and
-   * its device counts as mounted. Default: not known.
+   * its device is considered mounted. Default: not known.
    */
   isStillSetUp?(pod: Pod, spec: VolumeSpec, target: PodVolumeTarget): Promise<boolean>;
   /**

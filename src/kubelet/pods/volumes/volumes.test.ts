@@ -249,7 +249,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.release(uid, signal());
     });
 
-    const refusals: [Partial<VolumeMount>, RegExp][] = [
+    const rejections: [Partial<VolumeMount>, RegExp][] = [
       [{ subPath: "/etc" }, /error SubPath `\/etc` must not be an absolute path/],
       [{ subPath: "a/../../b" }, /unable to provision SubPath `a\/..\/..\/b`: must not contain '..'/],
       [{ subPath: "out/x" }, /failed to prepare subPath for volumeMount "data" of container "c0"$/],
@@ -263,7 +263,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       ],
       [{ name: "other" }, /cannot find volume "other" to mount into container "c0"/],
     ];
-    for (const [part, message] of refusals)
+    for (const [part, message] of rejections)
       test(`rejected: ${JSON.stringify(part)}`, async () => {
         const pod = podWith([{ name: "data", emptyDir: {} }]);
         await volumes.manager.waitFor(pod, signal());

@@ -33,7 +33,7 @@ for (const header of [
 ])
   test(`traceparent ${header} is rejected`, () => assert.equal(parseTraceparent(header), undefined));
 
-test("what is formatted is what is parsed", () => {
+test("a formatted traceparent is parsed back", () => {
   for (const sampled of [true, false])
     assert.deepEqual(parseTraceparent(formatTraceparent({ traceId, spanId, sampled })), {
       traceId,

@@ -36,7 +36,7 @@ test("spans started within a span are its children, across awaits and in paralle
   assert.match(byName("a").spanId, /^[0-9a-f]{16}$/);
 });
 
-test("an ended span is no parent: loops started in it outlive it", async () => {
+test("an ended span is never used as a parent: loops started in it outlive it", async () => {
   const { tracer, byName } = setUp();
   let later: Promise<void> | undefined;
   await tracer.run("pass", {}, async () => {
@@ -63,7 +63,7 @@ test("the caller in another process is the parent, before local work", async () 
   assert.deepEqual([byName("remote").traceId, byName("remote").parentId], [remote.traceId, remote.spanId]);
 });
 
-test("a thrown error is the error of the span, and is rethrown; an abort is no error", async () => {
+test("a thrown error is the error of the span, and is rethrown; an abort is not an error", async () => {
   const { tracer, byName } = setUp();
   const fails = (name: string, error: Error) =>
     assert.rejects(
@@ -77,7 +77,7 @@ test("a thrown error is the error of the span, and is rethrown; an abort is no e
   assert.deepEqual([byName("broken").error, byName("aborted").error], ["no network", undefined]);
 });
 
-test("attributes may be added while a span runs; the first failure counts", async () => {
+test("attributes may be added while a span runs; the first failure is kept", async () => {
   const { tracer, byName } = setUp();
   await tracer.run("a", { attributes: { x: 1, y: "old" } }, async (span) => {
     span.set("y", "new");

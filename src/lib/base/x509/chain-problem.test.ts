@@ -164,20 +164,20 @@ describe("chains that openssl has signed", { skip: opensslMissing }, () => {
   const openssl = new OpensslAuthority();
   after(() => openssl.remove());
 
-  for (const [name, extensions, problem, verdict] of cases)
+  for (const [name, extensions, problem, opensslResult] of cases)
     test(name, () => {
       let issuer: OpensslCertificate | undefined;
-      const made = extensions.map((list, depth) => {
+      const certificates = extensions.map((list, depth) => {
         issuer = openssl.make({ subject: `/CN=level ${depth}`, extensions: list, ...(issuer && { issuer }) });
         return issuer;
       });
-      const chain = made.toReversed().map(({ certificate }) => certificate);
+      const chain = certificates.toReversed().map(({ certificate }) => certificate);
       const root = openssl.file("root.pem", chain.at(-1) ?? "");
       const between = openssl.file("between.pem", chain.slice(1, -1).join(""));
       const end = openssl.file("leaf.pem", chain[0] ?? "");
       const untrusted = chain.length > 2 ? ["-untrusted", between] : [];
       const { stdout, stderr } = openssl.try("verify", "-CAfile", root, ...untrusted, end);
-      assert.match(stdout + stderr, verdict, "openssl's own verdict");
+      assert.match(stdout + stderr, opensslResult, "openssl's own result");
       assert.equal(chainProblem(parseCertificates(chain.join(""))), problem);
     });
 

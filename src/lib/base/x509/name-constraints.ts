@@ -85,7 +85,7 @@ function allowed<C>(
   return permitted.length === 0 || permitted.some((constraint) => matches(name, constraint) === true);
 }
 
-/** A leading dot means subdomains only; without it the domain itself counts, too. */
+/** A leading dot means subdomains only; without it the domain itself is included. */
 function inDomain(name: string, constraint: string): boolean {
   if (constraint === "") return true;
   const [host, domain] = [name.toLowerCase(), constraint.toLowerCase()];

@@ -93,8 +93,8 @@ describe("compatibility with openssl", { skip: opensslMissing, timeout: 300_000 
       ["ed25519", "-sha256"],
     ] as const) {
       const out = join(openssl.dir, "odd.csr");
-      const made = ["-newkey", key, digest, "-nodes", "-keyout", join(openssl.dir, "odd.key"), "-out", out];
-      openssl.run("req", "-new", "-config", config, ...made);
+      const flags = ["-newkey", key, digest, "-nodes", "-keyout", join(openssl.dir, "odd.key"), "-out", out];
+      openssl.run("req", "-new", "-config", config, ...flags);
       const request = parseRequest(readFileSync(out, "utf8"));
       assert.deepEqual(request.subject, { commonName: "c", organizations: ["o"] });
       assert.deepEqual(request.dnsNames, ["a"]);

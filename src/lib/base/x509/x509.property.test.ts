@@ -69,7 +69,7 @@ test("addresses keep their value and have one form", () => {
 });
 
 /** Runs a parser on random input: it may only succeed or throw a KubeletError. */
-function refusesOrReads(run: () => unknown): void {
+function rejectsOrParses(run: () => unknown): void {
   try {
     run();
   } catch (error) {
@@ -79,8 +79,8 @@ function refusesOrReads(run: () => unknown): void {
 }
 
 function parseBoth(der: Uint8Array): void {
-  refusesOrReads(() => parseRequest(pem("CERTIFICATE REQUEST", der)));
-  refusesOrReads(() => parseCertificates(pem("CERTIFICATE", der)));
+  rejectsOrParses(() => parseRequest(pem("CERTIFICATE REQUEST", der)));
+  rejectsOrParses(() => parseCertificates(pem("CERTIFICATE", der)));
 }
 
 test("random bytes are rejected, never worse", () => {
@@ -99,19 +99,19 @@ test("requests and certificates with a few bytes changed, removed or repeated ar
     signCertificate({ subject, ...sans, ...dates, issuer: "self", publicKey, key, isCa: true }),
   ].map((text) => pemBlocks(text)[0]!.der);
   const change = fc.record({ at: fc.nat(), to: fc.nat(255) });
-  const cut = fc.record({ at: fc.nat(), length: fc.nat(20) });
+  const splice = fc.record({ at: fc.nat(), length: fc.nat(20) });
   fc.assert(
     fc.property(
       fc.constantFrom(...seeds),
       fc.array(change, { minLength: 1, maxLength: 4 }),
-      cut,
+      splice,
       fc.nat(2),
-      (original, changes, cut, what) => {
+      (original, changes, splice, what) => {
         let der = Buffer.from(original);
         for (const { at, to } of changes) der[at % der.length] = to;
-        const at = cut.at % der.length;
-        if (what === 1) der = Buffer.concat([der.subarray(0, at), der.subarray(at + cut.length)]);
-        if (what === 2) der = Buffer.concat([der.subarray(0, at + cut.length), der.subarray(at)]);
+        const at = splice.at % der.length;
+        if (what === 1) der = Buffer.concat([der.subarray(0, at), der.subarray(at + splice.length)]);
+        if (what === 2) der = Buffer.concat([der.subarray(0, at + splice.length), der.subarray(at)]);
         parseBoth(der);
       },
     ),
@@ -123,8 +123,8 @@ test("text that looks like PEM is read in linear time", () => {
   const pieces = ["-----BEGIN ", "-----END ", "CERTIFICATE", "-----", "\n", "A", "=", "\r\n"];
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 60 }), (parts) => {
-      refusesOrReads(() => parseCertificates(parts.join("")));
-      refusesOrReads(() => parseRequest(parts.join("")));
+      rejectsOrParses(() => parseCertificates(parts.join("")));
+      rejectsOrParses(() => parseRequest(parts.join("")));
     }),
     { seed, numRuns: 500 },
   );

@@ -27,7 +27,7 @@ export interface KubeletFlags {
   experimentalMounterPath: string;
   experimentalAllocatableIgnoreEviction: boolean;
   housekeepingInterval: Milliseconds;
-  /** kubelet-ts only: how many sandboxes and containers are created at once; 0: depends on the CPUs. */
+  /** kubelet-ts only: how many sandboxes and containers are created in parallel; 0: depends on the CPUs. */
   maxParallelStarts: number;
   /** kubelet-ts only: serves /manifests on the kubelet API. */
   enableManifestsHandler: boolean;

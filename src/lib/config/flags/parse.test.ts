@@ -167,7 +167,7 @@ test("an empty address is unset", () => {
   assert.deepEqual([configOverrides, given], [[], ["address"]]);
 });
 
-const refused: [args: string[], ...shown: string[]][] = [
+const rejected: [args: string[], ...shown: string[]][] = [
   [["--nope"], "unknown flag: --nope"],
   [["--nope=1", "--neither", "value"], "unknown flag: --nope", "unknown flag: --neither"],
   [["--no-runonce"], "unknown flag: --no-runonce"],
@@ -182,7 +182,7 @@ const refused: [args: string[], ...shown: string[]][] = [
   [["start"], "unknown command: start"],
   [["--", "--port=1"], "unknown command: --port=1"],
   [["--port=1_000"], '--port: "1_000" is not a whole number'],
-  [["--eviction-hard=a=1"], '--eviction-hard: "a=1" must be made of key<value, "a=1" is not'],
+  [["--eviction-hard=a=1"], '--eviction-hard: "a=1" must consist of key<value pairs, "a=1" is not one'],
   [
     ["--register-with-taints=a:NoExecute,a:NoExecute"],
     '--register-with-taints: "a:NoExecute,a:NoExecute" has a:NoExecute twice',
@@ -206,7 +206,7 @@ const refused: [args: string[], ...shown: string[]][] = [
     '--max-pods: "y" is not a whole number',
   ],
 ];
-for (const [args, ...shown] of refused) {
+for (const [args, ...shown] of rejected) {
   test(`${args.join(" ")} is rejected`, () => {
     assert.throws(() => parseFlags(args), new KubeletError("Usage", shown.join("\n")));
   });

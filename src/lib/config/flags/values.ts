@@ -120,7 +120,7 @@ function split(text: string): string[] {
 /** Splits at the first separator. */
 function pair(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
-  if (at < 0) return fail(`must be made of key${separator}value, ${JSON.stringify(text)} is not`);
+  if (at < 0) return fail(`must consist of key${separator}value pairs, ${JSON.stringify(text)} is not one`);
   return [text.slice(0, at).trim(), text.slice(at + separator.length).trim()];
 }
 
@@ -164,7 +164,7 @@ function readTaints(text: string): unknown[] {
     const [, key = "", value = "", effect = ""] = match ?? [];
     const shown = JSON.stringify(taint);
     if (!match || !isQualifiedName(key) || !isLabelValue(value))
-      return fail(`must be made of key=value:effect, ${shown} is not`);
+      return fail(`must consist of key=value:effect entries, ${shown} is not one`);
     if (!taintEffects.includes(effect))
       return fail(`has ${shown}, whose effect is not one of ${taintEffects.join(", ")}`);
     if (seen.has(`${key}:${effect}`)) return fail(`has ${key}:${effect} twice`);
@@ -190,7 +190,7 @@ function readReserved(text: string): { numaNode: number; limits: Record<string, 
 function readVmodule(text: string): { filePattern: string; verbosity: number }[] {
   return split(text).map((part) => {
     const match = /^([^=]+)=(\d+)$/.exec(part);
-    if (!match) return fail(`must be made of pattern=N, ${JSON.stringify(part)} is not`);
+    if (!match) return fail(`must consist of pattern=N entries, ${JSON.stringify(part)} is not one`);
     return { filePattern: match[1] ?? "", verbosity: readLevel(match[2] ?? "") };
   });
 }

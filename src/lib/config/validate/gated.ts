@@ -92,8 +92,8 @@ export function gatedProblems(config: KubeletConfiguration, gates: FeatureGates)
     }
     allowed.forEach((pattern, index) => {
       if (isImagePattern(pattern)) return;
-      const shape = 'an image without tag or digest, or a prefix that ends in "/*"';
-      note(["preloadedImagesVerificationAllowlist", index], `${JSON.stringify(pattern)} is not ${shape}`);
+      const expected = 'an image without tag or digest, or a prefix that ends in "/*"';
+      note(["preloadedImagesVerificationAllowlist", index], `${JSON.stringify(pattern)} is not ${expected}`);
     });
   }
 }

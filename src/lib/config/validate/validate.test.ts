@@ -354,13 +354,13 @@ for (const [partial, ...shown] of invalid) {
 }
 
 test("a host with cgroup v1 is rejected unless it is allowed", () => {
-  const refusedOn = (partial: PartialConfiguration, cgroupVersion: 1 | 2) =>
+  const problemsOn = (partial: PartialConfiguration, cgroupVersion: 1 | 2) =>
     validateForHost(withDefaults(partial, new FeatureGates()), { cgroupVersion }).map(({ path }) => path[0]);
-  assert.deepEqual(refusedOn({}, 1), ["failCgroupV1"]);
-  assert.deepEqual(refusedOn({}, 2), []);
-  assert.deepEqual(refusedOn({ failCgroupV1: false }, 1), []);
-  assert.deepEqual(refusedOn({ failCgroupV1: false, singleProcessOOMKill: false }, 1), [
+  assert.deepEqual(problemsOn({}, 1), ["failCgroupV1"]);
+  assert.deepEqual(problemsOn({}, 2), []);
+  assert.deepEqual(problemsOn({ failCgroupV1: false }, 1), []);
+  assert.deepEqual(problemsOn({ failCgroupV1: false, singleProcessOOMKill: false }, 1), [
     "singleProcessOOMKill",
   ]);
-  assert.deepEqual(refusedOn({ singleProcessOOMKill: false }, 2), []);
+  assert.deepEqual(problemsOn({ singleProcessOOMKill: false }, 2), []);
 });

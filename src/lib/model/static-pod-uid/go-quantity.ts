@@ -11,7 +11,7 @@ const suffixes: Readonly<Record<string, readonly [base: 2 | 10, exponent: number
     Ei: [2, 60],
   },
 };
-const shape = /^([+-]?)0*(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+)|([numkMGTPE]i?|Ki)?)$/;
+const syntax = /^([+-]?)0*(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+)|([numkMGTPE]i?|Ki)?)$/;
 const largest = (1n << 63n) - 1n;
 
 /** How the reference holds a quantity in memory: what was written matters, not only the amount. */
@@ -53,7 +53,7 @@ function added(a: Held, b: Held): Held {
 
 function parse(text: string): Held {
   if (text === "0") return { value: 0n, scale: 0, text, format: "DecimalSI", isBig: false };
-  const [, sign, digits = "", fraction = "", power, suffix = ""] = shape.exec(text) ?? [];
+  const [, sign, digits = "", fraction = "", power, suffix = ""] = syntax.exec(text) ?? [];
   const whole = digits || "0";
   const [base, exponent] =
     power === undefined ? (suffixes[suffix] ?? [10, 0]) : ([10, Number(power)] as const);

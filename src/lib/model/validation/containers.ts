@@ -77,8 +77,8 @@ function checkPorts(container: Container, at: string, spec: PodSpec, problems: P
     }
     if (!port.containerPort) problems.required(`${path}.containerPort`);
     for (const field of ["containerPort", "hostPort"] as const) {
-      const complaint = port[field] ? portNumber(port[field]) : undefined;
-      if (complaint) problems.invalid(`${path}.${field}`, port[field], complaint);
+      const problem = port[field] ? portNumber(port[field]) : undefined;
+      if (problem) problems.invalid(`${path}.${field}`, port[field], problem);
     }
     if (spec.hostNetwork && port.hostPort !== port.containerPort)
       problems.invalid(

@@ -19,7 +19,7 @@ export type DecodeResult = { pod: UndefaultedPod; unknownFields: string[] } | { 
 export function decodePod(input: unknown, at = ""): DecodeResult {
   const wrongKind = kindProblem(input, at);
   if (wrongKind) return { problems: [wrongKind] };
-  const { value, problems, unknown } = decode(core.struct("Pod")!, withoutBookkeeping(input), at);
+  const { value, problems, unknown } = decode(core.struct("Pod")!, withoutStatusAndManagedFields(input), at);
   if (problems.list.length > 0) return { problems: problems.list };
   const pod = value as UndefaultedPod;
   pod.metadata ??= {};
@@ -29,7 +29,7 @@ export function decodePod(input: unknown, at = ""): DecodeResult {
 }
 
 /** Status and managed fields are written by the API server and by kubelets. In a manifest they are ignored. */
-function withoutBookkeeping(input: unknown): unknown {
+function withoutStatusAndManagedFields(input: unknown): unknown {
   if (!isObject(input)) return input;
   const { status: _status, ...manifest } = input;
   if (!isObject(manifest.metadata)) return manifest;
@@ -50,8 +50,8 @@ function kindProblem(input: unknown, at: string): Problem | undefined {
   if (kind !== "Pod") {
     const why =
       typeof kind === "string" && kind.endsWith("List")
-        ? "a list is not a Pod; write one Pod a file"
-        : "a node runs Pods from its manifests, and nothing else";
+        ? "a list is not a Pod; one Pod per file"
+        : "manifests may only contain Pods";
     return { path: `${prefix}kind`, message: `expected "Pod", got ${JSON.stringify(kind)}: ${why}` };
   }
   if (apiVersion === undefined || apiVersion === null)

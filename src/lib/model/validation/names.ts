@@ -2,31 +2,31 @@
 type Complaint = string | undefined;
 
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-const labelShape = new RegExp(`^${label}$`);
-const subdomainShape = new RegExp(`^${label}(\\.${label})*$`);
-const searchShape = /^[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*$/;
-const qualifiedShape = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
-const sysctlShape = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
+const labelSyntax = new RegExp(`^${label}$`);
+const subdomainSyntax = new RegExp(`^${label}(\\.${label})*$`);
+const searchSyntax = /^[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*$/;
+const qualifiedSyntax = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
+const sysctlSyntax = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 
 function tooLong(value: string, most: number): Complaint {
   return Buffer.byteLength(value) > most ? `must be no more than ${most} bytes` : undefined;
 }
 
 export function dnsLabel(value: string): Complaint {
-  if (!labelShape.test(value))
+  if (!labelSyntax.test(value))
     return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
   return tooLong(value, 63);
 }
 
 export function dnsSubdomain(value: string): Complaint {
-  if (!subdomainShape.test(value))
+  if (!subdomainSyntax.test(value))
     return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
   return tooLong(value, 253);
 }
 
 /** A DNS search path may have underscores. */
 export function dnsSearch(value: string): Complaint {
-  if (!searchShape.test(value))
+  if (!searchSyntax.test(value))
     return "a DNS search path must consist of lower case alphanumeric characters, '-', '_' or '.'";
   return tooLong(value, 253);
 }
@@ -44,7 +44,7 @@ export function qualifiedName(value: string): Complaint {
   }
   if (name === "") return "name part must be non-empty";
   if (name.length > 63) return "name part must be no more than 63 bytes";
-  if (!qualifiedShape.test(name))
+  if (!qualifiedSyntax.test(name))
     return "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
   return undefined;
 }
@@ -52,7 +52,7 @@ export function qualifiedName(value: string): Complaint {
 export function labelValue(value: string): Complaint {
   if (value === "") return undefined;
   if (value.length > 63) return "must be no more than 63 bytes";
-  if (!qualifiedShape.test(value))
+  if (!qualifiedSyntax.test(value))
     return "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
   return undefined;
 }
@@ -88,7 +88,7 @@ export function configMapKey(value: string): Complaint {
 }
 
 export function sysctlName(value: string): Complaint {
-  return value.length <= 253 && sysctlShape.test(value)
+  return value.length <= 253 && sysctlSyntax.test(value)
     ? undefined
     : "must have at most 253 characters and consist of lower case alphanumeric segments, '-' and '_' inside, separated by '.' or '/'";
 }

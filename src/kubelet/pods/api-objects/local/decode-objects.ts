@@ -26,7 +26,7 @@ const maxObjectBytes = 1024 * 1024;
 const maxAliases = 100;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** The ConfigMaps and Secrets of a YAML or JSON file: any number of documents, also lists of them. Never throws. */
+/** The ConfigMaps and Secrets of a YAML or JSON file: any number of documents, including lists of them. Never throws. */
 export function decodeObjects(text: string): DecodedFile {
   try {
     return decodeDocuments(text);

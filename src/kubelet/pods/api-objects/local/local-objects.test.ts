@@ -158,7 +158,7 @@ describe("local objects", () => {
     assert.deepEqual(logged, ["DIR/directory.yaml: is not a regular file"]);
   });
 
-  it("notices a change at once, also in a directory that replaced the first one", async () => {
+  it("notices a change immediately, even in a directory that replaced the first one", async () => {
     write("a.yaml", secret("a", "1"));
     const objects = new LocalObjects({ dir, clock: systemClock, logger, rescanMs: 600_000 });
     let wake = () => {};

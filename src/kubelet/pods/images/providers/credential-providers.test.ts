@@ -340,9 +340,9 @@ test("a token is rejected as password, unless responses are cached by token; it 
   const { users, lines } = setUp([config({ tokens: tokenAttributes })], {
     tokens: source,
     response: ({ input }) => {
-      throw new Error(`exit status 1: refused ${JSON.parse(input).serviceAccountToken}`);
+      throw new Error(`exit status 1: rejected ${JSON.parse(input).serviceAccountToken}`);
     },
   });
   await users("r.io/app", robot);
-  assert.match(lines[0]!, /refused \[token\]/);
+  assert.match(lines[0]!, /rejected \[token\]/);
 });

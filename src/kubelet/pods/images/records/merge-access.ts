@@ -1,11 +1,16 @@
 import type { WallTime } from "../../../../lib/base/time.ts";
-import type { PullAccess, PullAccount, PulledRecord, PullSecretRecord } from "./pull-record.ts";
+import type {
+  ImagePullCredentials,
+  ImagePullSecret,
+  PulledRecord,
+  PullObjectCoordinates,
+} from "./pull-record.ts";
 
 /** The record with additional access to the image; the same record if nothing changes. */
 export function withAccess(
   record: PulledRecord,
   name: string,
-  more: PullAccess,
+  more: ImagePullCredentials,
   now: WallTime,
 ): PulledRecord {
   const before = record.access.get(name);
@@ -14,7 +19,10 @@ export function withAccess(
   return { ...record, updatedAt: now, access: new Map([...record.access, [name, after]]) };
 }
 
-function mergeAccess(before: PullAccess | undefined, more: PullAccess): PullAccess | undefined {
+function mergeAccess(
+  before: ImagePullCredentials | undefined,
+  more: ImagePullCredentials,
+): ImagePullCredentials | undefined {
   const { kubernetesSecrets: newSecrets = [], kubernetesServiceAccounts: newAccounts = [] } = more;
   if (!more.nodePodsAccessible && newSecrets.length === 0 && newAccounts.length === 0) return before;
   if (!before) return more;
@@ -30,10 +38,10 @@ function mergeAccess(before: PullAccess | undefined, more: PullAccess): PullAcce
   };
 }
 
-const sameSecret = (a: PullSecretRecord, b: PullSecretRecord) => a.credentialHash === b.credentialHash;
+const sameSecret = (a: ImagePullSecret, b: ImagePullSecret) => a.credentialHash === b.credentialHash;
 
 /** Each account once, in its newer version, sorted; the first list itself if nothing changes. */
-function mergeAccounts<A extends PullAccount>(
+function mergeAccounts<A extends PullObjectCoordinates>(
   before: readonly A[],
   more: readonly A[],
   isSame: (a: A, b: A) => boolean,
@@ -51,6 +59,6 @@ function mergeAccounts<A extends PullAccount>(
 }
 
 /** Sorts by namespace, then name, then UID. */
-export function keyOf({ namespace, name, uid }: PullAccount): string {
+export function keyOf({ namespace, name, uid }: PullObjectCoordinates): string {
   return `${namespace}\0${name}\0${uid}`;
 }

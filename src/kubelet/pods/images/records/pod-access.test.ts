@@ -4,10 +4,10 @@ import { wallTime } from "../../../../lib/base/time.ts";
 import { credentialHash, type TrackedCredential } from "../tracked-credential.ts";
 import { withAccess } from "./merge-access.ts";
 import { type AccessDecision, accessFrom, checkAccess, podCredentials } from "./pod-access.ts";
-import type { PullAccess, PulledRecord, PullSecretRecord } from "./pull-record.ts";
+import type { ImagePullCredentials, ImagePullSecret, PulledRecord } from "./pull-record.ts";
 import { verificationPolicy } from "./verification-policy.ts";
 
-const secret = (name: string, hash: string, uid = "u"): PullSecretRecord => ({
+const secret = (name: string, hash: string, uid = "u"): ImagePullSecret => ({
   uid,
   namespace: "ns",
   name,
@@ -18,8 +18,8 @@ const many = Array.from({ length: 100 }, (_, i) => secret(`s${i}`, `h${i}`));
 
 const checks: [
   rule: string,
-  access: PullAccess,
-  secrets: PullSecretRecord[],
+  access: ImagePullCredentials,
+  secrets: ImagePullSecret[],
   robot: string,
   failure: AccessDecision,
 ][] = [
@@ -50,7 +50,7 @@ const checks: [
     { allowed: false },
   ],
   [
-    "a credential that could not be hashed is no match",
+    "a credential that could not be hashed does not match",
     { kubernetesSecrets: [secret("a", "")] },
     [secret("b", "")],
     "",
@@ -122,69 +122,75 @@ test("the credentials of a pod are those of its secrets and one service account"
   assert.deepEqual(podCredentials(all), { secrets: [secret("a", hash)], serviceAccount: account("r") });
 });
 
-const origins: [rule: string, credential: TrackedCredential | undefined, access: PullAccess][] = [
+const origins: [rule: string, credential: TrackedCredential | undefined, access: ImagePullCredentials][] = [
   ["without a credential", undefined, { nodePodsAccessible: true }],
   ["with the node's credential", tracked(undefined, ""), { nodePodsAccessible: true }],
   ["with a secret", tracked("secret", "a"), { kubernetesSecrets: [secret("a", hash)] }],
   ["with a service account", tracked("serviceAccount", "r"), { kubernetesServiceAccounts: [account("r")] }],
 ];
 for (const [rule, credential, access] of origins)
-  test(`who may use an image that was pulled ${rule}`, () =>
-    assert.deepEqual(accessFrom(credential), access));
+  test(`access to an image that was pulled ${rule}`, () => assert.deepEqual(accessFrom(credential), access));
 
-const merges: [rule: string, before: PullAccess | undefined, more: PullAccess, after: PullAccess | "same"][] =
+const merges: [
+  rule: string,
+  before: ImagePullCredentials | undefined,
+  more: ImagePullCredentials,
+  after: ImagePullCredentials | "same",
+][] = [
   [
-    [
-      "a new name",
-      undefined,
-      { kubernetesSecrets: [secret("a", "1")] },
-      { kubernetesSecrets: [secret("a", "1")] },
-    ],
-    ["nothing to add", undefined, {}, "same"],
-    [
-      "the same again",
-      { kubernetesSecrets: [secret("a", "1")] },
-      { kubernetesSecrets: [secret("a", "1")] },
-      "same",
-    ],
-    ["every pod already", { nodePodsAccessible: true }, { kubernetesSecrets: [secret("a", "1")] }, "same"],
-    [
-      "now every pod",
-      { kubernetesSecrets: [secret("a", "1")] },
-      { nodePodsAccessible: true },
-      { nodePodsAccessible: true },
-    ],
-    [
-      "another secret, in order",
-      { kubernetesSecrets: [secret("b", "1")] },
-      { kubernetesSecrets: [secret("a", "2")] },
-      { kubernetesSecrets: [secret("a", "2"), secret("b", "1")] },
-    ],
-    [
-      "a new credential",
-      { kubernetesSecrets: [secret("a", "1")] },
-      { kubernetesSecrets: [secret("a", "2")] },
-      { kubernetesSecrets: [secret("a", "2")] },
-    ],
-    [
-      "an account beside a secret",
-      { kubernetesSecrets: [secret("a", "1")] },
-      { kubernetesServiceAccounts: [account("r")] },
-      { kubernetesSecrets: [secret("a", "1")], kubernetesServiceAccounts: [account("r")] },
-    ],
-    [
-      "a known account",
-      { kubernetesServiceAccounts: [account("r")] },
-      { kubernetesServiceAccounts: [account("r")] },
-      "same",
-    ],
-  ];
+    "a new name",
+    undefined,
+    { kubernetesSecrets: [secret("a", "1")] },
+    { kubernetesSecrets: [secret("a", "1")] },
+  ],
+  ["nothing to add", undefined, {}, "same"],
+  [
+    "the same again",
+    { kubernetesSecrets: [secret("a", "1")] },
+    { kubernetesSecrets: [secret("a", "1")] },
+    "same",
+  ],
+  ["every pod already", { nodePodsAccessible: true }, { kubernetesSecrets: [secret("a", "1")] }, "same"],
+  [
+    "now every pod",
+    { kubernetesSecrets: [secret("a", "1")] },
+    { nodePodsAccessible: true },
+    { nodePodsAccessible: true },
+  ],
+  [
+    "another secret, in order",
+    { kubernetesSecrets: [secret("b", "1")] },
+    { kubernetesSecrets: [secret("a", "2")] },
+    { kubernetesSecrets: [secret("a", "2"), secret("b", "1")] },
+  ],
+  [
+    "a new credential",
+    { kubernetesSecrets: [secret("a", "1")] },
+    { kubernetesSecrets: [secret("a", "2")] },
+    { kubernetesSecrets: [secret("a", "2")] },
+  ],
+  [
+    "an account beside a secret",
+    { kubernetesSecrets: [secret("a", "1")] },
+    { kubernetesServiceAccounts: [account("r")] },
+    { kubernetesSecrets: [secret("a", "1")], kubernetesServiceAccounts: [account("r")] },
+  ],
+  [
+    "a known account",
+    { kubernetesServiceAccounts: [account("r")] },
+    { kubernetesServiceAccounts: [account("r")] },
+    "same",
+  ],
+];
 for (const [rule, before, more, after] of merges)
   test(`additional access to an image: ${rule}`, () => {
     const record: PulledRecord = {
       updatedAt: wallTime(1),
       imageRef: "r",
-      access: new Map<string, PullAccess>([["other", {}], ...(before ? ([["x", before]] as const) : [])]),
+      access: new Map<string, ImagePullCredentials>([
+        ["other", {}],
+        ...(before ? ([["x", before]] as const) : []),
+      ]),
     };
     const result = withAccess(record, "x", more, wallTime(2));
     if (after === "same") assert.equal(result, record);

@@ -1,17 +1,17 @@
 import { credentialHash, type TrackedCredential } from "../tracked-credential.ts";
 import { keyOf } from "./merge-access.ts";
-import type { PullAccess, PullAccount, PullSecretRecord } from "./pull-record.ts";
+import type { ImagePullCredentials, ImagePullSecret, PullObjectCoordinates } from "./pull-record.ts";
 
 /** A pod's own credentials for an image. */
 export interface PodCredentials {
-  readonly secrets: readonly PullSecretRecord[];
-  readonly serviceAccount: PullAccount | undefined;
+  readonly secrets: readonly ImagePullSecret[];
+  readonly serviceAccount: PullObjectCoordinates | undefined;
 }
 
 /** Credentials of the node are left out: every pod has them. */
 export function podCredentials(credentials: readonly TrackedCredential[]): PodCredentials {
-  const secrets: PullSecretRecord[] = [];
-  let serviceAccount: PullAccount | undefined;
+  const secrets: ImagePullSecret[] = [];
+  let serviceAccount: PullObjectCoordinates | undefined;
   for (const credential of credentials) {
     if (!credential.source) continue;
     const { kind, uid, namespace, name } = credential.source;
@@ -22,7 +22,7 @@ export function podCredentials(credentials: readonly TrackedCredential[]): PodCr
 }
 
 /** Who may use an image that was pulled with this credential. */
-export function accessFrom(credential: TrackedCredential | undefined): PullAccess {
+export function accessFrom(credential: TrackedCredential | undefined): ImagePullCredentials {
   if (!credential?.source) return { nodePodsAccessible: true };
   const { secrets, serviceAccount } = podCredentials([credential]);
   return serviceAccount ? { kubernetesServiceAccounts: [serviceAccount] } : { kubernetesSecrets: secrets };
@@ -31,13 +31,13 @@ export function accessFrom(credential: TrackedCredential | undefined): PullAcces
 export type AccessDecision =
   | { readonly allowed: false }
   /** `newSecret`: a secret that was not recorded yet and has access. */
-  | { readonly allowed: true; readonly newSecret?: PullSecretRecord };
+  | { readonly allowed: true; readonly newSecret?: ImagePullSecret };
 
 /** No more secrets than this are recorded for one image: namespaces may be created and deleted without end. */
 const maxRecordedSecrets = 100;
 
 /** True if access depends on the credentials of the pod. */
-export function dependsOnPod(access: PullAccess): boolean {
+export function dependsOnPod(access: ImagePullCredentials): boolean {
   const { kubernetesSecrets = [], kubernetesServiceAccounts = [] } = access;
   return !access.nodePodsAccessible && kubernetesSecrets.length + kubernetesServiceAccounts.length > 0;
 }
@@ -46,7 +46,7 @@ export function dependsOnPod(access: PullAccess): boolean {
  * Whether the pod has a credential that the image was pulled with before: the same credential in any secret, or the same
  * secret, whose credential may have been renewed since.
  */
-export function checkAccess(access: PullAccess, pod: PodCredentials): AccessDecision {
+export function checkAccess(access: ImagePullCredentials, pod: PodCredentials): AccessDecision {
   if (access.nodePodsAccessible) return { allowed: true };
   const { kubernetesSecrets: known = [], kubernetesServiceAccounts: accounts = [] } = access;
   const mayRecord = known.length < maxRecordedSecrets;

@@ -13,7 +13,7 @@ interface Entry {
   unsettled: boolean;
 }
 
-/** Which pulls were started, so that a pulled image never counts as preloaded. */
+/** Which pulls were started, so that a pulled image is never considered preloaded. */
 export class PullIntents {
   readonly #files: RecordFiles<PullIntent>;
   readonly #entries = new Map<string, Entry>();

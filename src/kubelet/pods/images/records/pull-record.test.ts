@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { wallTime } from "../../../../lib/base/time.ts";
-import { decodeIntent, decodeRecord, encodeIntent, encodeRecord, type PullAccess } from "./pull-record.ts";
+import {
+  decodeIntent,
+  decodeRecord,
+  encodeIntent,
+  encodeRecord,
+  type ImagePullCredentials,
+} from "./pull-record.ts";
 
 const beta = "kubelet.config.k8s.io/v1beta1";
 const alpha = "kubelet.config.k8s.io/v1alpha1";
@@ -16,7 +22,7 @@ test("an intent is written as upstream writes it", () => {
 
 const updatedAt = Date.UTC(2026, 1, 3, 4, 5, 6);
 const head = `{"kind":"ImagePulledRecord","apiVersion":"${beta}","lastUpdatedTime":"2026-02-03T04:05:06Z","imageRef":"sha256:1"`;
-const records: [rule: string, access: [string, PullAccess][], rest: string][] = [
+const records: [rule: string, access: [string, ImagePullCredentials][], rest: string][] = [
   ["unknown access", [], "}"],
   [
     "every pod",

@@ -2,20 +2,20 @@ import { isObject } from "../../../../lib/base/json-value.ts";
 import { dateOf, epochMs, type WallTime, wallTime } from "../../../../lib/base/time.ts";
 
 /** The API object of a credential that an image was pulled with. */
-export interface PullAccount {
+export interface PullObjectCoordinates {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-export interface PullSecretRecord extends PullAccount {
+export interface ImagePullSecret extends PullObjectCoordinates {
   readonly credentialHash: string;
 }
 
 /** Who may use an image by the name that it was pulled with. */
-export interface PullAccess {
-  readonly kubernetesSecrets?: readonly PullSecretRecord[];
-  readonly kubernetesServiceAccounts?: readonly PullAccount[];
+export interface ImagePullCredentials {
+  readonly kubernetesSecrets?: readonly ImagePullSecret[];
+  readonly kubernetesServiceAccounts?: readonly PullObjectCoordinates[];
   /** Every pod: it was pulled with the node's credentials or anonymously. */
   readonly nodePodsAccessible?: boolean;
 }
@@ -31,7 +31,7 @@ export interface PulledRecord {
   readonly updatedAt: WallTime;
   readonly imageRef: string;
   /** By the name in the pod, without tag and digest. An image has to be pulled again to be used by another name. */
-  readonly access: ReadonlyMap<string, PullAccess>;
+  readonly access: ReadonlyMap<string, ImagePullCredentials>;
 }
 
 const group = "kubelet.config.k8s.io";
@@ -74,7 +74,7 @@ export function decodeRecord(text: string): Decoded<PulledRecord> {
     lastUpdatedTime === null ? 0 : textOf(lastUpdatedTime, "lastUpdatedTime") || "1970-01-01",
   );
   if (Number.isNaN(epochMs(updatedAt))) throw new Error("lastUpdatedTime is not a time");
-  const access = new Map<string, PullAccess>();
+  const access = new Map<string, ImagePullCredentials>();
   for (const [name, entry] of Object.entries(objectOf(credentialMapping ?? {}, "credentialMapping")))
     access.set(name, decodeAccess(entry));
   return { value: { updatedAt, imageRef: textOf(imageRef, "imageRef"), access }, isCurrent };
@@ -90,7 +90,7 @@ function decode(text: string, kind: string, fields: readonly string[]): Decoded<
   return { value, isCurrent: apiVersion === currentVersion };
 }
 
-function decodeAccess(value: unknown): PullAccess {
+function decodeAccess(value: unknown): ImagePullCredentials {
   const entry = objectOf(value, "credentialMapping");
   onlyFields(entry, ["kubernetesSecrets", "kubernetesServiceAccounts", "nodePodsAccessible"]);
   const secrets = listOf(entry.kubernetesSecrets).map((secret) => ({
@@ -107,7 +107,7 @@ function decodeAccess(value: unknown): PullAccess {
   };
 }
 
-function decodeAccount(value: Record<string, unknown>, more: readonly string[]): PullAccount {
+function decodeAccount(value: Record<string, unknown>, more: readonly string[]): PullObjectCoordinates {
   onlyFields(value, ["uid", "namespace", "name", ...more]);
   const { uid, namespace, name } = value;
   return { uid: textOf(uid, "uid"), namespace: textOf(namespace, "namespace"), name: textOf(name, "name") };

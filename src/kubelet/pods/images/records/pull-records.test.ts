@@ -296,7 +296,7 @@ test("the intent of a pull that could not be recorded stays, so that its image d
   assert.equal(await (await startAgent()).mustPull("r.io/a", "id-a", secret("s")), true);
 });
 
-test("kill -9 at any moment: no pulled image counts as preloaded, and no file is corrupt", async () => {
+test("kill -9 at any moment: no pulled image is considered preloaded, and no file is corrupt", async () => {
   const { below } = seededRandom(7);
   const writer = fileURLToPath(new URL("./record-writer-for-tests.ts", import.meta.url));
   for (let round = 0; round < 6; round++) {
@@ -313,7 +313,7 @@ test("kill -9 at any moment: no pulled image counts as preloaded, and no file is
     assert.ok(pulled.length >= enough);
     const { mustPull, metrics } = await startAgent();
     for (const n of pulled) {
-      assert.equal(await mustPull(`r.io/i${n}`, `id-${n}`), true, `image ${n} counts as preloaded`);
+      assert.equal(await mustPull(`r.io/i${n}`, `id-${n}`), true, `image ${n} is considered preloaded`);
       const again = await mustPull(`r.io/i${n}`, `id-${n}`, secret("s"));
       const hasIntent = (await files("pulling")).includes(recordFileName(`r.io/i${n}`));
       // Both if it was killed between the two: the intent is removed last.

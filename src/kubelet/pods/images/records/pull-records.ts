@@ -17,7 +17,7 @@ import {
   decodeRecord,
   encodeIntent,
   encodeRecord,
-  type PullAccess,
+  type ImagePullCredentials,
   type PulledRecord,
   type PullIntent,
 } from "./pull-record.ts";
@@ -191,14 +191,21 @@ export class PullRecords implements Component {
   }
 
   /** "unknown" if the record could not be written. */
-  #record({ image, imageRef }: PresentImage, access: PullAccess | undefined): Promise<"pulled" | "unknown"> {
+  #record(
+    { image, imageRef }: PresentImage,
+    access: ImagePullCredentials | undefined,
+  ): Promise<"pulled" | "unknown"> {
     return this.#writes.run(async () => {
       try {
         const name = trimTagAndDigest(image);
         if (name === undefined) throw new Error(`invalid image name "${image}"`);
         const now = this.#o.clock.wall();
         const before = this.#records.get(imageRef);
-        const record = before ?? { updatedAt: now, imageRef, access: new Map<string, PullAccess>() };
+        const record = before ?? {
+          updatedAt: now,
+          imageRef,
+          access: new Map<string, ImagePullCredentials>(),
+        };
         const after = access ? withAccess(record, name, access, now) : record;
         if (after !== before) await this.#recordFiles.write(after);
         this.#records.set(imageRef, after);

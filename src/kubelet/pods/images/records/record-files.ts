@@ -27,7 +27,7 @@ export interface ReadRecords<T> {
   readonly broken: ReadonlySet<string>;
 }
 
-/** Records of one kind, a file each. Writes are atomic, also if the process is killed or the machine loses power. */
+/** Records of one kind, a file each. Writes are atomic, even if the process is killed or the machine loses power. */
 export class RecordFiles<T> {
   readonly #o: RecordFilesOptions<T>;
 

@@ -37,7 +37,7 @@ const dirMode = 0o755;
 
 /**
  * Replaces the files in `dir` by the payload atomically: a reader that resolves `..data` once sees all old or all new files. An
- * interrupted write, also by a crash, leaves the old files, and the next write cleans up after it. One writer per directory at a
+ * interrupted write, even by a crash, leaves the old files, and the next write cleans up after it. One writer per directory at a
  * time. Returns whether anything was written.
  */
 export async function writeAtomically(

@@ -27,7 +27,7 @@ export interface Projection {
   readonly signal: AbortSignal;
 }
 
-/** The files of all sources; of two with the same path the later one is used. Reports all errors at once. */
+/** The files of all sources; of two with the same path the later one is used. Reports all errors together. */
 export async function projectedFiles(from: ProjectionSources, projection: Projection): Promise<Files> {
   const results = await Promise.allSettled(
     projection.sources.map((source) => sourceFiles(from, projection, source)),

@@ -69,7 +69,7 @@ describe("the wait for a volume to be attached", () => {
     ],
   ];
   for (const [rule, meta, status, message] of ends)
-    it(`ends at once with ${rule}`, async () => {
+    it(`ends immediately with ${rule}`, async () => {
       const { api, attachments } = bench();
       api.put(path, { metadata: { name: id, ...meta }, status });
       await assert.rejects(attachments.wait(volume, never), { message });
@@ -84,14 +84,18 @@ describe("the wait for a volume to be attached", () => {
 
   it("starts when the node status lists it as attached; the attacher's error takes precedence", async () => {
     const { api, attachments, exhausted } = bench({ nodeAllocatableUpdatePeriodSeconds: 60 });
-    const refused = async () => {
+    const outOfCapacity = async () => {
       throw new Error("not attached according to node status");
     };
-    await assert.rejects(attachments.wait(volume, never, refused), { message: /according to node status/ });
+    await assert.rejects(attachments.wait(volume, never, outOfCapacity), {
+      message: /according to node status/,
+    });
     api.put(path, { metadata: { name: id }, status: { attached: true } });
-    await assert.rejects(attachments.wait(volume, never, refused), { message: /according to node status/ });
+    await assert.rejects(attachments.wait(volume, never, outOfCapacity), {
+      message: /according to node status/,
+    });
     api.put(path, { metadata: { name: id }, status: { attachError: { message: "full", errorCode: 8 } } });
-    await assert.rejects(attachments.wait(volume, never, refused), { message: "full" });
+    await assert.rejects(attachments.wait(volume, never, outOfCapacity), { message: "full" });
     assert.deepEqual(exhausted, ["d"]);
   });
 

@@ -6,7 +6,7 @@ import type { Pod } from "../../../../lib/model/pod.ts";
 import type { PodVolumeTarget, VolumeSpec } from "../volume-plugin.ts";
 import type { CsiClient, DriverCapabilities } from "./csi-client.ts";
 import type { CsiDeps } from "./csi-deps.ts";
-import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
+import { CsiFailure, csiText, final, isFinalError, transient } from "./csi-failure.ts";
 import { removeDir } from "./mount-dir.ts";
 import { attachmentName, type BlockPaths, blockPaths } from "./names.ts";
 import { clientFor } from "./publish.ts";
@@ -21,13 +21,13 @@ import {
 import { stageSecrets } from "./stage.ts";
 import { loadVolumeData, removeVolumeData, saveVolumeData } from "./volume-data.ts";
 
-const shape = { kind: "block" } as const;
-/** The content of a pod's file in `users` after the driver has published the device. */
+const accessType = { kind: "block" } as const;
+/** The content of a pod's file in `podRefs` after the driver has published the device. */
 const published = "published\n";
 
 /** True if the device is known to be published to the pod, by this agent or a previous one. */
 export async function isMapped({ mounts }: Pick<CsiDeps, "mounts">, paths: BlockPaths): Promise<boolean> {
-  const recorded = await readFile(paths.user, "utf8").catch(() => "");
+  const recorded = await readFile(paths.podRef, "utf8").catch(() => "");
   if (recorded !== published) return false;
   if (await mounts.isMountPoint(paths.publish)) return true;
   return stat(paths.publish).then(
@@ -62,18 +62,18 @@ export async function mapDevice(
     attachmentID: attachmentName(source.handle, source.driver, deps.nodeName),
   });
   // Written before the call: the volume stays staged while a pod has a file here.
-  await mkdir(paths.users, { recursive: true, mode: 0o750 });
-  await writeFile(paths.user, "", { flag: "a" });
+  await mkdir(paths.podRefs, { recursive: true, mode: 0o750 });
+  await writeFile(paths.podRef, "", { flag: "a" });
   try {
     const volume = { source, client, capabilities, publishContext, paths };
     await stageDevice(deps, volume, signal);
     await publishDevice(deps, volume, pod, signal);
-    await writeFile(paths.user, published);
+    await writeFile(paths.podRef, published);
     return paths.publish;
   } catch (error) {
-    if (isFinished(error)) {
-      await rm(paths.user, { force: true });
-      if ((await usersOf(paths)) === 0 && !(await exists(paths.staging))) await removeDirs(paths);
+    if (isFinalError(error)) {
+      await rm(paths.podRef, { force: true });
+      if ((await podRefsOf(paths)) === 0 && !(await exists(paths.staging))) await removeDirs(paths);
     }
     throw error;
   }
@@ -96,7 +96,7 @@ async function stageDevice(deps: CsiDeps, volume: BlockVolume, signal: AbortSign
   const call = {
     handle: source.handle,
     accessMode: accessModeOf(source),
-    shape,
+    accessType,
     capabilities,
     secrets,
     publishContext,
@@ -107,7 +107,7 @@ async function stageDevice(deps: CsiDeps, volume: BlockVolume, signal: AbortSign
       signal,
     );
   } catch (error) {
-    if (isFinished(error) && !existed) await removeDir(paths.staging).catch(() => {});
+    if (isFinalError(error) && !existed) await removeDir(paths.staging).catch(() => {});
     throw error;
   }
 }
@@ -130,7 +130,7 @@ async function publishDevice(
     {
       handle,
       accessMode,
-      shape,
+      accessType,
       capabilities,
       secrets,
       publishContext,
@@ -153,12 +153,12 @@ export async function unmapDevice(
   const data = await loadVolumeData(paths.data);
   if (!data) return removeDirs(paths);
   const client = clientFor(deps, data.driverName, "blockMapper.UnmapPodDevice failed to get CSI client");
-  if (await isMapped(deps, paths)) await writeFile(paths.user, "").catch(() => {});
+  if (await isMapped(deps, paths)) await writeFile(paths.podRef, "").catch(() => {});
   await callDriver("blockMapper.unpublishVolumeForBlock failed", () =>
     client.unpublish(data.volumeHandle, paths.publish, signal),
   );
-  await rm(paths.user, { force: true });
-  if ((await usersOf(paths)) > 0) return;
+  await rm(paths.podRef, { force: true });
+  if ((await podRefsOf(paths)) > 0) return;
   const { stages } = await capabilitiesOf(client, signal);
   if (stages && (await exists(paths.staging))) {
     await callDriver("blockMapper.unstageVolumeForBlock failed", () =>
@@ -173,12 +173,12 @@ async function removeDirs(paths: BlockPaths): Promise<void> {
   await removeDir(paths.publishDir);
   await removeDir(paths.staging);
   await removeVolumeData(paths.data);
-  for (const dir of [paths.users, paths.global, paths.data, paths.volume]) await removeDir(dir);
+  for (const dir of [paths.podRefs, paths.global, paths.data, paths.volume]) await removeDir(dir);
 }
 
 /** The number of pods in both directories: another kubelet only writes to the one with the bind mounts. */
-async function usersOf({ users, global }: BlockPaths): Promise<number> {
-  return new Set([...(await listDir(users)), ...(await listDir(global))]).size;
+async function podRefsOf({ podRefs, global }: BlockPaths): Promise<number> {
+  return new Set([...(await listDir(podRefs)), ...(await listDir(global))]).size;
 }
 
 async function capabilitiesOf(client: CsiClient, signal: AbortSignal): Promise<DriverCapabilities> {

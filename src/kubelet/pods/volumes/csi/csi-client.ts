@@ -35,7 +35,7 @@ export interface DriverCapabilities {
 }
 
 /** The access type: a block device, or a file system. */
-export type Shape =
+export type AccessType =
   | { readonly kind: "block" }
   | {
       readonly kind: "mount";
@@ -47,7 +47,7 @@ export type Shape =
 interface VolumeCall {
   readonly handle: string;
   readonly accessMode: string;
-  readonly shape: Shape;
+  readonly accessType: AccessType;
   readonly capabilities: DriverCapabilities;
   readonly secrets: StringMap;
 }
@@ -208,18 +208,18 @@ interface CapabilityInit {
     | { case: "mount"; value: { fsType: string; mountFlags: string[]; volumeMountGroup: string } };
 }
 
-function capability({ accessMode, shape, capabilities }: VolumeCall): CapabilityInit {
+function capability({ accessMode, accessType, capabilities }: VolumeCall): CapabilityInit {
   return {
     accessMode: { mode: accessModeFor(accessMode, capabilities.singleNodeMultiWriter) },
     accessType:
-      shape.kind === "block"
+      accessType.kind === "block"
         ? { case: "block", value: {} }
         : {
             case: "mount",
             value: {
-              fsType: shape.fsType,
-              mountFlags: [...shape.options],
-              volumeMountGroup: shape.group === undefined ? "" : String(shape.group),
+              fsType: accessType.fsType,
+              mountFlags: [...accessType.options],
+              volumeMountGroup: accessType.group === undefined ? "" : String(accessType.group),
             },
           },
   };

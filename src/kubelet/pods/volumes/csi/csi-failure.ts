@@ -32,7 +32,7 @@ export function final(message: string, cause?: unknown): CsiFailure {
 }
 
 /** True if the failed call is no longer in progress in the driver. */
-export function isFinished(error: unknown): boolean {
+export function isFinalError(error: unknown): boolean {
   if (error instanceof CsiFailure) return error.progress === "final";
   return !isAbort(error);
 }

@@ -4,9 +4,9 @@ import { abortError } from "../../../../lib/base/errors.ts";
 import { RpcError } from "../../../../lib/clients/plugin-rpc/rpc-error.ts";
 import { VolumeCapability_AccessMode_Mode as Mode } from "../../../../lib/gen/csi/v1/csi_pb.js";
 import { accessModeFor } from "./access-mode.ts";
-import { callFailure, isFinished, transient } from "./csi-failure.ts";
+import { callFailure, isFinalError, transient } from "./csi-failure.ts";
 import { highestVersion, showVersion } from "./csi-version.ts";
-import { appliesFsGroup, fsGroupPolicyOf, refusedMode } from "./driver-rules.ts";
+import { appliesFsGroup, fsGroupPolicyOf, unsupportedLifecycleMode } from "./driver-rules.ts";
 import { attachmentName, blockPaths, globalMountDir, inlineHandle } from "./names.ts";
 import type { CsiSource } from "./source.ts";
 
@@ -75,31 +75,34 @@ describe("a failed call", () => {
   ] as const)
     it(`with ${code} may still be in progress`, () => {
       const failure = callFailure(new RpcError(code, "NodeStageVolume", "x"));
-      assert.deepEqual([failure.progress, isFinished(failure)], ["uncertain", false]);
+      assert.deepEqual([failure.progress, isFinalError(failure)], ["uncertain", false]);
     });
   for (const code of ["INTERNAL", "INVALID_ARGUMENT", "NOT_FOUND", "UNKNOWN"] as const)
-    it(`with ${code} is finished`, () => {
+    it(`with ${code} is final`, () => {
       const failure = callFailure(new RpcError(code, "NodeStageVolume", "x"));
-      assert.deepEqual([failure.progress, isFinished(failure)], ["final", true]);
+      assert.deepEqual([failure.progress, isFinalError(failure)], ["final", true]);
     });
-  it("that was aborted or not sent is not finished", () => {
-    assert.equal(isFinished(abortError()), false);
-    assert.equal(isFinished(transient("no driver")), false);
+  it("that was aborted or not sent is not final", () => {
+    assert.equal(isFinalError(abortError()), false);
+    assert.equal(isFinalError(transient("no driver")), false);
   });
 });
 
 describe("which lifecycle modes a driver supports", () => {
   it("without an object: Persistent", () => {
-    assert.equal(refusedMode("d", undefined, "Persistent"), undefined);
+    assert.equal(unsupportedLifecycleMode("d", undefined, "Persistent"), undefined);
     assert.equal(
-      refusedMode("d", undefined, "Ephemeral"),
+      unsupportedLifecycleMode("d", undefined, "Ephemeral"),
       'volume mode "Ephemeral" not supported by driver d (no CSIDriver object)',
     );
   });
   it("with an object: the listed ones", () => {
-    assert.equal(refusedMode("d", { volumeLifecycleModes: ["Ephemeral"] }, "Ephemeral"), undefined);
     assert.equal(
-      refusedMode("d", { volumeLifecycleModes: ["Persistent"] }, "Ephemeral"),
+      unsupportedLifecycleMode("d", { volumeLifecycleModes: ["Ephemeral"] }, "Ephemeral"),
+      undefined,
+    );
+    assert.equal(
+      unsupportedLifecycleMode("d", { volumeLifecycleModes: ["Persistent"] }, "Ephemeral"),
       'volume mode "Ephemeral" not supported by driver d (only supports ["Persistent"])',
     );
   });

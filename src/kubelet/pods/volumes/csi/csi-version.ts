@@ -2,7 +2,7 @@ import { KubeletError } from "../../../../lib/base/errors.ts";
 
 export type CsiVersion = readonly number[];
 
-const shape = /^v?(\d+(?:\.\d+)+)/;
+const pattern = /^v?(\d+(?:\.\d+)+)/;
 
 /** The highest 1.x version that a driver supports. */
 export function highestVersion(versions: readonly string[]): CsiVersion {
@@ -40,6 +40,6 @@ export function showVersion(version: CsiVersion): string {
 }
 
 function parseVersion(text: string): CsiVersion | undefined {
-  const match = shape.exec(text.trim());
+  const match = pattern.exec(text.trim());
   return match?.[1]?.split(".").map(Number);
 }

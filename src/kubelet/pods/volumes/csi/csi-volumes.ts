@@ -28,7 +28,7 @@ export interface CsiVolumesOptions
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** A driver was registered or deregistered: volumes that wait for it can be retried at once. */
+  /** A driver was registered or deregistered: volumes that wait for it can be retried immediately. */
   readonly onDriver?: (driver: string) => void;
   /** The node has its CSINode object. */
   readonly onReady?: () => void;

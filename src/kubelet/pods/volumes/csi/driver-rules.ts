@@ -4,16 +4,16 @@ import type { CsiSource } from "./source.ts";
 type FsGroupPolicy = NonNullable<CsiDriverSpec["fsGroupPolicy"]>;
 
 /** Why the driver does not support this lifecycle mode; undefined if it does. A driver without an object supports Persistent only. */
-export function refusedMode(
+export function unsupportedLifecycleMode(
   name: string,
   driver: CsiDriverSpec | undefined,
   mode: CsiSource["mode"],
 ): string | undefined {
-  const refused = `volume mode "${mode}" not supported by driver ${name}`;
-  if (!driver) return mode === "Persistent" ? undefined : `${refused} (no CSIDriver object)`;
+  const unsupported = `volume mode "${mode}" not supported by driver ${name}`;
+  if (!driver) return mode === "Persistent" ? undefined : `${unsupported} (no CSIDriver object)`;
   const modes = driver.volumeLifecycleModes ?? [];
   if (modes.includes(mode)) return undefined;
-  return `${refused} (only supports [${modes.map((known) => `"${known}"`).join(" ")}])`;
+  return `${unsupported} (only supports [${modes.map((known) => `"${known}"`).join(" ")}])`;
 }
 
 export function fsGroupPolicyOf(driver: CsiDriverSpec | undefined): FsGroupPolicy | undefined {

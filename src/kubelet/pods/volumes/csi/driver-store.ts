@@ -37,7 +37,7 @@ export class DriverStore {
   }
 
   /** The registered version if it is not older: only a newer version may replace a driver. */
-  newerThan(name: string, version: CsiVersion): CsiVersion | undefined {
+  registeredIfNotOlder(name: string, version: CsiVersion): CsiVersion | undefined {
     const known = this.#drivers.get(name);
     return known && !isOlder(known.version, version) ? known.version : undefined;
   }

@@ -2,9 +2,9 @@ import { isAbort, messageOf } from "../../../../lib/base/errors.ts";
 import { wholeUnits } from "../../../../lib/model/quantity.ts";
 import { ExpansionError } from "../persistent/volume-expander.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
-import type { Shape } from "./csi-client.ts";
+import type { AccessType } from "./csi-client.ts";
 import type { CsiDeps } from "./csi-deps.ts";
-import { codeOf, isFinished } from "./csi-failure.ts";
+import { codeOf, isFinalError } from "./csi-failure.ts";
 import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type StringMap } from "./source.ts";
 
 export interface ExpandRequest {
@@ -32,7 +32,7 @@ export async function expandVolume(
     const message = `NodeExpand is not supported by the CSI driver ${source.driver}`;
     throw new ExpansionError("not-supported", message);
   }
-  const shape: Shape =
+  const accessType: AccessType =
     spec.persistent?.mode === "Block"
       ? { kind: "block" }
       : { kind: "mount", fsType: source.fsType, options: source.mountOptions, group: undefined };
@@ -40,7 +40,7 @@ export async function expandVolume(
   const accessMode = accessModeOf(source);
   const bytes = wholeUnits(size);
   try {
-    const call = { handle, accessMode, shape, capabilities, secrets, volumePath, stagingPath, bytes };
+    const call = { handle, accessMode, accessType, capabilities, secrets, volumePath, stagingPath, bytes };
     await client.expand(call, signal);
   } catch (error) {
     if (isAbort(error)) throw error;
@@ -69,6 +69,6 @@ function toExpansionError(error: unknown): ExpansionError {
   if (code === "FAILED_PRECONDITION")
     return new ExpansionError("in-use", `${failed} : ${text}`, { cause: error });
   if (infeasible.has(code)) return new ExpansionError("infeasible", `${failed} ${text}`, { cause: error });
-  const kind = isFinished(error) ? "failed" : "uncertain";
+  const kind = isFinalError(error) ? "failed" : "uncertain";
   return new ExpansionError(kind, `${failed} : ${text}`, { cause: error });
 }

@@ -28,8 +28,8 @@ export interface BlockPaths {
   /** The bind mounts of the device, one for each pod. */
   readonly global: string;
   /** One file for each pod whose device is not unpublished yet. */
-  readonly users: string;
-  readonly user: string;
+  readonly podRefs: string;
+  readonly podRef: string;
 }
 
 export function blockPaths(rootDir: string, volumeName: string, podUid: string): BlockPaths {
@@ -37,7 +37,7 @@ export function blockPaths(rootDir: string, volumeName: string, podUid: string):
   const base = join(rootDir, "plugins", csiPluginName, "volumeDevices");
   const publishDir = join(base, "publish", volumeName);
   const volume = join(base, name);
-  const users = join(volume, "users");
+  const podRefs = join(volume, "users");
   return {
     staging: join(base, "staging", volumeName),
     publishDir,
@@ -45,8 +45,8 @@ export function blockPaths(rootDir: string, volumeName: string, podUid: string):
     volume,
     data: join(volume, "data"),
     global: join(volume, "dev"),
-    users,
-    user: join(users, podUid),
+    podRefs,
+    podRef: join(podRefs, podUid),
   };
 }
 

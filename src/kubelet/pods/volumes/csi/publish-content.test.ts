@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { CsiDriverSpec } from "./csi-drivers.ts";
-import { isFinished } from "./csi-failure.ts";
+import { isFinalError } from "./csi-failure.ts";
 import { publishContent } from "./publish-content.ts";
 import type { CsiSource } from "./source.ts";
 
@@ -71,10 +71,13 @@ describe("the content of NodePublishVolume", () => {
     const without = publishContent({ ...deps, secrets: { get: fails } }, pod, source, undefined, never);
     await assert.rejects(without, (error: Error) => {
       assert.equal(error.message, "fetching NodePublishSecretRef default/s failed: not found");
-      return !isFinished(error);
+      return !isFinalError(error);
     });
     const driver = { tokenRequests: [{}] };
     const tokenless = publishContent({ ...deps, tokens: { get: fails } }, pod, source, driver, never);
-    await assert.rejects(tokenless, (error: Error) => /not found$/.test(error.message) && !isFinished(error));
+    await assert.rejects(
+      tokenless,
+      (error: Error) => /not found$/.test(error.message) && !isFinalError(error),
+    );
   });
 });

@@ -2,8 +2,8 @@ import { messageOf } from "../../../../lib/base/errors.ts";
 import type { PodVolumeTarget, SetUpRequest } from "../volume-plugin.ts";
 import { clearCompleted, isCompleted, markCompleted } from "./completion.ts";
 import type { CsiDeps } from "./csi-deps.ts";
-import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
-import { appliesFsGroup, fsGroupPolicyOf, refusedMode } from "./driver-rules.ts";
+import { CsiFailure, csiText, final, isFinalError, transient } from "./csi-failure.ts";
+import { appliesFsGroup, fsGroupPolicyOf, unsupportedLifecycleMode } from "./driver-rules.ts";
 import { removeDir, removeMountDir } from "./mount-dir.ts";
 import { attachmentName, globalMountDir, mountPathIn } from "./names.ts";
 import { publishContent } from "./publish-content.ts";
@@ -17,8 +17,9 @@ export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promi
   if (!source) throw final("volume source not found in volume.Spec");
   const client = clientFor(deps, source.driver, "mounter.SetUpAt failed to get CSI client");
   const driver = await deps.objects.get(source.driver, signal);
-  const refused = refusedMode(source.driver, driver, source.mode);
-  if (refused) throw transient(csiText(`mounter.SetupAt failed to check volume lifecycle mode: ${refused}`));
+  const unsupported = unsupportedLifecycleMode(source.driver, driver, source.mode);
+  if (unsupported)
+    throw transient(csiText(`mounter.SetupAt failed to check volume lifecycle mode: ${unsupported}`));
   const policy = fsGroupPolicyOf(driver);
   if (!policy) {
     const why = csiText("expected valid fsGroupPolicy, received nil value or empty string");
@@ -47,7 +48,7 @@ export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promi
       {
         handle,
         accessMode: accessModeOf(source),
-        shape: {
+        accessType: {
           kind: "mount",
           fsType: source.fsType,
           options: source.mode === "Persistent" ? source.mountOptions : [],
@@ -65,7 +66,7 @@ export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promi
     );
   } catch (error) {
     // A pod may use the mount of an earlier call: it is kept.
-    if (isFinished(error))
+    if (isFinalError(error))
       await removeMountDir(deps.mounts, targetPath).catch((reason: unknown) =>
         deps.logger.warn("Failed to remove volume directory", {
           path: targetPath,
@@ -86,7 +87,7 @@ export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promi
   await markCompleted(dir);
 }
 
-/** True if the volume was published, also by a previous agent, and is still mounted. */
+/** True if the volume was published, even by a previous agent, and is still mounted. */
 export async function isPublished(
   deps: CsiDeps,
   request: Pick<SetUpRequest, "pod" | "spec" | "dir">,

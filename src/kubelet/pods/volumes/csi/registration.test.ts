@@ -78,7 +78,7 @@ describe("a CSI driver", () => {
     assert.deepEqual(log, ["close /d.sock", "uninstall d"]);
   });
 
-  const refused: [string, readonly string[], string][] = [
+  const rejected: [string, readonly string[], string][] = [
     [
       "without versions",
       [],
@@ -95,7 +95,7 @@ describe("a CSI driver", () => {
       'kubernetes.io/csi: ValidatePlugin for CSI driver "d" failed. Another driver with the same name is already registered with a higher supported version: "1.1.0"',
     ],
   ];
-  for (const [what, versions, reason] of refused)
+  for (const [what, versions, reason] of rejected)
     it(`${what} is rejected`, async () => {
       const { registration } = bench();
       await registration.register(plugin("1.1.0"), never);

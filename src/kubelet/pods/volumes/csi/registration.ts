@@ -112,7 +112,7 @@ export class CsiRegistration {
       const list = versions.map((text) => JSON.stringify(text)).join(" ");
       throw failed(`None of the versions specified [${list}] are supported. err=${messageOf(error)}`);
     }
-    const known = this.#o.drivers.newerThan(name, version);
+    const known = this.#o.drivers.registeredIfNotOlder(name, version);
     if (!known) return version;
     const why = "Another driver with the same name is already registered with a higher supported version";
     throw failed(`${why}: "${showVersion(known)}"`);

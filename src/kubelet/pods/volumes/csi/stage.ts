@@ -1,11 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { messageOf } from "../../../../lib/base/errors.ts";
-import { refuseWhileMounted } from "../tools/mount-references.ts";
+import { rejectWhileMounted } from "../tools/mount-references.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import { clearCompleted, isCompleted, markCompleted } from "./completion.ts";
 import type { CsiDeps } from "./csi-deps.ts";
-import { CsiFailure, csiText, final, isFinished, transient } from "./csi-failure.ts";
+import { CsiFailure, csiText, final, isFinalError, transient } from "./csi-failure.ts";
 import { removeDir, removeMountDir } from "./mount-dir.ts";
 import { clientFor } from "./publish.ts";
 import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type StringMap } from "./source.ts";
@@ -50,7 +50,7 @@ export async function stageVolume(
       {
         handle,
         accessMode: accessModeOf(source),
-        shape: {
+        accessType: {
           kind: "mount",
           fsType: source.fsType,
           options: source.mountOptions,
@@ -65,7 +65,7 @@ export async function stageVolume(
       signal,
     );
   } catch (error) {
-    if (isFinished(error))
+    if (isFinalError(error))
       await removeMountDir(deps.mounts, stagingPath).catch((reason: unknown) =>
         deps.logger.warn("Failed to remove volume directory", {
           path: stagingPath,
@@ -79,7 +79,7 @@ export async function stageVolume(
 
 export async function unstageVolume(deps: CsiDeps, stagingPath: string, signal: AbortSignal): Promise<void> {
   const dataDir = dirname(stagingPath);
-  refuseWhileMounted(deps.mounts.list(), stagingPath, deps.rootDir);
+  rejectWhileMounted(deps.mounts.list(), stagingPath, deps.rootDir);
   const data = await loadVolumeData(dataDir);
   if (!data) {
     if (await deps.mounts.isMountPoint(stagingPath))

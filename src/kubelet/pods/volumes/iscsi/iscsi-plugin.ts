@@ -6,7 +6,7 @@ import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import { formatAndMount, type RunProgram } from "../local/format-and-mount.ts";
-import { refuseWhileMounted } from "../tools/mount-references.ts";
+import { rejectWhileMounted } from "../tools/mount-references.ts";
 import type {
   BlockVolumeMapper,
   DeviceMounter,
@@ -105,7 +105,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     },
     async unmountDevice(dir, signal) {
       if (!(await exists(dir))) return;
-      refuseWhileMounted(mounts.list(), dir, rootDir);
+      rejectWhileMounted(mounts.list(), dir, rootDir);
       await mounts.unmount(dir);
       await detach(dir, signal);
     },

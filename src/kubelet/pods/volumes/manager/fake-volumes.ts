@@ -93,7 +93,7 @@ export class FakeVolumeHost {
     const incarnation = this.#incarnation;
     this.calls.push(`${what} ${unique}`);
     this.times.push(this.#clock.monotonic());
-    if (this.#running.has(unique)) this.violations.push(`two calls at once for ${unique}`);
+    if (this.#running.has(unique)) this.violations.push(`two concurrent calls for ${unique}`);
     this.#running.add(unique);
     try {
       const now = () => this.behaviour.get(unique) ?? {};

@@ -133,8 +133,8 @@ export class VolumeOperations {
 
   #checkAffinity({ spec }: DesiredVolume): void {
     const affinity = spec.persistent?.spec.nodeAffinity;
-    const refusal = affinity === undefined ? undefined : this.#o.affinityConflict?.(affinity);
-    if (refusal !== undefined) throw new KubeletError("Volume", refusal);
+    const conflict = affinity === undefined ? undefined : this.#o.affinityConflict?.(affinity);
+    if (conflict !== undefined) throw new KubeletError("Volume", conflict);
   }
 }
 

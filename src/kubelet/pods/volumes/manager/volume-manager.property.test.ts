@@ -41,13 +41,13 @@ test("at most one call at a time per volume, and in the end exactly the desired 
     fc.asyncProperty(
       fc.array(step, { minLength: 5, maxLength: 40 }),
       fc.tuple(podOf, podOf, podOf, podOf),
-      async (steps, shapes) => {
+      async (steps, podVolumes) => {
         const clock = new FakeClock();
         const host = new FakeVolumeHost(clock);
         /** The pods that the other components know. */
         const alive = new Set<string>();
         const pods = new Map(
-          podNames.map((name, i) => [name, podWithVolumes(name, shapes[i]!.own, shapes[i]!.claims)]),
+          podNames.map((name, i) => [name, podWithVolumes(name, podVolumes[i]!.own, podVolumes[i]!.claims)]),
         );
         const never = new AbortController().signal;
         let stop = new AbortController();
@@ -101,8 +101,8 @@ test("at most one call at a time per volume, and in the end exactly the desired 
         for (const unique of uniques) repair(host, unique);
         await clock.advance(600_000);
         const desired = [...alive].flatMap((name) => [
-          ...shapes[podNames.indexOf(name)]!.own.map((v) => `/root/pods/${name}/volumes/fake~own/${v}`),
-          ...shapes[podNames.indexOf(name)]!.claims.map(
+          ...podVolumes[podNames.indexOf(name)]!.own.map((v) => `/root/pods/${name}/volumes/fake~own/${v}`),
+          ...podVolumes[podNames.indexOf(name)]!.claims.map(
             (v) => `/root/pods/${name}/volumes/fake~shared/pv-${v}`,
           ),
         ]);

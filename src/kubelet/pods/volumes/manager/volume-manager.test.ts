@@ -80,7 +80,7 @@ describe("waiting for the volumes of a pod", () => {
     );
   });
 
-  test("a claim that cannot be used ends the wait at once, with an event", async () => {
+  test("a claim that cannot be used ends the wait immediately, with an event", async () => {
     const { clock, host, manager } = await started({
       resolveClaim: async () => {
         throw new Error("error processing PVC default/c: PVC is not bound");
@@ -530,7 +530,7 @@ test("metrics count volumes and the results of their operations", async () => {
     assert.ok(text.includes(line), line);
 });
 
-test("it stops on abort, also while a call hangs", async () => {
+test("it stops on abort, even while a call hangs", async () => {
   const clock = new FakeClock();
   const host = new FakeVolumeHost(clock);
   const manager: VolumeManager = host.manager();

@@ -51,7 +51,7 @@ it("a volume that hangs blocks no other, is measured once, and its late response
   assert.equal((await current).stuck, 9, "a response in time is returned");
 });
 
-it("pods that are gone are not cached, also when their stats are requested", async () => {
+it("pods that are gone are not cached, even when their stats are requested", async () => {
   let volumes = [
     {
       name: "v",

@@ -154,14 +154,14 @@ describe("a volume of an in-tree type is translated to CSI", () => {
   });
 
   it("an invalid source fails with upstream's message", () => {
-    const refused: [VolumeSpec, RegExp][] = [
+    const rejected: [VolumeSpec, RegExp][] = [
       [inline({ awsElasticBlockStore: { volumeID: "aws://z/disk" } }), /Invalid format for AWS volume/],
       [
         inline({ azureDisk: { diskURI: uri, kind: "Dedicated" } }),
         /^failed to translate in-tree pv to CSI: kind\(Dedicated\) is not supported in csi migration$/,
       ],
     ];
-    for (const [spec, message] of refused) assert.throws(() => toCsi(spec, "ns"), { message });
+    for (const [spec, message] of rejected) assert.throws(() => toCsi(spec, "ns"), { message });
   });
 
   it("an inline volume is named after its disk, with a valid directory name", () => {

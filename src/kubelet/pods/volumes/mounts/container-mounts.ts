@@ -190,20 +190,20 @@ function propagationOf({ mountPropagation }: VolumeMount): MountPropagation {
 function recursiveReadOnlyOf(mount: VolumeMount, supported: boolean): boolean {
   const { name, recursiveReadOnly: mode, mountPropagation } = mount;
   if (mode === undefined || mode === "Disabled") return false;
-  const refuse = (why: string) =>
+  const invalid = (why: string) =>
     new KubeletError(
       "Volume",
       `failed to resolve recursive read-only mode: volume "${name}" requested recursive read-only mode, but it is not ${why}`,
     );
-  if (!mount.readOnly) throw refuse("read-only");
+  if (!mount.readOnly) throw invalid("read-only");
   if (mountPropagation !== undefined && mountPropagation !== "None")
-    throw refuse(`compatible with propagation "${mountPropagation}"`);
+    throw invalid(`compatible with propagation "${mountPropagation}"`);
   if (mode === "IfPossible") return supported;
   if (mode !== "Enabled")
     throw new KubeletError(
       "Volume",
       `failed to resolve recursive read-only mode: unknown recursive read-only mode "${mode}"`,
     );
-  if (!supported) throw refuse("supported by the runtime");
+  if (!supported) throw invalid("supported by the runtime");
   return true;
 }

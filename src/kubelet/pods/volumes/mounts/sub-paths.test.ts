@@ -50,7 +50,7 @@ test(`a container that swaps directories for symlinks never escapes its volume i
   const subPaths = new SubPaths({ rootDir, mounts: hostMounts });
   const podUid = "attacked" as PodUid;
   const targets = ["a", "a/deep", "a/deep/part", "b", "b/created/here"];
-  const counts = { mounted: 0, refused: 0 };
+  const counts = { mounted: 0, rejected: 0 };
   let left = attempts;
   const attempt = async (index: number) => {
     while (left-- > 0) {
@@ -62,12 +62,12 @@ test(`a container that swaps directories for symlinks never escapes its volume i
         counts.mounted++;
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error;
-        counts.refused++;
+        counts.rejected++;
       }
     }
   };
   await Promise.all(Array.from({ length: concurrency }, (_, index) => attempt(index)));
-  assert.equal(counts.mounted + counts.refused, attempts);
+  assert.equal(counts.mounted + counts.rejected, attempts);
   assert.equal(attacker.exitCode, null, "the attack ran until the end");
   await endAttack();
   await subPaths.clean(podUid, "v");
@@ -75,7 +75,7 @@ test(`a container that swaps directories for symlinks never escapes its volume i
   assert.deepEqual(await namesBelow(outside), before, "something was created outside of the volume");
   // Both have to occur, or there was no race.
   t.diagnostic(JSON.stringify(counts));
-  assert.ok(counts.mounted > 0 && counts.refused > 0, JSON.stringify(counts));
+  assert.ok(counts.mounted > 0 && counts.rejected > 0, JSON.stringify(counts));
 });
 
 async function namesBelow(dir: string): Promise<string[]> {

@@ -27,7 +27,7 @@ export interface SubPathRequest {
 
 /**
  * subPaths of volumes. Containers can change names in a volume at any time: the subPath is opened once, by a call in which the kernel
- * refuses to leave the volume, and the opened file is bind-mounted to a path that containers cannot reach. The runtime gets that path.
+ * does not resolve paths outside the volume, and the opened file is bind-mounted to a path that containers cannot reach. The runtime gets that path.
  */
 export class SubPaths {
   readonly #o: SubPathsOptions;

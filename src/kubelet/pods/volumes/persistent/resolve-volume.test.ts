@@ -70,7 +70,7 @@ describe("a claim", () => {
     });
   });
 
-  const refused: [string, object | undefined, object | undefined, string][] = [
+  const rejected: [string, object | undefined, object | undefined, string][] = [
     [
       "is missing",
       undefined,
@@ -104,7 +104,7 @@ describe("a claim", () => {
       "found PV object pv but its pv.Spec.ClaimRef.UID other does not point to claim.UID claim-uid",
     ],
   ];
-  for (const [what, claim, volume, reason] of refused)
+  for (const [what, claim, volume, reason] of rejected)
     it(`that ${what} is an error with the reason`, () =>
       assert.rejects(resolveClaim(apiWith(claim, volume), pod, byClaim, never), {
         message: `error processing PVC default/c: ${reason}`,

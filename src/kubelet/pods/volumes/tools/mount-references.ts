@@ -15,7 +15,7 @@ function podMountsOf(mounts: readonly MountPoint[], path: string, rootDir: strin
 }
 
 /** Throws while pods use the device mount: neither it nor the disk may be removed. */
-export function refuseWhileMounted(mounts: readonly MountPoint[], path: string, rootDir: string): void {
+export function rejectWhileMounted(mounts: readonly MountPoint[], path: string, rootDir: string): void {
   const others = podMountsOf(mounts, path, rootDir);
   if (others.length === 0) return;
   const message = `the device mount path "${path}" is still mounted by other references [${others.join(" ")}]`;

@@ -118,7 +118,7 @@ describe("service account tokens", () => {
     assert.equal((await tokens.token(request)).token, "token-2");
   });
 
-  it("is renewed in time when the clock is set back, and at once when it jumps past the expiry", async () => {
+  it("is renewed in time when the clock is set back, and immediately when it jumps past the expiry", async () => {
     await tokens.token(request);
     clock.jump(-hour);
     await clock.advance(48 * minute);
@@ -168,7 +168,7 @@ describe("service account tokens", () => {
       assert.deepEqual(logged, []);
     });
 
-  it("a token that is refused twice is not requested a third time", async () => {
+  it("a token that is rejected twice is not requested a third time", async () => {
     const message = "node requested token bound to a pod scheduled on a different node";
     respond = () => {
       throw new KubeApiError({ status: 403, reason: "Forbidden", message });
@@ -237,7 +237,7 @@ describe("service account tokens", () => {
     assert.equal(requests.length, 1);
   });
 
-  it("deletes the tokens of a pod, also of a pending request, and no others", async () => {
+  it("deletes the tokens of a pod, including that of a pending request, and no others", async () => {
     const other = { ...request, pod: { ...pod, uid: "uid-2" as PodUid } };
     await tokens.token(request);
     await tokens.token(other);
