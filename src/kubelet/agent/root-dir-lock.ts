@@ -38,7 +38,7 @@ export class RootDirLock implements Component {
     // Counted: the clock may be set meanwhile.
     for (let left = waitMs / retryMs; ; left--) {
       const lock = await lockFile(join(rootDir, "kubelet.lock"), { dirMode: 0o750 });
-      if (lock.kind === "taken") return lock;
+      if (lock.kind === "acquired") return lock;
       const { holder } = lock;
       if (left <= 0) {
         const by = holder === undefined ? "another kubelet" : `another kubelet (process ${holder})`;

@@ -27,7 +27,7 @@ unaffectedByJumps("a back-off", 100_000, async (clock) => {
   return triedAt;
 });
 
-unaffectedByJumps("a gate whose turns take too long", 40_000, async (clock) => {
+unaffectedByJumps("a gate whose slots are held too long", 40_000, async (clock) => {
   const seen: string[] = [];
   const gate = new ConcurrencyGate<"a">(1, {
     clock,

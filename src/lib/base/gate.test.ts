@@ -132,7 +132,7 @@ test("work that hangs passes its slot on, and frees it only once", async () => {
   hang.resolve();
   await hanging;
   await settle();
-  assert.deepEqual(order, ["hangs", "second"], "its place was given away already");
+  assert.deepEqual(order, ["hangs", "second"], "its slot was already reused");
   slow.resolve();
   await Promise.all([second, third]);
   assert.deepEqual(order, ["hangs", "second", "third"]);
@@ -143,7 +143,7 @@ const kinds = ["restart", "container", "sandbox"] as const;
 
 const orders: [rule: string, turns: [name: string, turn: SlotRequest][], expected: string[]][] = [
   [
-    "of equal priority the kinds go in their order, so that what is begun is finished first",
+    "operations of equal priority run in the order of kinds, so that started pods finish first",
     [
       ["s1", { kind: "sandbox" }],
       ["c1", { kind: "container" }],
@@ -179,7 +179,7 @@ const orders: [rule: string, turns: [name: string, turn: SlotRequest][], expecte
     ["a", "b"],
   ],
   [
-    "what is of no kind, or of one that is not listed, comes last",
+    "an operation without a kind, or with an unlisted one, comes last",
     [
       ["none", {}],
       ["other", { kind: "other" }],

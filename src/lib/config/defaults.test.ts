@@ -40,7 +40,7 @@ test("without a file the permissive command-line defaults apply", () => {
 type Rule = [
   name: string,
   given: PartialConfiguration,
-  look: (config: KubeletConfiguration) => unknown,
+  select: (config: KubeletConfiguration) => unknown,
   want: unknown,
 ];
 const rules: Rule[] = [
@@ -88,8 +88,8 @@ const rules: Rule[] = [
   ],
   ["what was never set stays away", {}, (c) => "singleProcessOOMKill" in c || "tracing" in c, false],
 ];
-for (const [name, given, look, want] of rules) {
-  test(`defaults: ${name}`, () => assert.deepEqual(look(withDefaults(given, gates)), want));
+for (const [name, given, select, want] of rules) {
+  test(`defaults: ${name}`, () => assert.deepEqual(select(withDefaults(given, gates)), want));
 }
 
 test("a disabled feature sets no defaults", () => {

@@ -48,7 +48,7 @@ async function linesOf(t: TestContext, sources: Sources): Promise<string[]> {
   return assert.fail("was accepted");
 }
 
-type Row = [name: string, sources: Sources, look: (config: KubeletConfiguration) => unknown, want: unknown];
+type Row = [name: string, sources: Sources, select: (config: KubeletConfiguration) => unknown, want: unknown];
 const matrix: Row[] = [
   ["default", {}, (c) => c.maxPods, 110],
   ["file over default", { file: "maxPods: 1" }, (c) => c.maxPods, 1],
@@ -191,10 +191,10 @@ const matrix: Row[] = [
     {},
   ],
 ];
-for (const [name, sources, look, want] of matrix) {
+for (const [name, sources, select, want] of matrix) {
   test(`precedence: ${name}`, async (t) => {
     const { args } = await load(t, sources);
-    assert.deepEqual(look((await loadConfiguration({ args })).config), want);
+    assert.deepEqual(select((await loadConfiguration({ args })).config), want);
   });
 }
 
@@ -256,7 +256,7 @@ const rejected: [name: string, sources: Sources, ...lines: string[]][] = [
     "k.yaml:5: maxPods: must be 0 or more, not -1",
     "d/b.conf:3: oomScoreAdj: must be between -1000 and 1000, not 2000",
   ],
-  ["a field that is there twice", { file: "port: 1\nport: 2\n" }, "k.yaml:4: port: is given more than once"],
+  ["a duplicate field", { file: "port: 1\nport: 2\n" }, "k.yaml:4: port: is given more than once"],
   [
     "an item of a list",
     { file: "clusterDNS:\n- a\n- 7\n" },
@@ -287,7 +287,7 @@ const rejected: [name: string, sources: Sources, ...lines: string[]][] = [
     "k.yaml:4: maxParallelImagePulls: cannot be more than 1 unless serializeImagePulls is false",
   ],
   [
-    "a number where a map of strings wants text",
+    "a number as a value of a map of strings",
     { file: "systemReserved:\n  cpu: 1\n" },
     "k.yaml:4: systemReserved.cpu: must be a string, not the number 1",
   ],

@@ -28,7 +28,7 @@ export async function makeBridge({ name, addresses }: Bridge): Promise<void> {
     kernel.request(bridgeRequest(name, hardwareAddress(name)), `make bridge ${name}`);
     const link = kernel.indexOf(name);
     for (const address of addresses)
-      kernel.request(addressRequest(link, address), `give ${address} to bridge ${name}`);
+      kernel.request(addressRequest(link, address), `add ${address} to bridge ${name}`);
   } finally {
     kernel.close();
   }

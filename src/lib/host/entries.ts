@@ -52,8 +52,8 @@ export function entryExists(path: string): Promise<boolean> {
   return isFound(lstat(path));
 }
 
-function isFound(looked: Promise<unknown>): Promise<boolean> {
-  return looked.then(
+function isFound(found: Promise<unknown>): Promise<boolean> {
+  return found.then(
     () => true,
     (error) => {
       if (errnoOf(error) === "ENOENT") return false;

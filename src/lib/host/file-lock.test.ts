@@ -15,7 +15,7 @@ async function setUp(t: TestContext) {
   const attempt = () => lockFile(path, { dirMode: 0o755 });
   const take = async (): Promise<FileLock> => {
     const lock = await attempt();
-    if (lock.kind !== "taken") assert.fail(`held by ${lock.holder}`);
+    if (lock.kind !== "acquired") assert.fail(`held by ${lock.holder}`);
     return lock;
   };
   return { path, attempt, take };
@@ -72,7 +72,7 @@ test("a killed process no longer holds it", async (t) => {
     stdio: ["ignore", "pipe", "inherit"],
   });
   t.after(() => child.kill("SIGKILL"));
-  assert.equal(String((await once(child.stdout, "data"))[0]).trim(), "taken");
+  assert.equal(String((await once(child.stdout, "data"))[0]).trim(), "acquired");
   assert.deepEqual(await attempt(), { kind: "held", holder: child.pid });
   const ended = once(child, "close");
   child.kill("SIGKILL");

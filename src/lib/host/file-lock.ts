@@ -15,7 +15,7 @@ import { errnoOf } from "../base/errors.ts";
 import { libc } from "./libc.ts";
 
 export interface FileLock {
-  readonly kind: "taken";
+  readonly kind: "acquired";
   release(): void;
 }
 
@@ -46,7 +46,7 @@ export async function lockFile(path: string, o: { dirMode: number }): Promise<Fi
       isOurs = isFileAt(fd, path);
       if (!isOurs) continue;
       writeFileSync(path, identity(process.pid));
-      return { kind: "taken", release: () => release(fd, path) };
+      return { kind: "acquired", release: () => release(fd, path) };
     } catch (error) {
       isOurs = false;
       throw error;

@@ -25,17 +25,17 @@ export function summarizeContainers(pod: Shown, phaseReason: string): ContainerS
   const initContainers = pod.spec.initContainers ?? [];
   const sidecars = new Set(initContainers.filter(isSidecar).map((container) => container.name));
   const total = (pod.spec.containers ?? []).length + sidecars.size;
-  const init = lookAtInit(pod.status?.initContainerStatuses ?? [], sidecars, initContainers.length);
+  const init = summarizeInit(pod.status?.initContainerStatuses ?? [], sidecars, initContainers.length);
   if (init.reason !== undefined && !hasTrueCondition(pod, "Initialized")) {
     const { count: restarts, last: lastRestart } = init.restarts;
     return { ready: init.ready, total, restarts, lastRestart, reason: init.reason };
   }
-  const main = lookAtRegular(pod, init.sidecarRestarts, init.reason ?? phaseReason);
+  const main = summarizeRegular(pod, init.sidecarRestarts, init.reason ?? phaseReason);
   const { count: restarts, last: lastRestart } = main.restarts;
   return { ready: init.ready + main.ready, total, restarts, lastRestart, reason: main.reason };
 }
 
-function lookAtInit(statuses: readonly ContainerStatus[], sidecars: ReadonlySet<string>, count: number) {
+function summarizeInit(statuses: readonly ContainerStatus[], sidecars: ReadonlySet<string>, count: number) {
   const restarts: Restarts = { count: 0, last: undefined };
   const sidecarRestarts: Restarts = { count: 0, last: undefined };
   let ready = 0;
@@ -60,7 +60,7 @@ function initReason(state: ContainerState | undefined, index: number, count: num
   return waiting && waiting !== "PodInitializing" ? waiting : `${index}/${count}`;
 }
 
-function lookAtRegular(pod: Shown, restartsSoFar: Restarts, reasonSoFar: string) {
+function summarizeRegular(pod: Shown, restartsSoFar: Restarts, reasonSoFar: string) {
   const restarts = { ...restartsSoFar };
   let reason = reasonSoFar;
   let failure: string | undefined;

@@ -11,7 +11,7 @@ describe("the path of an httpGet", () => {
     ["is not normalised", "/a/../b//c", "/a/../b//c"],
     ["has what may not be sent escaped", "/a b/ü?c d", "/a%20b/%C3%BC?c%20d"],
     ["keeps escapes", "/a%2Fb", "/a%2Fb"],
-    ["is taken as it is if it is no URL", "/100%?x#y", "/100%25%3Fx%23y"],
+    ["is used as it is if it is not a URL", "/100%?x#y", "/100%25%3Fx%23y"],
   ];
   for (const [rule, path, target] of table) it(rule, () => assert.equal(requestTarget(path), target));
 });

@@ -60,7 +60,7 @@ const rows: { rule: string; pod: Pod; milli: bigint }[] = [
     milli: 200n,
   },
   {
-    rule: "overhead comes on top",
+    rule: "overhead is added",
     pod: fakePod({ spec: { containers: [cpu("100m")], overhead: { cpu: "10m" } } }),
     milli: 110n,
   },

@@ -66,7 +66,7 @@ export interface PodNameResolution {
     nodeIps: readonly string[],
   ): Promise<{
     readonly config: DnsConfig;
-    readonly notices: readonly { about: "pod" | "node"; reason: string; message: string }[];
+    readonly events: readonly { about: "pod" | "node"; reason: string; message: string }[];
   }>;
   /** The host name of the sandbox; "" for that of the node. */
   kernelHostname(pod: Pod): string;
@@ -103,7 +103,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
   const sandbox = async (pod: Pod, attempt: number) => {
     const dns = await o.names.dns(pod, o.node.hostIps);
     if (!reported.has(pod))
-      for (const { about, reason, message } of dns.notices)
+      for (const { about, reason, message } of dns.events)
         if (reason === "MissingClusterDNS" && o.reportsMissingDns?.(pod) === false) continue;
         else if (about === "pod") o.events.warning(pod, reason, message);
         else o.nodeEvents?.warning(reason, message);

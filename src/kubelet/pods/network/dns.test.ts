@@ -81,31 +81,31 @@ describe("podDns", () => {
   ];
   for (const [rule, expected, spec, over] of rows) {
     it(rule, () => {
-      const { config, notices } = of(spec, over);
+      const { config, events } = of(spec, over);
       assert.deepEqual(config, expected);
-      assert.deepEqual(notices, []);
+      assert.deepEqual(events, []);
     });
   }
 
-  it("falls back to the node's without a cluster server, with notices for node and pod", () => {
-    const { config, notices } = of({ dnsPolicy: "ClusterFirst" }, { clusterDns: [] });
+  it("falls back to the node's without a cluster server, with events for node and pod", () => {
+    const { config, events } = of({ dnsPolicy: "ClusterFirst" }, { clusterDns: [] });
     assert.deepEqual(config, host);
     assert.deepEqual(
-      notices.map((n) => [n.about, n.reason]),
+      events.map((n) => [n.about, n.reason]),
       [
         ["node", "MissingClusterDNS"],
         ["pod", "MissingClusterDNS"],
       ],
     );
     assert.match(
-      notices[1]!.message,
+      events[1]!.message,
       /^pod: "web_default\(.*\)"\. kubelet does not have ClusterDNS IP configured/,
     );
   });
   it("keeps three servers", () => {
-    const { config, notices } = of({ dnsPolicy: "None", dnsConfig: { nameservers: ["1", "2", "3", "4"] } });
+    const { config, events } = of({ dnsPolicy: "None", dnsConfig: { nameservers: ["1", "2", "3", "4"] } });
     assert.deepEqual(config.servers, ["1", "2", "3"]);
-    assert.match(notices[0]!.message, /applied nameserver line is: 1 2 3$/);
+    assert.match(events[0]!.message, /applied nameserver line is: 1 2 3$/);
   });
   it("keeps 32 searches", () => {
     const searches = Array.from({ length: 40 }, (_, i) => `s${i}`);
@@ -115,20 +115,20 @@ describe("podDns", () => {
     );
   });
   it("drops a search that is too long to be a domain", () => {
-    const { config, notices } = of({
+    const { config, events } = of({
       dnsPolicy: "None",
       dnsConfig: { searches: ["a", "b".repeat(254), "c"] },
     });
     assert.deepEqual(config.searches, ["a", "c"]);
-    assert.equal(notices[0]?.reason, "DNSConfigForming");
+    assert.equal(events[0]?.reason, "DNSConfigForming");
   });
-  it("is within the limits for any searches, with a notice if one was omitted", () => {
+  it("is within the limits for any searches, with an event if one was omitted", () => {
     const search = fc.integer({ min: 1, max: 300 }).map((n) => "x".repeat(n));
     fc.assert(
       fc.property(fc.uniqueArray(search, { maxLength: 40 }), (searches) => {
-        const { config, notices } = of({ dnsPolicy: "None", dnsConfig: { searches } });
+        const { config, events } = of({ dnsPolicy: "None", dnsConfig: { searches } });
         assert.ok(config.searches.length <= 32 && config.searches.join(" ").length <= 2048);
-        assert.equal(notices.length > 0, config.searches.length < searches.length);
+        assert.equal(events.length > 0, config.searches.length < searches.length);
       }),
     );
   });

@@ -16,7 +16,7 @@ export interface DnsSettings {
 }
 
 /** An event to record, about the pod or about the node. */
-export interface DnsNotice {
+export interface DnsEvent {
   readonly about: "pod" | "node";
   readonly reason: "DNSConfigForming" | "MissingClusterDNS";
   readonly message: string;
@@ -24,22 +24,22 @@ export interface DnsNotice {
 
 export interface PodDns {
   readonly config: DnsConfig;
-  readonly notices: readonly DnsNotice[];
+  readonly events: readonly DnsEvent[];
 }
 
 type Policy = { kind: "none" } | { kind: "cluster" } | { kind: "host" };
 
 /** The pod's resolver configuration, by its dnsPolicy and dnsConfig, within the limits of resolvers. */
 export function podDns(pod: Pod, settings: DnsSettings): PodDns {
-  const notices: DnsNotice[] = [];
-  const base = baseConfig(pod, settings, notices);
+  const events: DnsEvent[] = [];
+  const base = baseConfig(pod, settings, events);
   const merged = pod.spec.dnsConfig ? extend(base, pod.spec.dnsConfig) : base;
   const config = {
-    servers: limitServers(merged.servers, notices),
-    searches: limitSearches(merged.searches, notices),
+    servers: limitServers(merged.servers, events),
+    searches: limitSearches(merged.searches, events),
     options: merged.options,
   };
-  return { config, notices };
+  return { config, events };
 }
 
 function policyOf(pod: Pod): Policy {
@@ -57,7 +57,7 @@ function policyOf(pod: Pod): Policy {
   }
 }
 
-function baseConfig(pod: Pod, settings: DnsSettings, notices: DnsNotice[]): DnsConfig {
+function baseConfig(pod: Pod, settings: DnsSettings, events: DnsEvent[]): DnsConfig {
   const policy = policyOf(pod);
   if (policy.kind === "none") return emptyDns;
   const { clusterDns, clusterDomain, host } = settings;
@@ -78,7 +78,7 @@ function baseConfig(pod: Pod, settings: DnsSettings, notices: DnsNotice[]): DnsC
       'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. ' +
       'Falling back to "Default" policy.';
     const { name, namespace, uid } = pod.metadata;
-    notices.push(
+    events.push(
       { about: "node", reason: "MissingClusterDNS", message },
       {
         about: "pod",
@@ -110,10 +110,10 @@ function extend(base: DnsConfig, own: NonNullable<Pod["spec"]["dnsConfig"]>): Dn
   };
 }
 
-function limitServers(servers: readonly string[], notices: DnsNotice[]): readonly string[] {
+function limitServers(servers: readonly string[], events: DnsEvent[]): readonly string[] {
   if (servers.length <= maxNameservers) return servers;
   const kept = servers.slice(0, maxNameservers);
-  notices.push({
+  events.push({
     about: "pod",
     reason: "DNSConfigForming",
     message:
@@ -123,12 +123,12 @@ function limitServers(servers: readonly string[], notices: DnsNotice[]): readonl
   return kept;
 }
 
-function limitSearches(searches: readonly string[], notices: DnsNotice[]): readonly string[] {
+function limitSearches(searches: readonly string[], events: DnsEvent[]): readonly string[] {
   // Some resolvers abort on a search path that is longer than a domain name may be.
   const kept = searches.slice(0, maxSearches).filter((search) => search.length <= maxSearchLength);
   while (kept.join(" ").length > maxSearchLineLength) kept.pop();
   if (kept.length < searches.length) {
-    notices.push({
+    events.push({
       about: "pod",
       reason: "DNSConfigForming",
       message:

@@ -65,7 +65,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     const timeoutMs = o.timeoutMs ?? (standard === "none" ? undefined : standard);
     const channel = method.parent.typeName === Images.typeName ? imageChannel : runtimeChannel;
     if (closed) throw new CriError("CANCELLED", method.name, "the connection to the runtime is closed");
-    const began = clock.monotonic();
+    const startedAt = clock.monotonic();
     let failed = false;
     try {
       return await callUnary(channel, method, request, { clock, timeoutMs, signal: o.signal });
@@ -74,7 +74,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
       if (failed) onFailure(method.name, error);
       throw error;
     } finally {
-      operations.record(method.name, msSince(clock, began) / 1000, failed);
+      operations.record(method.name, msSince(clock, startedAt) / 1000, failed);
     }
   };
 
@@ -102,18 +102,18 @@ export function createCriClient(options: CriClientOptions): CriClient {
     },
 
     runPodSandbox: async (config, runtimeHandler, o) => {
-      const began = clock.monotonic();
+      const startedAt = clock.monotonic();
       let failed = true;
       try {
         // A sandbox may have to pull its image and set up a network first.
         const limits = { ...o, defaultTimeoutMs: 2 * requestTimeoutMs };
         const { podSandboxId } = await call(r.runPodSandbox, { config, runtimeHandler }, limits);
         if (!podSandboxId)
-          throw toCriError(r.runPodSandbox.name, new Error("the runtime gave no sandbox id"));
+          throw toCriError(r.runPodSandbox.name, new Error("the runtime returned no sandbox ID"));
         failed = false;
         return podSandboxId as SandboxId;
       } finally {
-        operations.recordSandboxRun(runtimeHandler, msSince(clock, began) / 1000, failed);
+        operations.recordSandboxRun(runtimeHandler, msSince(clock, startedAt) / 1000, failed);
       }
     },
     stopPodSandbox: (id, o) => end(r.stopPodSandbox, { podSandboxId: id }, o),
@@ -128,7 +128,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
         o,
       );
       if (!containerId)
-        throw toCriError(r.createContainer.name, new Error("the runtime gave no container id"));
+        throw toCriError(r.createContainer.name, new Error("the runtime returned no container ID"));
       return containerId as ContainerId;
     },
     startContainer: async (id, o) => {
@@ -171,9 +171,9 @@ export function createCriClient(options: CriClientOptions): CriClient {
       ),
 
     containerEvents: (signal) => {
-      const began = clock.monotonic();
+      const startedAt = clock.monotonic();
       return streamEvents(runtimeChannel, signal, (error) => {
-        operations.record(r.getContainerEvents.name, msSince(clock, began) / 1000, error !== undefined);
+        operations.record(r.getContainerEvents.name, msSince(clock, startedAt) / 1000, error !== undefined);
         if (error) onFailure(r.getContainerEvents.name, error);
       });
     },
@@ -184,7 +184,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     pullImage: async (image, auth, sandboxConfig, o) => {
       const limits: Limits = { ...o, defaultTimeoutMs: "none" };
       const { imageRef } = await call(i.pullImage, { image, auth, sandboxConfig }, limits);
-      if (!imageRef) throw toCriError(i.pullImage.name, new Error("the runtime gave no image reference"));
+      if (!imageRef) throw toCriError(i.pullImage.name, new Error("the runtime returned no image reference"));
       return imageRef;
     },
     removeImage: (image, o) => end(i.removeImage, { image }, o),

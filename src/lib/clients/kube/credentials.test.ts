@@ -583,7 +583,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     await clock.advance(1000);
     assert.match((await hangs).message, /no response within 1 s/);
     await clock.advance(59_000);
-    assert.match((await waits).message, /did not end within 60 s/);
+    assert.match((await waits).message, /did not exit within 60 s/);
   });
 
   const failing: { name: string; exec: object; error: RegExp }[] = [

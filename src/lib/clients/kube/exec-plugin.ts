@@ -10,7 +10,7 @@ import { certificateAuthority, type KeyPair, keyPair, PemFiles } from "./pem-fil
 
 const deadlineMs = 60_000;
 const maxOutput = 1024 * 1024;
-const maxComplaint = 2048;
+const maxStderr = 2048;
 
 /** Runs the user's credential plugin and keeps the credentials until they expire or the server rejects them. */
 export class ExecAuthenticator implements Authenticator {
@@ -123,7 +123,7 @@ export class ExecAuthenticator implements Authenticator {
         stdio: [interactive ? "inherit" : "ignore", "pipe", "pipe"],
       });
       let output = "";
-      let complaint = "";
+      let stderr = "";
       let tooMuch = false;
       let timedOut = false;
       // Typing a password may take a while.
@@ -141,7 +141,7 @@ export class ExecAuthenticator implements Authenticator {
         child.kill("SIGKILL");
       });
       child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-        complaint = (complaint + text).slice(-maxComplaint);
+        stderr = (stderr + text).slice(-maxStderr);
       });
       child.on("error", (error) => {
         cancel();
@@ -150,12 +150,12 @@ export class ExecAuthenticator implements Authenticator {
       });
       child.on("close", (code, signal) => {
         cancel();
-        const stderrText = complaint.trim();
+        const stderrText = stderr.trim();
         const detail = stderrText ? `: ${stderrText}` : "";
-        if (timedOut) reject(new Error(`did not end within ${deadlineMs / 1000} s${detail}`));
+        if (timedOut) reject(new Error(`did not exit within ${deadlineMs / 1000} s${detail}`));
         else if (tooMuch) reject(new Error(`wrote more than ${maxOutput} bytes`));
         else if (code !== 0)
-          reject(new Error(`${signal ? `ended by ${signal}` : `failed with exit code ${code}`}${detail}`));
+          reject(new Error(`${signal ? `killed by ${signal}` : `failed with exit code ${code}`}${detail}`));
         else {
           if (stderrText)
             this.#logger.info("Credential plugin wrote to stderr", { command, output: stderrText });
@@ -186,8 +186,8 @@ function readCredential(
     return typeof value === "string" ? value : "";
   };
   const [token, cert, key] = [field("token"), field("clientCertificateData"), field("clientKeyData")];
-  if (!token && !cert && !key) throw new Error("gave neither a token nor a certificate with its key");
-  if (!cert !== !key) throw new Error("gave only one of certificate and key");
+  if (!token && !cert && !key) throw new Error("returned neither a token nor a certificate with its key");
+  if (!cert !== !key) throw new Error("returned only one of certificate and key");
   const expiry = field("expirationTimestamp");
   const expiresAt = expiry ? wallTime(expiry) : undefined;
   if (expiresAt !== undefined && Number.isNaN(epochMs(expiresAt)))

@@ -152,7 +152,7 @@ export class ListWatch<T> implements Component {
     while (!signal.aborted) {
       if (step.do === "list" && this.#streams)
         step = { do: "stream-list", from: step.from === "0" ? "" : step.from };
-      const outcome = await this.#take(step, signal);
+      const outcome = await this.#runStep(step, signal);
       if (signal.aborted) return;
       this.#note(step, outcome);
       const next = nextStep(step, outcome);
@@ -183,7 +183,7 @@ export class ListWatch<T> implements Component {
     stopListening?.();
   }
 
-  async #take(step: Step, signal: AbortSignal): Promise<Outcome> {
+  async #runStep(step: Step, signal: AbortSignal): Promise<Outcome> {
     try {
       return await (step.do === "list" ? this.#list(step.from, signal) : this.#watch(step, signal));
     } catch (error) {

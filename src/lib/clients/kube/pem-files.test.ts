@@ -21,22 +21,22 @@ test("each reload of a CA file is counted with its result", async (t) => {
   const source = { kind: "file", path, field: "certificate-authority" } as const;
   const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
   const files = new PemFiles([source], make, { clock, logger: silentLogger, onReadAgain });
-  const look = async (content: string | undefined) => {
+  const reload = async (content: string | undefined) => {
     if (content === undefined) await rm(path);
     else await writeFile(path, content);
     await clock.advance(1000);
     return files.current();
   };
-  await look(fixture("ca.pem"));
+  await reload(fixture("ca.pem"));
   assert.deepEqual(
     await metricValues(metrics, "rest_client_transport_ca_reload_total"),
     {},
     "the first read",
   );
-  await look(fixture("ca.pem"));
-  await look(fixture("other-ca.pem"));
-  await look("no certificate");
-  assert.equal(await look(undefined), fixture("other-ca.pem"), "what was good stays in use");
+  await reload(fixture("ca.pem"));
+  await reload(fixture("other-ca.pem"));
+  await reload("no certificate");
+  assert.equal(await reload(undefined), fixture("other-ca.pem"), "the last valid value stays in use");
   assert.deepEqual(await metricValues(metrics, "rest_client_transport_ca_reload_total"), {
     "result=success,reason=unchanged": 1,
     "result=success,reason=updated": 1,

@@ -61,17 +61,17 @@ export class PemFiles<T> {
   }
 
   async current(): Promise<T> {
-    const lookedNow =
+    const checkedRecently =
       this.#checkedAt !== undefined && msSince(this.#clock, this.#checkedAt) < checkIntervalMs;
     const { value } = this.#value;
-    if (value !== undefined && lookedNow && !this.#isOver(value)) return value;
-    this.#checking ??= this.#look().finally(() => {
+    if (value !== undefined && checkedRecently && !this.#expiresSoon(value)) return value;
+    this.#checking ??= this.#check().finally(() => {
       this.#checking = undefined;
     });
     return this.#checking;
   }
 
-  #isOver(value: T): boolean {
+  #expiresSoon(value: T): boolean {
     const until = this.#goodUntil(value);
     return until !== undefined && plusMs(this.#clock.wall(), lastMomentsMs) >= until;
   }
@@ -81,13 +81,13 @@ export class PemFiles<T> {
     this.#checkedAt = undefined;
   }
 
-  async #look(): Promise<T> {
+  async #check(): Promise<T> {
     this.#checkedAt = this.#clock.monotonic();
     this.#isRead = false;
     try {
-      const look = await this.#value.reload();
-      if (look === "same") this.#onReadAgain("unchanged");
-      if (look === "changed") {
+      const result = await this.#value.reload();
+      if (result === "same") this.#onReadAgain("unchanged");
+      if (result === "changed") {
         this.#onReadAgain("updated");
         this.#logger.info("Reloaded certificate files", { files: this.#files() });
       }
@@ -95,11 +95,11 @@ export class PemFiles<T> {
     } catch (error) {
       if (this.#value.value === undefined) throw error;
       this.#onReadAgain(this.#isRead ? "ca_parse_error" : "read_error");
-      const complaint = messageOf(error);
-      if (complaint !== this.#lastError) {
-        this.#lastError = complaint;
+      const message = messageOf(error);
+      if (message !== this.#lastError) {
+        this.#lastError = message;
         this.#logger.warn("Failed to reload certificate files, keeping the previous certificate", {
-          err: complaint,
+          err: message,
         });
       }
     }

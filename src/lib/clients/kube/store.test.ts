@@ -50,7 +50,7 @@ const replacements = [
     reported: [deleted("a@1:1"), added("a@2:2")],
   },
   {
-    rule: "an older version is taken: a list is the truth",
+    rule: "an older version is accepted: a list is authoritative",
     before: ["a@1:9"],
     after: ["a@1:3"],
     reported: [updated("a@1:9", "a@1:3")],

@@ -81,7 +81,7 @@ export class Store<T> implements ObjectReader<T> {
       const before = former.get(key);
       // Consumers compare objects by identity: the same version stays the same object.
       if (before && isSameVersion(before.version, entry.version)) this.#entries.set(key, before);
-      else changes.push(...this.#take(key, before, entry));
+      else changes.push(...this.#apply(key, before, entry));
     }
     return changes;
   }
@@ -91,7 +91,7 @@ export class Store<T> implements ObjectReader<T> {
     const key = objectKey(entry.version);
     const before = this.#entries.get(key);
     if (before && !isNewer(before.version, entry.version)) return [];
-    return this.#take(key, before, entry);
+    return this.#apply(key, before, entry);
   }
 
   /** Removes an object; `last` is its final state, if it could be decoded. */
@@ -103,7 +103,7 @@ export class Store<T> implements ObjectReader<T> {
     return [{ type: "deleted", key, object: last ?? before.object }];
   }
 
-  #take(key: string, before: Stored<T> | undefined, entry: Stored<T>): Change<T>[] {
+  #apply(key: string, before: Stored<T> | undefined, entry: Stored<T>): Change<T>[] {
     const { object } = entry;
     this.#entries.set(key, entry);
     if (!before) return [{ type: "added", key, object }];

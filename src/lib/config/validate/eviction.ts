@@ -15,7 +15,7 @@ const evictionSignals: readonly string[] = [
   "pid.available",
 ];
 
-type Complaint = (value: string) => string | undefined;
+type Check = (value: string) => string | undefined;
 
 export function evictionProblems(config: KubeletConfiguration): Problem[] {
   const problems = [
@@ -35,16 +35,16 @@ export function evictionProblems(config: KubeletConfiguration): Problem[] {
   return problems;
 }
 
-function signals(field: string, settings: Record<string, string>, complain: Complaint): Problem[] {
+function signals(field: string, settings: Record<string, string>, check: Check): Problem[] {
   const problems: Problem[] = [];
   for (const [signal, value] of Object.entries(settings)) {
-    const message = evictionSignals.includes(signal) ? complain(value) : "is not an eviction signal";
+    const message = evictionSignals.includes(signal) ? check(value) : "is not an eviction signal";
     if (message) problems.push({ path: [field, signal], message });
   }
   return problems;
 }
 
-const threshold: Complaint = (value) => {
+const threshold: Check = (value) => {
   if (value.endsWith("%")) {
     const percent = percentage(value);
     if (percent === undefined) return `${JSON.stringify(value)} is not a percentage`;
@@ -55,7 +55,7 @@ const threshold: Complaint = (value) => {
   return quantity <= 0n ? `must be more than zero, not ${JSON.stringify(value)}` : undefined;
 };
 
-const reclaim: Complaint = (value) => {
+const reclaim: Check = (value) => {
   if (value.endsWith("%")) {
     const percent = percentage(value);
     if (percent === undefined) return `${JSON.stringify(value)} is not a percentage`;
@@ -66,7 +66,7 @@ const reclaim: Complaint = (value) => {
   return quantity < 0n ? `must not be negative, not ${JSON.stringify(value)}` : undefined;
 };
 
-const gracePeriod: Complaint = (value) => {
+const gracePeriod: Check = (value) => {
   const duration = parseDuration(value);
   if (duration === undefined) return `${JSON.stringify(value)} is not a duration`;
   return duration < 0 ? `must not be negative, not ${JSON.stringify(value)}` : undefined;

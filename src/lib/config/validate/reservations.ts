@@ -56,7 +56,7 @@ function enforcement(config: KubeletConfiguration): Problem[] {
   for (const [index, level] of levels.entries()) {
     const note = (message: string) => problems.push({ path: ["enforceNodeAllocatable", index], message });
     if (levels.indexOf(level) < index) {
-      note(`${JSON.stringify(level)} is there twice`);
+      note(`${JSON.stringify(level)} is listed twice`);
       continue;
     }
     if (level === "none") {
@@ -98,7 +98,7 @@ function memory({ reservedMemory }: KubeletConfiguration): Problem[] {
       if (!isMemoryResource(resource)) note('cannot be reserved, only "memory" and "hugepages-<size>" can');
       if (parseQuantity(amount) === 0n) note("must not be zero");
       const key = `${numaNode}/${resource}`;
-      if (seen.has(key)) note(`is there twice for NUMA node ${numaNode}`);
+      if (seen.has(key)) note(`is listed twice for NUMA node ${numaNode}`);
       seen.add(key);
     }
   });

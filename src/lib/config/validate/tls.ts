@@ -54,7 +54,7 @@ export function tlsProblems(config: KubeletConfiguration): Problem[] {
     if (!curves.includes(curve))
       problems.push({ path, message: `${curve} is not one of ${curves.join(", ")}` });
     else if (config.tlsCurvePreferences.indexOf(curve) < index)
-      problems.push({ path, message: `${curve} is there twice` });
+      problems.push({ path, message: `${curve} is listed twice` });
   });
   return problems;
 }

@@ -192,7 +192,7 @@ const invalid: [partial: PartialConfiguration, ...shown: string[]][] = [
     },
     "crashLoopBackOff.maxContainerRestartPeriod: needs the feature gate KubeletCrashLoopBackOffMax",
   ],
-  [{ enforceNodeAllocatable: ["pods", "pods"] }, 'enforceNodeAllocatable[1]: "pods" is there twice'],
+  [{ enforceNodeAllocatable: ["pods", "pods"] }, 'enforceNodeAllocatable[1]: "pods" is listed twice'],
   [{ enforceNodeAllocatable: ["none", "pods"] }, 'enforceNodeAllocatable[0]: "none" must stand alone'],
   [
     { enforceNodeAllocatable: ["system-reserved"] },
@@ -245,7 +245,7 @@ const invalid: [partial: PartialConfiguration, ...shown: string[]][] = [
         { numaNode: 0, limits: { memory: "1" } },
       ],
     },
-    "reservedMemory[1].limits.memory: is there twice for NUMA node 0",
+    "reservedMemory[1].limits.memory: is listed twice for NUMA node 0",
   ],
   [
     { registerWithTaints: [{ key: "a b", value: "", effect: "" }] },
@@ -345,7 +345,7 @@ const invalid: [partial: PartialConfiguration, ...shown: string[]][] = [
   [
     { tlsCurvePreferences: [1, 29, 29] },
     "tlsCurvePreferences[0]: 1 is not one of 23, 24, 25, 29, 4588",
-    "tlsCurvePreferences[2]: 29 is there twice",
+    "tlsCurvePreferences[2]: 29 is listed twice",
   ],
   [{ featureGates: { Nope: true } }, "featureGates.Nope: is not a known feature gate"],
 ];

@@ -97,7 +97,7 @@ function checkHandler(handlers: Handlers, at: string, spec: PodSpec, problems: P
 function checkPort(port: number | string | undefined, at: string, problems: Problems): void {
   if (typeof port === "string") problems.check(at, port, portName(port));
   else {
-    const complaint = portNumber(port ?? 0);
-    if (complaint) problems.invalid(at, port ?? 0, complaint);
+    const message = portNumber(port ?? 0);
+    if (message) problems.invalid(at, port ?? 0, message);
   }
 }

@@ -1,5 +1,5 @@
 /** Checks of single strings. Each returns what is wrong, or undefined. */
-type Complaint = string | undefined;
+type ErrorMessage = string | undefined;
 
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const labelSyntax = new RegExp(`^${label}$`);
@@ -8,31 +8,31 @@ const searchSyntax = /^[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\.[a-z0-9_]([-_a-z0-9]*[
 const qualifiedSyntax = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const sysctlSyntax = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 
-function tooLong(value: string, most: number): Complaint {
-  return Buffer.byteLength(value) > most ? `must be no more than ${most} bytes` : undefined;
+function tooLong(value: string, max: number): ErrorMessage {
+  return Buffer.byteLength(value) > max ? `must be no more than ${max} bytes` : undefined;
 }
 
-export function dnsLabel(value: string): Complaint {
+export function dnsLabel(value: string): ErrorMessage {
   if (!labelSyntax.test(value))
     return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
   return tooLong(value, 63);
 }
 
-export function dnsSubdomain(value: string): Complaint {
+export function dnsSubdomain(value: string): ErrorMessage {
   if (!subdomainSyntax.test(value))
     return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
   return tooLong(value, 253);
 }
 
 /** A DNS search path may have underscores. */
-export function dnsSearch(value: string): Complaint {
+export function dnsSearch(value: string): ErrorMessage {
   if (!searchSyntax.test(value))
     return "a DNS search path must consist of lower case alphanumeric characters, '-', '_' or '.'";
   return tooLong(value, 253);
 }
 
 /** "name" or "prefix.example/name", as label and annotation keys are. */
-export function qualifiedName(value: string): Complaint {
+export function qualifiedName(value: string): ErrorMessage {
   const parts = value.split("/");
   const name = parts.pop() ?? "";
   if (parts.length > 1) return "a qualified name must have at most one '/'";
@@ -49,7 +49,7 @@ export function qualifiedName(value: string): Complaint {
   return undefined;
 }
 
-export function labelValue(value: string): Complaint {
+export function labelValue(value: string): ErrorMessage {
   if (value === "") return undefined;
   if (value.length > 63) return "must be no more than 63 bytes";
   if (!qualifiedSyntax.test(value))
@@ -57,7 +57,7 @@ export function labelValue(value: string): Complaint {
   return undefined;
 }
 
-export function portName(value: string): Complaint {
+export function portName(value: string): ErrorMessage {
   if (value.length > 15) return "must be no more than 15 characters";
   if (!/^[-a-z0-9]+$/.test(value))
     return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)";
@@ -67,19 +67,19 @@ export function portName(value: string): Complaint {
   return undefined;
 }
 
-export function portNumber(value: number): Complaint {
+export function portNumber(value: number): ErrorMessage {
   return value >= 1 && value <= 65535 ? undefined : "must be between 1 and 65535, inclusive";
 }
 
 /** Any printable ASCII but "=". */
-export function envName(value: string): Complaint {
+export function envName(value: string): ErrorMessage {
   return /^[ -<>-~]+$/.test(value)
     ? undefined
     : "a valid environment variable name must consist only of printable ASCII characters other than '='";
 }
 
 /** The key of an entry in a ConfigMap or Secret. */
-export function configMapKey(value: string): Complaint {
+export function configMapKey(value: string): ErrorMessage {
   if (value.length > 253) return "must be no more than 253 characters";
   if (!/^[-._a-zA-Z0-9]+$/.test(value))
     return "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
@@ -87,38 +87,38 @@ export function configMapKey(value: string): Complaint {
   return value.startsWith("..") ? "must not start with '..'" : undefined;
 }
 
-export function sysctlName(value: string): Complaint {
+export function sysctlName(value: string): ErrorMessage {
   return value.length <= 253 && sysctlSyntax.test(value)
     ? undefined
     : "must have at most 253 characters and consist of lower case alphanumeric segments, '-' and '_' inside, separated by '.' or '/'";
 }
 
-export function httpHeaderName(value: string): Complaint {
+export function httpHeaderName(value: string): ErrorMessage {
   return /^[-A-Za-z0-9]+$/.test(value)
     ? undefined
     : "a valid HTTP header must consist of alphanumeric characters or '-'";
 }
 
-export function idNumber(value: number): Complaint {
+export function idNumber(value: number): ErrorMessage {
   return value >= 0 && value <= 2147483647 ? undefined : "must be between 0 and 2147483647, inclusive";
 }
 
-export function fileMode(value: number): Complaint {
+export function fileMode(value: number): ErrorMessage {
   return value >= 0 && value <= 0o777
     ? undefined
     : "must be a number between 0 and 0777 (octal), both inclusive";
 }
 
-export function noBacksteps(value: string): Complaint {
+export function noBacksteps(value: string): ErrorMessage {
   return value.split("/").includes("..") ? "must not contain '..'" : undefined;
 }
 
 /** A relative path that stays inside its base directory. */
-export function descendingPath(value: string): Complaint {
+export function descendingPath(value: string): ErrorMessage {
   return value.startsWith("/") ? "must be a relative path" : noBacksteps(value);
 }
 
 /** As `descendingPath`; names that start with ".." are reserved for the atomic writer of volumes. */
-export function volumeFilePath(value: string): Complaint {
+export function volumeFilePath(value: string): ErrorMessage {
   return descendingPath(value) ?? (value.startsWith("..") ? "must not start with '..'" : undefined);
 }

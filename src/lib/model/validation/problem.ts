@@ -46,8 +46,8 @@ export class Problems {
   }
 
   /** Adds an "Invalid value" if a check such as `dnsLabel` fails. */
-  check(path: string, value: string, complaint: string | undefined): void {
-    if (complaint !== undefined) this.invalid(path, value, complaint);
+  check(path: string, value: string, message: string | undefined): void {
+    if (message !== undefined) this.invalid(path, value, message);
   }
 }
 

@@ -78,7 +78,7 @@ export function checkOverhead(overhead: Record<string, string> | undefined, prob
 function checkRequirements(
   resources: { limits?: Record<string, string>; requests?: Record<string, string> } | undefined,
   at: string,
-  nameComplaint: (name: string) => string | undefined,
+  validateName: (name: string) => string | undefined,
   problems: Problems,
   pathOf = (which: Lists) => `${at}.${which}`,
 ): void {
@@ -87,7 +87,7 @@ function checkRequirements(
   for (const which of ["limits", "requests"] as const) {
     for (const [name, amount] of Object.entries(which === "limits" ? limits : requests)) {
       const path = `${pathOf(which)}[${name}]`;
-      problems.check(path, name, nameComplaint(name));
+      problems.check(path, name, validateName(name));
       checkAmount(name, amount, path, problems);
     }
   }
@@ -133,8 +133,8 @@ function isExtended(name: string): boolean {
 }
 
 function containerResourceName(name: string): string | undefined {
-  const complaint = qualifiedName(name);
-  if (complaint) return complaint;
+  const message = qualifiedName(name);
+  if (message) return message;
   if (!name.includes("/")) {
     return standard.has(name) || isHugePages(name) ? undefined : "must be a standard resource for containers";
   }

@@ -128,8 +128,8 @@ function checkProfiles(
 }
 
 function checkId(id: number | undefined, at: string, problems: Problems): void {
-  const complaint = id === undefined ? undefined : idNumber(id);
-  if (complaint) problems.invalid(at, id, complaint);
+  const message = id === undefined ? undefined : idNumber(id);
+  if (message) problems.invalid(at, id, message);
 }
 
 export function oneOf(

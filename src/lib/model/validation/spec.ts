@@ -42,9 +42,9 @@ function checkNames(spec: PodSpec, problems: Problems): void {
     ["runtimeClassName", dnsSubdomain],
     ["hostnameOverride", dnsSubdomain],
   ] as const;
-  for (const [field, complaint] of checks) {
+  for (const [field, validate] of checks) {
     const name = spec[field];
-    if (name) problems.check(`spec.${field}`, name, complaint(name));
+    if (name) problems.check(`spec.${field}`, name, validate(name));
   }
   const override = spec.hostnameOverride;
   if (override === undefined) return;

@@ -309,7 +309,7 @@ table("containers", [
     "spec.containers[0].resizePolicy[0].resourceName: Unsupported",
   ],
   [
-    "ephemeral containers come later",
+    "a new pod has no ephemeral containers",
     pod({ spec: { ephemeralContainers: [other] } }),
     "spec.ephemeralContainers: Forbidden",
   ],
@@ -575,7 +575,7 @@ table("resources", [
     "spec.containers[0].resources.limits: Required value",
   ],
   [
-    "huge pages come with memory",
+    "huge pages require cpu or memory",
     resources({ limits: { "hugepages-2Mi": "4Mi" } }),
     "spec.containers[0].resources: Forbidden: HugePages require cpu or memory",
   ],
@@ -666,7 +666,7 @@ table("spec", [
   ],
   ["operating systems", pod({ spec: { os: { name: "plan9" } } }), "spec.os.name: Unsupported"],
   [
-    "scheduling is over",
+    "a pod on a node has no scheduling gates",
     pod({ spec: { schedulingGates: [{ name: "a" }] } }),
     "spec.schedulingGates: Forbidden",
   ],

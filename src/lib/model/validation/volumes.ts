@@ -157,8 +157,8 @@ function checkItemPath(item: { path?: string; mode?: number }, at: string, probl
 }
 
 function checkMode(mode: unknown, at: string, problems: Problems): void {
-  const complaint = typeof mode === "number" ? fileMode(mode) : undefined;
-  if (complaint) problems.invalid(at, mode, complaint);
+  const message = typeof mode === "number" ? fileMode(mode) : undefined;
+  if (message) problems.invalid(at, mode, message);
 }
 
 function isMissing(value: unknown): boolean {

@@ -181,7 +181,7 @@ test("killed while a file is written: the temporary file is ignored and removed"
   assert.deepEqual(await files("pulled"), [recordFileName("id-a")]);
 });
 
-test("a corrupt record gives no pod access, until the image is pulled again", async () => {
+test("a corrupt record grants no access, until the image is pulled again", async () => {
   const { startAgent, rootDir } = setUp();
   for (const dir of ["pulled", "pulling"]) {
     await mkdir(join(rootDir, "image_manager", dir), { recursive: true });
