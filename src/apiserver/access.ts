@@ -14,14 +14,14 @@ export interface Attributes {
   readonly verb: string;
   readonly group: string;
   readonly version: string;
-  /** Plural; "" if the path is no resource. */
+  /** Plural; "" if the path is not a resource. */
   readonly resource: string;
   readonly subresource: string;
   /** "" for cluster-wide objects, and for lists over all namespaces. */
   readonly namespace: string;
   /** "" for lists and creations, and the value of a `metadata.name` field selector in lists and watches. */
   readonly name: string;
-  /** Set if, and only if, the path is no resource. */
+  /** Set if, and only if, the path is not a resource. */
   readonly path?: string;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;

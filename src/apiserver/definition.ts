@@ -123,7 +123,7 @@ export interface ResourceDefinition {
   validateUpdate?(draft: Draft, before: ApiObject, context: RequestContext): readonly Problem[];
   /** True if metadata.generation counts the changes of all but metadata and status. Default: true if the kind has a spec. */
   readonly countsGenerations?: boolean;
-  /** The grace period of a deletion; 0 or absent: the object is removed at once (except for finalizers). */
+  /** The grace period of a deletion; 0 or absent: the object is removed immediately (except for finalizers). */
   deletionGrace?(current: ApiObject, requested: number | undefined, context: RequestContext): number;
   /** Before a deletion: rejects it (StatusError), or changes the object if it is kept for its grace period. */
   prepareDelete?(draft: Draft, context: RequestContext): void | Promise<void>;
@@ -168,7 +168,7 @@ export interface PartSubresource {
   validateUpdate?(draft: Draft, before: ApiObject, context: RequestContext): readonly Problem[];
   /** True: for `Objects.change` only, neither served over HTTP nor listed in discovery. */
   readonly internal?: boolean;
-  /** False: changes made through it are not counted, though the kind counts others. */
+  /** False: changes through it do not increment the generation, though other changes do. */
   readonly countsGenerations?: boolean;
 }
 

@@ -118,8 +118,8 @@ test("HTTP/2: many requests and watches on one connection, and the certificate a
   const { server, pair, client } = await secureApi(t);
   const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
   t.after(() => session.destroy());
-  const made = await overHttp2(session, mapsPath, configMap("a"));
-  assert.equal(made.status, 201);
+  const created = await overHttp2(session, mapsPath, configMap("a"));
+  assert.equal(created.status, 201);
   const watches = Array.from({ length: 50 }, () => session.request({ ":path": `${mapsPath}?watch=1` }));
   const firsts = await Promise.all(watches.map(firstLine));
   for (const line of firsts) assert.equal(JSON.parse(line).object.metadata.name, "a");
@@ -181,7 +181,7 @@ test("HTTP/1.1: a large request may follow while a large response is still on it
   assert.deepEqual(statuses, [...Array(gets).fill(200), 201]);
 });
 
-test("a selector may be longer than headers mostly are", async (t) => {
+test("a selector may be longer than the default header limit", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const path = `${mapsPath}?labelSelector=${encodeURIComponent(`a in (${"x,".repeat(10_000)}y)`)}`;
   const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
@@ -328,7 +328,7 @@ test("stopping does not wait for a client that no longer reads, nor for a body t
   const stopping = server.stop().then(() => {
     stopped = true;
   });
-  // What is under way may take five seconds; nothing is.
+  // Requests in progress may take five seconds; there are none.
   await eventually(async () => {
     await clock.advance(10);
     return stopped || epochMs(clock.wall()) - at > 4000 ? true : undefined;

@@ -59,17 +59,17 @@ export interface ApiServerOptions {
 }
 
 export interface ConnectionLimits {
-  /** Connections at once: who comes later gets the place of the one that has been idle longest. */
+  /** The connection limit; when it is reached, the longest-idle connection is closed. */
   readonly connections: number;
   /** How long a connection is kept for a next request. */
   readonly idleMs: number;
 }
 
-/** A connection of HTTP/2, and how many requests are under way on it. */
+/** An HTTP/2 connection, and how many requests are in progress on it. */
 const megabyte = 1024 * 1024;
 /** Of HTTP/1.1: a command for exec stands in the address, and is as long as a program's argument may be. */
 const maxHeaderSize = megabyte;
-/** How long requests under way may take when the server stops. */
+/** How long requests in progress may take when the server stops. */
 const stopWithinMs = 5000;
 /** How long clients have to close connections without a request: one that is suspended never does. */
 const closeWithinMs = 500;
@@ -164,7 +164,7 @@ export class ApiServer implements Component {
     else signal?.addEventListener("abort", stop, { once: true });
   }
 
-  /** Ends watches, waits for what is under way, and closes. */
+  /** Ends watches, waits for requests in progress, and closes. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;

@@ -28,7 +28,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test("it is restarted when it exits, but not after stop", async () => {
+test("the API server is restarted when it exits, but not after stop", async () => {
   const api = new ApiProcess({ program: script(serves), args: [], log: join(dir, "a.log") });
   assert.equal(await api.start(), "https://127.0.0.1:1");
   const first = api.pid!;

@@ -112,7 +112,7 @@ test("in a script, arguments with spaces and quotes are quoted", () => {
   );
 });
 
-/** What a real iptables, in a network namespace of its own, makes of a table and then of a script; else why there is none. */
+/** The result of a real iptables, in its own network namespace, for a table and then a script; else why there is none. */
 function natAfter(nat: string, script: string): { table: string } | { unavailable: string } {
   if (process.getuid?.() !== 0) return { unavailable: "needs root" };
   const commands =

@@ -8,7 +8,7 @@ export interface NodeLock {
   release(): void;
 }
 
-/** Makes this process the owner of the node, until it releases the lock or exits. */
+/** Locks the node for this process, until it releases the lock or exits. */
 export async function lockNode(files: NodeFiles): Promise<NodeLock> {
   const lock = await lockFile(files.lock, { dirMode: 0o711 });
   if (lock.kind === "held")

@@ -58,8 +58,8 @@ async function setUp(t: TestContext) {
     request({ port: server.port, ca: identity.ca.certificate, who, method, path, body });
   const admin = { cert: identity.admin.certificate, key: identity.admin.key };
   for (const name of ["kube-system", "kube-node-lease", "ns"]) {
-    const made = await send(admin, "POST", "/api/v1/namespaces", { metadata: { name } });
-    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const created = await send(admin, "POST", "/api/v1/namespaces", { metadata: { name } });
+    assert.equal(created.status, 201, JSON.stringify(created.body));
   }
   return { send, admin };
 }
@@ -117,7 +117,7 @@ test("a kubelet joins by a token, gets its certificate, and is kept to itself", 
     subject: { commonName: "system:node:n1", organizations: ["system:nodes"] },
     key: privateKey,
   });
-  const made = await send({ token }, "POST", requests, {
+  const created = await send({ token }, "POST", requests, {
     metadata: { generateName: "node-csr-" },
     spec: {
       request: Buffer.from(pem).toString("base64"),
@@ -125,9 +125,9 @@ test("a kubelet joins by a token, gets its certificate, and is kept to itself", 
       usages: ["digital signature", "client auth"],
     },
   });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
-  assert.match(made.body.spec.username, /^system:bootstrap:/);
-  const path = `${requests}/${made.body.metadata.name}`;
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  assert.match(created.body.spec.username, /^system:bootstrap:/);
+  const path = `${requests}/${created.body.metadata.name}`;
   let certificate: string | undefined;
   for (let i = 0; i < 500 && !certificate; i++)
     certificate = (await send({ token }, "GET", path)).body.status.certificate;
@@ -209,7 +209,7 @@ test("a user's request is signed once it is approved", async (t) => {
     subject: { commonName: "jane", organizations: ["dev"] },
     key: generateKey().privateKey,
   });
-  const made = await send(admin, "POST", requests, {
+  const created = await send(admin, "POST", requests, {
     metadata: { name: "jane" },
     spec: {
       request: Buffer.from(pem).toString("base64"),
@@ -218,9 +218,9 @@ test("a user's request is signed once it is approved", async (t) => {
       expirationSeconds: 60,
     },
   });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
+  assert.equal(created.status, 201, JSON.stringify(created.body));
   const approved = {
-    ...made.body,
+    ...created.body,
     status: { conditions: [{ type: "Approved", status: "True", reason: "KubectlApprove" }] },
   };
   const response = await send(admin, "PUT", `${requests}/jane/approval`, approved);
@@ -232,7 +232,7 @@ test("a user's request is signed once it is approved", async (t) => {
   assert.deepEqual(parsed?.subject, { commonName: "jane", organizations: ["dev"] });
 });
 
-test("who shows nothing sees only whether the API is well", async (t) => {
+test("an anonymous client may only read health and version", async (t) => {
   const { send } = await setUp(t);
   assert.equal((await send(undefined, "GET", "/healthz")).status, 200);
   assert.equal((await send(undefined, "GET", "/version")).status, 200);

@@ -48,11 +48,11 @@ export class MemoryObjects implements Objects {
     caller = admin,
   ): Promise<ApiObject> {
     const definition = this.#definitions.get(resource);
-    const made = structuredClone(draft) as Draft;
-    made.metadata.creationTimestamp ??= new Date(this.#now()).toISOString();
-    await definition?.prepareCreate?.(made, this.context(caller));
-    this.#check(definition, made, definition?.validate?.(made, this.context(caller)));
-    return this.put(resource, made as never);
+    const created = structuredClone(draft) as Draft;
+    created.metadata.creationTimestamp ??= new Date(this.#now()).toISOString();
+    await definition?.prepareCreate?.(created, this.context(caller));
+    this.#check(definition, created, definition?.validate?.(created, this.context(caller)));
+    return this.put(resource, created as never);
   }
 
   change(...[ref, change, options]: Parameters<Objects["change"]>): Promise<ApiObject | undefined> {
@@ -142,7 +142,7 @@ export function attributesOf(text: string, more: Partial<Attributes> = {}): Attr
 
 /** Resolves once the condition holds; fails with what it waited for if it does not in time. */
 export async function eventually<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  for (let turn = 0; turn < 2000; turn++) {
+  for (let round = 0; round < 2000; round++) {
     const found = await look();
     if (found !== undefined) return found;
     await new Promise((resolve) => setImmediate(resolve));

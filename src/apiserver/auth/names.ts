@@ -12,10 +12,10 @@ const serviceAccountPrefix = "system:serviceaccount:";
 /** A caller without credentials. */
 export const anonymous: Caller = { name: "system:anonymous", groups: [unauthenticated] };
 
-/** The credential that was shown, in the extra fields of a caller. */
+/** The ID of the credential, in the extra fields of a caller. */
 export const credentialId = "authentication.kubernetes.io/credential-id";
 
-/** The node that is the caller: "" if it is some node but not clear which; undefined if it is none. */
+/** The node that is the caller: "" for a node without a name; undefined if the caller is not a node. */
 export function nodeNameOf(caller: Caller): string | undefined {
   if (!caller.name.startsWith(nodeUserPrefix)) return undefined;
   return caller.groups.includes(nodes) ? caller.name.slice(nodeUserPrefix.length) : undefined;
@@ -25,13 +25,13 @@ export function serviceAccountUser(namespace: string, name: string): string {
   return `${serviceAccountPrefix}${namespace}:${name}`;
 }
 
-/** The groups that come with the name of a service account; none if it is no such name. */
+/** The groups of a service account's user name; none for other names. */
 export function serviceAccountGroups(user: string): string[] {
   const namespace = namespaceIn(user);
   return namespace === undefined ? [] : [serviceAccounts, `${serviceAccounts}:${namespace}`];
 }
 
-/** The namespace of the calling service account, undefined if it is none. */
+/** The namespace of the calling service account, undefined for other callers. */
 export function serviceAccountNamespaceOf(caller: Caller): string | undefined {
   const namespace = namespaceIn(caller.name);
   return caller.groups.includes(`${serviceAccounts}:${namespace}`) ? namespace : undefined;

@@ -37,7 +37,7 @@ export function configMapNames(spec: Pod["spec"]): Set<string> {
   return given(names);
 }
 
-/** The claims of a pod, those that are made for it included. */
+/** The claims of a pod, including those that are created for it. */
 export function claimNames(pod: Pod): Set<string> {
   return given((pod.spec.volumes ?? []).map((volume) => claimName(pod, volume)));
 }

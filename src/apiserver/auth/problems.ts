@@ -9,7 +9,7 @@ export function qualified(resource: string, group: string): string {
   return group ? `${resource}.${group}` : resource;
 }
 
-/** What admission rejects. */
+/** The error of an admission plugin that rejects a request. */
 export function forbidden(request: AdmissionRequest, why: string): StatusError {
   const { group, resource, object } = request;
   const name = request.name || object?.metadata.name || object?.metadata.generateName || "Unknown";

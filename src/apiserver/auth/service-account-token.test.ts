@@ -164,7 +164,7 @@ const rows: [string, () => Promise<unknown>, number, string][] = [
   ],
 ];
 
-test("what is rejected, and how", async (t) => {
+test("invalid requests are rejected", async (t) => {
   for (const [name, what, status, message] of rows)
     await t.test(name, async () => {
       const error = await what().catch((thrown: unknown) => thrown);

@@ -8,8 +8,8 @@ import type { TokenAuthority, TokenSubject } from "./tokens/token-authority.ts";
 const group = "authentication.k8s.io";
 const kind = "TokenRequest";
 /**
- * The lifetime that kubelets request for the token that each pod gets. Old clients never read it again, so it lives
- * longer, with a mark.
+ * The lifetime that kubelets request for the token of each pod. Old clients never reload it, so its expiration is
+ * extended (`warnafter`).
  */
 const injectedTokenSeconds = 3607;
 const extendedSeconds = 365 * 24 * 3600;
@@ -126,7 +126,7 @@ async function boundTo(
 async function nodeOf(name: string | undefined, objects: Objects): Promise<TokenSubject["node"]> {
   if (!name) return undefined;
   const node = await objects.get({ resource: "nodes", namespace: "", name });
-  // A node that is not there is still worth its name.
+  // A missing node is still recorded by name.
   return node ? { name, uid: node.metadata.uid } : { name };
 }
 

@@ -86,7 +86,7 @@ describe("a new cluster", () => {
     assert.deepEqual(await keep("10.96.0.0/16", 443), ["10.96.0.1", 443, false]);
   });
 
-  test("has a service account and the CA in each namespace, also in new ones, and restores them", async () => {
+  test("has a service account and the CA in each namespace, including new ones, and restores them", async () => {
     await cluster.objects.create("namespaces", { metadata: { name: "mine" } });
     for (const namespace of ["default", "mine"]) {
       await cluster.until("account", () => isThere("serviceaccounts", namespace, "default"));
@@ -135,7 +135,7 @@ describe("pods", () => {
     assert.deepEqual(await messages("Scheduled"), ["Successfully assigned default/p to n"]);
   });
 
-  test("of a deleted node are removed after a while, its lease at once", async () => {
+  test("pods of a deleted node are removed after a while, its lease immediately", async () => {
     await cluster.until("account", () => isThere("serviceaccounts", "default", "default"));
     await addNode("True");
     const { uid } = (await cluster.get("nodes", "", "n"))!.metadata;
@@ -158,7 +158,7 @@ describe("pods", () => {
 });
 
 describe("nodes", () => {
-  test("that stop reporting become Unknown, and Ready when they report again", async () => {
+  test("nodes that stop reporting become Unknown, and Ready when they report again", async () => {
     await addNode("True");
     await cluster.until("no taints", async () => (await taintsOf("n")).length === 0);
     await cluster.clock.advance(49_000);
@@ -193,7 +193,7 @@ describe("nodes", () => {
     await cluster.until("taints", async () => (await taintsOf("n")).length === 2, 60_000);
   });
 
-  test("that are cordoned are tainted", async () => {
+  test("cordoned nodes are tainted", async () => {
     await addNode("True");
     const cordon = (unschedulable: boolean) =>
       cluster.objects.change({ resource: "nodes", namespace: "", name: "n" }, (draft) => {
@@ -230,7 +230,7 @@ describe("namespaces that are deleted", () => {
     assert.equal(remaining.message, "Some resources are remaining: pods. has 1 resource instances");
     assert.ok(await isThere("configmaps", "mine", "m"), "pods may still need it");
 
-    // As the kubelet does when all of its containers have ended.
+    // As the kubelet does when all of its containers have terminated.
     await objects.delete({ resource: "pods", namespace: "mine", name: "p" }, { gracePeriodSeconds: 0 });
     await cluster.until("namespace gone", async () => !(await isThere("namespaces", "", "mine")));
     for (const resource of ["configmaps", "serviceaccounts", "events"])

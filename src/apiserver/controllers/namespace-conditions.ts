@@ -17,7 +17,7 @@ export interface RemainingObjects {
   readonly failures: readonly string[];
 }
 
-const fine = [
+const conditionsWhenOk = [
   ["NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"],
   [
     "NamespaceDeletionGroupVersionParsingFailure",
@@ -60,7 +60,7 @@ export function namespaceConditions(
       reason: "SomeFinalizersRemain",
       message: `Some content in the namespace has finalizers remaining: ${finalizers}`,
     });
-  return fine.map(([type, okReason, okMessage]) => {
+  return conditionsWhenOk.map(([type, okReason, okMessage]) => {
     const problem = problems.get(type);
     const status = problem === undefined ? "False" : "True";
     const { reason, message } = problem ?? { reason: okReason, message: okMessage };

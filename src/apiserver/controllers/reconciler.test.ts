@@ -68,7 +68,7 @@ describe("reconciliations", () => {
     await stop();
   });
 
-  test("that fail are retried with back-off, and at once after a change", async () => {
+  test("failed steps are retried with back-off, and immediately after a change", async () => {
     const { clock, objects, rounds, reconciler, stop } = await start((round) =>
       round <= 4 ? Promise.reject(new Error("no")) : Promise.resolve(undefined),
     );

@@ -107,7 +107,7 @@ test("other documents are served at their paths", async (t) => {
   assert.equal((await send("GET", "/openid/v1/other")).status, 404);
 });
 
-test("what is below /openapi is served by the OpenAPI handler", async (t) => {
+test("paths below /openapi are served by the OpenAPI handler", async (t) => {
   const openapi: OpenApi = {
     handle: ({ path, hash }): ReturnType<OpenApi["handle"]> =>
       path === "/openapi/v2"

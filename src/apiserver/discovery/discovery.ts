@@ -35,8 +35,8 @@ const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupD
 /** Lists what the API has. */
 export class Discovery {
   readonly #o: DiscoveryOptions;
-  /** What is offered does not change while the server runs, so each writer is made once. */
-  readonly #made = new Map<string, Made>();
+  /** The served resources do not change while the server runs, so each document is built once. */
+  readonly #documents = new Map<string, CachedDocument>();
 
   constructor(options: DiscoveryOptions) {
     this.#o = options;
@@ -53,16 +53,16 @@ export class Discovery {
     const trimmed = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
     const inOne = (trimmed === "/api" || trimmed === "/apis") && wantsAggregated(writer);
     const key = inOne ? `${trimmed} in one` : trimmed;
-    let made = this.#made.get(key);
-    if (!made) {
+    let document = this.#documents.get(key);
+    if (!document) {
       const value = inOne
         ? aggregated(this.#o.catalog, trimmed === "/api" ? "api" : "apis")
         : this.#describe(trimmed);
       if (!value) return false;
-      made = makeText(value);
-      this.#made.set(key, made);
+      document = buildDocument(value);
+      this.#documents.set(key, document);
     }
-    await send(writer, made, inOne ? aggregatedType : "application/json");
+    await send(writer, document, inOne ? aggregatedType : "application/json");
     return true;
   }
 
@@ -131,18 +131,18 @@ function wantsAggregated({ request }: ResponseWriter): boolean {
   );
 }
 
-interface Made {
+interface CachedDocument {
   readonly text: string;
   readonly etag: string;
 }
 
-function makeText(value: object): Made {
+function buildDocument(value: object): CachedDocument {
   const text = JSON.stringify(value);
   return { text, etag: `"${createHash("sha256").update(text).digest("hex").toUpperCase()}"` };
 }
 
 /** Clients cache these and check whether they are still current. */
-async function send(writer: ResponseWriter, { text, etag }: Made, type: string): Promise<void> {
+async function send(writer: ResponseWriter, { text, etag }: CachedDocument, type: string): Promise<void> {
   const headers = { etag, vary: "Accept", "content-type": type, "cache-control": "public" };
   if (writer.request.headers["if-none-match"] !== etag) return writer.json(200, text, headers);
   writer.writeHead(304, { etag, vary: "Accept" });

@@ -8,8 +8,8 @@ test("the API has endpoints where the machine has an address, and none that are 
     [undefined, undefined, undefined],
   ];
   for (const [apiAddress, addresses, sliced] of rows) {
-    const made = builtIns({ apiAddress, apiPort: 6443, serviceRange: "10.96.0.0/16", servicePort: 443 });
-    const draft = (resource: string) => made.find(({ ref }) => ref.resource === resource)?.draft;
+    const objects = builtIns({ apiAddress, apiPort: 6443, serviceRange: "10.96.0.0/16", servicePort: 443 });
+    const draft = (resource: string) => objects.find(({ ref }) => ref.resource === resource)?.draft;
     assert.deepEqual(draft("endpoints")?.subsets?.[0].addresses, addresses);
     assert.deepEqual(draft("endpointslices.discovery.k8s.io")?.endpoints[0]?.addresses, sliced);
     assert.equal(draft("services")?.spec.clusterIP, "10.96.0.1");

@@ -1,7 +1,7 @@
 import { defineKind } from "./define.ts";
 import { nameIsSubdomain } from "./names.ts";
 
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 export const clusterTrustBundles = defineKind({
   group: "certificates.k8s.io",
@@ -32,7 +32,7 @@ export const clusterTrustBundles = defineKind({
         `ClusterTrustBundle for signerName ${signer} must be named with prefix ${start}`,
       );
     const bundle: string = spec.trustBundle ?? "";
-    if (bundle.length > mostBytes) problems.tooLong("spec.trustBundle", mostBytes);
+    if (bundle.length > maxBytes) problems.tooLong("spec.trustBundle", maxBytes);
     else if (!bundle.includes("-----BEGIN CERTIFICATE-----"))
       problems.invalid("spec.trustBundle", "<value omitted>", "at least one trust anchor must be provided");
   },

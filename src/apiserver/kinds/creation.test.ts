@@ -8,14 +8,14 @@ import { testWorld } from "./fixtures.ts";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 describe("what objects become", () => {
-  async function made(resource: string, object: object): Promise<Draft> {
+  async function created(resource: string, object: object): Promise<Draft> {
     const { objects } = testWorld();
     const draft = { metadata: { name: "x", namespace: "default" }, ...object };
     return (await objects.create(resource, draft)) as unknown as Draft;
   }
 
   test("text in secrets becomes data, and wins over it", async () => {
-    const secret = await made("secrets", {
+    const secret = await created("secrets", {
       data: { a: base64("1"), b: base64("2") },
       stringData: { a: "3" },
     });
@@ -51,7 +51,7 @@ describe("what objects become", () => {
     assert.deepEqual(finalized?.status, { phase: "Active" });
   });
 
-  test("what the system lives in is not deleted", () => {
+  test("built-in namespaces cannot be deleted", () => {
     const { objects, definitions } = testWorld();
     const definition = definitions.find(({ name }) => name === "namespaces");
     const deletion = (name: string) => () =>
@@ -66,7 +66,7 @@ describe("what objects become", () => {
   });
 
   test("a node is registered with its status, and tainted until it is ready", async () => {
-    const node = await made("nodes", { metadata: { name: "n" }, status: { phase: "x" } });
+    const node = await created("nodes", { metadata: { name: "n" }, status: { phase: "x" } });
     assert.deepEqual(node.status, { phase: "x" });
     assert.deepEqual(node.spec.taints, [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }]);
   });

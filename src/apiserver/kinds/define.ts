@@ -52,7 +52,7 @@ export interface KindRules
 }
 
 export interface StatusRules {
-  /** Status that is kept when an object is made; what all new objects begin with otherwise. */
+  /** The status that is kept on create; otherwise the initial status of new objects. */
   readonly atCreation?: "kept" | Readonly<Record<string, unknown>>;
   readonly checkUpdate?: UpdateCheck;
 }

@@ -4,9 +4,9 @@ import { protocols } from "./endpoints.ts";
 import type { FieldProblems } from "./field-problems.ts";
 import { dnsLabel, dnsSubdomain, nameIsSubdomain, portNumber } from "./names.ts";
 
-const mostEndpoints = 1000;
-const mostPorts = 100;
-const mostAddresses = 100;
+const maxEndpoints = 1000;
+const maxPorts = 100;
+const maxAddresses = 100;
 const types = ["FQDN", "IPv4", "IPv6"];
 
 export const endpointSlices = defineKind({
@@ -27,7 +27,7 @@ export const endpointSlices = defineKind({
   check({ addressType, endpoints, ports }, problems) {
     if (!addressType) problems.required("addressType");
     else problems.oneOf("addressType", addressType, types);
-    if (endpoints?.length > mostEndpoints) problems.tooMany("endpoints", endpoints.length, mostEndpoints);
+    if (endpoints?.length > maxEndpoints) problems.tooMany("endpoints", endpoints.length, maxEndpoints);
     for (const [i, endpoint] of (endpoints ?? []).entries())
       checkAddresses(endpoint.addresses ?? [], addressType, `endpoints[${i}].addresses`, problems);
     checkPorts(ports ?? [], problems);
@@ -44,7 +44,7 @@ function checkAddresses(
   problems: FieldProblems,
 ): void {
   if (addresses.length === 0) problems.required(path, "must contain at least 1 address");
-  if (addresses.length > mostAddresses) problems.tooMany(path, addresses.length, mostAddresses);
+  if (addresses.length > maxAddresses) problems.tooMany(path, addresses.length, maxAddresses);
   for (const [i, address] of addresses.entries()) {
     const at = `${path}[${i}]`;
     if (type === "FQDN") problems.checks(at, address, dnsSubdomain(address));
@@ -60,7 +60,7 @@ interface Port {
 }
 
 function checkPorts(ports: readonly Port[], problems: FieldProblems): void {
-  if (ports.length > mostPorts) problems.tooMany("ports", ports.length, mostPorts);
+  if (ports.length > maxPorts) problems.tooMany("ports", ports.length, maxPorts);
   const names = new Set<string>();
   for (const [i, { name = "", port, protocol = "" }] of ports.entries()) {
     const at = `ports[${i}]`;

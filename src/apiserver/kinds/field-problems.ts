@@ -16,7 +16,7 @@ export class FieldProblems extends Problems {
     for (const complaint of complaints) this.invalid(path, value, complaint);
   }
 
-  /** An unsupported value, unless it is one of these; they are shown in this order. */
+  /** Adds a "not supported" error unless the value is one of these, which are listed in this order. */
   oneOf(path: string, value: unknown, supported: readonly string[]): void {
     if (typeof value === "string" && supported.includes(value)) return;
     const names = supported.map((name) => JSON.stringify(name)).join(", ");

@@ -52,7 +52,7 @@ const stub: ResourceDefinition = {
   namespaced: false,
 };
 
-/** What is wrong with an object that is about to be made: "path: message" for each. */
+/** The validation errors of a new object: "path: message" for each. */
 export async function complaints(resource: string, object: object): Promise<string[]> {
   const { objects, definitions: all } = testWorld();
   const definition = all.find((one) => resourceOf(one) === resource);

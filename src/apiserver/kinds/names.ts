@@ -7,7 +7,7 @@ const key = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const value = `(${key})?`;
 const configKey = "[-._a-zA-Z0-9]+";
 
-const shapes = {
+const patterns = {
   label: new RegExp(`^${label}$`),
   subdomain: new RegExp(`^${subdomain}$`),
   key: new RegExp(`^${key}$`),
@@ -15,9 +15,9 @@ const shapes = {
   configKey: new RegExp(`^${configKey}$`),
 };
 
-function explained(rule: string, shape: string, ...examples: string[]): string {
+function explained(rule: string, pattern: string, ...examples: string[]): string {
   const shown = examples.map((example) => `'${example}', `).join(" or ");
-  return `${rule} (${shown === "" ? "" : `e.g. ${shown}`}regex used for validation is '${shape}')`;
+  return `${rule} (${shown === "" ? "" : `e.g. ${shown}`}regex used for validation is '${pattern}')`;
 }
 
 function tooLong(text: string, most: number): string[] {
@@ -26,8 +26,8 @@ function tooLong(text: string, most: number): string[] {
 
 export function dnsLabel(text: string): Complaints {
   const complaints = tooLong(text, 63);
-  if (shapes.label.test(text)) return complaints;
-  if (shapes.subdomain.test(text)) return [...complaints, "must not contain dots"];
+  if (patterns.label.test(text)) return complaints;
+  if (patterns.subdomain.test(text)) return [...complaints, "must not contain dots"];
   const rule =
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
   return [...complaints, explained(rule, label, "my-name", "123-abc")];
@@ -35,7 +35,7 @@ export function dnsLabel(text: string): Complaints {
 
 export function dnsSubdomain(text: string): Complaints {
   const complaints = tooLong(text, 253);
-  if (shapes.subdomain.test(text)) return complaints;
+  if (patterns.subdomain.test(text)) return complaints;
   const rule =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
   return [...complaints, explained(rule, subdomain, "example.com")];
@@ -60,13 +60,13 @@ export function qualifiedName(text: string): Complaints {
   }
   if (name === "") complaints.push("name part must be non-empty");
   else complaints.push(...tooLong(name, 63).map((complaint) => `name part ${complaint}`));
-  if (!shapes.key.test(name)) complaints.push(`name part ${shown}`);
+  if (!patterns.key.test(name)) complaints.push(`name part ${shown}`);
   return complaints;
 }
 
 export function labelValue(text: string): Complaints {
   const complaints = tooLong(text, 63);
-  if (shapes.value.test(text)) return complaints;
+  if (patterns.value.test(text)) return complaints;
   const rule =
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
   return [...complaints, explained(rule, value, "MyValue", "my_value", "12345")];
@@ -75,7 +75,7 @@ export function labelValue(text: string): Complaints {
 /** The key of an entry in a ConfigMap or Secret, which becomes the name of a file. */
 export function configMapKey(text: string): Complaints {
   const complaints = tooLong(text, 253);
-  if (!shapes.configKey.test(text))
+  if (!patterns.configKey.test(text))
     complaints.push(
       explained(
         "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",

@@ -7,7 +7,7 @@ import { checkAmount } from "./quantities.ts";
 import { same } from "./same.ts";
 import { checkTaints } from "./taints.ts";
 
-const featureShape = /^[A-Z][A-Za-z0-9]*(\/[A-Za-z0-9]+)*$/;
+const featurePattern = /^[A-Z][A-Za-z0-9]*(\/[A-Za-z0-9]+)*$/;
 
 export function nodes(proxy: ConnectSubresource | undefined): ResourceDefinition {
   return defineKind({
@@ -36,7 +36,7 @@ export function nodes(proxy: ConnectSubresource | undefined): ResourceDefinition
       checkCidrs(draft, problems);
     },
     checkUpdate: checkChange,
-    // A kubelet registers its node with all that it knows.
+    // A kubelet registers its node with its status.
     status: { atCreation: "kept", checkUpdate: checkStatusChange },
     ...(proxy === undefined ? {} : { subresources: { proxy } }),
   });
@@ -49,7 +49,7 @@ function addNotReady(spec: { taints?: { key: string; effect: string }[] }): void
   spec.taints = [...(spec.taints ?? []), taint];
 }
 
-/** The first of podCIDRs has another, older place; each is filled from the other. */
+/** podCIDR is the first of podCIDRs; each is defaulted from the other. */
 function mirrorCidr(spec: { podCIDR?: string; podCIDRs?: string[] }): void {
   if (spec.podCIDR && !spec.podCIDRs?.length) spec.podCIDRs = [spec.podCIDR];
   if (spec.podCIDRs?.length) spec.podCIDR = spec.podCIDRs[0];
@@ -62,7 +62,7 @@ function checkStatus(draft: Draft, problems: FieldProblems): void {
   const features: readonly string[] = draft.status?.declaredFeatures ?? [];
   for (const [i, feature] of features.entries()) {
     const path = `status.declaredFeatures[${i}]`;
-    if (!featureShape.test(feature))
+    if (!featurePattern.test(feature))
       problems.invalid(
         path,
         feature,

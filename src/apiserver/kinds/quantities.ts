@@ -43,7 +43,7 @@ function isInteger(resource: string): boolean {
   return slash > 0 && !resource.slice(0, slash).endsWith("kubernetes.io");
 }
 
-/** The quantity, or zero if there is none that can be read. */
+/** The quantity, or zero if it is missing or invalid. */
 export function amountOf(value: unknown): bigint {
   return typeof value === "string" || typeof value === "number" ? (parseQuantity(value) ?? 0n) : 0n;
 }

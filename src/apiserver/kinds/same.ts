@@ -1,4 +1,4 @@
-/** True if two values mean the same to the API: what is absent, null or empty (of any type) is equal to each other. */
+/** Semantic equality: absent, null and empty values (of any type) are equal. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (isEmpty(a) || isEmpty(b)) return isEmpty(a) && isEmpty(b);

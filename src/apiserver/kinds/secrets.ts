@@ -42,7 +42,7 @@ function mergeStringData(draft: Draft): void {
   for (const [key, text] of texts) draft.data[key] = Buffer.from(text).toString("base64");
 }
 
-/** Some types promise what is inside. Other types are anybody's own. */
+/** Some types require certain keys. Other types are user-defined. */
 function checkType(draft: Draft, problems: FieldProblems): void {
   const data = (draft.data ?? {}) as Record<string, string>;
   const required = (key: string) => problems.required(`data[${key}]`);

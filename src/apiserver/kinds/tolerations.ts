@@ -33,7 +33,7 @@ export function checkToleration(toleration: Toleration, at: string, problems: Fi
   if (effect !== "") problems.oneOf(`${at}.effect`, effect, effects);
 }
 
-/** Those of a runtime class: no two are the same. */
+/** Tolerations of a runtime class: duplicates are rejected. */
 export function checkDistinctTolerations(
   tolerations: readonly Toleration[] | undefined,
   path: string,

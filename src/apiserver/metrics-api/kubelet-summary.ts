@@ -5,7 +5,7 @@ import type { Summary } from "../../lib/model/stats-summary.ts";
 import { type Backend, openRequest } from "../proxy/backend.ts";
 
 const path = "/stats/summary?only_cpu_and_memory=true";
-/** A kubelet may wait a second for a second sample; one that needs ten has other problems. */
+/** A kubelet may take a second for a second sample; ten is a timeout. */
 const withinMs = 10_000;
 const maxBytes = 64 * 1024 * 1024;
 

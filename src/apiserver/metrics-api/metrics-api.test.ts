@@ -138,7 +138,7 @@ describe("metrics.k8s.io", () => {
     assert.equal(await count("fieldSelector=metadata.name%3Dnone"), 0);
   });
 
-  it("what is not measured is not found, with the usual message", async (t) => {
+  it("an object without metrics is not found, with the usual message", async (t) => {
     const { api } = await bench(t);
     for (const name of ["idle", "half", "lost", "pending", "none"]) {
       const { status, body } = await api.send("GET", `${base}/namespaces/default/pods/${name}`);

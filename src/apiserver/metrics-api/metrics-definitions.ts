@@ -6,7 +6,7 @@ import { nodeMetrics, podMetrics } from "./usage.ts";
 const group = "metrics.k8s.io";
 const version = "v1beta1";
 
-/** What `kubectl top` reads. */
+/** The resources of metrics.k8s.io, which `kubectl top` reads. */
 export function metricsDefinitions(options: MetricsApiOptions): readonly ResourceDefinition[] {
   return [nodes(options), pods(options)];
 }

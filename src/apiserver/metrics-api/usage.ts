@@ -1,7 +1,7 @@
 import type { ContainerStats, PodStats, Summary } from "../../lib/model/stats-summary.ts";
 import type { ApiObject } from "../storage/object.ts";
 
-/** The least time in which a kubelet measures CPU. */
+/** The minimum interval of a kubelet's CPU measurement. */
 const window = "1s";
 
 /** Undefined if the kubelet has not measured both. */
@@ -16,7 +16,7 @@ export function podMetrics(pod: ApiObject, stats: PodStats): ApiObject | undefin
     const usage = usageOf(container);
     return usage ? [{ name: container.name, usage }] : [];
   });
-  // Half a pod would look like one that uses little.
+  // A partial sum would look like low usage.
   if (containers.length === 0 || containers.length < stats.containers.length) return undefined;
   const timestamp = stats.containers[0]?.cpu?.time;
   return { metadata: metadataOf(pod), timestamp, window, containers };
@@ -35,7 +35,7 @@ function usageOf({
 
 function metadataOf({ metadata }: ApiObject): ApiObject["metadata"] {
   const { name, namespace, labels, creationTimestamp } = metadata;
-  // They have no identity of their own, and no history.
+  // Metrics objects have no UID and no resourceVersion.
   return {
     name,
     ...(namespace !== undefined && { namespace }),

@@ -10,10 +10,10 @@ import { canonicalTime } from "./time-text.ts";
  */
 export function decoded<T>(group: string, version: string, kind: string, value: T): T {
   const type = kindType(group, version, kind);
-  return type ? (reshape(type, value as Json) as T) : value;
+  return type ? (canonicalize(type, value as Json) as T) : value;
 }
 
-function reshape(type: FieldType, value: Json): Json {
+function canonicalize(type: FieldType, value: Json): Json {
   const under = underlying(type);
   switch (under.kind) {
     case "scalar":
@@ -31,7 +31,7 @@ function reshape(type: FieldType, value: Json): Json {
       return fields(value, (name, item) => {
         const field = known.get(name);
         if (!field || item === null) return undefined;
-        return reshape(field.type, item);
+        return canonicalize(field.type, item);
       });
     }
     default:
@@ -41,7 +41,7 @@ function reshape(type: FieldType, value: Json): Json {
 
 /** A null in a map or list cannot be dropped: it becomes an empty value. */
 function entry(type: FieldType, value: Json): Json {
-  if (value !== null) return reshape(type, value);
+  if (value !== null) return canonicalize(type, value);
   const under = underlying(type);
   if (under.kind === "struct") return {};
   if (under.kind !== "scalar") return null;

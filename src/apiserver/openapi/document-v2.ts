@@ -31,10 +31,12 @@ function pathItem(path: string): Record<string, unknown> {
 }
 
 function operationObject(operation: Operation, schemas: Schemas, shared: Record<string, object>): object {
-  const { action, body, response, about } = operation;
-  const sent = action === "patch" ? schemas.patch() : body && schemas.ofKind(body);
+  const { action, body, response, gvk } = operation;
+  const requestBody = action === "patch" ? schemas.patch() : body && schemas.ofKind(body);
   const parameters = [
-    ...(sent ? [{ name: "body", in: "body", required: action !== "delete", schema: sent }] : []),
+    ...(requestBody
+      ? [{ name: "body", in: "body", required: action !== "delete", schema: requestBody }]
+      : []),
     ...queryParameters(action).map((one) => reference(one, shared)),
   ];
   return {
@@ -47,7 +49,7 @@ function operationObject(operation: Operation, schemas: Schemas, shared: Record<
       401: { description: "Unauthorized" },
     },
     "x-kubernetes-action": action,
-    ...(about && { "x-kubernetes-group-version-kind": about }),
+    ...(gvk && { "x-kubernetes-group-version-kind": gvk }),
   };
 }
 

@@ -38,7 +38,7 @@ function pathItem(path: string): Record<string, unknown> {
 }
 
 function operationObject(operation: Operation, schemas: Schemas): object {
-  const { action, body, response, about } = operation;
+  const { action, body, response, gvk } = operation;
   const sent = action === "patch" ? schemas.patch() : body && schemas.ofKind(body);
   const parameters = queryParameters(action).map((one) => parameter(one, "query"));
   return {
@@ -55,7 +55,7 @@ function operationObject(operation: Operation, schemas: Schemas): object {
       401: { description: "Unauthorized" },
     },
     "x-kubernetes-action": action,
-    ...(about && { "x-kubernetes-group-version-kind": about }),
+    ...(gvk && { "x-kubernetes-group-version-kind": gvk }),
   };
 }
 

@@ -14,9 +14,9 @@ export interface Operation {
   readonly method: Method;
   readonly id: string;
   readonly action: "get" | "list" | "put" | "post" | "patch" | "delete" | "deletecollection" | "connect";
-  /** The group and version of the document; `about` may be of another one. */
+  /** The group and version of the document; `gvk` may be of another one. */
   readonly home: { readonly group: string; readonly version: string };
-  readonly about?: GroupVersionKind;
+  readonly gvk?: GroupVersionKind;
   /** The kind of the request body; absent for patches. */
   readonly body?: GroupVersionKind;
   /** The kind of the response; absent for text and streams. */
@@ -62,28 +62,28 @@ function collectionPath(one: DocumentedResource): string {
 }
 
 function collectionOperations(one: DocumentedResource): Operation[] {
-  const { about, operation } = operationFactory(one, collectionPath(one));
+  const { gvk, operation } = operationFactory(one, collectionPath(one));
   const everywhere = operationFactory(one, `/${groupVersionPath(one)}/${one.name}`);
   return [
-    ...onlyIf(offers(one, "list"), operation("get", "list", { response: listKind(about) })),
-    ...onlyIf(offers(one, "create"), operation("post", "post", { body: about, response: about })),
+    ...onlyIf(offers(one, "list"), operation("get", "list", { response: listKind(gvk) })),
+    ...onlyIf(offers(one, "create"), operation("post", "post", { body: gvk, response: gvk })),
     ...onlyIf(
       offers(one, "deletecollection"),
       operation("delete", "deletecollection", { body: deleteOptions, response: statusKind }),
     ),
     ...onlyIf(
       one.namespaced && offers(one, "list"),
-      everywhere.operation("get", "list", { response: listKind(about) }, "ForAllNamespaces"),
+      everywhere.operation("get", "list", { response: listKind(gvk) }, "ForAllNamespaces"),
     ),
   ];
 }
 
 function objectOperations(one: DocumentedResource): Operation[] {
-  const { about, operation } = operationFactory(one, `${collectionPath(one)}/{name}`);
+  const { gvk, operation } = operationFactory(one, `${collectionPath(one)}/{name}`);
   return [
-    ...onlyIf(offers(one, "get"), operation("get", "get", { response: about })),
-    ...onlyIf(offers(one, "update"), operation("put", "put", { body: about, response: about })),
-    ...onlyIf(offers(one, "patch"), operation("patch", "patch", { response: about })),
+    ...onlyIf(offers(one, "get"), operation("get", "get", { response: gvk })),
+    ...onlyIf(offers(one, "update"), operation("put", "put", { body: gvk, response: gvk })),
+    ...onlyIf(offers(one, "patch"), operation("patch", "patch", { response: gvk })),
     ...onlyIf(
       offers(one, "delete"),
       operation("delete", "delete", { body: deleteOptions, response: statusKind }),
@@ -100,22 +100,22 @@ const connectMethods: Readonly<Record<string, Method>> = {
 };
 
 function subresourceOperations(one: DocumentedResource, name: string, subresource: Subresource): Operation[] {
-  const { about, operation } = operationFactory(one, `${collectionPath(one)}/{name}/${name}`);
+  const { gvk, operation } = operationFactory(one, `${collectionPath(one)}/{name}/${name}`);
   const suffix = name[0]!.toUpperCase() + name.slice(1);
   switch (subresource.type) {
     case "part":
       return [
-        operation("get", "get", { response: about }, suffix),
-        operation("put", "put", { body: about, response: about }, suffix),
-        operation("patch", "patch", { response: about }, suffix),
+        operation("get", "get", { response: gvk }, suffix),
+        operation("put", "put", { body: gvk, response: gvk }, suffix),
+        operation("patch", "patch", { response: gvk }, suffix),
       ];
     case "action": {
       const acted = { group: subresource.group, version: subresource.version, kind: subresource.kind };
-      return [{ ...operation("post", "post", { body: acted, response: acted }, suffix), about: acted }];
+      return [{ ...operation("post", "post", { body: acted, response: acted }, suffix), gvk: acted }];
     }
     case "connect":
       return subresource.verbs.map((verb) => {
-        const { about: _, ...rest } = operation(connectMethods[verb]!, "connect", {}, suffix);
+        const { gvk: _, ...rest } = operation(connectMethods[verb]!, "connect", {}, suffix);
         return rest;
       });
     default:
@@ -135,7 +135,7 @@ const idVerbs: Readonly<Record<Operation["action"], string>> = {
 };
 
 function operationFactory(one: DocumentedResource, path: string) {
-  const about: GroupVersionKind = { group: one.group, version: one.version, kind: one.kind };
+  const gvk: GroupVersionKind = { group: one.group, version: one.version, kind: one.kind };
   const operation = (
     method: Method,
     action: Operation["action"],
@@ -145,9 +145,9 @@ function operationFactory(one: DocumentedResource, path: string) {
     const how = action === "connect" ? capital(method) : action === "deletecollection" ? "Collection" : "";
     const scope = path.includes("{namespace}") ? "Namespaced" : "";
     const id = `${idVerbs[action]}${groupName(one)}${capital(one.version)}${how}${scope}${one.kind}${suffix}`;
-    return { path, method, id, action, home: { group: one.group, version: one.version }, about, ...kinds };
+    return { path, method, id, action, home: { group: one.group, version: one.version }, gvk, ...kinds };
   };
-  return { about, operation };
+  return { gvk, operation };
 }
 
 function groupName({ group }: DocumentedResource): string {

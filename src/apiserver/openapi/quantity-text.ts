@@ -1,6 +1,6 @@
 import { parseQuantity } from "../../lib/model/quantity.ts";
 
-const shape = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
+const pattern = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
 
 /** The error of parsing a quantity; undefined if it is valid. */
 export function quantityError(text: string): string | undefined {
@@ -8,7 +8,7 @@ export function quantityError(text: string): string | undefined {
   if (parseQuantity(trimmed) !== undefined) return undefined;
   const [, number = "", suffix] = /^([+-]?\d*(?:\.\d*)?)([eEinumkKMGTP]*[-+]?\d*)?$/.exec(trimmed) ?? [];
   if (trimmed === "" || suffix === undefined)
-    return `quantities must match the regular expression '${shape}'`;
+    return `quantities must match the regular expression '${pattern}'`;
   if (!/\d/.test(number)) return "unable to parse numeric part of quantity";
   return "unable to parse quantity's suffix";
 }

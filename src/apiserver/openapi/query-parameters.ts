@@ -38,7 +38,7 @@ const listing = [
 
 const deleting = [
   dryRun,
-  parameter("gracePeriodSeconds", "Grace period in seconds; 0 deletes at once.", "integer"),
+  parameter("gracePeriodSeconds", "Grace period in seconds; 0 deletes immediately.", "integer"),
   parameter(
     "ignoreStoreReadErrorWithClusterBreakingPotential",
     "Also deletes an object that cannot be decoded.",

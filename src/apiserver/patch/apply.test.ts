@@ -54,7 +54,7 @@ describe("one applier", () => {
     by("me"),
   );
 
-  test("what it applies is created, and owned field by field", () => {
+  test("applied fields are created, and owned field by field", () => {
     assert.deepEqual(
       plain(first),
       pod({
@@ -142,7 +142,7 @@ describe("one applier", () => {
   for (const [rule, applied, expected] of table)
     test(rule, () => assert.deepEqual(plain(apply(first, pod(applied), by("me"))), pod(expected)));
 
-  test("what the server adds stays, with the item that it is in", () => {
+  test("fields that the server adds stay, with their list item", () => {
     const live = structuredClone(first);
     const [a] = (live.spec as JsonObject).containers as JsonObject[];
     a!.imagePullPolicy = "Always";
@@ -244,7 +244,7 @@ describe("several managers", () => {
     ]);
   });
 
-  test("what was there before the first apply has a manager of its own", () => {
+  test("fields from before the first apply get a separate manager", () => {
     const old = pod({ nodeName: "n" }, { uid: "u" });
     assert.match(
       rejection(() => apply(old, pod({ nodeName: "m" }), by("me"))).message,
@@ -266,13 +266,13 @@ describe("kubectl comes from the client side", () => {
     { schema, manager: "kubectl-client-side-apply", now },
   );
 
-  test("what it applied there it may change here without force", () => {
+  test("a manager may change its own fields without force", () => {
     const out = apply(live, pod({ nodeName: "m" }), by("kubectl"));
     assert.equal((out.spec as JsonObject).nodeName, "m");
     const { annotations } = out.metadata as JsonObject;
     assert.deepEqual(JSON.parse((annotations as JsonObject)[annotation] as string), pod({ nodeName: "m" }));
   });
-  test("what others set it may not", () => {
+  test("a manager may not change fields of others", () => {
     const error = rejection(() => apply(live, pod({ nodeName: "m", priority: 2 }), by("kubectl")));
     assert.match(error.message, /^Apply failed with 1 conflict: .*: \.spec\.priority$/);
   });

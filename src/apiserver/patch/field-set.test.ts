@@ -159,7 +159,7 @@ test("set operations are those of sets of paths", () => {
   );
 });
 
-test("what is applied is in the merged object, and remains when everything else is taken out", () => {
+test("applied fields are in the merged object, and remain when all others are removed", () => {
   fc.assert(
     fc.property(anyPod, anyPod, (one, two) => {
       const same = compareObjects(one, structuredClone(one), root);
@@ -168,8 +168,8 @@ test("what is applied is in the merged object, and remains when everything else 
       const rest = compareObjects(two, merged, root);
       assert.ok(rest.modified.empty && rest.removed.empty, "what is merged has all of what was applied");
       const left = fieldSetOf(merged, root).difference(fieldSetOf(two, root));
-      const cut = removePaths(merged, left, root);
-      const back = compareObjects(two, cut, root);
+      const reduced = removePaths(merged, left, root);
+      const back = compareObjects(two, reduced, root);
       assert.ok(
         back.added.empty && back.modified.empty,
         "without what is not applied, only what is applied remains",

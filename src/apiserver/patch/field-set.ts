@@ -6,7 +6,7 @@ import { compareText } from "./text-order.ts";
 
 export type Path = readonly PathElement[];
 
-/** A set of paths, as a tree: `members` end here, `children` go on. A path may do both. Never changed once it is shared. */
+/** A set of paths, as a tree: `members` end here, `children` continue. A path may do both. Never changed once it is shared. */
 export class FieldSet {
   readonly members: Set<PathElement>;
   readonly children: Map<PathElement, FieldSet>;
@@ -106,7 +106,7 @@ export class FieldSet {
     }
   }
 
-  /** The fieldsV1 form: an object by path element, "." where a path ends that also goes on. */
+  /** The fieldsV1 form: an object by path element, "." where a path both ends and continues. */
   toJson(): JsonObject {
     const out: JsonObject = {};
     for (const element of inOrder(new Set([...this.members, ...this.children.keys()]))) {

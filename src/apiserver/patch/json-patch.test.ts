@@ -116,7 +116,7 @@ test("all operations or none: the original stays as it is when a later one fails
   assert.deepEqual(original, { a: [1] });
 });
 
-test("a patch that is no list is a bad request, one that is too long is too large", () => {
+test("a patch that is not a list is a bad request, and one that is too long is too large", () => {
   assert.throws(() => jsonPatch({}, {}), { code: "BadRequest" });
   assert.throws(() => jsonPatch({}, ["x"]), { code: "BadRequest" });
   const many = Array.from({ length: 10_001 }, () => ({ op: "test", path: "/a", value: null }));

@@ -3,7 +3,7 @@ import { compareText } from "./text-order.ts";
 
 export { isObject, type Json, type JsonObject, ownValue } from "../../lib/base/json-value.ts";
 
-/** Sets a key, also "__proto__", which plain assignment would take for the prototype. */
+/** Sets a key, even "__proto__", which plain assignment would treat as the prototype. */
 export function setValue(object: JsonObject, key: string, value: Json): void {
   if (key === "__proto__")
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });

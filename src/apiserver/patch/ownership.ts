@@ -16,7 +16,7 @@ export function conflictsOf(change: Comparison, managers: Managers, self: Manage
   );
 }
 
-/** The managers after a change that takes over its fields: all managers but the one who makes it lose them. */
+/** The managers after a forced change: all other managers lose its fields. */
 export function afterChange(
   change: Comparison,
   managers: Managers,

@@ -266,7 +266,7 @@ describe("rejections", () => {
     );
 });
 
-/** The patch that a client sends to make `to` out of `from`. */
+/** The patch that a client sends to turn `from` into `to`. */
 function difference(from: JsonObject, to: JsonObject, rule: Rule): JsonObject {
   const out: JsonObject = {};
   for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
@@ -345,7 +345,7 @@ const anyPod = some<JsonObject>(
   ["metadata", "spec"],
 ).map(cloneJson); // records of the generator have no prototype
 
-test("the difference of two pods, sent as a patch, makes one into the other", () => {
+test("the diff of two pods, sent as a patch, turns one into the other", () => {
   fc.assert(
     fc.property(anyPod, anyPod, (from, to) => {
       const patch = difference(from, to, pod.root);

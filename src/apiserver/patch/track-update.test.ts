@@ -137,9 +137,9 @@ describe("managedFields of the request", () => {
   });
   test("an empty list clears them", () =>
     assert.deepEqual(managers(trackUpdate(before, sent([]), by("x"))), []));
-  test("one empty entry clears them", () =>
+  test("a single empty entry clears managedFields", () =>
     assert.deepEqual(managers(trackUpdate(before, sent([{}]), by("x"))), []));
-  test("what cannot be read is not taken", () =>
+  test("invalid managedFields are ignored", () =>
     assert.deepEqual(managers(trackUpdate(before, sent([{ operation: "x" }]), by("x"))), managers(before)));
   test("a subresource cannot change them", () =>
     assert.deepEqual(

@@ -57,10 +57,10 @@ type Place = { readonly live: number } | { readonly applied: PathElement };
 export function interleave(live: readonly PathElement[], applied: readonly PathElement[]): Place[] {
   const inLive = new Set(live);
   const inApplied = new Set(applied);
-  const turns = applied.filter((element) => inLive.has(element));
+  const order = applied.filter((element) => inLive.has(element));
   const placed = new Set<PathElement>();
   const out: Place[] = [];
-  let [l, a, turn] = [0, 0, 0];
+  let [l, a, next] = [0, 0, 0];
   while (l < live.length || a < applied.length) {
     const mine = live[l];
     const theirs = applied[a];
@@ -72,17 +72,17 @@ export function interleave(live: readonly PathElement[], applied: readonly PathE
       mine !== undefined &&
       theirs !== undefined &&
       mine !== theirs &&
-      turn < turns.length &&
-      turns[turn] !== mine
+      next < order.length &&
+      order[next] !== mine
     ) {
-      l++; // its turn comes when the applied list names it
+      l++; // it is added where the applied list names it
       continue;
     }
     if (mine !== undefined && (mine === theirs || placed.has(mine))) l++;
     if (theirs === undefined) continue;
     out.push({ applied: theirs });
     placed.add(theirs);
-    if (turns[turn] === theirs) turn++;
+    if (order[next] === theirs) next++;
     a++;
   }
   return out;

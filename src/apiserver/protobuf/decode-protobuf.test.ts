@@ -220,7 +220,7 @@ const unusual: [string, Buffer, object][] = [
     },
   ],
   [
-    "groups are skipped, also nested ones",
+    "groups are skipped, including nested ones",
     message("v1", "ConfigMap", Buffer.concat([Buffer.from([0x4b, 0x4b, 8, 1, 0x4c, 0x4c]), field(4, 1)])),
     { apiVersion: "v1", kind: "ConfigMap", immutable: true },
   ],

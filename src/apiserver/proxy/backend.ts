@@ -5,11 +5,11 @@ import type { Clock } from "../../lib/base/clock.ts";
 import { DialTimeout } from "./dial-message.ts";
 import { type HostPort, hostPort } from "./kubelet-address.ts";
 
-/** What the API shows to a kubelet, and what it knows of those that sign kubelets' certificates. */
+/** The API's client certificate for kubelets, and the CA of the kubelets' serving certificates. */
 export interface Credentials {
   readonly clientCert?: string;
   readonly clientKey?: string;
-  /** Absent: whatever certificate is shown is taken. */
+  /** Absent: any certificate is accepted. */
   readonly ca?: string;
 }
 

@@ -12,10 +12,10 @@ export interface KubeletConnectionOptions {
   credentials(): Credentials;
   /** Whether a user who may `get` exec, attach or portforward may also `create` it: both are required. */
   readonly authorizer: Authorizer;
-  /** Which of a node's addresses is taken, best first. */
+  /** Preferred address types of a node, best first. */
   readonly addressTypes?: readonly string[];
   readonly clock?: Clock;
-  /** Where the two proxies may connect to. By default anywhere but to this machine itself. */
+  /** Allowed targets of the node and pod proxies. Default: any but this machine itself. */
   mayProxyTo?(address: string): boolean;
 }
 

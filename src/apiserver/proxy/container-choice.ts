@@ -1,7 +1,7 @@
 import type { PodSpec } from "../../lib/model/pod.ts";
 import { badRequest } from "../rest/problems.ts";
 
-/** The container that a request is about: the one it names, or the only one that there is. */
+/** The container of a request: the one it names, or the only one of the pod. */
 export function chooseContainer(podName: string, spec: PodSpec, requested: string): string {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = spec;
   const names = [...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name);

@@ -116,9 +116,9 @@ export function aPod(spec: Record<string, unknown> = {}, status: Record<string, 
 }
 
 export interface Api extends FakeServer {
-  /** Ends the request that runs. */
+  /** Ends the running request. */
   abort(): void;
-  /** Resolves when the next request has been dealt with. */
+  /** Resolves when the next request has been handled. */
   nextDone(): Promise<void>;
   /** The client's connection, as the API has it, of the last request for an upgrade. */
   clientSocket?: Socket;
@@ -126,7 +126,7 @@ export interface Api extends FakeServer {
 
 type Options = Partial<KubeletConnectionOptions> & { objects: { pods?: ApiObject; nodes?: ApiObject } };
 
-/** An API that offers nothing but connections: /<name of the connection>/<name of the object>/<rest>. */
+/** An API that serves connect subresources only: /<name of the connection>/<name of the object>/<rest>. */
 export async function anApi(t: TestContext, { objects, ...options }: Options): Promise<Api> {
   const connections: Readonly<Record<string, ConnectSubresource>> = kubeletConnections({
     credentials: () => ({}),
@@ -185,7 +185,7 @@ export async function anApi(t: TestContext, { objects, ...options }: Options): P
   return api;
 }
 
-/** A connection that speaks bytes, and what has come over it. */
+/** A raw connection, and the data received on it. */
 export class RawClient {
   readonly socket: Socket;
   #seen = "";

@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import type { Clock } from "../../lib/base/clock.ts";
 import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
 
-/** Both sides of a request: the client's, and who gives up on it. */
+/** The client's request and response, and the signal that cancels them. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -51,7 +51,7 @@ export async function handBack(
   try {
     await pipeline(backendResponse, response, { signal });
   } catch {
-    // Either side has gone, and the pipeline has taken the other one with it.
+    // One side disconnected, and the pipeline closed the other.
     backendResponse.destroy();
     response.destroy();
   }

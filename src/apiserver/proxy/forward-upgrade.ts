@@ -9,7 +9,7 @@ import { responseHeaders } from "./forwarded-headers.ts";
 
 export interface UpgradeExchange {
   readonly socket: Duplex;
-  /** What the client has sent after its request already. */
+  /** Data that the client has already sent after its request. */
   readonly head: Buffer;
   readonly signal: AbortSignal;
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
-/** What belongs to one connection, not to the request or response on it. */
+/** Hop-by-hop headers. */
 const hopByHop = new Set([
   "connection",
   "expect",
@@ -24,7 +24,7 @@ const isSecret = (name: string) =>
 
 const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
 
-/** The headers of a request that is handed on: everything but what was meant for the API itself. */
+/** The headers of a forwarded request: all but those for the API itself. */
 export function requestHeaders(request: IncomingMessage, upgrade: boolean): OutgoingHttpHeaders {
   const headers = Object.create(null) as Record<string, string[]>;
   const dropped = connectionNamed(request.headers);
@@ -53,7 +53,7 @@ export function requestHost({ headers }: IncomingMessage): string | undefined {
   return headers.host ?? (headers[":authority"] as string | undefined);
 }
 
-/** Without `headersDistinct`, which a request over HTTP/2 does not have; nor are its pseudo headers any. */
+/** Without `headersDistinct`, which a request over HTTP/2 does not have; pseudo headers are dropped. */
 function distinct({ rawHeaders }: IncomingMessage): Map<string, string[]> {
   const headers = new Map<string, string[]>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {

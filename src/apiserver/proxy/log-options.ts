@@ -4,7 +4,7 @@ import { encodeQuery, flag, wholeNumber } from "./query-values.ts";
 
 export interface LogOptions {
   readonly container: string;
-  /** The kubelet's certificate need not be known. */
+  /** The kubelet's certificate is not verified. */
   readonly insecure: boolean;
   /** The query that is sent to the kubelet: "?follow=true&tailLines=5", or "". */
   readonly query: string;
@@ -39,7 +39,7 @@ export function parseLogOptions(pod: string, query: URLSearchParams): LogOptions
   };
 }
 
-/** In whole seconds, with its zone: finer times are cut off on the way to the kubelet. */
+/** In whole seconds, with its zone: fractions are truncated on the way to the kubelet. */
 function rfc3339(value: string): string {
   if (!time.test(value) || Number.isNaN(Date.parse(value)))
     throw badRequest(`parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse it`);

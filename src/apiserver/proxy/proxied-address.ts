@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** Addresses that are this machine, or reach no further than its own wires. */
+/** Loopback and link-local addresses. */
 const own = new BlockList();
 own.addAddress("0.0.0.0");
 own.addAddress("255.255.255.255");
@@ -12,10 +12,10 @@ own.addAddress("::1", "ipv6");
 own.addSubnet("fe80::", 10, "ipv6");
 own.addSubnet("ff00::", 8, "ipv6");
 
-/** Whether a proxy may go there: otherwise the API could be sent to what only its own machine may reach. */
+/** Whether a proxy may connect to an address: otherwise clients could reach what only this machine may. */
 export function mayProxyTo(address: string): boolean {
   const family = isIP(address);
   if (family === 0) return false;
-  // Addresses of IPv4 in the dress of IPv6 are known by the list for what they are.
+  // The BlockList recognizes IPv4-mapped IPv6 addresses.
   return !own.check(address, family === 6 ? "ipv6" : "ipv4");
 }

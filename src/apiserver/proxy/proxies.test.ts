@@ -102,7 +102,7 @@ describe("the proxy to a node", () => {
     });
   }
 
-  test("paths with dots are made plain", async (t) => {
+  test("dot segments in paths are resolved", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = ({ url }, response) => response.end(url);
     assert.equal(await text(await fetchPath(api, "/nodeProxy/n/a/../b//c/")), "/b/c/");

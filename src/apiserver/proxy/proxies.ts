@@ -28,7 +28,7 @@ export function nodeProxy(options: KubeletConnectionOptions): ConnectSubresource
     for (const address of await addressesOf(kubelet.host))
       if (!mayProxyTo(address)) throw badRequest("address not allowed");
     if (port === "" || port === String(kubelet.port)) return kubelet;
-    // Something else on the node: the API's own credentials are none of its business.
+    // Another server on the node: the API's credentials are not sent to it.
     return { scheme, host: kubelet.host, port: portNumber(port, scheme), credentials: {} };
   });
 }

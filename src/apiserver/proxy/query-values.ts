@@ -22,7 +22,7 @@ export function parseWhole(value: string): bigint {
   return number;
 }
 
-/** As Go writes them: keys in order, values of one key in the order in which they came. */
+/** As Go writes them: keys in order, values of one key in their original order. */
 export function encodeQuery(values: URLSearchParams): string {
   values.sort();
   const text = values.toString();

@@ -1,12 +1,12 @@
 export interface ProxiedAt {
-  /** What stands before the backend's own paths in the API: /api/v1/nodes/n/proxy. */
+  /** The path prefix of the backend in the API: /api/v1/nodes/n/proxy. */
   readonly prefix: string;
-  /** Host and port of the backend, and what the client took for them. */
+  /** Host and port of the backend, and those that the client used. */
   readonly backendHost: string;
   readonly requestHost: string;
 }
 
-/** Where a backend sends a client, so that the client gets there through the API again. */
+/** Rewrites a redirect of a backend, so that the client follows it through the API. */
 export function rewrittenLocation(location: string, { prefix, backendHost, requestHost }: ProxiedAt): string {
   const base = `http://${backendHost}`;
   const url = URL.canParse(location, base) ? new URL(location, base) : undefined;

@@ -8,7 +8,7 @@ const streams = [
   ["tty", "tty"],
 ] as const;
 
-/** What the API calls stdin the kubelet calls input, and so on. */
+/** Maps the API's parameter names to the kubelet's: stdin to input, and so on. */
 export function execQuery(query: URLSearchParams): string {
   const forwarded = streamsOf(query);
   for (const word of query.getAll("command")) forwarded.append("command", word);

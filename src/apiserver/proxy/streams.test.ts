@@ -146,7 +146,7 @@ describe("streams", () => {
     await Promise.all([client.ended, gone(socket), done]);
   });
 
-  test("a client that does not read makes the kubelet wait, and gets every byte in the end", async (t) => {
+  test("a client that does not read applies backpressure to the kubelet, and eventually gets every byte", async (t) => {
     const { kubelet, api } = await setUp(t);
     const block = Buffer.alloc(64 * 1024, "0123456789abcdef");
     const blocks = 768;
@@ -227,7 +227,7 @@ describe("streams", () => {
     assert.deepEqual([JSON.parse(body).code, JSON.parse(body).message], [400, "Upgrade request required"]);
   });
 
-  test("who may get must be allowed to create, too", async (t) => {
+  test("an upgrade by GET requires permission to create", async (t) => {
     const requested: Attributes[] = [];
     const allows = async (_: unknown, attributes: Attributes) => {
       requested.push(attributes);

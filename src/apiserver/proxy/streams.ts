@@ -12,7 +12,7 @@ import { attachQuery, execQuery, portForwardQuery } from "./stream-options.ts";
 
 type StreamName = "exec" | "attach" | "portforward";
 
-/** Where the kubelet has it: path and query. */
+/** Path and query at the kubelet. */
 const targets: Readonly<Record<StreamName, (pod: Pod, ref: ObjectRef, query: URLSearchParams) => string>> = {
   exec: (pod, ref, query) => `/exec/${containerPath(pod, ref, query)}${execQuery(query)}`,
   attach: (pod, ref, query) => `/attach/${containerPath(pod, ref, query)}${attachQuery(query)}`,
@@ -24,7 +24,7 @@ function containerPath(pod: Pod, ref: ObjectRef, query: URLSearchParams): string
   return `${ref.namespace}/${ref.name}/${container}`;
 }
 
-/** The streams that kubectl speaks SPDY or WebSocket on: what is in them is between it and the kubelet. */
+/** Streams over SPDY or WebSocket, passed through between client and kubelet. */
 export function streamConnection(name: StreamName, options: KubeletConnectionOptions): ConnectSubresource {
   const { clock = systemClock } = options;
   return {
@@ -52,7 +52,7 @@ export function streamConnection(name: StreamName, options: KubeletConnectionOpt
   };
 }
 
-/** SPDY begins with a POST and WebSocket with a GET, but what they lead to is the same: so are the rights that it takes. */
+/** SPDY starts with a POST and WebSocket with a GET; both require the same permission. */
 async function mayCreate(
   subresource: StreamName,
   { namespace, name }: ObjectRef,

@@ -120,8 +120,8 @@ test("admission can change or reject what is written", async (t) => {
     },
   };
   const api = await testApi(t, { admission });
-  const made = await api.send("POST", mapsPath, configMap("a", { k: "1" }));
-  assert.deepEqual(made.body.metadata.labels, { admitted: "yes" });
+  const created = await api.send("POST", mapsPath, configMap("a", { k: "1" }));
+  assert.deepEqual(created.body.metadata.labels, { admitted: "yes" });
   const rejected = await api.send("PUT", `${mapsPath}/a`, configMap("a", { secret: "x" }));
   assert.deepEqual([rejected.status, rejected.body.message], [403, "not that"]);
   assert.equal((await api.send("GET", `${mapsPath}/a`)).body.data.secret, undefined);

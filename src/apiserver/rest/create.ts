@@ -68,10 +68,10 @@ async function createNamed(
   const problems = [...(definition.validate?.(draft, context) ?? []), ...nameProblems(draft)];
   if (problems.length > 0) throw invalid(definition, name ?? "", problems);
   const key: ObjectKey = { resource: served.storedAs, namespace, name: draft.metadata.name };
-  const made = draft as unknown as ApiObject;
-  if (!dryRun) return dependencies.store.create(key, made);
+  const created = draft as unknown as ApiObject;
+  if (!dryRun) return dependencies.store.create(key, created);
   await mustBeFree(dependencies, key);
-  return new StoredObject(key, made.metadata.uid, 0, JSON.stringify(made));
+  return new StoredObject(key, created.metadata.uid, 0, JSON.stringify(created));
 }
 
 function trackCreate(draft: Draft, { served, manager }: WriteRequest, now: number): void {

@@ -14,14 +14,14 @@ interface Case {
 }
 
 const cases: Case[] = [
-  { rule: "an object without grace goes at once", plan: "remove" },
+  { rule: "an object without grace period is removed immediately", plan: "remove" },
   {
     rule: "finalizers keep it, marked",
     meta: { finalizers: ["x/y"] },
     plan: { finalizers: ["x/y"], deletionTimestamp: time(0), deletionGracePeriodSeconds: 0 },
   },
   {
-    rule: "the mark counts as a new generation, once",
+    rule: "the deletion timestamp increments the generation, once",
     meta: { finalizers: ["x/y"], generation: 4 },
     plan: { finalizers: ["x/y"], deletionTimestamp: time(0), deletionGracePeriodSeconds: 0, generation: 5 },
   },
@@ -46,7 +46,11 @@ const cases: Case[] = [
     requested: { grace: graceful, gracePeriodSeconds: -1 },
     plan: { deletionTimestamp: time(1), deletionGracePeriodSeconds: 1 },
   },
-  { rule: "no grace is no grace", requested: { grace: graceful, gracePeriodSeconds: 0 }, plan: "remove" },
+  {
+    rule: "a grace period of 0 removes the object",
+    requested: { grace: graceful, gracePeriodSeconds: 0 },
+    plan: "remove",
+  },
   {
     rule: "no grace and a finalizer",
     meta: { finalizers: ["x/y"] },
@@ -60,13 +64,13 @@ const cases: Case[] = [
     plan: "pending",
   },
   {
-    rule: "grace is never made longer",
+    rule: "the grace period is never extended",
     meta: { deletionTimestamp: time(20), deletionGracePeriodSeconds: 30 },
     requested: { grace: graceful, gracePeriodSeconds: 60 },
     plan: "pending",
   },
   {
-    rule: "grace is made shorter, from when it began",
+    rule: "the grace period is shortened, from its start",
     meta: { deletionTimestamp: time(20), deletionGracePeriodSeconds: 30, generation: 2 },
     requested: { grace: graceful, gracePeriodSeconds: 15 },
     plan: { deletionTimestamp: time(5), deletionGracePeriodSeconds: 15, generation: 2 },

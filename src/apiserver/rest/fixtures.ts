@@ -100,7 +100,7 @@ export const widgets: ResourceDefinition = {
   },
 };
 
-/** ConfigMaps, also served under another group with another name for their data. */
+/** ConfigMaps, which are served under a second group with another name for their data. */
 export const notes: ResourceDefinition = {
   ...configMaps,
   name: "notes",

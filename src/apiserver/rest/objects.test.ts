@@ -49,7 +49,7 @@ const rejections: {
     message: 'ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required',
   },
   {
-    rule: "a name that is no part of a path",
+    rule: "a name that is not a valid path segment",
     body: configMap("a/b"),
     ...{ status: 422, reason: "Invalid" },
     message: `ConfigMap "a/b" is invalid: metadata.name: Invalid value: "a/b": may not contain '/'`,
@@ -220,8 +220,8 @@ test("an update with the uid of another object is a conflict", async (t) => {
 test("PUT creates a missing object only for kinds that allow it", async (t) => {
   const { send } = await testApi(t);
   assert.equal((await send("PUT", `${mapsPath}/a`, configMap("a"))).status, 404);
-  const made = await send("PUT", `${widgetsPath}/w`, widget("w"));
-  assert.equal(made.status, 201);
+  const created = await send("PUT", `${widgetsPath}/w`, widget("w"));
+  assert.equal(created.status, 201);
   assert.equal((await send("PUT", `${widgetsPath}/w`, widget("w"))).status, 200);
 });
 
@@ -255,10 +255,10 @@ test("a write that changes nothing gets no new version", async (t) => {
 test("a dry run returns the result and stores nothing", async (t) => {
   const { send, store } = await testApi(t);
   const version = store.currentVersion;
-  const made = await send("POST", `${mapsPath}?dryRun=All`, configMap("a"));
-  assert.equal(made.status, 201);
-  assert.ok(made.body.metadata.uid);
-  assert.equal(made.body.metadata.resourceVersion, undefined);
+  const created = await send("POST", `${mapsPath}?dryRun=All`, configMap("a"));
+  assert.equal(created.status, 201);
+  assert.ok(created.body.metadata.uid);
+  assert.equal(created.body.metadata.resourceVersion, undefined);
   assert.equal(store.currentVersion, version);
   await send("POST", mapsPath, configMap("a", { k: "1" }));
   assert.equal((await send("POST", `${mapsPath}?dryRun=All`, configMap("a"))).status, 409);
@@ -276,8 +276,8 @@ test("a dry run returns the result and stores nothing", async (t) => {
 test("requests and responses can be YAML", async (t) => {
   const { send } = await testApi(t);
   const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n";
-  const made = await send("POST", mapsPath, yaml, { "content-type": "application/yaml" });
-  assert.equal(made.status, 201);
+  const created = await send("POST", mapsPath, yaml, { "content-type": "application/yaml" });
+  assert.equal(created.status, 201);
   const got = await send("GET", `${mapsPath}/a`, undefined, { accept: "application/yaml" });
   assert.match(got.text, /^apiVersion: v1\nkind: ConfigMap\n/);
   assert.equal(got.headers.get("content-type"), "application/yaml");
@@ -320,9 +320,9 @@ test("large responses are compressed for clients that accept gzip", async (t) =>
 test("objects that are also served under another group are the same objects", async (t) => {
   const { send } = await testApi(t);
   const other = "/apis/notes.example/v1/namespaces/default/notes";
-  const made = await send("POST", other, { metadata: { name: "n" }, words: { k: "v" } });
-  assert.equal(made.status, 201);
-  assert.deepEqual([made.body.apiVersion, made.body.words], ["notes.example/v1", { k: "v" }]);
+  const created = await send("POST", other, { metadata: { name: "n" }, words: { k: "v" } });
+  assert.equal(created.status, 201);
+  assert.deepEqual([created.body.apiVersion, created.body.words], ["notes.example/v1", { k: "v" }]);
   const stored = (await send("GET", "/api/v1/namespaces/default/notes/n")).body;
   assert.deepEqual([stored.apiVersion, stored.data, stored.words], ["v1", { k: "v" }, undefined]);
   const patched = await send(

@@ -34,7 +34,7 @@ export interface PatchRequest {
   readonly now: number;
 }
 
-/** Applies a PATCH to an object. Throws at once if the patch itself is invalid. */
+/** Applies a PATCH to an object. Throws immediately if the patch itself is invalid. */
 export function patchUpdate(request: PatchRequest): Update {
   const { name, subresource, query } = request;
   const type = typeOf(request.contentType);
@@ -43,8 +43,8 @@ export function patchUpdate(request: PatchRequest): Update {
       { path: "force", message: "Forbidden: may not be specified for non-apply patch" },
     ]);
   const shared = { name, ...(subresource && { subresource }) };
-  if (type === "apply") return { ...shared, tracked: true, make: applier(request) };
-  return { ...shared, make: patcher(request, type) };
+  if (type === "apply") return { ...shared, tracked: true, mutate: applier(request) };
+  return { ...shared, mutate: patcher(request, type) };
 }
 
 function typeOf(contentType: string | undefined): (typeof patchTypes)[keyof typeof patchTypes] {
@@ -53,7 +53,7 @@ function typeOf(contentType: string | undefined): (typeof patchTypes)[keyof type
   throw unsupportedMediaType(Object.keys(patchTypes));
 }
 
-function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): Update["make"] {
+function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): Update["mutate"] {
   const { served, text, fields, query } = request;
   const patch = parsePatch(text);
   const twice = query.fieldValidation === "Ignore" || !fields ? [] : fields.duplicates(text);
@@ -95,7 +95,7 @@ function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): U
   };
 }
 
-function applier(request: PatchRequest): Update["make"] {
+function applier(request: PatchRequest): Update["mutate"] {
   const { served, name, text, fields, query, subresource } = request;
   const { value, duplicates } = parseYaml(text);
   if (!isObject(value as Json)) throw badRequest("error decoding YAML: the body is not an object");

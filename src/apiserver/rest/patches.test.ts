@@ -80,12 +80,12 @@ test("apply creates an object; applying it again changes nothing", async (t) => 
   const { send } = await testApi(t);
   const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n";
   const path = `${mapsPath}/a?fieldManager=me`;
-  const made = await send("PATCH", path, yaml, applied);
-  assert.equal(made.status, 201);
-  assert.deepEqual(made.body.data, { k: "v" });
+  const created = await send("PATCH", path, yaml, applied);
+  assert.equal(created.status, 201);
+  assert.deepEqual(created.body.data, { k: "v" });
   const again = await send("PATCH", path, yaml, applied);
   assert.equal(again.status, 200);
-  assert.equal(again.body.metadata.resourceVersion, made.body.metadata.resourceVersion);
+  assert.equal(again.body.metadata.resourceVersion, created.body.metadata.resourceVersion);
 });
 
 test("apply conflicts with fields of other managers, unless forced", async (t) => {
@@ -124,8 +124,8 @@ test("fields that the API adds have no owner; requested fields and defaults are 
   assert.deepEqual(owned(namespace), [{ "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } }]);
   const bare = await send("POST", "/api/v1/namespaces", { metadata: { name: "bare" } });
   assert.equal(owned(bare), undefined);
-  const made = await send("POST", widgetsPath, widget("w", {}));
-  assert.deepEqual(owned(made), [{ "f:spec": { "f:size": {} } }]);
+  const created = await send("POST", widgetsPath, widget("w", {}));
+  assert.deepEqual(owned(created), [{ "f:spec": { "f:size": {} } }]);
 });
 
 /** Knows `data` and what all objects have. */

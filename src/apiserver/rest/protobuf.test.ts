@@ -18,11 +18,11 @@ async function send(api: TestApi, method: string, path: string, body?: object) {
 
 test("an object sent as protobuf is stored, and returned as protobuf if the client accepts nothing else", async (t) => {
   const api = await testApi(t);
-  const made = await send(api, "POST", mapsPath, configMap("a", { k: "v" }));
-  assert.equal(made.status, 201);
+  const created = await send(api, "POST", mapsPath, configMap("a", { k: "v" }));
+  assert.equal(created.status, 201);
   const kept = await api.send("GET", `${mapsPath}/a`);
   assert.deepEqual(kept.body.data, { k: "v" });
-  assert.deepEqual(made.object(), kept.body);
+  assert.deepEqual(created.object(), kept.body);
   assert.deepEqual((await send(api, "GET", `${mapsPath}/a`)).object(), kept.body);
 });
 

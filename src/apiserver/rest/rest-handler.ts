@@ -203,7 +203,7 @@ function rawResponse(status: Status): string {
 }
 
 /**
- * A request that ended while its body was read: HTTP/2 keeps the stream, and the session, for the rest of the body. No other
+ * A request that was completed while its body was read: HTTP/2 keeps the stream, and the session, for the rest of the body. No other
  * stream is closed, because the close could overtake the response.
  */
 function endUnreadBody(request: IncomingMessage): void {

@@ -9,10 +9,10 @@ const ref = (name: string) => ({ resource: "widgets.things.example", namespace: 
 test("internal access follows the rules of HTTP requests, with the same errors", async (t) => {
   const { server } = await testApi(t);
   const { objects } = server;
-  const made = await objects.create("widgets.things.example", {
+  const created = await objects.create("widgets.things.example", {
     metadata: { name: "w", namespace: "default" },
   });
-  assert.deepEqual(made.spec, { size: 1 });
+  assert.deepEqual(created.spec, { size: 1 });
   await assert.rejects(
     objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } }),
     (error) => error instanceof StatusError && error.status === 409 && error.reason === "AlreadyExists",

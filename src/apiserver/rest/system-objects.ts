@@ -65,7 +65,7 @@ export class SystemObjects implements Objects {
     const part = partName === undefined ? undefined : definition.subresources?.[partName];
     if (partName !== undefined && part?.type !== "part")
       throw new Error(`${ref.resource} have no part ${JSON.stringify(partName)}`);
-    const make = (draft: Draft | undefined): Draft | undefined => {
+    const mutate = (draft: Draft | undefined): Draft | undefined => {
       if (!draft || (uid !== undefined && draft.metadata.uid !== uid)) return undefined;
       change(draft);
       return draft;
@@ -73,7 +73,7 @@ export class SystemObjects implements Objects {
     const subresource =
       partName !== undefined && part?.type === "part" ? { name: partName, part } : undefined;
     return this.#do(request, ref.name, () => {
-      const update = { name: ref.name, make, ...(subresource && { subresource }) };
+      const update = { name: ref.name, mutate, ...(subresource && { subresource }) };
       return present(updateObject(this.#dependencies, request, update).then(({ object }) => object));
     });
   }

@@ -20,10 +20,10 @@ export interface Update {
    * What the object becomes, in the version of the request; called again on a write conflict. Gets a copy of the
    * current object. Undefined: there is nothing to update.
    */
-  make(before: Draft | undefined): Draft | undefined;
+  mutate(before: Draft | undefined): Draft | undefined;
   /** Called before an object is created that did not exist: update and create are different verbs. */
   readonly mayCreate?: () => Promise<void>;
-  /** `make` also sets managedFields: an apply. */
+  /** `mutate` also sets managedFields: an apply. */
   readonly tracked?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Updated {
   readonly created: boolean;
 }
 
-/** Updates an object, or creates it if it does not exist and `make` returns one. */
+/** Updates an object, or creates it if it does not exist and `mutate` returns one. */
 export async function updateObject(
   dependencies: WriteDependencies,
   request: WriteRequest,
@@ -43,7 +43,7 @@ export async function updateObject(
   for (;;) {
     if (signal.aborted) throw abortError(signal.reason);
     const seen = await present(dependencies, key);
-    const draft = update.make(seen && servedCopy(served, seen));
+    const draft = update.mutate(seen && servedCopy(served, seen));
     if (!draft) throw notFound(key);
     try {
       if (!seen)

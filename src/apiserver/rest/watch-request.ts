@@ -8,7 +8,7 @@ import { type ResponseWriter, write } from "./response-writer.ts";
 import { asStatusError, statusOf } from "./status.ts";
 import { bookmarkText, objectText, type Presentation } from "./views.ts";
 
-/** A watch without timeoutSeconds ends after 30 to 60 minutes, so that watches do not end all at once. */
+/** A watch without timeoutSeconds ends after 30 to 60 minutes, so that watches do not all end at the same time. */
 const minTimeoutMs = 30 * 60_000;
 
 export interface WatchRequest {

@@ -91,7 +91,7 @@ test("an object that starts or stops matching is added or deleted for the watche
   await watch.cancel();
 });
 
-test("one object is watched by a field selector, and by its path", async (t) => {
+test("a single object is watched by a field selector, and by its path", async (t) => {
   const api = await testApi(t);
   for (const path of [`${mapsPath}?watch=1&fieldSelector=metadata.name%3Db`, `${mapsPath}/b?watch=1`]) {
     const watch = await openWatch(api, path);

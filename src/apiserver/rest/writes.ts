@@ -69,8 +69,12 @@ export async function serveCreate(exchange: Exchange, served: Served): Promise<v
   const query = writeQuery(exchange.query, "CreateOptions");
   const presentation = presentationOf(exchange, served);
   const draft = await decodedBody(exchange, kindServed(served), query);
-  const made = await createObject(exchange.parts.dependencies, writeRequest(exchange, served, query), draft);
-  return exchange.writer.json(201, objectText(presentation, made));
+  const created = await createObject(
+    exchange.parts.dependencies,
+    writeRequest(exchange, served, query),
+    draft,
+  );
+  return exchange.writer.json(201, objectText(presentation, created));
 }
 
 export async function serveUpdate(exchange: Exchange, served: Served, partTarget: PartTarget): Promise<void> {
@@ -83,7 +87,7 @@ export async function serveUpdate(exchange: Exchange, served: Served, partTarget
   const update: Update = {
     name: target.name,
     ...(partTarget && { subresource: partTarget }),
-    make: (before) => (before || creates ? structuredClone(draft) : undefined),
+    mutate: (before) => (before || creates ? structuredClone(draft) : undefined),
     mayCreate: () => mayCreate(exchange),
   };
   const { object, created } = await updateObject(

@@ -70,7 +70,7 @@ const objectOperators: Readonly<Record<string, LabelRequirement["operator"]>> = 
   DoesNotExist: "!",
 };
 
-/** Checks and makes one condition. */
+/** Validates and builds one requirement. */
 export function labelRequirement(
   key: string,
   operator: LabelRequirement["operator"],

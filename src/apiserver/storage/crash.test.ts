@@ -76,7 +76,7 @@ async function killRounds(): Promise<void> {
   }
 }
 
-/** Everything that the child acknowledged before it was killed, also what was still in the pipe then. */
+/** Everything that the child acknowledged before it was killed, including what was still in the pipe. */
 async function runAndKill(path: string, after: number): Promise<Ack[]> {
   const env = { ...process.env, STORE_CRASH_TEST_PATH: path, NODE_TEST_CONTEXT: undefined };
   const child = spawn(process.execPath, [import.meta.filename], {
@@ -86,7 +86,7 @@ async function runAndKill(path: string, after: number): Promise<Ack[]> {
   const exited = once(child, "exit");
   const acks: Ack[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
-    // The kill may have cut the last line; such a write counts as not acknowledged.
+    // The kill may have truncated the last line; such a write is not acknowledged.
     if (!line.endsWith("}")) continue;
     acks.push(JSON.parse(line) as Ack);
     if (acks.length === after) child.kill("SIGKILL");

@@ -38,7 +38,7 @@ export function openDatabase(path: string, firstVersion: () => number): Database
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
-    // Exclusive: a second process must fail at once, because both would assign the same versions.
+    // Exclusive: a second process must fail immediately, because both would assign the same versions.
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     // Full: a commit returns when its bytes are on the disk, not when they are in the page cache.

@@ -6,7 +6,7 @@ export class RecentEvents {
   readonly #maxChars: number;
   #events: ChangeEvent[] = [];
   #chars = 0;
-  /** Everything after this version is here. */
+  /** All events after this version are in memory. */
   #floor: number;
 
   constructor(floor: number, maxEvents: number, maxChars: number) {

@@ -142,11 +142,11 @@ test("apply creates, updates, deletes or does nothing, in one step", async () =>
   const key = pod("a");
   assert.equal(await store.apply(key, () => ({ kind: "none" })), undefined);
   assert.equal(await store.apply(key, () => ({ kind: "delete" })), undefined);
-  const made = await store.apply(key, (current) => {
+  const created = await store.apply(key, (current) => {
     assert.equal(current, undefined);
     return { kind: "put", object: anObject(key) };
   });
-  assert.equal(made?.version, 1);
+  assert.equal(created?.version, 1);
   const gone = await store.apply(key, (current) => {
     checkPreconditions(key, current!, { uid: "uid-of-a", version: 1 });
     return { kind: "delete", last: { ...current!.copy(), phase: "Failed" } };

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 import { type Clock, msFromNow } from "../../lib/base/clock.ts";
 import { isAbort } from "../../lib/base/errors.ts";
 import { earliest, endOfTime, msBetween, plusMs } from "../../lib/base/time.ts";
@@ -85,7 +85,7 @@ export async function* watchEvents(
     }
     if (more) {
       // Yields to other work between two steps of catching up.
-      await turn();
+      await nextTick();
     } else if (position >= head.version) {
       // Otherwise something was written while the client received its events.
       const wait = msBetween(now, earliest(deadline, bookmarkAt));

@@ -61,7 +61,7 @@ export class Writer {
     if (this.#closed) return Promise.reject(closed());
     return new Promise((resolve, reject) => {
       this.#jobs.push({ key, decide, resolve, reject });
-      this.#scheduled ??= setImmediate(() => this.#turn());
+      this.#scheduled ??= setImmediate(() => this.#commitBatch());
     });
   }
 
@@ -72,10 +72,10 @@ export class Writer {
     while (this.#jobs.length > 0) this.#commit();
   }
 
-  #turn(): void {
+  #commitBatch(): void {
     this.#scheduled = undefined;
     this.#commit();
-    if (this.#jobs.length > 0) this.#scheduled ??= setImmediate(() => this.#turn());
+    if (this.#jobs.length > 0) this.#scheduled ??= setImmediate(() => this.#commitBatch());
   }
 
   #commit(): void {

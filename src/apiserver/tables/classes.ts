@@ -22,5 +22,5 @@ export const priorityClassTable = tableDefinition<PriorityClass & Named>([
     type: "boolean",
   }),
   ageColumn,
-  column("PreemptionPolicy", "Whether others make room for its pods.", (o) => o.preemptionPolicy ?? ""),
+  column("PreemptionPolicy", "Whether its pods may preempt others.", (o) => o.preemptionPolicy ?? ""),
 ]);

@@ -4,7 +4,7 @@ import type { ApiObject } from "../storage/object.ts";
 import { since } from "./human-duration.ts";
 import { column, type Named, nameColumn, viewTableDefinition } from "./table-definition.ts";
 
-/** An event, in whichever of its two groups it was requested. */
+/** An event, of either of its two API groups. */
 interface EventView extends Named {
   readonly event: Partial<CoreEvent>;
 }

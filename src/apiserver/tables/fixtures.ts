@@ -1,7 +1,7 @@
 import type { ApiObject } from "../storage/object.ts";
 import { type TableOptions, tableOf } from "./table-of.ts";
 
-/** For tests: it is noon, and all objects were made five minutes and ten seconds ago. */
+/** For tests: it is noon, and all objects were created five minutes and ten seconds ago. */
 export const noon = Date.UTC(2026, 0, 1, 12);
 export const before = (seconds: number) => new Date(noon - seconds * 1000).toISOString();
 

@@ -6,7 +6,7 @@ type Fields = Record<string, unknown>;
 
 const running = { running: { startedAt: before(60) } };
 const waiting = (reason?: string) => ({ waiting: { reason } });
-const ended = (exitCode: number, rest: Fields = {}) => ({ terminated: { exitCode, ...rest } });
+const terminated = (exitCode: number, rest: Fields = {}) => ({ terminated: { exitCode, ...rest } });
 const status = (name: string, state: Fields, rest: Fields = {}) => ({
   name,
   state,
@@ -97,22 +97,22 @@ const rows: Row[] = [
   },
   {
     rule: "a terminated container shows its reason",
-    status: { phase: "Failed", containerStatuses: [status("a", ended(1, { reason: "Error" }))] },
+    status: { phase: "Failed", containerStatuses: [status("a", terminated(1, { reason: "Error" }))] },
     is: ["0/1", "Error", "0"],
   },
   {
     rule: "or its signal",
-    status: { phase: "Failed", containerStatuses: [status("a", ended(137, { signal: 9 }))] },
+    status: { phase: "Failed", containerStatuses: [status("a", terminated(137, { signal: 9 }))] },
     is: ["0/1", "Signal:9", "0"],
   },
   {
     rule: "or its exit code",
-    status: { phase: "Failed", containerStatuses: [status("a", ended(3))] },
+    status: { phase: "Failed", containerStatuses: [status("a", terminated(3))] },
     is: ["0/1", "ExitCode:3", "0"],
   },
   {
     rule: "all completed",
-    status: { phase: "Succeeded", containerStatuses: [status("a", ended(0, { reason: "Completed" }))] },
+    status: { phase: "Succeeded", containerStatuses: [status("a", terminated(0, { reason: "Completed" }))] },
     is: ["0/1", "Completed", "0"],
   },
   {
@@ -122,7 +122,7 @@ const rows: Row[] = [
       phase: "Running",
       conditions: [condition("Ready", "True")],
       containerStatuses: [
-        status("a", ended(0, { reason: "Completed" })),
+        status("a", terminated(0, { reason: "Completed" })),
         status("b", running, { ready: true }),
       ],
     },
@@ -135,7 +135,7 @@ const rows: Row[] = [
       phase: "Running",
       conditions: [condition("Ready", "False")],
       containerStatuses: [
-        status("a", ended(0, { reason: "Completed" })),
+        status("a", terminated(0, { reason: "Completed" })),
         status("b", running, { ready: true }),
       ],
     },
@@ -147,8 +147,8 @@ const rows: Row[] = [
     status: {
       phase: "Failed",
       containerStatuses: [
-        status("a", ended(0, { reason: "Completed" })),
-        status("b", ended(1, { reason: "Error" })),
+        status("a", terminated(0, { reason: "Completed" })),
+        status("b", terminated(1, { reason: "Error" })),
       ],
     },
     is: ["0/2", "Error", "0"],
@@ -168,7 +168,7 @@ const rows: Row[] = [
     init,
     status: {
       phase: "Pending",
-      initContainerStatuses: [status("i0", ended(0)), status("i1", waiting("PodInitializing"))],
+      initContainerStatuses: [status("i0", terminated(0)), status("i1", waiting("PodInitializing"))],
     },
     is: ["0/1", "Init:1/2", "0"],
   },
@@ -185,19 +185,19 @@ const rows: Row[] = [
   {
     rule: "an init container failed with a reason",
     init,
-    status: { phase: "Pending", initContainerStatuses: [status("i0", ended(1, { reason: "Error" }))] },
+    status: { phase: "Pending", initContainerStatuses: [status("i0", terminated(1, { reason: "Error" }))] },
     is: ["0/1", "Init:Error", "0"],
   },
   {
     rule: "an init container was killed",
     init,
-    status: { phase: "Pending", initContainerStatuses: [status("i0", ended(137, { signal: 9 }))] },
+    status: { phase: "Pending", initContainerStatuses: [status("i0", terminated(137, { signal: 9 }))] },
     is: ["0/1", "Init:Signal:9", "0"],
   },
   {
     rule: "an init container failed with an exit code alone",
     init,
-    status: { phase: "Pending", initContainerStatuses: [status("i0", ended(2))] },
+    status: { phase: "Pending", initContainerStatuses: [status("i0", terminated(2))] },
     is: ["0/1", "Init:ExitCode:2", "0"],
   },
   {
@@ -205,7 +205,7 @@ const rows: Row[] = [
     init,
     status: {
       phase: "Running",
-      initContainerStatuses: [status("i0", ended(0), restarted(2, 50)), status("i1", ended(0))],
+      initContainerStatuses: [status("i0", terminated(0), restarted(2, 50)), status("i1", terminated(0))],
       containerStatuses: [status("a", waiting("PodInitializing"))],
     },
     is: ["0/1", "PodInitializing", "0"],
@@ -262,9 +262,9 @@ const rows: Row[] = [
     is: ["1/1", "Terminating", "0"],
   },
   {
-    rule: "a pod that has ended keeps its status while it is deleted",
+    rule: "a terminated pod keeps its status while it is deleted",
     metadata: gone,
-    status: { phase: "Succeeded", containerStatuses: [status("a", ended(0, { reason: "Completed" }))] },
+    status: { phase: "Succeeded", containerStatuses: [status("a", terminated(0, { reason: "Completed" }))] },
     is: ["0/1", "Completed", "0"],
   },
   {
@@ -323,7 +323,7 @@ describe("pods", () => {
     assert.deepEqual(cells?.slice(0, 5), ["a", "0/0", "", "0", "<unknown>"]);
   });
 
-  test("rows of pods that have ended are marked as completed", () => {
+  test("rows of terminated pods are marked as completed", () => {
     const reasons = ["Running", "Succeeded", "Failed"].map((phase) =>
       table("pods", [aPod({ status: { phase } })]).rows[0]?.conditions?.map(({ type, reason }) => [
         type,

@@ -23,7 +23,7 @@ interface PodView {
 
 const none = "<none>";
 
-const shape = viewTableDefinition<PodView>(viewOf, [
+const columns = viewTableDefinition<PodView>(viewOf, [
   nameColumn,
   column(
     "Ready",
@@ -39,7 +39,7 @@ const shape = viewTableDefinition<PodView>(viewOf, [
   }),
   column(
     "Nominated Node",
-    "The node on which others make room for the pod.",
+    "The node on which other pods are preempted for the pod.",
     ({ pod }) => pod.status?.nominatedNodeName || none,
     { wide: true },
   ),
@@ -49,7 +49,7 @@ const shape = viewTableDefinition<PodView>(viewOf, [
 ]);
 
 export const podTable: TableDefinition = {
-  ...shape,
+  ...columns,
   conditions(object) {
     const phase = (object as unknown as Partial<Pod>).status?.phase;
     return phase === "Succeeded" ? succeeded : phase === "Failed" ? failed : [];

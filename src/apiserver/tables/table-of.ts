@@ -18,7 +18,7 @@ import {
   volumeAttachmentTable,
 } from "./volumes.ts";
 
-const shapes: ReadonlyMap<string, TableDefinition> = new Map(
+const tableDefinitions: ReadonlyMap<string, TableDefinition> = new Map(
   Object.entries({
     pods: podTable,
     nodes: nodeTable,
@@ -69,7 +69,7 @@ export interface Table {
   readonly rows: readonly TableRow[];
 }
 
-/** Objects of one kind as rows of cells, for kubectl get and its like. Columns for `-o wide` are always in it. */
+/** Objects of one kind as rows of cells, for `kubectl get`. Columns for `-o wide` are always in it. */
 export function tableOf(
   definition: {
     readonly group: string;
@@ -81,15 +81,15 @@ export function tableOf(
   options: TableOptions,
 ): Table {
   const { group, name } = definition;
-  const shape = shapes.get(group === "" ? name : `${name}.${group}`) ?? simpleTable;
+  const table = tableDefinitions.get(group === "" ? name : `${name}.${group}`) ?? simpleTable;
   return {
     kind: "Table",
     apiVersion: "meta.k8s.io/v1",
-    columnDefinitions: options.withHeaders ? shape.columns : null,
+    columnDefinitions: options.withHeaders ? table.columns : null,
     rows: objects.map((object) => {
-      const conditions = shape.conditions?.(object) ?? [];
+      const conditions = table.conditions?.(object) ?? [];
       return {
-        cells: shape.row(object, options.now),
+        cells: table.row(object, options.now),
         ...(conditions.length > 0 && { conditions }),
         object: included(object, options.includeObject),
       };
@@ -99,7 +99,7 @@ export function tableOf(
 
 function included(object: ApiObject, include: IncludeObject): unknown {
   if (include === "Object") return object;
-  // The bookmark that ends the initial events is known by its annotation: it may not get lost.
+  // The bookmark that ends the initial events is identified by its annotation, which must be kept.
   if (include === "None" && !endsInitialEvents(object)) return null;
   return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata };
 }

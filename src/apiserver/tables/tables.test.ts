@@ -410,7 +410,7 @@ describe("tables", () => {
     }
   });
 
-  test("what is wide has a priority", () => {
+  test("wide columns have a priority", () => {
     const wide = table("nodes", []).columnDefinitions?.filter((column) => column.priority !== 0);
     assert.deepEqual(
       wide?.map((column) => column.name),

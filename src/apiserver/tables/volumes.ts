@@ -61,7 +61,7 @@ export const storageClassTable = tableDefinition<ClassView>([
   column("Name", "The name of the object.", (o) => `${o.metadata.name}${isDefault(o) ? " (default)" : ""}`, {
     format: "name",
   }),
-  column("Provisioner", "Who makes volumes of this class.", (o) => o.provisioner ?? ""),
+  column("Provisioner", "The provisioner of volumes of this class.", (o) => o.provisioner ?? ""),
   column("ReclaimPolicy", "What becomes of a volume without claim.", (o) => o.reclaimPolicy ?? "Delete"),
   column("VolumeBindingMode", "When claims are bound.", (o) => o.volumeBindingMode ?? "Immediate"),
   column("AllowVolumeExpansion", "Whether volumes can grow.", (o) => o.allowVolumeExpansion ?? false),

@@ -1,7 +1,7 @@
 import type { Pod, Volume } from "../../../lib/model/pod.ts";
 import { configMapNames, secretNames } from "../pod-references.ts";
 
-/** Marks the picture of a static pod that its node shows in the API. */
+/** Marks the mirror pod of a static pod. */
 export const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 export type ApiReference =
@@ -33,7 +33,7 @@ const neededByProjection: Readonly<Record<string, string>> = {
 
 const none: ApiReference = { kind: "none" };
 
-/** The first object of the API that a pod needs. What is not known counts as one. */
+/** The first API object that a pod references. Unknown volume types are treated as a reference. */
 export function apiReference({ spec }: Pod): ApiReference {
   if (spec.serviceAccountName) return { kind: "found", resource: "serviceaccounts" };
   if (secretNames(spec).size > 0) return { kind: "found", resource: "secrets" };

@@ -16,7 +16,7 @@ const restricted = "node-restriction.kubernetes.io";
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** The labels among those that differ which a node may not give itself, sorted: they steer workloads. */
+/** The changed labels that a node may not set on itself, sorted: they steer scheduling. */
 export function forbiddenLabels(now: Labels, before: Labels): string[] {
   const keys = new Set([...Object.keys(now ?? {}), ...Object.keys(before ?? {})]);
   return [...keys]

@@ -165,7 +165,7 @@ const rows: [string, Request, string?][] = [
 
   ["a mirror pod", mirror()],
   [
-    "a pod that is no mirror",
+    "a pod that is not a mirror pod",
     mirror({}, { annotations: {} }),
     `${m}pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods`,
   ],
@@ -488,7 +488,7 @@ const rows: [string, Request, string?][] = [
   ["an event", { resource: "events", object: { metadata: { name: "e" } } }],
 ];
 
-test("what a node may write", async (t) => {
+test("NodeRestriction restricts the writes of a node", async (t) => {
   for (const [name, what, expected] of rows)
     await t.test(name, async () => {
       const error = await admission.admit(request(what)).then(

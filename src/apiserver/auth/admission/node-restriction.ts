@@ -10,7 +10,7 @@ import { restrictNode } from "./restrict-nodes.ts";
 import { restrictPod } from "./restrict-pods.ts";
 import { restrictToken } from "./restrict-tokens.ts";
 
-/** Keeps a node to itself: what the authorizer cannot see, since it knows no objects. Others are let pass. */
+/** Restricts a node to its own objects, where the authorizer cannot, since it does not see them. Other callers are not restricted. */
 export class NodeRestriction implements Admission {
   readonly #objects: () => Objects;
 
@@ -54,7 +54,7 @@ function restrictLease(node: string, request: AdmissionRequest): void {
     throw forbidden(request, "can only access node lease with the same name as the requesting node");
 }
 
-/** After it has grown a file system, a node reports it in the claim's status, and changes nothing else. */
+/** After expanding a file system, a node reports it in the claim's status, and changes nothing else. */
 function restrictClaim(node: string, request: AdmissionRequest): void {
   if (request.subresource !== "status") throw forbidden(request, "may only update PVC status");
   if (request.operation !== "UPDATE") throw forbidden(request, `unexpected operation "${request.operation}"`);

@@ -8,7 +8,7 @@ interface NodeSpec {
   readonly configSource?: unknown;
 }
 
-/** A node may write itself, but nothing by which it would draw workloads or rights to itself. */
+/** A node may write its own Node object, but nothing that would attract workloads or grant it permissions. */
 export function restrictNode(node: string, request: AdmissionRequest): void {
   const name = request.name || request.object?.metadata.name || "";
   if (name !== node) throw forbidden(request, `node "${node}" is not allowed to modify node "${name}"`);

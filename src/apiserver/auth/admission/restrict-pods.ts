@@ -5,7 +5,7 @@ import { same } from "../../kinds/same.ts";
 import { forbidden, notFound } from "../problems.ts";
 import { apiReference, mirrorAnnotation } from "./mirror-pod.ts";
 
-/** A node creates mirrors of its static pods, updates the status of its pods, and deletes them: nothing else. */
+/** A node creates mirror pods of its static pods, updates the status of its pods, and deletes them: nothing else. */
 export async function restrictPod(node: string, request: AdmissionRequest, objects: Objects): Promise<void> {
   switch (request.subresource) {
     case "":

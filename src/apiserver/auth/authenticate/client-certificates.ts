@@ -28,7 +28,7 @@ interface Seen {
 export class ClientCertificates {
   readonly #ca: X509Certificate;
   readonly #clock: Clock;
-  /** What a connection showed, judged once; the time is looked at with each request. */
+  /** The certificate of a connection, verified once; its validity period is checked with each request. */
   readonly #seen = new WeakMap<object, Seen>();
 
   constructor(o: { ca: string; clock: Clock }) {
@@ -39,7 +39,7 @@ export class ClientCertificates {
   authenticate(request: IncomingMessage): CertificateResult {
     const socket = request.socket as Partial<TLSSocket>;
     if (typeof socket.getPeerX509Certificate !== "function") return { kind: "none" };
-    // Over HTTP/2 each request has a socket object of its own, and the session is what stays.
+    // Over HTTP/2 each request has its own socket object; the session persists.
     const { stream } = request as { stream?: { session?: object } };
     const connection = stream?.session ?? socket;
     let seen = this.#seen.get(connection);

@@ -265,7 +265,7 @@ const rows: [Caller, string, true | string, Partial<Attributes>?][] = [
   [anonymous, "create selfsubjectreviews.authentication.k8s.io", ""],
 ];
 
-test("who may do what", async (t) => {
+test("each group is allowed what the policy grants", async (t) => {
   const { authorizer } = authorizerOf(cluster());
   for (const [caller, what, expected, more] of rows)
     await t.test(`${caller.name}: ${what} ${more?.fieldSelector ?? ""}`, async () => {
@@ -274,7 +274,7 @@ test("who may do what", async (t) => {
     });
 });
 
-test("what has to do with a node follows the objects, and what is gone does not count", async () => {
+test("the node graph follows the objects, and deleted objects grant nothing", async () => {
   const objects = cluster();
   const { relations, authorizer } = authorizerOf(objects);
   const stop = new AbortController();

@@ -10,7 +10,7 @@ export interface Relations {
   related(node: string, kind: Relative, namespace: string, name: string): Promise<boolean>;
 }
 
-/** Who may do what: the fixed policy, and for nodes what has to do with them. */
+/** The fixed policy, and the Node authorizer for nodes. */
 export class FixedAuthorizer implements Authorizer {
   readonly #relations: Relations;
 

@@ -14,7 +14,7 @@ import type { ResourceRule, Rule } from "./rules.ts";
 const read = ["get", "list", "watch"];
 const requests = "certificatesigningrequests";
 
-/** What each group may do everywhere. There are no roles or bindings in the embedded API: this is all of it. */
+/** The permissions of each group in all namespaces. The embedded API has no roles or bindings. */
 const grants: Readonly<Record<string, readonly Rule[]>> = {
   [masters]: [
     { verbs: ["*"], groups: ["*"], resources: ["*"] },
@@ -54,13 +54,13 @@ const grants: Readonly<Record<string, readonly Rule[]>> = {
   ],
 };
 
-/** What a service account may do in its own namespace: look, but not at secrets. */
+/** The permissions of a service account in its own namespace: read, except secrets. */
 const atHome: readonly ResourceRule[] = [
   { verbs: read, groups: [""], resources: ["pods", "pods/status", "configmaps", "services", "endpoints"] },
   { verbs: read, groups: ["discovery.k8s.io"], resources: ["endpointslices"] },
 ];
 
-/** The rules that hold for a caller in a namespace ("" for what belongs to none). */
+/** The rules that apply to a caller in a namespace ("": cluster-scoped). */
 export function rulesFor(caller: Caller, namespace: string): readonly Rule[] {
   const rules = caller.groups.flatMap((group) => (Object.hasOwn(grants, group) ? grants[group]! : []));
   const home = serviceAccountNamespaceOf(caller);

@@ -3,10 +3,10 @@ import { parseFieldSelector, requiredField } from "../../selectors/field-selecto
 import type { Relative } from "./node-graph.ts";
 import { type ResourceRule, ruleAllows } from "./rules.ts";
 
-/** What is left of a request once its form is allowed. */
+/** The decision on the attributes of a request. */
 export type NodeDecision =
   | { readonly kind: "decided"; readonly decision: Decision }
-  /** Allowed if this object has to do with the node. */
+  /** Allowed if this object is related to the node. */
   | { readonly kind: "if-related"; readonly to: Relative; readonly namespace: string; readonly name: string };
 
 const allowed: NodeDecision = { kind: "decided", decision: { allowed: true } };
@@ -17,7 +17,7 @@ const denied = (reason?: string): NodeDecision => ({
 
 const read = ["get", "list", "watch"];
 
-/** What all nodes may do alike. */
+/** The permissions that all nodes have. */
 const uniform: readonly ResourceRule[] = [
   { verbs: ["create"], groups: ["authentication.k8s.io"], resources: ["tokenreviews"] },
   {
@@ -106,7 +106,7 @@ function lease(node: string, attributes: Attributes): NodeDecision {
     return denied("can only get, create, update, patch, or delete a node lease");
   if (attributes.namespace !== "kube-node-lease")
     return denied('can only access leases in the "kube-node-lease" system namespace');
-  // The name of what is created is not known here: NodeRestriction looks at it.
+  // The name of a created object is not known here: NodeRestriction checks it.
   if (attributes.verb !== "create" && attributes.name !== node)
     return denied("can only access node lease with the same name as the requesting node");
   return allowed;

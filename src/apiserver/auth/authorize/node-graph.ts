@@ -18,8 +18,8 @@ const vertex = (kind: Relative | "nodes", namespace: string, name: string): Vert
   `${kind}/${namespace}/${name}`;
 
 /**
- * What belongs to which node: a secret to the pods that name it, a pod to its node, and so on. Each object brings its
- * own edges along and takes them away with it.
+ * Which objects are related to which node: a secret to the pods that reference it, a pod to its node, and so on. Each
+ * object owns its edges, which are removed with it.
  */
 export class NodeGraph {
   readonly #edges = new Map<Vertex, Map<Vertex, number>>();
@@ -31,7 +31,7 @@ export class NodeGraph {
     const { nodeName, serviceAccountName } = pod.spec;
     if (!nodeName) return this.#replace(self, []);
     const edges: [Vertex, Vertex][] = [[self, vertex("nodes", "", nodeName)]];
-    // A node makes mirror pods itself: they must not open other objects to it.
+    // A node creates mirror pods itself: they must not grant it access to other objects.
     if (pod.metadata.annotations?.[mirrorAnnotation] === undefined) {
       const uses = (kind: Relative, names: Iterable<string>) => {
         for (const used of names) edges.push([vertex(kind, namespace, used), self]);
@@ -73,13 +73,13 @@ export class NodeGraph {
     this.setAttachment(name, "");
   }
 
-  /** Forgets what objects of this kind brought along. */
+  /** Drops the edges of all objects of this kind. */
   clear(kind: Relative): void {
     for (const owner of [...this.#broughtBy.keys()])
       if (owner.startsWith(`${kind}/`)) this.#replace(owner, []);
   }
 
-  /** True if there is a way from the object to the node. */
+  /** True if there is a path from the object to the node. */
   related(node: string, kind: Relative, namespace: string, name: string): boolean {
     const goal = vertex("nodes", "", node);
     const seen = new Set<Vertex>();

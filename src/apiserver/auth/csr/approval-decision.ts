@@ -97,7 +97,7 @@ function addressesOf(node: ApiObject): string[] {
   return addresses.flatMap(({ address }) => address ?? []);
 }
 
-/** One form for each address, however it is written. */
+/** The canonical form of an address. */
 function canonical(name: string): string {
   if (isIP(name) !== 6) return name.toLowerCase();
   return new URL(`http://[${name}]/`).hostname;

@@ -7,7 +7,7 @@ import { certificateOf, conditionsOf } from "./conditions.ts";
 import { parseSpecRequest } from "./parse-spec.ts";
 import { checkSignerName } from "./signer-name.ts";
 
-/** Through which path of the API a change comes. */
+/** The endpoint of a change. */
 export type Subresource = "main" | "status" | "approval";
 
 const usages: readonly string[] = [
@@ -33,7 +33,7 @@ interface Spec {
   readonly expirationSeconds?: number;
 }
 
-/** What is wrong with a request, new or changed. */
+/** Validation errors of a new or changed request. */
 export function checkRequest(draft: Draft, minimumSeconds: number, problems: FieldProblems): void {
   const spec = (draft.spec ?? {}) as Spec;
   const bad = requestProblem(spec.request);
@@ -103,7 +103,7 @@ function certificateProblem(base64: string): string | undefined {
   }
 }
 
-/** What may not be changed through this subresource. */
+/** Fields that are immutable through this subresource. */
 export function checkSubresource(
   subresource: Subresource,
   draft: Draft,

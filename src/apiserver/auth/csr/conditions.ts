@@ -12,7 +12,7 @@ export interface Condition {
 
 type HasStatus = Readonly<Draft> | ApiObject;
 
-/** The conditions of a request as they stand in it: what is changed here is changed there. */
+/** The conditions of a request, not a copy: changes to them change the request. */
 export function conditionsOf({ status }: HasStatus): Condition[] {
   const { conditions } = (status ?? {}) as { conditions?: Condition[] };
   return conditions ?? [];

@@ -205,7 +205,7 @@ const left: [string, Caller, RequestFields][] = [
   ["another signer", node("n1"), { signer: "example.com/signer" }],
 ];
 
-test("what is not for kubelets is left to manual approval", async (t) => {
+test("requests that are not for kubelets are left to manual approval", async (t) => {
   for (const [name, caller, requested] of left)
     await t.test(name, async () => {
       await setUp().run(async ({ objects, post, get, outcome }) => {
@@ -244,7 +244,7 @@ const approvedRows: [string, RequestFields, string?][] = [
   ["a kubelet with names", { dnsNames: ["x"] }, "DNS subjectAltNames are not allowed"],
   ["a kubelet with addresses", { ipAddresses: ["::1"] }, "IP subjectAltNames are not allowed"],
   [
-    "a kubelet that is no node",
+    "a kubelet client that is not a node",
     { commonName: "jane" },
     "subject common name does not begin with system:node:",
   ],
@@ -265,14 +265,14 @@ const approvedRows: [string, RequestFields, string?][] = [
     "usages did not match [digital signature key encipherment server auth]",
   ],
   [
-    "a server that is no node",
+    "a serving certificate that is not for a node",
     serving({ commonName: "jane" }),
     "subject common name does not begin with system:node:",
   ],
   ["another signer", { signer: "example.com/signer" }, ""],
 ];
 
-test("what was approved is signed if it is as its signer wants it, and fails if not", async (t) => {
+test("an approved request is signed if it meets the signer's requirements, and fails if not", async (t) => {
   for (const [name, requested, problem] of approvedRows)
     await t.test(name, async () => {
       await setUp().run(async ({ post, approve, get, outcome }) => {
@@ -295,7 +295,7 @@ test("what was approved is signed if it is as its signer wants it, and fails if 
     });
 });
 
-test("what cannot be written is tried again", async () => {
+test("a failed write is retried", async () => {
   await setUp().run(async ({ objects, post, clock, get, outcome }) => {
     objects.failures = 1;
     await post(bootstrapper, {});
@@ -314,7 +314,7 @@ test("how long a certificate lives", async (t) => {
     ["none requested", undefined, rules, far, -5 * minute, 365 * day - 5 * minute],
     ["less requested", 24 * 3600, rules, far, -5 * minute, day - 5 * minute],
     ["more requested", 1000 * 24 * 3600, rules, far, -5 * minute, 365 * day - 5 * minute],
-    ["a short life is not made shorter", 3600, rules, far, -5 * minute, 3600_000],
+    ["a short lifetime is not shortened", 3600, rules, far, -5 * minute, 3600_000],
     ["the CA ends first", undefined, rules, start + day, -5 * minute, day],
     ["lives of a minute", undefined, { lifetimeMs: minute, minimumSeconds: 60 }, far, -6000, minute],
     ["a minute requested", 60, { lifetimeMs: day, minimumSeconds: 60 }, far, -6000, minute],
@@ -326,7 +326,7 @@ test("how long a certificate lives", async (t) => {
   assert.equal(lifeOf(undefined, rules, start, start), undefined);
 });
 
-test("what is wrong with a request", async (t) => {
+test("invalid requests are rejected", async (t) => {
   const prefix = 'CertificateSigningRequest.certificates.k8s.io "r" is invalid: ';
   const label =
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";

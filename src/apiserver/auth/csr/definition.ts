@@ -76,7 +76,7 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Part
   };
 }
 
-/** A signer works on what it read: an approval that it sends back with the certificate is the stored one. */
+/** A signer sends back the approval that it has read with the certificate: the stored one is kept. */
 function keepFailures(draft: Draft, before: Readonly<Draft>): void {
   for (const type of ["Approved", "Denied"]) {
     const old = conditionsOf(before).filter((condition) => condition.type === type);

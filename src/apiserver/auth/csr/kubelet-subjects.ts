@@ -4,7 +4,7 @@ import { clientSigner, kubeletClientSigner, kubeletServingSigner } from "./signe
 
 type Usages = readonly string[];
 
-/** Why a signer does not sign this, undefined if it does; "unknown" if it is not one of ours. */
+/** Why a signer rejects a request, undefined if it does not; "unknown" for other signers. */
 export function signerComplaint(
   signer: string,
   request: ParsedRequest,
@@ -22,7 +22,7 @@ export function signerComplaint(
   }
 }
 
-/** What is wrong with a request for the certificate by which a kubelet shows who it is. */
+/** Why a request for a kubelet client certificate is invalid. */
 export function kubeletClientComplaint(request: ParsedRequest, usages: Usages): string | undefined {
   if (!onlySystemNodes(request)) return "subject organization is not system:nodes";
   if (request.dnsNames.length > 0) return "DNS subjectAltNames are not allowed";
@@ -33,7 +33,7 @@ export function kubeletClientComplaint(request: ParsedRequest, usages: Usages): 
   return usagesComplaint(usages, "client auth");
 }
 
-/** What is wrong with a request for the certificate with which a kubelet serves. */
+/** Why a request for a kubelet serving certificate is invalid. */
 export function kubeletServingComplaint(request: ParsedRequest, usages: Usages): string | undefined {
   if (!onlySystemNodes(request)) return "subject organization is not system:nodes";
   if (request.dnsNames.length + request.ipAddresses.length === 0)
@@ -63,7 +63,7 @@ function namesNode({ subject }: ParsedRequest): boolean {
   return subject.commonName.startsWith(nodeUserPrefix);
 }
 
-/** Keys that cannot encipher (all but RSA) go without that usage. */
+/** Keys that cannot encipher (all but RSA) do not need that usage. */
 function usagesComplaint(usages: Usages, auth: "client auth" | "server auth"): string | undefined {
   const given = new Set(usages);
   given.delete("key encipherment");

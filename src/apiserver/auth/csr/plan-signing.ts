@@ -21,7 +21,7 @@ export type Signing =
 const minute = 60_000;
 const shortLife = 8 * 60 * minute;
 
-/** What becomes of a request: signed if it is approved and as its signer wants it. */
+/** The plan for a request: it is signed if it is approved and meets the signer's requirements. */
 export function planSigning(request: ApiObject, ca: Authority, rules: SigningRules, now: number): Signing {
   if (!isTrue(request, "Approved") || isTrue(request, "Denied") || isTrue(request, "Failed"))
     return { kind: "leave" };
@@ -30,9 +30,9 @@ export function planSigning(request: ApiObject, ca: Authority, rules: SigningRul
   const usages = spec.usages ?? [];
   try {
     const parsed = parseSpecRequest(spec.request);
-    const verdict = signerComplaint(spec.signerName ?? "", parsed, usages);
-    if (verdict === "unknown") return { kind: "leave" };
-    if (verdict.complaint !== undefined) return failed("SignerValidationFailure", verdict.complaint);
+    const validation = signerComplaint(spec.signerName ?? "", parsed, usages);
+    if (validation === "unknown") return { kind: "leave" };
+    if (validation.complaint !== undefined) return failed("SignerValidationFailure", validation.complaint);
     const life = lifeOf(spec.expirationSeconds, rules, now, ca.notAfter.getTime());
     if (!life) return failed("SigningFailure", "the cluster CA has expired");
     const certificate = signCertificate({
@@ -66,7 +66,7 @@ export function lifeOf(
     rules.minimumSeconds * 1000,
   );
   const ttl = Math.min(wantedMs, rules.lifetimeMs);
-  // A life of less than ten minutes would be over in the eyes of those who renew at a part of it.
+  // Otherwise a lifetime under ten minutes would already be past the renewal threshold.
   const backdate = ttl < 10 * minute ? ttl / 10 : 5 * minute;
   const end = ttl < shortLife ? now + ttl : now + ttl - backdate;
   return { from: now - backdate, to: Math.min(end, caEnd) };

@@ -12,27 +12,27 @@ import { readText, writeText } from "./files.ts";
 
 const year = 365 * 24 * 3600_000;
 
-/** Who signs all certificates of this cluster. */
+/** The CA that signs all certificates of this cluster. */
 export interface Authority {
   readonly certificate: string;
   readonly key: KeyObject;
   readonly notAfter: Date;
 }
 
-/** The cluster's own CA: read, or made once. A new one makes all that the old one signed worthless. */
+/** The cluster CA: read, or created once. A new one invalidates all certificates of the old one. */
 export function clusterAuthority(dir: string, now: number): Authority {
   const paths = { certificate: join(dir, "ca.crt"), key: join(dir, "ca.key") };
   const certificate = readText(paths.certificate);
   const key = readText(paths.key);
   // The certificate is written last: without it the key was never used.
-  if (certificate === undefined) return make(paths, now);
+  if (certificate === undefined) return create(paths, now);
   const found = key === undefined ? undefined : load(certificate, key, paths.certificate);
   if (!found)
     throw new KubeletError(
       "BadAuthority",
       `${paths.key} is missing: put it back, or remove ${paths.certificate} to begin with a new cluster CA`,
     );
-  return found.notAfter.getTime() > now ? found : make(paths, now);
+  return found.notAfter.getTime() > now ? found : create(paths, now);
 }
 
 function load(certificate: string, keyText: string, path: string): Authority {
@@ -48,7 +48,7 @@ function load(certificate: string, keyText: string, path: string): Authority {
   }
 }
 
-function make(paths: { certificate: string; key: string }, now: number): Authority {
+function create(paths: { certificate: string; key: string }, now: number): Authority {
   const { privateKey, publicKey } = generateKey();
   const notAfter = new Date(now + 10 * year);
   const certificate = signCertificate({

@@ -13,7 +13,7 @@ export function readText(path: string): string | undefined {
   }
 }
 
-/** All or nothing, whenever the power goes. */
+/** Atomic, even on power loss. */
 export function writeText(path: string, text: string, mode: number): void {
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -83,7 +83,7 @@ function matches(found: Certificate, wanted: Wanted): boolean {
   );
 }
 
-/** More than is wanted does no harm: addresses come and go. */
+/** Extra SANs are accepted: addresses change. */
 function covers(has: readonly string[], wants: readonly string[]): boolean {
   return wants.every((name) => has.includes(name));
 }

@@ -1,7 +1,7 @@
 /** How a user authenticates to the API. */
 export type Credential = { readonly certificate: string; readonly key: string } | { readonly token: string };
 
-/** A kubeconfig with all that is needed inside. */
+/** A self-contained kubeconfig. */
 export function kubeconfig(o: {
   readonly server: string;
   readonly ca: string;

@@ -101,7 +101,7 @@ const rows: [
   ["another CA", (dir) => rmSync(join(dir, "pki/ca.crt")), {}, ["serving", "admin", "kubeletClient"]],
 ];
 
-test("what does not match any more is created again, and nothing else", async (t) => {
+test("only files that no longer match are created again", async (t) => {
   for (const [name, happens, more, changed] of rows)
     await t.test(name, async (t) => {
       const { dir, clock, prepare } = setUp(t);

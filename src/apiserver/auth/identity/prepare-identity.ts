@@ -13,23 +13,23 @@ import { kubeconfig } from "./kubeconfig.ts";
 const year = 365 * 24 * 3600_000;
 
 export interface IdentityOptions {
-  /** Where keys and certificates are kept; made with mode 0700 if it is not there. */
+  /** The directory of keys and certificates; created with mode 0700 if missing. */
   readonly dir: string;
   readonly clock: Clock;
-  /** Names and addresses of this machine, beside those that are always there. */
+  /** Names and addresses of this machine, in addition to the default SANs. */
   readonly hostnames: readonly string[];
   readonly addresses: readonly string[];
   /** The address of the service `kubernetes`. Default 10.96.0.1. */
   readonly serviceAddress?: string;
   readonly clusterDomain?: string;
-  /** The kubeconfig of the administrator, if one is to be written, and the URL that is in it. */
+  /** The kubeconfig of the administrator, if one is to be written, and its server URL. */
   readonly kubeconfig?: { readonly path: string; readonly server: string };
-  /** A node that is known from the start, and the kubeconfig for it. */
+  /** A node that needs no bootstrap, and its kubeconfig. */
   readonly node?: { readonly name: string; readonly path: string; readonly server: string };
   readonly lifetimeMs?: number;
 }
 
-/** All that the API is known by, and knows others by. */
+/** Keys and certificates of the API. */
 export interface Identity {
   readonly ca: Authority;
   readonly serving: Pair;
@@ -90,7 +90,7 @@ function servingNames(o: IdentityOptions) {
   };
 }
 
-/** Kept for good: with another key all tokens that were given out stop to count. */
+/** Never replaced: with another key all issued tokens would become invalid. */
 function serviceAccountKey(path: string): KeyObject {
   const text = readText(path);
   if (text === undefined) {

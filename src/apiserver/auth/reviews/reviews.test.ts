@@ -166,7 +166,7 @@ test("access reviews query the authorizer", async (t) => {
     });
 });
 
-test("reviews that make no sense are rejected", async (t) => {
+test("invalid reviews are rejected", async (t) => {
   const sar = 'SubjectAccessReview.authorization.k8s.io "" is invalid: ';
   const local = 'LocalSubjectAccessReview.authorization.k8s.io "" is invalid: ';
   const rows: [string, ResourceDefinition, object, string, object?][] = [

@@ -11,7 +11,7 @@ export interface TokenAuthenticator {
   authenticate(token: string, audiences: readonly string[]): Promise<TokenResult>;
 }
 
-/** The first authenticator that knows the token decides. */
+/** The first authenticator that accepts the token decides. */
 export function unionTokenAuthenticator(...all: readonly TokenAuthenticator[]): TokenAuthenticator {
   return {
     async authenticate(token, audiences) {

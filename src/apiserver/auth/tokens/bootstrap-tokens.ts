@@ -6,7 +6,7 @@ import type { ApiObject } from "../../storage/object.ts";
 import { bootstrappers } from "../names.ts";
 import type { TokenAuthenticator, TokenResult } from "./bearer.ts";
 
-const shape = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
+const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const extraGroup = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 const secretType = "bootstrap.kubernetes.io/token";
 const secretPrefix = "bootstrap-token-";
@@ -20,7 +20,7 @@ export class BootstrapTokens implements TokenAuthenticator {
   }
 
   async authenticate(token: string, wanted: readonly string[]): Promise<TokenResult> {
-    const [, id, secret] = shape.exec(token) ?? [];
+    const [, id, secret] = tokenPattern.exec(token) ?? [];
     const audiences = this.#o.audiences.filter((audience) => wanted.includes(audience));
     if (id === undefined || secret === undefined || audiences.length === 0) return { kind: "unknown" };
     const found = await this.#o
@@ -32,7 +32,7 @@ export class BootstrapTokens implements TokenAuthenticator {
   }
 }
 
-/** The groups that a secret gives to who knows its token; undefined if it gives none. */
+/** The groups of a bootstrap token's secret; undefined if it is not valid for authentication. */
 function groupsOf(secret: ApiObject, id: string, token: string, now: number): string[] | undefined {
   const data = (secret.data ?? {}) as Record<string, string>;
   const value = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Draft, DraftMeta } from "../../definition.ts";
 
-/** A new token, and the secret that makes it count until then. */
+/** A new token, and the secret that makes it valid until then. */
 export function bootstrapToken(o: { expires?: Date; description?: string }): {
   readonly token: string;
   readonly secret: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };

@@ -150,7 +150,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     },
   ],
   [
-    "of a pod that ended",
+    "of a terminated pod",
     ({ issue, put, clock }) => {
       put("pods", "p", "pod-uid", old(clock, 61));
       return issue(pod);
@@ -200,18 +200,18 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
   ],
 ];
 
-test("whether a service account token counts", async (t) => {
-  for (const [name, make, problem] of rows)
+test("whether a service account token is valid", async (t) => {
+  for (const [name, createToken, problem] of rows)
     await t.test(name, async () => {
       const rig = setUp();
-      const token = await make(rig);
+      const token = await createToken(rig);
       const result = await rig.tokens.authenticate(token, [api]);
       if (problem === undefined) assert.equal(result.kind, "known", JSON.stringify(result));
       else assert.deepEqual(result, { kind: "rejected", problem });
     });
 });
 
-test("what is no token of ours is left to others", async () => {
+test("unknown tokens are left to other authenticators", async () => {
   const { tokens, clock } = setUp();
   const foreign = new TokenAuthority({ key: generateKey().privateKey, issuer: "https://elsewhere" });
   const theirs = foreign.issue(subject, { audiences: [api], nowMs: epochMs(clock.wall()), seconds: 600 });
@@ -268,7 +268,7 @@ const bootstrapRows: [string, Record<string, string>, string[] | undefined, obje
   ],
 ];
 
-test("whether a bootstrap token counts", async (t) => {
+test("whether a bootstrap token is valid", async (t) => {
   for (const [name, fields, expected, more] of bootstrapRows)
     await t.test(name, async () => {
       const objects = new MemoryObjects();

@@ -13,7 +13,7 @@ export interface Heartbeats {
   readonly renewed: string | undefined;
 }
 
-/** A node that is observed for the first time counts as healthy now; after that, each new heartbeat does. */
+/** A node that is observed for the first time is healthy as of now; after that, as of each new heartbeat. */
 export function observed(old: NodeHealth | undefined, signs: Heartbeats, now: number): NodeHealth {
   const { heartbeat, renewed } = signs;
   if (old !== undefined && old.heartbeat === heartbeat && !isLater(renewed, old.renewed)) return old;

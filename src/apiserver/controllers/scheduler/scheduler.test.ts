@@ -115,7 +115,7 @@ describe("scheduling", () => {
       [`0/1 nodes are available: 1 Insufficient cpu. ${unhelpful}`],
     ],
     [
-      "where those that were there have ended",
+      "whose earlier pods have terminated",
       requesting("2"),
       [onNode(requesting("2"), { phase: "Succeeded" })],
       [node()],

@@ -47,7 +47,7 @@ describe("attaching volumes", () => {
       ["attached: ", `detach ${name}`],
     ],
     [
-      "what needs nothing done is attached at once",
+      "a volume that needs no attacher is attached immediately",
       { nodes: [node(["kubernetes.io/iscsi/x"])] },
       ["attached: kubernetes.io/iscsi/x"],
     ],

@@ -22,7 +22,7 @@ interface CsiName {
 
 /**
  * Volumes that nodes report as in use are attached to them, and no others. CSI drivers attach the volumes of
- * VolumeAttachments; other volumes need no action and count as attached at once.
+ * VolumeAttachments; other volumes need no action and are reported as attached immediately.
  */
 export function planAttachments(state: AttachState): AttachStep[] {
   return state.nodes.flatMap((node) => stepsOf(node, state));

@@ -19,7 +19,7 @@ function evictionOf(deleteOptions?: object): Draft {
   return { metadata: { name: "web", uid: "" }, ...(deleteOptions && { deleteOptions }) };
 }
 
-test("a binding gives a pod its node, records it, and is no new generation", async () => {
+test("a binding sets the pod's node and condition, and does not increment its generation", async () => {
   const objects = podObjects();
   objects.put("nodes", { metadata: { name: "n1", labels: { "topology.kubernetes.io/region": "r" } } });
   await objects.create("pods", podDraft({}, { labels: { app: "web" } }));
@@ -108,7 +108,7 @@ test("an eviction states why, and deletes", async () => {
   ]);
 });
 
-test("a pod without a node is gone at once when it is evicted", async () => {
+test("a pod without a node is removed immediately when it is evicted", async () => {
   const objects = podObjects();
   objects.put("pods", storedPod() as never);
   await eviction.act(ref, evictionOf(), objects.context());
@@ -172,14 +172,14 @@ const graces: [rule: string, spec: object, phase: string, requested: number | un
     ["none after failure", { nodeName: "n" }, "Failed", 5, 0],
   ];
 for (const [rule, spec, phase, requested, seconds] of graces)
-  test(`time to end: ${rule}`, () => {
+  test(`grace period: ${rule}`, () => {
     assert.equal(podDeletionGrace(storedPod({ ...spec }, {}, { phase }), requested), seconds);
   });
 
-test("a pod counts the changes of its spec, and of nothing else", async () => {
+test("a pod's generation counts changes of its spec, and of nothing else", async () => {
   const objects = podObjects();
-  const made = await objects.create("pods", podDraft());
-  assert.equal(made.metadata.generation, 1);
+  const created = await objects.create("pods", podDraft());
+  assert.equal(created.metadata.generation, 1);
   const steps: [subresource: string | undefined, change: (draft: Draft) => void, generation: number][] = [
     [undefined, ({ metadata }) => Object.assign(metadata, { labels: { a: "b" } }), 1],
     ["status", ({ status }) => Object.assign(status, { phase: "Running" }), 1],

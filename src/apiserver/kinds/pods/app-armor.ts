@@ -10,7 +10,7 @@ const localhost = "localhost/";
 type Profile = { type: string; localhostProfile?: string };
 type Confined = { appArmorProfile?: Profile };
 
-/** An annotation without a field counts as the field. */
+/** An annotation without a field sets the field. */
 export function syncAppArmor(pod: PodDraft): void {
   if (pod.spec.os?.name === "windows") return;
   const common = (pod.spec.securityContext as Confined | undefined)?.appArmorProfile;

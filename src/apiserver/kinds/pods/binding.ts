@@ -15,7 +15,7 @@ import { asPod, type PodDraft } from "./pod-draft.ts";
 
 const pods = { name: "pods", group: "" };
 
-/** Only bindings write both the spec and the status of a pod, and a pod is no other generation for having a node. */
+/** Only bindings write both spec and status of a pod; they do not increment its generation. */
 export const bindPart: PartSubresource = {
   type: "part",
   internal: true,

@@ -4,7 +4,7 @@ import type { PodDraft } from "./pod-draft.ts";
 
 type Fields = Record<string, unknown>;
 
-/** Maps whose keys users choose: what is in them is no field. */
+/** Maps with user-defined keys: their entries are not fields. */
 const userMaps = new Set([
   ...["nodeSelector", "labels", "annotations", "matchLabels", "limits", "requests", "overhead"],
   ...["options", "volumeAttributes", "userAnnotations"],

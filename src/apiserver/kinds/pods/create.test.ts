@@ -41,7 +41,7 @@ async function create(
 }
 
 for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
-  test(`admission makes of ${name} what that of a cluster made of it`, async () => {
+  test(`admission changes ${name} as that of a real cluster did`, async () => {
     const url = new URL(`../../../../test/fixtures/observed/${name}.json`, import.meta.url);
     const observed = JSON.parse(readFileSync(url, "utf8")) as ApiObject & { spec: object; status: Draft };
     const draft = structuredClone(observed) as unknown as Draft;
@@ -200,7 +200,7 @@ test("the class that is the default for all gives priority and name; of two, the
   assert.deepEqual([spec.priority, spec.priorityClassName, spec.preemptionPolicy], [10, "a", undefined]);
 });
 
-test("a pod that is made with a node takes over where that is", async () => {
+test("a pod that is created with a node gets the node's topology labels", async () => {
   const { metadata } = await create(podDraft({ nodeName: "n1" }, { labels: { app: "web" } }));
   assert.deepEqual(metadata.labels, { app: "web", "topology.kubernetes.io/zone": "z" });
   const elsewhere = await create(podDraft({ nodeName: "unknown" }));
@@ -249,7 +249,7 @@ const rejections: [rule: string, spec: object, message: string, metadata?: objec
     'pods "web" is forbidden: error looking up service account default/missing: serviceaccount "missing" not found',
   ],
   [
-    "a name that is still to be made",
+    "a generated name",
     { priorityClassName: "none" },
     'pods "web-" is forbidden: no PriorityClass with name none was found',
     { name: "", generateName: "web-" },
@@ -357,7 +357,7 @@ for (const [rule, spec, mounted] of automount)
     assert.equal(draft.spec.volumes !== undefined, mounted);
   });
 
-test("an AppArmor annotation counts as the field that it stands for", async () => {
+test("an AppArmor annotation sets its field", async () => {
   const key = "container.apparmor.security.beta.kubernetes.io/";
   const draft = podDraft(
     { containers: ["a", "b", "c", "d"].map((name) => ({ name, image: "i:1" })) },

@@ -106,7 +106,7 @@ test("a pod that is only mirrored cannot be looked into so", () => {
   assert.deepEqual(problems, [": Forbidden: static pods do not support ephemeral containers"]);
 });
 
-test("it owns the list of ephemeral containers and no other field", () => {
+test("the subresource writes the list of ephemeral containers and no other field", () => {
   const owned = part.ignored.map((field) => field.join("."));
   assert.ok(owned.includes("spec.containers") && owned.includes("status") && owned.includes("metadata"));
   assert.ok(!owned.includes("spec.ephemeralContainers"));

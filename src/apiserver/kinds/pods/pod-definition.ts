@@ -22,7 +22,7 @@ export interface PodDefinitionOptions {
   /** False: pods get no token of their service account to speak to this API with. */
   readonly mountTokens: boolean;
   readonly clock?: Clock;
-  /** Makes names of volumes, from how they begin. */
+  /** Generates volume names from a prefix. */
   readonly newName?: (base: string) => string;
 }
 
@@ -56,7 +56,7 @@ export function podDefinition(options: PodDefinitionOptions): ResourceDefinition
   };
 }
 
-/** How long a pod stays after it was deleted: until its node has ended it, or not at all if no node has to. */
+/** The grace period of a deleted pod: until its node has terminated it; 0 if it has no node. */
 export function podDeletionGrace(current: ApiObject, requested: number | undefined): number {
   const { spec, status } = asPod(current);
   if (!spec.nodeName) return 0;

@@ -8,7 +8,7 @@ test("without a difference there is no message", () => {
   assert.equal(jsonDiff({ a: 1, b: 2 }, { b: 2, a: 1 }), "");
 });
 
-test("what is far apart has hunks of its own, what is near shares one", () => {
+test("distant changes have separate hunks, near ones share one", () => {
   const change = (...at: number[]) => numbers(20).map((n) => (at.includes(n) ? n + 100 : n));
   const hunks = (diff: string) => diff.match(/^@@.*@@$/gm);
   assert.deepEqual(hunks(jsonDiff(numbers(20), change(2, 17))), ["@@ -1,7 +1,7 @@", "@@ -16,7 +16,7 @@"]);

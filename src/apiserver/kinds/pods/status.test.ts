@@ -6,7 +6,7 @@ import { FakeObjects } from "./fake-objects.ts";
 import { statusPart } from "./status.ts";
 
 const context = new FakeObjects().context();
-const ended = (exitCode: number, name = "c") => ({ name, state: { terminated: { exitCode } } });
+const terminated = (exitCode: number, name = "c") => ({ name, state: { terminated: { exitCode } } });
 const running = { name: "c", state: { running: {} } };
 const never = { restartPolicy: "Never" };
 const stays = "may not be transitioned to non-terminated state";
@@ -33,7 +33,7 @@ test("a status is written, and nothing else but labels and annotations", () => {
   assert.deepEqual(draft.metadata, { ...before.metadata, annotations: { a: "b" } });
 });
 
-test("who knows nothing of generations does not clear them", () => {
+test("a client that does not send observedGeneration does not clear it", () => {
   const type = "Ready";
   const before = storedPod(
     {},
@@ -60,52 +60,52 @@ const rows: Row[] = [
   [
     "a container that is restarted begins again",
     {},
-    { containerStatuses: [ended(1)] },
+    { containerStatuses: [terminated(1)] },
     { containerStatuses: [running] },
   ],
   [
-    "what ended for good does not",
+    "a container that terminated for good does not",
     never,
-    { containerStatuses: [ended(1)] },
+    { containerStatuses: [terminated(1)] },
     { containerStatuses: [running] },
     `status.containerStatuses[0].state: Forbidden: ${stays}`,
   ],
   [
     "nor what succeeded, if only failures are restarted",
     { restartPolicy: "OnFailure" },
-    { containerStatuses: [ended(0)] },
+    { containerStatuses: [terminated(0)] },
     { containerStatuses: [running] },
     `status.containerStatuses[0].state: Forbidden: ${stays}`,
   ],
   [
     "a failure does",
     { restartPolicy: "OnFailure" },
-    { containerStatuses: [ended(3)] },
+    { containerStatuses: [terminated(3)] },
     { containerStatuses: [running] },
   ],
   [
     "a status that is gone began nothing",
     never,
-    { containerStatuses: [ended(1)] },
+    { containerStatuses: [terminated(1)] },
     { containerStatuses: [] },
   ],
   [
     "a sidecar begins again in any pod",
     { ...never, initContainers: [{ name: "c2", image: "i:1", restartPolicy: "Always" }] },
-    { initContainerStatuses: [ended(0, "c2")] },
+    { initContainerStatuses: [terminated(0, "c2")] },
     { initContainerStatuses: [{ ...running, name: "c2" }] },
   ],
   [
     "an init container of a pod that is not restarted does not",
     { ...never, initContainers: [{ name: "c2", image: "i:1" }] },
-    { initContainerStatuses: [ended(1, "c2")] },
+    { initContainerStatuses: [terminated(1, "c2")] },
     { initContainerStatuses: [{ ...running, name: "c2" }] },
     `status.initContainerStatuses[0].state: Forbidden: ${stays}`,
   ],
   [
     "an ephemeral container never does",
     {},
-    { ephemeralContainerStatuses: [ended(1, "e")] },
+    { ephemeralContainerStatuses: [terminated(1, "e")] },
     { ephemeralContainerStatuses: [{ ...running, name: "e" }] },
     `status.ephemeralContainerStatuses[0].state: Forbidden: ${stays}`,
   ],
@@ -124,7 +124,7 @@ const rows: Row[] = [
         },
       ],
     },
-    { containerStatuses: [ended(1)] },
+    { containerStatuses: [terminated(1)] },
     { containerStatuses: [running] },
   ],
   [

@@ -10,7 +10,7 @@ type World = ReturnType<typeof testWorld>;
 
 const port = { port: 80 };
 
-async function make({ objects }: World, name: string, spec: ServiceSpec): Promise<Draft> {
+async function createService({ objects }: World, name: string, spec: ServiceSpec): Promise<Draft> {
   const draft = { metadata: { name, namespace: "default" }, spec };
   return (await objects.create("services", draft)) as unknown as Draft;
 }
@@ -53,7 +53,7 @@ describe("ranges of addresses", () => {
 
 describe("new services", () => {
   test("get an address and all defaults", async () => {
-    const { spec, status } = await make(testWorld(), "a", { ports: [port] });
+    const { spec, status } = await createService(testWorld(), "a", { ports: [port] });
     assert.deepEqual(spec, {
       type: "ClusterIP",
       clusterIP: "10.96.1.1",
@@ -67,50 +67,53 @@ describe("new services", () => {
     assert.deepEqual(status, { loadBalancer: {} });
   });
 
-  test("never share an address, even when they are made at once", async () => {
+  test("services never share an address, even when created concurrently", async () => {
     const world = testWorld();
     const names = ["a", "b", "c", "d"];
-    const all = await Promise.all(names.map((name) => make(world, name, { ports: [port] })));
+    const all = await Promise.all(names.map((name) => createService(world, name, { ports: [port] })));
     assert.equal(new Set(all.map(({ spec }) => spec.clusterIP)).size, names.length);
   });
 
   test("without an address have none", async () => {
-    const { spec } = await make(testWorld(), "a", { clusterIP: "None" });
+    const { spec } = await createService(testWorld(), "a", { clusterIP: "None" });
     assert.deepEqual([spec.clusterIP, spec.clusterIPs], ["None", ["None"]]);
   });
 
-  test("that are names elsewhere have no address", async () => {
-    const { spec } = await make(testWorld(), "a", { type: "ExternalName", externalName: "example.com." });
+  test("ExternalName services have no address", async () => {
+    const { spec } = await createService(testWorld(), "a", {
+      type: "ExternalName",
+      externalName: "example.com.",
+    });
     assert.equal(spec.clusterIP, undefined);
     assert.equal(spec.internalTrafficPolicy, undefined);
   });
 
   test("get the address that they request, once", async () => {
     const world = testWorld();
-    const { spec } = await make(world, "a", { clusterIP: "10.96.0.10", ports: [port] });
+    const { spec } = await createService(world, "a", { clusterIP: "10.96.0.10", ports: [port] });
     assert.equal(spec.clusterIP, "10.96.0.10");
     assert.equal(
-      await rejection(make(world, "b", { clusterIP: "10.96.0.10", ports: [port] })),
+      await rejection(createService(world, "b", { clusterIP: "10.96.0.10", ports: [port] })),
       'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
     );
     assert.equal(
-      await rejection(make(world, "b", { clusterIP: "10.0.0.1", ports: [port] })),
+      await rejection(createService(world, "b", { clusterIP: "10.0.0.1", ports: [port] })),
       'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.1"]: failed to allocate IP 10.0.0.1: the provided IP (10.0.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/16',
     );
   });
 
   test("rejected services may request the same address again", async () => {
     const world = testWorld();
-    await rejection(make(world, "a", { clusterIP: "10.96.0.10" }));
+    await rejection(createService(world, "a", { clusterIP: "10.96.0.10" }));
     assert.equal(
-      (await make(world, "a", { clusterIP: "10.96.0.10", ports: [port] })).spec.clusterIP,
+      (await createService(world, "a", { clusterIP: "10.96.0.10", ports: [port] })).spec.clusterIP,
       "10.96.0.10",
     );
   });
 
   test("for nodes get ports, the same for TCP and UDP", async () => {
     const world = testWorld();
-    const { spec } = await make(world, "a", {
+    const { spec } = await createService(world, "a", {
       type: "NodePort",
       ports: [
         { name: "a", port: 53, protocol: "UDP" },
@@ -124,11 +127,13 @@ describe("new services", () => {
     );
     assert.equal(spec.externalTrafficPolicy, "Cluster");
     assert.equal(
-      await rejection(make(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 30001 }] })),
+      await rejection(
+        createService(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 30001 }] }),
+      ),
       'Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated',
     );
     assert.equal(
-      await rejection(make(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] })),
+      await rejection(createService(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] })),
       'Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
     );
   });
@@ -184,9 +189,9 @@ describe("new services", () => {
 });
 
 describe("changes of services", () => {
-  test("that leave out what was given keep it", async () => {
+  test("updates that omit allocated fields keep them", async () => {
     const world = testWorld();
-    const { spec } = await make(world, "a", { type: "NodePort", ports: [{ name: "p", port: 80 }] });
+    const { spec } = await createService(world, "a", { type: "NodePort", ports: [{ name: "p", port: 80 }] });
     const changed = await change(world, "a", (now) => {
       delete now.clusterIP;
       delete now.clusterIPs;
@@ -198,7 +203,7 @@ describe("changes of services", () => {
 
   test("to a name elsewhere give the address back", async () => {
     const world = testWorld();
-    await make(world, "a", { ports: [port] });
+    await createService(world, "a", { ports: [port] });
     const { spec } = await change(world, "a", (now) => {
       now.type = "ExternalName";
       now.externalName = "example.com";
@@ -208,7 +213,7 @@ describe("changes of services", () => {
 
   test("to a service for nodes and back", async () => {
     const world = testWorld();
-    await make(world, "a", { ports: [port] });
+    await createService(world, "a", { ports: [port] });
     const there = await change(world, "a", (now) => {
       now.type = "NodePort";
     });

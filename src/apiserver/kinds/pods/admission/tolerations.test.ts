@@ -9,7 +9,7 @@ const short: Toleration = { key: "gpu", operator: "Exists", effect: "NoExecute",
 const long: Toleration = { ...short, tolerationSeconds: 60 };
 
 const rows: [rule: string, first: Toleration[], second: Toleration[], merged: Toleration[]][] = [
-  ["the same twice counts once, where it stood first", [gpuYes, short], [gpuYes], [gpuYes, short]],
+  ["a duplicate is dropped, the first position is kept", [gpuYes, short], [gpuYes], [gpuYes, short]],
   ["what covers all leaves nothing else, wherever it stands", [gpuYes, all], [gpu], [all]],
   ["a key covers its values", [gpuYes], [gpu], [gpu]],
   ["a value does not cover its key", [gpu], [gpuYes], [gpu]],

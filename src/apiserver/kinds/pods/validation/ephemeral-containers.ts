@@ -8,7 +8,7 @@ import { fullMessages } from "./wording.ts";
 const at = "spec.ephemeralContainers";
 const notHere = "cannot be set for an Ephemeral Container";
 
-/** A debug container is no part of the service: it may have none of what others would rely on. */
+/** An ephemeral container is not part of the service: fields that others would rely on are forbidden. */
 const forbidden = [
   ...["ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"],
   ...["resizePolicy", "restartPolicy", "restartPolicyRules"],

@@ -11,7 +11,7 @@ import { asModelPod, asPod, type PodDraft } from "../pod-draft.ts";
 import { checkAnnotationUpdates, checkPodAnnotations } from "./annotations.ts";
 import { checkContainerStatuses } from "./container-statuses.ts";
 
-/** Rejects changes of a status that no kubelet makes. */
+/** Rejects status changes that no kubelet sends. */
 export function validateStatusUpdate(draft: Draft, before: ApiObject): Problem[] {
   const problems = new FieldProblems();
   const pod = asPod(draft);
@@ -66,9 +66,9 @@ function checkTransitions(pod: PodDraft, old: PodDraft, problems: FieldProblems)
   ) => {
     const now = new Map((pod.status?.[field] ?? []).map((status) => [status.name, status]));
     for (const [i, was] of ((old.status?.[field] ?? []) as ContainerStatus[]).entries()) {
-      const ended = was.state?.terminated;
+      const terminated = was.state?.terminated;
       const is = now.get(was.name);
-      if (!ended || !is || is.state?.terminated || allowed(was.name, ended.exitCode)) continue;
+      if (!terminated || !is || is.state?.terminated || allowed(was.name, terminated.exitCode)) continue;
       problems.forbidden(`status.${field}[${i}].state`, "may not be transitioned to non-terminated state");
     }
   };

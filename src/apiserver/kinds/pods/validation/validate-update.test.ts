@@ -260,7 +260,7 @@ test("the message shows what is different, with what stands around it", () => {
   );
 });
 
-test("what admission filled in is filled in again, so that the manifest of a pod can be applied to it", () => {
+test("fields that admission set are kept, so that the manifest of a pod can be applied to it", () => {
   const before = storedPod({
     priority: 5,
     preemptionPolicy: "Never",

@@ -54,7 +54,7 @@ function checkSpecUpdate(spec: PodSpec, old: PodSpec, problems: FieldProblems): 
     );
 }
 
-/** It may be set, and made shorter. False if there is no point in looking further. */
+/** It may be set, and shortened. False if validation should stop here. */
 function checkDeadline(spec: PodSpec, old: PodSpec, problems: FieldProblems): boolean {
   const path = "spec.activeDeadlineSeconds";
   const [now, then] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
