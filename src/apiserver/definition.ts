@@ -52,7 +52,7 @@ export interface Caller {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a definition may know while it handles one request. */
+/** The context of a request, for definitions. */
 export interface RequestContext {
   readonly caller: Caller;
   readonly now: number;
@@ -86,7 +86,7 @@ export interface Objects {
     ref: ObjectRef,
     options?: { readonly uid?: string; readonly gracePeriodSeconds?: number },
   ): Promise<ApiObject | undefined>;
-  /** Each change of a resource, beginning with what is there (as ADDED). Ends with the signal. */
+  /** Each change of a resource, after the existing objects (as ADDED). Ends when aborted. */
   follow(
     resource: string,
     signal: AbortSignal,
@@ -95,7 +95,7 @@ export interface Objects {
 
 export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
 
-/** What the API knows about one kind of object. Functions change the draft in place; all of them are optional. */
+/** The definition of a kind. Functions change the draft in place; all of them are optional. */
 export interface ResourceDefinition {
   /** "" for the core group. */
   readonly group: string;
@@ -110,7 +110,7 @@ export interface ResourceDefinition {
   /** All of them by default. */
   readonly verbs?: readonly Verb[];
 
-  /** Other versions under which the same objects are served, e.g. events of events.k8s.io. Stored is what is defined here. */
+  /** Other versions under which the same objects are served, e.g. events of events.k8s.io. The version defined here is stored. */
   readonly servedAlso?: readonly ServedVersion[];
 
   /** What was left out. Called on every write, and it must be idempotent. */
@@ -118,7 +118,7 @@ export interface ResourceDefinition {
   /** Before the first write: clears what a user may not set, sets what only the server may. */
   prepareCreate?(draft: Draft, context: RequestContext): void | Promise<void>;
   validate?(draft: Draft, context: RequestContext): readonly Problem[];
-  /** Before another write of the main resource: takes back from `before` what cannot be changed by it (status). */
+  /** Before another write of the main resource: restores from `before` what it cannot change (status). */
   prepareUpdate?(draft: Draft, before: ApiObject, context: RequestContext): void | Promise<void>;
   validateUpdate?(draft: Draft, before: ApiObject, context: RequestContext): readonly Problem[];
   /** True if metadata.generation counts the changes of all but metadata and status. Default: true if the kind has a spec. */
@@ -143,7 +143,7 @@ export interface ResourceDefinition {
 
 export interface VirtualObjects {
   get(ref: ObjectRef, context: RequestContext): Promise<ApiObject | undefined>;
-  /** Of all namespaces if it is "". Selectors are applied to what is returned. */
+  /** Of all namespaces if it is "". Selectors are applied to the result. */
   list(namespace: string, context: RequestContext): Promise<readonly ApiObject[]>;
   /** What a message calls a missing one; by default its name in the path. */
   missing?(ref: ObjectRef): { readonly resource: string; readonly name: string };
@@ -161,7 +161,7 @@ export type Subresource = PartSubresource | ActionSubresource | ConnectSubresour
 /** A subresource that changes a part of the object itself: status, ephemeralcontainers, resize. */
 export interface PartSubresource {
   readonly type: "part";
-  /** The fields that it does not write, for the record of who owns what: [["spec"]] for status. */
+  /** The fields that it does not write, for managedFields: [["spec"]] for status. */
   readonly ignored: readonly (readonly string[])[];
   /** Restores from `before` all that this subresource does not change. */
   prepareUpdate(draft: Draft, before: ApiObject, context: RequestContext): void;

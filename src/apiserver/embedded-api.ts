@@ -39,7 +39,7 @@ export interface EmbeddedApiOptions {
    * service range, which the machine must have; on port 443, or any that is free.
    */
   readonly podRange?: string | undefined;
-  /** Where the kubeconfig for kubectl goes. */
+  /** The path of the kubeconfig for kubectl. */
   readonly kubeconfig: string;
   /** A node that need not join first: it gets a kubeconfig of its own. */
   readonly node?: { readonly name: string; readonly kubeconfig: string } | undefined;

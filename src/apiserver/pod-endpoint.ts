@@ -1,6 +1,6 @@
 import { BlockList, createServer, type Server, type Socket } from "node:net";
 
-/** One more address at which the API is reached, and for whom. */
+/** A second listener of the API, and the clients that may use it. */
 export interface PodEndpoint {
   readonly host: string;
   readonly port: number;

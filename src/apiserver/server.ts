@@ -49,7 +49,7 @@ export interface ApiServerOptions {
   readonly openapi?: OpenApi;
   /** Other paths that return JSON: "/openid/v1/jwks". */
   readonly documents?: Readonly<Record<string, () => object>>;
-  /** Propagation policies that a controller acts on; others are taken for Background. */
+  /** Propagation policies that a controller acts on; others are treated as Background. */
   readonly propagation?: readonly Propagation[];
   /** More checks of /healthz and its like, by name. */
   readonly checks?: Readonly<Record<string, () => Health>>;
@@ -67,7 +67,7 @@ export interface ConnectionLimits {
 
 /** An HTTP/2 connection, and how many requests are in progress on it. */
 const megabyte = 1024 * 1024;
-/** Of HTTP/1.1: a command for exec stands in the address, and is as long as a program's argument may be. */
+/** HTTP/1.1 header limit: the command of an exec is in the URL, and may be as long as a program's arguments. */
 const maxHeaderSize = megabyte;
 /** How long requests in progress may take when the server stops. */
 const stopWithinMs = 5000;
@@ -179,7 +179,7 @@ export class ApiServer implements Component {
     const server = createServer({ maxHeaderSize }, (request, response) => this.#serve(request, response));
     server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
     server.on("connection", (socket) => this.#connected(socket));
-    // A watch is sent for as long as it likes; only what comes in has to come in time.
+    // A watch may last for any length of time; only receiving a request has a timeout.
     server.requestTimeout = 0;
     server.headersTimeout = headersWithinMs;
     server.keepAliveTimeout = this.#limits.idleMs;
@@ -204,7 +204,7 @@ export class ApiServer implements Component {
     server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
       this.#upgrade(request, socket, head),
     );
-    // What never finishes its handshake takes a place, too.
+    // A connection that never finishes its handshake counts towards the limit, too.
     server.on("connection", (socket: Socket) => this.#connected(socket));
     this.#sessions.follow(server);
     server.on("secureConnection", bufferPipelinedData);

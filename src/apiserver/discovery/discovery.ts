@@ -32,7 +32,7 @@ export interface DiscoveryOptions {
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** Lists what the API has. */
+/** Serves API discovery. */
 export class Discovery {
   readonly #o: DiscoveryOptions;
   /** The served resources do not change while the server runs, so each document is built once. */

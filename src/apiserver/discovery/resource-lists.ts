@@ -44,7 +44,7 @@ function offered(served: Served, name: string, subresource: Subresource): Offere
   }
 }
 
-/** One version of a group with what it offers, in the order of names. */
+/** One version of a group with its resources, sorted by name. */
 export function servedBy(catalog: Catalog, apiVersion: string): Served[] {
   return catalog.all
     .filter((served) => served.apiVersion === apiVersion)

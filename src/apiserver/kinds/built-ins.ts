@@ -10,7 +10,7 @@ export interface BuiltIn {
   readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
   /** The fields that are reset when they were changed, such as the address of the API. */
   readonly kept: readonly string[];
-  /** True for an object with immutable fields that differ: another takes its place. */
+  /** True for an object with immutable fields that differ: it is replaced. */
   readonly isOutdated?: (found: ApiObject) => boolean;
 }
 

@@ -53,7 +53,7 @@ export function entries(data: unknown): [string, string][] {
   return Object.entries((data ?? {}) as Record<string, string>);
 }
 
-/** How many bytes base64 stands for. */
+/** The decoded length of base64. */
 export function decodedBytes(base64: string): number {
   const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
   return Math.floor((base64.length * 3) / 4) - padding;

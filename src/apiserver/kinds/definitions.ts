@@ -29,7 +29,7 @@ export interface KindParts {
   readonly serviceAccountToken: ActionSubresource;
   readonly nodeProxy?: ConnectSubresource;
   readonly certificateSigningRequests: ResourceDefinition;
-  /** Where addresses and ports of services come from; default 10.96.0.0/16 and 30000 to 32767. */
+  /** The ranges of service addresses and node ports; default 10.96.0.0/16 and 30000 to 32767. */
   readonly services?: Partial<AllocationOptions>;
 }
 

@@ -2,7 +2,7 @@ import { FieldSet } from "./field-set.ts";
 import { isObject, type Json, type JsonObject } from "./json-value.ts";
 import { compareText } from "./text-order.ts";
 
-/** One entry of metadata.managedFields: who owns which fields, and how it came to own them. */
+/** One entry of metadata.managedFields: a manager, its fields, and the operation. */
 export interface Manager {
   readonly name: string;
   readonly operation: "Apply" | "Update";

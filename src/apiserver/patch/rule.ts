@@ -20,7 +20,7 @@ export interface ListRule {
   readonly kind: "list";
   readonly list: "keyed" | "set" | "atomic";
   readonly keys: readonly string[];
-  /** What a key that is left out stands for. */
+  /** The default of an omitted key. */
   readonly defaults: Readonly<Record<string, Json>>;
   readonly items: Rule;
   /** What a strategic merge patch does with the list. Patches know one key only, even where there are two. */

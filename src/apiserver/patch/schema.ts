@@ -4,7 +4,7 @@ import { meta } from "../../lib/schema/types/meta.ts";
 import type { Json } from "./json-value.ts";
 import { atomic, map, plain, type Rule, struct } from "./rule.ts";
 
-/** What is known of a kind of object. */
+/** The merge rules of a kind. */
 export interface Schema {
   readonly apiVersion: string;
   readonly kind: string;

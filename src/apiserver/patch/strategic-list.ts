@@ -6,7 +6,7 @@ import { withoutDirectives } from "./strategic-take.ts";
 export type PatchKey = string;
 type MergeItems = (before: JsonObject, patch: JsonObject) => JsonObject;
 
-/** Merges a list that the patch has with the one that is there. */
+/** Merges a list of the patch into the current one. */
 export function mergeLists(before: Json[], patch: Json[], key: PatchKey, mergeItems: MergeItems): Json[] {
   if (before.length === 0 && patch.length === 0) return before;
   const kind = kindOfItems([...before, ...patch]);

@@ -4,7 +4,7 @@ import type { ListRule, Rule } from "./rule.ts";
 import { fieldRule } from "./schema.ts";
 import { allKeys, itemsByElement, pairOf } from "./typed-walk.ts";
 
-/** The live object with what was applied laid over it. */
+/** The live object, overlaid with the applied one. */
 export function mergeApplied(live: JsonObject, applied: JsonObject, rule: Rule): JsonObject {
   return (merge(live, applied, rule) ?? {}) as JsonObject;
 }
@@ -53,7 +53,7 @@ function elementOf(rule: ListRule, item: Json): PathElement {
 
 type Place = { readonly live: number } | { readonly applied: PathElement };
 
-/** The applied order holds among applied items; what only the live list has stays before what it stood before. */
+/** The applied order holds among applied items; items of the live list only keep their position before the item that followed them. */
 export function interleave(live: readonly PathElement[], applied: readonly PathElement[]): Place[] {
   const inLive = new Set(live);
   const inApplied = new Set(applied);

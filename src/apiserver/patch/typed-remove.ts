@@ -5,7 +5,7 @@ import type { Rule } from "./rule.ts";
 import { fieldRule } from "./schema.ts";
 import { pairOf } from "./typed-walk.ts";
 
-/** The object without the paths of the set. What becomes empty by that goes too. */
+/** The object without the paths of the set. Parents that become empty are removed, too. */
 export function removePaths(object: JsonObject, paths: FieldSet, rule: Rule): JsonObject {
   return (remaining(object, paths, rule) ?? {}) as JsonObject;
 }

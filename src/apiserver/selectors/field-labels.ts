@@ -67,7 +67,7 @@ const kinds: Readonly<Record<string, KindFields>> = {
 
 const metadataFields = ["metadata.name", "metadata.namespace"];
 
-/** The name under which a field is found in `selectableFields`; rejects what the kind does not offer. */
+/** The name under which a field is found in `selectableFields`; rejects fields that the kind does not support. */
 export function fieldLabel(apiVersion: string, kind: string, label: string): string {
   const key = `${apiVersion}/${kind}`;
   const known = Object.hasOwn(kinds, key) ? kinds[key] : undefined;

@@ -8,7 +8,7 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** All of them must hold. */
+/** All requirements must match. */
 export type FieldSelector = readonly FieldRequirement[];
 
 const operators = ["!=", "==", "="] as const;
@@ -33,7 +33,7 @@ export function requiredField(selector: FieldSelector, field: string): string | 
   return selector.find((requirement) => requirement.field === field && requirement.operator === "=")?.value;
 }
 
-/** Commas separate, unless a backslash stands before them. */
+/** Splits at commas that are not escaped. */
 function terms(text: string): string[] {
   return text.match(/(?:\\[\s\S]|[^,\\]|\\$)+/g) ?? [];
 }

@@ -3,13 +3,13 @@ import { labelValue, qualifiedName } from "../../lib/model/validation/names.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One condition. "in" also stands for "=" and "==", "notin" for "!=". */
+/** One requirement. "in" is also used for "=" and "==", "notin" for "!=". */
 export type LabelRequirement =
   | { readonly operator: "in" | "notin"; readonly key: string; readonly values: readonly string[] }
   | { readonly operator: "exists" | "!"; readonly key: string }
   | { readonly operator: "gt" | "lt"; readonly key: string; readonly value: string };
 
-/** All of them must hold. None: everything matches. "nothing": no object does. */
+/** All requirements must match. None: everything matches. "nothing": no object does. */
 export type LabelSelector = readonly LabelRequirement[] | "nothing";
 
 /** The form that objects have. */

@@ -7,7 +7,7 @@ import type { TokenAuthenticator, TokenResult } from "./bearer.ts";
 import type { Claims } from "./jwt.ts";
 import type { TokenAuthority } from "./token-authority.ts";
 
-/** How far clocks may differ, and how long a token outlives what it is bound to. */
+/** How far clocks may differ, and how long a token outlives the object it is bound to. */
 const leewaySeconds = 60;
 const extraPrefix = "authentication.kubernetes.io/";
 
@@ -24,7 +24,7 @@ interface KubernetesClaims {
   readonly node?: Ref;
 }
 
-/** Knows a service account by its token, as long as the account and what the token is bound to are there. */
+/** Authenticates service account tokens, as long as the account and the bound object exist. */
 export class ServiceAccountTokens implements TokenAuthenticator {
   readonly #o: { authority: TokenAuthority; objects: () => Objects; clock: Clock };
 
@@ -72,7 +72,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     }
     if (pod)
       return await this.#boundProblem("pod", { resource: "pods", namespace, name: pod.name }, pod, now);
-    // A pod's token only mentions the node: the pod is what it is bound to.
+    // A pod's token only names the node; it is bound to the pod.
     if (node)
       return await this.#boundProblem(
         "node",

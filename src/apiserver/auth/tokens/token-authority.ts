@@ -17,7 +17,7 @@ export interface Bound {
   readonly uid: string;
 }
 
-/** Signs and checks the tokens of service accounts. Whether they still hold, the objects decide. */
+/** Signs and verifies service account tokens. Whether the account and bound object still exist is checked elsewhere. */
 export class TokenAuthority {
   readonly issuer: string;
   /** The default audience of a token: the API itself. */
@@ -59,7 +59,7 @@ export class TokenAuthority {
     return checkToken(token, this.issuer, [this.#key]);
   }
 
-  /** What others need to check tokens: /.well-known/openid-configuration and /openid/v1/jwks. */
+  /** OIDC discovery and JWKS: /.well-known/openid-configuration and /openid/v1/jwks. */
   discovery(jwksUri: string): { configuration: object; keys: object } {
     const { id, algorithm, publicKey } = this.#key;
     return {

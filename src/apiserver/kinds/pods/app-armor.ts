@@ -3,7 +3,7 @@ import type { FieldProblems } from "../field-problems.ts";
 import { same } from "../same.ts";
 import { containersOf, type PodDraft } from "./pod-draft.ts";
 
-/** How profiles were requested before there were fields for it, by the name of the container. */
+/** The deprecated annotation for AppArmor profiles, by container name. */
 const prefix = "container.apparmor.security.beta.kubernetes.io/";
 const localhost = "localhost/";
 

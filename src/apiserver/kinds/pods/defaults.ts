@@ -3,7 +3,7 @@ import type { Draft } from "../../definition.ts";
 import { canonicalize } from "./canonical.ts";
 import { asPod } from "./pod-draft.ts";
 
-/** Fills in what was left out. Idempotent. */
+/** Sets defaults. Idempotent. */
 export function defaultPod(draft: Draft): void {
   draft.spec ??= {};
   draft.spec.containers ??= [];

@@ -15,7 +15,7 @@ type NewObject = Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
 type Change = { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: ApiObject };
 
 export interface FakeObjectsOptions {
-  /** The rules of these kinds are kept; objects of others are taken as they are. */
+  /** The rules of these kinds are applied; objects of other kinds are stored unchanged. */
   readonly definitions?: readonly ResourceDefinition[];
   readonly now?: () => number;
 }

@@ -72,7 +72,7 @@ function middle(a: readonly string[], b: readonly string[]): Line[] {
   return lines;
 }
 
-/** Exactly the same: specs are kept in one form, so that what differs means something else. */
+/** Exact equality: specs are in canonical form, so any difference is significant. */
 export function sameJson(a: unknown, b: unknown): boolean {
   return jsonEqual(a as Json | undefined, b as Json | undefined);
 }

@@ -29,8 +29,8 @@ type Holder = "this service" | "another";
 type Taken = Map<string, Holder>;
 
 /**
- * Gives addresses and ports to services. What is taken is what the stored services have; what was given a moment ago
- * and is not stored yet is remembered, so that two requests at the same time do not get the same.
+ * Allocates addresses and ports of services. Those of stored services are in use; those of requests that are not stored
+ * yet are reserved, so that two concurrent requests do not get the same.
  */
 export class ServiceAllocation {
   readonly range: AddressRange;
@@ -63,7 +63,7 @@ export class ServiceAllocation {
     const taken = new Map<string, Holder>();
     for (const [value, { until, owner }] of this.#reserved) {
       if (until <= now) this.#reserved.delete(value);
-      // A client that retries may request what it was given the last time.
+      // A client that retries may request what was allocated the last time.
       else taken.set(value, owner === ownerOf(draft) ? "this service" : "another");
     }
     for (const service of services) {
@@ -166,7 +166,7 @@ function ownerOf({ metadata }: Draft): string {
   return `${metadata.namespace}/${metadata.name || metadata.generateName}`;
 }
 
-/** All that a service has of what there is only once. */
+/** The addresses and ports that a service holds. */
 function valuesOf(spec: ServiceSpec): string[] {
   return [
     ...(spec.clusterIPs ?? []).filter((address) => address !== "None"),

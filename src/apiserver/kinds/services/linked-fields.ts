@@ -10,8 +10,8 @@ import {
 } from "./service.ts";
 
 /**
- * What an update means for fields that belong together. Clients that write back what they know would otherwise drop what
- * was given by the server, or keep what a service of another type may not have.
+ * Patches fields that depend on each other on update. Clients that write back the fields they know would otherwise drop
+ * allocated values, or keep values that are invalid for the new type.
  */
 export function linkFields(draft: Draft, before: Readonly<Draft>): void {
   const now = specOf(draft);

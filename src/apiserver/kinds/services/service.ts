@@ -49,7 +49,7 @@ export function needsNodePorts(spec: ServiceSpec): boolean {
   );
 }
 
-/** Reached from outside of the cluster: there is a policy for that. */
+/** Reachable from outside of the cluster: externalTrafficPolicy applies. */
 export function isExternal(spec: ServiceSpec): boolean {
   return (
     spec.type === "LoadBalancer" ||

@@ -14,7 +14,7 @@ export interface ServiceAccountOptions {
   readonly clock: Clock;
   /** False: no token is mounted, whatever pod and account specify. */
   readonly mountTokens: boolean;
-  /** A name that begins so and is not taken. */
+  /** An unused name with this prefix. */
   readonly newName: (base: string) => string;
 }
 
@@ -40,7 +40,7 @@ export async function admitServiceAccount(
     spec.imagePullSecrets = account.imagePullSecrets.map(({ name }) => ({ name }));
 }
 
-/** What a mirror shows runs without the API, so it cannot need anything from there. */
+/** A static pod runs without the API, so its mirror pod may not reference API objects. */
 function checkMirror(pod: PodDraft): void {
   if (pod.spec.serviceAccountName) throw forbidden(pod, "a mirror pod may not reference service accounts");
   const wanted = checkNoApiReferences(asModelPod(pod));

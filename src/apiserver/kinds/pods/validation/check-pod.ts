@@ -11,7 +11,7 @@ import { checkEphemeralContainers } from "./ephemeral-containers.ts";
 import { checkTopologySpread } from "./topology-spread.ts";
 import { fullMessages } from "./wording.ts";
 
-/** What holds for a pod at any time: all that a node checks, and what only those who place pods care about. */
+/** The rules of every write of a pod: all that a kubelet checks, and those that only concern scheduling. */
 export function checkWholePod(draft: Draft, problems: FieldProblems): void {
   const pod = asPod(draft);
   checkMeta(draft, { namespaced: true, nameRule: nameIsSubdomain }, problems);

@@ -49,7 +49,7 @@ export function checkValues({ values = [] }: Requirement, at: string, problems: 
   for (const [i, value] of values.entries()) problems.checks(`${at}.values[${i}]`, value, labelValue(value));
 }
 
-/** Keys that stand for the pod's own labels in a selector; by now they have been written into it. */
+/** matchLabelKeys: keys of the pod's own labels, which are already merged into the selector. */
 export function checkLabelKeys(
   keys: { readonly match?: readonly string[]; readonly mismatch?: readonly string[] },
   selector: LabelSelectorObject | undefined,
