@@ -176,7 +176,7 @@ export class CertificateManager implements Component {
     const { commonName, organizations, dnsNames, ipAddresses } = wanted;
     const subject = { commonName, organizations };
     const request = makeRequest({ subject, dnsNames, ipAddresses, key: privateKey });
-    const other = this.#untilOther(wanted);
+    const other = this.#abortOnTemplateChange(wanted);
     let cert: string;
     this.#pending = "a certificate has been requested and is not issued yet";
     try {
@@ -249,7 +249,7 @@ export class CertificateManager implements Component {
   }
 
   /** Aborts when neither the request nor the previous certificate matches the template. */
-  #untilOther(requested: RequestTemplate): { signal: AbortSignal; release: () => void } {
+  #abortOnTemplateChange(requested: RequestTemplate): { signal: AbortSignal; release: () => void } {
     const { clock, template } = this.#o;
     const other = new AbortController();
     let cancel = () => {};

@@ -61,9 +61,9 @@ export type RotationStep =
   | { readonly do: "wait"; readonly ms: number };
 
 /** How often to check for a template while there is none. */
-const lookForTemplateMs = 1000;
+const noTemplateCheckMs = 1000;
 /** The template and the clock may change at any time. */
-const lookAgainMs = 10_000;
+const recheckMs = 10_000;
 
 export function nextStep({
   wall,
@@ -74,9 +74,9 @@ export function nextStep({
   forced,
   retryAt,
 }: RotationState): RotationStep {
-  if (template === undefined) return { do: "wait", ms: lookForTemplateMs };
+  if (template === undefined) return { do: "wait", ms: noTemplateCheckMs };
   const why = reasonToRotate(template, pair, deadline, forced, wall);
-  if (why === undefined) return { do: "wait", ms: Math.min(msBetween(wall, deadline), lookAgainMs) };
+  if (why === undefined) return { do: "wait", ms: Math.min(msBetween(wall, deadline), recheckMs) };
   if (retryAt !== undefined && retryAt > now) return { do: "wait", ms: msBetween(now, retryAt) };
   return { do: "rotate", why };
 }

@@ -67,7 +67,7 @@ export class WatchedFiles<T> implements Component {
       clock,
       everyMs: checkIntervalMs,
       signal,
-      onError: (error: unknown) => this.#complain(error),
+      onError: (error: unknown) => this.#logFailure(error),
     };
     void runPeriodically(() => this.#check(), options).finally(this.#ended.resolve);
   }
@@ -81,7 +81,7 @@ export class WatchedFiles<T> implements Component {
     this.#listeners.notify(this.#value.value);
   }
 
-  #complain(error: unknown): void {
+  #logFailure(error: unknown): void {
     const complaint = messageOf(error);
     if (complaint === this.#complaint) return;
     this.#complaint = complaint;

@@ -58,19 +58,19 @@ export class Stats {
     const sampler = new CgroupSampler({ clock, cgroups, rates, psi });
     this.#node = new NodeStatsProvider(options, host, sampler);
     this.#pods = new PodStatsProvider({ o: options, host, sampler, rates });
-    const remembered = <T>(load: () => Promise<T>) => new CachedLoad(clock, maxAgeMs, load);
-    this.#summary = remembered(async () => {
-      await this.#haveSamples();
-      return this.#makeSummary();
+    const cached = <T>(load: () => Promise<T>) => new CachedLoad(clock, maxAgeMs, load);
+    this.#summary = cached(async () => {
+      await this.#ensureRecentSample();
+      return this.#collectSummary();
     });
-    this.#storage = remembered(() => this.#makeSummary());
-    this.#cpuAndMemory = remembered(async () => {
-      await this.#haveSamples();
-      return this.#makeCpuAndMemory();
+    this.#storage = cached(() => this.#collectSummary());
+    this.#cpuAndMemory = cached(async () => {
+      await this.#ensureRecentSample();
+      return this.#collectCpuAndMemory();
     });
-    this.#totals = remembered(() => this.#makeCpuAndMemory());
-    this.#counts = remembered(() => this.#loadRuntimeStats());
-    this.#containers = remembered(() => this.#makeContainers());
+    this.#totals = cached(() => this.#collectCpuAndMemory());
+    this.#counts = cached(() => this.#loadRuntimeStats());
+    this.#containers = cached(() => this.#collectContainers());
   }
 
   /** The content of /stats/summary. */
@@ -99,15 +99,15 @@ export class Stats {
   }
 
   /** There is no polling, so infrequent requests find only an old sample: then a second sample is taken first. */
-  async #haveSamples(): Promise<void> {
+  async #ensureRecentSample(): Promise<void> {
     const { clock, secondSampleMs = defaultSecondSampleMs } = this.#o;
     const isNew = this.#sampledAt !== undefined && msSince(clock, this.#sampledAt) < longestWindowMs;
     if (secondSampleMs === 0 || isNew) return;
-    await this.#makeCpuAndMemory();
+    await this.#collectCpuAndMemory();
     await sleep(clock, secondSampleMs);
   }
 
-  async #makeSummary(): Promise<Summary> {
+  async #collectSummary(): Promise<Summary> {
     const [counts, nodeFs] = await Promise.all([this.#counts.get(), this.#host.space(this.#o.rootDir)]);
     const room = fsSpaceOf(nodeFs);
     const [node, pods] = await Promise.all([
@@ -117,7 +117,7 @@ export class Stats {
     return this.#done(node, pods);
   }
 
-  async #makeCpuAndMemory(): Promise<Summary> {
+  async #collectCpuAndMemory(): Promise<Summary> {
     const counts = await this.#counts.get();
     const [node, pods] = await Promise.all([
       this.#node.cpuAndMemory(),
@@ -126,7 +126,7 @@ export class Stats {
     return withoutIo(this.#done(node, pods));
   }
 
-  async #makeContainers(): Promise<readonly CgroupRow[]> {
+  async #collectContainers(): Promise<readonly CgroupRow[]> {
     const [rows, counts] = await Promise.all([cgroupRows(this.#o, this.#host), this.#counts.get()]);
     const devices = await readBlockDevices();
     const layers = await layersOf(counts.containers, {

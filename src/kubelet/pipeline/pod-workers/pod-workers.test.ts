@@ -57,14 +57,14 @@ class FakeSyncer implements PodSyncer {
   }
 
   release(id: PodUid) {
-    return this.#do("release", id, undefined, () => this.#mustHaveEnded("release", id));
+    return this.#do("release", id, undefined, () => this.#mustHaveStopped("release", id));
   }
 
   remove(id: { uid: PodUid }, signal: AbortSignal) {
-    return this.#do("remove", id.uid, signal, () => this.#mustHaveEnded("remove", id.uid));
+    return this.#do("remove", id.uid, signal, () => this.#mustHaveStopped("remove", id.uid));
   }
 
-  #mustHaveEnded(what: string, id: PodUid) {
+  #mustHaveStopped(what: string, id: PodUid) {
     if (this.running.has(id)) this.violations.push(`${what} ${id} while it runs`);
   }
 

@@ -34,7 +34,7 @@ export class Dispatcher {
 
   /** Resolves when the request has ended; never rejects. */
   serve(request: IncomingMessage, response: ServerResponse, stop: AbortSignal): Promise<void> {
-    return this.#guarded(request, response, stop);
+    return this.#handle(request, response, stop);
   }
 
   /** An upgrade request. If its route has no upgrade, it is handled as a plain request. */
@@ -49,10 +49,10 @@ export class Dispatcher {
       return void socket.destroy();
     }
     response.on("finish", () => socket.destroySoon());
-    await this.#guarded(request, response, stop, upgrade);
+    await this.#handle(request, response, stop, upgrade);
   }
 
-  async #guarded(
+  async #handle(
     request: IncomingMessage,
     response: ServerResponse,
     stop: AbortSignal,
@@ -73,7 +73,7 @@ export class Dispatcher {
       if (target.kind === "redirect") return redirect(response, target.to);
       const { path, query } = target;
       const signal = gone.signal;
-      await this.#lead(request, { request, response, query, signal }, path, upgrade);
+      await this.#route(request, { request, response, query, signal }, path, upgrade);
     } catch (error) {
       this.#replyError(request, response, error, upgrade);
     } finally {
@@ -83,7 +83,7 @@ export class Dispatcher {
     }
   }
 
-  async #lead(
+  async #route(
     request: IncomingMessage,
     given: Omit<Exchange, "params" | "caller">,
     path: string,

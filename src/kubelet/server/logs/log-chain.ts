@@ -30,7 +30,7 @@ export class LogChain {
       const current = await inodeOf(this.#path);
       if (current !== undefined && this.#log.kind === "plain" && this.#log.ino === current) return undefined;
       const names = (await rotatedLogs(this.#path)).filter((name) => name > this.#name);
-      const own = await this.#ownPlace(names);
+      const own = await this.#indexIn(names);
       const name = names[own + 1];
       const log = name === undefined ? await openCurrent(this.#path, current) : await this.#open(name);
       if (log === "gone") {
@@ -53,7 +53,7 @@ export class LogChain {
   }
 
   /** The index of this file among the names; -1 if it is none of them. */
-  async #ownPlace(names: readonly string[]): Promise<number> {
+  async #indexIn(names: readonly string[]): Promise<number> {
     if (this.#log.kind === "compressed") return -1;
     for (const [index, name] of names.entries()) {
       const log = await openRotated(dirname(this.#path), name);

@@ -32,20 +32,20 @@ export class RowSplitter {
   push(chunk: Buffer): void {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      if (this.midRow) this.#endCarried(chunk.subarray(start, end));
+      if (this.midRow) this.#endCarriedRow(chunk.subarray(start, end));
       else this.#row(chunk, start, end);
       start = end + 1;
     }
     if (start === chunk.length) return;
     this.#carry = Buffer.concat([this.#carry, chunk.subarray(start)]);
-    this.#giveLong();
+    this.#emitOversizedRow();
   }
 
   /**
    * The end of the file. The incomplete last row is passed on; `ends`: whether its line ends there.
    */
   end({ ends }: { ends: boolean }): void {
-    if (this.midRow) this.#endCarried(none, ends);
+    if (this.midRow) this.#endCarriedRow(none, ends);
   }
 
   /** Another file starts, or the same one again. */
@@ -62,7 +62,7 @@ export class RowSplitter {
     if (piece) this.#give(ends ? piece : { ...piece, ends });
   }
 
-  #endCarried(rest: Buffer, ends = true): void {
+  #endCarriedRow(rest: Buffer, ends = true): void {
     const row = rest.length > 0 ? Buffer.concat([this.#carry, rest]) : this.#carry;
     const head = this.#long;
     this.#carry = none;
@@ -73,7 +73,7 @@ export class RowSplitter {
     this.#given = 0;
   }
 
-  #giveLong(): void {
+  #emitOversizedRow(): void {
     const row = this.#carry;
     const isJson = this.#long === undefined && row[0] === 123;
     if (row.length < (isJson ? maxJsonBytes : maxRowBytes)) return;

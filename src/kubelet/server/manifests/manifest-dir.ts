@@ -47,7 +47,7 @@ export class ManifestDir {
   /** Resolves when it is durable. If it fails, the previous content is kept. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
     const beside = join(this.#dir, draft);
-    await this.#make();
+    await this.#createDir();
     try {
       await replaceDurably(join(this.#dir, name), bytes, 0o600, beside);
     } catch (error) {
@@ -62,7 +62,7 @@ export class ManifestDir {
   }
 
   /** The directory must be durable, too. */
-  async #make(): Promise<void> {
+  async #createDir(): Promise<void> {
     const first = await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     if (first === undefined) return;
     for (let dir = this.#dir; dir.length >= first.length; dir = dirname(dir)) await syncDir(dirname(dir));

@@ -141,7 +141,7 @@ export class ManifestStore {
     const decoded = this.#o.decode(name, bytes);
     if ("problems" in decoded) return { kind: "invalid", problems: decoded.problems };
     const { pods, warnings } = decoded;
-    const taken = this.#holder(name, pods) ?? this.#elsewhere(pods);
+    const taken = this.#holder(name, pods) ?? this.#inOtherSource(pods);
     if (taken) return { kind: "conflict", ...taken };
     if (!before && this.#manifests.size >= this.#most) return { kind: "full", most: this.#most };
     const digest = digestOf(bytes);
@@ -194,7 +194,7 @@ export class ManifestStore {
   }
 
   /** Only for new manifests: for existing ones, the order of the sources decides. */
-  #elsewhere(pods: readonly Pod[]): { pod: string; holder: string } | undefined {
+  #inOtherSource(pods: readonly Pod[]): { pod: string; holder: string } | undefined {
     for (const pod of pods) {
       const source = this.#o.takenBy?.(pod);
       if (source !== undefined) return { pod: podRef(pod), holder: `the pods of source "${source}"` };

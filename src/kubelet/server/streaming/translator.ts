@@ -18,7 +18,7 @@ type Channel = keyof typeof channels;
 const maxStatus = 64 * 1024;
 const streamsWithinMs = 30_000;
 /** kubectl disconnects after a minute without a pong. */
-const beatEveryMs = 10_000;
+const pongIntervalMs = 10_000;
 
 export interface Translation {
   readonly client: {
@@ -115,32 +115,32 @@ class Session {
       this.#spdy.failure ??= new KubeletError("Streaming", "idle timeout");
       over();
     });
-    const stopBeating = this.#beat();
+    const stopPongs = this.#sendPongs();
     signal.addEventListener("abort", over, { once: true });
     if (signal.aborted) over();
     void this.#spdy.closed.then(over);
     await this.#finished.promise;
     stopWatching();
-    stopBeating();
+    stopPongs();
     signal.removeEventListener("abort", over);
-    await this.#hangUp();
+    await this.#close();
   }
 
   /**
    * Pings of a client that sends more than the command reads are queued behind that data. So it gets an unsolicited
    * pong periodically.
    */
-  #beat(): () => void {
+  #sendPongs(): () => void {
     const beat = () => {
       this.#ws.beat();
-      cancel = this.#t.clock.after(beatEveryMs, beat);
+      cancel = this.#t.clock.after(pongIntervalMs, beat);
     };
-    let cancel = this.#t.clock.after(beatEveryMs, beat);
+    let cancel = this.#t.clock.after(pongIntervalMs, beat);
     return () => cancel();
   }
 
   /** The final status is sent on the error channel, after all output. */
-  async #hangUp(): Promise<void> {
+  async #close(): Promise<void> {
     const { client, runtime } = this.#t;
     const whole = this.#outputs.size === 0;
     const failure =
@@ -163,16 +163,16 @@ class Session {
 
   #handler(channel: Channel): StreamHandler {
     return {
-      data: (chunk) => this.#orLater(() => this.#fromRuntime(channel, chunk)),
+      data: (chunk) => this.#deliverInOrder(() => this.#fromRuntime(channel, chunk)),
       end: (whole) =>
-        this.#orLater(() => {
+        this.#deliverInOrder(() => {
           if (whole) this.#outputs.delete(channel);
           if (this.#outputs.size === 0) this.#finished.resolve();
         }),
     };
   }
 
-  #orLater(deliver: () => void): void {
+  #deliverInOrder(deliver: () => void): void {
     if (this.#early) this.#early.push(deliver);
     else deliver();
   }

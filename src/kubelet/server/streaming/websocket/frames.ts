@@ -26,7 +26,7 @@ export class FrameReader {
 
   push(chunk: Buffer): FrameEvent[] {
     if (this.#over) return [];
-    let bytes = this.#gathered(chunk);
+    let bytes = this.#buffered(chunk);
     const events: FrameEvent[] = [];
     while (bytes && bytes.length >= this.#need) {
       const head = readHead(bytes);
@@ -50,7 +50,7 @@ export class FrameReader {
   }
 
   /** The buffered data with the chunk; undefined if that is not enough for a frame. */
-  #gathered(chunk: Buffer): Buffer | undefined {
+  #buffered(chunk: Buffer): Buffer | undefined {
     if (this.#waiting.length === 0) return chunk;
     this.#waiting.append(chunk);
     return this.#waiting.length < this.#need ? undefined : this.#waiting.take();
