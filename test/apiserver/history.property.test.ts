@@ -132,7 +132,7 @@ async function live(
   for (let step = 0; step < 60; step++) {
     const dice = below(20);
     if (dice < 3) open();
-    else if (dice < 6 && watchers.length > 0) watchers[below(watchers.length)]!.cut();
+    else if (dice < 6 && watchers.length > 0) watchers[below(watchers.length)]!.disconnect();
     else if (dice === 6 && watchers.length > 0) {
       const watcher = watchers[below(watchers.length)]!;
       if (below(2)) watcher.hold();

@@ -41,14 +41,14 @@ export class HttpWatcher {
   }
 
   /** Cuts the connection at its current position. */
-  cut(): void {
+  disconnect(): void {
     this.#response?.destroy();
   }
 
   /** Cuts the connection, and reconnects only after the release. */
   hold(): void {
     this.#held ??= Promise.withResolvers<void>();
-    this.cut();
+    this.disconnect();
   }
 
   release(): void {
@@ -59,7 +59,7 @@ export class HttpWatcher {
   stop(): void {
     this.#stopped = true;
     this.release();
-    this.cut();
+    this.disconnect();
   }
 
   /** Resolves when the last event satisfies. */

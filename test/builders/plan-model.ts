@@ -27,7 +27,7 @@ export class PlanModel {
   readonly #replaced = new Set<ContainerId>();
   /** "sandbox/name" of the init containers that have completed, even if their record is lost. */
   readonly #through = new Set<string>();
-  #made = 0;
+  #nextId = 0;
 
   constructor(pod: Pod) {
     this.pod = pod;
@@ -67,11 +67,11 @@ export class PlanModel {
   }
 
   addSandbox(more: Partial<ObservedSandbox>): void {
-    this.sandboxes = [aSandbox({ id: `s${this.#made++}` as SandboxId, ...more }), ...this.sandboxes];
+    this.sandboxes = [aSandbox({ id: `s${this.#nextId++}` as SandboxId, ...more }), ...this.sandboxes];
   }
 
   addContainer(name: string, more: Partial<ObservedContainer>): void {
-    const id = `${name}-${this.#made++}` as ContainerId;
+    const id = `${name}-${this.#nextId++}` as ContainerId;
     this.containers = [seenContainer(name, { id, hash: "busybox:1", ...more }), ...this.containers];
   }
 

@@ -86,8 +86,8 @@ export class FaultyProxy {
       if (!plan || plan.at > before + chunk.length) return write(chunk);
       this.#plans = this.#plans.filter((p) => p !== plan);
       this.done++;
-      const cut = Math.max(0, plan.at - before);
-      const [head, rest] = [chunk.subarray(0, cut), chunk.subarray(cut)];
+      const at = Math.max(0, plan.at - before);
+      const [head, rest] = [chunk.subarray(0, at), chunk.subarray(at)];
       if (plan.fault === "delay") {
         write(head);
         isDelayed = true;

@@ -45,7 +45,7 @@ export async function startMachineApi(t: Pick<TestContext, "after">): Promise<Ma
   const clients: { close(): void }[] = [];
   const access = (who: Who) => loadKubeconfig(join(dir, who));
   const client: MachineApi["client"] = async (who, userAgent) => {
-    const made = new HttpKubeTransport({
+    const created = new HttpKubeTransport({
       access: await access(who),
       userAgent,
       qps: 0,
@@ -53,8 +53,8 @@ export async function startMachineApi(t: Pick<TestContext, "after">): Promise<Ma
       clock,
       logger,
     });
-    clients.push(made);
-    return made;
+    clients.push(created);
+    return created;
   };
   const cluster = clusterAccess({
     access: await access("kubelet.kubeconfig"),

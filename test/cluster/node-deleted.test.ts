@@ -31,9 +31,9 @@ test("a deleted Node object is one error in the log, with what to do; once it ex
     holds(() => assert.equal(lease()?.metadata.ownerReferences?.[0]?.uid, node()!.metadata.uid));
   /** Waits for this many more of these requests. */
   const requested = (call: string, times: number) => {
-    const made = () => api.requests.filter((request) => request === call).length;
-    const before = made();
-    return holds(() => assert.ok(made() >= before + times, `${made() - before} × ${call}`));
+    const sent = () => api.requests.filter((request) => request === call).length;
+    const before = sent();
+    return holds(() => assert.ok(sent() >= before + times, `${sent() - before} × ${call}`));
   };
 
   await cluster.startAgent({ config, logger: log.logger });

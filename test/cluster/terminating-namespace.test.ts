@@ -5,16 +5,20 @@ import { holds } from "../e2e/holds.ts";
 import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
-type Answer = ConstructorParameters<typeof KubeApiError>[0];
+type ApiFailure = ConstructorParameters<typeof KubeApiError>[0];
 
-const ending: Answer = {
+const ending: ApiFailure = {
   status: 403,
   reason: "Forbidden",
   message: 'events "web" is forbidden: the namespace does not take new content',
   details: { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] },
 };
-const gone: Answer = { status: 404, reason: "NotFound", message: 'namespaces "default" not found' };
-const noRight: Answer = { status: 403, reason: "Forbidden", message: "events is forbidden: no such right" };
+const gone: ApiFailure = { status: 404, reason: "NotFound", message: 'namespaces "default" not found' };
+const noRight: ApiFailure = {
+  status: 403,
+  reason: "Forbidden",
+  message: "events is forbidden: no such right",
+};
 
 for (const [what, response, warns] of [
   ["of a namespace that is being terminated", ending, false],

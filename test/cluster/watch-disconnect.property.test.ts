@@ -22,7 +22,7 @@ type SendRequest = (method: "POST" | "PUT" | "DELETE", path: string, body?: obje
 interface ServedApi {
   readonly port: number;
   readonly sendWrite: SendRequest;
-  /** This many clients see the same history at once, each through its own proxy. */
+  /** This many clients see the same history concurrently, each through its own proxy. */
   readonly clientsAtOnce: number;
   access(port: number): KubeAccess;
 }

@@ -9,12 +9,12 @@ import { eventually } from "./eventually.ts";
 export function eventContract(pods: ContractPods): void {
   describe("events", () => {
     it("report each change of a container, or are not supported", async (t) => {
-      const ended = new AbortController();
-      t.after(() => ended.abort());
+      const stopped = new AbortController();
+      t.after(() => stopped.abort());
       const seen: ContainerEventResponse[] = [];
       let failure: unknown;
       const reading = (async () => {
-        for await (const event of pods.client.containerEvents(ended.signal)) seen.push(event);
+        for await (const event of pods.client.containerEvents(stopped.signal)) seen.push(event);
       })().catch((error: unknown) => {
         failure = error;
       });
@@ -44,7 +44,7 @@ export function eventContract(pods: ContractPods): void {
         (e) => e.containerId === id && e.containerEventType === ContainerEventType.CONTAINER_STARTED_EVENT,
       );
       assert.equal(started?.podSandboxStatus?.id, pod.id);
-      ended.abort();
+      stopped.abort();
       await reading;
       assert.equal(failure, undefined);
     });

@@ -176,7 +176,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     await other.start();
     await testNode.claim(full, "full");
     await testNode.podWithClaim("full");
-    await other.turn({ maxVolumes: 1 });
+    await other.configure({ maxVolumes: 1 });
     await holds(async () => {
       const attachError = { message: "no more slots", errorCode: 8 };
       assert.equal((await testNode.attach(full, { attached: false, attachError })).length, 1);

@@ -46,7 +46,7 @@ export class DriverProcess {
     await writeFile(join(this.options.stateDir, "faults.json"), JSON.stringify(faults));
   }
 
-  async turn(knobs: Knobs): Promise<void> {
+  async configure(knobs: Knobs): Promise<void> {
     await mkdir(this.options.stateDir, { recursive: true });
     await writeFile(join(this.options.stateDir, "knobs.json"), JSON.stringify(knobs));
   }

@@ -62,9 +62,9 @@ describe("kubelet apply and kubelet delete", () => {
     return join(dir, name);
   };
   const run = async (args: string[], input?: string) => {
-    const [word, ...rest] = [...args, `--root-dir=${agent.rootDir}`];
+    const [command, ...rest] = [...args, `--root-dir=${agent.rootDir}`];
     const { status, stdout, stderr } = await inProcess(
-      word === "apply" ? applyCommand : deleteCommand,
+      command === "apply" ? applyCommand : deleteCommand,
       rest,
       input,
     );

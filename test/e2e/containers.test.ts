@@ -170,10 +170,10 @@ describeOnContainerd("containers of a pod", (version) => {
       assert.ok(containerOf(row, "side").state?.running);
     });
     process.kill(pidOf(main.id), "SIGTERM");
-    const ended = await pods.inPhase("helped", "Succeeded");
+    const terminated = await pods.inPhase("helped", "Succeeded");
     await holds(async () => {
       const left = await runtime.listContainers({ state: { state: 1 } });
-      assert.equal(left.filter((c) => c.labels["io.kubernetes.pod.uid"] === ended.uid).length, 0);
+      assert.equal(left.filter((c) => c.labels["io.kubernetes.pod.uid"] === terminated.uid).length, 0);
     });
   });
 

@@ -65,9 +65,9 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
     const pods = podsOf(agent);
     await pods.running("chatty");
     const time = "\\d{8}-\\d{6}";
-    const shape = new RegExp(`^0\\.log\\.${time}\\.gz 0\\.log\\.${time} 0\\.log$`);
+    const expected = new RegExp(`^0\\.log\\.${time}\\.gz 0\\.log\\.${time} 0\\.log$`);
     await holds(() => {
-      assert.match(files().join(" "), shape);
+      assert.match(files().join(" "), expected);
       const printed = numbers();
       assert.ok(printed[0]! > 1, "the oldest is still there");
       const first = printed[0]!;
@@ -75,7 +75,7 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
         printed,
         printed.map((_, i) => first + i),
       );
-      assert.match(files().join(" "), shape, "they were read while they changed");
+      assert.match(files().join(" "), expected, "they were read while they changed");
     }, 60_000);
     const row = await pods.running("chatty");
     assert.equal(row.restarts, 0);

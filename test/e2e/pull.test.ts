@@ -148,8 +148,8 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     await registry.push(image("late"), "missing", "1");
     assert.equal(registry.requestsFor("missing").length, tries, "the back-off holds");
     assert.equal((await pods.running("missing")).restarts, 0);
-    const turns = ["ErrImagePull", "ImagePullBackOff", "ErrImagePull", "ImagePullBackOff"];
-    await holds(() => assert.deepEqual(reasonsOf("absent", watch.stdout).slice(0, 4), turns));
+    const reasons = ["ErrImagePull", "ImagePullBackOff", "ErrImagePull", "ImagePullBackOff"];
+    await holds(() => assert.deepEqual(reasonsOf("absent", watch.stdout).slice(0, 4), reasons));
   });
 
   /** The reasons that a pod's container had for waiting, one after the other, from the output of `pods -w -o json`. */
@@ -176,8 +176,8 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     release.resolve();
     for (const name of three) await pods.running(`n${name}`);
     const order = registry.requests.slice(mark).map((r) => r.repository);
-    const turns = order.filter((repository, i) => repository !== order[i - 1]);
-    assert.equal(turns.length, three.length, `each was done before the next began: ${order.join(" ")}`);
+    const sequence = order.filter((repository, i) => repository !== order[i - 1]);
+    assert.equal(sequence.length, three.length, `each was done before the next began: ${order.join(" ")}`);
   });
 };
 

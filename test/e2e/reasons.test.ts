@@ -74,7 +74,7 @@ describeLifecycle(
         },
         withinMs,
       );
-    const ended = async (name: string, phase: string) => {
+    const terminated = async (name: string, phase: string) => {
       const row = await life.pods.inPhase(name, phase, 60_000);
       return { row, ...containerOf(row).state?.terminated };
     };
@@ -132,7 +132,7 @@ describeLifecycle(
     });
 
     test("StartError: a container that could not be started has failed, with exit code 128", async () => {
-      const end = await ended("once-without-command", "Failed");
+      const end = await terminated("once-without-command", "Failed");
       assert.equal(end.reason, "StartError");
       assert.equal(end.exitCode, 128);
     });
@@ -146,18 +146,18 @@ describeLifecycle(
     });
 
     test("Completed, Error, and exit codes", async () => {
-      const well = await ended("completes", "Succeeded");
+      const well = await terminated("completes", "Succeeded");
       assert.deepEqual([well.reason, well.exitCode], ["Completed", 0]);
-      const badly = await ended("fails", "Failed");
+      const badly = await terminated("fails", "Failed");
       assert.deepEqual([badly.reason, badly.exitCode], ["Error", 42]);
       const row = await life.pods.running("killed");
       process.kill(await life.pidOf(row), "SIGKILL");
-      const killed = await ended("killed", "Failed");
+      const killed = await terminated("killed", "Failed");
       assert.deepEqual([killed.reason, killed.exitCode], ["Error", 137]);
     });
 
     test("OOMKilled", async () => {
-      const end = await ended("greedy", "Failed");
+      const end = await terminated("greedy", "Failed");
       assert.deepEqual([end.reason, end.exitCode], ["OOMKilled", 137]);
     });
 
@@ -170,7 +170,7 @@ describeLifecycle(
     });
 
     test("DeadlineExceeded", async () => {
-      const { row } = await ended("out-of-time", "Failed");
+      const { row } = await terminated("out-of-time", "Failed");
       assert.equal(row.status?.reason, "DeadlineExceeded");
       assert.equal(row.status?.message, "Pod was active on the node longer than the specified deadline");
       assert.equal(containerOf(row).state?.running, undefined);

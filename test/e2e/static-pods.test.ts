@@ -83,9 +83,9 @@ describeOnContainerd("static pods", (version) => {
         );
       }, 60_000);
     });
-    const ended = agent.log().match(/"Killing orphaned pod" pod="elsewhere\/foreign-.*/g) ?? [];
-    assert.equal(ended.length, foreign.length, ended.join("\n"));
-    for (const id of foreign) assert.ok(ended.some((line) => line.includes(id)));
+    const killed = agent.log().match(/"Killing orphaned pod" pod="elsewhere\/foreign-.*/g) ?? [];
+    assert.equal(killed.length, foreign.length, killed.join("\n"));
+    for (const id of foreign) assert.ok(killed.some((line) => line.includes(id)));
   });
 
   test("a manifest dropped into the directory starts immediately, not at the next rescan", async () => {

@@ -194,11 +194,11 @@ describeLifecycle(
       const begun = await Promise.all(names.map((name) => life.inRuntime(row, name)));
       assert.ok(begun[0]!.startedAt < begun[1]!.startedAt && begun[1]!.startedAt < begun[2]!.startedAt);
       process.kill(await life.pidOf(row, "c"), "SIGTERM");
-      const ended = await life.pods.inPhase("sidecars", "Succeeded");
-      const [one, two, main] = await Promise.all(names.map((name) => life.inRuntime(ended, name)));
+      const pod = await life.pods.inPhase("sidecars", "Succeeded");
+      const [one, two, main] = await Promise.all(names.map((name) => life.inRuntime(pod, name)));
       assert.ok(main!.finishedAt < two!.finishedAt, "the sidecars outlive the others");
       assert.ok(two!.finishedAt < one!.finishedAt, "last started, first terminated");
-      for (const status of ended.status?.initContainerStatuses ?? []) assert.ok(status.state?.terminated);
+      for (const status of pod.status?.initContainerStatuses ?? []) assert.ok(status.state?.terminated);
     });
 
     test("a container that ignores SIGTERM is killed after its grace period, not before", async () => {

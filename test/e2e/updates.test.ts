@@ -57,11 +57,11 @@ describeOnContainerd("updates of running pods", (version) => {
     assert.match(await inside(id, "cat /proc/1/environ | tr '\\0' '\\n'"), /^WHO=target$/m);
     const self = await inside(id, "ps -o pid,args | grep 'exit 9' | grep -v grep | head -1");
     await inside(id, `kill -TERM ${self.trim().split(/\s+/)[0]}`);
-    const ended = await agent.is("debugged", (row) =>
+    const after = await agent.is("debugged", (row) =>
       assert.equal(ephemeral(row)?.state?.terminated?.exitCode, 9),
     );
-    assert.equal(ephemeral(ended)?.restartCount, 0);
-    assert.equal(ended.phase, "Running");
+    assert.equal(ephemeral(after)?.restartCount, 0);
+    assert.equal(after.phase, "Running");
     source.remove("debugged");
   });
 

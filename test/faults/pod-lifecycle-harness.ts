@@ -7,7 +7,7 @@ import type { FakeContainer } from "../fake-runtime/pod-records.ts";
 import { type Edits, type Kind, podOf, programOf, unedited } from "./pod-kinds.ts";
 import { PodLifecycleRules, uidOf } from "./pod-lifecycle-rules.ts";
 import { type Random, seededRandom } from "./seeded-random.ts";
-import { SimulatedClock, turns } from "./simulated-clock.ts";
+import { eventLoopTurns, SimulatedClock } from "./simulated-clock.ts";
 import { type Health, SimulatedHealth } from "./simulated-health.ts";
 import { type HookManner, SimulatedHooks } from "./simulated-hooks.ts";
 import { SimulatedHost } from "./simulated-host.ts";
@@ -179,7 +179,7 @@ export class PodLifecycleHarness {
     };
     wanted.pod = { ...pod, metadata };
     this.agent?.report("DELETE", wanted.pod);
-    await turns();
+    await eventLoopTurns();
     if (this.agent) this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.elapsedMs);
   }
 
@@ -192,7 +192,7 @@ export class PodLifecycleHarness {
   }
 
   async evict(slot: number, graceSeconds: number): Promise<void> {
-    await turns();
+    await eventLoopTurns();
     const wanted = this.wanted.get(slot);
     const worker = wanted && this.agent?.workers.get(wanted.uid);
     if (!wanted || !worker?.pod || worker.removed) return;

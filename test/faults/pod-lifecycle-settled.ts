@@ -28,8 +28,8 @@ export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifecy
     cgroups: host.cgroups.size,
     dirs: host.files.dirs.size,
     statuses: [...uids].filter((uid) => agent?.statuses.get(uid)).length,
-    "hooks under way": hooks.underWay,
-    "probes under way": health.underWay,
+    "hooks in progress": hooks.inProgress,
+    "probes in progress": health.inProgress,
     ...agent?.remembered,
   };
   return Object.entries(counts)

@@ -52,19 +52,19 @@ export class SimulatedClock implements Clock {
 
   async advance(ms: number): Promise<void> {
     const until = this.#elapsedMs + ms;
-    await turns();
+    await eventLoopTurns();
     for (;;) {
       const next = this.#timers[0];
       if (!next || next.at > until) break;
       this.#elapsedMs = Math.max(this.#elapsedMs, next.at);
       while (this.#timers[0] && this.#timers[0].at <= this.#elapsedMs) this.#timers.shift()!.callback();
-      await turns();
+      await eventLoopTurns();
     }
     this.#elapsedMs = until;
   }
 }
 
 /** A posted event is dispatched in the next tick, and its effects happen in the one after. */
-export async function turns(count = 2): Promise<void> {
+export async function eventLoopTurns(count = 2): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }

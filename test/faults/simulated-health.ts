@@ -27,7 +27,7 @@ export interface SimulatedHealthOptions {
 
 /** The results of probes of running containers: success, unless set otherwise. */
 export class SimulatedHealth {
-  underWay = 0;
+  inProgress = 0;
   readonly #o: SimulatedHealthOptions;
   readonly #results = new Map<string, Health>();
   readonly #waiting = new Set<() => void>();
@@ -53,7 +53,7 @@ export class SimulatedHealth {
   ofAgent(results: ProbeResults): Prober {
     return async ({ probe, id, signal }) => {
       const kind = probe.exec?.command?.[0] as ProbeKind;
-      this.underWay++;
+      this.inProgress++;
       try {
         if (kind === "startup") await sleep(this.#o.clock, startsAfterMs, signal);
         for (;;) {
@@ -66,7 +66,7 @@ export class SimulatedHealth {
           await this.#change(signal);
         }
       } finally {
-        this.underWay--;
+        this.inProgress--;
       }
     };
   }

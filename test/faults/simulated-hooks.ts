@@ -19,7 +19,7 @@ export function hook(kind: HookKind) {
 /** Hooks that take time, fail or hang, as configured. */
 export class SimulatedHooks {
   manner: HookManner = "quick";
-  underWay = 0;
+  inProgress = 0;
   /** Containers whose postStart hook is in progress. */
   readonly starting = new Set<ContainerId>();
   readonly #clock: Clock;
@@ -40,7 +40,7 @@ export class SimulatedHooks {
         if (ran.has(`${kind}/${id}`)) this.#onTwice(kind, id);
         ran.add(`${kind}/${id}`);
         const { manner } = this;
-        this.underWay++;
+        this.inProgress++;
         if (kind === "postStart") this.starting.add(id);
         try {
           if (manner !== "quick")
@@ -50,7 +50,7 @@ export class SimulatedHooks {
           if (kind === "preStop") ran.delete(`${kind}/${id}`);
           throw new Error("the hook failed");
         } finally {
-          this.underWay--;
+          this.inProgress--;
           if (kind === "postStart") this.starting.delete(id);
         }
       },

@@ -14,7 +14,7 @@ const image = "localhost/test/kubectl:1";
 const account = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** The output of the script in a pod, line by line. */
-type Answers = Readonly<Record<string, string>>;
+type Results = Readonly<Record<string, string>>;
 
 /** kubectl in a pod, without configuration, uses address, token and CA as any program in a cluster does. */
 const script = `
@@ -73,7 +73,7 @@ class Cluster {
   }
 
   /** Sends requests to the API from a pod, which is removed afterwards. */
-  async request(name: string, other: Cluster, spec: Partial<PodSpec> = {}): Promise<[Pod, Answers]> {
+  async request(name: string, other: Cluster, spec: Partial<PodSpec> = {}): Promise<[Pod, Results]> {
     const env = [
       { name: "NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "OTHER_CA", value: other.authority },
@@ -94,11 +94,11 @@ class Cluster {
     }, 60_000);
     await this.#kubectl.ok(["delete", "pod", name, "--wait=false"]);
     const output = exited.status?.containerStatuses?.[0]?.state?.terminated?.message ?? "";
-    return [exited, Object.fromEntries(output.split("\n").map((line) => cut(line)))];
+    return [exited, Object.fromEntries(output.split("\n").map((line) => splitLine(line)))];
   }
 }
 
-function cut(line: string): [string, string] {
+function splitLine(line: string): [string, string] {
   const at = line.indexOf(": ");
   return [line.slice(0, at), line.slice(at + 2).trim()];
 }
@@ -129,8 +129,8 @@ function suite(version: ContainerdVersion): void {
       const name = hostNetwork ? "in-host-network" : "in-pod-network";
       const title = "a pod reads itself with its token and the mounted CA, and nothing more";
       test(`${cluster.title}, ${name}: ${title}`, async () => {
-        const [pod, responses] = await cluster.request(name, other, { hostNetwork });
-        const { address, own, elsewhere, wrongAuthority, noToken, otherNode } = responses;
+        const [pod, results] = await cluster.request(name, other, { hostNetwork });
+        const { address, own, elsewhere, wrongAuthority, noToken, otherNode } = results;
         assert.equal(address, `${await cluster.apiAddress()}:443`);
         assert.equal(own, pod.metadata.uid);
         assert.match(elsewhere!, /Forbidden.*system:serviceaccount:default:default/);

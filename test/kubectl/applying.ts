@@ -128,13 +128,13 @@ export function applying(bench: Bench): void {
       test("a server-side dry run shows defaults, and runs nothing", async () => {
         const k = at();
         const input = pod("dry-pod");
-        const made = JSON.parse(
+        const created = JSON.parse(
           await k.ok(["apply", "-f", "-", "--dry-run=server", "-o", "json"], { input }),
         );
-        assert.equal(made.spec.serviceAccountName, "default");
-        assert.equal(made.spec.dnsPolicy, "ClusterFirst");
+        assert.equal(created.spec.serviceAccountName, "default");
+        assert.equal(created.spec.dnsPolicy, "ClusterFirst");
         assert.match(await k.fails(["get", "pod", "dry-pod"]), /not found/);
-        await bench.node.nothingRuns(made.metadata.uid);
+        await bench.node.nothingRuns(created.metadata.uid);
       });
 
       test("diff shows what apply would change, and reports it with its status", async () => {

@@ -18,7 +18,7 @@ export function attaching(bench: Bench): void {
       for (const { by, env } of transports) {
         const named = (name: string) => `${name}-${by.toLowerCase()}`;
 
-        test(`by ${by}: attach -i streams to the container's first process, which outlives it`, async () => {
+        test(`over ${by}: attach -i streams to the container's first process, which outlives it`, async () => {
           const k = at();
           const name = named("talks");
           const [uid = ""] = await run(k, pod(name, { container: { stdin: true, command: echoesLines } }));
@@ -37,7 +37,7 @@ export function attaching(bench: Bench): void {
           assert.match(await k.ok(["logs", name]), /^up\ngot a\ngot b\n/);
         });
 
-        test(`by ${by}: attach -it to a terminal that follows the user's`, async () => {
+        test(`over ${by}: attach -it to a terminal that follows the user's`, async () => {
           const k = at();
           const name = named("terminal");
           await run(k, pod(name, { container: { stdin: true, tty: true, command: ["sh"] } }));
@@ -53,7 +53,7 @@ export function attaching(bench: Bench): void {
           assert.equal(await attached.exited, 0, attached.stdout);
         });
 
-        test(`by ${by}: run -i --rm passes standard input, and deletes the pod`, async () => {
+        test(`over ${by}: run -i --rm passes standard input, and deletes the pod`, async () => {
           const k = at();
           const name = named("piped");
           const input = `${randomBytes(500_000).toString("hex")}\n`;
@@ -67,7 +67,7 @@ export function attaching(bench: Bench): void {
           assert.match(await k.fails(["get", "pod", name]), /NotFound/);
         });
 
-        test(`by ${by}: run -it --rm is a shell, with its exit code`, async () => {
+        test(`over ${by}: run -it --rm is a shell, with its exit code`, async () => {
           const k = at();
           const name = named("shell");
           const shell = k.start(["run", name, "-it", "--rm", "--restart=Never", image, "--", "sh"], {
@@ -80,7 +80,7 @@ export function attaching(bench: Bench): void {
           assert.match(await k.fails(["get", "pod", name]), /NotFound/);
         });
 
-        test(`by ${by}: debug -it starts a shell that sees the processes of a container`, async () => {
+        test(`over ${by}: debug -it starts a shell that sees the processes of a container`, async () => {
           const k = at();
           const name = named("studied");
           await run(k, pod(name, { container: { command: ["sh", "-c", "exec sleep 12345"] } }));

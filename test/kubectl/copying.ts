@@ -19,7 +19,7 @@ export function copying(bench: Bench): void {
       before(() => run(at(), pod("copied")));
 
       for (const { by, env } of transports)
-        test(`by ${by}: a directory of 50 MiB is copied into a container and back, unchanged`, async () => {
+        test(`over ${by}: a directory of 50 MiB is copied into a container and back, unchanged`, async () => {
           const k = at();
           const given = join(dirname(k.file("marker", "")), `given-${by}`);
           mkdirSync(join(given, "deep/er"), { recursive: true });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { AddressRange } from "../../src/apiserver/kinds/services/address-range.ts";
 import { keyPair } from "./key-pair.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
-import { pod, prints, run, uidOf } from "./pods.ts";
+import { pod, podThatPrints, run, uidOf } from "./pods.ts";
 
 /** kubectl create and run. */
 export function creating(bench: Bench): void {
@@ -27,7 +27,7 @@ export function creating(bench: Bench): void {
           x: "y",
           "settings.txt": "from a file\n",
         });
-        const input = prints("reads-map", 'echo "A=$A B=$B X=$X"');
+        const input = podThatPrints("reads-map", 'echo "A=$A B=$B X=$X"');
         Object.assign(input.spec.containers[0], {
           envFrom: [{ configMapRef: { name: "env" } }],
           env: [{ name: "X", valueFrom: { configMapKeyRef: { name: "mixed", key: "x" } } }],
@@ -52,7 +52,7 @@ export function creating(bench: Bench): void {
         assert.match(described, /^password: {2}6 bytes$/m);
         assert.doesNotMatch(described, /geheim/);
         const env = [{ name: "P", valueFrom: { secretKeyRef: { name: "login", key: "password" } } }];
-        const input = prints("reads-secret", 'echo "P=$P"');
+        const input = podThatPrints("reads-secret", 'echo "P=$P"');
         input.spec.containers[0].env = env;
         await k.ok(["create", "-f", "-"], { input });
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads-secret", "--timeout=60s"]);
@@ -135,8 +135,14 @@ export function creating(bench: Bench): void {
 
       test("a priority class sets the priority of pods; pods with a missing one are rejected", async () => {
         const k = at();
-        const made = await k.ok(["create", "priorityclass", "urgent", "--value=1000", "--description=first"]);
-        assert.equal(made, "priorityclass.scheduling.k8s.io/urgent created\n");
+        const created = await k.ok([
+          "create",
+          "priorityclass",
+          "urgent",
+          "--value=1000",
+          "--description=first",
+        ]);
+        assert.equal(created, "priorityclass.scheduling.k8s.io/urgent created\n");
         await run(k, pod("urgent", { spec: { priorityClassName: "urgent" } }));
         assert.equal(await k.ok(["get", "pod", "urgent", "-o", "jsonpath={.spec.priority}"]), "1000");
         await k.ok(["delete", "priorityclass", "urgent"]);

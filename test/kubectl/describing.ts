@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
-import { demoImage, list, pod, prints } from "./pods.ts";
+import { demoImage, list, pod, podThatPrints } from "./pods.ts";
 
 /** kubectl describe. */
 export function describing(bench: Bench): void {
@@ -14,7 +14,7 @@ export function describing(bench: Bench): void {
         labels: { app: "web" },
         container: { resources, env: [{ name: "A", value: "1" }] },
       });
-      await k.ok(["create", "-f", "-"], { input: list(web, prints("broken", "exit 3")) });
+      await k.ok(["create", "-f", "-"], { input: list(web, podThatPrints("broken", "exit 3")) });
       await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
       await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
     });

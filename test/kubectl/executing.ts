@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
-import { pod, run, stays } from "./pods.ts";
+import { longRunningCommand, pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
 
 const sum = (data: Buffer) => createHash("md5").update(data).digest("hex");
@@ -20,7 +20,11 @@ export function executing(bench: Bench): void {
           pod("worked"),
           pod("two", {
             spec: {
-              containers: ["a", "b"].map((name) => ({ ...pod("").spec.containers[0], name, command: stays })),
+              containers: ["a", "b"].map((name) => ({
+                ...pod("").spec.containers[0],
+                name,
+                command: longRunningCommand,
+              })),
             },
           }),
         ),
@@ -30,7 +34,7 @@ export function executing(bench: Bench): void {
         const exec = (...command: readonly string[]) =>
           at().type(["exec", "worked", "--", ...command], { env });
 
-        test(`by ${by}: output, errors and exit codes are those of the command`, async () => {
+        test(`over ${by}: output, errors and exit codes are those of the command`, async () => {
           const { status, stdout, stderr } = await exec("sh", "-c", "echo a; echo b >&2; exit 7");
           assert.deepEqual([status, stdout], [7, "a\n"]);
           assert.equal(stderr, "b\ncommand terminated with exit code 7\n");
@@ -38,7 +42,7 @@ export function executing(bench: Bench): void {
           assert.equal((await exec("sh", "-c", "kill -9 $$")).status, 137);
         });
 
-        test(`by ${by}: 20 MiB of standard input are echoed, with EOF`, async () => {
+        test(`over ${by}: 20 MiB of standard input are echoed, with EOF`, async () => {
           const input = randomBytes(20 * 1024 * 1024);
           const k = at();
           const inside = await k.ok(["exec", "-i", "worked", "--", "md5sum"], { env, input });
@@ -48,7 +52,7 @@ export function executing(bench: Bench): void {
           assert.equal(sum(running.output), sum(input));
         });
 
-        test(`by ${by}: a TTY has the size of the user's terminal, follows resizes, and has one stream`, async () => {
+        test(`over ${by}: a TTY has the size of the user's terminal, follows resizes, and has one stream`, async () => {
           const until = (size: string) =>
             `until [ "$(stty size 2> /dev/null)" = "${size}" ]; do sleep 0.05; done`;
           const script = `${until("24 80")}; echo small; ${until("33 91")}; echo err >&2; exit 5`;
@@ -60,7 +64,7 @@ export function executing(bench: Bench): void {
           assert.match(running.stdout, /^err\r\ncommand terminated with exit code 5\r$/m);
         });
 
-        test(`by ${by}: input of a TTY is read by the shell, including Ctrl-C`, async () => {
+        test(`over ${by}: input of a TTY is read by the shell, including Ctrl-C`, async () => {
           const running = at().start(["exec", "-it", "worked", "--", "sh"], {
             env,
             terminal: true,
@@ -75,7 +79,7 @@ export function executing(bench: Bench): void {
           assert.equal(await running.exited, 3, running.stdout);
         });
 
-        test(`by ${by}: a missing command, container or pod`, async () => {
+        test(`over ${by}: a missing command, container or pod`, async () => {
           const k = at();
           const none = await k.fails(["exec", "worked", "--", "no-such-command"], { env });
           assert.match(none, /"no-such-command": executable file not found in \$PATH/);
@@ -86,14 +90,14 @@ export function executing(bench: Bench): void {
           assert.match(await k.fails(["exec", "nobody", "--", "true"], { env }), /pods "nobody" not found/);
         });
 
-        test(`by ${by}: a command of maximum length`, async () => {
+        test(`over ${by}: a command of maximum length`, async () => {
           const long = "ä b%".repeat(20_000);
           const script = 'printf %s "$0" | md5sum';
           const inside = await at().ok(["exec", "worked", "--", "sh", "-c", script, long], { env });
           assert.equal(inside, `${sum(Buffer.from(long))}  -\n`);
         });
 
-        test(`by ${by}: the named container is used, otherwise the first`, async () => {
+        test(`over ${by}: the named container is used, otherwise the first`, async () => {
           const k = at();
           await k.ok(["exec", "two", "-c", "b", "--", "touch", `/here-${by}`], { env });
           const look = ["--", "sh", "-c", `test -e /here-${by} && echo yes || echo no`];
@@ -101,7 +105,7 @@ export function executing(bench: Bench): void {
           assert.equal(await k.ok(["exec", "two", "-c", "b", ...look], { env }), "yes\n");
         });
 
-        test(`by ${by}: the command ends with the container`, async () => {
+        test(`over ${by}: the command ends with the container`, async () => {
           const k = at();
           const name = `ends-${by.toLowerCase()}`;
           await run(k, pod(name, { spec: { restartPolicy: "Never" } }));
@@ -120,7 +124,7 @@ export function executing(bench: Bench): void {
           );
         });
 
-        test(`by ${by}: an interrupted command does not affect others`, async () => {
+        test(`over ${by}: an interrupted command does not affect others`, async () => {
           const k = at();
           const cats = [0, 1].map(() => k.start(["exec", "-i", "worked", "--", "cat"], { env, open: true }));
           const [one, other] = cats as [(typeof cats)[0], (typeof cats)[0]];

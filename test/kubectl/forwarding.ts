@@ -29,7 +29,7 @@ export function forwarding(bench: Bench): void {
         const forward = () =>
           at().start(["port-forward", "serves", ":8080", ":8081", ":8082", ":8099"], { env });
 
-        test(`by ${by}: ${connections} concurrent connections, ${mebibytes} MiB each way, byte for byte`, async (t) => {
+        test(`over ${by}: ${connections} concurrent connections, ${mebibytes} MiB each way, byte for byte`, async (t) => {
           const running = forward();
           const portOf = await forwardedPorts(running);
           const began = Date.now();
@@ -39,7 +39,7 @@ export function forwarding(bench: Bench): void {
           await running.stop();
         });
 
-        test(`by ${by}: after a half-close the other side may still send`, async () => {
+        test(`over ${by}: after a half-close the other side may still send`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
           // containerd gives up half a second after one side has closed: a slower client connects again.
@@ -52,7 +52,7 @@ export function forwarding(bench: Bench): void {
           await running.stop();
         });
 
-        test(`by ${by}: broken connections do not affect others`, async () => {
+        test(`over ${by}: broken connections do not affect others`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
           const stays = dial(portOf(8080));
@@ -70,7 +70,7 @@ export function forwarding(bench: Bench): void {
           await running.stop();
         });
 
-        test(`by ${by}: a port without a listener is reported`, async () => {
+        test(`over ${by}: a port without a listener is reported`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
           const refused = dial(portOf(8099));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { columns, rows } from "./kubectl.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
-import { list, pod, prints } from "./pods.ts";
+import { list, pod, podThatPrints } from "./pods.ts";
 
 const age = /^\d+m?\d*s$/;
 
@@ -14,8 +14,8 @@ export function getting(bench: Bench): void {
     (at) => {
       before(async () => {
         const web = pod("web", { labels: { app: "web", tier: "front" } });
-        const job = prints("job", "exit 0", { labels: { app: "job" } });
-        const broken = prints("broken", "exit 3", { labels: { app: "job" } });
+        const job = podThatPrints("job", "exit 0", { labels: { app: "job" } });
+        const broken = podThatPrints("broken", "exit 3", { labels: { app: "job" } });
         const k = at();
         await k.ok(["create", "-f", "-"], { input: list(web, job, broken) });
         await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);

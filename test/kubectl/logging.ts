@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { before, test } from "node:test";
 import { holds } from "../e2e/holds.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
-import { demoImage, pod, prints, run, uidOf } from "./pods.ts";
+import { demoImage, pod, podThatPrints, run, uidOf } from "./pods.ts";
 
 const lines = 60_000;
 /** In chunks, to write faster than a shell loop. */
@@ -36,7 +36,7 @@ export function logging(bench: Bench): void {
 
       test("-f loses and repeats no line while the log is rotated and compressed", async () => {
         const k = at();
-        await k.ok(["create", "-f", "-"], { input: prints("counts", counts) });
+        await k.ok(["create", "-f", "-"], { input: podThatPrints("counts", counts) });
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Running", "pod/counts", "--timeout=60s"]);
         const uid = await uidOf(k, "counts");
         const rotated = new Set<string>();
@@ -124,9 +124,9 @@ export function logging(bench: Bench): void {
         const script =
           "test -e /kept/first && { echo second; sleep 1000; }; touch /kept/first; echo first; exit 1";
         const kept = { name: "kept", mountPath: "/kept" };
-        const made = pod("again", { container: { command: ["sh", "-c", script], volumeMounts: [kept] } });
-        made.spec.volumes = [{ name: "kept", emptyDir: {} }];
-        await k.ok(["create", "-f", "-"], { input: made });
+        const manifest = pod("again", { container: { command: ["sh", "-c", script], volumeMounts: [kept] } });
+        manifest.spec.volumes = [{ name: "kept", emptyDir: {} }];
+        await k.ok(["create", "-f", "-"], { input: manifest });
         await holds(async () => assert.equal(await k.ok(["logs", "again"]), "second\n"));
         assert.equal(await k.ok(["logs", "again", "--previous"]), "first\n");
         assert.match(
@@ -137,7 +137,7 @@ export function logging(bench: Bench): void {
 
       test("-f ends with its container, and immediately for a terminated one", async () => {
         const k = at();
-        await k.ok(["create", "-f", "-"], { input: prints("spoke", "echo a; sleep 1; echo the end") });
+        await k.ok(["create", "-f", "-"], { input: podThatPrints("spoke", "echo a; sleep 1; echo the end") });
         await holds(async () => assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n"));
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/spoke", "--timeout=60s"]);
         assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n");

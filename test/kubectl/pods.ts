@@ -3,7 +3,7 @@ import type { Kubectl } from "./kubectl.ts";
 /** Preloaded on the node. */
 export const demoImage = "localhost/kubelet-ts/demo:1";
 /** Exits immediately on SIGTERM. */
-export const stays = ["sh", "-c", "trap 'echo stopping; exit 0' TERM; sleep 1000 & wait"];
+export const longRunningCommand = ["sh", "-c", "trap 'echo stopping; exit 0' TERM; sleep 1000 & wait"];
 
 // biome-ignore lint/suspicious/noExplicitAny: tests write and change manifests of all kinds.
 export type Manifest = Record<string, any>;
@@ -16,14 +16,14 @@ export function pod(name: string, { labels = {}, spec = {}, container = {} }: Ma
     metadata: { name, labels },
     spec: {
       terminationGracePeriodSeconds: 10,
-      containers: [{ name: "c", image: demoImage, command: stays, ...container }],
+      containers: [{ name: "c", image: demoImage, command: longRunningCommand, ...container }],
       ...spec,
     },
   };
 }
 
 /** A pod that prints something and exits. */
-export function prints(name: string, script: string, more: Manifest = {}): Manifest {
+export function podThatPrints(name: string, script: string, more: Manifest = {}): Manifest {
   return pod(name, {
     ...more,
     spec: { restartPolicy: "Never" },

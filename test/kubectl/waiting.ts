@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kubectl, RunningKubectl } from "./kubectl.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
-import { pod, prints, run } from "./pods.ts";
+import { pod, podThatPrints, run } from "./pods.ts";
 
 /** kubectl wait, and get -w. */
 export function waiting(bench: Bench): void {
@@ -78,7 +78,7 @@ export function waiting(bench: Bench): void {
       const k = at();
       const labels = { table: "grows" };
       const watched = await watchFrom(k, labels, []);
-      await k.ok(["create", "-f", "-"], { input: prints("ends", "exit 0", { labels }) });
+      await k.ok(["create", "-f", "-"], { input: podThatPrints("ends", "exit 0", { labels }) });
       await watched.prints(/^ends +0\/1 +Completed/m);
       await watched.stop();
       const statuses = steps(linesOf(watched, /^ends /).map(([, , status]) => status));

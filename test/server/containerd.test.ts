@@ -86,7 +86,7 @@ describeOnContainerd("streams of a real runtime", (version) => {
       const kubectl = (...args: readonly string[]) =>
         spawn(path, ["--kubeconfig", join(dir, "config"), ...args], { env });
 
-      test(`kubectl ${known} exec by ${by}: stdin, output, exit code`, { skip }, async () => {
+      test(`kubectl ${known} exec over ${by}: stdin, output, exit code`, { skip }, async () => {
         const child = kubectl(
           "exec",
           "-i",

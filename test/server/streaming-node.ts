@@ -42,15 +42,15 @@ export class StreamingNode {
   readonly #servers: TestServer[] = [];
 
   static async start(containerd: ContainerdVersion): Promise<StreamingNode> {
-    const made = new StreamingNode();
-    made.#node = await startTestNode({ containerd });
+    const created = new StreamingNode();
+    created.#node = await startTestNode({ containerd });
     try {
-      await made.#start();
+      await created.#start();
     } catch (error) {
-      await made.stop();
+      await created.stop();
       throw error;
     }
-    return made;
+    return created;
   }
 
   /** A server that leads there, with whatever it is to have besides. */

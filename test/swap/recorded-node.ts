@@ -44,8 +44,8 @@ async function putContainers(cluster: TestCluster, uids: ReadonlySet<string>): P
     const namespaceOptions = { network: isOnHost ? 2 : 0 };
     const linux = { securityContext: { namespaceOptions } };
     const config = { metadata, labels: { ...labels }, annotations: { ...annotations }, linux };
-    const made = await runtime.runPodSandbox(config as never, "");
-    ids.set(id, made);
+    const copyId = await runtime.runPodSandbox(config as never, "");
+    ids.set(id, copyId);
     // Oldest first, as they were started.
     const own = recorded.look.allContainers.filter((c) => c.sandbox === id).reverse();
     for (const container of own) {
@@ -55,7 +55,7 @@ async function putContainers(cluster: TestCluster, uids: ReadonlySet<string>): P
         image: { image: busyboxName },
         command: container.metadata.name === "first" ? ["true"] : server,
       };
-      const copy = await runtime.createContainer(made as SandboxId, of, config as never);
+      const copy = await runtime.createContainer(copyId as SandboxId, of, config as never);
       await runtime.startContainer(copy);
       ids.set(container.id, copy);
     }
@@ -74,9 +74,9 @@ function renamed(text: string, ids: ReadonlyMap<string, string>): string {
 export function manifestSource(): PodSource {
   const pods = Object.entries(manifests).flatMap(([name, manifest]) => {
     const origin = { source: "file" as const, path: join(recorded.manifests, name) };
-    const made = makeStaticPod(manifest, { nodeName, origin });
-    if ("problems" in made) throw new Error(JSON.stringify(made.problems));
-    return withoutVolumes(made.pod) ? [made.pod] : [];
+    const decoded = makeStaticPod(manifest, { nodeName, origin });
+    if ("problems" in decoded) throw new Error(JSON.stringify(decoded.problems));
+    return withoutVolumes(decoded.pod) ? [decoded.pod] : [];
   });
   return {
     name: "file",

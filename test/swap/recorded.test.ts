@@ -19,10 +19,10 @@ test("the reference's state files are read, and would be written byte for byte",
 for (const [file, manifest] of Object.entries(manifests))
   test(`the pod of ${file} has the reference's UID`, () => {
     const origin = { source: "file" as const, path: join(recorded.manifests, file) };
-    const made = makeStaticPod(manifest, { nodeName, origin });
-    assert.ok("pod" in made);
-    const { podUid } = recorded.look.containers.find(({ pod }) => pod === made.pod.metadata.name)!;
-    assert.equal(made.pod.metadata.uid, podUid);
+    const decoded = makeStaticPod(manifest, { nodeName, origin });
+    assert.ok("pod" in decoded);
+    const { podUid } = recorded.look.containers.find(({ pod }) => pod === decoded.pod.metadata.name)!;
+    assert.equal(decoded.pod.metadata.uid, podUid);
   });
 
 test("the reference's pods are taken over: nothing is created or stopped, no pod stops being ready", async (t) => {
