@@ -21,8 +21,8 @@ function startMs(): number {
 }
 
 test("a node joins with a token, continues with its certificate, and joins again when that has expired", async (t) => {
-  // A lifetime that covers the start of 20 processes, so that certificates do not expire too early on a busy machine.
-  const lifeMs = Math.max(8000, 20 * startMs());
+  // A lifetime that covers the start of 40 processes, so that certificates do not expire too early on a busy machine.
+  const lifeMs = Math.max(16_000, 40 * startMs());
   const api = await startApiProcess(t, { certificatesFor: `${Math.ceil(lifeMs / 1000)}s` });
   const node = await JoiningNode.prepare(t, api);
   const endToken = await api.allowJoining(node.bootstrap);
