@@ -87,7 +87,7 @@ export const brokenPods: readonly BrokenPod[] = [
   },
   {
     name: "crash",
-    names: /\bc\b.*exit code 3 \(Error\): database is locked/,
+    names: /\bc\b.*exited with code 3 \(Error\): database is locked/,
     container: { command: sh("echo database is locked > /dev/termination-log; exit 3") },
   },
   {
@@ -100,7 +100,7 @@ export const brokenPods: readonly BrokenPod[] = [
   },
   {
     name: "init",
-    names: /init container migrate.*exit code 4 \(Error\): schema 7 is missing/,
+    names: /init container migrate.*exited with code 4 \(Error\): schema 7 is missing/,
     spec: {
       initContainers: [
         beside("migrate", { command: sh("echo schema 7 is missing > /dev/termination-log; exit 4") }),
@@ -109,7 +109,7 @@ export const brokenPods: readonly BrokenPod[] = [
   },
   {
     name: "sidecar",
-    names: /sidecar proxy.*exit code 5 \(Error\): no upstream/,
+    names: /sidecar proxy.*exited with code 5 \(Error\): no upstream/,
     spec: {
       initContainers: [
         beside("proxy", {
@@ -247,7 +247,7 @@ export const brokenPods: readonly BrokenPod[] = [
   },
   {
     name: "failed-init",
-    names: /init container check.*exit code 8/,
+    names: /init container check.*exited with code 8/,
     spec: { restartPolicy: "Never", initContainers: [beside("check", { command: sh("exit 8") })] },
   },
   {
