@@ -324,7 +324,7 @@ const upgrades: Case[] = [
   },
   {
     name: "exec that the runtime rejects",
-    path: exec.replace("=secret", "=refuse"),
+    path: exec.replace("=secret", "=reject"),
     headers: spdy,
     status: 403,
   },
