@@ -7,6 +7,7 @@ import { Connections } from "../lib/base/connections.ts";
 import { Http2Sessions } from "../lib/base/http2-sessions.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { bufferPipelinedData } from "../lib/base/pipelined-data.ts";
+import { whenAborted } from "../lib/base/when-aborted.ts";
 import type { Admission, Authenticator, Authorizer } from "./access.ts";
 import type { Objects, ResourceDefinition } from "./definition.ts";
 import { Discovery, type OpenApi } from "./discovery/discovery.ts";
@@ -159,9 +160,7 @@ export class ApiServer implements Component {
       const opened = await openEndpoint(endpoint, (socket) => server.emit("connection", socket));
       this.#podEndpoints.push(opened.on("error", onError));
     }
-    const stop = () => void this.stop();
-    if (signal?.aborted) stop();
-    else signal?.addEventListener("abort", stop, { once: true });
+    if (signal) whenAborted(signal, () => void this.stop());
   }
 
   /** Ends watches, waits for requests in progress, and closes. */

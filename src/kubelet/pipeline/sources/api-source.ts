@@ -2,6 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { type Health, healthy } from "../../../lib/base/component.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { ListWatch } from "../../../lib/clients/kube/list-watch.ts";
 import { withoutManagedFields } from "../../../lib/clients/kube/list-watch-objects.ts";
 import type { ObjectReader } from "../../../lib/clients/kube/store.ts";
@@ -72,10 +73,7 @@ export class ApiSource implements PodSource {
   }
 
   async #runWatch(signal: AbortSignal): Promise<void> {
-    const aborted = new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    const aborted = new Promise<void>((resolve) => whenAborted(signal, resolve));
     await Promise.race([this.#o.after, aborted]);
     if (signal.aborted) return;
     this.#o.logger.info("Watching pods of the API server");

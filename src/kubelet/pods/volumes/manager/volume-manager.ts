@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Component } from "../../../../lib/base/component.ts";
 import { abortError, KubeletError } from "../../../../lib/base/errors.ts";
 import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
+import { whenAborted } from "../../../../lib/base/when-aborted.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import {
@@ -92,10 +93,8 @@ export class VolumeManager implements Component {
     await this.#reconciler.reconstruct();
     this.#isStarted = true;
     this.#started.resolve();
-    const stop = () => void this.#reconciler.stop().then(this.#ended.resolve);
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-    else this.#reconciler.wake();
+    whenAborted(signal, () => void this.#reconciler.stop().then(this.#ended.resolve));
+    if (!signal.aborted) this.#reconciler.wake();
   }
 
   /** The pod needs its volumes. Called again with each sync, which may remount volumes that require it. */
