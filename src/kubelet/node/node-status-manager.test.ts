@@ -89,7 +89,7 @@ describe("registration", () => {
   });
 
   for (const settlesAfterMs of [500, Number.POSITIVE_INFINITY])
-    it(`waits until its info are known${settlesAfterMs === 500 ? "" : ", 3 seconds at most"}`, async () => {
+    it(`waits until the inputs of its status are known${settlesAfterMs === 500 ? "" : ", 3 seconds at most"}`, async () => {
       const clock = new FakeClock();
       const from = clock.elapsedMs;
       const w = world({ clock, isSettled: () => clock.elapsedMs - from >= settlesAfterMs });

@@ -132,7 +132,7 @@ test("a handler that is not in the table is an error, and so is a row without it
   const incomplete = { "source-synced": () => {} } as never;
   assert.throws(
     () => handlersOf({ housekeeping: incomplete }),
-    /housekeeping does not handle to runtime-synced/,
+    /housekeeping does not handle runtime-synced/,
   );
 });
 

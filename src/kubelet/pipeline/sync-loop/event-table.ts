@@ -90,7 +90,7 @@ export function handlersOf(
       names.flatMap((name): RowHandler[] => {
         const handler = handlers[name] as Partial<Record<EventKind, RowHandler["handle"]>> | undefined;
         const handle = handler?.[kind];
-        if (handler && !handle) throw new Error(`${name} does not handle to ${kind}`);
+        if (handler && !handle) throw new Error(`${name} does not handle ${kind}`);
         return handle ? [{ handler: name, handle }] : [];
       }),
     ]),
