@@ -1,9 +1,9 @@
 // npm run bench [-- burst | restart | volumes | list-watch | idle | streams] [options]: starts with the installed Node, continues with Node 24.
 import { spawnSync } from "node:child_process";
-import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 
 needLinux();
-installPackages();
+prepareNode();
 const args = process.argv.slice(2);
 const scripts = args[0] && !args[0].startsWith("-") ? [args.shift()] : ["burst", "restart"];
 for (const script of scripts) {

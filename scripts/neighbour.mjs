@@ -1,9 +1,9 @@
 // npm run neighbour [-- [options] [COMMAND ...]]: starts with the installed Node, continues with Node 24.
 import { spawn } from "node:child_process";
-import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 
 needLinux();
-installPackages();
+prepareNode();
 const child = spawn(node24, [`${root}test/neighbour/neighbour.ts`, ...process.argv.slice(2)], {
   stdio: "inherit",
   cwd: root,

@@ -1,7 +1,7 @@
 // npm start: prepares this machine for a private node and runs one. Starts with the installed Node.
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 
 needLinux();
 // Ctrl-C reaches npm and apt as well: this process waits until they have exited, so that they do not interfere with the next start.
@@ -10,9 +10,7 @@ const onSignal = () => {
   interrupted = true;
 };
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
-installPackages();
-const prepared = spawnSync(node24, [`${root}scripts/prepare.mjs`], { stdio: "inherit" });
-if (prepared.status !== 0) process.exit(prepared.status ?? 1);
+prepareNode();
 await new Promise((resolve) => setImmediate(resolve)); // what arrived meanwhile is delivered now
 if (interrupted) process.exit(130);
 

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 
 const { values } = parseArgs({
   options: { reference: { type: "string" }, record: { type: "boolean", default: false } },
@@ -15,7 +15,7 @@ if (!values.reference) {
 const reference = resolve(values.reference);
 accessSync(reference, constants.X_OK);
 needLinux();
-installPackages();
+prepareNode();
 const args = values.record ? ["test/swap/record.ts"] : ["--test", "test/swap/swap.test.ts"];
 const done = spawnSync(node24, args, {
   stdio: "inherit",

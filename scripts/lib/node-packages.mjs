@@ -45,3 +45,10 @@ export function installPackages() {
   }
   print(`  done in ${seconds(started)}`);
 }
+
+/** What a private node needs: npm packages, Debian packages and the bundles, where they are missing or old. */
+export function prepareNode() {
+  installPackages();
+  const prepared = spawnSync(node24, [`${root}scripts/prepare.mjs`], { stdio: "inherit" });
+  if (prepared.status !== 0) process.exit(prepared.status ?? 1);
+}
