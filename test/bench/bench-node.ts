@@ -171,11 +171,10 @@ export class BenchNode {
   }
 }
 
-export async function until(what: string, holds: () => Promise<boolean>, everyMs = 250): Promise<void> {
+export async function until(what: string, isTrue: () => Promise<boolean>, everyMs = 250): Promise<void> {
   const deadline = preciseNow() + longestWaitMs;
-  while (!(await holds())) {
-    if (preciseNow() > deadline)
-      throw new Error(`in ${longestWaitMs / 1000} s it did not come to be: ${what}`);
+  while (!(await isTrue())) {
+    if (preciseNow() > deadline) throw new Error(`${what}: not within ${longestWaitMs / 1000} s`);
     await pause(everyMs);
   }
 }

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { ApiUser } from "../cluster/api-user.ts";
 import { container, nodeName } from "../cluster/cluster-node.ts";
 import { freePort } from "../e2e/free-port.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import { removeDir } from "../node/remove-dir.ts";
 
@@ -54,8 +54,8 @@ export class ClusterAgent {
     this.#api = new ApiUser({ url, ca: await text("pki/ca.crt"), kubeconfig: await text("kubeconfig") });
     await mkdir(join(this.#dir, "manifests"));
     this.#children.push(spawn(kubelet, await this.#flags(), { stdio: "ignore" }));
-    await holds(() => this.#user.get(`/api/v1/nodes/${nodeName}`));
-    await holds(() => this.#user.get("/api/v1/namespaces/default/serviceaccounts/default"));
+    await waitFor(() => this.#user.get(`/api/v1/nodes/${nodeName}`));
+    await waitFor(() => this.#user.get("/api/v1/namespaces/default/serviceaccounts/default"));
   }
 
   async #flags(): Promise<string[]> {
@@ -110,7 +110,7 @@ export class ClusterAgent {
       const running = items.filter(({ status }) => status.phase === "Running");
       assert.deepEqual([running.length, items.length], [count, count]);
     };
-    await holds(check, 300_000);
+    await waitFor(check, 300_000);
   }
 
   async residentMiB(): Promise<number> {

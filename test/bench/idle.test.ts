@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { built, launcherFile } from "../e2e/built.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { ClusterAgent } from "./cluster-agent.ts";
 
 /** Measured: 62 to 68 MiB; 100 to 120 without --optimize-for-size, for as long as the agent idles. */
@@ -19,7 +19,7 @@ test(`an agent that started and removed 30 pods uses at most ${limitMiB} MiB mor
   await agent.remove("burst", 30);
   await agent.run("idle", 5);
   // V8 returns this memory when it is idle.
-  await holds(async () => {
+  await waitFor(async () => {
     const idle = await agent.residentMiB();
     assert.ok(idle - node <= limitMiB, `${idle} MiB, Node alone ${node} MiB`);
     t.diagnostic(`${idle.toFixed(1)} MiB, Node alone ${node.toFixed(1)} MiB`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { nodeName, type TestCluster } from "./cluster-node.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
@@ -41,7 +41,7 @@ export class AgentProcess {
 
   /** Waits for a line in the log. */
   async prints(line: RegExp): Promise<void> {
-    await holds(() => assert.match(this.log, line));
+    await waitFor(() => assert.match(this.log, line));
   }
 
   /** Waits for a condition; on failure the agent's log is part of the error. */

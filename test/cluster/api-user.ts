@@ -7,7 +7,7 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 import { parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName } from "./cluster-node.ts";
 
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
@@ -62,7 +62,7 @@ export class ApiUser {
     const { token, secret } = bootstrapToken({});
     const path = "/api/v1/namespaces/kube-system/secrets";
     // The namespace is created soon after the API has started.
-    await holds(() => this.create(path, secret));
+    await waitFor(() => this.create(path, secret));
     const user = { user: "joining", credential: { token } };
     await writeFile(file, kubeconfig({ server: this.#url, ca: this.ca, ...user }));
     return () => this.delete(`${path}/${secret.metadata.name}`);
@@ -80,7 +80,7 @@ export class ApiUser {
 
   /** A request for a client certificate that is pending, as soon as there is one. */
   openRequest(): Promise<SigningRequest> {
-    return holds(async () => {
+    return waitFor(async () => {
       const found = (await this.signingRequests("client")).find(({ status }) => !status.conditions);
       assert.ok(found, "no certificate was requested");
       return found;
@@ -103,17 +103,17 @@ export class ApiUser {
     const spec = { nodeName, terminationGracePeriodSeconds: 3, containers: [container()] };
     const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };
     // The default service account is created soon after the namespace.
-    const { metadata } = await holds(() => this.create<Pod>(pods, body));
+    const { metadata } = await waitFor(() => this.create<Pod>(pods, body));
     return metadata.uid;
   }
 
   async deletePod(name: string): Promise<void> {
     await this.delete(`${pods}/${name}`);
-    await holds(() => assert.rejects(this.get(`${pods}/${name}`), { status: 404 }));
+    await waitFor(() => assert.rejects(this.get(`${pods}/${name}`), { status: 404 }));
   }
 
   async podRuns(name: string, withinMs?: number): Promise<void> {
-    await holds(async () => {
+    await waitFor(async () => {
       const { status } = await this.get<Pod>(`${pods}/${name}`);
       assert.equal(status?.phase, "Running", JSON.stringify(status));
     }, withinMs);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { clusterAccessAsNode } from "../../src/kubelet/agent/cluster-credentials.ts";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { acceleratedClock } from "./accelerated-clock.ts";
 import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
@@ -44,11 +44,11 @@ test("a first certificate is requested, not rotated; a rejected request is retri
   t.after(() => access.close());
   await cluster.startAgent({ cluster: access, config, metrics, logger: log.logger });
 
-  await holds(() => assert.ok(attempts >= rejections, log.lines.join("\n")));
+  await waitFor(() => assert.ok(attempts >= rejections, log.lines.join("\n")));
   isRuleMissing = false;
   const rejected = attempts;
   await api.decide(await api.openRequest(), "Approved", "this node is known");
-  await holds(async () => {
+  await waitFor(async () => {
     const { status } = await api.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
     assert.equal(status.conditions?.find(({ type }) => type === "Ready")?.status, "True");
   });

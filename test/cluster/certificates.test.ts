@@ -12,7 +12,7 @@ import { systemClock } from "../../src/lib/base/clock.ts";
 import { isAbort, messageOf } from "../../src/lib/base/errors.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { startApiProcess } from "./api-process.ts";
 import type { ApiUser } from "./api-user.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
@@ -30,7 +30,7 @@ test("certificates with a lifetime of 60 s are rotated in time, without an inter
   await node.startAgent();
   const uid = await api.addPod("web");
   await api.podRuns("web");
-  const [first, serving] = await holds(async () => [await node.client(), await node.serving()]);
+  const [first, serving] = await waitFor(async () => [await node.client(), await node.serving()]);
   assert.equal(first.subject, `O=system:nodes\nCN=system:node:${nodeName}`);
   assert.match(serving.subjectAltName ?? "", new RegExp(`DNS:${nodeName}, IP Address:`));
 
@@ -172,7 +172,7 @@ class CertifiedNode {
   }
 
   async #replaced(before: X509Certificate, look: () => Promise<X509Certificate>) {
-    const other = await holds(async () => {
+    const other = await waitFor(async () => {
       const now = await look();
       assert.notEqual(now.fingerprint256, before.fingerprint256, "it was not replaced");
       return now;

@@ -13,7 +13,7 @@ import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configur
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { applyPodDefaults } from "../../src/lib/model/defaults/pod.ts";
 import type { Container, Pod, PodSpec, PodUid } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import {
   type FakeRuntime,
   type FakeRuntimeOptions,
@@ -142,7 +142,7 @@ export class TestCluster {
 
   /** Waits until the pod in the API passes the check. */
   is(name: string, check: (pod: Pod) => void, withinMs?: number): Promise<Pod> {
-    return holds(() => {
+    return waitFor(() => {
       const pod = this.api.pod(name);
       assert.ok(pod, `no pod ${name}`);
       check(pod);
@@ -162,7 +162,7 @@ export class TestCluster {
   }
 
   isGone(name: string): Promise<void> {
-    return holds(() => assert.equal(this.api.pod(name), undefined));
+    return waitFor(() => assert.equal(this.api.pod(name), undefined));
   }
 
   /** Containers of a pod in the runtime, including terminated ones. */

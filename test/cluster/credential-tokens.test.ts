@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { loadProviders } from "../../src/kubelet/pods/images/providers/load-providers.ts";
 import type { KubeRequest, KubeTransport } from "../../src/lib/clients/kube/transport-interface.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, TestCluster } from "./cluster-node.ts";
 
 const image = "registry.example.com/team/app:1";
@@ -90,7 +90,7 @@ test("a credential provider with tokenAttributes gets a token of the pod's servi
   const pulls = () => cluster.runtime.callsOf("PullImage");
 
   const pod = add("web", "puller");
-  await holds(() => assert.equal(cluster.api.pod("web")?.status?.phase, "Running"));
+  await waitFor(() => assert.equal(cluster.api.pod("web")?.status?.phase, "Running"));
   assert.deepEqual(
     pulls().map(({ request }) => (request as { auth?: { username: string; password: string } }).auth),
     [{ username: "reader", password: "token-1" }],
@@ -107,7 +107,7 @@ test("a credential provider with tokenAttributes gets a token of the pod's servi
   });
 
   add("plain", "other");
-  await holds(() => assert.equal(cluster.api.pod("plain")?.status?.phase, "Running"));
+  await waitFor(() => assert.equal(cluster.api.pod("plain")?.status?.phase, "Running"));
   assert.equal(pulls().length, 2);
   assert.equal((pulls()[1]!.request as { auth?: object }).auth, undefined, "its account has no such role");
   assert.equal(transport.requests.length, 1);

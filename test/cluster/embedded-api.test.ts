@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { startEmbeddedApi } from "./embedded-api.ts";
 
@@ -12,7 +12,7 @@ test("with the embedded API, pods run and terminate, static ones have mirrors, a
   const inDefault = "/api/v1/namespaces/default";
   const get = <T>(path: string) => admin.request<T>({ method: "GET", path });
   const podIs = (name: string, phase: string) =>
-    holds(async () => {
+    waitFor(async () => {
       const { status, metadata } = await get<Pod>(`${inDefault}/pods/${name}`);
       assert.equal(metadata.deletionTimestamp, undefined);
       assert.equal(status?.phase, phase, JSON.stringify(status));
@@ -43,17 +43,17 @@ test("with the embedded API, pods run and terminate, static ones have mirrors, a
   });
   await podIs("web", "Running");
   await admin.request({ method: "DELETE", path: `${inDefault}/pods/web` });
-  await holds(() => assert.rejects(get(`${inDefault}/pods/web`), { status: 404 }));
+  await waitFor(() => assert.rejects(get(`${inDefault}/pods/web`), { status: 404 }));
 
   const { metadata } = await get<Pod>(`${inDefault}/pods/${mirror}`);
   await admin.request({ method: "DELETE", path: `${inDefault}/pods/${mirror}` });
-  await holds(async () =>
+  await waitFor(async () =>
     assert.notEqual((await get<Pod>(`${inDefault}/pods/${mirror}`)).metadata.uid, metadata.uid),
   );
   await podIs(mirror, "Running");
   await node.removeManifest("static");
-  await holds(() => assert.rejects(get(`${inDefault}/pods/${mirror}`), { status: 404 }));
-  await holds(async () => {
+  await waitFor(() => assert.rejects(get(`${inDefault}/pods/${mirror}`), { status: 404 }));
+  await waitFor(async () => {
     const lease = await get<{ spec: { holderIdentity: string } }>(
       `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`,
     );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { brokenPods, objects, taint } from "./broken-pods.ts";
 import { nodeName } from "./cluster-node.ts";
@@ -47,7 +47,7 @@ describe("the first line of kubelet explain names the cause", {
       brokenPods.map(({ name, container, spec }) => fullNode.addPod(name, container, { ...bound, ...spec })),
     );
     // The test of a pod whose cause was not named reports it.
-    await holds(look, withinMs).catch(() => {});
+    await waitFor(look, withinMs).catch(() => {});
   });
   after(() => fullNode?.destroy());
 
@@ -83,7 +83,7 @@ describe("the first line of kubelet explain names the cause", {
       ["failed-job", /^container c exited with code 7 \(Error\): nothing to import$/],
     ] as const;
     for (const [name, cause] of failed)
-      await holds(async () => {
+      await waitFor(async () => {
         const pod = await explain().is(name, ({ failedAt }) => assert.ok(failedAt), 0);
         assert.match(pod.cause ?? "", cause);
       }, 60_000);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { cli } from "../e2e/cli-process.ts";
-import { holds } from "../e2e/holds.ts";
 import { sh } from "../e2e/lifecycle-suite.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { explained } from "./explained.ts";
 import { NodeWithApi } from "./node-with-api.ts";
@@ -112,7 +112,7 @@ describe("kubelet explain shows what a pod waits for", {
   });
 
   test("without a pod: all that are not ready, and no others", async () => {
-    await holds(async () => {
+    await waitFor(async () => {
       const { pods } = await readExplanation().all();
       const names = pods.map(({ name }) => name);
       assert.deepEqual(names, ["crashes", "no-image", "no-secret", "unready"]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { PodSpec } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { explained } from "./explained.ts";
 
@@ -28,7 +28,7 @@ test("an image that cannot be pulled: which, since when, the error, and the next
   const tried = pod.history.find(({ text }) => text === `pulling image ${image}`);
   assert.ok(tried?.error, "the pull itself is in the history, with its error");
   // A sync in between checks for the image again, for a moment.
-  await holds(async () => {
+  await waitFor(async () => {
     const text = await type("web");
     assert.match(text, /^default\/web {2}Pending/);
     assert.match(text, /waits for [\d.]+ s, next at \d\d:\d\d:\d\d/);
@@ -98,7 +98,7 @@ test("a pod that terminates slowly: which container still runs, and its remainin
   });
   assert.equal(pod.ready, false);
   await cluster.isGone("web");
-  await holds(async () => assert.deepEqual((await all()).pods, []));
+  await waitFor(async () => assert.deepEqual((await all()).pods, []));
 });
 
 test("without a pod: those that are not ready; a pod is found by each of its names", async (t) => {
@@ -110,7 +110,7 @@ test("without a pod: those that are not ready; a pod is found by each of its nam
   await cluster.runs("good");
   await cluster.runs(`fixed-${nodeName}`);
   const names = async (...args: string[]) => (await all(...args)).pods.map(({ name }) => name);
-  await holds(async () => assert.deepEqual(await names(), ["bad"]));
+  await waitFor(async () => assert.deepEqual(await names(), ["bad"]));
   assert.deepEqual(await names("--all"), ["bad", `fixed-${nodeName}`, "good"]);
   for (const name of ["good", "default/good", metadata.uid]) assert.deepEqual(await names(name), ["good"]);
   for (const name of ["fixed", `fixed-${nodeName}`, "default/fixed"])
@@ -153,7 +153,7 @@ test("a runtime without a network, an init container that runs, a startup probe,
   assert.equal(init.waitsFor?.container, "first");
   await waits("hooked", "hook", /^waiting for the postStart hook of c$/);
   cluster.runtime.conditions.networkReady = false;
-  await holds(() => {
+  await waitFor(() => {
     cluster.addPod(`late-${Date.now()}`);
     assert.ok(cluster.agent.overview.rows().some(({ blockedOn }) => /^network is not ready/.test(blockedOn)));
   }, 15_000);
@@ -192,7 +192,7 @@ test("a pod that is rejected: the label, in the first line; and it is listed", a
     (await all()).pods.map(({ name }) => name),
     ["web"],
   );
-  await holds(() => {
+  await waitFor(() => {
     const { reason, message } = cluster.api.pod("web")?.status ?? {};
     assert.equal(reason, "NodeAffinity");
     assert.match(message ?? "", /node affinity\/selector$/, "the text in the API is the usual one");
@@ -233,8 +233,8 @@ test("a pod that was deleted has not failed", async (t) => {
   await cluster.runs("web");
   cluster.api.deletePod("web");
   await cluster.isGone("web");
-  await holds(async () => assert.deepEqual((await all()).pods, []));
-  await holds(() => assert.rejects(type("web"), /this kubelet has no pod web/));
+  await waitFor(async () => assert.deepEqual((await all()).pods, []));
+  await waitFor(() => assert.rejects(type("web"), /this kubelet has no pod web/));
 });
 
 test("a container killed by its liveness probe: the probe and its result, even while it runs again", async (t) => {

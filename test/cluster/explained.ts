@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { explainCommand } from "../../src/cli/explain-command.ts";
 import type { PodExplanation } from "../../src/kubelet/agent/explain-pod.ts";
 import type { Explanations } from "../../src/kubelet/agent/pod-explanations.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 
 /** `kubelet explain` of the agent with this root directory, without a process for each call. */
 export function explained(rootDir: string) {
@@ -21,7 +21,7 @@ export function explained(rootDir: string) {
   const all = async (...args: string[]) => JSON.parse(await type(...args, "-o", "json")) as Explanations;
   /** Waits until the explanation of the pod passes the check. */
   const is = (name: string, check: (pod: PodExplanation) => void, withinMs = 15_000) =>
-    holds(async () => {
+    waitFor(async () => {
       const { pods } = await all(name);
       assert.equal(pods.length, 1);
       const pod = pods[0]!;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { mainFile } from "../e2e/cli-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { startApiProcess } from "./api-process.ts";
 import { nodeName } from "./cluster-node.ts";
 import { JoiningNode } from "./joining-node.ts";
@@ -30,16 +30,16 @@ test("a node joins with a token, continues with its certificate, and joins again
   const uid = await api.addPod("web");
   await first.until(() => api.podRuns("web"));
   assert.doesNotMatch(first.log, /not acted on yet/);
-  await holds(() => node.certificate("server"));
+  await waitFor(() => node.certificate("server"));
   await api.addAddress("192.0.2.7");
   const hasAddress = async () =>
     assert.match((await node.certificate("server")).subjectAltName!, /192\.0\.2\.7/);
-  await first.until(() => holds(hasAddress, lifeMs / 2));
+  await first.until(() => waitFor(hasAddress, lifeMs / 2));
   await first.stop();
 
   const second = node.agent(...rotating);
   const requestsAgain = async () => assert.ok((await node.certificatesRequestedBy("system:node:")) >= 2);
-  await second.until(() => holds(requestsAgain, lifeMs + 60_000));
+  await second.until(() => waitFor(requestsAgain, lifeMs + 60_000));
   assert.equal(
     await node.certificatesRequestedBy("system:bootstrap:"),
     1,
@@ -85,7 +85,7 @@ test("a denied request is logged with its reason and created again; once approve
   assert.doesNotMatch(agent.log, /Failed to list or watch/, "what cannot be done is not tried");
   const request = await api.openRequest();
   await api.decide(request, "Approved", "known node");
-  await agent.until(() => holds(() => api.get(`/api/v1/nodes/${nodeName}`), 5000));
+  await agent.until(() => waitFor(() => api.get(`/api/v1/nodes/${nodeName}`), 5000));
   await agent.stop();
 });
 
@@ -111,7 +111,7 @@ test("without rotation the start waits for the certificate, and ends with a deni
   const approved = node.agent();
   await approved.prints(/csr for this node already exists, reusing/);
   await api.decide(waiting, "Approved", "known node");
-  await approved.until(() => holds(() => api.get(`/api/v1/nodes/${nodeName}`)));
+  await approved.until(() => waitFor(() => api.get(`/api/v1/nodes/${nodeName}`)));
   const link = join(node.certDir, "kubelet-client-current.pem");
   assert.match(await readFile(node.kubeconfig, "utf8"), new RegExp(`client-certificate: ${link}\n`));
   assert.equal((await readdir(node.certDir)).filter((name) => name.endsWith(".tmp")).length, 0);

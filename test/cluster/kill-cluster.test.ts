@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { rounds } from "../long.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
@@ -60,7 +60,7 @@ function killed(version: ContainerdVersion, count: number): void {
           else fullNode.api.start();
           await pause(below(300));
         }
-        await holds(() => fullNode.get("/version"));
+        await waitFor(() => fullNode.get("/version"));
         end.abort();
         await written;
         await writes.check();

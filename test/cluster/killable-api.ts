@@ -9,7 +9,7 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 import { loadKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { freePort } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { removeDir } from "../node/remove-dir.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
@@ -58,7 +58,7 @@ export class KillableApi {
 
   /** A user who may do everything. */
   async admin(): Promise<HttpKubeTransport> {
-    const access = await holds(() => loadKubeconfig(join(this.dir, "kubeconfig")));
+    const access = await waitFor(() => loadKubeconfig(join(this.dir, "kubeconfig")));
     const client = new HttpKubeTransport({
       ...{ access, userAgent: "admin", qps: 0, burst: 0, clock: systemClock, logger: silentLogger },
     });

@@ -3,8 +3,8 @@ import { renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { annotationMirror } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
 import { manifest } from "../e2e/manifests.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { nodeName } from "./cluster-node.ts";
 import { NodeWithApi } from "./node-with-api.ts";
@@ -35,7 +35,7 @@ describeOnContainerd("mirrors on a real runtime", (version) => {
     unlinkSync(file);
     writeFileSync(file, content);
 
-    const again = await holds(async () => {
+    const again = await waitFor(async () => {
       const pod = await fullNode.pod(mirror);
       const [status] = pod.status?.containerStatuses ?? [];
       assert.notEqual(pod.metadata.uid, first.metadata.uid, "the mirror is another");

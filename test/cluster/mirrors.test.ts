@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { annotationMirror, annotationSource } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 
 const mirror = `web-${nodeName}`;
@@ -27,12 +27,12 @@ test("a static pod has a mirror with its status; deleting the mirror does not af
   assert.equal(owner?.uid, cluster.api.get("nodes", "", nodeName)?.metadata.uid);
 
   cluster.api.deletePod(mirror, 0);
-  await holds(() =>
+  await waitFor(() =>
     assert.notEqual(cluster.api.pod(mirror)?.metadata.uid ?? first.metadata.uid, first.metadata.uid),
   );
   const second = await cluster.runs(mirror);
   cluster.api.deletePod(mirror);
-  await holds(() =>
+  await waitFor(() =>
     assert.ok(![undefined, second.metadata.uid].includes(cluster.api.pod(mirror)?.metadata.uid)),
   );
   await cluster.runs(mirror);
@@ -80,7 +80,7 @@ test("a changed manifest gets a new mirror", async (t) => {
   await cluster.startAgent();
   const before = await cluster.runs(mirror);
   await cluster.placeManifest("web", { terminationGracePeriodSeconds: 3 });
-  await holds(() => {
+  await waitFor(() => {
     const now = cluster.api.pod(mirror);
     assert.equal(now?.spec.terminationGracePeriodSeconds, 3);
     assert.notEqual(now?.metadata.uid, before.metadata.uid);
@@ -102,7 +102,7 @@ test("a manifest that is deleted and written again restarts its pod; renamed ove
   assert.equal(before.status?.containerStatuses?.[0]?.restartCount, 0);
   const [old] = cluster.runningOf(uid);
   const started = Date.parse(before.status?.startTime ?? "");
-  await holds(() => assert.ok(Date.now() > started + 2000));
+  await waitFor(() => assert.ok(Date.now() > started + 2000));
   await cluster.removeManifest("web");
   await cluster.placeManifest("web", { terminationGracePeriodSeconds: 1 });
   const after = await cluster.is(mirror, ({ metadata, status }) => {

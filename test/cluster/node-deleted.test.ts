@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Lease, NodeObject } from "../../src/kubelet/node/node-types.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 import type { ApiObject } from "./fake-api.ts";
@@ -23,17 +23,17 @@ test("a deleted Node object is one error in the log, with what to do; once it ex
   const lease = () =>
     api.get("leases", "kube-node-lease", nodeName) as unknown as (Lease & ApiObject) | undefined;
   const isReady = () =>
-    holds(() => {
+    waitFor(() => {
       const ready = node()?.status?.conditions?.find(({ type }) => type === "Ready");
       assert.equal(ready?.status, "True", log.lines.join("\n"));
     });
   const isOwned = () =>
-    holds(() => assert.equal(lease()?.metadata.ownerReferences?.[0]?.uid, node()!.metadata.uid));
+    waitFor(() => assert.equal(lease()?.metadata.ownerReferences?.[0]?.uid, node()!.metadata.uid));
   /** Waits for this many more of these requests. */
   const requested = (call: string, times: number) => {
     const sent = () => api.requests.filter((request) => request === call).length;
     const before = sent();
-    return holds(() => assert.ok(sent() >= before + times, `${sent() - before} × ${call}`));
+    return waitFor(() => assert.ok(sent() >= before + times, `${sent() - before} × ${call}`));
   };
 
   await cluster.startAgent({ config, logger: log.logger });

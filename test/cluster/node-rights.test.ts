@@ -4,7 +4,7 @@ import type { SeenRequest } from "../../src/apiserver/rest/rest-handler.ts";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import type { KubeRequest } from "../../src/lib/clients/kube/transport-interface.ts";
 import type { Pod, PodSpec } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { startMachineApi } from "./machine-api.ts";
 
@@ -29,21 +29,21 @@ test("in its whole lifecycle no request of the agent is forbidden", {
       spec: { terminationGracePeriodSeconds: 3, containers: [container()], ...spec },
     });
   const podIs = (name: string, check: (pod: Pod) => void) =>
-    holds(async () => check(await get<Pod>(`${inDefault}/pods/${name}`)), 20_000);
+    waitFor(async () => check(await get<Pod>(`${inDefault}/pods/${name}`)), 20_000);
   const hasPhase = (name: string, phase: string) =>
     podIs(name, ({ status, metadata }) => {
       assert.equal(metadata.deletionTimestamp, undefined);
       assert.equal(status?.phase, phase, JSON.stringify(status));
     });
   const nodeIsReady = () =>
-    holds(async () => {
+    waitFor(async () => {
       const { status } = await get<NodeObject>(nodePath);
       assert.equal(status.conditions?.find(({ type }) => type === "Ready")?.status, "True");
     });
-  const isGone = (path: string) => holds(() => assert.rejects(get(path), { status: 404 }));
+  const isGone = (path: string) => waitFor(() => assert.rejects(get(path), { status: 404 }));
 
   // The default service account is created soon after the namespace.
-  await holds(() => get(`${inDefault}/serviceaccounts/default`));
+  await waitFor(() => get(`${inDefault}/serviceaccounts/default`));
   await post(`${inDefault}/configmaps`, "ConfigMap", "cm", { data: { a: "1" } });
   for (const name of ["s", "pull", "nobodys"])
     await post(`${inDefault}/secrets`, "Secret", name, { data: { k: "YQ==" } });
@@ -86,7 +86,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
     await hasPhase("ends", "Succeeded");
     await hasPhase("elsewhere", "Failed");
     for (let restarts = 1; restarts <= 2; restarts++) {
-      const [running] = await holds(() => {
+      const [running] = await waitFor(() => {
         const found = node.runningOf(crashing.metadata.uid);
         assert.equal(found.length, 1);
         return found;
@@ -106,21 +106,23 @@ test("in its whole lifecycle no request of the agent is forbidden", {
     await isGone(`${inDefault}/pods/ends`);
     const { metadata } = await get<Pod>(mirror);
     await remove(mirror);
-    await holds(async () => assert.notEqual((await get<Pod>(mirror)).metadata.uid, metadata.uid));
+    await waitFor(async () => assert.notEqual((await get<Pod>(mirror)).metadata.uid, metadata.uid));
     await node.removeManifest("static");
     await isGone(mirror);
   });
 
   await t.test("a lease that is renewed, a node that is changed, deleted and created again", async () => {
     const renewal = async () => (await get<{ spec: { renewTime: string } }>(leasePath)).spec.renewTime;
-    const first = await holds(renewal);
-    await holds(async () => assert.notEqual(await renewal(), first));
+    const first = await waitFor(renewal);
+    await waitFor(async () => assert.notEqual(await renewal(), first));
     const contentType = "application/merge-patch+json";
     const body = { metadata: { labels: { mine: "yes" } }, spec: { unschedulable: true } };
     await admin.request({ method: "PATCH", path: nodePath, body, contentType });
     await addPod("after", { nodeName });
     await hasPhase("after", "Running");
-    await holds(() => assert.ok(seen.some((r) => isNodes(r) && brief(r) === `200 patch ${nodePath}/status`)));
+    await waitFor(() =>
+      assert.ok(seen.some((r) => isNodes(r) && brief(r) === `200 patch ${nodePath}/status`)),
+    );
     for (const isDeleted of [false, true]) {
       await node.stopAgent();
       if (isDeleted) await remove(nodePath);
@@ -139,7 +141,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
   });
 
   await t.test("events are written, and counted up", async () => {
-    const items = await holds(async () => {
+    const items = await waitFor(async () => {
       const list = await get<{ items: { reason: string; count?: number }[] }>(`${inDefault}/events`);
       assert.ok(list.items.some(({ reason }) => reason === "BackOff"));
       return list.items;

@@ -5,8 +5,8 @@ import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts"
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
 import { sleeper } from "../e2e/manifests.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { busyboxName, type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { nodeName } from "./cluster-node.ts";
 import { KillableApi } from "./killable-api.ts";
@@ -125,7 +125,7 @@ export class NodeWithApi {
   }
 
   runs(name: string, withinMs?: number): Promise<Pod> {
-    return holds(async () => {
+    return waitFor(async () => {
       const pod = await this.pod(name);
       assert.equal(pod.status?.phase, "Running", JSON.stringify(pod.status));
       assert.equal(pod.status?.containerStatuses?.[0]?.ready, true);
@@ -134,7 +134,7 @@ export class NodeWithApi {
   }
 
   async isGone(name: string): Promise<void> {
-    await holds(async () => {
+    await waitFor(async () => {
       const there = await this.pod(name).catch((error) => {
         if (error instanceof KubeApiError && error.status === 404) return undefined;
         throw error;
@@ -166,7 +166,7 @@ export class NodeWithApi {
 
 async function readyAdmin(api: KillableApi): Promise<HttpKubeTransport> {
   const admin = await api.admin();
-  await holds(() =>
+  await waitFor(() =>
     admin.request({ method: "GET", path: "/api/v1/namespaces/default/serviceaccounts/default" }),
   );
   return admin;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import { wholeUnits } from "../../src/lib/model/quantity.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 import type { ApiObject } from "./fake-api.ts";
 
@@ -19,7 +19,7 @@ test("the node is registered as configured, becomes Ready and holds a lease", as
     nodeFlags: { nodeLabels: { zone: "a" }, cloudProvider: "external" },
   });
   await cluster.startAgent();
-  await holds(() => assert.equal(readyOf(cluster), "True"));
+  await waitFor(() => assert.equal(readyOf(cluster), "True"));
   const node = nodeOf(cluster)!;
   assert.equal(node.metadata.labels?.zone, "a");
   assert.deepEqual(
@@ -47,31 +47,31 @@ test("the node is registered as configured, becomes Ready and holds a lease", as
     128 * 1024 + hugeKib,
     "reserved, the eviction threshold, and huge pages",
   );
-  await holds(() => {
+  await waitFor(() => {
     const lease = cluster.api.get("leases", "kube-node-lease", nodeName);
     assert.equal((lease?.spec as { holderIdentity?: string } | undefined)?.holderIdentity, nodeName);
   });
-  await holds(() => assert.deepEqual(cluster.events(nodeName, "Starting"), ["Starting kubelet."]));
+  await waitFor(() => assert.deepEqual(cluster.events(nodeName, "Starting"), ["Starting kubelet."]));
 });
 
 test("a runtime whose network fails makes the node not ready, and ready again when it works", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
-  await holds(() => assert.equal(readyOf(cluster), "True"));
+  await waitFor(() => assert.equal(readyOf(cluster), "True"));
   cluster.runtime.conditions.networkReady = false;
-  await holds(() => assert.equal(readyOf(cluster), "False"));
+  await waitFor(() => assert.equal(readyOf(cluster), "False"));
   cluster.runtime.conditions.networkReady = true;
-  await holds(() => assert.equal(readyOf(cluster), "True"));
+  await waitFor(() => assert.equal(readyOf(cluster), "True"));
 });
 
 test("cordoning a node or assigning a pod CIDR takes effect immediately", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
-  await holds(() => assert.equal(readyOf(cluster), "True"));
+  await waitFor(() => assert.equal(readyOf(cluster), "True"));
   const node = nodeOf(cluster)!;
   const spec = { ...node.spec, unschedulable: true, podCIDR: "10.1.0.0/24", podCIDRs: ["10.1.0.0/24"] };
   cluster.api.put("nodes", { ...node, spec } as unknown as ApiObject);
-  await holds(() => {
+  await waitFor(() => {
     const [call] = cluster.runtime.callsOf("UpdateRuntimeConfig");
     assert.deepEqual(call?.request, { runtimeConfig: { networkConfig: { podCidr: "10.1.0.0/24" } } });
     assert.equal(cluster.events(nodeName, "NodeNotSchedulable").length, 1);

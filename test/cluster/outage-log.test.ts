@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 import { KillableApi } from "./killable-api.ts";
@@ -32,7 +32,7 @@ test("an outage of the API server is one line at its start and one at its end, a
     "-v=2",
   ]);
   const renewed = (after: number) =>
-    holds(async () => {
+    waitFor(async () => {
       const { spec } = await admin.request<{ spec: { renewTime: string } }>({
         method: "GET",
         path: leasePath,
@@ -40,7 +40,7 @@ test("an outage of the API server is one line at its start and one at its end, a
       assert.ok(Date.parse(spec.renewTime) > after, spec.renewTime);
     });
   await agent.until(() => renewed(0));
-  await agent.until(() => holds(async () => assert.equal(await readyStatus(admin), "True")));
+  await agent.until(() => waitFor(async () => assert.equal(await readyStatus(admin), "True")));
   await api.kill();
   await agent.prints(/API server is unreachable, will keep trying/);
   await pause(outageMs);

@@ -3,8 +3,8 @@ import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import type { Container, Pod } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { nodeName } from "./cluster-node.ts";
 import { NodeWithApi } from "./node-with-api.ts";
@@ -66,7 +66,7 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
     await inside("probed", restarts % 2 ? "touch /tmp/away" : "rm /tmp/away");
     const [ready, readiness] = restarts % 2 ? ["0/1", "False"] : ["1/1", "True"];
     place(fullNode.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
-    await holds(async () => {
+    await waitFor(async () => {
       for (const name of ["crashes", "lively"]) {
         const { restarts: reported, ready } = await row(name);
         assert.deepEqual([name, reported, ready], [name, restarts, "1/1"]);
@@ -76,11 +76,11 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
     }, outageMs - 1000);
     await pause(awayUntil - Date.now());
     await api.comeBack();
-    await holds(() => fullNode.get("/version"));
+    await waitFor(() => fullNode.get("/version"));
     const backAt = Date.now();
     const took: string[] = [];
     const caughtUp = async (what: string, check: () => Promise<void>, withinMs = caughtUpMs) => {
-      await holds(check, withinMs);
+      await waitFor(check, withinMs);
       took.push(`${what} ${Date.now() - backAt} ms`);
     };
     const podIs = (name: string, check: (pod: Pod) => void) => async () => check(await fullNode.pod(name));

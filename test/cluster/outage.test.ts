@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
 test("without an API at startup static pods run; when it is available, the node and the mirrors are created", async (t) => {
@@ -10,7 +10,7 @@ test("without an API at startup static pods run; when it is available, the node 
   await cluster.placeManifest("web");
   cluster.addPod("later");
   await cluster.startAgent();
-  await holds(() => {
+  await waitFor(() => {
     const rows = cluster.agent.overview.rows();
     assert.deepEqual(
       rows.map(({ name, phase }) => [name, phase]),
@@ -29,7 +29,7 @@ test("while the API is unavailable pods keep running and are restarted, and it i
   await cluster.runs("web");
   cluster.api.goDown();
   cluster.runtime.exit(cluster.runningOf(metadata.uid)[0]!.id, 3);
-  await holds(() => {
+  await waitFor(() => {
     const [row] = cluster.agent.overview.rows();
     assert.deepEqual([row?.restarts, row?.ready], [1, "1/1"]);
   });
@@ -57,17 +57,17 @@ test("a restarted agent changes nothing: no container, no status, no mirror, no 
   const containers = [...cluster.runtime.pods.containers.keys()];
   // Times have whole seconds: whatever is created again must be visible.
   const second = Math.floor(Date.now() / 1000);
-  await holds(() => assert.ok(Math.floor(Date.now() / 1000) > second + 1));
+  await waitFor(() => assert.ok(Math.floor(Date.now() / 1000) > second + 1));
   cluster.api.requests.length = 0;
   await cluster.startAgent();
-  await holds(() => {
+  await waitFor(() => {
     const rows = cluster.agent.overview.rows();
     assert.deepEqual(
       rows.map(({ name, ready, phase }) => `${name} ${phase} ${ready}`),
       ["elsewhere Failed 0/1", `static-${nodeName} Running 1/1`, "web Running 1/1"],
     );
   });
-  await holds(() => assert.ok(cluster.api.requests.includes(`PUT leases kube-node-lease/${nodeName}`)));
+  await waitFor(() => assert.ok(cluster.api.requests.includes(`PUT leases kube-node-lease/${nodeName}`)));
   // When a new pod has a status, all earlier statuses have been processed.
   cluster.addPod("control");
   await cluster.runs("control");
@@ -98,12 +98,12 @@ test("changes while the agent was down are applied, once the API has been read",
   await cluster.placeManifest("other");
   await cluster.startAgent();
   // Until all sources are ready, the desired pods are unknown: nothing that runs is touched.
-  await holds(() => assert.equal(cluster.agent.overview.rows()[0]?.phase, "Running"));
+  await waitFor(() => assert.equal(cluster.agent.overview.rows()[0]?.phase, "Running"));
   assert.deepEqual(running(), [1, 1, 1]);
   assert.equal([...cluster.runtime.pods.sandboxes].length, 5);
   cluster.api.comeBack();
   await cluster.isGone("deleted");
   await cluster.isGone(`static-${nodeName}`);
-  await holds(() => assert.deepEqual(running(), [0, 0, 1]));
+  await waitFor(() => assert.deepEqual(running(), [0, 0, 1]));
   assert.equal(cluster.containersOf(stays.metadata.uid).length, 1);
 });

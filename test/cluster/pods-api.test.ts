@@ -8,7 +8,7 @@ import { metricValues } from "../../src/lib/base/fixtures.ts";
 import { hasGrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import type { ApiObject } from "./fake-api.ts";
 import { PodsApiClient, type PodWatchClient } from "./pods-api-client.ts";
@@ -22,7 +22,7 @@ async function startWithPodsApi(t: TestContext) {
 }
 
 const isSynced = (watch: PodWatchClient) =>
-  holds(() => assert.ok(watch.events.some(({ type }) => type === "INITIAL_SYNC_COMPLETE")));
+  waitFor(() => assert.ok(watch.events.some(({ type }) => type === "INITIAL_SYNC_COMPLETE")));
 
 /** As kubectl label does. */
 function label(cluster: TestCluster, name: string, state: string): void {
@@ -80,10 +80,12 @@ test("pods are served while the API server is unavailable", async (t) => {
   const watch = client.watch();
   await isSynced(watch);
   cluster.runtime.exit(cluster.runningOf(uid)[0]!.id, 0);
-  await holds(async () =>
+  await waitFor(async () =>
     assert.equal((await client.get(uid)).status?.containerStatuses?.[0]?.restartCount, 1),
   );
-  await holds(() => assert.equal(watch.of(uid).at(-1)?.pod?.status?.containerStatuses?.[0]?.restartCount, 1));
+  await waitFor(() =>
+    assert.equal(watch.of(uid).at(-1)?.pod?.status?.containerStatuses?.[0]?.restartCount, 1),
+  );
 });
 
 test("a watch receives ADDED, then each change of metadata and status, then DELETED, and no more", async (t) => {
@@ -104,11 +106,11 @@ test("a watch receives ADDED, then each change of metadata and status, then DELE
   await cluster.runs("web");
   for (const state of ["one", "two"]) {
     label(cluster, "web", state);
-    await holds(() => assert.equal(watch.of(uid).at(-1)?.pod?.metadata.labels?.state, state));
+    await waitFor(() => assert.equal(watch.of(uid).at(-1)?.pod?.metadata.labels?.state, state));
   }
   cluster.api.deletePod("web", 1);
   await cluster.isGone("web");
-  await holds(() => assert.equal(watch.of(uid).at(-1)?.type, "DELETED"));
+  await waitFor(() => assert.equal(watch.of(uid).at(-1)?.type, "DELETED"));
 
   const events = watch.of(uid);
   const types = events.map(({ type }) => type);
@@ -124,7 +126,7 @@ test("a watch receives ADDED, then each change of metadata and status, then DELE
   assert.deepEqual(events.at(-1)?.pod?.metadata, { name: "web", namespace: "default", uid });
   // Another pod's event arrives after all events of this one.
   label(cluster, "before", "last");
-  await holds(() => assert.equal(watch.of(before).at(-1)?.pod?.metadata.labels?.state, "last"));
+  await waitFor(() => assert.equal(watch.of(before).at(-1)?.pod?.metadata.labels?.state, "last"));
   assert.equal(watch.of(uid).length, events.length);
 });
 
@@ -134,14 +136,14 @@ test("a pod that has completed is DELETED for a watch once, and listed until it 
   await isSynced(watch);
   const containers = [container({ command: ["true"] })];
   const { uid } = cluster.addPod("job", { restartPolicy: "Never", containers }).metadata;
-  await holds(() => assert.equal(watch.of(uid).at(-1)?.type, "DELETED"));
+  await waitFor(() => assert.equal(watch.of(uid).at(-1)?.type, "DELETED"));
   assert.equal(watch.of(uid).at(-2)?.pod?.status?.phase, "Succeeded");
   assert.equal((await client.get(uid)).status?.phase, "Succeeded");
   const later = client.watch();
   await isSynced(later);
   label(cluster, "job", "over");
   cluster.api.deletePod("job", 0);
-  await holds(() => assert.equal(later.of(uid).at(-1)?.type, "DELETED"));
+  await waitFor(() => assert.equal(later.of(uid).at(-1)?.type, "DELETED"));
   assert.deepEqual(
     later.of(uid).map(({ type }) => type),
     ["ADDED", "DELETED"],
@@ -162,7 +164,7 @@ test("static pods are watched and listed, and their mirrors are not", async (t) 
   assert.deepEqual(others, []);
   assert.notEqual(own?.metadata.uid, cluster.api.pod(name)?.metadata.uid);
   await cluster.removeManifest("fixed");
-  await holds(() => assert.equal(watch.events.at(-1)?.type, "DELETED"));
+  await waitFor(() => assert.equal(watch.events.at(-1)?.type, "DELETED"));
   assert.ok(watch.events.every(({ pod }) => !pod || pod.metadata.uid === own?.metadata.uid));
   assert.deepEqual(await client.list(), []);
 });
@@ -184,15 +186,15 @@ test("a client that does not read loses its watch and others keep theirs; it is 
     assert.ok(round < 2000, "the slow client was never dropped");
     const state = `${round}-${"x".repeat(20_000)}`;
     label(cluster, "web", state);
-    await holds(() => assert.equal(reading.of(uid).at(-1)?.pod?.metadata.labels?.state, state));
+    await waitFor(() => assert.equal(reading.of(uid).at(-1)?.pod?.metadata.labels?.state, state));
   }
   assert.equal(await droppedOf(cluster), 1);
   slow.stream.resume();
-  await holds(() => assert.ok(slow.error));
+  await waitFor(() => assert.ok(slow.error));
   assert.ok(slow.error?.code === status.RESOURCE_EXHAUSTED, String(slow.error));
   assert.match(String(slow.error?.details), /^watch client channel closed$/);
   label(cluster, "web", "last");
-  await holds(() => assert.equal(reading.of(uid).at(-1)?.pod?.metadata.labels?.state, "last"));
+  await waitFor(() => assert.equal(reading.of(uid).at(-1)?.pod?.metadata.labels?.state, "last"));
 });
 
 test("only root can open the socket", async (t) => {

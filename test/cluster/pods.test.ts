@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { TransportError } from "../../src/lib/clients/kube/api-error.ts";
 import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
 import { PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 
 test("a pod of the API runs, is reported as Running, and is deleted only after it has terminated", async (t) => {
@@ -30,9 +30,9 @@ test("a pod of the API runs, is reported as Running, and is deleted only after i
   cluster.api.deletePod("web");
   await cluster.isGone("web");
   assert.deepEqual(atDelete, { running: 0, sandboxes: 0, phase: "Succeeded" });
-  await holds(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
-  await holds(() => assert.equal(cluster.agent.overview.rows().length, 0));
-  await holds(() => assert.equal(cluster.events("web", "Started").length, 1));
+  await waitFor(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
+  await waitFor(() => assert.equal(cluster.agent.overview.rows().length, 0));
+  await waitFor(() => assert.equal(cluster.events("web", "Started").length, 1));
 });
 
 test("a pod that the API no longer has is terminated", async (t) => {
@@ -41,7 +41,7 @@ test("a pod that the API no longer has is terminated", async (t) => {
   const { metadata } = cluster.addPod("web");
   await cluster.runs("web");
   cluster.api.deletePod("web", 0);
-  await holds(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
+  await waitFor(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
 });
 
 test("a succeeded pod stays in the API until it is deleted, and is then removed immediately", async (t) => {
@@ -49,10 +49,10 @@ test("a succeeded pod stays in the API until it is deleted, and is then removed 
   await cluster.startAgent();
   cluster.addPod("job", { restartPolicy: "Never", containers: [container({ command: ["true"] })] });
   await cluster.is("job", (pod) => assert.equal(pod.status?.phase, "Succeeded"));
-  await holds(() => assert.match(cluster.agent.overview.rows()[0]?.phase ?? "", /Succeeded/));
+  await waitFor(() => assert.match(cluster.agent.overview.rows()[0]?.phase ?? "", /Succeeded/));
   assert.ok(!cluster.api.requests.some((call) => call.startsWith("DELETE pods")));
   cluster.api.deletePod("job");
-  await holds(() => assert.equal(cluster.api.pod("job"), undefined), 20_000);
+  await waitFor(() => assert.equal(cluster.api.pod("job"), undefined), 20_000);
 });
 
 test("a pod that may not run here fails in the API, with a reason", async (t) => {
@@ -135,7 +135,7 @@ test("a pod with an unknown RuntimeClass waits for it, with a reason", async (t)
   await cluster.startAgent();
   cluster.addPod("web", { runtimeClassName: "fast" });
   const message = 'Failed to create pod sandbox: runtimeclass.node.k8s.io "fast" not found';
-  await holds(() => assert.ok(cluster.events("web", "FailedCreatePodSandBox").includes(message)));
+  await waitFor(() => assert.ok(cluster.events("web", "FailedCreatePodSandBox").includes(message)));
   await cluster.is("web", ({ status }) =>
     assert.equal(status?.containerStatuses?.[0]?.state?.waiting?.reason, "ContainerCreating"),
   );
@@ -190,7 +190,7 @@ test("images are pulled with the credentials of the pod's secrets", async (t) =>
     imagePullSecrets: [{ name: "pull" }],
     containers: [container({ image, imagePullPolicy: "Always" })],
   });
-  await holds(() => {
+  await waitFor(() => {
     const [pull] = cluster.runtime.callsOf("PullImage");
     const { auth } = (pull?.request ?? {}) as { auth?: object };
     assert.deepEqual(auth, { username: "me", password: "secret" });

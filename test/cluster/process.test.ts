@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 import { serveApi } from "./serve-api.ts";
 
@@ -59,13 +59,13 @@ test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its 
     throw new Error(log, { cause: error });
   });
   // A bound pod does not wait for the registration of the node.
-  await holds(() =>
+  await waitFor(() =>
     assert.deepEqual(cluster.api.get("nodes", "", nodeName)?.spec, {
       providerID: "test://1",
       taints: [{ key: "example.com/new", value: "yes", effect: "NoSchedule" }],
     }),
   );
-  await holds(() => assert.ok(cluster.api.get("leases", "kube-node-lease", nodeName)));
+  await waitFor(() => assert.ok(cluster.api.get("leases", "kube-node-lease", nodeName)));
   assert.doesNotMatch(log, /not acted on yet: .*--(kubeconfig|node-labels|register|provider)/);
   child.kill("SIGTERM");
   assert.deepEqual(await exited, [0, null]);

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import type { PodCondition, ResourceRequirements } from "../../src/lib/model/pod.ts";
 import { cgroupFile } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { NodeWithApi, podsPath } from "./node-with-api.ts";
 
@@ -55,7 +55,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
 
   test("is reported as infeasible: condition, event, and the current resources", async () => {
     await resize(wanted);
-    const condition = await holds(async () => {
+    const condition = await waitFor(async () => {
       const found = await pending();
       assert.ok(found);
       return found;
@@ -66,8 +66,8 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
       ["True", "Infeasible", metadata.generation],
     );
     assert.match(condition.message ?? "", /^In-place resize is not supported by this kubelet/);
-    await holds(keepsWhatItHas);
-    const [event] = await holds(async () => {
+    await waitFor(keepsWhatItHas);
+    const [event] = await waitFor(async () => {
       const found = await eventsOf("ResizeInfeasible");
       assert.equal(found.length, 1);
       return found;
@@ -82,7 +82,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     const reported = await pending();
     await fullNode.agent.end("SIGKILL");
     fullNode.startAgent();
-    await holds(async () => {
+    await waitFor(async () => {
       const row = (await fullNode.agent.pods())?.find(({ name }) => name === "resized");
       assert.equal(row?.phase, "Running");
     });
@@ -95,14 +95,14 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
   test("a restarted container gets the resources that the pod was admitted with", async () => {
     const [ran] = await fullNode.containersOf("resized");
     await fullNode.runtime.stopContainer(ran!.id, 0);
-    const [next] = await holds(async () => {
+    const [next] = await waitFor(async () => {
       const found = await fullNode.containersOf("resized");
       assert.equal(found[0]?.attempt, 1);
       return found;
     });
     const status = await fullNode.runtime.containerStatus(next!.id);
     assert.equal(Number(status.status?.resources?.linux?.memoryLimitInBytes), 64 << 20);
-    await holds(keepsWhatItHas);
+    await waitFor(keepsWhatItHas);
   });
 
   test("pod-level resources are those of its cgroup, however they were set", async () => {
@@ -111,7 +111,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     const driver = cgroupDriver(await detectLayout());
     await driver.update(cgroup, { memory: BigInt(80 << 20) });
     let round = 0;
-    await holds(async () => {
+    await waitFor(async () => {
       // Each change of the pod recomputes its status.
       const body = { metadata: { labels: { round: String(++round) } } };
       const contentType = "application/merge-patch+json";
@@ -124,7 +124,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
 
   test("ends when it is reverted", async () => {
     await resize(given);
-    await holds(async () => assert.equal(await pending(), undefined));
-    await holds(keepsWhatItHas);
+    await waitFor(async () => assert.equal(await pending(), undefined));
+    await waitFor(keepsWhatItHas);
   });
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Container } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
 import { sh } from "../e2e/lifecycle-suite.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { busyboxName } from "../node/test-node.ts";
 import { NodeWithApi } from "./node-with-api.ts";
@@ -54,7 +54,7 @@ describeOnContainerd("a container that restarts all containers of its pod", (ver
       );
       // An init container triggers it before there is a regular one.
       const isRestarted = (name: string) => role !== "init" || name !== "regular";
-      const restarted = await holds(async () => {
+      const restarted = await waitFor(async () => {
         const pod = await fullNode.pod(`by-${role}`);
         assert.equal(pod.status?.phase, "Running", JSON.stringify(pod.status));
         const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};

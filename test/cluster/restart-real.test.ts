@@ -5,7 +5,7 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { CsiTestNode } from "../csi/csi-test-node.ts";
 import type { DriverProcess } from "../csi/driver-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { rounds } from "../long.ts";
 import { containerdVersions, type TestNode } from "../node/test-node.ts";
 import { ApiUser } from "./api-user.ts";
@@ -129,11 +129,11 @@ describe("restarts of a node that joined by bootstrap", {
     fullNode.startAgent(flags);
     if (api === "away") await pause(awayMs);
     if (api !== "up") fullNode.api.start();
-    const agentThere = holds(async () => assert.ok(await fullNode.agent.pods()));
-    const apiThere = holds(() => fullNode.get("/version"));
+    const agentThere = waitFor(async () => assert.ok(await fullNode.agent.pods()));
+    const apiThere = waitFor(() => fullNode.get("/version"));
     await apiThere;
     const there = Date.now();
-    await holds(async () => {
+    await waitFor(async () => {
       const { status } = await fullNode.get<{ status: { conditions: Condition[] } }>(nodePath);
       const ready = status.conditions.find(({ type }) => type === "Ready");
       assert.equal(ready?.status, "True", ready?.message);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { DriverProcess } from "../csi/driver-process.ts";
 import { freePort, get } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { AgentProcess } from "./agent-process.ts";
 import { startApiProcess } from "./api-process.ts";
 import type { ApiUser } from "./api-user.ts";
@@ -70,7 +70,7 @@ test("while its certificate is not approved a node is healthy, shows what it wai
 
 /** Ready, and with its driver. */
 function isReady(api: ApiUser): Promise<void> {
-  return holds(async () => {
+  return waitFor(async () => {
     const { status } = await api.get<NodeStatus>(nodePath);
     const ready = status.conditions.find(({ type }) => type === "Ready");
     assert.equal(ready?.status, "True", ready?.message);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { selfSignedFiles } from "../../src/kubelet/certs/self-signed.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
 test("a server without a configured certificate creates one and keeps it over a restart", async (t) => {
@@ -39,7 +39,7 @@ test("the server uses tlsCertFile, including after it was replaced; if it is mis
   serving?.onChange(({ leaf }) => reported.push(...leaf.dnsNames));
   await copyFile(other.certFile, given.certFile);
   await copyFile(other.keyFile, given.keyFile);
-  await holds(() => assert.deepEqual(reported, ["other"]), 15_000);
+  await waitFor(() => assert.deepEqual(reported, ["other"]), 15_000);
   assert.deepEqual(serving?.current()?.leaf.dnsNames, ["other"]);
   await node.stopAgent();
   const none = { ...config, tlsCertFile: join(node.dir, "none") };

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, server, TestCluster } from "./cluster-node.ts";
 
 /** Probed immediately when a container starts, but late when an agent found it running. */
@@ -39,7 +39,7 @@ async function runningPods(t: TestContext): Promise<TestCluster> {
   await cluster.stopAgent();
   // Times have whole seconds: recreated objects must be distinguishable.
   const second = Math.floor(Date.now() / 1000);
-  await holds(() => assert.ok(Math.floor(Date.now() / 1000) > second + 1));
+  await waitFor(() => assert.ok(Math.floor(Date.now() / 1000) > second + 1));
   return cluster;
 }
 
@@ -88,7 +88,7 @@ test("taking over during an API outage: static pods get readiness from their mir
   await forgetResults(cluster);
   cluster.api.goDown();
   await cluster.startAgent();
-  await holds(() => assert.equal(cluster.agent.overview.rows()[0]?.phase, "Running"));
+  await waitFor(() => assert.equal(cluster.agent.overview.rows()[0]?.phase, "Running"));
   cluster.api.comeBack();
   await settled(cluster);
   assert.deepEqual(podsOf(cluster), before, "not one write");
@@ -103,10 +103,10 @@ for (const first of ["API", "runtime"] as const)
     else api.goDown();
     await cluster.startAgent();
     if (first === "API") {
-      await holds(() => assert.equal(cluster.agent.overview.rows().length, before.length));
+      await waitFor(() => assert.equal(cluster.agent.overview.rows().length, before.length));
       await runtime.start();
     } else {
-      await holds(() => assert.equal(cluster.agent.overview.rows()[0]?.ready, "1/1"));
+      await waitFor(() => assert.equal(cluster.agent.overview.rows()[0]?.ready, "1/1"));
       api.comeBack();
     }
     await settled(cluster);
@@ -117,7 +117,7 @@ test("a static pod starts with the agent as long as no mirror is known, and its 
   const cluster = await TestCluster.start(t, { cluster: undefined });
   await cluster.placeManifest("static", { activeDeadlineSeconds: 5 });
   const rowIs = (check: (row: ReturnType<typeof cluster.agent.overview.rows>[number] | undefined) => void) =>
-    holds(() => check(cluster.agent.overview.rows()[0]), 15_000);
+    waitFor(() => check(cluster.agent.overview.rows()[0]), 15_000);
   await cluster.startAgent();
   let first = "";
   await rowIs((row) => {
@@ -125,7 +125,7 @@ test("a static pod starts with the agent as long as no mirror is known, and its 
     first = row?.startTime ?? "";
   });
   await cluster.stopAgent();
-  await holds(() => assert.ok(Date.now() > Date.parse(first) + 5000), 10_000);
+  await waitFor(() => assert.ok(Date.now() > Date.parse(first) + 5000), 10_000);
   const again = Date.now();
   await cluster.startAgent();
   let second = "";

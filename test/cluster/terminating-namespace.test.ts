@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
@@ -32,7 +32,7 @@ for (const [what, response, warns] of [
     await cluster.startAgent({ logger: log.logger });
     cluster.addPod("web", { dnsPolicy: "Default" });
     await cluster.runs("web");
-    await holds(() => {
+    await waitFor(() => {
       assert.equal(cluster.events("web", "Started").length, 1);
       assert.equal(cluster.events(nodeName, "NodeReady").length, 1);
     });
@@ -44,7 +44,7 @@ for (const [what, response, warns] of [
     api.deletePod("web");
     await cluster.isGone("web");
     const logged = warns ? "W API server rejected event" : "I Dropped event of terminating namespace";
-    await holds(() => assert.ok(log.messages(from).includes(logged), log.lines.slice(from).join("\n")));
+    await waitFor(() => assert.ok(log.messages(from).includes(logged), log.lines.slice(from).join("\n")));
     await cluster.stopAgent();
     const problems = [...new Set(log.problems(from))];
     assert.deepEqual(problems, warns ? [logged] : [], log.lines.slice(from).join("\n"));

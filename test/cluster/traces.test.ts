@@ -6,7 +6,7 @@ import { configuredTracing } from "../../src/kubelet/agent/tracing.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { Span_SpanKind } from "../../src/lib/gen/opentelemetry/proto/trace/v1/trace_pb.js";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { startEmbeddedApi } from "./embedded-api.ts";
 import { type ReceivedSpan, TraceCollector } from "./trace-collector.ts";
@@ -44,10 +44,10 @@ test("start and termination of a pod: syncs, calls to the runtime and to the API
     metadata: { name: "web" },
     spec: { nodeName, terminationGracePeriodSeconds: 1, containers: [container()] },
   })) as { metadata: { uid: string } };
-  await holds(() => assert.equal(node.runningOf(metadata.uid).length, 1));
-  await holds(() => assert.equal(node.agent.overview.rows()[0]?.ready, "1/1"));
+  await waitFor(() => assert.equal(node.runningOf(metadata.uid).length, 1));
+  await waitFor(() => assert.equal(node.agent.overview.rows()[0]?.ready, "1/1"));
   await admin.request({ method: "DELETE", path: `${pods}/web` });
-  await holds(() => assert.equal(node.agent.overview.rows().length, 0), 15_000);
+  await waitFor(() => assert.equal(node.agent.overview.rows().length, 0), 15_000);
   await node.stopAgent();
 
   assert.ok(collector.requests > 0, "what was left was sent when the agent stopped");
@@ -207,10 +207,10 @@ test("a collector that starts late gets the queued spans", async (t) => {
   await node.startAgent({ config: { ...node.config(), ...tracingTo(gone.endpoint, always) }, logger });
   const { metadata } = node.addPod("web");
   await node.runs("web");
-  await holds(() => assert.ok(warnings.includes("Failed to export traces")), 30_000);
+  await waitFor(() => assert.ok(warnings.includes("Failed to export traces")), 30_000);
   const collector = await TraceCollector.start(port);
   t.after(() => collector.stop());
-  await holds(
+  await waitFor(
     () => assert.ok(collector.of("syncPod").some((s) => s.attributes["k8s.pod.uid"] === metadata.uid)),
     30_000,
   );

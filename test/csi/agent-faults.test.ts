@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { type Claim, CsiTestNode, claimsPath } from "./csi-test-node.ts";
 import type { DriverProcess } from "./driver-process.ts";
@@ -21,9 +21,9 @@ describe("a CSI driver that crashes", options, () => {
   });
 
   const wasCalled = (driver: DriverProcess, method: string, times = 1) =>
-    holds(async () => assert.ok((await driver.calls(method)).length >= times, `${method} was not called`));
+    waitFor(async () => assert.ok((await driver.calls(method)).length >= times, `${method} was not called`));
   const reports = (pod: string, pattern: RegExp) =>
-    holds(async () => assert.match((await testNode.events(pod)).join("\n"), pattern));
+    waitFor(async () => assert.match((await testNode.events(pod)).join("\n"), pattern));
   const started = async (name: string) => {
     const driver = await testNode.driver(`${name}.example.com`, {});
     await testNode.claim(`${name}.example.com`, name);
@@ -68,13 +68,13 @@ describe("a CSI driver that crashes", options, () => {
       await wasCalled(driver, "NodeUnpublishVolume");
       await driver.kill();
       const failed = new RegExp(`TearDown failed" volume="[^"]*handle-${name}".*code = Unavailable`);
-      await holds(() => assert.match(testNode.log(), failed));
+      await waitFor(() => assert.match(testNode.log(), failed));
       assert.ok((await testNode.fullNode.pod(name)).metadata.deletionTimestamp, "not without its volume");
       await driver.faults({});
       await driver.start();
       await testNode.fullNode.isGone(name);
       await wasCalled(driver, "NodeUnstageVolume");
-      await holds(() =>
+      await waitFor(() =>
         assert.deepEqual(
           testNode.mounts().filter(({ path }) => path.includes(name)),
           [],
@@ -105,7 +105,7 @@ describe("a CSI driver that crashes", options, () => {
     assert.deepEqual(status.conditions ?? [], [], "an unavailable driver reports nothing of the size");
     await driver.faults({});
     await driver.start();
-    await holds(async () => {
+    await waitFor(async () => {
       const { status } = await testNode.fullNode.get<Claim>(`${claimsPath}/${name}`);
       assert.equal(status.capacity?.storage, "2Mi");
     });

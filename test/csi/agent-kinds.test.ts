@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { CsiTestNode } from "./csi-test-node.ts";
 import type { DriverProcess } from "./driver-process.ts";
@@ -134,7 +134,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     const called = (await calls()).length;
     await testNode.restartAgent();
     await testNode.fullNode.runs("block");
-    await holds(async () =>
+    await waitFor(async () =>
       assert.match(
         await testNode.request("/metrics"),
         /^volume_manager_total_volumes\{plugin_name="kubernetes.io\/csi:block.example.com",state="actual_state_of_world"\} 1$/m,
@@ -145,7 +145,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     assert.equal(await testNode.inside("block", "dd if=/dev/xdisk bs=5 count=1 2>/dev/null"), "hello");
     await testNode.fullNode.deletePod("block");
     await testNode.fullNode.isGone("block");
-    await holds(() => assert.deepEqual(of(testNode.mounts()), []));
+    await waitFor(() => assert.deepEqual(of(testNode.mounts()), []));
     const methods = (await calls()).map(({ method }) => method);
     assert.deepEqual(methods.slice(called), ["NodeUnpublishVolume", "NodeUnstageVolume"]);
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { CsiTestNode } from "./csi-test-node.ts";
 import type { DriverProcess } from "./driver-process.ts";
@@ -68,7 +68,7 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
     const silent = await testNode.driver("silent.example.com", {});
     await silent.faults({ GetInfo: "hang" });
     await silent.start();
-    await holds(async () => {
+    await waitFor(async () => {
       const calls = (await stuck.calls()).map(({ method }) => method);
       assert.ok(calls.includes("NodeStageVolume") && calls.includes("NodePublishVolume"));
       assert.ok((await silent.calls("GetInfo")).length > 0);

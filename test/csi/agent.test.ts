@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { nodeName } from "../cluster/cluster-node.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { long } from "../long.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { type Claim, CsiTestNode, claimsPath } from "./csi-test-node.ts";
@@ -60,7 +60,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
   });
 
   test("a registered driver is reported: CSINode, topology label, node ID", async () => {
-    const own = await holds(async () => {
+    const own = await waitFor(async () => {
       const csiNode = await testNode.fullNode.get<{
         metadata: NodeObject["metadata"];
         spec: { drivers: object[] };
@@ -87,8 +87,8 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
   test("a pod waits until its volume is attached, which is first reported as in use", async () => {
     await testNode.claim(driverName, "data", {}, { volumeAttributes: { color: "red" } });
     await testNode.podWithClaim("data");
-    await holds(async () => assert.deepEqual((await node()).status.volumesInUse, [unique]));
-    const names = await holds(async () => {
+    await waitFor(async () => assert.deepEqual((await node()).status.volumesInUse, [unique]));
+    const names = await waitFor(async () => {
       const found = await testNode.attach(driverName, { attached: false });
       assert.deepEqual(found, [testNode.attachmentOf(driverName, "data")]);
       return found;
@@ -119,14 +119,14 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
         conditions: [{ type: "FileSystemResizePending", status: "True" }],
       },
     });
-    await holds(async () => {
+    await waitFor(async () => {
       const { status } = await testNode.fullNode.get<Claim>(`${claimsPath}/data`);
       assert.equal(status.capacity?.storage, "3Mi");
       assert.deepEqual(status.conditions ?? [], []);
     });
     assert.equal(await kilobytes(), "3072");
     assert.equal(await count("NodeExpandVolume"), 1);
-    const reported = await holds(async () => {
+    const reported = await waitFor(async () => {
       const found = (await testNode.events("data")).find((event) =>
         event.startsWith("FileSystemResizeSuccessful"),
       );
@@ -138,7 +138,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
 
   test("the usage that the driver reports is in the summary and in metrics", async () => {
     await testNode.inside("data", "dd if=/dev/zero of=/data/big bs=1k count=1024 2>/dev/null");
-    const summary = await holds(async () => {
+    const summary = await waitFor(async () => {
       const { pods } = JSON.parse(await testNode.request("/stats/summary"));
       const volume = pods[0].volume?.find(({ name }: { name: string }) => name === "data");
       assert.ok(volume?.usedBytes >= 1024 * 1024, JSON.stringify(volume));
@@ -177,17 +177,17 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     await testNode.claim(full, "full");
     await testNode.podWithClaim("full");
     await other.configure({ maxVolumes: 1 });
-    await holds(async () => {
+    await waitFor(async () => {
       const attachError = { message: "no more slots", errorCode: 8 };
       assert.equal((await testNode.attach(full, { attached: false, attachError })).length, 1);
     });
-    await holds(async () => {
+    await waitFor(async () => {
       const { spec } = await testNode.fullNode.get<{
         spec: { drivers: { name: string; allocatable?: { count: number } }[] };
       }>(`/apis/storage.k8s.io/v1/csinodes/${nodeName}`);
       assert.equal(spec.drivers.find(({ name }) => name === full)?.allocatable?.count, 1);
     });
-    const { status } = await holds(async () => {
+    const { status } = await waitFor(async () => {
       const pod = await testNode.fullNode.pod("full");
       assert.equal(pod.status?.phase, "Failed");
       return pod;
@@ -217,7 +217,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     const called = await calls();
     await testNode.restartAgent();
     await testNode.fullNode.runs("data");
-    await holds(async () =>
+    await waitFor(async () =>
       assert.match(await testNode.request("/metrics"), /^volume_manager_total_volumes\{.*actual/m),
     );
     assert.deepEqual(testNode.mounts(), before);
@@ -227,10 +227,10 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
 
     await testNode.fullNode.deletePod("data");
     await testNode.fullNode.isGone("data");
-    await holds(() => assert.deepEqual(testNode.mounts(), []));
+    await waitFor(() => assert.deepEqual(testNode.mounts(), []));
     assert.equal(await count("NodeUnpublishVolume"), 1);
-    await holds(async () => assert.equal(await count("NodeUnstageVolume"), 1));
-    await holds(async () => {
+    await waitFor(async () => assert.equal(await count("NodeUnstageVolume"), 1));
+    await waitFor(async () => {
       const { status } = await node();
       assert.deepEqual([status.volumesInUse ?? [], status.volumesAttached ?? []], [[], []]);
       assert.deepEqual(await testNode.attach(driverName), []);

@@ -7,7 +7,7 @@ import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { NodeWithApi, type NodeWithApiOptions } from "../cluster/node-with-api.ts";
 import { freePort, get } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import type { CsiDriverOptions } from "./csi-driver.ts";
 import { DriverProcess } from "./driver-process.ts";
@@ -174,7 +174,7 @@ export class CsiTestNode {
   async restartAgent(): Promise<void> {
     await this.fullNode.agent.end("SIGKILL");
     this.fullNode.startAgent();
-    await holds(async () => {
+    await waitFor(async () => {
       if (!(await this.fullNode.agent.pods())) throw new Error("not there yet");
     });
   }

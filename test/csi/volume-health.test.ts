@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Summary } from "../../src/lib/model/stats-summary.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { CsiTestNode } from "./csi-test-node.ts";
 
@@ -21,7 +21,7 @@ describe("health of CSI volumes", { skip }, () => {
           await testNode.podWithClaim(name);
         }
         for (const name of ["normal", "abnormal"]) await testNode.fullNode.runs(name, 60_000);
-        const health = await holds(async () => {
+        const health = await waitFor(async () => {
           const { pods } = JSON.parse(await testNode.request("/stats/summary")) as Summary;
           const volumes = new Map(
             pods.map(({ podRef, volume }) => [podRef.name, volume?.find(({ name }) => name === "data")]),
@@ -36,7 +36,7 @@ describe("health of CSI volumes", { skip }, () => {
         const conditions = async (pod: string) =>
           (await testNode.events(pod)).filter((event) => event.startsWith("VolumeConditionAbnormal"));
         if (on)
-          await holds(async () =>
+          await waitFor(async () =>
             assert.deepEqual(await conditions("abnormal"), [
               "VolumeConditionAbnormal: Volume data: disk is gone",
             ]),

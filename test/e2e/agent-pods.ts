@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import type { ContainerStatus } from "../../src/lib/model/pod.ts";
 import type { AgentProcess } from "./agent-process.ts";
-import { holds } from "./holds.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** The pods of an agent by the name in their manifest, without the node name. */
 export function podsOf(agent: AgentProcess) {
@@ -11,7 +11,7 @@ export function podsOf(agent: AgentProcess) {
     (await agent.pods())?.find((row) => row.name === nameOnNode(name));
 
   const is = (name: string, check: (row: PodRow) => void, withinMs?: number) =>
-    holds(async () => {
+    waitFor(async () => {
       const row = await find(name);
       assert.ok(row, `there is no pod ${name}`);
       check(row);
@@ -40,7 +40,7 @@ export function podsOf(agent: AgentProcess) {
         withinMs,
       ),
     gone: (name: string, withinMs?: number) =>
-      holds(async () => {
+      waitFor(async () => {
         const rows = await agent.pods();
         assert.ok(rows, "the agent does not respond");
         assert.equal(

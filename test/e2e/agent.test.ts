@@ -9,9 +9,9 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { cli } from "./cli-process.ts";
-import { holds } from "./holds.ts";
 import { manifest, place } from "./manifests.ts";
 import { NotifySocket } from "./notify-socket.ts";
+import { waitFor } from "./wait-for.ts";
 
 describeOnContainerd("the agent", (version) => {
   let node: TestNode;
@@ -29,7 +29,7 @@ describeOnContainerd("the agent", (version) => {
   after(() => agent?.destroy());
   afterEach(() => agent.end("SIGTERM"));
 
-  const healthy = () => holds(async () => assert.equal((await agent.health())?.status, 200));
+  const healthy = () => waitFor(async () => assert.equal((await agent.health())?.status, 200));
 
   const ids = async () => [containerIdOf(await pods.running("a")), containerIdOf(await pods.running("b"))];
 
@@ -69,9 +69,9 @@ describeOnContainerd("the agent", (version) => {
     t.after(() => socket.close());
     agent.start([], { ...process.env, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" });
     const count = (message: string) => socket.received().filter((m) => m === message).length;
-    await holds(() => assert.equal(count("READY=1"), 1));
+    await waitFor(() => assert.equal(count("READY=1"), 1));
     assert.equal((await agent.health())?.status, 200, "ready means that it responds");
-    await holds(() => assert.ok(count("WATCHDOG=1") >= 5));
+    await waitFor(() => assert.ok(count("WATCHDOG=1") >= 5));
     assert.equal(count("STOPPING=1"), 0);
     await agent.end("SIGTERM");
     assert.deepEqual([count("READY=1"), count("STOPPING=1")], [1, 1]);
@@ -83,7 +83,7 @@ describeOnContainerd("the agent", (version) => {
     t.after(() => socket.close());
     const env = { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "1000", WATCHDOG_PID: String(process.pid) };
     agent.start([], { ...process.env, ...env });
-    await holds(() => assert.ok(socket.received().includes("READY=1")));
+    await waitFor(() => assert.ok(socket.received().includes("READY=1")));
     await agent.end("SIGTERM");
     assert.deepEqual(socket.received(), ["READY=1", "STOPPING=1"]);
   });
@@ -119,7 +119,7 @@ describeOnContainerd("the agent", (version) => {
     agent.start(["--logging-format=json"]);
     await ids();
     place(node.manifests, "bad.yaml", "kind: [");
-    await holds(() => assert.match(agent.log().slice(mark), /bad\.yaml/));
+    await waitFor(() => assert.match(agent.log().slice(mark), /bad\.yaml/));
     rmSync(join(node.manifests, "bad.yaml"));
     await agent.end("SIGTERM");
     const lines = agent.log().slice(mark).trimEnd().split("\n");

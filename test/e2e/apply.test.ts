@@ -10,8 +10,8 @@ import { KubeletError } from "../../src/lib/base/errors.ts";
 import { fakeImages } from "../fake-runtime/fake-runtime.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { cli } from "./cli-process.ts";
-import { holds } from "./holds.ts";
 import { place } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
 
 const pod = (name: string, version = 1, more = "") => `apiVersion: v1
 kind: Pod
@@ -76,7 +76,7 @@ describe("kubelet apply and kubelet delete", () => {
     stderr: "",
   });
   const runs = (...expected: string[]) =>
-    holds(() =>
+    waitFor(() =>
       assert.deepEqual(
         agent
           .running()
@@ -158,7 +158,7 @@ describe("kubelet apply and kubelet delete", () => {
 
   test("a pod of a manifest file is neither replaced nor deleted", async () => {
     place(join(dir, "manifests"), "filed.yaml", pod("filed"));
-    await holds(() => assert.ok(agent.running().some((c) => c.pod === "filed")));
+    await waitFor(() => assert.ok(agent.running().some((c) => c.pod === "filed")));
     const done = await run(["apply", "-f", "-"], pod("filed", 2));
     assert.deepEqual([done.status, done.stdout], [1, ""]);
     assert.match(done.stderr, /pod "default\/filed-node-a" is already in the pods of source "file"/);

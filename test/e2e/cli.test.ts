@@ -15,9 +15,9 @@ import { containerdVersions, startTestNode, type TestNode } from "../node/test-n
 import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { CliProcess, cli, environmentFor, mainFile } from "./cli-process.ts";
-import { holds } from "./holds.ts";
 import type { NodesReport } from "./isolated-nodes.ts";
 import { manifest, place, podManifest } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
 
 const sh = (script: string) => ["sh", "-c", script];
 const demo = "localhost/kubelet-ts/demo:1";
@@ -142,7 +142,7 @@ describeOnContainerd("kubelet run", (version) => {
     writeFileSync(join(dir, "long.yaml"), manifest({ name: "long" }).replace(/image: .*/, `image: ${demo}`));
     const first = snapshot();
     const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
-    await holds(() => assert.match(running.stderr, /Container started/));
+    await waitFor(() => assert.match(running.stderr, /Container started/));
     const during = snapshot();
     running.child.kill("SIGINT");
     const done = await running.exited();
@@ -156,7 +156,7 @@ describeOnContainerd("kubelet run", (version) => {
     writeFileSync(join(dir, "long.yaml"), manifest({ name: "long" }).replace(/image: .*/, `image: ${demo}`));
     const first = snapshot();
     const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
-    await holds(() => assert.match(running.stderr, /Container started/));
+    await waitFor(() => assert.match(running.stderr, /Container started/));
     const during = snapshot();
     running.child.kill("SIGKILL");
     const { pid } = await running.exited();
@@ -205,7 +205,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
   test("pods -w ends quietly when its output is closed", async () => {
     const launcher = ["sh", "-c", '"$@" | head -n 1', "sh", process.execPath];
     const watch = new CliProcess(["pods", "-w", `--root-dir=${node.rootDir}`], { launcher });
-    await holds(() => assert.match(watch.stdout, /^default\/a-/));
+    await waitFor(() => assert.match(watch.stdout, /^default\/a-/));
     place(node.manifests, "b.yaml", manifest({ name: "b" })); // something to write
     const done = await watch.exited();
     assert.deepEqual([done.status, done.stderr], [0, ""]);
@@ -221,14 +221,14 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
         .split("\n")
         .slice(0, -1)
         .map((line) => (JSON.parse(line) as PodRow[]).length);
-    const counted = (count: number) => holds(() => assert.equal(counts().at(-1), count, String(counts())));
-    await holds(() => assert.match(watch.stdout, /^default\/a-\S+: Running, 1\/1 ready, 0 restarts \S+$/m));
+    const counted = (count: number) => waitFor(() => assert.equal(counts().at(-1), count, String(counts())));
+    await waitFor(() => assert.match(watch.stdout, /^default\/a-\S+: Running, 1\/1 ready, 0 restarts \S+$/m));
     await counted(1);
     place(node.manifests, "b.yaml", manifest({ name: "b" }));
-    await holds(() => assert.match(watch.stdout, /^default\/b-\S+: Running, 1\/1 ready/m));
+    await waitFor(() => assert.match(watch.stdout, /^default\/b-\S+: Running, 1\/1 ready/m));
     await counted(2);
     rmSync(join(node.manifests, "b.yaml"));
-    await holds(() => assert.match(watch.stdout, /^default\/b-\S+: gone$/m));
+    await waitFor(() => assert.match(watch.stdout, /^default\/b-\S+: gone$/m));
     await counted(1);
     await agent.end("SIGTERM");
     const done = await watch.exited();

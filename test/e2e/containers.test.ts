@@ -8,8 +8,8 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess, cgroupFile, freePort, get, runtimeClient } from "./agent-process.ts";
-import { holds } from "./holds.ts";
 import { type PodSpecInit, place, podManifest } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
 
 const sh = (script: string) => ["sh", "-c", script];
 
@@ -68,7 +68,7 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal(containerOf(waiting).lastState?.terminated?.exitCode, 3);
     const row = await pods.is("crash", (row) => assert.ok(row.restarts >= 3, `${row.restarts} restarts`));
     assert.equal(row.phase, "Running");
-    await holds(async () => {
+    await waitFor(async () => {
       const all = await containersOf(row, "c");
       assert.equal(all.length, 1, "the last one only");
       assert.ok(all[0]!.metadata!.attempt >= 3);
@@ -171,7 +171,7 @@ describeOnContainerd("containers of a pod", (version) => {
     });
     process.kill(pidOf(main.id), "SIGTERM");
     const terminated = await pods.inPhase("helped", "Succeeded");
-    await holds(async () => {
+    await waitFor(async () => {
       const left = await runtime.listContainers({ state: { state: 1 } });
       assert.equal(left.filter((c) => c.labels["io.kubernetes.pod.uid"] === terminated.uid).length, 0);
     });
@@ -223,7 +223,7 @@ describeOnContainerd("containers of a pod", (version) => {
     const row = await pods.inPhase("talks", "Succeeded");
     const file = join(node.logDir, `default_${row.name}_${row.uid}`, "c", "0.log");
     const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d)`;
-    await holds(() => {
+    await waitFor(() => {
       const text = readFileSync(file, "utf8");
       assert.match(text, new RegExp(`^${time} stdout F out$`, "m"));
       assert.match(text, new RegExp(`^${time} stderr F err$`, "m"));
@@ -247,11 +247,11 @@ describeOnContainerd("containers of a pod", (version) => {
     });
     const row = await pods.running("web");
     const bridge = row.ip.replace(/\d+$/, "1");
-    await holds(async () => {
+    await waitFor(async () => {
       const direct = await get({ host: row.ip, port: 8080, path: "/" });
       assert.equal(direct?.body, "hello\n");
     });
-    await holds(async () => {
+    await waitFor(async () => {
       const mapped = await get({ host: bridge, port: hostPort, path: "/" });
       assert.equal(mapped?.body, "hello\n");
     });

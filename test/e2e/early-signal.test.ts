@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { long } from "../long.ts";
-import { holds } from "./holds.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** How many moments of a start the test signals at. */
 const moments = 30;
@@ -17,7 +17,7 @@ test("an agent that waits for a port at its start ends on a signal, without an e
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());
   agent.start([`--healthz-port=${port}`]);
-  await holds(() => assert.match(agent.log(), /Port is in use, waiting for it/));
+  await waitFor(() => assert.match(agent.log(), /Port is in use, waiting for it/));
   assert.deepEqual(await agent.end("SIGTERM"), [0, null]);
   assert.match(agent.log(), /Stopped before startup completed/);
   assert.doesNotMatch(agent.log(), /EADDRINUSE/);
@@ -31,7 +31,7 @@ test(long("an agent stops on a signal at any moment of its start"), async (t) =>
   const begin = async () => {
     agent.start(flags);
     const before = started();
-    await holds(() => assert.ok(started() > before));
+    await waitFor(() => assert.ok(started() > before));
   };
   await begin();
   const since = performance.now();

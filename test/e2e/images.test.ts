@@ -14,9 +14,9 @@ import { type ContainerdVersion, startTestNode, type TestNode } from "../node/te
 import { containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess, runtimeClient } from "./agent-process.ts";
 import { AuthProxy } from "./auth-proxy.ts";
-import { holds } from "./holds.ts";
 import { place, podManifest } from "./manifests.ts";
 import { Registry, registryUnavailable } from "./registry.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** An image that does nothing, with unique content. */
 function image(content: string) {
@@ -62,7 +62,7 @@ const suite = (version: ContainerdVersion) => {
     };
     writeFileSync(join(node.rootDir, "config.json"), JSON.stringify({ auths }));
     agent.start();
-    await holds(async () => assert.ok(await agent.pods()));
+    await waitFor(async () => assert.ok(await agent.pods()));
   });
 
   after(async () => {
@@ -182,10 +182,10 @@ const suite = (version: ContainerdVersion) => {
       "--image-gc-low-threshold=0",
       "--minimum-image-ttl-duration=0s",
     ]);
-    await holds(async () => assert.equal(await isThere(unused), false));
+    await waitFor(async () => assert.equal(await isThere(unused), false));
     assert.ok(await isThere(used), "what a container uses stays");
     assert.ok(await isThere(node.images.pause), "and what sandboxes use");
-    await holds(() =>
+    await waitFor(() =>
       assert.match(agent.log(), /Insufficient free disk space on the node's image filesystem/),
     );
     run("again", unused);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { nodeFiles } from "../../src/single-node/node-files.ts";
 import { type Leak, leaks, snapshot } from "../node/leaks.ts";
 import { CliProcess, type CliResult, cli } from "./cli-process.ts";
-import { holds } from "./holds.ts";
+import { waitFor } from "./wait-for.ts";
 
 export interface NodesReport {
   none: CliResult;
@@ -26,7 +26,7 @@ export interface NodesReport {
 
 async function up(...args: string[]): Promise<CliProcess> {
   const node = new CliProcess(["up", ...args], { withinMs: 120_000 });
-  await holds(() => {
+  await waitFor(() => {
     if (!/Running, 1\/1 ready/.test(node.stdout))
       throw new Error(`no pod runs: ${node.stdout}${node.stderr}`);
   });
@@ -69,7 +69,7 @@ await second.exited();
 const afterKill = await cli(["pods"]);
 // Started again, it cleans up what the killed one left behind.
 const again = await up("--name=other", "--no-api");
-const afterAll = await holds(async () => {
+const afterAll = await waitFor(async () => {
   const pods = await cli(["pods", "--node=other"]);
   if (!/ kept-\S+ +Running +1\/1 /.test(pods.stdout)) throw new Error(`it does not run: ${pods.stdout}`);
   return pods;

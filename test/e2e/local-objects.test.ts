@@ -9,8 +9,8 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess, runtimeClient } from "./agent-process.ts";
 import { cli } from "./cli-process.ts";
-import { holds } from "./holds.ts";
 import { place, podManifest } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
 
 const configMap = (name: string, data: Record<string, string>) =>
   JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data });
@@ -82,7 +82,7 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
     const before = containerIdOf(await pods.running("web"));
     place(objects, "settings.json", configMap("settings", { MODE: "second" }));
     place(objects, "login.json", secret("login", { password: "changed" }));
-    await holds(async () =>
+    await waitFor(async () =>
       assert.equal(await inside("web", "cat /settings/MODE /login/password"), "secondchanged"),
     );
     const row = await pods.running("web");
@@ -97,15 +97,15 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
         .log()
         .split("\n")
         .filter((line) => line.includes("login.json:5: data.password is not base64"));
-    await holds(() => assert.equal(reported().length, 1));
+    await waitFor(() => assert.equal(reported().length, 1));
     place(objects, "settings.json", configMap("settings", { MODE: "third" }));
-    await holds(async () =>
+    await waitFor(async () =>
       assert.equal(await inside("web", "cat /settings/MODE /login/password"), "thirdchanged"),
     );
     assert.equal(reported().length, 1);
     assert.doesNotMatch(agent.log(), /top!secret/);
     place(objects, "login.json", secret("login", { password: "good" }));
-    await holds(async () => assert.equal(await inside("web", "cat /login/password"), "good"));
+    await waitFor(async () => assert.equal(await inside("web", "cat /login/password"), "good"));
   });
 
   test("a pod waits for a missing object, and names it", async () => {
@@ -118,7 +118,7 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
   test("a removed object stays in existing volumes", async () => {
     rmSync(join(objects, "settings.json"));
     place(objects, "login.json", secret("login", { password: "last" }));
-    await holds(async () => assert.equal(await inside("web", "cat /login/password"), "last"));
+    await waitFor(async () => assert.equal(await inside("web", "cat /login/password"), "last"));
     assert.equal(await inside("web", "cat /settings/MODE"), "third");
     place(objects, "settings.json", configMap("settings", { MODE: "third" }));
   });
@@ -128,7 +128,7 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
     await agent.end("SIGKILL");
     place(objects, "settings.json", configMap("settings", { MODE: "fourth" }));
     agent.start([`--local-objects=${objects}`]);
-    await holds(async () => assert.equal(await inside("web", "cat /settings/MODE"), "fourth"), 60_000);
+    await waitFor(async () => assert.equal(await inside("web", "cat /settings/MODE"), "fourth"), 60_000);
     assert.equal(containerIdOf(await pods.running("web")), before);
   });
 });
@@ -151,7 +151,7 @@ test("an image is pulled with a pull secret from the directory", async (t) => {
     containers: [container],
   });
   assert.equal((await agent.request("PUT", "/manifests/app", pod)).status, 201);
-  await holds(() => assert.equal(agent.running().length, 1));
+  await waitFor(() => assert.equal(agent.running().length, 1));
   const requests = agent.runtime
     .callsOf("PullImage")
     .map(({ request }) => (request as { auth?: unknown }).auth);

@@ -7,8 +7,8 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
-import { holds } from "./holds.ts";
 import { place, podManifest } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** Prints numbers, some kilobytes a second, and exits on SIGTERM. */
 const chatty = [
@@ -29,7 +29,7 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
       containerLogMonitorInterval: "3s",
     });
     agent.start();
-    await holds(async () => assert.ok(await agent.pods()));
+    await waitFor(async () => assert.ok(await agent.pods()));
   });
 
   after(() => agent?.destroy());
@@ -66,7 +66,7 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
     await pods.running("chatty");
     const time = "\\d{8}-\\d{6}";
     const expected = new RegExp(`^0\\.log\\.${time}\\.gz 0\\.log\\.${time} 0\\.log$`);
-    await holds(() => {
+    await waitFor(() => {
       assert.match(files().join(" "), expected);
       const printed = numbers();
       assert.ok(printed[0]! > 1, "the oldest is still there");
@@ -81,6 +81,6 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
     assert.equal(row.restarts, 0);
     rmSync(join(node.manifests, "chatty.json"));
     await pods.gone("chatty");
-    await holds(() => assert.throws(logDir, /there are no logs/));
+    await waitFor(() => assert.throws(logDir, /there are no logs/));
   });
 });

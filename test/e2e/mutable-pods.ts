@@ -12,8 +12,8 @@ import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
 import { applyPodDefaults } from "../../src/lib/model/defaults/pod.ts";
 import type { Pod, PodUid } from "../../src/lib/model/pod.ts";
 import type { TestNode } from "../node/test-node.ts";
-import { holds } from "./holds.ts";
 import { type PodSpecInit, podManifest } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** Pods that change without a new UID, as pods of an API server do. */
 export class MutablePods implements PodSource {
@@ -98,7 +98,7 @@ export class MutablePodsAgent {
   }
 
   is(name: string, check: (row: PodRow) => void, withinMs?: number): Promise<PodRow> {
-    return holds(() => {
+    return waitFor(() => {
       const row = this.#agent.overview.rows().find((r) => r.name === name);
       assert.ok(row, `no pod ${name}`);
       check(row);

@@ -7,8 +7,8 @@ import { after, before, test } from "node:test";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { containerIdOf, containerOf } from "./agent-pods.ts";
-import { holds } from "./holds.ts";
 import { describeLifecycle, sh } from "./lifecycle-suite.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** A gRPC health service on the host, for a pod on the host network: 1 is SERVING, 2 is not. */
 let health: Server;
@@ -284,7 +284,7 @@ describeLifecycle(
 
     test("liveness: one that needs 2 s to start is not restarted, with a period of 10 s and failureThreshold 1", async () => {
       const row = await life.pods.running("slow-to-live");
-      await holds(async () => assert.match(await life.inside(row, "cat /tmp/passed"), /passed/), 30_000);
+      await waitFor(async () => assert.match(await life.inside(row, "cat /tmp/passed"), /passed/), 30_000);
       await life.pods.is("slow-to-live", (row) => assert.equal(row.restarts, 0));
     });
 
@@ -312,13 +312,13 @@ describeLifecycle(
           assert.ok(kinds[containerIdOf(row, name)]?.includes("readiness"), name);
       };
       for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-        await holds(isRecorded);
+        await waitFor(isRecorded);
         await life.agent.end(signal);
         life.watched.forgetReady();
         life.agent.start();
         const questions = async () => (await life.inside(row, "cat /dev/shm/probed")).split("\n").length;
         const before = await questions();
-        await holds(async () => assert.ok((await questions()) > before + 1));
+        await waitFor(async () => assert.ok((await questions()) > before + 1));
         assert.deepEqual(life.watched.readyOf(row.name), [as]);
       }
     });

@@ -10,9 +10,9 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { CliProcess } from "./cli-process.ts";
-import { holds } from "./holds.ts";
 import { place, podManifest } from "./manifests.ts";
 import { Registry, registryUnavailable } from "./registry.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** An image that does nothing, with unique content. */
 function image(content: string) {
@@ -42,7 +42,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     agent = await AgentProcess.create(node, { serializeImagePulls: false });
     pods = podsOf(agent);
     agent.start();
-    await holds(async () => assert.ok(await agent.pods()));
+    await waitFor(async () => assert.ok(await agent.pods()));
   });
 
   after(async () => {
@@ -132,7 +132,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
   test("a missing tag: ErrImagePull and ImagePullBackOff alternate; once it exists, it runs", async (t) => {
     const watch = new CliProcess(["pods", "-w", "-o", "json", `--root-dir=${node.rootDir}`]);
     t.after(() => watch.child.kill());
-    await holds(() => assert.match(watch.stdout, /\n/));
+    await waitFor(() => assert.match(watch.stdout, /\n/));
     run("missing", "missing", "IfNotPresent");
     run("absent", "absent", "IfNotPresent");
     const name = registry.nameOf("missing", "1");
@@ -149,7 +149,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     assert.equal(registry.requestsFor("missing").length, tries, "the back-off holds");
     assert.equal((await pods.running("missing")).restarts, 0);
     const reasons = ["ErrImagePull", "ImagePullBackOff", "ErrImagePull", "ImagePullBackOff"];
-    await holds(() => assert.deepEqual(reasonsOf("absent", watch.stdout).slice(0, 4), reasons));
+    await waitFor(() => assert.deepEqual(reasonsOf("absent", watch.stdout).slice(0, 4), reasons));
   });
 
   /** The reasons that a pod's container had for waiting, one after the other, from the output of `pods -w -o json`. */
@@ -172,7 +172,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     for (const name of three) run(`n${name}`, `narrow/${name}`, "IfNotPresent");
     for (const name of three)
       await pods.is(`n${name}`, (row) => assert.match(row.blockedOn, /^pulling image/));
-    await holds(() => assert.ok(registry.requests.length > mark));
+    await waitFor(() => assert.ok(registry.requests.length > mark));
     release.resolve();
     for (const name of three) await pods.running(`n${name}`);
     const order = registry.requests.slice(mark).map((r) => r.repository);

@@ -8,7 +8,7 @@ import { nodeFiles } from "../../src/single-node/node-files.ts";
 import type { OciImage } from "../../src/single-node/oci-image.ts";
 import type { TestNode } from "../node/test-node.ts";
 import { freePort, get, repoDir } from "./agent-process.ts";
-import { holds } from "./holds.ts";
+import { waitFor } from "./wait-for.ts";
 
 const program = join(repoDir, ".cache/docker-registry/usr/bin/docker-registry");
 
@@ -57,7 +57,7 @@ export class Registry {
     const proxy = createServer();
     proxy.listen(0, "127.0.0.1");
     await once(proxy, "listening");
-    await holds(async () => {
+    await waitFor(async () => {
       const response = await get({ host: "127.0.0.1", port, path: "/v2/" });
       if (response?.status !== 200) throw new Error(`the registry does not respond: ${response?.status}`);
     });

@@ -17,8 +17,8 @@ import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { AgentProcess, cgroupDirs, runtimeClient } from "./agent-process.ts";
-import { holds } from "./holds.ts";
 import { manifest, place } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
 
 describeOnContainerd("static pods", (version) => {
   let node: TestNode;
@@ -45,14 +45,14 @@ describeOnContainerd("static pods", (version) => {
   }
 
   const running = (name: string) =>
-    holds(async () => {
+    waitFor(async () => {
       const row = await podNamed(name);
       assert.equal(row?.status?.phase, "Running", `${name} is ${row?.status?.phase}: ${row?.blockedOn}`);
       assert.equal(row?.ready, "1/1");
       return row!;
     });
 
-  const gone = (name: string) => holds(async () => assert.equal(await podNamed(name), undefined));
+  const gone = (name: string) => waitFor(async () => assert.equal(await podNamed(name), undefined));
 
   const containerIdOf = (row: PodRow) => row.status?.containerStatuses?.[0]?.containerID;
 
@@ -65,7 +65,7 @@ describeOnContainerd("static pods", (version) => {
     assert.equal(after.restarts, 0);
   }
 
-  const logs = (pattern: RegExp) => holds(async () => assert.match(agent.log(), pattern));
+  const logs = (pattern: RegExp) => waitFor(async () => assert.match(agent.log(), pattern));
 
   test("sandboxes that no kubelet created are stopped and removed, each reported once", async () => {
     const foreign: string[] = [];
@@ -75,7 +75,7 @@ describeOnContainerd("static pods", (version) => {
         const linux = { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } };
         foreign.push(await runtime.runPodSandbox({ metadata, linux }, ""));
       }
-      await holds(async () => {
+      await waitFor(async () => {
         const left = (await runtime.listPodSandboxes()).map(({ id }) => id as string);
         assert.deepEqual(
           foreign.filter((id) => left.includes(id)),
@@ -96,7 +96,7 @@ describeOnContainerd("static pods", (version) => {
       const log = join(node.logDir, `default_${row.name}_${row.uid}`, "c", "0.log");
       assert.ok(existsSync(log), `${log} is missing`);
       // The link is created once the container runs.
-      await holds(async () => assert.ok(agent.links().some((link) => link.includes(row.name))));
+      await waitFor(async () => assert.ok(agent.links().some((link) => link.includes(row.name))));
     });
   });
 
@@ -104,11 +104,11 @@ describeOnContainerd("static pods", (version) => {
     await unnoticed(async () => {
       const before = await running("a");
       place(node.manifests, "a.yaml", manifest({ name: "a", note: "edited" }));
-      await holds(async () => {
+      await waitFor(async () => {
         const row = await running("a");
         assert.notEqual(row.uid, before.uid);
       });
-      await holds(async () => {
+      await waitFor(async () => {
         const rows = (await agent.pods())!.filter((row) => row.name === before.name);
         assert.equal(rows.length, 1, "both versions are there");
       });
@@ -148,9 +148,9 @@ describeOnContainerd("static pods", (version) => {
       place(node.manifests, "back.yaml", content);
       const first = await running("back");
       rmSync(join(node.manifests, "back.yaml"));
-      await holds(async () => assert.notEqual((await podNamed("back"))?.phase, "Running"));
+      await waitFor(async () => assert.notEqual((await podNamed("back"))?.phase, "Running"));
       place(node.manifests, "back.yaml", content);
-      await holds(async () => {
+      await waitFor(async () => {
         const row = await running("back");
         assert.equal(row.uid, first.uid, "the same content and file give the same UID");
         assert.notEqual(containerIdOf(row), containerIdOf(first));
@@ -196,7 +196,7 @@ describeOnContainerd("static pods", (version) => {
       assert.equal((await agent.pods())!.filter((row) => row.name === first.name).length, 1);
       assert.equal(containerIdOf(await running("twin")), containerIdOf(first), "the first was disturbed");
       rmSync(join(node.manifests, "one.yaml"));
-      await holds(async () => assert.notEqual((await running("twin")).uid, first.uid));
+      await waitFor(async () => assert.notEqual((await running("twin")).uid, first.uid));
       rmSync(join(node.manifests, "two.yaml"));
       await gone("twin");
     });
@@ -262,7 +262,7 @@ describeOnContainerd("static pods", (version) => {
         },
         "",
       );
-      await holds(async () => {
+      await waitFor(async () => {
         const left = await runtime.listPodSandboxes({ id: orphan });
         assert.equal(left.filter((s) => s.state === PodSandboxState.SANDBOX_READY).length, 0);
         assert.equal(left.length, 0);

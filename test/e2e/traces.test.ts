@@ -4,8 +4,8 @@ import { TraceCollector } from "../cluster/trace-collector.ts";
 import { containerdVersions, startTestNode } from "../node/test-node.ts";
 import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
-import { holds } from "./holds.ts";
 import { manifest, place } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
 
 // The spans do not depend on the runtime: one of them is enough.
 const { name: version, available } = containerdVersions().findLast(({ available }) => available === true) ?? {
@@ -34,7 +34,7 @@ describe("traces of an agent on containerd", { skip: available === true ? false 
     await podsOf(agent).running("web", 60_000);
     assert.equal(await agent.end("SIGTERM"), 0);
     // Unsent spans are sent when it stops.
-    const [sandbox] = await holds(() => {
+    const [sandbox] = await waitFor(() => {
       const found = collector.of("runtime.v1.RuntimeService/RunPodSandbox");
       assert.equal(found.length, 1);
       return found;

@@ -6,9 +6,9 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf } from "./agent-pods.ts";
 import { runtimeClient } from "./agent-process.ts";
-import { holds } from "./holds.ts";
 import { sh } from "./lifecycle-suite.ts";
 import { MutablePods, type MutablePodsAgent, startMutablePodsAgent } from "./mutable-pods.ts";
+import { waitFor } from "./wait-for.ts";
 
 describeOnContainerd("updates of running pods", (version) => {
   let node: TestNode;
@@ -96,7 +96,7 @@ describeOnContainerd("updates of running pods", (version) => {
     source.change("lingers", (pod) => {
       Object.assign(pod.metadata, { deletionTimestamp, deletionGracePeriodSeconds: 1 });
     });
-    await holds(async () => {
+    await waitFor(async () => {
       const left = await runtime.listContainers({ state: { state: 1 } });
       assert.equal(left.filter((c) => c.labels["io.kubernetes.pod.name"] === "lingers").length, 0);
     });

@@ -6,8 +6,8 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
-import { holds } from "./holds.ts";
 import { manifest, place, podManifest } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
 
 describeOnContainerd("pods from a URL", (version) => {
   let node: TestNode;
@@ -50,7 +50,7 @@ describeOnContainerd("pods from a URL", (version) => {
   async function served(body: string, status = 200): Promise<void> {
     content = { status, body };
     const before = requestCount;
-    await holds(() => assert.ok(requestCount >= before + 2));
+    await waitFor(() => assert.ok(requestCount >= before + 2));
   }
 
   test("a Pod runs next to those of files, and the URL is requested with the configured headers", async () => {
@@ -74,7 +74,7 @@ describeOnContainerd("pods from a URL", (version) => {
   test("a pod whose spec changed is replaced", async () => {
     const { uid } = await pods.running("one");
     await served(list(pod("one", "changed"), pod("three")));
-    await holds(async () => assert.notEqual((await pods.running("one")).uid, uid));
+    await waitFor(async () => assert.notEqual((await pods.running("one")).uid, uid));
   });
 
   const accidents: [what: string, status: number, body: string, message: RegExp][] = [
@@ -96,7 +96,7 @@ describeOnContainerd("pods from a URL", (version) => {
           .slice(mark)
           .split("\n")
           .filter((line) => line.includes("/pods") && message.test(line));
-      await holds(() => assert.ok(reported().length > 0, agent.log().slice(mark)));
+      await waitFor(() => assert.ok(reported().length > 0, agent.log().slice(mark)));
       await served(body, status);
       assert.equal(reported().length, 1, reported().join("\n"));
       const now = await Promise.all(

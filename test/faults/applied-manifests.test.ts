@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { fakeImages } from "../fake-runtime/fake-runtime.ts";
 import { rounds } from "../long.ts";
 import { seededRandom } from "./seeded-random.ts";
@@ -61,7 +61,7 @@ async function settles(agent: StandaloneAgent, wanted: Wanted): Promise<void> {
   const expected = Object.entries(sorted(wanted)).map(
     ([name, text]) => `${name} ${versionOf(text).labels.v}`,
   );
-  await holds(async () => {
+  await waitFor(async () => {
     const lines = agent.running().map(({ pod, version }) => `${pod} ${version}`);
     assert.deepEqual(lines.sort(byText), expected.sort(byText), "what runs");
     const rows = (await agent.pods()).map(({ name, phase }) => `${name} ${phase}`);

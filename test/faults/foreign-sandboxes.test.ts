@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { PodSandboxConfigSchema } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { StandaloneAgent } from "./standalone-agent.ts";
 
 const count = 60;
@@ -21,7 +21,7 @@ async function idle(observed: StandaloneAgent): Promise<{ calls: Record<string, 
   const { runtime } = observed;
   const nextRelist = async (more: number) => {
     const seen = relistsOf(observed).length;
-    await holds(() => assert.ok(relistsOf(observed).length >= seen + more), 120_000);
+    await waitFor(() => assert.ok(relistsOf(observed).length >= seen + more), 120_000);
     return runtime.calls.lastIndexOf(relistsOf(observed)[seen + more - 1]!);
   };
   const begin = await nextRelist(1);
@@ -40,7 +40,7 @@ test(`${count} sandboxes that no kubelet created are stopped once, and cause no 
   });
   for (const each of [agent, other]) each.start();
   await Promise.all([agent.ready(), other.ready()]);
-  await holds(() => assert.equal(sandboxesOf(agent).length, 0), 120_000);
+  await waitFor(() => assert.equal(sandboxesOf(agent).length, 0), 120_000);
 
   const stops = agent.runtime.callsOf("StopPodSandbox").map(({ request }) => JSON.stringify(request));
   for (const id of ids)

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { freePort } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { StandaloneAgent } from "./standalone-agent.ts";
 
 const agent = await StandaloneAgent.create();
@@ -21,7 +21,7 @@ test("/healthz?verbose shows an unreadable manifest directory, and /healthz is s
     return { status: response.status, body: await response.text() };
   };
   const verbose = () => health("/healthz?verbose");
-  await holds(async () =>
+  await waitFor(async () =>
     assert.match((await verbose()).body, /^\[i\]pod-config not healthy: file: cannot read /m),
   );
   assert.equal((await verbose()).status, 200);
@@ -30,5 +30,5 @@ test("/healthz?verbose shows an unreadable manifest directory, and /healthz is s
   assert.equal((await health("/healthz/pod-config")).status, 404, "information is not a check");
   await rm(blocked);
   await mkdir(join(blocked, "manifests"), { recursive: true });
-  await holds(async () => assert.match((await verbose()).body, /^\[i\]pod-config ok$/m));
+  await waitFor(async () => assert.match((await verbose()).body, /^\[i\]pod-config ok$/m));
 });

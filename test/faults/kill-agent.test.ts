@@ -5,8 +5,8 @@ import { after, before, test } from "node:test";
 import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { AgentProcess, cgroupDirs, runtimeClient } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { rounds } from "../long.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
@@ -93,7 +93,7 @@ function killed(version: ContainerdVersion, count: number): void {
     await node.stopRuntime();
     await node.startRuntime();
     agent.start();
-    await holds(async () => {
+    await waitFor(async () => {
       assert.equal((await runtime.listPodSandboxes()).length, 0, "a sandbox is left");
       assert.equal((await runtime.listContainers()).length, 0, "a container is left");
       assert.deepEqual(readdirSync(node.logDir), [], "logs are left");
@@ -133,7 +133,7 @@ function killed(version: ContainerdVersion, count: number): void {
   }
 
   async function converged(): Promise<void> {
-    await holds(async () => {
+    await waitFor(async () => {
       const sandboxes = await runtime.listPodSandboxes();
       const ready = sandboxes.filter((s) => s.state === PodSandboxState.SANDBOX_READY);
       const names = ready.map((s) => podName(s.metadata?.name ?? "")).sort(byText);

@@ -8,8 +8,8 @@ import { processesOfNode, readProcesses } from "../../src/single-node/processes.
 import { containerIdOf, podsOf } from "../e2e/agent-pods.ts";
 import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
 import { cli } from "../e2e/cli-process.ts";
-import { holds } from "../e2e/holds.ts";
 import { manifest, place } from "../e2e/manifests.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 
@@ -70,7 +70,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     Number((await node.ctr(["tasks", "list"])).match(`${container}\\s+(\\d+)`)?.[1]);
 
   async function healthyAgain(): Promise<void> {
-    await holds(async () => assert.equal((await agent.health())?.status, 200));
+    await waitFor(async () => assert.equal((await agent.health())?.status, 200));
     const verbose = await agent.health("/healthz?verbose");
     for (const check of ["syncloop", "pleg", "runtime"])
       assert.match(verbose?.body ?? "", new RegExp(`^\\[\\+\\]${check} ok$`, "m"));
@@ -91,7 +91,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     place(node.manifests, "edited.yaml", manifest({ name: "edited", note: "anew" }));
     rmSync(join(node.manifests, "removed.yaml"));
     place(node.manifests, "added.yaml", manifest({ name: "added" }));
-    await holds(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
+    await waitFor(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
     // The command prints the last known state, and what each pod waits for.
     await pods.is("added", (row) =>
       assert.notEqual(row.blockedOn, "", "a pod that cannot start reports why"),
@@ -104,7 +104,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     await new Promise((resolve) => setTimeout(resolve, awayUntil - Date.now()));
     await node.startRuntime();
 
-    const edited = await holds(async () => {
+    const edited = await waitFor(async () => {
       const row = await pods.running("edited");
       assert.notEqual(row.uid, formerUid, "the old version runs");
       return row;
@@ -161,8 +161,8 @@ describeOnContainerd("an outage of the runtime", (version) => {
     place(node.manifests, "waits.yaml", manifest({ name: "waits" }));
     start();
     const { pid } = agent;
-    await holds(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
-    const health = await holds(async () => {
+    await waitFor(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
+    const health = await waitFor(async () => {
       const response = await agent.health("/healthz/runtime");
       assert.equal(response?.status, 500);
       return response;

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { mainFile } from "../e2e/cli-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import type { RegistryEntry } from "../fake-runtime/images.ts";
 import { isLive } from "../fake-runtime/pod-records.ts";
@@ -82,7 +82,7 @@ export class StandaloneAgent {
 
   /** Resolves when it responds. */
   async ready(): Promise<void> {
-    await holds(async () => assert.equal((await this.request("GET", "/manifests")).status, 200), 60_000);
+    await waitFor(async () => assert.equal((await this.request("GET", "/manifests")).status, 200), 60_000);
   }
 
   /** Resolves with its exit status and signal. */

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Pod, PodSpec } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { namedOnContainerd } from "../node/on-containerd.ts";
 import { programImage } from "../node/program-image.ts";
 import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts";
@@ -87,7 +87,7 @@ class Cluster {
       spec: { restartPolicy: "Never", dnsPolicy: "Default", ...spec, containers: [container] },
     };
     await this.#kubectl.ok(["create", "-f", "-"], { input: pod });
-    const exited = await holds(async () => {
+    const exited = await waitFor(async () => {
       const seen = await this.json<Pod>("pod", name);
       assert.equal(seen.status?.phase, "Succeeded", JSON.stringify(seen.status));
       return seen;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { configMap, demoImage, list, type Manifest, pod, run, uidOf } from "./pods.ts";
@@ -190,7 +190,7 @@ export function applying(bench: Bench): void {
         await k.ok(["wait", "--for=condition=Ready", "pod/again", "--timeout=60s"]);
         const next = await uidOf(k, "again");
         assert.notEqual(next, uid);
-        await holds(async () => assert.equal((await bench.node.running(next)).length, 1));
+        await waitFor(async () => assert.equal((await bench.node.running(next)).length, 1));
       });
     },
     "together",

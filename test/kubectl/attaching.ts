@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { demoImage, pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
@@ -26,7 +26,7 @@ export function attaching(bench: Bench): void {
           attached.write("a\n");
           await attached.prints(/^got a$/m);
           const listens = k.start(["attach", name], { env });
-          await holds(() => {
+          await waitFor(() => {
             attached.write("b\n");
             assert.match(listens.stdout, /^got b$/m);
           });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { configMap, list, pod, run } from "./pods.ts";
 
@@ -83,7 +83,7 @@ export function deleting(bench: Bench): void {
           /^Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated/,
         );
         assert.match(await k.fails(["get", "pod", "forced"]), /NotFound/);
-        await holds(() => bench.node.nothingRuns(uid!));
+        await waitFor(() => bench.node.nothingRuns(uid!));
       });
 
       test("a pod of the same name can be created immediately", async () => {
@@ -93,7 +93,7 @@ export function deleting(bench: Bench): void {
         const [second] = await run(k, pod("next"));
         assert.notEqual(first, second);
         assert.equal((await bench.node.running(second!)).length, 1);
-        await holds(() => bench.node.nothingRuns(first!));
+        await waitFor(() => bench.node.nothingRuns(first!));
       });
 
       test("--dry-run=server deletes nothing", async () => {

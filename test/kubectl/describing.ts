@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { demoImage, list, pod, podThatPrints } from "./pods.ts";
 
@@ -21,7 +21,7 @@ export function describing(bench: Bench): void {
 
     test("a pod: node, containers, conditions, and events", async () => {
       const { status } = await at().json(["get", "pod", "web"]);
-      const reported = await holds(async () => {
+      const reported = await waitFor(async () => {
         const text = await at().ok(["describe", "pod", "web"]);
         assert.match(text, /Normal +Started +\S+ +kubelet +.*Container started/);
         return text;

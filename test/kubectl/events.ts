@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { rows } from "./kubectl.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { pod, run } from "./pods.ts";
@@ -12,8 +12,8 @@ export function events(bench: Bench): void {
   describeIn(bench, "events", (at) => {
     before(async () => {
       await run(at(), pod("web"), pod("other"));
-      await holds(async () => assert.deepEqual(await reasons(["--for", "pod/other"]), life));
-      await holds(async () => assert.deepEqual(await reasons(["--for", "pod/web"]), life));
+      await waitFor(async () => assert.deepEqual(await reasons(["--for", "pod/other"]), life));
+      await waitFor(async () => assert.deepEqual(await reasons(["--for", "pod/web"]), life));
     });
 
     /** In the order of time, without what has to do with the machine. */
@@ -75,7 +75,7 @@ export function events(bench: Bench): void {
     test("a pod gets the event about missing cluster DNS only if it was applied with that policy", async () => {
       const dnsPod = pod("asks", { spec: { dnsPolicy: "ClusterFirst" } });
       await at().ok(["apply", "-f", "-"], { input: JSON.stringify(dnsPod) });
-      await holds(async () =>
+      await waitFor(async () =>
         assert.ok((await reasons(["--for", "pod/asks"])).includes("MissingClusterDNS")),
       );
       assert.deepEqual(await reasons(["--for", "pod/other"]), life);

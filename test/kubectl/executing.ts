@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { before, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { longRunningCommand, pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
@@ -116,7 +116,7 @@ export function executing(bench: Bench): void {
           await running.prints(/^up$/m);
           await k.type(["exec", name, "--", "kill", "1"], { env });
           assert.equal(await running.exited, 137, running.stderr);
-          await holds(async () =>
+          await waitFor(async () =>
             assert.match(
               await k.fails(["exec", name, "--", "true"], { env }),
               /container not found|completed pod/,

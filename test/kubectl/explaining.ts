@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explained } from "../cluster/explained.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { list, pod } from "./pods.ts";
 
@@ -17,7 +17,7 @@ export function explaining(bench: Bench): void {
       await k.ok(["create", "-f", "-"], { input });
       const explain = explained(bench.node.files.kubelet);
       const firstLine = async (name: string) => (await explain.type(name)).split("\n", 1)[0] ?? "";
-      await holds(async () => {
+      await waitFor(async () => {
         assert.match(
           await firstLine("choosy"),
           /\/choosy {2}Pending: Unschedulable: 0\/1 nodes .*: nodeSelector disk=ssd: the node has no label disk$/,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, type Hash } from "node:crypto";
 import { connect, type Socket } from "node:net";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { RunningKubectl } from "./kubectl.ts";
 
 /**
@@ -54,7 +54,7 @@ export async function echoes(port: number, seed: number, bytes: number): Promise
   });
   const closed = new Promise((resolve) => socket.once("close", resolve));
   await send(socket, seed, bytes, sent);
-  await holds(() => assert.ok(back >= bytes || socket.closed, `${back} of ${bytes}`), 300_000);
+  await waitFor(() => assert.ok(back >= bytes || socket.closed, `${back} of ${bytes}`), 300_000);
   socket.destroy();
   await closed;
   assert.deepEqual([back, got.digest("hex")], [bytes, sent.digest("hex")]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, before, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { dial, echoes, forwardedPorts, received, servers } from "./forwarded.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { pod, run } from "./pods.ts";
@@ -43,7 +43,7 @@ export function forwarding(bench: Bench): void {
           const running = forward();
           const portOf = await forwardedPorts(running);
           // containerd gives up half a second after one side has closed: a slower client connects again.
-          await holds(async () => {
+          await waitFor(async () => {
             const client = dial(portOf(8081));
             client.end("?");
             assert.equal((await received(client)).length, 1 << 20);

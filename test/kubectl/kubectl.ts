@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { repoDir } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 
 const execFile = promisify(execFileBack);
 
@@ -153,7 +153,7 @@ export class RunningKubectl {
   }
 
   async prints(what: RegExp): Promise<void> {
-    await holds(() => assert.match(this.stdout, what, this.stderr));
+    await waitFor(() => assert.match(this.stdout, what, this.stderr));
   }
 
   /** Types into it. */
@@ -163,7 +163,7 @@ export class RunningKubectl {
 
   /** The terminal's window is resized. */
   async resize(rows: number, columns: number): Promise<void> {
-    const inside = await holds(() => {
+    const inside = await waitFor(() => {
       const [pid = ""] = readFileSync(
         `/proc/${this.child.pid}/task/${this.child.pid}/children`,
         "utf8",

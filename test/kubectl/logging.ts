@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { basename } from "node:path";
 import { before, test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { demoImage, pod, podThatPrints, run, uidOf } from "./pods.ts";
 
@@ -58,7 +58,7 @@ export function logging(bench: Bench): void {
 
       test("logs by line, by byte, with timestamps", async () => {
         const k = at();
-        await holds(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
+        await waitFor(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
         assert.equal(await k.ok(["logs", "talks", "--tail=1"]), "three\n");
         assert.equal(await k.ok(["logs", "talks", "--tail=0"]), "");
         assert.equal(await k.ok(["logs", "talks", "--limit-bytes=6"]), "one\ntw");
@@ -71,12 +71,12 @@ export function logging(bench: Bench): void {
 
       test("logs by time: --since-time and --since", async () => {
         const k = at();
-        await holds(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
+        await waitFor(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
         const [, two = ""] = (await k.ok(["logs", "talks", "--timestamps"])).split("\n");
         const moment = two.split(" ", 1)[0] ?? "";
         assert.equal(await k.ok(["logs", "talks", `--since-time=${moment}`]), "two\nthree\n");
         // kubectl takes its time to connect: two seconds for that, and still more than two before "two" was printed.
-        await holds(async () => {
+        await waitFor(async () => {
           const ago = Math.ceil((Date.now() - Date.parse(moment)) / 1000) + 2;
           assert.equal(await k.ok(["logs", "talks", `--since=${ago}s`]), "two\nthree\n");
         });
@@ -89,7 +89,7 @@ export function logging(bench: Bench): void {
 
       test("logs of several containers and pods, with their names", async () => {
         const k = at();
-        await holds(async () => {
+        await waitFor(async () => {
           assert.match(await k.ok(["logs", "two"]), /^prints a\n$/);
           const all = await k.ok(["logs", "two", "--all-containers", "--prefix"]);
           assert.equal(all, "[pod/two/a] prints a\n[pod/two/b] prints b\n");
@@ -127,7 +127,7 @@ export function logging(bench: Bench): void {
         const manifest = pod("again", { container: { command: ["sh", "-c", script], volumeMounts: [kept] } });
         manifest.spec.volumes = [{ name: "kept", emptyDir: {} }];
         await k.ok(["create", "-f", "-"], { input: manifest });
-        await holds(async () => assert.equal(await k.ok(["logs", "again"]), "second\n"));
+        await waitFor(async () => assert.equal(await k.ok(["logs", "again"]), "second\n"));
         assert.equal(await k.ok(["logs", "again", "--previous"]), "first\n");
         assert.match(
           await k.fails(["logs", "talks", "--previous"]),
@@ -138,7 +138,7 @@ export function logging(bench: Bench): void {
       test("-f ends with its container, and immediately for a terminated one", async () => {
         const k = at();
         await k.ok(["create", "-f", "-"], { input: podThatPrints("spoke", "echo a; sleep 1; echo the end") });
-        await holds(async () => assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n"));
+        await waitFor(async () => assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n"));
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/spoke", "--timeout=60s"]);
         assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n");
       });

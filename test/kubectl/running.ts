@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type Bench, describeIn } from "./kubectl-suite.ts";
 import { demoImage, uidOf } from "./pods.ts";
 
@@ -73,7 +73,7 @@ export function running(bench: Bench): void {
           "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=ErrImageNeverPull";
         await k.ok(["wait", waiting, "pod/none", "--timeout=60s"]);
         assert.match(await k.ok(["get", "pod", "none"]), /0\/1 +ErrImageNeverPull +0/);
-        await holds(async () =>
+        await waitFor(async () =>
           assert.match(
             await k.ok(["describe", "pod", "none"]),
             /Warning +ErrImageNeverPull +.*Container image "localhost\/kubelet-ts\/none:1" is not present with pull policy of Never/,

@@ -13,7 +13,7 @@ import type { OciImage } from "../../src/single-node/oci-image.ts";
 import { firstAddress } from "../../src/single-node/subnet.ts";
 import { runtimeClient } from "../e2e/agent-process.ts";
 import { CliProcess, environmentFor } from "../e2e/cli-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 
 const execFile = promisify(execFileBack);
@@ -56,7 +56,7 @@ export class UpNode {
     });
     const node = new UpNode(files, up, env);
     try {
-      await holds(() => {
+      await waitFor(() => {
         assert.equal(up.child.exitCode, null, up.stderr);
         assert.match(up.stdout, /default\/demo-\S+: Running, 1\/1 ready/, up.stderr);
       }, 60_000);
@@ -106,7 +106,7 @@ export class UpNode {
   async tag(image: string, name: string): Promise<void> {
     const socket = this.files.containerd.socket;
     await execFile("ctr", ["-a", socket, "-n", "k8s.io", "images", "tag", image, name], { env: this.#env });
-    await holds(async () => assert.ok(await this.cri.imageStatus({ image: name })));
+    await waitFor(async () => assert.ok(await this.cri.imageStatus({ image: name })));
   }
 
   async import(image: OciImage): Promise<void> {
@@ -116,7 +116,7 @@ export class UpNode {
     await execFile("ctr", ["-a", socket, "-n", "k8s.io", "images", "import", archive], { env: this.#env });
     rmSync(archive);
     const [name = ""] = image.names;
-    await holds(async () => assert.ok(await this.cri.imageStatus({ image: name })));
+    await waitFor(async () => assert.ok(await this.cri.imageStatus({ image: name })));
   }
 
   /** The output of the containers of a pod. */

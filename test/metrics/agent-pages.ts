@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "node:test";
 import { fieldTypesOf } from "../../src/kubelet/stats/fake-stats.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { MeteredNode } from "./metered-node.ts";
 
 interface Listed {
@@ -79,7 +79,7 @@ export function agentPages(node: () => MeteredNode): void {
     await set("4");
     await node().fullNode.addPod("loud");
     await node().fullNode.runs("loud");
-    await holds(() => assert.match(written().slice(before), /Container started.*default\/loud/));
+    await waitFor(() => assert.match(written().slice(before), /Container started.*default\/loud/));
     assert.equal((await set("many")).status, 400);
   });
 

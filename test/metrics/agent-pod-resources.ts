@@ -14,7 +14,7 @@ import {
   PodResourcesLister,
 } from "../../src/lib/gen/podresources/v1/api_pb.js";
 import { PodResourcesLister as AlphaLister } from "../../src/lib/gen/podresources/v1alpha1/api_pb.js";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { MeteredNode } from "./metered-node.ts";
 
 const limits = { clock: systemClock, timeoutMs: 10_000, signal: undefined };
@@ -67,7 +67,7 @@ export function agentPodResources(node: () => MeteredNode): void {
 
   it("pod resources: any authority of a client is accepted", async () => {
     for (const authority of authorities) {
-      const response = await holds(() => rawList(socket(), authority));
+      const response = await waitFor(() => rawList(socket(), authority));
       assert.deepEqual([response.status, response.grpcStatus], [200, "0"], JSON.stringify(authority));
       assert.ok(response.pods.includes("web"), authority);
     }
@@ -82,7 +82,7 @@ export function agentPodResources(node: () => MeteredNode): void {
       const rejected = responses.filter((a) => a.status === "rejected");
       assert.ok(rejected.length > 0);
       for (const { reason } of rejected) assert.ok(hasGrpcCode(reason, "RESOURCE_EXHAUSTED"), String(reason));
-      await holds(() => callUnary(client, v1.list, {}, limits));
+      await waitFor(() => callUnary(client, v1.list, {}, limits));
     } finally {
       client.close();
     }

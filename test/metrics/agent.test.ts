@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
-import { holds } from "../e2e/holds.ts";
 import { place, podManifest } from "../e2e/manifests.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { agentNames } from "./agent-names.ts";
 import { agentPages } from "./agent-pages.ts";
@@ -30,7 +30,7 @@ describe(`a running agent (containerd ${containerd})`, {
     await fullNode.addPod("crash", { command: ["sh", "-c", "exit 3"] }, { restartPolicy: "Never" });
     await fullNode.runs("web", 60_000);
     await fullNode.runs("fixed-node-a");
-    await holds(async () => assert.equal((await fullNode.pod("crash")).status?.phase, "Failed"));
+    await waitFor(async () => assert.equal((await fullNode.pod("crash")).status?.phase, "Failed"));
     // Metrics that exist only after the endpoint has been requested.
     await started.json("/stats/summary");
     await started.request("/metrics");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { MeteredNode } from "./metered-node.ts";
 
@@ -44,7 +44,7 @@ describeOnContainerd("metrics of a running agent", (version) => {
   });
 
   it("tasks of a container are counted by their state", async () => {
-    await holds(async () => {
+    await waitFor(async () => {
       const { samples = [] } = (await node.metrics("/metrics/cadvisor")).get("container_tasks_state") ?? {};
       const ofWeb = samples.filter(({ labels }) => labels.pod === "web" && labels.container === "c");
       const states = Object.fromEntries(ofWeb.map(({ labels, value }) => [labels.state, value]));

@@ -10,7 +10,7 @@ import { cgroupMembership } from "../../src/lib/host/cgroups/membership.ts";
 import { cgroupUsageReader } from "../../src/lib/host/cgroups/usage-reader.ts";
 import type { Summary } from "../../src/lib/model/stats-summary.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { MeteredNode } from "./metered-node.ts";
 import { unexpected } from "./summary-expectations.ts";
@@ -68,7 +68,7 @@ try {
       { automountServiceAccountToken: false, volumes: [{ name: "test-empty-dir", emptyDir: {} }] },
     );
   for (const name of pods)
-    await holds(async () => {
+    await waitFor(async () => {
       const { status } = await node.fullNode.pod(name);
       assert.equal(status?.containerStatuses?.[0]?.restartCount, 1, JSON.stringify(status));
     }, 120_000);
@@ -80,7 +80,7 @@ try {
     memoryLimit: Number(status.capacity.memory.replace("Ki", "")) * 1024,
   };
   let wrong: readonly string[] = ["no summary"];
-  await holds(async () => {
+  await waitFor(async () => {
     const now = Date.now();
     wrong = unexpected(await node.json<Summary>("/stats/summary"), { ...expected, now });
     assert.deepEqual(wrong, []);

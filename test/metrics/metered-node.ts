@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { loadKubeconfig, type PemSource } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { NodeWithApi } from "../cluster/node-with-api.ts";
 import { freePort } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { type ParsedFamily, parsePrometheus } from "./prometheus-text.ts";
 
@@ -44,7 +44,7 @@ export class MeteredNode {
       if (!user.clientCertificate) throw new Error("the admin has no certificate");
       const { cert, key } = user.clientCertificate;
       const node = new MeteredNode(fullNode, port, { cert: inline(cert), key: inline(key) });
-      await holds(() => node.request("/healthz"), 60_000);
+      await waitFor(() => node.request("/healthz"), 60_000);
       return node;
     } catch (error) {
       await fullNode.destroy();

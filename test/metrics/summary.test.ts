@@ -5,7 +5,7 @@ import { fieldTypesOf } from "../../src/kubelet/stats/fake-stats.ts";
 import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import type { PodStats, Summary } from "../../src/lib/model/stats-summary.ts";
 import { cgroupDirs, cgroupFile } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { MeteredNode } from "./metered-node.ts";
 
@@ -46,7 +46,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     );
     await node.fullNode.runs("burn", 60_000);
     // While it uses CPU, its memory does not change.
-    await holds(async () => assert.ok((await own()).workingSet > 16 * mebibyte));
+    await waitFor(async () => assert.ok((await own()).workingSet > 16 * mebibyte));
   });
   after(() => node?.destroy());
 
@@ -76,7 +76,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     const recorded = fieldTypesOf(
       JSON.parse(readFileSync(new URL("../fixtures/stats/summary.json", import.meta.url), "utf8")),
     );
-    const ours = await holds(async () => {
+    const ours = await waitFor(async () => {
       const reported = await node.json<Summary>("/stats/summary");
       assert.ok(burning(reported).containers[0]?.rootfs);
       return fieldTypesOf(reported);
@@ -103,7 +103,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     ];
     for (const [page, request] of pages) {
       // A result of a moment ago may be returned again; here it would be older than the first one.
-      await holds(async () => {
+      await waitFor(async () => {
         const from = await own();
         const reported = await request();
         const to = await own();
@@ -116,7 +116,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
   it("current CPU is the rate between two samples, and kubectl top shows the same", async () => {
     await node.json("/stats/summary");
     const from = await own();
-    const spent = await holds(async () => {
+    const spent = await waitFor(async () => {
       const to = await own();
       assert.ok(to.at - from.at > 2000);
       return (to.cpuNs - from.cpuNs) / ((to.at - from.at) / 1000);
@@ -139,7 +139,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
 
   it("limits, disks, volume, network and processes are those of the pod", async () => {
     // The runtime measures disks periodically.
-    const pod = await holds(async () => {
+    const pod = await waitFor(async () => {
       const found = burning(await node.json<Summary>("/stats/summary"));
       assert.ok((found.containers[0]?.rootfs?.usedBytes ?? 0) >= mebibyte, "what it wrote beside its image");
       return found;

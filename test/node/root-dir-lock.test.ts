@@ -10,7 +10,7 @@ import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { mainFile } from "../e2e/cli-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { rounds } from "../long.ts";
 
@@ -130,7 +130,7 @@ test("an agent that is started while its predecessor stops waits for it", async 
   first.start();
   assert.equal(await first.line(), "running");
   agent.start();
-  await holds(() => assert.match(agent.log(), /Root directory is in use, waiting for its holder to exit/));
+  await waitFor(() => assert.match(agent.log(), /Root directory is in use, waiting for its holder to exit/));
   await first.kill();
   await agent.ready();
 });

@@ -3,7 +3,7 @@ import { connect as connectPlain, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { rawTls } from "../../src/kubelet/server/fixtures.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 import {
   endHeaders,
@@ -43,7 +43,7 @@ async function goesOn(): Promise<void> {
 
 /** Allocated resources are released. */
 async function isQuietAgain(): Promise<void> {
-  await holds(() =>
+  await waitFor(() =>
     assert.ok(node.openFiles() <= quietFiles + 5, `${node.openFiles()} files, ${quietFiles} before`),
   );
 }
@@ -409,14 +409,14 @@ describe("resource exhaustion", () => {
         one.on("error", () => {}).once("connect", () => open++);
         all.push(one);
         if (i % 500 === 499) {
-          await holds(() => assert.ok(open >= i - 499));
+          await waitFor(() => assert.ok(open >= i - 499));
           most = Math.max(most, node.openFiles());
           await goesOn();
           assert.equal((await fetch(`http://127.0.0.1:${node.healthPort}/healthz`)).status, 200);
           assert.equal((await fetch(`http://127.0.0.1:${node.readOnlyPort}/healthz`)).status, 200);
         }
       }
-      await holds(() => assert.equal(open, count), 60_000);
+      await waitFor(() => assert.equal(open, count), 60_000);
       t.diagnostic(
         `${open} were let in; the agent had ${most} files open at most, ${quietFiles} when it is quiet`,
       );

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { http1, http2 } from "../../src/kubelet/server/auth/fake-clients.ts";
 import { send, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { GuardedNode } from "./guarded-node.ts";
 
 let node: GuardedNode;
@@ -28,7 +28,7 @@ async function bundle(...authorities: readonly (typeof other)[]): Promise<void> 
     [other, ofOther],
   ] as const) {
     const expected = authorities.includes(authority) ? 200 : 401;
-    await holds(
+    await waitFor(
       async () => assert.equal((await send(node.port, path, { ...pair })).status, expected),
       150_000,
     );

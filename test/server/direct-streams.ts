@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { send, type TestServer } from "../../src/kubelet/server/fixtures.ts";
 import { openWebSocket } from "../../src/kubelet/server/streaming/fake-client.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { forwardOn, openSpdy } from "./spdy-client.ts";
 import type { StreamingNode } from "./streaming-node.ts";
 
@@ -26,10 +26,10 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     const path = "/attach/default/web/listens?input=1&output=1&error=1";
     const first = await openWebSocket(server().port, path, v5);
     first.send(0, "a\n");
-    await holds(() => assert.equal(first.text(1), "got a\n"));
+    await waitFor(() => assert.equal(first.text(1), "got a\n"));
     first.socket.destroy();
     const second = await openWebSocket(server().port, path, v5);
-    await holds(() => {
+    await waitFor(() => {
       second.send(0, "b\n");
       assert.match(second.text(1), /^got b$/m);
     });
@@ -40,7 +40,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     const spdy = await openSpdy(server().port, "/portForward/default/web", "portforward.k8s.io");
     const lives = await forwardOn(spdy, 8080, "0");
     lives.stream.write(Buffer.from("one "));
-    await holds(() => assert.equal(lives.received.data, "one "));
+    await waitFor(() => assert.equal(lives.received.data, "one "));
     const refused = await forwardOn(spdy, 8099, "1");
     await refused.ended;
     assert.match(refused.received.error, /connection refused/);
@@ -53,7 +53,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     await answered.ended;
     assert.deepEqual([answered.received.data.length, answered.received.error], [1 << 20, ""]);
     lives.stream.write(Buffer.from("two"));
-    await holds(() => assert.equal(lives.received.data, "one two"));
+    await waitFor(() => assert.equal(lives.received.data, "one two"));
     spdy.close();
   });
 
@@ -98,7 +98,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     broken.raw(Buffer.from([0x82, 0xfe, 0x10, 0x00, 1, 2, 3, 4, 0]));
     broken.socket.destroy();
     whole.send(0, "fine");
-    await holds(() => assert.equal(whole.text(1), "fine"));
+    await waitFor(() => assert.equal(whole.text(1), "fine"));
     whole.send(255, Buffer.from([0]));
     await whole.closed;
     assert.match(whole.text(3), /"Success"/);

@@ -7,7 +7,7 @@ import { connect } from "node:tls";
 import fc from "fast-check";
 import { clientFrame } from "../../src/kubelet/server/streaming/fake-client.ts";
 import { controlFrame, dataHead } from "../../src/kubelet/server/streaming/spdy/frames.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { rounds } from "../long.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 
@@ -357,10 +357,10 @@ async function nothingIsLeft(t: TestContext, runs: number): Promise<void> {
     assert.equal(node.openFiles(), files);
     return files;
   };
-  const files = await holds(settled);
+  const files = await waitFor(settled);
   const before = await node.state();
   await sendAll(runs);
-  await holds(() => assert.ok(node.openFiles() <= files + 3, `${node.openFiles()} files, ${files} before`));
+  await waitFor(() => assert.ok(node.openFiles() <= files + 3, `${node.openFiles()} files, ${files} before`));
   const afterwards = await node.state();
   const held = (state: typeof before) => state.heapUsed + state.external;
   const mib = (size: number) => `${(size / mebibyte).toFixed(1)} MiB`;

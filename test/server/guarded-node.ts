@@ -12,7 +12,7 @@ import type { KubeRequest } from "../../src/lib/clients/kube/transport-interface
 import { container, nodeName, TestCluster } from "../cluster/cluster-node.ts";
 import { serveApi } from "../cluster/serve-api.ts";
 import { freePort } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 /** In the pod's object, in its log and in the output of commands in it: no client without permission may see it. */
@@ -171,7 +171,7 @@ export class GuardedNode {
     const lines = () => this.#log.split("\n").filter((line) => line.startsWith("PROBE {"));
     const before = lines().length;
     this.#child.kill("SIGUSR2");
-    return await holds(() => {
+    return await waitFor(() => {
       const line = lines()[before];
       assert.ok(line, "no response");
       return JSON.parse(line.slice(6)) as AgentState;
@@ -182,7 +182,7 @@ export class GuardedNode {
     const command = ["sh", "-c", `echo ${secret}; trap 'exit 0' TERM; while true; do sleep 1000; done`];
     const env = [{ name: "PASSWORD", value: secret }];
     await this.cluster.placeManifest("web", { containers: [container({ name: "app", command, env })] });
-    await holds(async () => {
+    await waitFor(async () => {
       assert.equal(this.#child.exitCode, null);
       const response = o.standalone ? await this.#localPods() : await this.#remotePods();
       assert.match(response, /"phase": ?"Running"/);

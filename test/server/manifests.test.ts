@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { type TestPair, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { freePort } from "../e2e/agent-process.ts";
 import { cli } from "../e2e/cli-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { fakeImages } from "../fake-runtime/fake-runtime.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 
@@ -48,7 +48,7 @@ describe("pods applied over HTTPS", () => {
       ...flags,
     ]);
     await agent.ready();
-    await holds(async () => assert.equal((await send("GET", "/healthz", friend)).status < 500, true));
+    await waitFor(async () => assert.equal((await send("GET", "/healthz", friend)).status < 500, true));
   };
 
   const send = async (method: string, path: string, who?: TestPair, body?: string) => {
@@ -74,7 +74,7 @@ describe("pods applied over HTTPS", () => {
       }
     assert.equal((await send("PUT", "/manifests/web", friend, pod)).status, 201);
     assert.deepEqual(await send("GET", "/manifests/web", friend), { status: 200, body: pod });
-    await holds(() =>
+    await waitFor(() =>
       assert.deepEqual(
         agent.running().map((c) => c.pod),
         ["web"],
@@ -104,7 +104,7 @@ describe("pods applied over HTTPS", () => {
     await start("--authorization-mode=Webhook", "--enable-manifests-handler");
     assert.equal((await send("PUT", "/manifests/web", friend, pod)).status, 403);
     assert.equal((await agent.request("DELETE", "/manifests/web")).status, 200);
-    await holds(() => assert.deepEqual(agent.running(), []));
+    await waitFor(() => assert.deepEqual(agent.running(), []));
     await agent.end("SIGTERM");
   });
 

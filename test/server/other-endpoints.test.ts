@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { send, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 
 const pod = "web-node-a";
@@ -171,11 +171,11 @@ describe("the plain HTTP endpoints", () => {
           .once("connect", () => came++)
           .once("close", (hadError) => void (hadError && came++)),
       );
-      await holds(() => assert.ok(came >= 2000));
+      await waitFor(() => assert.ok(came >= 2000));
       for (let i = 0; i < 5; i++) await isGood(where(), good);
       assert.ok(node.openFiles() < quietFiles + 1100, `${node.openFiles()} files`);
       for (const socket of all) socket.destroy();
-      await holds(() => assert.ok(node.openFiles() <= quietFiles + 5));
+      await waitFor(() => assert.ok(node.openFiles() <= quietFiles + 5));
     });
 
   test("the read-only port shows what it is meant to show, and changes nothing", async () => {

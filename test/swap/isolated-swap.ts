@@ -10,7 +10,7 @@ import type { Pod } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { KillableApi } from "../cluster/killable-api.ts";
 import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { startTestNode } from "../node/test-node.ts";
 import { type Kind, Kubelets } from "./kubelet-kinds.ts";
 import { type NodeSnapshot, readySince, snapshotNode } from "./node-snapshot.ts";
@@ -44,7 +44,7 @@ function giveAddress(): void {
 
 async function prepare(admin: HttpKubeTransport): Promise<void> {
   const make = (path: string, body: object) => admin.request({ method: "POST", path, body });
-  await holds(() => admin.request({ method: "GET", path: `${namespace}/serviceaccounts/default` }));
+  await waitFor(() => admin.request({ method: "GET", path: `${namespace}/serviceaccounts/default` }));
   const object = (kind: string, name: string) => ({ apiVersion: "v1", kind, metadata: { name } });
   await make(`${namespace}/configmaps`, { ...object("ConfigMap", "settings"), data: { a: "one" } });
   await make(`${namespace}/secrets`, { ...object("Secret", "keys"), stringData: { password: "first" } });
@@ -54,7 +54,7 @@ async function prepare(admin: HttpKubeTransport): Promise<void> {
 async function restart(admin: HttpKubeTransport, runtime: CriClient, look: NodeSnapshot): Promise<string> {
   const before = look.containers.find(({ pod }) => pod === "limits")!;
   await runtime.stopContainer(before.id as ContainerId, 0);
-  return holds(async () => {
+  return waitFor(async () => {
     const { status } = await admin.request<Pod>({ method: "GET", path: `${namespace}/pods/limits` });
     const { restartCount, ready, resources } = status!.containerStatuses![0]!;
     if (!ready || restartCount !== before.attempt + 1)
@@ -88,7 +88,7 @@ async function main(order: readonly Kind[]): Promise<SwapReport> {
     const body = { metadata: { labels: { round: String(round + 1) } } };
     const contentType = "application/merge-patch+json";
     await admin.request({ method: "PATCH", path: `${namespace}/pods/volumes`, body, contentType });
-    const look = await holds(() => snapshotNode({ node, runtime, admin, round: round + 1 }), 90_000);
+    const look = await waitFor(() => snapshotNode({ node, runtime, admin, round: round + 1 }), 90_000);
     const restarted = await restart(admin, runtime, look);
     await kubelets.stop();
     const { items } = await admin.request<{ items: Pod[] }>({ method: "GET", path: `${namespace}/pods` });

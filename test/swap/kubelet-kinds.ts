@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { openSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentProcess, get } from "../e2e/agent-process.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 
 export type Kind = "ours" | "reference";
 
@@ -23,7 +23,7 @@ export class Kubelets {
   async start(kind: Kind): Promise<void> {
     if (kind === "ours") this.#agent.start(this.#flags);
     else this.#startReference();
-    await holds(async () => {
+    await waitFor(async () => {
       const response = await get({ host: "127.0.0.1", port: this.#agent.healthPort, path: "/healthz" });
       if (response?.status !== 200) throw new Error(`${kind} is not healthy: ${response?.body}`);
     }, 60_000);

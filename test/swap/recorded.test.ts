@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { decodeCheckpoint, encodeCheckpoint } from "../../src/kubelet/resources/allocation/checkpoint.ts";
 import { makeStaticPod } from "../../src/lib/model/static-pod.ts";
 import { nodeName, TestCluster } from "../cluster/cluster-node.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { busyboxName } from "../node/test-node.ts";
 import { recorded } from "./recorded.ts";
 import { manifestSource, putRecorded } from "./recorded-node.ts";
@@ -39,7 +39,7 @@ test("the reference's pods are taken over: nothing is created or stopped, no pod
   };
   const callsBefore = cluster.runtime.calls.length;
   await cluster.startAgent({ sources: () => [manifestSource()] });
-  await holds(() => {
+  await waitFor(() => {
     assert.equal(cluster.agent.overview.rows().length, pods.length);
     for (const row of cluster.agent.overview.rows()) assert.match(row.phase, /Running/, row.name);
   });

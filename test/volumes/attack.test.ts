@@ -3,7 +3,7 @@ import { existsSync, rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, it } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { VolumeNode } from "./volume-node.ts";
 
@@ -45,7 +45,7 @@ describeOnContainerd("a container that swaps a directory for a link to /", (vers
         volumeMounts: [{ name: "v", mountPath: "/m", subPath: "part" }],
       }));
       const pod = await n.addPod(name, { spec: { volumes, containers, restartPolicy: "Never" } });
-      const statuses = await holds(async () => {
+      const statuses = await waitFor(async () => {
         const found = (await n.fullNode.pod(name)).status?.containerStatuses ?? [];
         assert.equal(found.length, containers.length);
         // A container that cannot be created is retried as long as it takes.

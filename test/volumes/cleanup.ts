@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { podsPath } from "../cluster/node-with-api.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { VolumeNode } from "./volume-node.ts";
 
 /** With a secret, with parts of volumes, and with a claim. */
@@ -51,8 +51,8 @@ export function ends(node: () => VolumeNode): void {
     node().fullNode.startAgent();
     for (const pod of deleted) await node().isGone(pod);
     // All pods have been looked at again by then, and what they follow as well.
-    await holds(async () => assert.equal(await node().inside("content", "cat /v/config/a"), "tres"));
-    await holds(async () => {
+    await waitFor(async () => assert.equal(await node().inside("content", "cat /v/config/a"), "tres"));
+    await waitFor(async () => {
       const rows = (await agent.pods()) ?? [];
       const ready = rows.filter((row) => row.phase === "Running").length;
       assert.equal(ready, pods.filter((pod) => pod.status?.phase === "Running").length);
@@ -63,7 +63,7 @@ export function ends(node: () => VolumeNode): void {
     assert.deepEqual((await node().fullNode.running()).toSorted(byId), running.toSorted(byId));
     // What has to be mounted again for a container finds what the previous agent created.
     await node().endContainer("parts-too");
-    await holds(async () => assert.equal(await node().inside("parts-too", "cat /part/x"), "other"));
+    await waitFor(async () => assert.equal(await node().inside("parts-too", "cat /part/x"), "other"));
     assert.deepEqual([...node().mountIds()], mounts);
   });
 
@@ -86,12 +86,12 @@ export function ends(node: () => VolumeNode): void {
         ],
       },
     });
-    await holds(async () => {
+    await waitFor(async () => {
       const { status } = await node().fullNode.pod("ending");
       const { message } = status?.containerStatuses?.[0]?.state?.terminated ?? {};
       assert.deepEqual([status?.phase, message], ["Succeeded", "me"]);
     });
-    await holds(() =>
+    await waitFor(() =>
       assert.deepEqual(node().leftOf(pod), [node().podDir(pod)], "its folder is all that is left"),
     );
   });

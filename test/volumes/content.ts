@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { podsPath } from "../cluster/node-with-api.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type Concern, tmpfsMagic } from "./volume-node.ts";
 
 const objects = "/api/v1/namespaces/default";
@@ -14,7 +14,7 @@ const field = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPat
 
 /** A valid certificate: the CA of the cluster itself. */
 const rootCertificate = async (get: <T>(path: string) => Promise<T>) =>
-  holds(async () => {
+  waitFor(async () => {
     const { data } = await get<{ data: Record<string, string> }>(`${objects}/configmaps/kube-root-ca.crt`);
     return data["ca.crt"]!;
   });
@@ -103,7 +103,7 @@ export const content: Concern = {
   tests(node) {
     const read = (path: string) => node().inside("content", `cat /v/${path}`);
     const becomes = (path: string, text: string) =>
-      holds(async () => assert.equal(await read(path), text, path), 20_000);
+      waitFor(async () => assert.equal(await read(path), text, path), 20_000);
     const restarts = async () => (await node().fullNode.pod("content")).status?.containerStatuses?.[0];
 
     test("exist with their modes, and only selected items", async () => {
@@ -176,13 +176,13 @@ export const content: Concern = {
       await node().configMap("later", { come: "after all" });
       await becomes("config/a", "uno");
       await becomes("config/c", "three");
-      await holds(async () => node().failsInside("content", "test -e /v/config/b"));
+      await waitFor(async () => node().failsInside("content", "test -e /v/config/b"));
       await becomes("keys/password", "second");
       await becomes("about/color", "blue");
       await becomes("optional/come", "after all");
       await becomes("all/config/a", "uno");
       await becomes("all/password", "second");
-      await holds(async () => {
+      await waitFor(async () => {
         assert.match(await read("about/labels"), /^color="blue"$/m);
         assert.match(await read("about/annotations"), /^note="second"$/m);
         assert.match(await read("all/labels"), /^color="blue"$/m);
@@ -208,7 +208,7 @@ export const content: Concern = {
       const [, other] = /client-certificate-data"?: "?([^"\s]+)/.exec(kubeconfig)!;
       const trustBundle = `${await read("all/ca.pem")}\n${Buffer.from(other!, "base64").toString()}`;
       await node().change(`${bundles}/anchors`, { spec: { trustBundle } });
-      await holds(async () => assert.equal(await anchors(), 2), 20_000);
+      await waitFor(async () => assert.equal(await anchors(), 2), 20_000);
     });
 
     test("a missing object: there is an event, the pod waits, and starts when it is created", async () => {

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { readMounts } from "../../src/lib/host/mount-table.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { removeDir } from "../node/remove-dir.ts";
 import { FakeMount } from "./fake-mount.ts";
@@ -70,7 +70,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   const othersLive = async () => {
     const value = String(++secrets);
     await n.change(`${objects}/secrets/shown`, { data: { k: Buffer.from(value).toString("base64") } });
-    await holds(async () => assert.equal(await n.inside("control", "cat /data/k"), value));
+    await waitFor(async () => assert.equal(await n.inside("control", "cat /data/k"), value));
     const { status } = await n.fullNode.pod("control");
     assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.restartCount], ["Running", 0]);
   };
@@ -103,7 +103,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   test("a mount command that never ends blocks its own pod only, and ends when the pod is no longer desired", async () => {
     await program.set("hangs");
     const stuck = await n.addPod("stuck", nfs);
-    await holds(() => assert.equal(program.hanging().length, 1));
+    await waitFor(() => assert.equal(program.hanging().length, 1));
     await n.addPod("beside", withVolume({ configMap: { name: "shown" } }));
     await n.runs("beside");
     await othersLive();
@@ -115,7 +115,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
 
   test("an agent that is stopped while a mount command hangs does stop, and the next one mounts", async () => {
     const stuck = await n.addPod("stuck-again", nfs);
-    await holds(() => assert.equal(program.hanging().length, 1));
+    await waitFor(() => assert.equal(program.hanging().length, 1));
     assert.equal(await n.fullNode.agent.end("SIGTERM"), 0);
     assert.deepEqual(program.hanging(), []);
     nothingMounted(dirOf(stuck, "nfs"));
@@ -128,14 +128,14 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   test("a mount command that outlives its agent and mounts after all: both mounts are removed with the pod", async () => {
     await program.set("waits");
     const late = await n.addPod("late", nfs);
-    await holds(() => assert.ok(program.isWaiting()));
+    await waitFor(() => assert.ok(program.isWaiting()));
     await n.fullNode.agent.end("SIGKILL");
     await program.set("good");
     n.fullNode.startAgent();
     await n.runs("late");
     await program.letGo();
     const dir = dirOf(late, "nfs");
-    await holds(() => assert.equal(readMounts().filter(({ path }) => path === dir).length, 2));
+    await waitFor(() => assert.equal(readMounts().filter(({ path }) => path === dir).length, 2));
     await end(late);
   });
 
@@ -158,7 +158,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await rm(filler);
     await n.runs("bulky");
     assert.equal(await n.inside("bulky", "wc -c </data/bulk"), String(bulk.length));
-    await holds(async () => assert.equal(await n.inside("on-disk", "cat /data/k"), "1"));
+    await waitFor(async () => assert.equal(await n.inside("on-disk", "cat /data/k"), "1"));
     await end(pod);
   });
 

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { podsPath } from "../cluster/node-with-api.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { rounds } from "../long.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
@@ -94,7 +94,7 @@ function killed(version: ContainerdVersion, count: number): void {
     await n.fullNode.agent.end("SIGKILL");
     n.fullNode.startAgent();
     for (const each of living) await n.isGone(each);
-    await holds(() => assert.deepEqual([...n.mountIds().keys()], []));
+    await waitFor(() => assert.deepEqual([...n.mountIds().keys()], []));
   });
 }
 

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { readMounts } from "../../src/lib/host/mount-table.ts";
 import type { Container } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { busyboxName } from "../node/test-node.ts";
 import { boundVolume, onNode } from "./persistent.ts";
 import type { Concern, VolumeNode, VolumePod } from "./volume-node.ts";
@@ -121,7 +121,7 @@ export const mounting: Concern = {
 
     test("a subPath that leads out of its volume is rejected", async () => {
       const message = 'failed to prepare subPath for volumeMount "data" of container "c"';
-      await holds(async () => {
+      await waitFor(async () => {
         const { status } = await node().fullNode.pod("escaping");
         const { reason, message: output } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
         assert.deepEqual([reason, output], ["CreateContainerConfigError", message]);
@@ -135,7 +135,7 @@ export const mounting: Concern = {
       if (version === "1.6") {
         const expected =
           /volume "tree" requested recursive read-only mode, but it is not supported by the runtime/;
-        await holds(async () => {
+        await waitFor(async () => {
           const { status } = await node().fullNode.pod("read-only-below");
           assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? "", expected);
         });

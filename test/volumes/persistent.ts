@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { readMounts } from "../../src/lib/host/mount-table.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import type { LoopDevice } from "./loop-device.ts";
 import type { Concern, VolumeNode, VolumePod } from "./volume-node.ts";
 
@@ -198,9 +198,9 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       );
       await node().deletePod("disks");
       await node().isGone(pod);
-      await holds(() => assert.ok(!readMounts().some(({ source }) => source === disk.formatted.path)));
+      await waitFor(() => assert.ok(!readMounts().some(({ source }) => source === disk.formatted.path)));
       const plugins = join(node().fullNode.node.rootDir, "plugins");
-      await holds(() =>
+      await waitFor(() =>
         assert.ok(!existsSync(join(plugins, "kubernetes.io/local-volume/mounts/pv-formatted"))),
       );
       await node().addPod("disks", withDisks);

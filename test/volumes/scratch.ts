@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { readFile, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { type Concern, tmpfsMagic } from "./volume-node.ts";
 
 const pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
@@ -97,7 +97,7 @@ export const scratch = (hugePages: { unavailable: string | undefined }): Concern
     test("outlives its containers", async () => {
       await node().inside("scratch", "echo still >/v/memory/kept", "other");
       await node().endContainer("scratch", "other");
-      await holds(async () => {
+      await waitFor(async () => {
         const { status } = await node().fullNode.pod("scratch");
         const again = status?.containerStatuses?.find(({ name }) => name === "other");
         assert.deepEqual([again?.restartCount, again?.ready], [1, true]);

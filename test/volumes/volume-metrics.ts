@@ -3,7 +3,7 @@ import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import type { PodStats, Summary } from "../../src/lib/model/stats-summary.ts";
-import { holds } from "../e2e/holds.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { parsePrometheus } from "../metrics/prometheus-text.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import type { VolumeNode } from "./volume-node.ts";
@@ -35,7 +35,7 @@ export function figures(
   };
 
   test("metrics of operations, of desired and actual volumes, and of the volumes of claims", async () => {
-    const families = await holds(async () => {
+    const families = await waitFor(async () => {
       const all = parsePrometheus(await get("/metrics"));
       assert.ok(all.has("kubelet_volume_stats_used_bytes"));
       // The duration of measuring the volumes is reported with the next measurement.
@@ -103,7 +103,7 @@ export function figures(
       "scratch",
       "head -c 100000 /dev/zero >/v/disk/zeros; head -c 50000 /dev/zero >/v/memory/zeros",
     );
-    await holds(async () => {
+    await waitFor(async () => {
       const { pods } = JSON.parse(await get("/stats/summary")) as Summary;
       const volumesOf = (name: string): PodStats["volume"] =>
         pods.find(({ podRef }) => podRef.name === name)?.volume;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { mountsBelow, parseMountinfo, readMounts } from "../../src/lib/host/mount-table.ts";
 import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { NodeWithApi, type NodeWithApiOptions, podsPath } from "../cluster/node-with-api.ts";
-import { holds } from "../e2e/holds.ts";
 import { sleeper } from "../e2e/manifests.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { removeDir } from "../node/remove-dir.ts";
 import { busyboxName, type ContainerdVersion } from "../node/test-node.ts";
 
@@ -81,7 +81,7 @@ export class VolumeNode {
 
   /** Waits until all containers of the pod are ready. */
   async runs(name: string, withinMs = 60_000): Promise<Pod> {
-    return holds(async () => {
+    return waitFor(async () => {
       const pod = await this.fullNode.pod(name);
       const states = pod.status?.containerStatuses ?? [];
       const ready = states.length > 0 && states.every((status) => status.ready);
@@ -101,7 +101,7 @@ export class VolumeNode {
 
   /** Waits for an event with this message. */
   async hasEvent(name: string, reason: string, what: string | RegExp, withinMs?: number): Promise<void> {
-    await holds(async () => {
+    await waitFor(async () => {
       const output = await this.eventsOf(name, reason);
       const found = output.some((text) => (typeof what === "string" ? text === what : what.test(text)));
       assert.ok(found, `${what}\nis not in\n${(await this.eventsOf(name)).join("\n")}`);
@@ -174,7 +174,7 @@ export class VolumeNode {
   /** Waits until the pod is gone from the API, and from the node. */
   async isGone(pod: Pod): Promise<void> {
     await this.fullNode.isGone(pod.metadata.name);
-    await holds(() => assert.deepEqual(this.leftOf(pod), []), 60_000);
+    await waitFor(() => assert.deepEqual(this.leftOf(pod), []), 60_000);
   }
 }
 

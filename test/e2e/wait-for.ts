@@ -1,5 +1,5 @@
-/** Resolves as soon as the assertions hold; throws the last failure when they do not in time. */
-export async function holds<T>(check: () => Promise<T> | T, withinMs = 60_000): Promise<T> {
+/** Repeats the check until it passes; after `withinMs` it throws the last failure. */
+export async function waitFor<T>(check: () => Promise<T> | T, withinMs = 60_000): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     try {
