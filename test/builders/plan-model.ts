@@ -15,7 +15,7 @@ import { wallTime } from "../../src/lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import type { Container, Pod } from "../../src/lib/model/pod.ts";
 import { isSidecar } from "../../src/lib/model/restart-policy.ts";
-import { aSandbox, seenContainer, testUid } from "./pods.ts";
+import { anObservedContainer, aSandbox, testUid } from "./pods.ts";
 
 /** A runtime in memory that executes a plan, and records what must never happen. For property tests. */
 export class PlanModel {
@@ -33,7 +33,7 @@ export class PlanModel {
     this.pod = pod;
   }
 
-  get seen(): ObservedPod | undefined {
+  get anObservedPod(): ObservedPod | undefined {
     if (this.sandboxes.length + this.containers.length === 0) return undefined;
     const { sandboxes, containers } = this;
     return { uid: testUid, name: "p", namespace: "default", sandboxes, containers };
@@ -47,7 +47,7 @@ export class PlanModel {
       probe: (kind, id) => this.#probes.get(`${kind}/${id}`),
       replaced: ({ id }) => this.#replaced.has(id),
     };
-    return planPod(this.pod, this.seen, context);
+    return planPod(this.pod, this.anObservedPod, context);
   }
 
   /** Does one stage. Stopped containers end with that exit code, or keep running if the runtime cannot stop them. */
@@ -72,7 +72,7 @@ export class PlanModel {
 
   addContainer(name: string, more: Partial<ObservedContainer>): void {
     const id = `${name}-${this.#nextId++}` as ContainerId;
-    this.containers = [seenContainer(name, { id, hash: "busybox:1", ...more }), ...this.containers];
+    this.containers = [anObservedContainer(name, { id, hash: "busybox:1", ...more }), ...this.containers];
   }
 
   /** Progress without faults: init containers complete, sidecars start. */

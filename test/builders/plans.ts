@@ -6,7 +6,7 @@ import type { ObservedContainer, ObservedPod } from "../../src/kubelet/state/obs
 import { wallTime } from "../../src/lib/base/time.ts";
 import type { SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
-import { aSandbox, seenContainer } from "./pods.ts";
+import { anObservedContainer, aSandbox } from "./pods.ts";
 
 /** No back-off, no probes, nothing changed. */
 export const quiet: PlanContext = {
@@ -49,11 +49,12 @@ export function testPlans(table: PlanRow[]): void {
 
 type Seen = Partial<ObservedContainer>;
 
-export const done = (name: string, more: Seen = {}) => seenContainer(name, { state: "exited", ...more });
+export const done = (name: string, more: Seen = {}) =>
+  anObservedContainer(name, { state: "exited", ...more });
 export const failed = (name: string, more: Seen = {}) =>
-  seenContainer(name, { state: "exited", exitCode: 1, ...more });
+  anObservedContainer(name, { state: "exited", exitCode: 1, ...more });
 export const exited = (name: string, exitCode: number, more: Seen = {}) =>
-  seenContainer(name, { state: "exited", exitCode, ...more });
+  anObservedContainer(name, { state: "exited", exitCode, ...more });
 
 export const deadSandbox = aSandbox({ state: "notready" });
 export const sandboxOf = (attempt: number, more: Parameters<typeof aSandbox>[0] = {}) =>

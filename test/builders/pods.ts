@@ -46,7 +46,7 @@ export function aSandbox(more: Partial<ObservedSandbox> = {}): ObservedSandbox {
   };
 }
 
-export function seenContainer(name: string, more: Partial<ObservedContainer> = {}): ObservedContainer {
+export function anObservedContainer(name: string, more: Partial<ObservedContainer> = {}): ObservedContainer {
   const attempt = more.attempt ?? 0;
   return {
     id: `${name}-${attempt}` as ContainerId,
@@ -69,7 +69,7 @@ export function seenContainer(name: string, more: Partial<ObservedContainer> = {
   };
 }
 
-export function seen(
+export function anObservedPod(
   containers: ObservedContainer[],
   sandboxes: ObservedSandbox[] = [aSandbox()],
 ): ObservedPod {

@@ -3,7 +3,13 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { aContainer, aPod, seen, seenContainer, testUid } from "../../../test/builders/pods.ts";
+import {
+  aContainer,
+  anObservedContainer,
+  anObservedPod,
+  aPod,
+  testUid,
+} from "../../../test/builders/pods.ts";
 import { abortError, KubeletError } from "../../lib/base/errors.ts";
 import { monotonicTime } from "../../lib/base/fake-clock.ts";
 import { NamespaceMode } from "../../lib/gen/runtime/v1/api_pb.js";
@@ -217,11 +223,11 @@ test("a runtime without user namespaces is an error for a pod that needs one", a
 test("an ephemeral container sees the processes of the container that it names", async (t) => {
   const { requests } = await setUp(t);
   const debug = { ...aContainer("debug"), targetContainerName: "a" } as Container;
-  const withA = { ...request, observed: seen([seenContainer("a", { attempt: 2 })]) };
+  const withA = { ...request, observed: anObservedPod([anObservedContainer("a", { attempt: 2 })]) };
   const config = await requests.container(aPod(), debug, withA);
   const options = config.linux?.securityContext?.namespaceOptions;
   assert.deepEqual([options?.pid, options?.targetId], [NamespaceMode.TARGET, "a-2"]);
-  const withoutA = { ...request, observed: seen([]) };
+  const withoutA = { ...request, observed: anObservedPod([]) };
   await assert.rejects(requests.container(aPod(), debug, withoutA), {
     code: "CreateContainerConfigError",
     message: "unable to find target container a",

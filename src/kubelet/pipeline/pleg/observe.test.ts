@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { aSandbox, seen, seenContainer, testUid } from "../../../../test/builders/pods.ts";
+import { anObservedContainer, anObservedPod, aSandbox, testUid } from "../../../../test/builders/pods.ts";
 import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
 import {
   ContainerSchema,
@@ -16,9 +16,9 @@ import { labelPodName, labelPodNamespace, labelPodUid } from "../../../lib/model
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import { groupByPod, observedContainer, observedSandbox, podEvents } from "./observe.ts";
 
-const running = (attempt = 0) => seenContainer("a", { attempt });
-const exited = (attempt = 0) => seenContainer("a", { attempt, state: "exited" });
-const created = () => seenContainer("a", { state: "created" });
+const running = (attempt = 0) => anObservedContainer("a", { attempt });
+const exited = (attempt = 0) => anObservedContainer("a", { attempt, state: "exited" });
+const created = () => anObservedContainer("a", { state: "created" });
 const dead = aSandbox({ state: "notready" });
 
 const events: [
@@ -28,28 +28,48 @@ const events: [
   expected: string[],
 ][] = [
   ["nothing and nothing", undefined, undefined, []],
-  ["nothing changed", seen([running()]), seen([running()]), []],
-  ["a sandbox appears", undefined, seen([]), ["SandboxChanged"]],
-  ["a container is created", seen([]), seen([created()]), ["ContainerChanged a-0"]],
-  ["a container starts", seen([created()]), seen([running()]), ["ContainerStarted a-0"]],
-  ["a container exits", seen([running()]), seen([exited()]), ["ContainerDied a-0"]],
-  ["a container exited before it was first observed", seen([]), seen([exited()]), ["ContainerDied a-0"]],
+  ["nothing changed", anObservedPod([running()]), anObservedPod([running()]), []],
+  ["a sandbox appears", undefined, anObservedPod([]), ["SandboxChanged"]],
+  ["a container is created", anObservedPod([]), anObservedPod([created()]), ["ContainerChanged a-0"]],
+  ["a container starts", anObservedPod([created()]), anObservedPod([running()]), ["ContainerStarted a-0"]],
+  ["a container exits", anObservedPod([running()]), anObservedPod([exited()]), ["ContainerDied a-0"]],
+  [
+    "a container exited before it was first observed",
+    anObservedPod([]),
+    anObservedPod([exited()]),
+    ["ContainerDied a-0"],
+  ],
   [
     "the reason of the exit changes later",
-    seen([seenContainer("a", { state: "exited", reason: "Error" })]),
-    seen([seenContainer("a", { state: "exited", reason: "OOMKilled" })]),
+    anObservedPod([anObservedContainer("a", { state: "exited", reason: "Error" })]),
+    anObservedPod([anObservedContainer("a", { state: "exited", reason: "OOMKilled" })]),
     ["ContainerChanged a-0"],
   ],
-  ["a container is restarted", seen([exited()]), seen([running(1), exited()]), ["ContainerStarted a-1"]],
-  ["a dead container is removed", seen([running(1), exited()]), seen([running(1)]), ["ContainerRemoved a-0"]],
+  [
+    "a container is restarted",
+    anObservedPod([exited()]),
+    anObservedPod([running(1), exited()]),
+    ["ContainerStarted a-1"],
+  ],
+  [
+    "a dead container is removed",
+    anObservedPod([running(1), exited()]),
+    anObservedPod([running(1)]),
+    ["ContainerRemoved a-0"],
+  ],
   [
     "a running container disappears",
-    seen([running()]),
-    seen([]),
+    anObservedPod([running()]),
+    anObservedPod([]),
     ["ContainerDied a-0", "ContainerRemoved a-0"],
   ],
-  ["the sandbox becomes not ready", seen([]), seen([], [dead]), ["SandboxChanged"]],
-  ["the pod disappears", seen([exited()], [dead]), undefined, ["ContainerRemoved a-0", "SandboxChanged"]],
+  ["the sandbox becomes not ready", anObservedPod([]), anObservedPod([], [dead]), ["SandboxChanged"]],
+  [
+    "the pod disappears",
+    anObservedPod([exited()], [dead]),
+    undefined,
+    ["ContainerRemoved a-0", "SandboxChanged"],
+  ],
 ];
 for (const [rule, before, after, expected] of events)
   test(`events: ${rule}`, () =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { anObservedContainer, anObservedPod, aSandbox } from "../../../../test/builders/pods.ts";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
@@ -89,9 +89,12 @@ test("the refresh of one pod is measured separately", async (t) => {
 test("a pod runs while it has a ready sandbox; containers are counted by state", async () => {
   const metrics = createMetrics();
   const pods: ObservedPod[] = [
-    seen([seenContainer("a"), seenContainer("b", { state: "exited" })]),
-    seen([seenContainer("a"), seenContainer("b", { state: "created" })], [aSandbox(), aSandbox()]),
-    seen([seenContainer("a", { state: "exited" })], [aSandbox({ state: "notready" })]),
+    anObservedPod([anObservedContainer("a"), anObservedContainer("b", { state: "exited" })]),
+    anObservedPod(
+      [anObservedContainer("a"), anObservedContainer("b", { state: "created" })],
+      [aSandbox(), aSandbox()],
+    ),
+    anObservedPod([anObservedContainer("a", { state: "exited" })], [aSandbox({ state: "notready" })]),
   ];
   createPlegMetrics(metrics, { all: () => pods });
   assert.deepEqual(await metricValues(metrics, "kubelet_running_pods"), { "": 2 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, seenContainer } from "../../../../test/builders/pods.ts";
+import { aContainer, anObservedContainer, aPod } from "../../../../test/builders/pods.ts";
 import {
   annotationDeletionGracePeriod,
   annotationTerminationGracePeriod,
@@ -9,9 +9,9 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import { graceSecondsOf } from "./grace.ts";
 
-const a = seenContainer("a");
+const a = anObservedContainer("a");
 const created = (seconds: string, deletion?: string) =>
-  seenContainer("a", {
+  anObservedContainer("a", {
     annotations: {
       [annotationTerminationGracePeriod]: seconds,
       ...(deletion && { [annotationDeletionGracePeriod]: deletion }),
@@ -43,8 +43,14 @@ const table: [rule: string, pod: Pod | undefined, c: ObservedContainer, options:
     ["never negative", pod(40), a, { override: -1 }, 0],
     ["a startup probe may have its own", pod(40), a, { cause: "startup-probe" }, 11],
     ["a liveness probe may have its own", pod(40), a, { cause: "liveness-probe" }, 12],
-    ["also the probe of a sidecar", pod(40), seenContainer("s"), { cause: "liveness-probe" }, 13],
-    ["a probe without one: that of the pod", pod(40), seenContainer("b"), { cause: "liveness-probe" }, 40],
+    ["also the probe of a sidecar", pod(40), anObservedContainer("s"), { cause: "liveness-probe" }, 13],
+    [
+      "a probe without one: that of the pod",
+      pod(40),
+      anObservedContainer("b"),
+      { cause: "liveness-probe" },
+      40,
+    ],
     ["probes do not count for other causes", pod(40), a, { cause: "changed" }, 40],
     ["a deletion takes precedence over a probe", pod(40, 5), a, { cause: "liveness-probe" }, 5],
     ["the caller takes precedence over a probe", pod(40), a, { cause: "liveness-probe", override: 3 }, 3],

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import {
+  aContainer,
+  anObservedContainer,
+  anObservedPod,
+  aPod,
+  aSandbox,
+} from "../../../../test/builders/pods.ts";
 import { sleep } from "../../../lib/base/clock.ts";
 import { isAbort } from "../../../lib/base/errors.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
@@ -79,7 +85,13 @@ const never = new AbortController().signal;
 const one = (more: Partial<Container> = {}, grace = 30) =>
   aPod({ terminationGracePeriodSeconds: grace, containers: [aContainer("a", more)] });
 const kill = (s: ReturnType<typeof setUp>, pod: Pod | undefined, more: Partial<KillContainerOptions> = {}) =>
-  killContainer(s.deps, { pod, observed: seen([]), container: seenContainer("a"), signal: never, ...more });
+  killContainer(s.deps, {
+    pod,
+    observed: anObservedPod([]),
+    container: anObservedContainer("a"),
+    signal: never,
+    ...more,
+  });
 
 const budget: [
   rule: string,
@@ -177,7 +189,7 @@ test("a hook gets pod, ports and addresses", async () => {
     aSandbox({ state: "notready", ips: ["10.0.0.8"] }),
     aSandbox({ ips: ["10.0.0.9", "fd00::9"] }),
   ];
-  await kill(s, pod, { observed: seen([], sandboxes) });
+  await kill(s, pod, { observed: anObservedPod([], sandboxes) });
   const [{ signal: _, ...hook } = assert.fail()] = s.hooked;
   assert.deepEqual(hook, {
     pod,
@@ -193,8 +205,8 @@ test("a container of a pod without a spec has its recorded hook and grace period
   const ports = [{ name: "web", containerPort: 80 }];
   const spec = aContainer("a", { ...preStop, ports });
   const annotations = containerAnnotations(aPod({ terminationGracePeriodSeconds: 20 }), spec, 0);
-  const container = seenContainer("a", { annotations });
-  const killed = killPod(s.deps, seen([container]), undefined, { signal: never });
+  const container = anObservedContainer("a", { annotations });
+  const killed = killPod(s.deps, anObservedPod([container]), undefined, { signal: never });
   await s.clock.advance(4000);
   await killed;
   assert.deepEqual(s.log, [
@@ -209,10 +221,10 @@ test("a container of a pod without a spec has its recorded hook and grace period
   assert.deepEqual(hook?.handler, preStop.lifecycle.preStop);
   assert.deepEqual(hook?.container, { name: "a", ports });
   const { name, namespace, uid } = hook!.pod.metadata;
-  assert.deepEqual({ name, namespace, uid }, { name: "p", namespace: "default", uid: seen([]).uid });
+  assert.deepEqual({ name, namespace, uid }, { name: "p", namespace: "default", uid: anObservedPod([]).uid });
 });
 
-const running = (...list: string[]): ObservedContainer[] => list.map((name) => seenContainer(name));
+const running = (...list: string[]): ObservedContainer[] => list.map((name) => anObservedContainer(name));
 const sidecar = (name: string, more: Partial<Container> = {}) =>
   aContainer(name, { restartPolicy: "Always", ...more });
 const withSidecars = (grace: number, more: Partial<Container> = {}) =>
@@ -290,7 +302,7 @@ const orders: [rule: string, pod: Pod, running: string[], durations: Durations, 
 for (const [rule, pod, names, durations, lines] of orders)
   test(`order of stopping: ${rule}`, async () => {
     const s = setUp(durations);
-    const killed = killPod(s.deps, seen(running(...names)), pod, { signal: never });
+    const killed = killPod(s.deps, anObservedPod(running(...names)), pod, { signal: never });
     await s.clock.advance(60_000);
     await killed;
     // Lines of the same second have no order.
@@ -300,8 +312,8 @@ for (const [rule, pod, names, durations, lines] of orders)
 
 test("exited containers are skipped; every sandbox is stopped, for its network", async () => {
   const s = setUp();
-  const observed = seen(
-    [seenContainer("a", { state: "exited" }), seenContainer("b", { state: "unknown" })],
+  const observed = anObservedPod(
+    [anObservedContainer("a", { state: "exited" }), anObservedContainer("b", { state: "unknown" })],
     [aSandbox(), aSandbox({ id: "s-old" as SandboxId, state: "notready" })],
   );
   const killed = killPod(s.deps, observed, withSidecars(5), { signal: never });
@@ -317,10 +329,13 @@ test("exited containers are skipped; every sandbox is stopped, for its network",
 test("all is tried despite failures; then the first failure is thrown, and the next attempt has the full grace period", async () => {
   const s = setUp({ stops: { a: "fail" } });
   const attempt = () =>
-    assert.rejects(killPod(s.deps, seen(running("a", "b", "s1")), withSidecars(5), { signal: never }), {
-      code: "KillPod",
-      message: "stopping the pod: does not work",
-    });
+    assert.rejects(
+      killPod(s.deps, anObservedPod(running("a", "b", "s1")), withSidecars(5), { signal: never }),
+      {
+        code: "KillPod",
+        message: "stopping the pod: does not work",
+      },
+    );
   const first = attempt();
   await s.clock.advance(5000);
   await first;
@@ -331,7 +346,7 @@ test("all is tried despite failures; then the first failure is thrown, and the n
     "5s stop sandbox s0",
   ]);
   s.durations.stops = {};
-  const second = killPod(s.deps, seen(running("a")), withSidecars(5), { signal: never });
+  const second = killPod(s.deps, anObservedPod(running("a")), withSidecars(5), { signal: never });
   await s.clock.advance(0);
   await second;
   assert.deepEqual(
@@ -345,13 +360,16 @@ test("a shorter grace period overrides a stop in progress", async () => {
   const s = setUp({ stops: { a: "never" } });
   const abort = new AbortController();
   const first = assert.rejects(
-    killPod(s.deps, seen(running("a")), one({}, 30), { signal: abort.signal }),
+    killPod(s.deps, anObservedPod(running("a")), one({}, 30), { signal: abort.signal }),
     isAbort,
   );
   await s.clock.advance(3000);
   abort.abort();
   await first;
-  const second = killPod(s.deps, seen(running("a")), one({}, 30), { graceSeconds: 5, signal: never });
+  const second = killPod(s.deps, anObservedPod(running("a")), one({}, 30), {
+    graceSeconds: 5,
+    signal: never,
+  });
   await s.clock.advance(30_000);
   await second;
   assert.deepEqual(s.log, [
@@ -367,13 +385,13 @@ test("a sync with the same grace period does not restart it", async () => {
   const s = setUp({ stops: { a: "never" } });
   const abort = new AbortController();
   const first = assert.rejects(
-    killPod(s.deps, seen(running("a")), one({}, 30), { signal: abort.signal }),
+    killPod(s.deps, anObservedPod(running("a")), one({}, 30), { signal: abort.signal }),
     isAbort,
   );
   await s.clock.advance(10_000);
   abort.abort();
   await first;
-  const second = killPod(s.deps, seen(running("a")), one({}, 30), { signal: never });
+  const second = killPod(s.deps, anObservedPod(running("a")), one({}, 30), { signal: never });
   await s.clock.advance(30_000);
   await second;
   assert.deepEqual(s.lines(), [
@@ -388,11 +406,14 @@ test("a shorter grace period also limits a running hook, and no hook runs twice"
   const s = setUp({ hooks: { a: 20 }, stops: { a: "never" } });
   const abort = new AbortController();
   const pod = one(preStop, 30);
-  const first = assert.rejects(killPod(s.deps, seen(running("a")), pod, { signal: abort.signal }), isAbort);
+  const first = assert.rejects(
+    killPod(s.deps, anObservedPod(running("a")), pod, { signal: abort.signal }),
+    isAbort,
+  );
   await s.clock.advance(3000);
   abort.abort();
   await first;
-  const second = killPod(s.deps, seen(running("a")), pod, { graceSeconds: 4, signal: never });
+  const second = killPod(s.deps, anObservedPod(running("a")), pod, { graceSeconds: 4, signal: never });
   await s.clock.advance(30_000);
   await second;
   assert.deepEqual(s.log, [
@@ -410,7 +431,7 @@ test("a shorter grace period also limits a running hook, and no hook runs twice"
 test("a shorter grace period applies to a sidecar that waits for other containers to stop", async () => {
   const s = setUp({ stops: { a: "never", s1: "never" } });
   const abort = new AbortController();
-  const observed = seen(running("a", "s1"));
+  const observed = anObservedPod(running("a", "s1"));
   const first = assert.rejects(
     killPod(s.deps, observed, withSidecars(30), { signal: abort.signal }),
     isAbort,
@@ -439,6 +460,8 @@ test("a container that exited unobserved is dropped with its pod", async () => {
   abort.abort();
   await first;
   assert.equal(s.deps.stops.size, 1);
-  await killPod(s.deps, seen([seenContainer("a", { state: "exited" })]), one(), { signal: never });
+  await killPod(s.deps, anObservedPod([anObservedContainer("a", { state: "exited" })]), one(), {
+    signal: never,
+  });
   assert.equal(s.deps.stops.size, 0);
 });

@@ -1,5 +1,5 @@
 import { unaffectedByJumps } from "../../../../test/builders/clock-jumps.ts";
-import { seenContainer } from "../../../../test/builders/pods.ts";
+import { anObservedContainer } from "../../../../test/builders/pods.ts";
 import type { FakeClock } from "../../../lib/base/fake-clock.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
@@ -16,7 +16,7 @@ async function restarts(clock: FakeClock, how: "crashed" | "replaced", runsMs: n
     const started = clock.wall();
     await clock.advance(runsMs);
     const id = `a#${attempt}` as ContainerId;
-    const exited = seenContainer("a", {
+    const exited = anObservedContainer("a", {
       ...{ id, state: "exited", attempt, startedAt: started, finishedAt: clock.wall() },
     });
     if (how === "replaced") backoff.replacing("u" as PodUid, exited, previous);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, seenContainer } from "../../../../test/builders/pods.ts";
+import { aContainer, anObservedContainer, aPod } from "../../../../test/builders/pods.ts";
 import { msUntil } from "../../../lib/base/clock.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { plusMs, type WallTime } from "../../../lib/base/time.ts";
@@ -10,7 +10,13 @@ import type { ObservedContainer } from "../../state/observed-pods.ts";
 import { RestartBackoff, type RestartDelays, restartDelays, restartKey } from "./restart-backoff.ts";
 
 const exited = (attempt: number, startedAt: WallTime, finishedAt: WallTime) =>
-  seenContainer("a", { id: `a#${attempt}` as ContainerId, state: "exited", attempt, startedAt, finishedAt });
+  anObservedContainer("a", {
+    id: `a#${attempt}` as ContainerId,
+    state: "exited",
+    attempt,
+    startedAt,
+    finishedAt,
+  });
 
 /** One that started and exited this many milliseconds ago. */
 const endedBefore = (clock: FakeClock, attempt: number, startedMs: number, finishedMs: number) =>

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import {
+  aContainer,
+  anObservedContainer,
+  anObservedPod,
+  aPod,
+  aSandbox,
+} from "../../../../test/builders/pods.ts";
 import { abortError, KubeletError } from "../../../lib/base/errors.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
@@ -21,7 +27,7 @@ type Step = "sandbox" | "pull" | "config" | "create" | "start" | "hook";
 function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: object }[] = []) {
   const imageVolumes: [number, boolean][] = [];
   const metrics = createMetrics();
-  let now: ObservedPod = seen([], []);
+  let now: ObservedPod = anObservedPod([], []);
   const step = async (name: Step) => {
     if (failing[name]) throw failing[name];
   };
@@ -29,7 +35,7 @@ function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: obje
     runtime: {
       runPodSandbox: async () => {
         await step("sandbox");
-        now = seen([], [aSandbox()]);
+        now = anObservedPod([], [aSandbox()]);
       },
       createContainer: async (_sandbox: string, config: { metadata: { name: string } }) => {
         await step("create");
@@ -38,7 +44,7 @@ function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: obje
       startContainer: async (name: string) => {
         await step("start");
         const state = name === "init" ? "exited" : "running";
-        now = seen([seenContainer(name, { state }), ...now.containers]);
+        now = anObservedPod([anObservedContainer(name, { state }), ...now.containers]);
       },
       stopContainer: async () => {},
     } as unknown as PodRuntimeOptions["runtime"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, seenContainer } from "../../../../test/builders/pods.ts";
+import { aContainer, anObservedContainer, aPod } from "../../../../test/builders/pods.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { terminatedBefore } from "./termination-order.ts";
 
@@ -27,7 +27,7 @@ const table: [rule: string, pod: Pod | undefined, name: string, running: string[
 ];
 for (const [rule, of, name, running, first] of table)
   test(`order of stopping: ${rule}`, () => {
-    const containers = running.map((one) => seenContainer(one));
+    const containers = running.map((one) => anObservedContainer(one));
     assert.deepEqual(
       terminatedBefore(of, name, containers).map((c) => c.name),
       first,

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import {
+  aContainer,
+  anObservedContainer,
+  anObservedPod,
+  aPod,
+  aSandbox,
+} from "../../../../test/builders/pods.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodCondition } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
@@ -9,10 +15,10 @@ import { at, iso, probed, statusOf } from "./fake-input.ts";
 import { defaultStatusGates, type StatusInput } from "./status-input.ts";
 
 const run = (more: Partial<ObservedContainer> = {}) =>
-  seenContainer("a", { startedAt: wallTime(at), ...more });
+  anObservedContainer("a", { startedAt: wallTime(at), ...more });
 const exitedWith = (exitCode: number) => run({ state: "exited", exitCode, finishedAt: wallTime(at + 1000) });
 const inits = aPod({ initContainers: [aContainer("i")] });
-const init = (more: Partial<ObservedContainer> = {}) => seenContainer("i", more);
+const init = (more: Partial<ObservedContainer> = {}) => anObservedContainer("i", more);
 const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
 const never = aPod({ restartPolicy: "Never" });
 
@@ -68,7 +74,7 @@ const table: [
   [
     "all run",
     aPod(),
-    seen([run()]),
+    anObservedPod([run()]),
     { PodReadyToStartContainers: yes, Initialized: yes, Ready: yes, ContainersReady: yes },
   ],
   [
@@ -77,49 +83,54 @@ const table: [
       initContainers: [aContainer("i"), aContainer("s", { restartPolicy: "Always" })],
       containers: [aContainer("z"), aContainer("a")],
     }),
-    seen([]),
+    anObservedPod([]),
     { Ready: notReady("s", "z", "a"), Initialized: notInitialized("i", "s") },
   ],
-  ["an init container runs", inits, seen([init()]), { Initialized: notInitialized("i") }],
-  ["an init container is missing", inits, seen([]), { Initialized: notInitialized("i") }],
+  ["an init container runs", inits, anObservedPod([init()]), { Initialized: notInitialized("i") }],
+  ["an init container is missing", inits, anObservedPod([]), { Initialized: notInitialized("i") }],
   [
     "an init container failed",
     inits,
-    seen([init({ state: "exited", exitCode: 1 })]),
+    anObservedPod([init({ state: "exited", exitCode: 1 })]),
     { Initialized: notInitialized("i") },
   ],
-  ["an init container is done", inits, seen([init({ state: "exited" })]), { Initialized: yes }],
-  ["a sidecar runs", sidecar, seen([seenContainer("s")]), { Initialized: yes, Ready: notReady("a") }],
+  ["an init container is done", inits, anObservedPod([init({ state: "exited" })]), { Initialized: yes }],
+  [
+    "a sidecar runs",
+    sidecar,
+    anObservedPod([anObservedContainer("s")]),
+    { Initialized: yes, Ready: notReady("a") },
+  ],
   [
     "a sidecar has not passed its startup probe",
     aPod({ initContainers: [aContainer("s", { restartPolicy: "Always", startupProbe: {} })] }),
-    seen([seenContainer("s")]),
+    anObservedPod([anObservedContainer("s")]),
     { Initialized: notInitialized("s") },
   ],
   [
     "a sidecar has started and is not ready",
     aPod({ initContainers: [aContainer("s", { restartPolicy: "Always", readinessProbe: {} })] }),
-    seen([seenContainer("s"), run()]),
+    anObservedPod([anObservedContainer("s"), run()]),
     { Initialized: yes, Ready: notReady("s") },
     probed({ "readiness s-0": "failure" }),
   ],
   [
     "a sidecar exited after all ran",
     sidecar,
-    seen([run(), seenContainer("s", { state: "exited" })]),
+    anObservedPod([run(), anObservedContainer("s", { state: "exited" })]),
     { Initialized: yes, Ready: notReady("s") },
   ],
   [
     "a pod that was initialized stays so",
     inits,
-    seen([init({ attempt: 1 })]),
+    anObservedPod([init({ attempt: 1 })]),
     { Initialized: yes },
-    { before: statusOf(inits, seen([init({ state: "exited" })])) },
+    { before: statusOf(inits, anObservedPod([init({ state: "exited" })])) },
   ],
   [
     "succeeded",
     never,
-    seen([exitedWith(0)], [aSandbox({ state: "notready" })]),
+    anObservedPod([exitedWith(0)], [aSandbox({ state: "notready" })]),
     {
       PodReadyToStartContainers: no,
       Initialized: "True PodCompleted: ",
@@ -130,14 +141,14 @@ const table: [
   [
     "failed",
     never,
-    seen([exitedWith(1)]),
+    anObservedPod([exitedWith(1)]),
     { Initialized: yes, Ready: "False PodFailed: ", ContainersReady: "False PodFailed: " },
   ],
   // Readiness gates.
   [
     "a readiness gate has no condition, another is closed",
     fromApi(gated, [["example.com/b", "Unknown"]]),
-    seen([run()]),
+    anObservedPod([run()]),
     {
       ContainersReady: yes,
       Ready:
@@ -151,7 +162,7 @@ const table: [
       ["example.com/lb", "True"],
       ["example.com/b", "True"],
     ]),
-    seen([run()]),
+    anObservedPod([run()]),
     { Ready: yes, "example.com/lb": yes },
   ],
   [
@@ -160,20 +171,20 @@ const table: [
       ["example.com/lb", "True"],
       ["example.com/b", "True"],
     ]),
-    seen([]),
+    anObservedPod([]),
     { Ready: notReady("a") },
   ],
   // RestartAllContainers.
   [
     "a pod with a RestartAllContainers rule that does not apply",
     aPod({ containers: [restartsAll()] }),
-    seen([run()]),
+    anObservedPod([run()]),
     { AllContainersRestarting: no },
   ],
   [
     "a container triggers RestartAllContainers",
     aPod({ containers: [restartsAll()] }),
-    seen([exitedWith(42)]),
+    anObservedPod([exitedWith(42)]),
     {
       AllContainersRestarting: "True RestartAllContainersStarted: container exited with restart policy rule",
     },
@@ -181,7 +192,7 @@ const table: [
   [
     "RestartAllContainers is not reported without its gate",
     aPod({ containers: [restartsAll()] }),
-    seen([exitedWith(42)]),
+    anObservedPod([exitedWith(42)]),
     { AllContainersRestarting: undefined },
     { gates: { ...defaultStatusGates, restart: { containerRules: true, restartAll: false } } },
   ],
@@ -216,7 +227,7 @@ const sandboxes: [
 ];
 for (const [rule, list, hostNetwork, expected] of sandboxes)
   test(`PodReadyToStartContainers, sandbox: ${rule}`, () => {
-    const status = statusOf(aPod({ hostNetwork }), seen([], list.map(aSandbox)));
+    const status = statusOf(aPod({ hostNetwork }), anObservedPod([], list.map(aSandbox)));
     assert.equal(conditionsOf(status).PodReadyToStartContainers, expected);
   });
 
@@ -226,7 +237,7 @@ test("conditions are in the order of the reference, those of other clients first
     ["example.com/lb", "False"],
     ["Ready", "False"],
   ]);
-  const { conditions } = statusOf(pod, seen([run()]));
+  const { conditions } = statusOf(pod, anObservedPod([run()]));
   assert.deepEqual(
     conditions?.map((c) => c.type),
     [
@@ -244,10 +255,10 @@ test("conditions are in the order of the reference, those of other clients first
 });
 
 test("a condition keeps its transition time if its status does not change, even if its reason does", () => {
-  const first = statusOf(aPod(), seen([run()]), { now: wallTime(at) });
-  const later = statusOf(aPod(), seen([run()]), { now: wallTime(at + 60_000), before: first });
+  const first = statusOf(aPod(), anObservedPod([run()]), { now: wallTime(at) });
+  const later = statusOf(aPod(), anObservedPod([run()]), { now: wallTime(at + 60_000), before: first });
   assert.deepEqual(later.conditions, first.conditions);
-  const died = statusOf(never, seen([exitedWith(1)]), { now: wallTime(at + 90_000), before: later });
+  const died = statusOf(never, anObservedPod([exitedWith(1)]), { now: wallTime(at + 90_000), before: later });
   const gone = statusOf(never, undefined, { now: wallTime(at + 99_000), before: died });
   const time = (status: ApiPodStatus, type: string) =>
     status.conditions?.find((c) => c.type === type)?.lastTransitionTime;
@@ -274,12 +285,15 @@ test("the condition of a failure replaces that of another client, and stays", ()
     ["example.com/lb", "True"],
   ]);
   const failure = { phase: "Failed", reason: "Evicted", message: "low", conditions: [disruption] } as const;
-  const failed = statusOf(pod, seen([run()]), { failure: { ...failure, conditions: [disruption] } });
+  const failed = statusOf(pod, anObservedPod([run()]), { failure: { ...failure, conditions: [disruption] } });
   assert.deepEqual(failed.conditions?.slice(0, 2), [
     { ...disruption, lastProbeTime: null, lastTransitionTime: iso(wallTime(at + 5000)) },
     pod.status?.conditions?.[1],
   ]);
-  const later = statusOf(pod, seen([exitedWith(137)]), { before: failed, now: wallTime(at + 60_000) });
+  const later = statusOf(pod, anObservedPod([exitedWith(137)]), {
+    before: failed,
+    now: wallTime(at + 60_000),
+  });
   assert.deepEqual(later.conditions?.[0], failed.conditions?.[0]);
   assert.deepEqual([later.phase, later.reason, later.message], ["Failed", "Evicted", "low"]);
 });
@@ -287,7 +301,7 @@ test("the condition of a failure replaces that of another client, and stays", ()
 test("a pending resize is a condition with its generation, until the pod terminates", () => {
   const resize = { reason: "Infeasible", message: "not here", generation: 3, at: wallTime(at + 4000) };
   const pod = fromApi({}, []);
-  const [first] = statusOf(pod, seen([run()]), { resize }).conditions!;
+  const [first] = statusOf(pod, anObservedPod([run()]), { resize }).conditions!;
   assert.deepEqual(first, {
     ...{ type: "PodResizePending", status: "True", reason: "Infeasible", message: "not here" },
     ...{
@@ -297,9 +311,10 @@ test("a pending resize is a condition with its generation, until the pod termina
     },
   });
   const before = { conditions: [{ ...first!, lastTransitionTime: iso(wallTime(at)) }] };
-  const [later] = statusOf(pod, seen([run()]), { resize: { ...resize, generation: 4 }, before }).conditions!;
+  const [later] = statusOf(pod, anObservedPod([run()]), { resize: { ...resize, generation: 4 }, before })
+    .conditions!;
   assert.deepEqual([later?.observedGeneration, later?.lastTransitionTime], [4, iso(wallTime(at))]);
-  const exited = statusOf(pod, seen([]), { resize, workerPhase: "terminated" }).conditions!;
+  const exited = statusOf(pod, anObservedPod([]), { resize, workerPhase: "terminated" }).conditions!;
   assert.equal(
     exited.some(({ type }) => type === "PodResizePending"),
     false,

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import {
+  aContainer,
+  anObservedContainer,
+  anObservedPod,
+  aPod,
+  aSandbox,
+} from "../../../../test/builders/pods.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { Container, ContainerState, Pod } from "../../../lib/model/pod.ts";
@@ -12,9 +18,9 @@ import { defaultStatusGates, type StatusInput } from "./status-input.ts";
 
 const waits = (reason: string, message = "why", name = "a") => new Map([[name, { reason, message }]]);
 const run = (more: Partial<ObservedContainer> = {}) =>
-  seenContainer("a", { startedAt: wallTime(at), ...more });
+  anObservedContainer("a", { startedAt: wallTime(at), ...more });
 const exitedWith = (exitCode: number, more: Partial<ObservedContainer> = {}) =>
-  seenContainer("a", {
+  anObservedContainer("a", {
     state: "exited",
     exitCode,
     startedAt: wallTime(at),
@@ -50,7 +56,7 @@ const never = aPod({ restartPolicy: "Never" });
 const onFailure = aPod({ restartPolicy: "OnFailure" });
 const deleted = aPod({}, { deletionTimestamp: iso(wallTime(at)) });
 const was = (pod: Pod, containers: ObservedContainer[], more: Partial<StatusInput> = {}) => ({
-  before: statusOf(pod, seen(containers), more),
+  before: statusOf(pod, anObservedPod(containers), more),
 });
 const other = { id: "other" as ContainerId };
 
@@ -286,14 +292,14 @@ const table: Row[] = [
     "ran, and its state is still unknown",
     aPod(),
     [run({ state: "unknown" })],
-    { before: statusOf(aPod(), seen([run({ state: "unknown" })]), was(aPod(), [run()])) },
+    { before: statusOf(aPod(), anObservedPod([run({ state: "unknown" })]), was(aPod(), [run()])) },
     { state: lost(), restartCount: 0 },
   ],
   ["its state was always unknown", aPod(), [run({ state: "unknown" })], {}, { state: creating }],
 ];
 for (const [rule, pod, containers, more, expected] of table)
   test(`container status: ${rule}`, () => {
-    const [status] = statusOf(pod, seen(containers), more).containerStatuses!;
+    const [status] = statusOf(pod, anObservedPod(containers), more).containerStatuses!;
     assert.deepEqual(pick(status, expected), expected);
   });
 
@@ -306,7 +312,7 @@ function pick(status: ApiContainerStatus | undefined, expected: object): object 
 // Init containers, and the waiting reasons of others meanwhile.
 const inits = aPod({ initContainers: [aContainer("i")] });
 const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
-const init = (more: Partial<ObservedContainer> = {}) => seenContainer("i", more);
+const init = (more: Partial<ObservedContainer> = {}) => anObservedContainer("i", more);
 const initTable: [
   rule: string,
   pod: Pod,
@@ -318,39 +324,39 @@ const initTable: [
   ["is done", inits, [init({ state: "exited" })], [true, false, "Completed"]],
   ["failed", inits, [init({ state: "exited", exitCode: 1 })], [false, false, "Error"]],
   ["is lost, in an initialized pod", inits, [run()], [true, false, "Completed"]],
-  ["is a sidecar that runs", sidecar, [seenContainer("s")], [true, true, "running"]],
+  ["is a sidecar that runs", sidecar, [anObservedContainer("s")], [true, true, "running"]],
   ["is a sidecar that is missing", sidecar, [], [false, false, "PodInitializing"]],
   ["is a sidecar that is lost, in an initialized pod", sidecar, [run()], [false, false, "PodInitializing"]],
   [
     "is a sidecar that exited",
     sidecar,
-    [seenContainer("s", { state: "exited" }), run()],
+    [anObservedContainer("s", { state: "exited" }), run()],
     [false, false, "Completed"],
   ],
 ];
 for (const [rule, pod, containers, expected] of initTable)
   test(`init container that ${rule}`, () => {
-    const [one] = statusOf(pod, seen(containers)).initContainerStatuses!;
+    const [one] = statusOf(pod, anObservedPod(containers)).initContainerStatuses!;
     const state = one?.state?.terminated?.reason ?? one?.state?.waiting?.reason ?? "running";
     assert.deepEqual([one?.ready, one?.started, state], expected);
   });
 
 test("in a pod with init containers all wait with PodInitializing", () => {
-  const [status] = statusOf(inits, seen([init()])).containerStatuses!;
+  const [status] = statusOf(inits, anObservedPod([init()])).containerStatuses!;
   assert.deepEqual(status?.state, { waiting: { reason: "PodInitializing" } });
 });
 
 test("an init container that failed waits with the worker's reason; one that is done does not", () => {
   const waiting = waits("CrashLoopBackOff", "why", "i");
   const state = (more: Partial<ObservedContainer>) =>
-    statusOf(inits, seen([init({ state: "exited", ...more })]), { waiting }).initContainerStatuses?.[0]
-      ?.state;
+    statusOf(inits, anObservedPod([init({ state: "exited", ...more })]), { waiting })
+      .initContainerStatuses?.[0]?.state;
   assert.equal(state({ exitCode: 1 })?.waiting?.reason, "CrashLoopBackOff");
   assert.equal(state({})?.terminated?.exitCode, 0);
 });
 
 test("a lost init container is reported as completed, with unknown times", () => {
-  const [one] = statusOf(inits, seen([run()])).initContainerStatuses!;
+  const [one] = statusOf(inits, anObservedPod([run()])).initContainerStatuses!;
   assert.deepEqual(one?.state?.terminated, {
     exitCode: 0,
     reason: "Completed",
@@ -363,7 +369,7 @@ test("a lost init container is reported as completed, with unknown times", () =>
 
 test("an ephemeral container has a status, and is neither ready nor started", () => {
   const pod = aPod({ ephemeralContainers: [{ name: "e", image: "busybox:1" }] });
-  const status = statusOf(pod, seen([seenContainer("e"), run()]));
+  const status = statusOf(pod, anObservedPod([anObservedContainer("e"), run()]));
   const [one] = status.ephemeralContainerStatuses!;
   assert.deepEqual([one?.name, one?.ready, one?.started], ["e", false, undefined]);
   assert.ok(one?.state?.running);
@@ -438,13 +444,16 @@ for (const [rule, spec, results, former, expected] of probedTable)
         ],
       };
       const outcomes = Object.fromEntries(Object.entries(results).map(([k, o]) => [`${k} ${name}-0`, o]));
-      const [status] = statusOf(pod, seen([seenContainer(name)]), { before, ...probed(outcomes) })[key]!;
+      const [status] = statusOf(pod, anObservedPod([anObservedContainer(name)]), {
+        before,
+        ...probed(outcomes),
+      })[key]!;
       assert.deepEqual([status?.started, status?.ready], expected);
     });
 
 test("a container that does not run is not ready, whatever its probe results", () => {
   const results = probed({ "startup a-0": "success", "readiness a-0": "success" });
-  const [status] = statusOf(aPod(), seen([exitedWith(0)]), results).containerStatuses!;
+  const [status] = statusOf(aPod(), anObservedPod([exitedWith(0)]), results).containerStatuses!;
   assert.deepEqual([status?.started, status?.ready], [false, false]);
 });
 
@@ -453,15 +462,15 @@ test("a termination message is truncated to the container's share of 12 KiB, not
   const message = `x${"é".repeat(8000)}`;
   const two = aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] });
   const reported = (pod: Pod) =>
-    statusOf(pod, seen([exitedWith(1, { message })])).containerStatuses?.[0]?.state?.terminated?.message ??
-    "";
+    statusOf(pod, anObservedPod([exitedWith(1, { message })])).containerStatuses?.[0]?.state?.terminated
+      ?.message ?? "";
   assert.equal(reported(never), `x${"é".repeat(6143)}`);
   assert.equal(reported(two), `x${"é".repeat(3071)}`);
 });
 
 test("the user of a container is reported if the runtime reports it", () => {
   const userOf = (user: ObservedContainer["user"]) =>
-    statusOf(aPod(), seen([run(user ? { user } : {})])).containerStatuses?.[0]?.user;
+    statusOf(aPod(), anObservedPod([run(user ? { user } : {})])).containerStatuses?.[0]?.user;
   assert.equal(userOf(undefined), undefined);
   assert.deepEqual(userOf({ uid: 1, gid: 2, supplementalGroups: [] }), { linux: { uid: 1, gid: 2 } });
   assert.deepEqual(userOf({ uid: 1, gid: 2, supplementalGroups: [2, 3] }), {
@@ -470,7 +479,7 @@ test("the user of a container is reported if the runtime reports it", () => {
 });
 
 test("the stop signal is reported only with the gate ContainerStopSignals", () => {
-  const observed = seen([run({ stopSignal: "SIGUSR1" })]);
+  const observed = anObservedPod([run({ stopSignal: "SIGUSR1" })]);
   assert.equal(statusOf(aPod(), observed).containerStatuses?.[0]?.stopSignal, undefined);
   const gates = { ...defaultStatusGates, stopSignals: true };
   assert.equal(statusOf(aPod(), observed, { gates }).containerStatuses?.[0]?.stopSignal, "SIGUSR1");
@@ -513,7 +522,8 @@ for (const [rule, mount, recursiveReadOnly, expected] of mountTable)
     test(`mounts of a container, ${when}: ${rule}`, () => {
       const volumeMounts = [{ name: "v", mountPath: "/v", subPath: "s", ...mount }];
       const pod = aPod({ containers: [aContainer("a", { volumeMounts })] });
-      const [status] = statusOf(pod, seen([...containers]), { recursiveReadOnly }).containerStatuses!;
+      const [status] = statusOf(pod, anObservedPod([...containers]), { recursiveReadOnly })
+        .containerStatuses!;
       assert.deepEqual(status?.volumeMounts, [{ name: "v", mountPath: "/v", ...expected }]);
     });
 
@@ -529,12 +539,12 @@ const all = aPod({
   ],
 });
 test("RestartAllContainers: each removed container waits, is counted once, and the pod keeps running", () => {
-  const b = seenContainer("b");
-  const before = statusOf(all, seen([run(), b]));
-  const exited = statusOf(all, seen([exitedWith(42), b]), { before });
+  const b = anObservedContainer("b");
+  const before = statusOf(all, anObservedPod([run(), b]));
+  const exited = statusOf(all, anObservedPod([exitedWith(42), b]), { before });
   assert.deepEqual([exited.phase, restarting(exited)], ["Running", "True"]);
-  const removed = statusOf(all, seen([exitedWith(42)]), { before: exited });
-  const again = statusOf(all, seen([exitedWith(42)]), { before: removed });
+  const removed = statusOf(all, anObservedPod([exitedWith(42)]), { before: exited });
+  const again = statusOf(all, anObservedPod([exitedWith(42)]), { before: removed });
   assert.deepEqual(again.containerStatuses?.[1], removed.containerStatuses?.[1]);
   const message = "The container is removed because RestartAllContainers in place";
   assert.deepEqual(pick(removed.containerStatuses?.[1], { state: 0, lastState: 0, restartCount: 0 }), {
@@ -542,11 +552,15 @@ test("RestartAllContainers: each removed container waits, is counted once, and t
     lastState: unknownTermination(message, "RestartingAllContainers"),
     restartCount: 1,
   });
-  const cleared = statusOf(all, seen([]), { before: removed });
+  const cleared = statusOf(all, anObservedPod([]), { before: removed });
   assert.deepEqual([cleared.phase, restarting(cleared)], ["Running", "False"]);
-  const restarted = statusOf(all, seen([run({ attempt: 1 }), seenContainer("b", { attempt: 1 })]), {
-    before: cleared,
-  });
+  const restarted = statusOf(
+    all,
+    anObservedPod([run({ attempt: 1 }), anObservedContainer("b", { attempt: 1 })]),
+    {
+      before: cleared,
+    },
+  );
   assert.deepEqual(
     restarted.containerStatuses?.map((c) => [c.restartCount, c.lastState?.terminated?.reason]),
     [
@@ -563,33 +577,35 @@ function restarting(status: ApiPodStatus): string | undefined {
 
 test("a container that was stopped to be replaced is not done, whatever its exit code", () => {
   const pod = aPod({ restartPolicy: "OnFailure" });
-  const exited = seen([seenContainer("a", { state: "exited", exitCode: 0 })]);
+  const exited = anObservedPod([anObservedContainer("a", { state: "exited", exitCode: 0 })]);
   assert.equal(statusOf(pod, exited).phase, "Succeeded");
   const status = statusOf(pod, exited, { replaced: () => true });
   assert.equal(status.phase, "Running");
   const [container] = status.containerStatuses ?? [];
   assert.deepEqual(container?.state, { waiting: { reason: "ContainerCreating" } });
   assert.equal(container?.lastState?.terminated?.exitCode, 0);
-  const created = seen([
-    seenContainer("a", { attempt: 1, state: "created" }),
-    seenContainer("a", { state: "exited", exitCode: 0 }),
+  const created = anObservedPod([
+    anObservedContainer("a", { attempt: 1, state: "created" }),
+    anObservedContainer("a", { state: "exited", exitCode: 0 }),
   ]);
   assert.equal(statusOf(pod, created, { replaced: (c) => c.id === "a-0" }).phase, "Running");
-  const done = seen([
-    seenContainer("a", { attempt: 1, state: "exited", exitCode: 0 }),
-    seenContainer("a", { state: "exited", exitCode: 0 }),
+  const done = anObservedPod([
+    anObservedContainer("a", { attempt: 1, state: "exited", exitCode: 0 }),
+    anObservedContainer("a", { state: "exited", exitCode: 0 }),
   ]);
   assert.equal(statusOf(pod, done, { replaced: (c) => c.id === "a-0" }).phase, "Succeeded");
 });
 
 test("an init container that was to be replaced and succeeded is done, unless its sandbox is lost", () => {
   const pod = aPod({ initContainers: [aContainer("i")] });
-  const containers = [seenContainer("a"), seenContainer("i", { state: "exited", exitCode: 0 })];
+  const containers = [anObservedContainer("a"), anObservedContainer("i", { state: "exited", exitCode: 0 })];
   const replaced = (c: { name: string }) => c.name === "i";
-  const here = statusOf(pod, seen(containers), { replaced });
+  const here = statusOf(pod, anObservedPod(containers), { replaced });
   assert.equal(here.phase, "Running");
   assert.equal(here.initContainerStatuses?.[0]?.state?.terminated?.exitCode, 0);
-  const lost = statusOf(pod, seen(containers.slice(1), [aSandbox({ state: "notready" })]), { replaced });
+  const lost = statusOf(pod, anObservedPod(containers.slice(1), [aSandbox({ state: "notready" })]), {
+    replaced,
+  });
   assert.equal(lost.phase, "Pending");
   assert.deepEqual(lost.initContainerStatuses?.[0]?.state, { waiting: { reason: "PodInitializing" } });
 });

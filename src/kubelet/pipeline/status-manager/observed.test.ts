@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { comparable, observed } from "../../../../test/builders/observed-status.ts";
-import { aSandbox, seenContainer } from "../../../../test/builders/pods.ts";
+import { anObservedContainer, aSandbox } from "../../../../test/builders/pods.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
@@ -17,7 +17,7 @@ const image = {
 const root = { uid: 0, gid: 0, supplementalGroups: [0] };
 const user = { uid: 1000, gid: 0, supplementalGroups: [0, 2000, 3000] };
 
-function there(
+function inRuntime(
   pod: Pod,
   containers: ObservedContainer[],
   sandbox: Partial<ObservedSandbox> = {},
@@ -26,7 +26,7 @@ function there(
   return { uid, name, namespace, sandboxes: [aSandbox(sandbox)], containers };
 }
 function running(name: string, more: Partial<ObservedContainer>): ObservedContainer {
-  return seenContainer(name, { ...image, startedAt: wallTime(at), ...more });
+  return anObservedContainer(name, { ...image, startedAt: wallTime(at), ...more });
 }
 function exited(name: string, more: Partial<ObservedContainer>): ObservedContainer {
   return running(name, { state: "exited", reason: "Completed", finishedAt: wallTime(at + 1000), ...more });
@@ -38,19 +38,19 @@ function assertAsObserved(found: ApiPodStatus, expected: PodStatus): void {
 
 test("status as recorded: a completed init container and a running container with probes", () => {
   const { pod, status } = observed("running");
-  const seen = there(pod, [
+  const observedPod = inRuntime(pod, [
     running("c", {
       user: root,
       resources: { milliCpuLimit: 100, milliCpuRequest: 10, memoryLimit: 32 << 20 },
     }),
     exited("i", { user: root, resources: { milliCpuRequest: 2 } }),
   ]);
-  assertAsObserved(statusOf(pod, seen, more({ "readiness c-0": "success" })), status);
+  assertAsObserved(statusOf(pod, observedPod, more({ "readiness c-0": "success" })), status);
 });
 
 test("status as recorded: a sidecar, volumes, users, and the limits of the pod's cgroup once the API reports it as running", () => {
   const { pod, status } = observed("full");
-  const seen = there(pod, [
+  const observedPod = inRuntime(pod, [
     running("app", {
       user,
       resources: { milliCpuLimit: 200, milliCpuRequest: 50, memoryLimit: 64 << 20 },
@@ -59,7 +59,7 @@ test("status as recorded: a sidecar, volumes, users, and the limits of the pod's
     exited("init", { user }),
   ]);
   const passed = more({ "startup side-0": "success", "readiness app-0": "success" });
-  const before = statusOf(pod, seen, passed);
+  const before = statusOf(pod, observedPod, passed);
   const known: Pod = { ...pod, status: before };
   // No quota: the init containers have no limit. In cgroup v1 "no limit" is a number of bytes.
   const podCgroup = {
@@ -68,7 +68,7 @@ test("status as recorded: a sidecar, volumes, users, and the limits of the pod's
     cpuPeriodUs: 100_000n,
     memoryLimit: 9_223_372_036_854_771_712n,
   };
-  assertAsObserved(statusOf(known, seen, { ...passed, before, podCgroup }), status);
+  assertAsObserved(statusOf(known, observedPod, { ...passed, before, podCgroup }), status);
 });
 
 test("status as recorded: a crashing container, and one whose image cannot be pulled", () => {
@@ -77,17 +77,17 @@ test("status as recorded: a crashing container, and one whose image cannot be pu
   const crashed = (attempt: number) =>
     exited("c", { attempt, exitCode: 1, reason: "Error", user: root, id: `c-${attempt}` as ContainerId });
   const waiting = new Map([["bad", { reason: "ImagePullBackOff", message: bad?.message ?? "" }]]);
-  assertAsObserved(statusOf(pod, there(pod, [crashed(2), crashed(1)]), { ...more(), waiting }), status);
+  assertAsObserved(statusOf(pod, inRuntime(pod, [crashed(2), crashed(1)]), { ...more(), waiting }), status);
 });
 
 test("status as recorded: a failed pod on the host network", () => {
   const { pod, status } = observed("hostnet");
-  const seen = there(pod, [exited("c", { exitCode: 3, reason: "Error", user: root })], {
+  const observedPod = inRuntime(pod, [exited("c", { exitCode: 3, reason: "Error", user: root })], {
     state: "notready",
     ips: [],
     hostNetwork: true,
   });
-  assertAsObserved(statusOf(pod, seen, more()), status);
+  assertAsObserved(statusOf(pod, observedPod, more()), status);
 });
 
 function more(results: Parameters<typeof probed>[0] = {}): Partial<StatusInput> {

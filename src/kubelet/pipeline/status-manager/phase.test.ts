@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../test/builders/pods.ts";
 import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
@@ -23,10 +23,11 @@ const ruled = (action: string) =>
     restartPolicy: "Never",
     restartPolicyRules: [{ action, exitCodes: { operator: "In", values: [42] } }],
   });
-const run = (name: string, more = {}) => seenContainer(name, more);
-const done = (name: string, more = {}) => seenContainer(name, { state: "exited", ...more });
-const failed = (name: string, more = {}) => seenContainer(name, { state: "exited", exitCode: 1, ...more });
-const created = (name: string, more = {}) => seenContainer(name, { state: "created", ...more });
+const run = (name: string, more = {}) => anObservedContainer(name, more);
+const done = (name: string, more = {}) => anObservedContainer(name, { state: "exited", ...more });
+const failed = (name: string, more = {}) =>
+  anObservedContainer(name, { state: "exited", exitCode: 1, ...more });
+const created = (name: string, more = {}) => anObservedContainer(name, { state: "created", ...more });
 
 type Row = [
   rule: string,
@@ -173,7 +174,7 @@ table.push(
 );
 for (const [rule, pod, containers, phases] of table)
   policies.forEach((policy, i) => {
-    const observed: ObservedPod | undefined = containers && seen(containers);
+    const observed: ObservedPod | undefined = containers && anObservedPod(containers);
     test(`phase (${policy}): ${rule}`, () => assert.equal(statusOf(pod(policy), observed).phase, phases[i]));
   });
 
@@ -182,7 +183,7 @@ const fromApi = (restartPolicy: Policy) => {
   const pod = two(restartPolicy);
   return { ...pod, metadata: { ...pod.metadata, annotations: {} } };
 };
-const both = (a: ObservedContainer, b: ObservedContainer) => seen([a, b]);
+const both = (a: ObservedContainer, b: ObservedContainer) => anObservedPod([a, b]);
 const failure = { phase: "Failed", reason: "Evicted", message: "The node was low on resource" } as const;
 const sidecarTriggers = aPod({
   restartPolicy: "Never",
@@ -259,7 +260,7 @@ const memory: [
   [
     "a startup probe of a sidecar has passed",
     aPod({ initContainers: [aContainer("s", { restartPolicy: "Always", startupProbe: {} })] }),
-    seen([run("s"), run("a", { startedAt: at })]),
+    anObservedPod([run("s"), run("a", { startedAt: at })]),
     probed({ "startup s-0": "success" }),
     "Running",
   ],
@@ -280,7 +281,7 @@ const memory: [
   ...(["done", "killed"] as const).map((how): (typeof memory)[number] => [
     `a sidecar restarts all: the regular container, ${how}, runs again`,
     sidecarTriggers,
-    seen([
+    anObservedPod([
       how === "done" ? done("a") : failed("a", { exitCode: 137 }),
       failed("s", { exitCode: 42 }),
       done("i"),
@@ -291,14 +292,14 @@ const memory: [
   [
     "a sidecar restarts all: an init container that was killed for it runs again",
     sidecarTriggers,
-    seen([failed("i", { exitCode: 137 }), failed("s", { exitCode: 42 })]),
+    anObservedPod([failed("i", { exitCode: 137 }), failed("s", { exitCode: 42 })]),
     { before: { phase: "Pending" } },
     "Pending",
   ],
   [
     "a sidecar with a restart rule restarts nothing in a terminating pod",
     { ...sidecarTriggers, metadata: { ...sidecarTriggers.metadata, annotations: {} } },
-    seen([failed("a"), failed("s", { exitCode: 42 }), done("i")]),
+    anObservedPod([failed("a"), failed("s", { exitCode: 42 }), done("i")]),
     { before: { phase: "Running" }, workerPhase: "terminating" },
     "Failed",
   ],
@@ -306,14 +307,14 @@ const memory: [
     "ran, and is lost: it is restarted",
     aPod({ restartPolicy: "Always" }),
     undefined,
-    { before: statusOf(aPod(), seen([run("a")])) },
+    { before: statusOf(aPod(), anObservedPod([run("a")])) },
     "Running",
   ],
   [
     "ran, and is lost: it is not restarted",
     aPod({ restartPolicy: "Never" }),
     undefined,
-    { before: statusOf(aPod({ restartPolicy: "Never" }), seen([run("a")])) },
+    { before: statusOf(aPod({ restartPolicy: "Never" }), anObservedPod([run("a")])) },
     "Failed",
   ],
 ];

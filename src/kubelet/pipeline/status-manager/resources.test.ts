@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../test/builders/pods.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
@@ -11,7 +11,7 @@ import { defaultStatusGates, type StatusInput } from "./status-input.ts";
 type Actual = NonNullable<ObservedContainer["resources"]>;
 const withResources = (resources: ResourceRequirements) =>
   aPod({ containers: [aContainer("a", { resources })] });
-const runs = (resources?: Actual) => seenContainer("a", resources ? { resources } : {});
+const runs = (resources?: Actual) => anObservedContainer("a", resources ? { resources } : {});
 const requested: ResourceRequirements = {
   limits: { cpu: "1", memory: "64Mi", "example.com/x": "1" },
   requests: { cpu: "500m", memory: "32Mi", "example.com/x": "1" },
@@ -53,7 +53,7 @@ const table: [
   [
     "a container that does not run has those of the spec",
     requested,
-    seenContainer("a", { state: "exited", resources: { milliCpuLimit: 800 } }),
+    anObservedContainer("a", { state: "exited", resources: { milliCpuLimit: 800 } }),
     undefined,
     requested,
   ],
@@ -98,21 +98,22 @@ const table: [
 ];
 for (const [rule, spec, container, before, expected] of table)
   test(`resources of a container: ${rule}`, () => {
-    const [status] = statusOf(withResources(spec), seen([container]), { before }).containerStatuses!;
+    const [status] = statusOf(withResources(spec), anObservedPod([container]), { before }).containerStatuses!;
     assert.deepEqual(status?.resources, expected);
     assert.deepEqual(status?.allocatedResources, spec.requests);
   });
 
 test("resources of a container: the memory request is that at its start", () => {
   const actuated = () => ({ requests: { memory: "24Mi" } });
-  const [status] = statusOf(withResources(requested), seen([runs()]), { actuated }).containerStatuses!;
+  const [status] = statusOf(withResources(requested), anObservedPod([runs()]), { actuated })
+    .containerStatuses!;
   assert.deepEqual(status?.resources?.requests, { ...requested.requests, memory: "24Mi" });
   assert.deepEqual(status?.allocatedResources, requested.requests);
 });
 
 test("a status does not share its resources with the spec", () => {
   const pod = withResources(structuredClone(requested));
-  statusOf(pod, seen([runs({ milliCpuLimit: 800 })]));
+  statusOf(pod, anObservedPod([runs({ milliCpuLimit: 800 })]));
   assert.deepEqual(pod.spec.containers[0]?.resources, requested);
 });
 

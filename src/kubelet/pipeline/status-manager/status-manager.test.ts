@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import {
+  aContainer,
+  anObservedContainer,
+  anObservedPod,
+  aPod,
+  aSandbox,
+} from "../../../../test/builders/pods.ts";
 import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
@@ -11,7 +17,7 @@ import { type StatusDetails, StatusManager } from "./status-manager.ts";
 
 const details: StatusDetails = { waiting: new Map(), workerPhase: "syncing" };
 const run = (more: Partial<ObservedContainer> = {}) =>
-  seenContainer("a", { startedAt: wallTime(at), ...more });
+  anObservedContainer("a", { startedAt: wallTime(at), ...more });
 const exitedWith = (exitCode: number) => run({ state: "exited", exitCode });
 const { uid } = aPod().metadata;
 
@@ -51,7 +57,7 @@ test("only changes are reported", () => {
   clock.time += 1000;
   statuses.refresh(pod, details);
   assert.equal(changes.length, 1);
-  world.observed = seen([run()]);
+  world.observed = anObservedPod([run()]);
   statuses.refresh(pod, details);
   assert.equal(changes.length, 2);
   statuses.forget(uid);
@@ -69,7 +75,7 @@ test("the start time is when the pod is first seen; after a restart of the agent
   assert.equal(first.statuses.activeSince(uid), at);
 
   const second = manager();
-  second.world.observed = seen(
+  second.world.observed = anObservedPod(
     [run()],
     [aSandbox({ createdAt: wallTime(at - 5000) }), aSandbox({ createdAt: wallTime(at - 60_000) })],
   );
@@ -86,7 +92,7 @@ for (const when of ["with the first status", "later"] as const)
     const pod = aPod({ containers: [aContainer("a", { readinessProbe: {} })] });
     const then = at - 90_000;
     const ready = { probe: () => "success" as const };
-    const mirror = statusOf(pod, seen([run()]), {
+    const mirror = statusOf(pod, anObservedPod([run()]), {
       ...ready,
       startTime: wallTime(then),
       now: wallTime(then),
@@ -94,7 +100,7 @@ for (const when of ["with the first status", "later"] as const)
     });
     const { statuses, world, probes, changes } = manager();
     probes.set({ uid, id: "a-0" as ContainerId, kind: "readiness", outcome: "success" });
-    world.observed = seen([run()]);
+    world.observed = anObservedPod([run()]);
     statuses.refresh(pod, when === "later" ? details : { ...details, mirror });
     if (when === "later") statuses.refresh(pod, { ...details, mirror });
     assert.deepEqual(statuses.get(uid), mirror);
@@ -111,9 +117,13 @@ for (const when of ["with the first status", "later"] as const)
 test("after a restart of the agent the previous status is kept until a probe has a result", () => {
   const pod = aPod({ containers: [aContainer("a", { startupProbe: {}, readinessProbe: {} })] });
   const ready = { probe: () => "success" as const };
-  const before = statusOf(pod, seen([run()]), { ...ready, startTime: wallTime(at - 90_000), hostIPs: [] });
+  const before = statusOf(pod, anObservedPod([run()]), {
+    ...ready,
+    startTime: wallTime(at - 90_000),
+    hostIPs: [],
+  });
   const { statuses, world, probes } = manager();
-  world.observed = seen([run()]);
+  world.observed = anObservedPod([run()]);
   statuses.refresh(pod, { ...details, before });
   assert.deepEqual(statuses.get(uid), before, "nothing has changed");
   const id = "a-0" as ContainerId;
@@ -141,11 +151,11 @@ test("before the first relist a status stays as it was, and a pod without one ge
   world.knows = false;
   statuses.refresh(pod, details);
   assert.equal(statuses.get(uid), undefined);
-  const before = statusOf(pod, seen([run()]), { hostIPs: [] });
+  const before = statusOf(pod, anObservedPod([run()]), { hostIPs: [] });
   statuses.refresh(pod, { ...details, before });
   assert.deepEqual([statuses.get(uid), statuses.activeSince(uid), changes], [before, at, []]);
   world.knows = true;
-  world.observed = seen([run()]);
+  world.observed = anObservedPod([run()]);
   statuses.refresh(pod, details);
   assert.deepEqual([statuses.get(uid), changes], [before, []]);
 });
@@ -153,16 +163,16 @@ test("before the first relist a status stays as it was, and a pod without one ge
 test("an invalid transition of a terminated container is rejected: the status stays as it was", () => {
   const { statuses, world, errors } = manager();
   const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] });
-  world.observed = seen([exitedWith(0), seenContainer("b")]);
+  world.observed = anObservedPod([exitedWith(0), anObservedContainer("b")]);
   statuses.refresh(pod, details);
   const before = statuses.get(uid);
-  world.observed = seen([run({ attempt: 1 }), exitedWith(0), seenContainer("b")]);
+  world.observed = anObservedPod([run({ attempt: 1 }), exitedWith(0), anObservedContainer("b")]);
   statuses.refresh(pod, details);
   assert.equal(statuses.get(uid), before);
   assert.deepEqual(errors, ["terminated container a attempted illegal transition to non-terminated state"]);
-  world.observed = seen([exitedWith(0), seenContainer("b", { state: "exited", exitCode: 1 })]);
+  world.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { state: "exited", exitCode: 1 })]);
   statuses.refresh(pod, details);
-  world.observed = seen([exitedWith(0), seenContainer("b", { attempt: 1 })]);
+  world.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { attempt: 1 })]);
   statuses.refresh(pod, details);
   assert.equal(errors.length, 1, "a failed one may be restarted");
 });
@@ -170,9 +180,9 @@ test("an invalid transition of a terminated container is rejected: the status st
 test("an invalid transition of a terminated init container is rejected with restartPolicy Never", () => {
   const { statuses, world, errors } = manager();
   const pod = aPod({ restartPolicy: "Never", initContainers: [aContainer("i")] });
-  world.observed = seen([seenContainer("i", { state: "exited" })]);
+  world.observed = anObservedPod([anObservedContainer("i", { state: "exited" })]);
   statuses.refresh(pod, details);
-  world.observed = seen([seenContainer("i", { attempt: 1 })]);
+  world.observed = anObservedPod([anObservedContainer("i", { attempt: 1 })]);
   statuses.refresh(pod, details);
   assert.deepEqual(errors, [
     "terminated init container i attempted illegal transition to non-terminated state",

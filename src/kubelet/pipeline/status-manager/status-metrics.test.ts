@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { aPod, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { anObservedContainer, anObservedPod, aPod } from "../../../../test/builders/pods.ts";
 import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
@@ -82,8 +82,11 @@ describe("the status manager", () => {
       onChange: () => {},
       metrics: createStatusMetrics(metrics),
     });
-    const show = (containers: Parameters<typeof seen>[0] | undefined, meta: object = { annotations }) => {
-      world.observed = containers && seen(containers);
+    const show = (
+      containers: Parameters<typeof anObservedPod>[0] | undefined,
+      meta: object = { annotations },
+    ) => {
+      world.observed = containers && anObservedPod(containers);
       statuses.refresh(aPod({}, meta), { waiting: new Map(), workerPhase: "syncing" });
     };
     return {
@@ -96,12 +99,12 @@ describe("the status manager", () => {
 
   it("counts each termination of a container once", async () => {
     const { show, ends } = setUp();
-    const dead = (attempt: number) => seenContainer("a", { state: "exited", exitCode: 3, attempt });
-    show([seenContainer("a")]);
+    const dead = (attempt: number) => anObservedContainer("a", { state: "exited", exitCode: 3, attempt });
+    show([anObservedContainer("a")]);
     assert.deepEqual(await ends(), {});
     show([dead(0)]);
     show([dead(0)]);
-    show([seenContainer("a", { attempt: 1 }), dead(0)]);
+    show([anObservedContainer("a", { attempt: 1 }), dead(0)]);
     const key = "container_type=container,exit_code=3,reason=Error";
     assert.deepEqual(await ends(), { [key]: 1 });
     show([dead(1), dead(0)]);
@@ -112,19 +115,19 @@ describe("the status manager", () => {
     const { show, starts, world } = setUp();
     show(undefined);
     world.now += 2500;
-    show([seenContainer("a")]);
+    show([anObservedContainer("a")]);
     world.now += 1000;
-    show([seenContainer("a")]);
+    show([anObservedContainer("a")]);
     assert.deepEqual(await starts(), { count: 1, sum: 2.5 });
   });
 
   it("measures nothing for a pod that ran before it was seen, or without the time when it was seen", async () => {
     const { show, starts } = setUp();
-    show([seenContainer("a")]);
+    show([anObservedContainer("a")]);
     assert.deepEqual(await starts(), {});
     const other = setUp();
     other.show(undefined, {});
-    other.show([seenContainer("a")], {});
+    other.show([anObservedContainer("a")], {});
     assert.deepEqual(await other.starts(), {});
   });
 });

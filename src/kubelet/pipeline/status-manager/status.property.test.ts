@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import {
+  aContainer,
+  anObservedContainer,
+  anObservedPod,
+  aPod,
+  aSandbox,
+} from "../../../../test/builders/pods.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ProbeOutcome } from "../../state/probe-results.ts";
@@ -25,9 +31,9 @@ const containers = (name: string): fc.Arbitrary<ObservedContainer[]> =>
     .map((c) =>
       c
         ? [
-            seenContainer(name, { state: c.state, attempt: c.attempt, exitCode: c.exitCode }),
+            anObservedContainer(name, { state: c.state, attempt: c.attempt, exitCode: c.exitCode }),
             ...(c.former && c.attempt > 0
-              ? [seenContainer(name, { state: "exited", attempt: c.attempt - 1, exitCode: 1 })]
+              ? [anObservedContainer(name, { state: "exited", attempt: c.attempt - 1, exitCode: 1 })]
               : []),
           ]
         : [],
@@ -84,7 +90,7 @@ test("in any history: final phases stay, counts never decrease, times change wit
             waiting: new Map(m.waiting ? [["a", { reason: "CrashLoopBackOff", message: "" }]] : []),
             ...(m.evicted ? { failure: { phase: "Failed", reason: "Evicted", message: "" } } : {}),
           };
-          const observed = seen(
+          const observed = anObservedPod(
             [...m.i, ...m.s, ...m.a, ...m.b],
             m.sandbox ? [aSandbox({ state: m.sandbox })] : [],
           );

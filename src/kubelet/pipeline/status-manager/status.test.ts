@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import {
+  aContainer,
+  anObservedContainer,
+  anObservedPod,
+  aPod,
+  aSandbox,
+} from "../../../../test/builders/pods.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
@@ -44,7 +50,7 @@ const addressTable: [
 ];
 for (const [rule, hostNetwork, list, more, podIPs] of addressTable)
   test(`addresses of a pod: ${rule}`, () => {
-    const status = statusOf(aPod({ hostNetwork }), seen([], list.map(aSandbox)), more);
+    const status = statusOf(aPod({ hostNetwork }), anObservedPod([], list.map(aSandbox)), more);
     assert.deepEqual(
       status.podIPs,
       podIPs?.map((ip) => ({ ip })),
@@ -68,7 +74,7 @@ test("container statuses are sorted by name, those of init containers as in the 
       { name: "x", image: "" },
     ],
   });
-  const status = statusOf(pod, seen([]));
+  const status = statusOf(pod, anObservedPod([]));
   assert.deepEqual(
     [status.containerStatuses, status.initContainerStatuses, status.ephemeralContainerStatuses].map((list) =>
       list?.map((c) => c.name),
@@ -85,15 +91,15 @@ test("a reason stays as long as its phase", () => {
   const known = { phase: "Pending", reason: "Slow", message: "very" };
   const pending = statusOf(aPod(), undefined, { before: known });
   assert.deepEqual([pending.reason, pending.message], ["Slow", "very"]);
-  const running = statusOf(aPod(), seen([seenContainer("a")]), { before: known });
+  const running = statusOf(aPod(), anObservedPod([anObservedContainer("a")]), { before: known });
   assert.deepEqual(["reason" in running, "message" in running], [false, false]);
 });
 
 const lost = [aSandbox({ id: "s1" as SandboxId, attempt: 1 }), aSandbox({ state: "notready" })];
-const former = (name: string) => seenContainer(name, { state: "exited", exitCode: 137 });
+const former = (name: string) => anObservedContainer(name, { state: "exited", exitCode: 137 });
 const inNew = (name: string, more: Partial<ObservedContainer>) =>
-  seenContainer(name, { sandboxId: "s1" as SandboxId, attempt: 1, ...more });
-const afterRunning: [rule: string, inits: string[], seen: ObservedContainer[], phase: string][] = [
+  anObservedContainer(name, { sandboxId: "s1" as SandboxId, attempt: 1, ...more });
+const afterRunning: [rule: string, inits: string[], anObservedPod: ObservedContainer[], phase: string][] = [
   [
     "init containers run again in a new sandbox",
     ["i"],
@@ -103,7 +109,7 @@ const afterRunning: [rule: string, inits: string[], seen: ObservedContainer[], p
   [
     "they are about to run again",
     ["i"],
-    [inNew("i", { state: "created" }), former("a"), seenContainer("i", { state: "exited" })],
+    [inNew("i", { state: "created" }), former("a"), anObservedContainer("i", { state: "exited" })],
     "Pending",
   ],
   ["they have run again", ["i"], [inNew("a", {}), inNew("i", { state: "exited" }), former("a")], "Running"],
@@ -113,12 +119,12 @@ for (const [rule, inits, containers, phase] of afterRunning)
   test(`the phase of a pod that was Running: ${rule}`, () => {
     const pod = aPod({ initContainers: inits.map((name) => aContainer(name)) });
     const before = { phase: "Running" };
-    assert.equal(statusOf(pod, seen(containers, lost), { before }).phase, phase);
+    assert.equal(statusOf(pod, anObservedPod(containers, lost), { before }).phase, phase);
   });
 
 test("the reason is that of the failure; the first one stays", () => {
   const failure = { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } as const;
-  const failed = statusOf(aPod(), seen([seenContainer("a")]), { failure });
+  const failed = statusOf(aPod(), anObservedPod([anObservedContainer("a")]), { failure });
   assert.deepEqual([failed.phase, failed.reason, failed.message], ["Failed", "DeadlineExceeded", "too long"]);
   const later = statusOf(aPod(), undefined, {
     failure: { phase: "Failed", reason: "Evicted", message: "low" },
@@ -150,7 +156,7 @@ test("the observed generation never decreases", () => {
 const api = (spec: Partial<Pod["spec"]>) => aPod(spec, { annotations: {} });
 const stateOf = (status: ApiContainerStatus) =>
   status.state?.terminated?.reason ?? Object.keys(status.state ?? {})[0];
-const done = (name: string, exitCode = 0) => seenContainer(name, { state: "exited", exitCode });
+const done = (name: string, exitCode = 0) => anObservedContainer(name, { state: "exited", exitCode });
 const inits = [aContainer("i"), aContainer("j")];
 const overTable: [
   rule: string,
@@ -198,7 +204,7 @@ const overTable: [
 ];
 for (const [rule, pod, containers, initsAre, containersAre] of overTable)
   test(`a terminated pod: ${rule}`, () => {
-    const status = statusOf(pod, seen(containers), { workerPhase: "terminated" });
+    const status = statusOf(pod, anObservedPod(containers), { workerPhase: "terminated" });
     assert.deepEqual(status.initContainerStatuses?.map(stateOf), initsAre);
     assert.deepEqual(status.containerStatuses?.map(stateOf), containersAre);
   });

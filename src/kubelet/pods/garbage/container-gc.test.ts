@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aSandbox, seen, seenContainer } from "../../../../test/builders/pods.ts";
+import { anObservedContainer, anObservedPod, aSandbox } from "../../../../test/builders/pods.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
@@ -36,11 +36,11 @@ function setUp(pod: ObservedPod, gcState: PodGcState) {
   return { clock, gc, calls, events, failing };
 }
 
-const dead = (name: string, attempt: number) => seenContainer(name, { state: "exited", attempt });
+const dead = (name: string, attempt: number) => anObservedContainer(name, { state: "exited", attempt });
 const deadSandbox = aSandbox({ id: "s0" as SandboxId, state: "notready" });
 
 test("containers are removed with their logs and before their sandbox, then the pod is relisted", async () => {
-  const { gc, calls } = setUp(seen([dead("a", 1), dead("a", 0)], [deadSandbox]), "orphaned");
+  const { gc, calls } = setUp(anObservedPod([dead("a", 1), dead("a", 0)], [deadSandbox]), "orphaned");
   await gc.collect();
   assert.deepEqual(calls, [
     "remove a-0",
@@ -54,26 +54,29 @@ test("containers are removed with their logs and before their sandbox, then the 
 });
 
 test("nothing to remove: the runtime is not called", async () => {
-  const { gc, calls } = setUp(seen([dead("a", 1)]), "active");
+  const { gc, calls } = setUp(anObservedPod([dead("a", 1)]), "active");
   await gc.collect();
   assert.deepEqual(calls, []);
 });
 
 test("a container in unknown state is stopped first", async () => {
-  const { gc, calls } = setUp(seen([seenContainer("a", { state: "unknown" })]), "orphaned");
+  const { gc, calls } = setUp(anObservedPod([anObservedContainer("a", { state: "unknown" })]), "orphaned");
   await gc.collect();
   assert.deepEqual(calls.slice(0, 2), ["stop a-0", "remove a-0"]);
 });
 
 test("a container that cannot be removed does not block the others, but keeps its sandbox", async () => {
-  const { gc, calls, failing } = setUp(seen([dead("b", 1), dead("a", 0)], [deadSandbox]), "orphaned");
+  const { gc, calls, failing } = setUp(
+    anObservedPod([dead("b", 1), dead("a", 0)], [deadSandbox]),
+    "orphaned",
+  );
   failing.add("a-0");
   await assert.rejects(gc.collect(), /cannot be removed: container a-0: device is busy/);
   assert.deepEqual(calls, ["remove b-1", "remove logs of b-1", "refresh 1"]);
 });
 
 test("removeTerminated removes all containers of terminated pods", async () => {
-  const { gc, calls } = setUp(seen([dead("a", 0)], [deadSandbox]), "terminated");
+  const { gc, calls } = setUp(anObservedPod([dead("a", 0)], [deadSandbox]), "terminated");
   await gc.collect();
   assert.deepEqual(calls, []);
   await gc.collect({ removeTerminated: true });
@@ -81,7 +84,7 @@ test("removeTerminated removes all containers of terminated pods", async () => {
 });
 
 test("it runs immediately and every minute, and reports failures", async () => {
-  const { gc, clock, calls, events, failing } = setUp(seen([dead("a", 1), dead("a", 0)]), "active");
+  const { gc, clock, calls, events, failing } = setUp(anObservedPod([dead("a", 1), dead("a", 0)]), "active");
   const stop = new AbortController();
   failing.add("a-0");
   await gc.start(stop.signal);

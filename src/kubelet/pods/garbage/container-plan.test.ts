@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aSandbox, seenContainer } from "../../../../test/builders/pods.ts";
+import { anObservedContainer, aSandbox } from "../../../../test/builders/pods.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
@@ -12,7 +12,7 @@ type Dead = `${string}-${number}` | `${string}-${number} ${ObservedContainer["st
 
 function container(text: Dead): ObservedContainer {
   const [, name = "", attempt, state = "exited"] = /^(.*)-(\d+)(?: (\w+))?$/.exec(text)!;
-  return seenContainer(name, {
+  return anObservedContainer(name, {
     attempt: Number(attempt),
     createdAt: wallTime(Number(attempt) * 1000),
     state: state as ObservedContainer["state"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { before, done, exited, failed, quiet, testPlans } from "../../../../../test/builders/plans.ts";
-import { aContainer, aPod, seen, seenContainer } from "../../../../../test/builders/pods.ts";
+import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../../test/builders/pods.ts";
 import { monotonicTime } from "../../../../lib/base/fake-clock.ts";
 import type { ContainerId } from "../../../../lib/clients/cri/cri.ts";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
@@ -17,31 +17,41 @@ const finished = "finished: all containers have exited";
 
 testPlans([
   // running
-  ["all runs: nothing to do", two, seen([seenContainer("a"), seenContainer("b")]), ""],
-  ["one is missing: it starts, the other is unchanged", two, seen([seenContainer("a")]), "start regular b#0"],
+  ["all runs: nothing to do", two, anObservedPod([anObservedContainer("a"), anObservedContainer("b")]), ""],
+  [
+    "one is missing: it starts, the other is unchanged",
+    two,
+    anObservedPod([anObservedContainer("a")]),
+    "start regular b#0",
+  ],
   // restarts
-  ["Always: success is restarted", aPod(), seen([done("a")]), "start regular a#1"],
-  ["Always: failure is restarted", aPod(), seen([failed("a", { attempt: 4 })]), "start regular a#5"],
-  ["OnFailure: success is not", onFailure, seen([done("a")]), finished],
-  ["OnFailure: failure is", onFailure, seen([failed("a")]), "start regular a#1"],
-  ["Never: neither is", never, seen([failed("a")]), finished],
+  ["Always: success is restarted", aPod(), anObservedPod([done("a")]), "start regular a#1"],
+  ["Always: failure is restarted", aPod(), anObservedPod([failed("a", { attempt: 4 })]), "start regular a#5"],
+  ["OnFailure: success is not", onFailure, anObservedPod([done("a")]), finished],
+  ["OnFailure: failure is", onFailure, anObservedPod([failed("a")]), "start regular a#1"],
+  ["Never: neither is", never, anObservedPod([failed("a")]), finished],
   [
     "one has exited and is not restarted, another runs: the pod continues",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
-    seen([failed("a"), seenContainer("b")]),
+    anObservedPod([failed("a"), anObservedContainer("b")]),
     "",
   ],
-  ["own policy Never in a pod with Always", withA({ restartPolicy: "Never" }), seen([failed("a")]), finished],
+  [
+    "own policy Never in a pod with Always",
+    withA({ restartPolicy: "Never" }),
+    anObservedPod([failed("a")]),
+    finished,
+  ],
   [
     "own policy Always in a pod with Never",
     withA({ restartPolicy: "Always" }, "Never"),
-    seen([done("a")]),
+    anObservedPod([done("a")]),
     "start regular a#1",
   ],
   [
     "the own policy is ignored without its gate",
     withA({ restartPolicy: "Always" }, "Never"),
-    seen([done("a")]),
+    anObservedPod([done("a")]),
     finished,
     { gates: { containerRules: false, restartAll: false } },
   ],
@@ -54,46 +64,46 @@ testPlans([
       },
       "Never",
     ),
-    seen([exited("a", 42)]),
+    anObservedPod([exited("a", 42)]),
     "start regular a#1",
   ],
   [
     "a new sandbox starts all again, and the restart count continues",
     aPod(),
-    seen([done("a", { attempt: 2, ...before })]),
+    anObservedPod([done("a", { attempt: 2, ...before })]),
     "start regular a#3",
   ],
   [
     "OnFailure: a container that succeeded in an old sandbox is done",
     aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] }),
-    seen([done("a", before), failed("b", before)]),
+    anObservedPod([done("a", before), failed("b", before)]),
     "start regular b#1",
   ],
   [
     "OnFailure: a container that was stopped with an old sandbox is not done, and has no back-off",
     onFailure,
-    seen([done("a", before)]),
+    anObservedPod([done("a", before)]),
     "start regular a#1",
     { replaced: () => true, restartAt: () => monotonicTime(999_999) },
   ],
   [
     "a container that exited by itself in an old sandbox keeps its back-off",
     aPod(),
-    seen([failed("a", before)]),
+    anObservedPod([failed("a", before)]),
     "delay a until 999999",
     { restartAt: () => monotonicTime(999_999) },
   ],
   [
     "OnFailure: a container that was stopped to be replaced starts again, though it exited with 0",
     onFailure,
-    seen([done("a")]),
+    anObservedPod([done("a")]),
     "start regular a#1",
     { replaced: (c) => c.id === "a-0" },
   ],
   [
     "a container that was stopped for a failed probe has a back-off as if it had exited itself",
     aPod(),
-    seen([done("a")]),
+    anObservedPod([done("a")]),
     "delay a until 999999",
     { replaced: () => true, restartAt: () => monotonicTime(999_999) },
   ],
@@ -101,14 +111,14 @@ testPlans([
   [
     "created and never started: removed, not started",
     aPod(),
-    seen([seenContainer("a", { state: "created" })]),
+    anObservedPod([anObservedContainer("a", { state: "created" })]),
     "remove a-0",
   ],
   [
     "one dead container per name is kept",
     aPod(),
-    seen([
-      seenContainer("a", { attempt: 3 }),
+    anObservedPod([
+      anObservedContainer("a", { attempt: 3 }),
       done("a", { attempt: 2 }),
       done("a", { attempt: 1 }),
       done("a"),
@@ -118,58 +128,58 @@ testPlans([
   [
     "two of a name run: the older one is stopped",
     aPod(),
-    seen([seenContainer("a", { attempt: 1 }), seenContainer("a")]),
+    anObservedPod([anObservedContainer("a", { attempt: 1 }), anObservedContainer("a")]),
     "kill a-0 (duplicate)",
   ],
   [
     "the newest has exited and an older one runs: that is stopped first",
     aPod(),
-    seen([failed("a", { attempt: 1 }), seenContainer("a")]),
+    anObservedPod([failed("a", { attempt: 1 }), anObservedContainer("a")]),
     "kill a-0 (duplicate)",
   ],
   [
     "one runs in an old sandbox: that is stopped first",
     two,
-    seen([seenContainer("a", before)]),
+    anObservedPod([anObservedContainer("a", before)]),
     "kill a-0 (former-sandbox), start regular b#0",
   ],
   // reasons to stop a running container
   [
     "the spec changed: the container is stopped",
     aPod(),
-    seen([seenContainer("a", { hash: "old" })]),
+    anObservedPod([anObservedContainer("a", { hash: "old" })]),
     "kill a-0 (changed)",
   ],
   [
     "the spec changed after the last run: it is not restarted",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
-    seen([done("a", { hash: "old" }), seenContainer("b")]),
+    anObservedPod([done("a", { hash: "old" }), anObservedContainer("b")]),
     "",
   ],
   [
     "state unknown: stopped before anything is started",
     aPod(),
-    seen([seenContainer("a", { state: "unknown" })]),
+    anObservedPod([anObservedContainer("a", { state: "unknown" })]),
     "kill a-0 (unknown)",
   ],
   [
     "a failed readiness probe stops nothing",
     aPod(),
-    seen([seenContainer("a")]),
+    anObservedPod([anObservedContainer("a")]),
     "",
     { probe: (kind) => (kind === "readiness" ? "failure" : "success") },
   ],
   [
     "a probe without a result stops nothing",
     aPod(),
-    seen([seenContainer("a")]),
+    anObservedPod([anObservedContainer("a")]),
     "",
     { probe: () => "unknown" },
   ],
   [
     "a failed probe applies to one container, by its ID",
     two,
-    seen([seenContainer("a"), seenContainer("b")]),
+    anObservedPod([anObservedContainer("a"), anObservedContainer("b")]),
     "kill b-0 (liveness-probe)",
     { probe: (kind, id) => (kind === "liveness" && id === "b-0" ? "failure" : "success") },
   ],
@@ -177,21 +187,21 @@ testPlans([
   [
     "one in back-off waits, the others do not",
     two,
-    seen([failed("a")]),
+    anObservedPod([failed("a")]),
     "start regular b#0, delay a until 130000",
     { restartAt: () => monotonicTime(130_000) },
   ],
   [
     "the back-off has passed: it starts",
     two,
-    seen([failed("a")]),
+    anObservedPod([failed("a")]),
     "start regular a#1, start regular b#0",
     { restartAt: () => undefined },
   ],
   [
     "a pod with a container in back-off is not finished",
     aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] }),
-    seen([failed("a"), done("b")]),
+    anObservedPod([failed("a"), done("b")]),
     "delay a until 130000",
     { restartAt: () => monotonicTime(130_000) },
   ],
@@ -203,7 +213,7 @@ const fails =
   (kind) =>
     kind === which ? "failure" : undefined;
 const side = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
-const sideRuns = seen([seenContainer("a"), seenContainer("s", { hash: "h" })]);
+const sideRuns = anObservedPod([anObservedContainer("a"), anObservedContainer("s", { hash: "h" })]);
 const changed = (name: string) => ({ hashOf: (c: Container) => (c.name === name ? "new" : "h") });
 
 const messages: [rule: string, pod: Pod, more: Partial<PlanContext>, message: string, replaced: boolean][] = [
@@ -281,7 +291,7 @@ const messages: [rule: string, pod: Pod, more: Partial<PlanContext>, message: st
 
 for (const [rule, pod, more, message, replaced] of messages)
   test(`the kill message has the reason: ${rule}`, () => {
-    const observed = pod === side ? sideRuns : seen([seenContainer("a")]);
+    const observed = pod === side ? sideRuns : anObservedPod([anObservedContainer("a")]);
     const plan = planPod(pod, observed, { ...quiet, ...more });
     assert.deepEqual(
       plan.kill.map((k) => k.message),
@@ -292,10 +302,10 @@ for (const [rule, pod, more, message, replaced] of messages)
   });
 
 test("the kill message has the reason: unknown state", () => {
-  const unknown = seen([seenContainer("a", { state: "unknown" })]);
+  const unknown = anObservedPod([anObservedContainer("a", { state: "unknown" })]);
   const [kill] = planPod(aPod(), unknown, quiet).kill;
   assert.equal(kill?.message, 'Container is in "unknown" state, try killing it before restart');
-  const init = planPod(side, seen([seenContainer("s", { state: "unknown" })]), quiet);
+  const init = planPod(side, anObservedPod([anObservedContainer("s", { state: "unknown" })]), quiet);
   assert.equal(init.kill[0]?.message, 'Init container is in "unknown" state, try killing it before restart');
 });
 
@@ -304,7 +314,7 @@ test("a container that is stopped for a new sandbox is replaced, unless the poli
     restartPolicy: "Never",
     containers: [aContainer("a", { restartPolicy: "OnFailure" }), aContainer("b")],
   });
-  const plan = planPod(pod, seen([seenContainer("a"), seenContainer("b")], []), quiet);
+  const plan = planPod(pod, anObservedPod([anObservedContainer("a"), anObservedContainer("b")], []), quiet);
   assert.deepEqual(
     plan.replaces.map((c) => c.name),
     ["a"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deadSandbox, done, exited, failed, quiet, testPlans } from "../../../../../test/builders/plans.ts";
-import { aContainer, aPod, seen, seenContainer } from "../../../../../test/builders/pods.ts";
+import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../../test/builders/pods.ts";
 import { planPod } from "./plan-pod.ts";
 
 const all = {
@@ -16,45 +16,51 @@ const pod = aPod({
   containers: [aContainer("a", all), aContainer("b")],
   ephemeralContainers: [{ ...aContainer("e") }],
 });
-const runs = seenContainer;
+const runs = anObservedContainer;
 
 testPlans([
   [
     "first the regular containers are stopped; ephemeral ones are not",
     pod,
-    seen([exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
+    anObservedPod([exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
     "kill b-0 (restart-all)",
   ],
   [
     "then the sidecars",
     pod,
-    seen([exited("a", 42), exited("b", 137), runs("e"), runs("s"), done("i")]),
+    anObservedPod([exited("a", 42), exited("b", 137), runs("e"), runs("s"), done("i")]),
     "kill s-0 (restart-all)",
   ],
   [
     "then all are removed except the one that triggered it",
     pod,
-    seen([exited("a", 42, { attempt: 1 }), failed("a"), exited("b", 137), exited("s", 137), done("i")]),
+    anObservedPod([
+      exited("a", 42, { attempt: 1 }),
+      failed("a"),
+      exited("b", 137),
+      exited("s", 137),
+      done("i"),
+    ]),
     "remove a-0, remove b-0, remove s-0, remove i-0",
   ],
-  ["then that one", pod, seen([exited("a", 42), runs("e")]), "remove a-0"],
-  ["then the pod starts again, in the same sandbox", pod, seen([runs("e")]), "start init i#0"],
+  ["then that one", pod, anObservedPod([exited("a", 42), runs("e")]), "remove a-0"],
+  ["then the pod starts again, in the same sandbox", pod, anObservedPod([runs("e")]), "start init i#0"],
   [
     "another exit code does not trigger it",
     pod,
-    seen([exited("a", 41), runs("b"), runs("e"), runs("s"), done("i")]),
+    anObservedPod([exited("a", 41), runs("b"), runs("e"), runs("s"), done("i")]),
     "",
   ],
   [
     "nor that of a container that was restarted",
     pod,
-    seen([runs("a", { attempt: 1 }), exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
+    anObservedPod([runs("a", { attempt: 1 }), exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
     "",
   ],
   [
     "without its gate the policy of the container decides",
     pod,
-    seen([exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
+    anObservedPod([exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
     "",
     { gates: { containerRules: true, restartAll: false } },
   ],
@@ -71,30 +77,30 @@ testPlans([
         }),
       ],
     }),
-    seen([done("i"), runs("s")]),
+    anObservedPod([done("i"), runs("s")]),
     "kill s-0 (restart-all)",
   ],
   [
     "a sidecar may trigger it",
     aPod({ initContainers: [aContainer("s", { ...all, restartPolicy: "Always" })] }),
-    seen([runs("a"), exited("s", 42)]),
+    anObservedPod([runs("a"), exited("s", 42)]),
     "kill a-0 (restart-all)",
   ],
   [
     "it takes precedence over a dead sandbox: succeeded containers run again too",
     pod,
-    seen([exited("a", 42), done("b")], [deadSandbox]),
+    anObservedPod([exited("a", 42), done("b")], [deadSandbox]),
     "remove b-0",
   ],
   [
     "then the sandbox is replaced, as for a pod that never ran",
     pod,
-    seen([], [deadSandbox]),
+    anObservedPod([], [deadSandbox]),
     "kill all, sandbox 1",
   ],
 ]);
 
 test("the logs of removed containers stay, so that restart counts continue", () => {
-  assert.equal(planPod(pod, seen([exited("a", 42)]), quiet).restartsAll, true);
-  assert.equal(planPod(pod, seen([exited("a", 41)]), quiet).restartsAll, undefined);
+  assert.equal(planPod(pod, anObservedPod([exited("a", 42)]), quiet).restartsAll, true);
+  assert.equal(planPod(pod, anObservedPod([exited("a", 41)]), quiet).restartsAll, undefined);
 });

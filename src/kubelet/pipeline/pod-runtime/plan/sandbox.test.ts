@@ -1,5 +1,11 @@
 import { deadSandbox, done, failed, sandboxOf, testPlans } from "../../../../../test/builders/plans.ts";
-import { aContainer, aPod, aSandbox, seen, seenContainer } from "../../../../../test/builders/pods.ts";
+import {
+  aContainer,
+  anObservedContainer,
+  anObservedPod,
+  aPod,
+  aSandbox,
+} from "../../../../../test/builders/pods.ts";
 import type { SandboxId } from "../../../../lib/clients/cri/cri.ts";
 
 const two = aPod({ containers: [aContainer("a"), aContainer("b")] });
@@ -9,55 +15,65 @@ const gone = "finished: its sandbox is gone, and with restartPolicy Never it get
 
 testPlans([
   ["nothing observed: a sandbox first", two, undefined, "sandbox 0"],
-  ["an empty observation: a sandbox first", two, seen([], []), "sandbox 0"],
-  ["an empty sandbox: all containers start in order", two, seen([]), "start regular a#0, start regular b#0"],
+  ["an empty observation: a sandbox first", two, anObservedPod([], []), "sandbox 0"],
+  [
+    "an empty sandbox: all containers start in order",
+    two,
+    anObservedPod([]),
+    "start regular a#0, start regular b#0",
+  ],
   [
     "dead sandbox: a new one, with the next attempt",
     aPod(),
-    seen([done("a")], [deadSandbox]),
+    anObservedPod([done("a")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
   [
     "dead sandbox with running containers: they are stopped first",
     aPod(),
-    seen([seenContainer("a")], [deadSandbox]),
+    anObservedPod([anObservedContainer("a")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
   [
     "no sandbox, and containers run: they are stopped first",
     aPod(),
-    seen([seenContainer("a")], []),
+    anObservedPod([anObservedContainer("a")], []),
     "kill all, sandbox 0",
   ],
   [
     "two ready sandboxes: both are stopped",
     aPod(),
-    seen([], [sandboxOf(1), aSandbox()]),
+    anObservedPod([], [sandboxOf(1), aSandbox()]),
     "kill all, sandbox 2",
   ],
   [
     "the ready sandbox is not the newest: stopped, and a new one created",
     aPod(),
-    seen([], [sandboxOf(1, { state: "notready" }), aSandbox()]),
+    anObservedPod([], [sandboxOf(1, { state: "notready" }), aSandbox()]),
     "kill all, sandbox 2",
   ],
-  ["sandbox without an address: replaced", aPod(), seen([], [aSandbox({ ips: [] })]), "kill all, sandbox 1"],
+  [
+    "sandbox without an address: replaced",
+    aPod(),
+    anObservedPod([], [aSandbox({ ips: [] })]),
+    "kill all, sandbox 1",
+  ],
   [
     "host network needs no address of its own",
     aPod({ hostNetwork: true }),
-    seen([], [aSandbox({ ips: [], hostNetwork: true })]),
+    anObservedPod([], [aSandbox({ ips: [], hostNetwork: true })]),
     "start regular a#0",
   ],
   [
     "network namespace changed: replaced",
     aPod({ hostNetwork: true }),
-    seen([seenContainer("a")]),
+    anObservedPod([anObservedContainer("a")]),
     "kill all, sandbox 1",
   ],
   [
     "Never and it ran: no new sandbox",
     never,
-    seen([done("a")], [deadSandbox]),
+    anObservedPod([done("a")], [deadSandbox]),
     "finished: all containers have exited",
   ],
   [
@@ -66,44 +82,49 @@ testPlans([
       restartPolicy: "Never",
       initContainers: [aContainer("i"), aContainer("side", { restartPolicy: "Always" })],
     }),
-    seen([failed("side"), done("i")], [deadSandbox]),
+    anObservedPod([failed("side"), done("i")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
-  ["Never and nothing was created yet: a new sandbox", never, seen([], [deadSandbox]), "kill all, sandbox 1"],
+  [
+    "Never and nothing was created yet: a new sandbox",
+    never,
+    anObservedPod([], [deadSandbox]),
+    "kill all, sandbox 1",
+  ],
   [
     "Never and nothing was started yet: a new sandbox",
     never,
-    seen([seenContainer("a", { state: "created" })], [deadSandbox]),
+    anObservedPod([anObservedContainer("a", { state: "created" })], [deadSandbox]),
     "kill all, sandbox 1, remove a-0",
   ],
   [
     "Never and a dead sandbox with running containers: they are stopped, and no sandbox is created",
     never,
-    seen([seenContainer("a")], [deadSandbox]),
+    anObservedPod([anObservedContainer("a")], [deadSandbox]),
     "kill all",
   ],
   [
     "Never and a dead sandbox before one of the containers started: none is created for it",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
-    seen([done("a")], [deadSandbox]),
+    anObservedPod([done("a")], [deadSandbox]),
     gone,
   ],
   [
     "Never and a dead sandbox before all regular containers were created: no new sandbox",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
-    seen([done("a")], [deadSandbox]),
+    anObservedPod([done("a")], [deadSandbox]),
     gone,
   ],
   [
     "Never, but the container's own policy restarts it: a new sandbox",
     aPod({ restartPolicy: "Never", containers: [aContainer("a", { restartPolicy: "Always" })] }),
-    seen([done("a")], [deadSandbox]),
+    anObservedPod([done("a")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
   [
     "Never, but a running container has its own policy: a new sandbox",
     aPod({ restartPolicy: "Never", containers: [aContainer("a", { restartPolicy: "OnFailure" })] }),
-    seen([seenContainer("a")], [deadSandbox]),
+    anObservedPod([anObservedContainer("a")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
   [
@@ -112,31 +133,31 @@ testPlans([
       restartPolicy: "Never",
       initContainers: [aContainer("s", { restartPolicy: "Always" })],
     }),
-    seen([failed("a"), done("s")], [deadSandbox]),
+    anObservedPod([failed("a"), done("s")], [deadSandbox]),
     "finished: all containers have exited",
   ],
   [
     "OnFailure, all succeeded: no new sandbox",
     onFailure,
-    seen([done("a")], [deadSandbox]),
+    anObservedPod([done("a")], [deadSandbox]),
     "finished: all containers have exited",
   ],
   [
     "OnFailure, one failed: a new sandbox",
     onFailure,
-    seen([failed("a")], [deadSandbox]),
+    anObservedPod([failed("a")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
   [
     "OnFailure, init done and nothing else yet: a new sandbox",
     aPod({ restartPolicy: "OnFailure", initContainers: [aContainer("i")] }),
-    seen([done("i")], [deadSandbox]),
+    anObservedPod([done("i")], [deadSandbox]),
     "kill all, sandbox 1",
   ],
   [
     "unused sandboxes do not accumulate",
     aPod(),
-    seen(
+    anObservedPod(
       [],
       [2, 1, 0].map((attempt) => sandboxOf(attempt, { state: "notready" })),
     ),
@@ -145,14 +166,17 @@ testPlans([
   [
     "an old sandbox is removed with its last container",
     aPod(),
-    seen([seenContainer("a", { sandboxId: "s1" as SandboxId, attempt: 1 })], [sandboxOf(1), deadSandbox]),
+    anObservedPod(
+      [anObservedContainer("a", { sandboxId: "s1" as SandboxId, attempt: 1 })],
+      [sandboxOf(1), deadSandbox],
+    ),
     "remove s0",
   ],
   [
     "an old sandbox stays while a dead container of it is kept",
     aPod(),
-    seen(
-      [seenContainer("a", { sandboxId: "s1" as SandboxId, attempt: 1 }), done("a")],
+    anObservedPod(
+      [anObservedContainer("a", { sandboxId: "s1" as SandboxId, attempt: 1 }), done("a")],
       [sandboxOf(1), deadSandbox],
     ),
     "",
