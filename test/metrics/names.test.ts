@@ -16,6 +16,7 @@ import { LifecycleHooks } from "../../src/kubelet/pods/lifecycle/lifecycle-hooks
 import { probeMetrics } from "../../src/kubelet/pods/probes/probe-metrics.ts";
 import { imageVolumeMetrics } from "../../src/kubelet/pods/volumes/image/image-metrics.ts";
 import { measurementMetric, volumeMetrics } from "../../src/kubelet/pods/volumes/manager/volume-metrics.ts";
+import type { CgroupManager } from "../../src/kubelet/resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../../src/kubelet/resources/cgroups/cgroup-times.ts";
 import { requestMetrics } from "../../src/kubelet/server/https/request-metrics.ts";
 import { fakeMetricsOptions } from "../../src/kubelet/server/metrics/fake-metrics.ts";
@@ -27,7 +28,6 @@ import { createMetrics, type Metrics } from "../../src/lib/base/metrics.ts";
 import { wallTime } from "../../src/lib/base/time.ts";
 import { createOperationMetrics } from "../../src/lib/clients/cri/operation-metrics.ts";
 import { requestMetrics as clientMetrics } from "../../src/lib/clients/kube/request-metrics.ts";
-import type { CgroupDriver } from "../../src/lib/host/cgroups/driver.ts";
 import { type Known, knownMetrics, listedMetrics } from "./known-names.ts";
 import { labelsOf, parsePrometheus } from "./prometheus-text.ts";
 
@@ -45,7 +45,7 @@ function agentMetrics(): Metrics {
   new PodStartupLatency({ metrics, clock: systemClock, initMs: () => 0 });
   startupMetrics({ metrics, clock: systemClock, bootedAt: wallTime(0), startedAt: wallTime(0) });
   clientMetrics(metrics);
-  timedCgroups({} as CgroupDriver, metrics, systemClock);
+  timedCgroups({} as CgroupManager, metrics, systemClock);
   imageMetrics(metrics);
   recordMetrics(metrics, () => ({ intents: 0, pulled: 0 }), { intents: 1, pulled: 1 });
   new LifecycleHooks({ metrics } as ConstructorParameters<typeof LifecycleHooks>[0]);

@@ -6,6 +6,7 @@ import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
 import { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
+import { withCgroupDriverOfRuntime } from "./cgroup-driver.ts";
 import { type Cluster, joinCluster } from "./cluster.ts";
 import { agentEndpoints } from "./endpoints.ts";
 import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
@@ -26,12 +27,13 @@ const stopWithinMs = 10_000;
 
 /** Constructs the components of the agent, subscribes them to the events of the event table, and starts them. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
-  const o = { ...options, metrics: options.metrics ?? createMetrics() };
+  const metrics = options.metrics ?? createMetrics();
+  const o = await withCgroupDriverOfRuntime({ ...options, metrics });
   const { clock, logger } = o;
   const node = await readNode(o);
   const lifecycle = new Lifecycle(clock, logger, o.stopping);
   const core = agentCore(o, node);
-  const { metrics, loop, post, cri, connection } = core;
+  const { loop, post, cri, connection } = core;
 
   const initialSync = new InitialSync({ post, sources: () => sources.map(({ name }) => name) });
   const pods = podParts(core, { initialSync, cluster: () => cluster });

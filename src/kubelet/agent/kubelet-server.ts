@@ -10,6 +10,7 @@ import { archOf } from "../../lib/host/system-identity.ts";
 import { fullNameOf, type Pod, type PodUid } from "../../lib/model/pod.ts";
 import { clientCaFile } from "../certs/certificate-files.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import { parseRoot } from "../resources/cgroups/names.ts";
 import { allowAll, nodeAccess } from "../server/auth/node-access.ts";
 import { disabledRoutes } from "../server/debug/disabled.ts";
 import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
@@ -194,7 +195,7 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
       const pod = desired.get(uid);
       return pod && (config.cgroupsPerQOS ?? true) ? node.cgroups.parentFor(pod) : undefined;
     },
-    podsCgroup: join(config.cgroupRoot || "/", "kubepods"),
+    podsCgroup: node.cgroupManager.pathOf([...parseRoot(config.cgroupRoot), "kubepods"]),
     systemCgroups: () => systemCgroupPaths(options, node),
     volumes: parts.volumes,
     rootDir: options.rootDir,

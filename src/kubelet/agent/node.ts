@@ -2,7 +2,6 @@ import { KubeletError } from "../../lib/base/errors.ts";
 import type { WallTime } from "../../lib/base/time.ts";
 import {
   type CgroupLayout,
-  cgroupDriver,
   detectLayout,
   hasSwapAccounting,
   readHugepageSizes,
@@ -14,10 +13,13 @@ import { readThermalThrottlePaths } from "../../lib/host/thermal-throttle.ts";
 import { type CapacityInput, planCapacity } from "../node/capacity.ts";
 import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
 import type { NodeInfo, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
+import type { CgroupManager } from "../resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
 import { rootLimits } from "../resources/cgroups/limits.ts";
+import { parseRoot } from "../resources/cgroups/names.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentOptions } from "./agent-options.ts";
+import { cgroupManager } from "./cgroup-driver.ts";
 import { noDevices, readMachineSize } from "./machine-size.ts";
 
 /** The machine that the agent runs on. */
@@ -27,6 +29,7 @@ export interface Node {
   info: NodeInfo;
   settings: RuntimeSettings;
   cgroups: PodCgroups;
+  cgroupManager: CgroupManager;
   /** Configuration and flags about the node as part of a cluster. */
   configuration: NodeConfiguration;
   identity: SystemIdentity;
@@ -46,8 +49,8 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       "CgroupV1",
       "this host has cgroup v1; set failCgroupV1: false to run on it anyway",
     );
-  const driver = timedCgroups(cgroupDriver(layout, { clock }), o.metrics, clock);
-  if (o.createsCgroupRoot) await driver.create(config.cgroupRoot, {});
+  const manager = timedCgroups(cgroupManager(config.cgroupDriver, layout, clock), o.metrics, clock);
+  if (o.createsCgroupRoot) await manager.create(parseRoot(config.cgroupRoot), {});
   const settings = runtimeSettings(o, layout.version);
   const hugepageSizes = await readHugepageSizes();
   const configuration = configurationOf(o);
@@ -77,9 +80,9 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       selinux: machine.selinux,
       extraMaskedPaths: await readThermalThrottlePaths(),
     },
+    cgroupManager: manager,
     cgroups: createPodCgroups({
-      driver,
-      naming: config.cgroupDriver,
+      manager,
       cgroupsPerQos: config.cgroupsPerQOS ?? true,
       cgroupRoot: config.cgroupRoot,
       limits: {

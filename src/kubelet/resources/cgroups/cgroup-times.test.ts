@@ -2,26 +2,26 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
-import type { CgroupDriver } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupManager } from "./cgroup-manager.ts";
 import { timedCgroups } from "./cgroup-times.ts";
 
 it("changes of cgroups are timed by their kind, also those that fail", async () => {
   const clock = new FakeClock();
   const metrics = createMetrics();
   const done: string[] = [];
-  const work = (what: string, ms: number) => async (path: string) => {
-    done.push(`${what} ${path}`);
+  const work = (what: string, ms: number) => async (name: readonly string[]) => {
+    done.push(`${what} ${name.join("/")}`);
     await clock.advance(ms);
-    if (path === "/bad") throw new Error("busy");
+    if (name[0] === "bad") throw new Error("busy");
   };
-  const driver = {
+  const manager = {
     ...{ version: 2, create: work("create", 20), update: work("update", 0), remove: work("remove", 3000) },
-  } as unknown as CgroupDriver;
-  const timed = timedCgroups(driver, metrics, clock);
-  await timed.create("/a", {});
-  await timed.update("/a", {});
-  await assert.rejects(timed.remove("/bad"), /busy/);
-  assert.deepEqual(done, ["create /a", "update /a", "remove /bad"]);
+  } as unknown as CgroupManager;
+  const timed = timedCgroups(manager, metrics, clock);
+  await timed.create(["a"], {});
+  await timed.update(["a"], {});
+  await assert.rejects(timed.remove(["bad"]), /busy/);
+  assert.deepEqual(done, ["create a", "update a", "remove bad"]);
   const text = await metrics.registry.metrics();
   for (const [kind, sum] of [
     ["create", 0.02],

@@ -1,10 +1,14 @@
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
-import type { CgroupDriver } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupManager } from "./cgroup-manager.ts";
 
-/** The same driver, with its operations timed, successful or not. */
-export function timedCgroups(driver: CgroupDriver, metrics: Metrics | undefined, clock: Clock): CgroupDriver {
-  if (!metrics) return driver;
+/** The same manager, with its operations timed, successful or not. */
+export function timedCgroups(
+  manager: CgroupManager,
+  metrics: Metrics | undefined,
+  clock: Clock,
+): CgroupManager {
+  if (!metrics) return manager;
   const times = metrics.histogram({
     name: "kubelet_cgroup_manager_duration_seconds",
     help: "How long it took to create, update or destroy a cgroup",
@@ -19,13 +23,16 @@ export function timedCgroups(driver: CgroupDriver, metrics: Metrics | undefined,
     }
   };
   return {
-    version: driver.version,
-    exists: (path) => driver.exists(path),
-    lacks: (path) => driver.lacks(path),
-    pids: (path) => driver.pids(path),
-    children: (path) => driver.children(path),
-    create: (path, resources) => timed("create", () => driver.create(path, resources)),
-    update: (path, resources) => timed("update", () => driver.update(path, resources)),
-    remove: (path, options) => timed("destroy", () => driver.remove(path, options)),
+    naming: manager.naming,
+    version: manager.version,
+    pathOf: (name) => manager.pathOf(name),
+    nameOf: (path) => manager.nameOf(path),
+    exists: (name) => manager.exists(name),
+    lacks: (name) => manager.lacks(name),
+    pids: (name) => manager.pids(name),
+    children: (name) => manager.children(name),
+    create: (name, resources) => timed("create", () => manager.create(name, resources)),
+    update: (name, resources) => timed("update", () => manager.update(name, resources)),
+    remove: (name, options) => timed("destroy", () => manager.remove(name, options)),
   };
 }

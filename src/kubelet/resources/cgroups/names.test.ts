@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { PodUid } from "../../../lib/model/pod.ts";
-import { type CgroupNaming, parseRoot, podName, qosName, toPath, uidOfDir } from "./names.ts";
+import {
+  type CgroupNaming,
+  childName,
+  parseName,
+  parseRoot,
+  podName,
+  qosName,
+  toPath,
+  uidOf,
+} from "./names.ts";
 
 const uid = "3fdc9486-faef-4296" as PodUid;
 const root = [...parseRoot("/"), "kubepods"];
@@ -33,22 +42,33 @@ describe("cgroup names", () => {
   ];
   for (const [rule, path, want] of rows) it(rule, () => assert.equal(path, want));
 
-  it("a directory name yields the pod UID, in both namings", () => {
+  const naming = fc.constantFrom<CgroupNaming>("cgroupfs", "systemd");
+  it("a directory yields the pod UID, in both namings", () => {
     const anyUid = fc.uuid().map((text) => text as PodUid);
     fc.assert(
-      fc.property(anyUid, fc.constantFrom<CgroupNaming>("cgroupfs", "systemd"), (some, naming) => {
-        const dir = toPath(podName(root, "Burstable", some), naming)
-          .split("/")
-          .at(-1)!;
-        assert.equal(uidOfDir(dir, naming), some);
+      fc.property(anyUid, naming, (some, way) => {
+        const name = podName(root, "Burstable", some);
+        const dir = toPath(name, way).split("/").at(-1)!;
+        const child = childName(qosName(root, "Burstable"), dir, way);
+        assert.deepEqual(child, name);
+        assert.equal(uidOf(child!), some);
       }),
     );
   });
+  it("a path yields its name, in both namings", () => {
+    const part = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z0-9]$/);
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 4 }), naming, (name, way) => {
+        assert.deepEqual(parseName(toPath(name, way), way), name);
+      }),
+    );
+    assert.deepEqual(parseName("system-services.slice", "systemd"), ["system", "services"]);
+  });
   it("other directories are not pods", () => {
     for (const dir of ["burstable", "besteffort", "system", "pod"])
-      assert.equal(uidOfDir(dir, "cgroupfs"), undefined);
-    for (const dir of ["kubepods-burstable.slice", "podx", "cri-abc.scope"])
-      assert.equal(uidOfDir(dir, "systemd"), undefined);
+      assert.equal(uidOf(childName(root, dir, "cgroupfs")!), undefined);
+    assert.equal(uidOf(childName(root, "kubepods-burstable.slice", "systemd")!), undefined);
+    for (const dir of ["podx", "cri-abc.scope"]) assert.equal(childName(root, dir, "systemd"), undefined);
   });
   it("a name that would be another cgroup is rejected", () => {
     assert.throws(() => podName(root, "Burstable", "../x" as PodUid), /cannot be the name of a cgroup/);

@@ -42,17 +42,31 @@ function toSlices(name: CgroupName): string {
   return `/${escaped.map((_, index) => `${escaped.slice(0, index + 1).join("-")}${slice}`).join("/")}`;
 }
 
-/** The pod whose cgroup has this directory name; undefined for other directories. */
-export function uidOfDir(dir: string, naming: CgroupNaming): PodUid | undefined {
-  const last = naming === "systemd" ? lastSlicePart(dir) : dir;
-  if (last === undefined || !last.startsWith(podPrefix)) return undefined;
-  const uid = last.slice(podPrefix.length);
-  return uid === "" ? undefined : (uid as PodUid);
+/** The cgroup at a path: with systemd the last slice has the whole name, so those above may be left out. */
+export function parseName(path: string, naming: CgroupNaming): CgroupName {
+  const parts = path.split("/").filter((part) => part !== "");
+  if (naming === "cgroupfs") return parts;
+  const last = parts.at(-1) ?? "";
+  return (last.endsWith(slice) ? last.slice(0, -slice.length) : last)
+    .split("-")
+    .filter((part) => part !== "")
+    .map((part) => part.replaceAll("_", "-"));
 }
 
-function lastSlicePart(dir: string): string | undefined {
+/** The cgroup of a directory right below a parent; undefined for directories that this naming does not produce. */
+export function childName(parent: CgroupName, dir: string, naming: CgroupNaming): CgroupName | undefined {
+  if (naming === "cgroupfs") return [...parent, dir];
   if (!dir.endsWith(slice)) return undefined;
-  return dir.slice(0, -slice.length).split("-").at(-1)?.replaceAll("_", "-");
+  const name = parseName(dir, naming);
+  return name.length > parent.length ? name : undefined;
+}
+
+/** The pod that has this cgroup; undefined for other cgroups. */
+export function uidOf(name: CgroupName): PodUid | undefined {
+  const last = name.at(-1);
+  if (!last?.startsWith(podPrefix)) return undefined;
+  const uid = last.slice(podPrefix.length);
+  return uid === "" ? undefined : (uid as PodUid);
 }
 
 /** "_" would be converted back from the systemd form as "-"; "/" would be another cgroup. */

@@ -5,6 +5,7 @@ import { after, describe, it } from "node:test";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { cgroupDriver, detectLayout, readHugepageSizes } from "../../../lib/host/cgroups/cgroup-driver.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
+import { CgroupfsManager } from "./cgroup-manager.ts";
 import { createPodCgroups } from "./pod-cgroups.ts";
 
 const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
@@ -15,8 +16,7 @@ describe("pod cgroups on this host", { skip }, async () => {
   const driver = cgroupDriver(layout);
   const cgroupRoot = `/kubelet-ts-test-pods-${process.pid}`;
   const cgroups = createPodCgroups({
-    driver,
-    naming: "cgroupfs",
+    manager: new CgroupfsManager(driver),
     cgroupsPerQos: true,
     cgroupRoot,
     limits: {

@@ -4,6 +4,7 @@ import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
 import type { CgroupDriver, CgroupResources } from "../../../lib/host/cgroups/driver.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
+import { CgroupfsManager } from "./cgroup-manager.ts";
 import { createPodCgroups, type PodCgroupsOptions } from "./pod-cgroups.ts";
 
 class FakeDriver implements CgroupDriver {
@@ -49,8 +50,7 @@ const bestEffort = fakePod({ metadata: { uid: "u-2" as PodUid } });
 function setUp(over: Partial<PodCgroupsOptions> = {}) {
   const driver = new FakeDriver();
   const cgroups = createPodCgroups({
-    driver,
-    naming: "cgroupfs",
+    manager: new CgroupfsManager(driver),
     cgroupsPerQos: true,
     cgroupRoot: "/",
     limits: {
@@ -150,14 +150,6 @@ describe("pod cgroups", () => {
     const { driver, cgroups } = setUp();
     driver.without = ["memory"];
     await assert.rejects(cgroups.start(), /cgroup "\/kubepods" has some missing controllers: memory \(/);
-  });
-  it("with systemd are named, but cannot be created yet", async () => {
-    const { cgroups } = setUp({ naming: "systemd" });
-    assert.equal(
-      cgroups.parentFor(burstable),
-      "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podu_1.slice",
-    );
-    await assert.rejects(cgroups.start(), { code: "NotSupported" });
   });
   it("are not created with cgroupsPerQOS off", async () => {
     const { driver, cgroups } = setUp({ cgroupsPerQos: false, cgroupRoot: "/custom" });

@@ -1,18 +1,11 @@
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import type { CgroupDriver, CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
 import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import { podQos, type QosClass } from "../../../lib/model/qos.ts";
+import type { CgroupManager } from "./cgroup-manager.ts";
 import { type LimitSettings, podCgroupLimits, tierLimits } from "./limits.ts";
-import {
-  type CgroupName,
-  type CgroupNaming,
-  parseRoot,
-  podName,
-  qosName,
-  toPath,
-  uidOfDir,
-} from "./names.ts";
+import { type CgroupName, parseRoot, podName, qosName, uidOf } from "./names.ts";
 
 /** The cgroups of pods: one for each, in the tier of its QoS class. */
 export interface PodCgroups {
@@ -32,8 +25,7 @@ export interface PodCgroups {
 }
 
 export interface PodCgroupsOptions {
-  readonly driver: CgroupDriver;
-  readonly naming: CgroupNaming;
+  readonly manager: CgroupManager;
   readonly cgroupsPerQos: boolean;
   /** "" or "/" for the root. It must exist. */
   readonly cgroupRoot: string;
@@ -51,35 +43,28 @@ export function createPodCgroups(options: PodCgroupsOptions): PodCgroups {
 
 class QosPodCgroups implements PodCgroups {
   readonly #o: PodCgroupsOptions;
-  readonly #driver: CgroupDriver;
+  readonly #manager: CgroupManager;
   readonly #base: CgroupName;
   /** "kubepods": the cgroup of all pods, and the tier of those that are Guaranteed. */
   readonly #root: CgroupName;
 
   constructor(options: PodCgroupsOptions) {
     this.#o = options;
-    this.#driver = options.driver;
+    this.#manager = options.manager;
     this.#base = parseRoot(options.cgroupRoot);
     this.#root = [...this.#base, "kubepods"];
   }
 
   async start(): Promise<void> {
-    if (this.#o.naming === "systemd") {
-      throw new KubeletError(
-        "NotSupported",
-        'cgroupDriver: "systemd" is not supported yet, because slices have to be made by systemd; ' +
-          'set cgroupDriver to "cgroupfs" here and in the container runtime',
-      );
-    }
     if (this.#base.length > 0) await this.#check(this.#base, `cgroupRoot: "${this.#o.cgroupRoot}"`);
     const { root, burstable, bestEffort } = tierLimits([], this.#o.limits);
-    await this.#driver.create(this.#path(this.#root), {});
-    await this.#check(this.#root, `cgroup "${this.#path(this.#root)}"`);
-    await this.#driver.update(this.#path(this.#root), { ...this.#o.root, ...root });
+    await this.#manager.create(this.#root, {});
+    await this.#check(this.#root, `cgroup "${this.#manager.pathOf(this.#root)}"`);
+    await this.#manager.update(this.#root, { ...this.#o.root, ...root });
     // The requests of existing Burstable pods are not known at startup: the tier keeps its shares until then.
     const { cpuShares: _, ...keepShares } = burstable;
-    await this.#driver.create(this.#path(qosName(this.#root, "Burstable")), keepShares);
-    await this.#driver.create(this.#path(qosName(this.#root, "BestEffort")), bestEffort);
+    await this.#manager.create(qosName(this.#root, "Burstable"), keepShares);
+    await this.#manager.create(qosName(this.#root, "BestEffort"), bestEffort);
   }
 
   /**
@@ -88,10 +73,10 @@ class QosPodCgroups implements PodCgroups {
    * many containers.
    */
   async #check(name: CgroupName, title: string): Promise<void> {
-    const lacks = await this.#driver.lacks(this.#path(name));
+    const lacks = await this.#manager.lacks(name);
     if (lacks?.length === 0) return;
     const why =
-      this.#driver.version === 2
+      this.#manager.version === 2
         ? " (the cgroup above has to name them in cgroup.subtree_control; unless it is the root, it can only while no process is in it)"
         : "";
     throw new KubeletError(
@@ -101,41 +86,39 @@ class QosPodCgroups implements PodCgroups {
   }
 
   parentFor(pod: Pod): string {
-    return this.#path(podName(this.#root, this.#qos(pod), pod.metadata.uid));
+    return this.#manager.pathOf(this.#name(pod));
   }
 
   exists(pod: Pod): Promise<boolean> {
-    return this.#driver.exists(this.parentFor(pod));
+    return this.#manager.exists(this.#name(pod));
   }
 
   async ensure(pod: Pod): Promise<void> {
-    const path = this.parentFor(pod);
-    if (await this.#driver.exists(path)) return;
-    await this.#driver.create(path, {});
+    const name = this.#name(pod);
+    if (await this.#manager.exists(name)) return;
+    await this.#manager.create(name, {});
     try {
-      await this.#driver.update(path, podCgroupLimits(pod, this.#o.limits));
+      await this.#manager.update(name, podCgroupLimits(pod, this.#o.limits));
     } catch (error) {
       // A pod without one of its limits still runs: its containers have their own limits.
       this.#o.logger.error("Failed to set limit of pod cgroup", {
         pod: podRef(pod),
         podUID: pod.metadata.uid,
-        cgroup: path,
+        cgroup: this.parentFor(pod),
         err: messageOf(error),
       });
     }
   }
 
   async remove(uid: PodUid, signal?: AbortSignal): Promise<void> {
-    await Promise.all(
-      classes.map((qos) => this.#driver.remove(this.#path(podName(this.#root, qos, uid)), { signal })),
-    );
+    await Promise.all(classes.map((qos) => this.#manager.remove(podName(this.#root, qos, uid), { signal })));
   }
 
   async list(): Promise<PodUid[]> {
     const found = new Set<PodUid>();
     for (const qos of classes) {
-      for (const dir of await this.#driver.children(this.#path(qosName(this.#root, qos)))) {
-        const uid = uidOfDir(dir, this.#o.naming);
+      for (const child of await this.#manager.children(qosName(this.#root, qos))) {
+        const uid = uidOf(child);
         if (uid !== undefined) found.add(uid);
       }
     }
@@ -144,17 +127,17 @@ class QosPodCgroups implements PodCgroups {
 
   async updateQos(pods: readonly Pod[]): Promise<void> {
     const { root, burstable, bestEffort } = tierLimits(pods, this.#o.limits);
-    await this.#driver.update(this.#path(this.#root), root);
-    await this.#driver.update(this.#path(qosName(this.#root, "Burstable")), burstable);
-    await this.#driver.update(this.#path(qosName(this.#root, "BestEffort")), bestEffort);
+    await this.#manager.update(this.#root, root);
+    await this.#manager.update(qosName(this.#root, "Burstable"), burstable);
+    await this.#manager.update(qosName(this.#root, "BestEffort"), bestEffort);
   }
 
   #qos(pod: Pod): QosClass {
     return podQos(pod, { podLevel: this.#o.limits.podLevelResources });
   }
 
-  #path(name: CgroupName): string {
-    return toPath(name, this.#o.naming);
+  #name(pod: Pod): CgroupName {
+    return podName(this.#root, this.#qos(pod), pod.metadata.uid);
   }
 }
 

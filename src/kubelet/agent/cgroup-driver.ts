@@ -1,0 +1,40 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import { KubeletError } from "../../lib/base/errors.ts";
+import { createMetrics } from "../../lib/base/metrics.ts";
+import { createCriClient } from "../../lib/clients/cri/client.ts";
+import { type CgroupLayout, cgroupDriver } from "../../lib/host/cgroups/cgroup-driver.ts";
+import { CgroupfsManager, type CgroupManager } from "../resources/cgroups/cgroup-manager.ts";
+import type { CgroupNaming } from "../resources/cgroups/names.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { cgroupDriverOfRuntime } from "./runtime-cgroup-driver.ts";
+
+export function cgroupManager(naming: CgroupNaming, layout: CgroupLayout, clock: Clock): CgroupManager {
+  if (naming === "cgroupfs") return new CgroupfsManager(cgroupDriver(layout, { clock }));
+  throw new KubeletError(
+    "NotSupported",
+    'cgroupDriver: "systemd" is not supported yet, because slices have to be made by systemd; ' +
+      'set cgroupDriver to "cgroupfs" here and in the container runtime',
+  );
+}
+
+const callTimeoutMs = 2_000;
+
+/** The options, with the cgroup driver that the runtime uses. Runtimes before CRI v1.28 do not report it. */
+export async function withCgroupDriverOfRuntime<T extends AgentOptions>(o: T): Promise<T> {
+  const { config, clock, logger } = o;
+  const cri = createCriClient({
+    runtimeEndpoint: config.containerRuntimeEndpoint,
+    requestTimeoutMs: callTimeoutMs,
+    logger,
+    clock,
+    metrics: createMetrics(),
+  });
+  try {
+    const found = await cgroupDriverOfRuntime(cri, { clock, logger, signal: o.stopping });
+    if (found === undefined || found === config.cgroupDriver) return o;
+    logger.info("Using cgroup driver setting received from the CRI runtime", { cgroupDriver: found });
+    return { ...o, config: { ...config, cgroupDriver: found } };
+  } finally {
+    cri.close();
+  }
+}

@@ -1,0 +1,73 @@
+import type { CgroupDriver, CgroupResources, RemoveOptions } from "../../../lib/host/cgroups/driver.ts";
+import { type CgroupName, type CgroupNaming, childName, parseName, toPath } from "./names.ts";
+
+/**
+ * Cgroups by name, independent of how the node's cgroup driver (cgroupfs or systemd) names and creates them. The
+ * operations are those of CgroupDriver.
+ */
+export interface CgroupManager {
+  readonly naming: CgroupNaming;
+  readonly version: 1 | 2;
+  /** The path below the cgroup mounts, which is also what the runtime expects as cgroup parent. */
+  pathOf(name: CgroupName): string;
+  /** The cgroup that a configuration field names: "/kube.slice" with systemd, "/kube" with cgroupfs. */
+  nameOf(path: string): CgroupName;
+  exists(name: CgroupName): Promise<boolean>;
+  lacks(name: CgroupName): Promise<string[] | undefined>;
+  create(name: CgroupName, resources: CgroupResources): Promise<void>;
+  update(name: CgroupName, resources: CgroupResources): Promise<void>;
+  remove(name: CgroupName, options?: RemoveOptions): Promise<void>;
+  pids(name: CgroupName): Promise<number[]>;
+  /** Cgroups right below that the driver of the node may have created; scopes of containers are not. */
+  children(name: CgroupName): Promise<CgroupName[]>;
+}
+
+/** The cgroupfs driver: directories, and nothing else. */
+export class CgroupfsManager implements CgroupManager {
+  readonly naming: CgroupNaming = "cgroupfs";
+  readonly version: 1 | 2;
+  readonly #driver: CgroupDriver;
+
+  constructor(driver: CgroupDriver) {
+    this.#driver = driver;
+    this.version = driver.version;
+  }
+
+  pathOf(name: CgroupName): string {
+    return toPath(name, this.naming);
+  }
+
+  nameOf(path: string): CgroupName {
+    return parseName(path, this.naming);
+  }
+
+  exists(name: CgroupName): Promise<boolean> {
+    return this.#driver.exists(this.pathOf(name));
+  }
+
+  lacks(name: CgroupName): Promise<string[] | undefined> {
+    return this.#driver.lacks(this.pathOf(name));
+  }
+
+  create(name: CgroupName, resources: CgroupResources): Promise<void> {
+    return this.#driver.create(this.pathOf(name), resources);
+  }
+
+  update(name: CgroupName, resources: CgroupResources): Promise<void> {
+    return this.#driver.update(this.pathOf(name), resources);
+  }
+
+  remove(name: CgroupName, options?: RemoveOptions): Promise<void> {
+    return this.#driver.remove(this.pathOf(name), options);
+  }
+
+  pids(name: CgroupName): Promise<number[]> {
+    return this.#driver.pids(this.pathOf(name));
+  }
+
+  async children(name: CgroupName): Promise<CgroupName[]> {
+    const dirs = await this.#driver.children(this.pathOf(name));
+    const children = dirs.map((dir) => childName(name, dir, this.naming));
+    return children.filter((child) => child !== undefined);
+  }
+}
