@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -20,6 +21,20 @@ describe("an isolated host", { skip: isolationUnavailable }, () => {
     } finally {
       execFileSync("umount", [dir]);
       rmdirSync(dir);
+    }
+  });
+
+  test("keeps its state directories when other processes remove theirs", async () => {
+    const host = startIsolated(["sh", "-c", "echo started; sleep 60"]);
+    try {
+      await once(host.child.stdout!, "data");
+      for (const dir of ["/var/lib/kubelet-ts", "/var/lib/cni", "/var/lib/kubelet"]) {
+        assert.ok(readdirSync(dir).some((name) => name.startsWith(`.kubelet-ts-isolated-${process.pid}-`)));
+        assert.throws(() => rmdirSync(dir), { code: "ENOTEMPTY" });
+      }
+    } finally {
+      host.child.kill("SIGKILL");
+      await host.exited;
     }
   });
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { parseMountinfo } from "../../src/lib/host/mount-table.ts";
@@ -18,6 +18,9 @@ export interface IsolatedHost {
 
 export const isolationUnavailable: string | false = process.getuid?.() === 0 ? false : "needs root";
 
+/** The state directories besides /run and /var/log. */
+const stateDirs = ["/var/lib/kubelet-ts", "/var/lib/cni", "/var/lib/kubelet"];
+
 let hosts = 0;
 
 export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv = {}): IsolatedHost {
@@ -27,6 +30,9 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
   const name = `kubelet-ts-isolated-${process.pid}-${++hosts}`;
   const cgroups = hierarchies.map((mount) => join(mount.path, name));
   for (const dir of cgroups) makeCgroup(dir);
+  // The kernel allows another process to remove an empty directory that is a mount point only in here, and detaches the mount.
+  const keepers = stateDirs.map((dir) => join(dir, `.${name}`));
+  for (const dir of keepers) mkdirSync(dir, { recursive: true });
   const { system, state } = mountCommands(hierarchies.map(({ path }) => path));
   // The shell joins its cgroups first: the cgroup namespace takes them for the root of each hierarchy.
   const join_ = cgroups.map((dir) => `echo $$ > ${dir}/cgroup.procs`);
@@ -47,7 +53,10 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
   const exited = new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code, signal) => resolve(code ?? signal));
-  }).finally(() => removeCgroups(cgroups, systemClock));
+  }).finally(() => {
+    for (const dir of keepers) rmSync(dir, { recursive: true, force: true });
+    return removeCgroups(cgroups, systemClock);
+  });
   return { child, exited };
 }
 
@@ -90,7 +99,7 @@ function mountCommands(cgroupPaths: readonly string[]): { system: string[]; stat
   const state = [
     "mount -t proc proc /proc",
     release("/ - nsfs /"),
-    ...["/run", "/var/lib/kubelet-ts", "/var/lib/cni", "/var/lib/kubelet", "/var/log"].flatMap((dir) => [
+    ...["/run", ...stateDirs, "/var/log"].flatMap((dir) => [
       `mkdir -p ${dir}`,
       release(`$5 ~ "^${dir}/"`),
       `mount -t tmpfs -o mode=755 state ${dir}`,
