@@ -34,17 +34,17 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
   const keepers = stateDirs.map((dir) => join(dir, `.${name}`));
   for (const dir of keepers) mkdirSync(dir, { recursive: true });
   const { system, state } = mountCommands(hierarchies.map(({ path }) => path));
-  // The shell joins its cgroups first: the cgroup namespace takes them for the root of each hierarchy.
+  // The shell joins its cgroups first: they become the roots of the hierarchies in its cgroup namespace.
   const join_ = cgroups.map((dir) => `echo $$ > ${dir}/cgroup.procs`);
   const unshare = "exec unshare --mount --net --cgroup --propagation private";
   const outer = [...join_, `${unshare} sh -ec "$ENTER" sh "$@"`].join("\n");
   // In version 2, only a cgroup without processes delegates controllers, unless it is the real root: move them first.
   const unified = hierarchies.filter(({ path, fsType }) => fsType === "cgroup2" && path === "/sys/fs/cgroup");
-  const makeRoom = unified.flatMap(({ path }) => [
+  const emptyRoots = unified.flatMap(({ path }) => [
     `mkdir ${path}/init`,
     `echo $$ > ${path}/init/cgroup.procs`,
   ]);
-  const enter = [...system, ...makeRoom, 'exec unshare --pid --fork --kill-child sh -ec "$INSIDE" sh "$@"'];
+  const enter = [...system, ...emptyRoots, 'exec unshare --pid --fork --kill-child sh -ec "$INSIDE" sh "$@"'];
   const inside = [...state, "busybox ip link set lo up", '"$@"'];
   const child = spawn("sh", ["-ec", outer, "sh", ...command], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -27,7 +27,7 @@ export interface Leak {
 export function snapshot(): Snapshot {
   const mountinfo = readFileSync("/proc/self/mountinfo", "utf8");
   const mounts = parseMountinfo(mountinfo);
-  // Zombies are their parent's matter; kernel threads (no arguments) and this process nobody's.
+  // Not zombies, which their parents reap, nor kernel threads, which have no arguments, nor this process.
   const processes = readProcesses().filter((p) => !p.zombie && p.args.length > 0 && p.pid !== process.pid);
   return {
     processes: new Map(processes.map((p) => [`${p.pid} ${p.args.join(" ")}`, aboutProcess(p)])),
@@ -76,7 +76,7 @@ function aboutProcess(p: ProcessInfo): string {
   return [...p.cgroups, linkTarget(`/proc/${p.pid}/cwd`), p.rootMount ?? ""].join(" ");
 }
 
-/** The kernel gives the number of a deleted namespace to the next one: only with its user it names one. */
+/** The kernel reuses the inode of a deleted namespace, so the process or mount that uses it is part of its name. */
 function namespacesOf(processes: readonly ProcessInfo[]): [string, string][] {
   return processes.flatMap((p): [string, string][] => {
     const namespace = linkTarget(`/proc/${p.pid}/ns/net`);

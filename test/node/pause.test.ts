@@ -29,7 +29,7 @@ async function until<T>(what: string, condition: () => T | undefined | false): P
   }
 }
 
-/** Asleep under its own name, the program can only be waiting for a signal: from then on it may get one. */
+/** A program that sleeps under its own name waits for a signal: from then on a test may send one. */
 function waits(pid: number): boolean {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")") + 3) === "pause) S";
@@ -48,7 +48,7 @@ async function exitOf(child: ChildProcess): Promise<unknown> {
 
 describe("the pause program", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    test(`ends with status 0 on ${signal}`, async (t) => {
+    test(`exits with status 0 on ${signal}`, async (t) => {
       const child = start(t, program);
       await until("waits", () => waits(child.pid!));
       const exited = exitOf(child);
@@ -57,19 +57,19 @@ describe("the pause program", () => {
     });
   }
 
-  test("does not end on another signal (SIGCHLD)", async (t) => {
+  test("does not exit on another signal (SIGCHLD)", async (t) => {
     const child = start(t, program);
     await until("waits", () => waits(child.pid!));
     const exited = exitOf(child);
     child.kill("SIGCHLD");
-    await until("took SIGCHLD", () =>
+    await until("received SIGCHLD", () =>
       /SigPnd:\s*0+\nShdPnd:\s*0+\n/i.test(readFileSync(`/proc/${child.pid}/status`, "utf8")),
     );
     child.kill("SIGTERM");
     assert.equal(await exited, 0);
   });
 
-  test("as pid 1 reaps orphans and ends on SIGTERM", {
+  test("reaps orphans as pid 1, and exits on SIGTERM", {
     skip: process.getuid?.() === 0 ? false : "needs root",
   }, async (t) => {
     // A shell becomes pid 1, leaves orphaned children behind, and becomes pause.

@@ -77,7 +77,7 @@ describeOnContainerd("a private node", (version) => {
   });
   after(async () => {
     cri.close();
-    await node.stop(); // throws if something stayed
+    await node.stop(); // throws if something remains
     assert.deepEqual(leaks(first, snapshot(), ofNode(nodeFiles(node.name), during)), []);
   });
 
@@ -116,7 +116,7 @@ describeOnContainerd("a private node", (version) => {
     const pid = await pidOf();
     assert.ok(pid);
     await node.stopRuntime();
-    assert.ok(existsSync(`/proc/${pid}`), "the container lives without containerd");
+    assert.ok(existsSync(`/proc/${pid}`), "the container does not run without containerd");
     await node.startRuntime();
     assert.equal(await pidOf(), pid);
     // containerd 1.6 responds before its CRI plugin does.
@@ -156,7 +156,7 @@ describeOnContainerd("stopping a private node", (version) => {
     );
   });
 
-  test("leaves no link, although another mount namespace has a copy of the network namespaces of its pods", async (t) => {
+  test("leaves no link, even if another mount namespace has a copy of the network namespaces of its pods", async (t) => {
     const first = snapshot();
     const node = await startTestNode({ containerd: version });
     t.after(() => node.stop());
@@ -167,7 +167,7 @@ describeOnContainerd("stopping a private node", (version) => {
     const files = nodeFiles(node.name);
     const ports = [...running.links].filter(([, bridge]) => bridge === files.bridge);
     assert.equal(ports.length, 1, "the pod has a link");
-    // As container engines do: unmounting on the machine does not reach it.
+    // As container engines do: unmounting on the machine does not propagate to it.
     const holder = spawn("unshare", ["--mount", "--propagation=private", "sleep", "1000"], {
       stdio: "ignore",
     });
@@ -182,7 +182,7 @@ describeOnContainerd("stopping a private node", (version) => {
     assert.deepEqual(leaks(first, snapshot(), ofNode(files, running)), []);
   });
 
-  test("is cleaned up by the next start after a kill of it, its containerd and one shim", async () => {
+  test("is cleaned up by the next start after it, its containerd and one shim were killed", async () => {
     const first = snapshot();
     const name = await nodeOfKilledProcess(version);
     const files = nodeFiles(name);

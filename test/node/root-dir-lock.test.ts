@@ -90,7 +90,7 @@ for (const { count, named } of rounds("LOCK_AGENT_ROUNDS", 1, 5))
     oneAgentRuns(t, count),
   );
 
-/** The loser waits for a while, in case the other is stopping. */
+/** The second agent waits for a while, in case the first is stopping. */
 async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());
@@ -115,7 +115,7 @@ async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
     );
     assert.doesNotMatch(log ?? "", /Started kubelet/);
     await agent.ready();
-    assert.equal(winner?.exitCode, null, "the other one runs on");
+    assert.equal(winner?.exitCode, null, "the first agent does not run any more");
     winner?.kill("SIGKILL");
     await Promise.all(exits);
   }

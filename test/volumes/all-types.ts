@@ -47,7 +47,7 @@ export function volumesOfPods(version: ContainerdVersion): void {
       () => disks !== undefined,
       version,
     ));
-  describe("the end of agents and pods", () => ends(() => n));
+  describe("killed agents and deleted pods", () => ends(() => n));
 }
 
 async function makeDisks(n: VolumeNode): Promise<Disks | undefined> {

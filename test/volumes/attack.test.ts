@@ -7,7 +7,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { VolumeNode } from "./volume-node.ts";
 
-/** Containers that mount the part; each is one attempt. `ATTACKED_CONTAINERS=2000` takes half an hour. */
+/** Containers that mount the subPath; each is one attempt. `ATTACKED_CONTAINERS=2000` takes half an hour. */
 const attempts = Number(process.env.ATTACKED_CONTAINERS ?? 40);
 const aPod = 20;
 const marker = `/escaped-${process.pid}`;
@@ -40,7 +40,7 @@ describeOnContainerd("a container that swaps a directory for a link to /", (vers
       const name = `victim-${first}`;
       const containers = Array.from({ length: Math.min(aPod, attempts - first) }, (_, index) => ({
         name: `c${index}`,
-        // What it got must be the volume's own directory: at / it would leave a mark, and find the kernel's files.
+        // The mount must be the volume's own directory: at / it would create the marker, and find the kernel's files.
         command: ["sh", "-c", `touch /m${marker}; test ! -e /m/proc`],
         volumeMounts: [{ name: "v", mountPath: "/m", subPath: "part" }],
       }));

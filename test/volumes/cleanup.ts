@@ -7,10 +7,10 @@ import { podsPath } from "../cluster/node-with-api.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import type { VolumeNode } from "./volume-node.ts";
 
-/** With a secret, with parts of volumes, and with a claim. */
+/** Pods with a secret, with subPaths and with a claim. */
 const deletedMeanwhile = ["waits", "parts", "claimed-read-only"];
 
-/** With all the pods that the other tests have left running: an agent that is killed, and pods that go. */
+/** The agent is killed and pods are deleted, while all pods of the other tests run. */
 export function ends(node: () => VolumeNode): void {
   const allPods = async () => (await node().fullNode.get<{ items: Pod[] }>(podsPath)).items;
 
@@ -50,7 +50,7 @@ export function ends(node: () => VolumeNode): void {
     await node().change("/api/v1/namespaces/default/configmaps/settings", { data: { a: "tres" } });
     node().fullNode.startAgent();
     for (const pod of deleted) await node().isGone(pod);
-    // All pods have been looked at again by then, and what they follow as well.
+    // By then all pods have been synced and their volumes updated.
     await waitFor(async () => assert.equal(await node().inside("content", "cat /v/config/a"), "tres"));
     await waitFor(async () => {
       const rows = (await agent.pods()) ?? [];
@@ -61,7 +61,7 @@ export function ends(node: () => VolumeNode): void {
     assert.deepEqual(await mountsInside(pods), inside);
     const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
     assert.deepEqual((await node().fullNode.running()).toSorted(byId), running.toSorted(byId));
-    // What has to be mounted again for a container finds what the previous agent created.
+    // A container that is created again mounts what the previous agent set up.
     await node().endContainer("parts-too");
     await waitFor(async () => assert.equal(await node().inside("parts-too", "cat /part/x"), "other"));
     assert.deepEqual([...node().mountIds()], mounts);
@@ -92,7 +92,7 @@ export function ends(node: () => VolumeNode): void {
       assert.deepEqual([status?.phase, message], ["Succeeded", "me"]);
     });
     await waitFor(() =>
-      assert.deepEqual(node().leftOf(pod), [node().podDir(pod)], "its folder is all that is left"),
+      assert.deepEqual(node().leftOf(pod), [node().podDir(pod)], "more than its directory is left"),
     );
   });
 
@@ -107,7 +107,7 @@ export function ends(node: () => VolumeNode): void {
       const devices = join(rootDir, "plugins/kubernetes.io", directory);
       assert.deepEqual(existsSync(devices) ? readdirSync(devices) : [], [], directory);
     }
-    // What belongs to the node stays.
+    // Mounts of the node itself stay.
     assert.ok(existsSync(join(node().dir, "host/made-file")) && existsSync(join(node().dir, "pv/local/b")));
   });
 }

@@ -106,7 +106,7 @@ export const content: Concern = {
       waitFor(async () => assert.equal(await read(path), text, path), 20_000);
     const restarts = async () => (await node().fullNode.pod("content")).status?.containerStatuses?.[0];
 
-    test("exist with their modes, and only selected items", async () => {
+    test("files have their modes, and only selected items exist", async () => {
       await node().runs("content");
       const list = (volume: string) =>
         node().inside("content", `cd /v/${volume} && find -L . -type f ! -path './..*'`);
@@ -144,12 +144,12 @@ export const content: Concern = {
       assert.equal(more["kubernetes.io"].pod.name, "content");
     });
 
-    test("cannot be written to from inside", async () => {
+    test("a container cannot write to the files", async () => {
       for (const volume of ["config", "keys", "about", "all"])
         assert.match(await node().failsInside("content", `touch /v/${volume}/x`), /Read-only file system/);
     });
 
-    test("all but ConfigMaps are in memory, and limited to the pod's memory", async () => {
+    test("all content but that of ConfigMaps is in memory, and limited to the pod's memory", async () => {
       const pod = (await node().runs("content")) as Pod;
       const inside = await node().mountsInside("content");
       const typeAt = (volume: string) => inside.find(({ path }) => path === `/v/${volume}`)?.fsType;
@@ -166,7 +166,7 @@ export const content: Concern = {
       assert.notEqual(typeAt("config"), "tmpfs");
     });
 
-    test("are updated in place when their objects change, without a restart", async () => {
+    test("files are updated in place when their objects change, without a restart", async () => {
       const before = await restarts();
       await node().change(`${objects}/configmaps/settings`, { data: { a: "uno", b: null, c: "three" } });
       await node().change(`${objects}/secrets/keys`, { data: { password: base64("second") } });
@@ -191,7 +191,7 @@ export const content: Concern = {
       assert.deepEqual([containerID, restartCount], [before?.containerID, 0]);
     });
 
-    test("a selected key that was removed: the volume is kept, with an event", async () => {
+    test("when a selected key is removed, the volume stays as it is, with an event", async () => {
       const message =
         'MountVolume.SetUp failed for volume "picked" : configmap references non-existent config key: b';
       await node().hasEvent("content", "FailedMount", message, 90_000);
@@ -201,7 +201,7 @@ export const content: Concern = {
       await becomes("picked/deep/er/a", "uno");
     });
 
-    test("a certificate bundle that has one more is seen", async () => {
+    test("a certificate that is added to a bundle appears in the file", async () => {
       const anchors = async () => (await read("all/ca.pem")).split("-----BEGIN CERTIFICATE-----").length - 1;
       assert.equal(await anchors(), 1);
       const kubeconfig = await readFile(join(node().fullNode.api.dir, "kubeconfig"), "utf8");
@@ -211,7 +211,7 @@ export const content: Concern = {
       await waitFor(async () => assert.equal(await anchors(), 2), 20_000);
     });
 
-    test("a missing object: there is an event, the pod waits, and starts when it is created", async () => {
+    test("a missing object is an event, and the pod waits for it and starts once it is created", async () => {
       const message = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
       await node().hasEvent("waits", "FailedMount", message);
       const waiting = (await node().fullNode.pod("waits")).status?.containerStatuses?.[0]?.state?.waiting;

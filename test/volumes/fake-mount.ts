@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What it does with every mount request: a tmpfs stands for what a server would provide. */
+/** How it handles mount requests; a successful one mounts a tmpfs in place of the server's export. */
 export type MountMode = "good" | "refused" | "hangs" | "waits";
 
 /** A program `mount` for the agent's PATH, in place of that of the system: there is no real NFS server. */
@@ -37,16 +37,16 @@ exec /bin/mount -t tmpfs fake "$target"
     return writeFile(join(this.#dir, "mode"), mode);
   }
 
-  /** True once it was called and waits for letGo(). */
+  /** True once it was called and waits for release(). */
   isWaiting(): boolean {
     return existsSync(join(this.#dir, "waiting"));
   }
 
-  letGo(): Promise<void> {
+  release(): Promise<void> {
     return writeFile(join(this.#dir, "go"), "");
   }
 
-  /** Processes that were to mount something and never end by themselves. */
+  /** Mount processes that hang until they are killed. */
   hanging(): number[] {
     const file = join(this.#dir, "hanging");
     if (!existsSync(file)) return [];

@@ -17,7 +17,7 @@ import { VolumeNode, type VolumePod } from "./volume-node.ts";
 const execFile = promisify(execFileBack);
 const objects = "/api/v1/namespaces/default";
 const kilobyte = 1024;
-/** More than is left, and as large as a ConfigMap may well be. */
+/** More than the free space, and no larger than a ConfigMap may be. */
 const bulk = "x".repeat(800 * kilobyte);
 
 const withVolume = (volume: object): VolumePod => ({
@@ -42,7 +42,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await program.install("refused");
     n = await VolumeNode.start(version, {
       env: { ...process.env, PATH: program.path },
-      // Full as the disk is to be, no pod is to be evicted for it.
+      // The disk becomes full; no pod may be evicted for that.
       config: { evictionHard: { "memory.available": "1Mi" } },
       prepare: async ({ rootDir }) => {
         await execFile("mkdir", ["-p", rootDir]);
@@ -62,12 +62,12 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     if (n) await removeMounts(n.fullNode.node.rootDir);
     await n?.destroy();
     for (const pid of program?.hanging() ?? []) process.kill(pid, "SIGKILL");
-    await program?.letGo();
+    await program?.release();
     await removeDir(bin);
   });
 
-  /** Pods that have nothing to do with it notice nothing: they run on, and their volumes follow what they show. */
-  const othersLive = async () => {
+  /** Other pods are not affected: they keep running, and their volumes are still updated. */
+  const otherPodsWork = async () => {
     const value = String(++secrets);
     await n.change(`${objects}/secrets/shown`, { data: { k: Buffer.from(value).toString("base64") } });
     await waitFor(async () => assert.equal(await n.inside("control", "cat /data/k"), value));
@@ -82,7 +82,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await n.isGone(pod);
   };
 
-  test("a mount command that fails: its output in an event, nothing half-mounted, and the pod runs when it succeeds", async () => {
+  test("a failed mount command is an event with its output, leaves no mount, and the pod runs once it succeeds", async () => {
     const pod = await n.addPod("refused", nfs);
     const dir = dirOf(pod, "nfs");
     const args = `-t nfs 192.0.2.1:/export ${dir}`;
@@ -92,7 +92,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
       `MountVolume.SetUp failed for volume "data" : mount failed: exit status 32\nMounting command: mount\nMounting arguments: ${args}\nOutput: mount.nfs: Connection refused\n\n`,
     );
     nothingMounted(dir);
-    await othersLive();
+    await otherPodsWork();
     await program.set("good");
     await n.runs("refused");
     await n.inside("refused", "echo written >/data/x");
@@ -100,20 +100,20 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await end(pod);
   });
 
-  test("a mount command that never ends blocks its own pod only, and ends when the pod is no longer desired", async () => {
+  test("a mount command that hangs blocks its own pod only, and is killed when the pod is no longer desired", async () => {
     await program.set("hangs");
     const stuck = await n.addPod("stuck", nfs);
     await waitFor(() => assert.equal(program.hanging().length, 1));
     await n.addPod("beside", withVolume({ configMap: { name: "shown" } }));
     await n.runs("beside");
-    await othersLive();
+    await otherPodsWork();
     assert.equal((await n.fullNode.pod("stuck")).status?.phase, "Pending");
-    assert.equal(program.hanging().length, 1, "it was not tried a second time");
+    assert.equal(program.hanging().length, 1, "the mount was attempted twice");
     await end(stuck);
     assert.deepEqual(program.hanging(), []);
   });
 
-  test("an agent that is stopped while a mount command hangs does stop, and the next one mounts", async () => {
+  test("an agent stops even while a mount command hangs, and the next agent mounts the volume", async () => {
     const stuck = await n.addPod("stuck-again", nfs);
     await waitFor(() => assert.equal(program.hanging().length, 1));
     assert.equal(await n.fullNode.agent.end("SIGTERM"), 0);
@@ -125,7 +125,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await end(stuck);
   });
 
-  test("a mount command that outlives its agent and mounts after all: both mounts are removed with the pod", async () => {
+  test("if a mount command outlives its agent and mounts a second time, both mounts are removed with the pod", async () => {
     await program.set("waits");
     const late = await n.addPod("late", nfs);
     await waitFor(() => assert.ok(program.isWaiting()));
@@ -133,13 +133,13 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await program.set("good");
     n.fullNode.startAgent();
     await n.runs("late");
-    await program.letGo();
+    await program.release();
     const dir = dirOf(late, "nfs");
     await waitFor(() => assert.equal(readMounts().filter(({ path }) => path === dir).length, 2));
     await end(late);
   });
 
-  test("a full disk: there is an event, nothing half-written is shown, and it is written when there is space", async () => {
+  test("a full disk is an event, no partial content is visible, and the volume is written once there is space", async () => {
     const { rootDir } = n.fullNode.node;
     await n.configMap("bulk", { bulk });
     const filler = join(rootDir, "filler");
@@ -154,7 +154,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await n.hasEvent("on-disk", "FailedMount", full);
     assert.match(await n.inside("on-disk", "ls -A /data"), /^\.\.\d\S+\n\.\.data\nk$/);
     assert.equal(await n.inside("on-disk", "cat /data/k"), "0");
-    await othersLive();
+    await otherPodsWork();
     await rm(filler);
     await n.runs("bulky");
     assert.equal(await n.inside("bulky", "wc -c </data/bulk"), String(bulk.length));
@@ -162,10 +162,10 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await end(pod);
   });
 
-  test("a root directory that is read-only: there is an event, and all continues when it can be written again", async () => {
+  test("a read-only root directory is an event, and pods continue once it is writable again", async () => {
     const { rootDir } = n.fullNode.node;
-    const doomed = await n.addPod("doomed", withVolume({ emptyDir: {} }));
-    await n.runs("doomed");
+    const deletedPod = await n.addPod("deleted", withVolume({ emptyDir: {} }));
+    await n.runs("deleted");
     const frozen: [name: string, plugin: string, volume: object][] = [
       ["frozen", "empty-dir", { emptyDir: {} }],
       ["frozen-config", "configmap", { configMap: { name: "shown" } }],
@@ -181,13 +181,13 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
         nothingMounted(dirOf(pods[index]!, plugin));
       }
       await n.hasEvent("bare", "Failed", /^error making pod data directories: .*read-only file system/);
-      await n.deletePod("doomed");
-      await othersLive();
+      await n.deletePod("deleted");
+      await otherPodsWork();
     } finally {
       await execFile("/bin/mount", ["-o", "remount,rw", rootDir]);
     }
     for (const { metadata } of pods) await n.runs(metadata.name);
-    await n.isGone(doomed);
+    await n.isGone(deletedPod);
     for (const pod of pods) await end(pod);
   });
 
@@ -197,7 +197,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   });
 });
 
-/** All that is mounted in a directory, and the directory's own. */
+/** Unmounts everything in the directory, and the directory itself. */
 async function removeMounts(dir: string): Promise<void> {
   const isMounted = () => readMounts().some(({ path }) => path === dir || path.startsWith(`${dir}/`));
   while (isMounted()) await execFile("/bin/umount", ["--recursive", "--lazy", dir]);

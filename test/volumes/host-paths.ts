@@ -21,7 +21,7 @@ const rejected: readonly [type: string, path: string, called: string][] = [
 const nameOf = (type: string, path: string) => `rejected-${type.toLowerCase()}-${path}`;
 const at = (n: VolumeNode, path: string) => join(n.dir, "host", path);
 
-/** hostPath volumes of all types; a block device only where there is one. */
+/** hostPath volumes of all types; a block device only if the machine has one. */
 export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
   title: "hostPath",
 
@@ -79,7 +79,7 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
       await node().runs(nameOf("Directory", "missing"), 70_000);
     });
 
-    test("files of the node are read and written from inside, and vice versa", async () => {
+    test("containers and the node read each other's writes to files of the node", async () => {
       await node().runs("host-paths");
       assert.equal(await run("cat /v/any; echo; cat /v/file"), "of the node\nof the node");
       await run(
@@ -94,12 +94,12 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
       assert.equal(await run("cat /v/directory/other"), "by the node");
     });
 
-    test("created directories and files have the modes 0755 and 0644", async () => {
+    test("directories are created with mode 0755, files with mode 0644", async () => {
       const mode = async (path: string) => (await stat(at(node(), path))).mode & 0o7777;
       assert.deepEqual([await mode("made/for/it"), await mode("made-file")], [0o755, 0o644]);
     });
 
-    test("sockets and devices are what they are on the node", async () => {
+    test("a socket or device of the node is the same in the container", async () => {
       assert.equal(await run("stat -c %F /v/socket"), "socket");
       assert.equal(await run("head -c 2 /v/char | od -An -tx1"), " 00 00");
       if (!disk()) return;

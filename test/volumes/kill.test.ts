@@ -15,8 +15,8 @@ import { boundVolume, onNode } from "./persistent.ts";
 import { VolumeNode, type VolumePod } from "./volume-node.ts";
 
 const seed = Number(process.env.KILL_SEED ?? 20261115);
-const podsARound = 4;
-/** Within this long the pods of a round have all come, and those before them gone, on a machine that has nothing else to do. */
+const podsPerRound = 4;
+/** On an idle machine, all pods of a round have started and those of the previous round are gone within this time. */
 const roundMs = 1500;
 
 const token = { serviceAccountToken: { path: "token", expirationSeconds: 600 } };
@@ -45,7 +45,7 @@ const pod: VolumePod = {
   },
 };
 
-/** kill -9 of the agent at random moments, while volumes are mounted and taken away. */
+/** kill -9 of the agent at random moments, while volumes are mounted and unmounted. */
 function killed(version: ContainerdVersion, count: number): void {
   let n: VolumeNode;
   const random = seededRandom(seed);
@@ -65,35 +65,35 @@ function killed(version: ContainerdVersion, count: number): void {
       ...{ method: "DELETE", path: `${podsPath}/${name}` },
       ...(now && { query: { gracePeriodSeconds: "0" } }),
     });
-  /** All that it has can be read and written. */
-  const isWhole = async (name: string) => {
+  /** All volumes of the pod can be read and written. */
+  const canUseVolumes = async (name: string) => {
     await n.runs(name, 90_000);
     const script =
       "cat /v/secret/k /v/config/k /v/projected/k && test -s /v/projected/token && echo >/v/memory/x >/part/x >/part-in-memory/x";
     assert.equal(await n.inside(name, script), "secretconfigsecret");
   };
 
-  test("whenever it was killed: pods get all of their volumes, and nothing remains of removed ones", async (t) => {
-    let living: Pod[] = [];
-    const took: number[] = [];
+  test("after every kill, pods have all of their volumes, and nothing remains of removed pods", async (t) => {
+    let running: Pod[] = [];
+    const killedAfterMs: number[] = [];
     for (let round = 0; round < count; round++) {
-      const former = living;
-      living = [];
-      for (let i = 0; i < podsARound; i++) living.push(await n.addPod(`p-${round}-${i}`, pod));
-      for (const [index, { metadata }] of former.entries()) await remove(metadata.name, index % 2 === 0);
-      took.push(random.below(roundMs));
-      await pause(took.at(-1)!);
+      const previous = running;
+      running = [];
+      for (let i = 0; i < podsPerRound; i++) running.push(await n.addPod(`p-${round}-${i}`, pod));
+      for (const [index, { metadata }] of previous.entries()) await remove(metadata.name, index % 2 === 0);
+      killedAfterMs.push(random.below(roundMs));
+      await pause(killedAfterMs.at(-1)!);
       await n.fullNode.agent.end("SIGKILL");
       n.fullNode.startAgent();
-      for (const { metadata } of living) await isWhole(metadata.name);
-      for (const each of former) await n.isGone(each);
+      for (const { metadata } of running) await canUseVolumes(metadata.name);
+      for (const each of previous) await n.isGone(each);
     }
-    t.diagnostic(`killed after ${took.join(", ")} ms`);
-    for (const { metadata } of living) await remove(metadata.name, false);
+    t.diagnostic(`killed after ${killedAfterMs.join(", ")} ms`);
+    for (const { metadata } of running) await remove(metadata.name, false);
     await pause(random.below(roundMs));
     await n.fullNode.agent.end("SIGKILL");
     n.fullNode.startAgent();
-    for (const each of living) await n.isGone(each);
+    for (const each of running) await n.isGone(each);
     await waitFor(() => assert.deepEqual([...n.mountIds().keys()], []));
   });
 }

@@ -12,7 +12,7 @@ export interface LoopDevice {
   detach(): Promise<void>;
 }
 
-/** Rejects where the machine has none. */
+/** Rejects if the machine has no loop devices. */
 export async function loopDevice(file: string, bytes: number): Promise<LoopDevice> {
   await (await open(file, "w")).close();
   truncateSync(file, bytes);

@@ -16,13 +16,13 @@ const execFile = promisify(execFileBack);
 const at = (n: VolumeNode, ...path: string[]) => join(n.dir, "mounting", ...path);
 const asUser = { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 };
 
-/** How volumes are mounted into containers: parts of them, read-only, propagation, groups, images. */
+/** Mounts of volumes in containers: subPaths, read-only, propagation, groups, images. */
 export const mounting: Concern = {
   title: "mounts in containers",
 
   async prepare(n, version) {
     await mkdir(at(n, "shared"), { recursive: true });
-    // A mount of its own that passes on what is mounted below it.
+    // A shared mount, which propagates mounts below it.
     await execFile("mount", ["--bind", at(n, "shared"), at(n, "shared")]);
     await execFile("mount", ["--make-rshared", at(n, "shared")]);
     await mkdir(at(n, "tree", "below"), { recursive: true });
@@ -108,7 +108,7 @@ export const mounting: Concern = {
   },
 
   tests(node, version) {
-    test("subPaths: directories are created, names are expanded from variables, files are mounted", async () => {
+    test("a subPath is created as a directory, may be a file, and subPathExpr expands variables", async () => {
       await node().runs("parts");
       await node().runs("parts-too");
       await node().inside("parts-too", "echo other >/part/x");
@@ -128,7 +128,7 @@ export const mounting: Concern = {
       });
     });
 
-    test("read-only is of the mount itself; recursively also of what is mounted below", async () => {
+    test("readOnly applies to the mount itself, recursiveReadOnly also to mounts below it", async () => {
       await node().runs("read-only");
       assert.match(await node().failsInside("read-only", "touch /tree/x"), /Read-only file system/);
       await node().inside("read-only", "touch /tree/below/x");
@@ -149,7 +149,7 @@ export const mounting: Concern = {
       }
     });
 
-    test("mounts of the node reach containers that request it, and those of containers the node", async () => {
+    test("with HostToContainer, containers see mounts of the node; with Bidirectional, the node also sees theirs", async () => {
       await node().runs("sharing");
       const shared = at(node(), "shared");
       await mkdir(join(shared, "host"));
@@ -181,7 +181,7 @@ export const mounting: Concern = {
       assert.deepEqual([await about("disk/x"), await about("disk/d")], ["2000 644", "2000 2755"]);
       assert.deepEqual([await about("config/a.conf"), await about("token/token")], ["2000 644", "2000 640"]);
       assert.match(await node().inside("grouped", "id"), /uid=1000 gid=1000.*2000/);
-      // The group lets the user read it, who is not the owner.
+      // The user is not the owner, and reads it as a member of the group.
       assert.ok((await node().inside("grouped", "cat /v/token/token")).length > 100);
     });
 
@@ -210,7 +210,7 @@ export const mounting: Concern = {
   },
 };
 
-/** Volumes whose roots are the group's, and not; what is in them never is. */
+/** Volumes whose roots belong to the group, or not; the files in them never do. */
 async function prepareGroups(n: VolumeNode): Promise<void> {
   for (const [name, isGroups] of [
     ["right", true],

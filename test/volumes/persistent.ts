@@ -14,7 +14,7 @@ const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
 const volumes = "/api/v1/persistentvolumes";
 const capacity = { storage: "16Mi" };
 
-/** Two disks: one is used as it is, one gets a file system. */
+/** Two disks: one is used as a block device, one gets a file system. */
 export interface Disks {
   readonly raw: LoopDevice;
   readonly formatted: LoopDevice;
@@ -73,7 +73,7 @@ const withDisks: VolumePod = {
   },
 };
 
-/** Volumes behind claims: local ones, hostPath, generic ephemeral ones, devices. Those with disks only where there are some. */
+/** Volumes behind claims: local, hostPath, generic ephemeral and block volumes. Those on disks only if the machine has loop devices. */
 export const persistent = (disks: () => Disks | undefined): Concern => ({
   title: "PersistentVolumes",
 
@@ -142,7 +142,7 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       );
     });
 
-    test("a claim that is used read-only cannot be written to, and others see what changes", async () => {
+    test("a claim that is mounted read-only cannot be written to, and shows the changes of other pods", async () => {
       await node().runs("claimed-read-only");
       assert.equal(await node().inside("claimed-read-only", "cat /v/local/b"), "1");
       assert.match(
@@ -157,7 +157,7 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       assert.equal(await readFile(onHost("passing", "x"), "utf8"), "mine\n");
     });
 
-    test("a claim that is missing or not for this node: an event names the cause", async () => {
+    test("a claim that is missing, or whose volume is not for this node, is an event that names the cause", async () => {
       await node().addPod("unbound", {
         spec: { nodeName, volumes: claimed("nothing"), containers: [{ volumeMounts: mounted("nothing") }] },
       });
@@ -173,7 +173,7 @@ export const persistent = (disks: () => Disks | undefined): Concern => ({
       );
     });
 
-    test("a pod whose claim is created later runs then", async () => {
+    test("a pod whose claim is created later runs as soon as it exists", async () => {
       await mkdir(onHost("late"));
       await boundVolume(node(), "nothing", { local: { path: onHost("late") }, ...onNode(nodeName) });
       await node().runs("unbound");

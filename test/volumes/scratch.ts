@@ -10,7 +10,7 @@ const pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 const wantedPages = 2;
 
 /**
- * Huge pages for as long as the tests run; returns why not where the kernel has none. Others may reserve some at the
+ * Reserves huge pages while the tests run; returns the reason if the kernel has none. Other tests may reserve some at the
  * same time.
  */
 export function reserveHugePages(): { unavailable: string | undefined; release: () => void } {
@@ -29,7 +29,7 @@ export function reserveHugePages(): { unavailable: string | undefined; release: 
   }
 }
 
-/** emptyDir volumes; those of huge pages only if the node has some. */
+/** emptyDir volumes; those with huge pages only if the node has some. */
 export const scratch = (hugePages: { unavailable: string | undefined }): Concern => ({
   title: "emptyDir",
 
@@ -67,7 +67,7 @@ export const scratch = (hugePages: { unavailable: string | undefined }): Concern
   },
 
   tests(node) {
-    test("is the same directory for all containers of the pod, and writable for all users", async () => {
+    test("an emptyDir is the same directory for all containers of the pod, and writable for all users", async () => {
       const pod = await node().runs("scratch");
       await node().inside("scratch", "echo from c >/v/disk/file");
       assert.equal(await node().inside("scratch", "cat /v/disk/file", "other"), "from c");
@@ -77,7 +77,7 @@ export const scratch = (hugePages: { unavailable: string | undefined }): Concern
       await assert.rejects(stat(node().volumeDir(pod, "empty-dir", "not-used")), { code: "ENOENT" });
     });
 
-    test("an emptyDir in memory is a tmpfs as large as its limit, which cannot be exceeded", async () => {
+    test("an emptyDir in memory is a tmpfs with its sizeLimit, which cannot be exceeded", async () => {
       const pod = await node().runs("scratch");
       const { type, bsize, blocks } = await statfs(node().volumeDir(pod, "empty-dir", "memory"));
       assert.deepEqual([type, bsize * blocks], [tmpfsMagic, 1 << 20]);
@@ -90,11 +90,11 @@ export const scratch = (hugePages: { unavailable: string | undefined }): Concern
       );
     });
 
-    test("an emptyDir in memory without its own limit is as large as the pod's memory limit", async () => {
+    test("an emptyDir in memory without a sizeLimit is as large as the pod's memory limit", async () => {
       assert.match(await node().inside("scratch", "df -k /v/limited"), /^tmpfs +32768 /m);
     });
 
-    test("outlives its containers", async () => {
+    test("an emptyDir outlives the containers of its pod", async () => {
       await node().inside("scratch", "echo still >/v/memory/kept", "other");
       await node().endContainer("scratch", "other");
       await waitFor(async () => {
@@ -113,7 +113,7 @@ export const scratch = (hugePages: { unavailable: string | undefined }): Concern
       const mount = (await node().mountsInside("huge")).find(({ path }) => path === "/pages");
       assert.equal(mount?.fsType, "hugetlbfs");
       assert.ok(mount?.options.includes("pagesize=2M"), mount?.options.join());
-      // Such files are mapped, never written: a size is all that a shell can give one.
+      // Files on hugetlbfs are mapped, not written: a shell can only set their size.
       await node().inside("huge", "truncate -s 2097152 /pages/one");
       const { size } = await stat(join(node().volumeDir(pod, "empty-dir", "pages"), "one"));
       assert.equal(size, 2 << 20);

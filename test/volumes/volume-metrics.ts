@@ -18,7 +18,7 @@ export function openServer(port: number): Record<string, unknown> {
   };
 }
 
-/** What a running agent reports about the volumes that the other tests have left. */
+/** The metrics and stats of a running agent about the volumes of the other tests. */
 export function figures(
   node: () => VolumeNode,
   port: () => number,
@@ -34,7 +34,7 @@ export function figures(
     return promise;
   };
 
-  test("metrics of operations, of desired and actual volumes, and of the volumes of claims", async () => {
+  test("metrics count volume operations and volumes in the desired and the actual state, and measure volumes of claims", async () => {
     const families = await waitFor(async () => {
       const all = parsePrometheus(await get("/metrics"));
       assert.ok(all.has("kubelet_volume_stats_used_bytes"));

@@ -108,14 +108,14 @@ export class VolumeNode {
     }, withinMs);
   }
 
-  /** What a shell line in a container prints; it must succeed. */
+  /** Runs a shell line in a container and returns its output; it must succeed. */
   async inside(name: string, script: string, container = "c"): Promise<string> {
     const { stdout, stderr, exitCode } = await this.#exec(name, script, container);
     assert.equal(exitCode, 0, `${script}: ${stderr}`);
     return stdout.trimEnd();
   }
 
-  /** The error output of a shell line in a container. */
+  /** Runs a shell line in a container and returns its error output; it must fail. */
   async failsInside(name: string, script: string, container = "c"): Promise<string> {
     const { stdout, stderr, exitCode } = await this.#exec(name, script, container);
     assert.notEqual(exitCode, 0, `${script} succeeded: ${stdout}`);
@@ -161,7 +161,7 @@ export class VolumeNode {
     return new Map(found.map(({ path, id }) => [path, id]));
   }
 
-  /** What remains of a pod: its directory, and mounts in it. */
+  /** The directory of a pod and the mounts in it, if they still exist. */
   leftOf(pod: Pod): string[] {
     const dir = this.podDir(pod);
     return [...(existsSync(dir) ? [dir] : []), ...mountsBelow(readMounts(), [dir])];
@@ -184,7 +184,7 @@ interface ClusterEvent {
   readonly involvedObject: { readonly name: string };
 }
 
-/** One kind of volumes: the pods that have them, and what is to be seen of these. */
+/** One type of volume: the pods that use it, and the tests of these pods. */
 export interface Concern {
   readonly title: string;
   prepare(n: VolumeNode, version: ContainerdVersion): Promise<void>;
