@@ -233,6 +233,7 @@ export class SimulatedAgent {
         "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
         "probe-result": ({ uid }) => workers.wake(uid),
         "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
+        "pod-evicted": ({ uid, failure, graceSeconds }) => workers.evict(uid, { failure, graceSeconds }),
         "status-changed": () => {},
         "api-listed": () => {},
       },

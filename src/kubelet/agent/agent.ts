@@ -57,7 +57,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { housekeeping, collectors } = orphanCleanup(core, {
     ...pods,
     volumes: volumes.manager,
-    records: pods.allocation,
+    records: [pods.allocation, pods.evictedPods],
     isSynced: () => initialSync.isComplete(),
     refresh: (uid) => pleg.refresh(uid),
   });
@@ -88,8 +88,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await pods.userNamespaces.start().catch((error) => {
       logger.error("Failed to initialize user namespaces", { err: messageOf(error) });
     });
-    await pods.allocation.start();
-    await pods.probeCheckpoint.start();
+    for (const record of pods.records) await record.start();
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
     const before = [...core.components, ...pods.components, ...cluster.components];
     const serve = [...(serving ? [serving] : []), ...endpoints.serving];
@@ -136,8 +135,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       o.serviceManager?.stopping();
       stopWatchdog();
       await lifecycle.stop(stopWithinMs);
-      await pods.probeCheckpoint.flushed();
-      await pods.allocation.flushed();
+      for (const record of pods.records) await record.flushed();
       cri.close();
     },
   };

@@ -40,6 +40,7 @@ export function podHandlers(
     probes,
     probeCheckpoint,
     allocation,
+    evictedPods,
     explanations,
     overview,
     pleg,
@@ -121,6 +122,7 @@ export function podHandlers(
       "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
       "probe-result": ({ uid }) => workers.wake(uid),
       "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
+      "pod-evicted": ({ uid, failure, graceSeconds }) => workers.evict(uid, { failure, graceSeconds }),
       "status-changed": ({ uid }) => {
         const pod = workers.get(uid)?.pod;
         const status = statuses.get(uid);
@@ -139,6 +141,7 @@ export function podHandlers(
       "container-started": ({ pod, container }) => allocation.containerStarted(pod, container),
       "worker-gone": ({ uid }) => allocation.gone(uid),
     },
+    evictedPods: { "worker-gone": ({ uid }) => evictedPods.gone(uid) },
     explanations: {
       "probe-result": ({ result }) => explanations.probeResultChanged(result),
       "worker-gone": ({ worker }) => explanations.gone(worker),

@@ -20,6 +20,19 @@ const table: [
 for (const [rule, phase, isDesired, mayTerminate, gcState] of table)
   test(`a pod is ${gcState}: ${rule}`, () =>
     assert.equal(
-      gcStateOf({ worker: phase === undefined ? undefined : { phase }, isDesired, mayTerminate }),
+      gcStateOf({
+        worker: phase === undefined ? undefined : { phase, evicted: false },
+        isDesired,
+        mayTerminate,
+      }),
       gcState,
     ));
+
+test("a pod is evicted: its worker has terminated it to free resources", () => {
+  const worker = { phase: "terminated", evicted: true };
+  assert.equal(gcStateOf({ worker, isDesired: true, mayTerminate: true }), "evicted");
+  assert.equal(
+    gcStateOf({ worker: { ...worker, phase: "terminating" }, isDesired: true, mayTerminate: true }),
+    "active",
+  );
+});

@@ -39,12 +39,13 @@ export interface GarbageCollectors {
 
 /** Whether the garbage collectors may clean up after a pod in the runtime. */
 export function gcStateOf(pod: {
-  worker: { readonly phase: string } | undefined;
+  worker: { readonly phase: string; readonly evicted: boolean } | undefined;
   isDesired: boolean;
   /** False if a source that is not synced yet, or another kubelet, may have the pod. */
   mayTerminate: boolean;
 }): PodGcState {
-  if (pod.worker) return pod.worker.phase === "terminated" ? "terminated" : "active";
+  if (pod.worker?.phase === "terminated") return pod.worker.evicted ? "evicted" : "terminated";
+  if (pod.worker) return "active";
   if (pod.isDesired) return "active";
   return pod.mayTerminate ? "orphaned" : "foreign";
 }

@@ -21,7 +21,7 @@ export function orphanCleanup(
     readonly files: PodFiles;
     readonly cgroups: PodCgroups;
     readonly volumes: VolumeManager;
-    readonly records: { keepOnly(isKnown: (uid: PodUid) => boolean): void };
+    readonly records: readonly { keepOnly(isKnown: (uid: PodUid) => boolean): void }[];
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
     /** Whether the runtime was listed and all sources have delivered their pods. */
     readonly isSynced: () => boolean;

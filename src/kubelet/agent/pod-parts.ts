@@ -8,6 +8,7 @@ import { WorkerStatuses } from "../pipeline/status-manager/worker-statuses.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { Allocation } from "../resources/allocation/allocation.ts";
+import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { Cluster } from "./cluster.ts";
@@ -42,6 +43,10 @@ export function podParts(
       podLevel: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
       initContainers: o.gates.enabled("InPlacePodVerticalScalingInitContainers"),
     },
+  });
+  const evictedPods = new EvictedPods({
+    ...{ rootDir: o.rootDir, logger },
+    onEvicted: (uid, eviction) => post({ kind: "pod-evicted", uid, ...eviction }),
   });
   const allocatedPods = () => desired.all().map((pod) => allocation.allocatedPod(pod));
   const activePods = () => allocatedPods().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
@@ -90,6 +95,7 @@ export function podParts(
     clock,
     logger,
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
+    evictionOf: (uid) => evictedPods.get(uid),
     formerVersions: (pod) => formerVersions(pod, observed, desired),
     onChange: (uid) => post({ kind: "worker-changed", uid }),
     onPhase: (uid, phase) => post({ kind: "worker-phase", uid, phase }),
@@ -124,6 +130,8 @@ export function podParts(
   });
   return {
     ...{ ...run, ...probing, probeMetrics: probing.metrics, pleg, eventStream, userNamespaces, allocation },
-    ...{ cgroups, activePods, workers, statuses, workerStatuses, overview, explanations },
+    /** What outlives the agent, on disk. */
+    records: [allocation, evictedPods, probing.probeCheckpoint],
+    ...{ cgroups, activePods, evictedPods, workers, statuses, workerStatuses, overview, explanations },
   };
 }

@@ -35,6 +35,8 @@ export interface TerminateOptions {
   graceSeconds?: number;
   /** Why the pod has failed, if that is why it terminates. The first one wins. */
   failure?: PodFailure;
+  /** The kubelet terminates the pod to free resources: nothing of its containers is kept. */
+  evicted?: boolean;
 }
 
 /** The failure of a pod that was active longer than its activeDeadlineSeconds. */

@@ -57,6 +57,7 @@ export class PodWorker implements PodSyncStatus {
   /** Why nothing of the pod will run again, if its containers do not show it. */
   #finishedReason: string | undefined;
   #removed = false;
+  #evicted = false;
   #terminatedByItself = false;
   #finished = false;
   readonly #report: WorkerReport;
@@ -122,6 +123,11 @@ export class PodWorker implements PodSyncStatus {
     return this.#removed;
   }
 
+  /** True if the kubelet terminates the pod to free resources. */
+  get evicted(): boolean {
+    return this.#evicted;
+  }
+
   get blockedOn(): { text: string; since: number } | undefined {
     return this.#report.current;
   }
@@ -179,8 +185,9 @@ export class PodWorker implements PodSyncStatus {
     this.#wake?.();
   }
 
-  terminate({ removed, graceSeconds, failure }: TerminateOptions): void {
+  terminate({ removed, graceSeconds, failure, evicted = false }: TerminateOptions): void {
     this.#setFailure(failure);
+    this.#evicted ||= evicted;
     const newlyRemoved = removed && !this.#removed;
     this.#removed ||= removed;
     const state = this.#state;

@@ -7,7 +7,7 @@ import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { annotationSource, type Pod, type PodUid } from "../../../lib/model/pod.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
-import { PodWorkers } from "./pod-workers.ts";
+import { PodWorkers, type PodWorkersOptions } from "./pod-workers.ts";
 
 const uid = (text: string) => text as PodUid;
 const pod = (id: string, name = id): Pod => aPod({}, { uid: uid(id), name });
@@ -73,7 +73,10 @@ class FakeSyncer implements PodSyncer {
   }
 }
 
-function setUp(formerVersions: (pod: Pod) => { uid: PodUid; name: string; namespace: string }[] = () => []) {
+function setUp(
+  formerVersions: (pod: Pod) => { uid: PodUid; name: string; namespace: string }[] = () => [],
+  evictionOf?: PodWorkersOptions["evictionOf"],
+) {
   const clock = new FakeClock();
   const syncer = new FakeSyncer(clock);
   const gone: PodUid[] = [];
@@ -83,6 +86,7 @@ function setUp(formerVersions: (pod: Pod) => { uid: PodUid; name: string; namesp
     logger: silentLogger,
     syncEveryMs: () => 60_000,
     formerVersions,
+    ...(evictionOf ? { evictionOf } : {}),
     onChange: () => {},
     onGone: (id) => gone.push(id),
   });
@@ -124,6 +128,33 @@ test("a pod that has terminated by itself is stopped and released, and kept unti
   await settle();
   assert.deepEqual(syncer.calls.slice(2), ["remove u1"]);
   assert.deepEqual(gone, ["u1"]);
+});
+
+test("a pod that a previous agent was evicting is only terminated, even before the first relist", async () => {
+  const failure = { phase: "Failed", reason: "Evicted", message: "" } as const;
+  const { syncer, workers } = setUp(undefined, (id) =>
+    id === "u1" ? { failure, graceSeconds: 1 } : undefined,
+  );
+  workers.update(pod("u1"));
+  workers.update(pod("u2"));
+  workers.release();
+  await settle();
+  assert.deepEqual(new Set(syncer.calls), new Set(["release u1", "stop u1", "sync u2"]));
+  assert.deepEqual(workers.get(uid("u1"))?.failure, failure);
+  assert.deepEqual([workers.get(uid("u1"))?.evicted, workers.get(uid("u2"))?.evicted], [true, false]);
+});
+
+test("an evicted pod that is removed and added again, with the same UID, runs", async () => {
+  const failure = { phase: "Failed", reason: "Evicted", message: "" } as const;
+  const { syncer, workers } = setUp(undefined, () => ({ failure }));
+  workers.release();
+  workers.update(pod("u1"));
+  await settle();
+  syncer.delayMs = 10;
+  workers.terminate(uid("u1"), { removed: true });
+  workers.update(pod("u1"));
+  await syncer.clock.advance(100);
+  assert.deepEqual(syncer.calls.at(-1), "sync u1");
 });
 
 test("a termination aborts the running sync", async () => {

@@ -17,6 +17,8 @@ export interface PodWorkersOptions {
   syncEveryMs: () => number;
   /** Earlier versions of this static pod that are still in the runtime. */
   formerVersions: (pod: Pod) => PodId[];
+  /** Why, and how quickly, a previous agent was terminating this pod: it never runs again. */
+  evictionOf?: (uid: PodUid) => Pick<TerminateOptions, "failure" | "graceSeconds"> | undefined;
   onChange: (uid: PodUid) => void;
   /** A pod was added, terminates, or has terminated. */
   onPhase?: (uid: PodUid, phase: WorkerPhase) => void;
@@ -68,8 +70,11 @@ export class PodWorkers implements Component {
   /** The pod should run with this spec, or terminate if it is being deleted. */
   update(pod: Pod, changed?: "spec" | "status"): void {
     const worker = this.#workers.get(pod.metadata.uid);
-    if (!worker) this.#add(idOf(pod), pod);
-    else {
+    if (!worker) {
+      this.#add(idOf(pod), pod);
+      const eviction = this.#o.evictionOf?.(pod.metadata.uid);
+      if (eviction) this.evict(pod.metadata.uid, eviction);
+    } else {
       if (worker.removed) this.#successors.set(pod.metadata.uid, pod);
       // A deletion also applies to the old worker, which may have to terminate its pod sooner.
       worker.update(pod, changed);
@@ -86,6 +91,11 @@ export class PodWorkers implements Component {
   reject(uid: PodUid, failure: PodFailure): void {
     this.#o.metrics?.rejected(failure.reason);
     this.terminate(uid, { removed: false, failure });
+  }
+
+  /** Terminates a pod to free resources. */
+  evict(uid: PodUid, eviction: Pick<TerminateOptions, "failure" | "graceSeconds">): void {
+    this.terminate(uid, { removed: false, evicted: true, ...eviction });
   }
 
   /** Whether the pod is ready by its status, and why not if its worker can do nothing about it. */

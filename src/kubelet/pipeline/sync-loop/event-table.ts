@@ -23,6 +23,7 @@ export const eventTable = {
   "worker-phase": ["statusWriter", "probes"],
   "pod-failed": ["podEvents"],
   "pod-rejected": ["workers"],
+  "pod-evicted": ["workers"],
   // A pod is deleted in the API only after this.
   "pod-released": ["statusWriter", "podsApi"],
   // The explanation comes before probes and status are deleted: it is built from them.
@@ -32,6 +33,7 @@ export const eventTable = {
     "probes",
     "status",
     "allocation",
+    "evictedPods",
     "startupLatency",
     "statusWriter",
     "mirrors",

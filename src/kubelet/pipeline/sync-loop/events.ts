@@ -40,6 +40,14 @@ export type KubeletEvent =
   | { readonly kind: "pod-failed"; readonly uid: PodUid; readonly pod: Pod; readonly failure: PodFailure }
   /** A pod that was admitted turns out not to fit. */
   | { readonly kind: "pod-rejected"; readonly uid: PodUid; readonly failure: PodFailure }
+  /** The kubelet terminates the pod to free resources: evicted or preempted. That is recorded on disk. */
+  | {
+      readonly kind: "pod-evicted";
+      readonly uid: PodUid;
+      readonly failure: PodFailure;
+      /** At most; undefined for the pod's own. */
+      readonly graceSeconds?: number | undefined;
+    }
   /** Volumes and cgroup of a terminated pod are removed. */
   | { readonly kind: "pod-released"; readonly uid: PodUid }
   | { readonly kind: "worker-gone"; readonly uid: PodUid; readonly worker: PodSyncStatus }

@@ -21,7 +21,7 @@ export interface HousekeepingOptions {
   /** False if directories and cgroups may belong to pods of a source that this agent does not have. */
   removesOrphans: boolean;
   /** Pod records in separate files. */
-  records?: { keepOnly(isKnown: (uid: PodUid) => boolean): void };
+  records?: readonly { keepOnly(isKnown: (uid: PodUid) => boolean): void }[];
   metrics?: OrphanMetrics;
 }
 
@@ -100,6 +100,6 @@ export class Housekeeping implements Component {
     metrics?.cleanedUp(outcomes.filter((outcome) => outcome === "removed").length + failed, failed);
     for (const uid of await cgroups.list()) await remove("cgroup", uid, () => cgroups.remove(uid));
     await files.removeDeadLinks();
-    this.#o.records?.keepOnly(isInUse);
+    for (const record of this.#o.records ?? []) record.keepOnly(isInUse);
   }
 }

@@ -78,6 +78,7 @@ const table: [
     [["orphaned", ["a-2", "a-1", "b-3 created"]]],
     ["a-1", "a-2", "b-3"],
   ],
+  ["and of an evicted pod", { maxPerContainer: -1 }, [["evicted", ["a-2", "a-1"]]], ["a-1", "a-2"]],
   ["but not running ones", {}, [["orphaned", ["a-2 running", "a-1"]]], ["a-1"]],
   ["nor young ones", { minAgeMs: 9000 }, [["orphaned", ["a-2", "a-1"]]], ["a-1"]],
   [

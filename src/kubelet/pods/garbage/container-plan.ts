@@ -3,10 +3,10 @@ import type { PodUid } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../state/observed-pods.ts";
 
 /**
- * "active": a worker manages the pod; "terminated": its last containers are kept for inspection; "orphaned": in no source;
- * "foreign": may belong to another kubelet.
+ * "active": a worker manages the pod; "terminated": its last containers are kept for inspection; "evicted": the same, but they
+ * are not kept; "orphaned": in no source; "foreign": may belong to another kubelet.
  */
-export type PodGcState = "active" | "terminated" | "orphaned" | "foreign";
+export type PodGcState = "active" | "terminated" | "evicted" | "orphaned" | "foreign";
 
 export interface ContainerGcPolicy {
   /** Minimum age of a dead container, since its creation, to be removed. */
@@ -41,7 +41,10 @@ export function planContainerGc(view: ContainerGcView, policy: ContainerGcPolicy
   const pods = [...view.pods].flatMap((pod) => {
     const gcState = view.gcState(pod.uid);
     if (gcState === "foreign") return [];
-    const all = gcState === "orphaned" || (gcState === "terminated" && view.removeTerminated === true);
+    const all =
+      gcState === "orphaned" ||
+      gcState === "evicted" ||
+      (gcState === "terminated" && view.removeTerminated === true);
     return [{ pod, gcState, all }];
   });
   const containers: DeadContainer[] = [];
