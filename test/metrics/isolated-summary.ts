@@ -97,6 +97,9 @@ try {
     log: node.fullNode.agent.log(),
   };
   process.stdout.write(JSON.stringify(report));
+} catch (error) {
+  process.stderr.write(node.fullNode.agent.log().slice(-4000));
+  throw error;
 } finally {
   misc.kill("SIGKILL");
   if (misc.exitCode === null && misc.signalCode === null) await once(misc, "exit");
