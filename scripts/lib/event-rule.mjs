@@ -27,15 +27,23 @@ export const exceptions = [
     why: "progress of the mounts that a sync waits for",
   },
   // Within one component.
-  { file: "agent/runtime-observer.ts", name: "onHint", why: "the event stream is PLEG's own: where to look" },
-  { file: "agent/runtime-observer.ts", name: "onGap", why: "the event stream is PLEG's own: where to look" },
+  {
+    file: "agent/runtime-observer.ts",
+    name: "onHint",
+    why: "the event stream belongs to PLEG: which pod to refresh",
+  },
+  {
+    file: "agent/runtime-observer.ts",
+    name: "onGap",
+    why: "the event stream belongs to PLEG: which pod to refresh",
+  },
   { file: "agent/cluster-view.ts", name: "onBatch", why: "its own watch" },
   { file: "agent/cluster-view.ts", name: "onPod", why: "its own source; who listens to the view posts" },
   { file: "agent/pod-overview.ts", name: "onChange", why: "its own listeners" },
   // Below the events: credentials and certificates of connections.
-  { file: "agent/certificate-gate.ts", name: "onChange", why: "requests wait for a certificate" },
-  { file: "agent/certified-transport.ts", name: "onReconnect", why: "a transport around another" },
-  { file: "agent/certified-transport.ts", name: "onOpen", why: "a transport around another" },
+  { file: "agent/certificate-readiness.ts", name: "onChange", why: "requests wait for a certificate" },
+  { file: "agent/waiting-transport.ts", name: "onReconnect", why: "a transport around another" },
+  { file: "agent/waiting-transport.ts", name: "onReady", why: "a transport around another" },
   { file: "agent/serving-certificate.ts", name: "onChange", why: "a certificate around another" },
   { file: "server/https/server.ts", name: "onChange", why: "the TLS files of a server" },
   { file: "server/https/server-context.ts", name: "onChange", why: "the TLS files of a server" },

@@ -122,7 +122,7 @@ export class SimulatedAgent {
       logger: silentLogger,
       metrics: createMetrics(),
       results: probes,
-      observed: this.#seenFromOutside,
+      observed: this.#reportedPods,
       runtime: client,
       events,
       hostIps: () => hostIps,
@@ -159,7 +159,7 @@ export class SimulatedAgent {
     });
     this.statuses = new StatusManager({
       clock,
-      observed: this.#seenFromOutside,
+      observed: this.#reportedPods,
       probes,
       replaced,
       hostIPs: () => hostIps,
@@ -301,7 +301,7 @@ export class SimulatedAgent {
     const { pod, waiting, phase, failure, rejected } = worker;
     // A status follows from these and from nothing else: computing it again for every event of a worker costs much
     // time.
-    const seen = this.#seenFromOutside.get(uid);
+    const seen = this.#reportedPods.get(uid);
     const info = [pod, seen, this.observed.knows(uid), phase, failure, this.#probed, this.replaced.size];
     const known = this.#reportedFrom.get(uid);
     if (waiting.size === 0 && known && info.every((fact, i) => fact === known[i])) return;
@@ -314,8 +314,8 @@ export class SimulatedAgent {
   }
 
   /** The running containers, as users see them. */
-  readonly #seenFromOutside = {
-    get: (uid: PodUid) => this.starting.seenFromOutside(this.observed.get(uid)),
+  readonly #reportedPods = {
+    get: (uid: PodUid) => this.starting.asReported(this.observed.get(uid)),
     knows: (uid: PodUid) => this.observed.knows(uid),
   };
 

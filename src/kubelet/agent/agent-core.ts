@@ -121,7 +121,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     replaced: new ReplacedContainers(),
     starting,
     running: {
-      get: (uid) => starting.seenFromOutside(observed.get(uid)),
+      get: (uid) => starting.asReported(observed.get(uid)),
       knows: (uid) => observed.knows(uid),
     },
     restartGates: {

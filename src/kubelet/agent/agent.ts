@@ -66,7 +66,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const listeners = new PodListeners();
   const endpoints = await agentEndpoints(core, {
     ...{ loop, pleg, overview, statuses, volumes, listeners, probeMetrics: pods.probeMetrics },
-    explain: (wanted) => pods.explanations.explain(wanted),
+    explain: (query) => pods.explanations.explain(query),
     components: () => lifecycle.components,
     certificate: serving,
     manifests: routes,

@@ -12,9 +12,9 @@ import {
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import { archOf } from "../../lib/host/system-identity.ts";
-import { CertificateGate, type CertificateHolder } from "./certificate-gate.ts";
-import { certifiedTransport } from "./certified-transport.ts";
+import { CertificateReadiness, type CertificateSource } from "./certificate-readiness.ts";
 import type { ClusterOptions } from "./cluster-view.ts";
+import { waitingTransport } from "./waiting-transport.ts";
 
 /** Options of all connections to an API server. */
 export interface ConnectionOptions {
@@ -35,7 +35,7 @@ export interface ClusterAccessOptions extends ConnectionOptions {
   /** Keep the credentials valid: started before anything that sends requests. */
   components?: readonly Component[];
   /** If set, requests wait until it has a certificate. */
-  certificate?: CertificateHolder | undefined;
+  certificate?: CertificateSource | undefined;
 }
 
 /** Transports to the API server. Nothing is sent yet: the server may be unavailable. */
@@ -43,15 +43,15 @@ export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close
   const { access, config, kubeletVersion, certificate, clock, logger, components = [] } = o;
   const transport = connection(access, o, { qps: config.kubeAPIQPS ?? 50, burst: config.kubeAPIBurst });
   const unlimited = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
-  const gate = certificate && new CertificateGate({ holder: certificate, clock, logger });
-  const certified = (plain: KubeTransport) => (gate ? certifiedTransport(plain, gate) : plain);
-  const [limited, free] = [certified(transport), certified(unlimited)];
+  const readiness = certificate && new CertificateReadiness({ source: certificate, clock, logger });
+  const whenCertified = (plain: KubeTransport) => (readiness ? waitingTransport(plain, readiness) : plain);
+  const [limited, free] = [whenCertified(transport), whenCertified(unlimited)];
   return {
     transport: limited,
     unlimited: free,
     kubeletVersion,
     components,
-    ...(gate && { certificate: () => gate.waiting }),
+    ...(readiness && { certificate: () => readiness.waiting }),
     close() {
       free.close();
       limited.close();

@@ -3,7 +3,7 @@ import { OutageLog } from "../../lib/clients/kube/outage-log.ts";
 import type { KubeletFlags } from "../../lib/config/flags/kubelet-flags.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import { nodeName } from "../../lib/host/node-info.ts";
-import { CertificateGuard } from "../certs/certificate-guard.ts";
+import { CertificateExpiryMonitor } from "../certs/certificate-expiry-monitor.ts";
 import { clientCredentials } from "../certs/client-credentials.ts";
 import { type ConnectionOptions, clusterAccess, connection } from "./cluster-access.ts";
 import type { ClusterOptions } from "./cluster-view.ts";
@@ -35,8 +35,9 @@ export async function clusterAccessAsNode(
     random: Math.random,
     ...{ clock, logger, metrics: o.metrics, signal: o.signal },
   });
-  const guard = manager && new CertificateGuard({ manager, clock, logger, onCertificateUnavailable });
-  const components = manager && guard ? [manager, guard] : [];
+  const monitor =
+    manager && new CertificateExpiryMonitor({ manager, clock, logger, onCertificateUnavailable });
+  const components = manager && monitor ? [manager, monitor] : [];
   const cluster = clusterAccess({ ...o, access, components, certificate: manager });
   return {
     ...cluster,

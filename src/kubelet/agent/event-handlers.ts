@@ -152,7 +152,7 @@ export function podHandlers(
       },
     },
     startupLatency: {
-      "api-pod": ({ pod }) => core.startupLatency.seen(pod),
+      "api-pod": ({ pod }) => core.startupLatency.received(pod),
       "worker-gone": ({ uid }) => core.startupLatency.gone(uid),
     },
   };

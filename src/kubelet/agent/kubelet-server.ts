@@ -123,9 +123,9 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     setVerbosity: (level) => options.setVerbosity?.(level),
     runtime: cri,
     checkpointDir: async () => {
-      const folder = join(options.rootDir, "checkpoints");
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      return folder;
+      const dir = join(options.rootDir, "checkpoints");
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      return dir;
     },
     gates: {
       containerCheckpoint: gates("ContainerCheckpoint"),

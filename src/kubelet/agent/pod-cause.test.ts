@@ -15,10 +15,10 @@ const pod = aPod({
   containers: [aContainer("a", { resources: { limits: { memory: "24Mi" } } }), aContainer("b")],
 });
 
-type Past = { kind: StepKind; text?: string; container?: string; error?: string; atS?: number };
+type PastStep = { kind: StepKind; text?: string; container?: string; error?: string; atS?: number };
 
 /** A pod that waits in the last of these steps. */
-function info(steps: readonly Past[], more: Partial<PodInfo> = {}): PodInfo {
+function info(steps: readonly PastStep[], more: Partial<PodInfo> = {}): PodInfo {
   const history = new StepHistory(now - 3_000_000);
   for (const { kind, text = kind, container, error, atS = 5 } of steps) {
     history.startStep({ kind, text, ...(container !== undefined && { container }) }, now - atS * 1000);

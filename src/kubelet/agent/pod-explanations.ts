@@ -66,19 +66,19 @@ export class PodExplanations {
   }
 
   /** Undefined if there is no such pod. */
-  explain(wanted: ExplainQuery): Explanations | undefined {
+  explain(query: ExplainQuery): Explanations | undefined {
     const { clock, nodeName } = this.#o;
     const workers = [...this.#o.workers.all()];
     const known = workers.map((worker) => ({ worker, ...worker.id }));
     const failed = this.#failed.all(clock.wall()).map((explanation) => ({ explanation, ...explanation }));
     const matching = [...known, ...failed].filter(
-      (pod) => !("pod" in wanted) || matchesPod(wanted.pod, pod, nodeName),
+      (pod) => !("pod" in query) || matchesPod(query.pod, pod, nodeName),
     );
-    if ("pod" in wanted && matching.length === 0) return undefined;
+    if ("pod" in query && matching.length === 0) return undefined;
     const pods = matching.flatMap((pod) => {
       const explained = "worker" in pod ? explainPod(this.#info(pod.worker)) : pod.explanation;
       const listed =
-        "pod" in wanted || wanted.all || !("worker" in pod) || this.#isListed(pod.worker, explained);
+        "pod" in query || query.all || !("worker" in pod) || this.#isListed(pod.worker, explained);
       return listed ? [explained] : [];
     });
     // An existing pod comes before removed pods of its name.

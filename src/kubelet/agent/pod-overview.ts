@@ -84,15 +84,15 @@ export class PodOverview {
   }
 
   /** Waits until a condition on the pods holds, for at most `withinMs`. */
-  until(holds: () => boolean, withinMs: number): Promise<void> {
-    if (holds()) return Promise.resolve();
+  until(condition: () => boolean, withinMs: number): Promise<void> {
+    if (condition()) return Promise.resolve();
     return new Promise((resolve) => {
       const end = () => {
         unsubscribe();
         cancel();
         resolve();
       };
-      const unsubscribe = this.onChange(() => holds() && end());
+      const unsubscribe = this.onChange(() => condition() && end());
       const cancel = this.#o.clock.after(withinMs, end);
     });
   }

@@ -14,21 +14,21 @@ const retryMs = 100;
 export class RootDirLock implements Component {
   readonly name = "root-dir-lock";
   readonly #o: { rootDir: string; clock: Clock; logger: Logger; waitMs?: number };
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
 
   constructor(o: { rootDir: string; clock: Clock; logger: Logger; waitMs?: number }) {
     this.#o = o;
   }
 
   get done(): Promise<void> {
-    return this.#ended.promise;
+    return this.#done.promise;
   }
 
   async start(signal: AbortSignal): Promise<void> {
     const lock = await this.#acquire(signal);
     const release = () => {
       lock.release();
-      this.#ended.resolve();
+      this.#done.resolve();
     };
     whenAborted(signal, release);
   }

@@ -10,10 +10,10 @@ export function watchdog(
   const every = manager?.watchdogMs && manager.watchdogMs / 2;
   if (!every) return () => {};
   let cancel = () => {};
-  const beat = () => {
+  const notify = () => {
     if (isAlive()) manager?.alive();
-    cancel = clock.after(every, beat);
+    cancel = clock.after(every, notify);
   };
-  beat();
+  notify();
   return () => cancel();
 }

@@ -50,19 +50,19 @@ test("while the API responds in time there is always a valid certificate, throug
     backdateMs: fc.integer({ min: 0, max: 5 * minute }),
     delayMs: fc.integer({ min: 0, max: 30_000 }),
     // At most 4 attempts in a row fail: with the delays between them less than 1.5 minutes are lost.
-    fates: fc.array(fc.array(failures, { maxLength: 4 }), { minLength: 1, maxLength: 5 }),
+    failureRounds: fc.array(fc.array(failures, { maxLength: 4 }), { minLength: 1, maxLength: 5 }),
     numbers,
     steps,
   });
   await fc.assert(
-    fc.asyncProperty(conditions, async ({ lifeMs, backdateMs, delayMs, fates, numbers, steps }) => {
+    fc.asyncProperty(conditions, async ({ lifeMs, backdateMs, delayMs, failureRounds, numbers, steps }) => {
       const clock = new FakeClock();
       const signer = new FakeSigner(clock);
       Object.assign(signer, { lifeMs, backdateMs, delayMs: Math.min(delayMs, lifeMs / 100) });
       const queue: SignerBehavior[] = [];
       let round = 0;
       signer.behavior = () => {
-        if (queue.length === 0) queue.push(...fates[round++ % fates.length]!, "sign");
+        if (queue.length === 0) queue.push(...failureRounds[round++ % failureRounds.length]!, "sign");
         return queue.shift()!;
       };
       const store = new MemoryStore();
@@ -175,9 +175,9 @@ unaffectedByJumps(
   600_000,
   async (clock) => {
     const signer = new FakeSigner(clock);
-    const seen: string[] = [];
+    const recorded: string[] = [];
     signer.behavior = () => {
-      seen.push(`${clock.elapsedMs} request`);
+      recorded.push(`${clock.elapsedMs} request`);
       return "away";
     };
     const stop = new AbortController();
@@ -185,11 +185,11 @@ unaffectedByJumps(
     await manager.start(stop.signal);
     for (let i = 0; i < 60; i++) {
       await clock.advance(10_000);
-      seen.push(`${clock.elapsedMs} ${manager.health().ok}`);
+      recorded.push(`${clock.elapsedMs} ${manager.health().ok}`);
     }
     stop.abort();
     await clock.advance(0);
-    return seen;
+    return recorded;
   },
   { numRuns: 10 },
 );

@@ -6,7 +6,7 @@ import { silentLogger } from "../../lib/base/logger.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { epochMs } from "../../lib/base/time.ts";
 import { generateKey, makeRequest, parseRequest, privateKeyPem } from "../../lib/base/x509/x509.ts";
-import { CertificateGuard } from "./certificate-guard.ts";
+import { CertificateExpiryMonitor } from "./certificate-expiry-monitor.ts";
 import { CertificateManager } from "./certificate-manager.ts";
 import { servingCertificateMetrics } from "./certificate-metrics.ts";
 import { FakeSigner, issue, MemoryStore, type SignerBehavior } from "./fake-signer.ts";
@@ -316,14 +316,19 @@ for (const [what, behavior, expected] of [
     const manager = client();
     const reasons: string[] = [];
     const onCertificateUnavailable = (reason: string) => reasons.push(reason);
-    const guard = new CertificateGuard({ manager, clock, logger: silentLogger, onCertificateUnavailable });
+    const monitor = new CertificateExpiryMonitor({
+      manager,
+      clock,
+      logger: silentLogger,
+      onCertificateUnavailable,
+    });
     await manager.start(stop.signal);
-    await guard.start(stop.signal);
+    await monitor.start(stop.signal);
     await clock.advance(290_000);
     assert.equal(reasons.length, 0);
     await clock.advance(600_000);
     assert.equal(reasons.length, expected);
     stop.abort();
-    await guard.done;
+    await monitor.done;
   });
 }

@@ -56,14 +56,14 @@ export class CertificateManager implements Component {
   readonly name: string;
   readonly done: Promise<void>;
   readonly #o: CertificateManagerOptions;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
   readonly #listeners = new Listeners<CertificatePair>();
   #pair: CertificatePair | undefined;
   #deadline = wallTime(0);
   #forced = false;
   #tries = 0;
   #retryAt: MonotonicTime | undefined;
-  #without: { since: MonotonicTime; reason: string } | undefined;
+  #missing: { since: MonotonicTime; reason: string } | undefined;
   #serverHealthy = false;
   #pending: string | undefined;
   #wake = () => {};
@@ -71,7 +71,7 @@ export class CertificateManager implements Component {
   constructor(options: CertificateManagerOptions) {
     this.#o = options;
     this.name = options.name;
-    this.done = this.#ended.promise;
+    this.done = this.#done.promise;
   }
 
   /** Undefined if there is none yet, or if it has expired. */
@@ -86,7 +86,7 @@ export class CertificateManager implements Component {
 
   /** Why there is no valid certificate, if known. */
   get reason(): string | undefined {
-    return this.current() === undefined ? (this.#without?.reason ?? this.#pending) : undefined;
+    return this.current() === undefined ? (this.#missing?.reason ?? this.#pending) : undefined;
   }
 
   /** True if the API server responded to the last request, even if it rejected it. */
@@ -110,17 +110,17 @@ export class CertificateManager implements Component {
     try {
       await this.#load();
     } catch (error) {
-      this.#ended.resolve();
+      this.#done.resolve();
       throw error;
     }
-    void this.#run(signal).finally(this.#ended.resolve);
+    void this.#run(signal).finally(this.#done.resolve);
   }
 
   health(): Health {
     if (this.current() !== undefined) return healthy;
-    const without = this.#without;
-    if (!without || msSince(this.#o.clock, without.since) < unhealthyAfterMs) return healthy;
-    return { ok: false, reason: `there is no valid certificate: ${without.reason}` };
+    const missing = this.#missing;
+    if (!missing || msSince(this.#o.clock, missing.since) < unhealthyAfterMs) return healthy;
+    return { ok: false, reason: `there is no valid certificate: ${missing.reason}` };
   }
 
   async #load(): Promise<void> {
@@ -144,18 +144,18 @@ export class CertificateManager implements Component {
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, template, logger, name } = this.#o;
     while (!signal.aborted) {
-      const wanted = template();
+      const desired = template();
       const [pair, deadline] = [this.#pair, this.#deadline];
       const step = nextStep({
         wall: clock.wall(),
         now: clock.monotonic(),
-        template: wanted,
+        template: desired,
         pair,
         deadline,
         forced: this.#forced,
         retryAt: this.#retryAt,
       });
-      if (step.do === "wait" || wanted === undefined) {
+      if (step.do === "wait" || desired === undefined) {
         await this.#pause(step.do === "wait" ? step.ms : 0, signal);
         continue;
       }
@@ -163,20 +163,20 @@ export class CertificateManager implements Component {
       logger.debug(2, message, { certificate: name, reason: step.why });
       this.#tries++;
       try {
-        await this.#rotate(wanted, signal);
+        await this.#rotate(desired, signal);
       } catch (error) {
         if (!signal.aborted) this.#failed(error);
       }
     }
   }
 
-  async #rotate(wanted: RequestTemplate, signal: AbortSignal): Promise<void> {
+  async #rotate(desired: RequestTemplate, signal: AbortSignal): Promise<void> {
     const { api, store, signerName, usages, clock, logger, random, onRotated } = this.#o;
     const { privateKey } = generateKey();
-    const { commonName, organizations, dnsNames, ipAddresses } = wanted;
+    const { commonName, organizations, dnsNames, ipAddresses } = desired;
     const subject = { commonName, organizations };
     const request = makeRequest({ subject, dnsNames, ipAddresses, key: privateKey });
-    const other = this.#abortOnTemplateChange(wanted);
+    const other = this.#abortOnTemplateChange(desired);
     let cert: string;
     this.#pending = "a certificate has been requested and is not issued yet";
     try {
@@ -201,7 +201,7 @@ export class CertificateManager implements Component {
     if (before) onRotated?.(msBetween(wallTime(before.leaf.notBefore), now) / 1000);
     // A certificate that is due again immediately (clocks differ, names are left out) must not cause requests in a
     // loop.
-    const dueAgain = this.#deadline <= now || mismatch(pair, wanted) !== undefined;
+    const dueAgain = this.#deadline <= now || mismatch(pair, desired) !== undefined;
     this.#retryAt = dueAgain ? msFromNow(clock, retryDelayMs(this.#tries, random())) : undefined;
     if (!dueAgain) this.#tries = 0;
     this.#listeners.notify(pair);
@@ -220,7 +220,7 @@ export class CertificateManager implements Component {
     this.#serverHealthy = rejected ?? this.#serverHealthy;
     const delayMs = retryDelayMs(this.#tries, random(), rejected);
     this.#retryAt = plusMs(at, delayMs);
-    this.#without = { since: this.#without?.since ?? at, reason: messageOf(error) };
+    this.#missing = { since: this.#missing?.since ?? at, reason: messageOf(error) };
     const what = this.#pair
       ? "Certificate rotation failed, will retry"
       : "Certificate request failed, will retry";
@@ -239,7 +239,7 @@ export class CertificateManager implements Component {
   #install(pair: CertificatePair, arrivedAt: WallTime | undefined): void {
     const { random, logger, name } = this.#o;
     this.#pair = pair;
-    this.#without = undefined;
+    this.#missing = undefined;
     this.#deadline = rotationDeadline(pair, arrivedAt, random());
     logger.debug(2, "Certificate rotation deadline determined", {
       certificate: name,

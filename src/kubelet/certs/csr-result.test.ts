@@ -21,7 +21,7 @@ const state: SigningRequestState = {
 };
 const condition = (type: string) => ({ conditions: [{ type, reason: "R", message: "M" }] });
 
-for (const [what, seen, expected] of [
+for (const [what, request, expected] of [
   ["is new", state, "waiting"],
   ["is approved but not signed", { ...state, ...condition("Approved") }, "waiting"],
   ["is signed but not approved", { ...state, certificate: "pem" }, "waiting"],
@@ -40,7 +40,7 @@ for (const [what, seen, expected] of [
   ["is another one of the same name", { ...state, uid: "u2" }, 'csr "csr-1" changed UIDs'],
 ] as const) {
   test(`a request that ${what}`, () => {
-    const result = csrResult(seen, state);
+    const result = csrResult(request, state);
     const outcome = { waiting: "waiting", issued: "", failed: "" }[result.kind];
     const text =
       result.kind === "issued"

@@ -25,15 +25,15 @@ export function rotationDeadline(
 }
 
 /** Why the certificate does not match the template; undefined if it does. Additional names are accepted. */
-export function mismatch(pair: CertificatePair, wanted: RequestTemplate): string | undefined {
+export function mismatch(pair: CertificatePair, template: RequestTemplate): string | undefined {
   const { subject, dnsNames, ipAddresses } = pair.leaf;
   const missing = (have: readonly string[], want: readonly string[]) =>
     want.filter((item) => !have.includes(item));
-  if (subject.commonName !== wanted.commonName) return "another common name";
+  if (subject.commonName !== template.commonName) return "another common name";
   const lists = [
-    ["DNS names", missing(dnsNames, wanted.dnsNames)],
-    ["IP addresses", missing(ipAddresses, wanted.ipAddresses)],
-    ["organizations", missing(subject.organizations, wanted.organizations)],
+    ["DNS names", missing(dnsNames, template.dnsNames)],
+    ["IP addresses", missing(ipAddresses, template.ipAddresses)],
+    ["organizations", missing(subject.organizations, template.organizations)],
   ] as const;
   const first = lists.find(([, items]) => items.length > 0);
   return first && `${first[0]} are missing: ${first[1].join(", ")}`;

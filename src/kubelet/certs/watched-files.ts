@@ -29,15 +29,15 @@ export class WatchedFiles<T> implements Component {
   readonly name: string;
   readonly done: Promise<void>;
   readonly #o: WatchedFilesOptions<T>;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
   readonly #listeners = new Listeners<T>();
   readonly #value: FileBackedValue<T>;
-  #complaint = "";
+  #lastError = "";
 
   constructor(options: WatchedFilesOptions<T>) {
     this.#o = options;
     this.name = options.name;
-    this.done = this.#ended.promise;
+    this.done = this.#done.promise;
     const part = (file: string) => ({ version: () => fileVersion(file), read: () => readFile(file, "utf8") });
     this.#value = new FileBackedValue(options.files.map(part), options.make);
   }
@@ -57,39 +57,39 @@ export class WatchedFiles<T> implements Component {
     try {
       await this.#check();
     } catch (error) {
-      this.#ended.resolve();
+      this.#done.resolve();
       throw new KubeletError("CertificateFiles", `${name}: ${files.join(", ")}: ${messageOf(error)}`, {
         cause: error,
       });
     }
-    if (!reload) return this.#ended.resolve();
+    if (!reload) return this.#done.resolve();
     const options = {
       clock,
       everyMs: checkIntervalMs,
       signal,
       onError: (error: unknown) => this.#logFailure(error),
     };
-    void runPeriodically(() => this.#check(), options).finally(this.#ended.resolve);
+    void runPeriodically(() => this.#check(), options).finally(this.#done.resolve);
   }
 
   async #check(): Promise<void> {
     const { files, logger, name } = this.#o;
     const result = await this.#value.reload();
-    this.#complaint = "";
+    this.#lastError = "";
     if (result !== "changed" || this.#value.value === undefined) return;
     logger.info("Reloaded certificate files", { name, files });
     this.#listeners.notify(this.#value.value);
   }
 
   #logFailure(error: unknown): void {
-    const complaint = messageOf(error);
-    if (complaint === this.#complaint) return;
-    this.#complaint = complaint;
+    const err = messageOf(error);
+    if (err === this.#lastError) return;
+    this.#lastError = err;
     const { logger, name, files } = this.#o;
     logger.error("Failed to reload certificate files, keeping the previous certificate", {
       name,
       files,
-      err: complaint,
+      err,
     });
   }
 }

@@ -37,12 +37,12 @@ export class FakeNodeApi implements NodeApi {
   }
 
   async get(): Promise<NodeObject> {
-    this.#note("GET");
+    this.#record("GET");
     return structuredClone(this.#existing());
   }
 
   async create(node: NodeObject): Promise<NodeObject> {
-    this.#note("POST");
+    this.#record("POST");
     if (node.metadata.name !== this.name) this.#forbid(`modify node "${node.metadata.name}"`);
     this.#checkLabels({}, node.metadata.labels ?? {});
     if (this.node) throw new FakeApiError(409, `nodes "${this.name}" already exists`);
@@ -51,7 +51,7 @@ export class FakeNodeApi implements NodeApi {
   }
 
   async patchStatus(patch: object): Promise<NodeObject> {
-    this.#note("PATCH");
+    this.#record("PATCH");
     this.patches.push(structuredClone(patch) as Json);
     const before = this.#existing();
     const after = applyNodePatch(before, patch as Json);
@@ -74,7 +74,7 @@ export class FakeNodeApi implements NodeApi {
     return this.node;
   }
 
-  #note(call: string): void {
+  #record(call: string): void {
     this.calls.push(call);
     this.fault?.(call);
   }
@@ -115,9 +115,9 @@ function merge(target: Json, patch: Json): Json {
     else target[key] = value;
   }
   for (const key of Object.keys(patch).filter((k) => k.startsWith(order))) {
-    const wanted = (patch[key] as Json[]).map(({ type }) => type);
-    const place = (item: Json) => wanted.indexOf(item.type);
-    (target[key.slice(order.length)] as Json[] | undefined)?.sort((a, b) => place(a) - place(b));
+    const types = (patch[key] as Json[]).map(({ type }) => type);
+    const rank = (item: Json) => types.indexOf(item.type);
+    (target[key.slice(order.length)] as Json[] | undefined)?.sort((a, b) => rank(a) - rank(b));
   }
   return target;
 }
@@ -144,18 +144,18 @@ export class FakeLeaseApi implements LeaseApi {
   #version = 0;
 
   async get(): Promise<Lease> {
-    this.#note("GET");
+    this.#record("GET");
     return structuredClone(this.#existing());
   }
 
   async create(lease: Lease): Promise<Lease> {
-    this.#note("POST");
+    this.#record("POST");
     if (this.lease) throw new FakeApiError(409, "already exists");
     return this.put({ ...lease, metadata: { ...lease.metadata, uid: "lease-uid" } });
   }
 
   async update(lease: Lease): Promise<Lease> {
-    this.#note("PUT");
+    this.#record("PUT");
     const { resourceVersion } = this.#existing().metadata;
     if (lease.metadata.resourceVersion !== resourceVersion) throw new FakeApiError(409, "conflict");
     return this.put(lease);
@@ -172,7 +172,7 @@ export class FakeLeaseApi implements LeaseApi {
     return this.lease;
   }
 
-  #note(call: string): void {
+  #record(call: string): void {
     this.calls.push(call);
     this.fault?.(call);
   }

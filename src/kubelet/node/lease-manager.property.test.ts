@@ -23,7 +23,7 @@ unaffectedByJumps(
     });
     await manager.start(stop.signal);
     await settle();
-    const seen: string[] = [];
+    const recorded: string[] = [];
     let last = api.lease?.metadata.resourceVersion;
     for (let i = 0; i < 200; i++) {
       // An outage of half a minute.
@@ -37,14 +37,14 @@ unaffectedByJumps(
       const { metadata, spec } = api.lease!;
       if (metadata.resourceVersion === last) continue;
       last = metadata.resourceVersion;
-      seen.push(`${clock.elapsedMs} renewed`);
+      recorded.push(`${clock.elapsedMs} renewed`);
       // renewTime is wall time, even after a clock jump.
       const age = Date.parse(apiMicroTime(clock.wall())) - Date.parse(spec.renewTime!);
       assert.ok(Math.abs(age) <= 1000 || Math.abs(age) >= 3_000_000, `${age} ms old`);
     }
     stop.abort();
     await clock.advance(0);
-    return seen;
+    return recorded;
   },
   { onlyTimers: true, numRuns: 15 },
 );

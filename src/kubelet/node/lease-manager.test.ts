@@ -14,7 +14,7 @@ const observedUrl = new URL("../../../test/fixtures/observed/lease.json", import
 const observed = JSON.parse(readFileSync(observedUrl, "utf8")) as Lease;
 const nodeUid = "a028296b-8c6f-4c09-b53d-0e3c298558b8";
 
-function world(changes: Partial<LeaseOptions> = {}) {
+function setUp(changes: Partial<LeaseOptions> = {}) {
   const clock = new FakeClock();
   const api = new FakeLeaseApi();
   const stop = new AbortController();
@@ -46,105 +46,105 @@ function world(changes: Partial<LeaseOptions> = {}) {
 
 describe("the lease of a node", () => {
   it("equals the recorded one, except for fields of the API server", async () => {
-    const w = world();
-    await w.start();
-    const { uid: _u, resourceVersion: _v, ...metadata } = w.api.lease!.metadata;
-    const { uid, resourceVersion, creationTimestamp, ...wanted } = { ...observed.metadata } as Record<
+    const env = setUp();
+    await env.start();
+    const { uid: _u, resourceVersion: _v, ...metadata } = env.api.lease!.metadata;
+    const { uid, resourceVersion, creationTimestamp, ...expected } = { ...observed.metadata } as Record<
       string,
       unknown
     >;
     assert.ok(uid && resourceVersion && creationTimestamp);
     assert.deepEqual(
-      { ...w.api.lease, metadata, spec: { ...w.api.lease?.spec, renewTime: observed.spec.renewTime } },
-      { ...observed, metadata: wanted },
+      { ...env.api.lease, metadata, spec: { ...env.api.lease?.spec, renewTime: observed.spec.renewTime } },
+      { ...observed, metadata: expected },
     );
-    assert.match(w.renewedAt()!, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
-    await w.end();
+    assert.match(env.renewedAt()!, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    await env.end();
   });
 
   it("is renewed each quarter of its duration, by one request", async () => {
-    const w = world();
-    await w.start();
-    await w.clock.advance(40 * second);
-    assert.deepEqual(w.api.calls, ["GET", "POST", "PUT", "PUT", "PUT", "PUT"]);
-    assert.equal(w.renewedAt(), apiMicroTime(w.clock.wall()));
-    await w.end();
+    const env = setUp();
+    await env.start();
+    await env.clock.advance(40 * second);
+    assert.deepEqual(env.api.calls, ["GET", "POST", "PUT", "PUT", "PUT", "PUT"]);
+    assert.equal(env.renewedAt(), apiMicroTime(env.clock.wall()));
+    await env.end();
   });
 
   it("that exists is renewed with the configured duration", async () => {
-    const w = world();
-    w.api.put({ ...observed, spec: { holderIdentity: "x", leaseDurationSeconds: 10, renewTime: "old" } });
-    await w.start();
-    assert.deepEqual(w.api.calls, ["GET", "PUT"]);
-    assert.deepEqual(w.api.lease?.spec, {
+    const env = setUp();
+    env.api.put({ ...observed, spec: { holderIdentity: "x", leaseDurationSeconds: 10, renewTime: "old" } });
+    await env.start();
+    assert.deepEqual(env.api.calls, ["GET", "PUT"]);
+    assert.deepEqual(env.api.lease?.spec, {
       holderIdentity: "bench-node",
       leaseDurationSeconds: 40,
-      renewTime: apiMicroTime(w.clock.wall()),
+      renewTime: apiMicroTime(env.clock.wall()),
     });
-    await w.end();
+    await env.end();
   });
 
   it("is not created before its owner node exists", async () => {
     let uid: string | undefined;
-    const w = world({
+    const env = setUp({
       nodeUid: async () => {
         if (!uid) throw new FakeApiError(404, "not found");
         return uid;
       },
     });
-    await w.start();
-    assert.deepEqual(w.api.calls, ["GET"]);
+    await env.start();
+    assert.deepEqual(env.api.calls, ["GET"]);
     uid = "u1";
-    await w.clock.advance(10 * second);
-    assert.equal(w.api.lease?.metadata.ownerReferences?.[0]?.uid, "u1");
-    await w.end();
+    await env.clock.advance(10 * second);
+    assert.equal(env.api.lease?.metadata.ownerReferences?.[0]?.uid, "u1");
+    await env.end();
   });
 
   it("that was deleted is created again", async () => {
-    const w = world();
-    await w.start();
-    w.api.lease = undefined;
-    await w.clock.advance(10 * second);
-    assert.deepEqual(w.api.calls.slice(2), ["PUT", "GET", "POST"]);
-    assert.ok(w.api.lease);
-    await w.end();
+    const env = setUp();
+    await env.start();
+    env.api.lease = undefined;
+    await env.clock.advance(10 * second);
+    assert.deepEqual(env.api.calls.slice(2), ["PUT", "GET", "POST"]);
+    assert.ok(env.api.lease);
+    await env.end();
   });
 
   it("that another client wrote is read again and renewed", async () => {
-    const w = world();
-    await w.start();
-    w.api.put({ ...w.api.lease!, metadata: { ...w.api.lease!.metadata, ownerReferences: [] } });
-    await w.clock.advance(10 * second);
-    assert.deepEqual(w.api.calls.slice(2), ["PUT", "GET", "PUT"]);
-    assert.equal(w.renewedAt(), apiMicroTime(w.clock.wall()));
-    assert.equal(w.api.lease?.metadata.ownerReferences?.[0]?.uid, nodeUid);
-    await w.end();
+    const env = setUp();
+    await env.start();
+    env.api.put({ ...env.api.lease!, metadata: { ...env.api.lease!.metadata, ownerReferences: [] } });
+    await env.clock.advance(10 * second);
+    assert.deepEqual(env.api.calls.slice(2), ["PUT", "GET", "PUT"]);
+    assert.equal(env.renewedAt(), apiMicroTime(env.clock.wall()));
+    assert.equal(env.api.lease?.metadata.ownerReferences?.[0]?.uid, nodeUid);
+    await env.end();
   });
 
   it("is renewed within 4 seconds after an outage of a minute, without a burst of requests meanwhile", async () => {
     let suspected = 0;
-    const w = world({ onRepeatedFailure: () => suspected++ });
-    await w.start();
-    w.api.fault = () => {
+    const env = setUp({ onRepeatedFailure: () => suspected++ });
+    await env.start();
+    env.api.fault = () => {
       throw new Error("connection forbidden");
     };
-    await w.clock.advance(60 * second);
-    assert.ok(w.api.calls.length < 40, `${w.api.calls.length} calls`);
+    await env.clock.advance(60 * second);
+    assert.ok(env.api.calls.length < 40, `${env.api.calls.length} calls`);
     assert.equal(suspected, 4);
-    w.api.fault = undefined;
-    const back = w.clock.wall();
-    await w.clock.advance(4 * second);
-    assert.ok(wallTime(w.renewedAt()!) >= back);
-    await w.end();
+    env.api.fault = undefined;
+    const back = env.clock.wall();
+    await env.clock.advance(4 * second);
+    assert.ok(wallTime(env.renewedAt()!) >= back);
+    await env.end();
   });
 
   it("is not renewed after the agent stopped", async () => {
-    const w = world();
-    await w.start();
-    await w.end();
-    const calls = w.api.calls.length;
-    await w.clock.advance(60 * second);
-    assert.equal(w.api.calls.length, calls);
+    const env = setUp();
+    await env.start();
+    await env.end();
+    const calls = env.api.calls.length;
+    await env.clock.advance(60 * second);
+    assert.equal(env.api.calls.length, calls);
   });
 });
 
@@ -156,12 +156,12 @@ describe("renewing a lease", () => {
     ["a missing owner is added", undefined, "u", "u"],
     ["an owner that is not known is not invented", undefined, undefined, undefined],
   ];
-  for (const [rule, ownerReferences, uid, wanted] of owners)
+  for (const [rule, ownerReferences, uid, expected] of owners)
     it(rule, () => {
       const lease = { ...observed, metadata: { ...observed.metadata, ownerReferences } };
       assert.equal(
         renewedLease(lease, settings, uid, wallTime(0)).metadata.ownerReferences?.[0]?.uid,
-        wanted,
+        expected,
       );
     });
 });

@@ -23,16 +23,16 @@ export class LeaseManager implements Component {
   readonly name = "node-lease";
   readonly done: Promise<void>;
   readonly #o: LeaseOptions;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
   #latest: Lease | undefined;
 
   constructor(options: LeaseOptions) {
     this.#o = options;
-    this.done = this.#ended.promise;
+    this.done = this.#done.promise;
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    void this.#loop(signal).finally(this.#ended.resolve);
+    void this.#loop(signal).finally(this.#done.resolve);
   }
 
   get latest(): Lease | undefined {

@@ -21,15 +21,15 @@ const metadataRules: DiffRules = { keepEmptyText: true };
  * The strategic merge patch from `original` to `wanted`; undefined if there is no difference. Conditions are merged by
  * type, so that those of others survive; addresses are replaced as a whole, for two may have one type.
  */
-export function nodePatch(original: NodeObject, wanted: NodeObject): Json | undefined {
+export function nodePatch(original: NodeObject, desired: NodeObject): Json | undefined {
   const { addresses: oldAddresses, ...oldStatus } = original.status;
-  const { addresses, ...status } = wanted.status;
+  const { addresses, ...status } = desired.status;
   const metadata = ({ labels = {}, annotations = {} }: NodeObject["metadata"]): Json => ({
     labels,
     annotations,
   });
   return compact({
-    metadata: compact(strategicDiff(metadata(original.metadata), metadata(wanted.metadata), metadataRules)),
+    metadata: compact(strategicDiff(metadata(original.metadata), metadata(desired.metadata), metadataRules)),
     status: compact({
       ...strategicDiff({ ...oldStatus }, { ...status }, statusRules()),
       ...addressesPatch(oldAddresses ?? [], addresses ?? []),

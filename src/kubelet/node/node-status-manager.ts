@@ -69,7 +69,7 @@ export class NodeStatusManager implements Component {
   readonly done: Promise<void>;
   readonly #o: NodeStatusOptions;
   readonly #schedule: ReportSchedule;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
   readonly #firstRegistration = Promise.withResolvers<void>();
   #registered = false;
   #latest: NodeObject | undefined;
@@ -78,20 +78,20 @@ export class NodeStatusManager implements Component {
   #podCidrs = "";
   #problems = "";
   #wake = () => {};
-  #woken = false;
+  #isWakePending = false;
   #isMissing = false;
 
   constructor(options: NodeStatusOptions) {
     this.#o = options;
     this.#schedule = new ReportSchedule(options.clock, options.reportFrequencyMs, options.random);
-    this.done = this.#ended.promise;
+    this.done = this.#done.promise;
     this.#registered = !options.registerNode;
     if (this.#registered) this.#firstRegistration.resolve();
   }
 
   /** Resolves immediately: pods run whether or not the API can be reached. */
   async start(signal: AbortSignal): Promise<void> {
-    void Promise.all([this.#loop(signal), this.#watchForReady(signal)]).finally(this.#ended.resolve);
+    void Promise.all([this.#loop(signal), this.#watchForReady(signal)]).finally(this.#done.resolve);
   }
 
   /** Resolves when the node is registered, if this agent registers it. */
@@ -114,7 +114,7 @@ export class NodeStatusManager implements Component {
 
   /** An input of the status has changed: update now instead of at the next tick. */
   wake(): void {
-    this.#woken = true;
+    this.#isWakePending = true;
     this.#wake();
   }
 
@@ -122,11 +122,11 @@ export class NodeStatusManager implements Component {
     const { updateFrequencyMs, random } = this.#o;
     await this.#untilSettled(signal);
     while (!signal.aborted) {
-      this.#woken = false;
+      this.#isWakePending = false;
       const ok = await this.#round(signal);
       const waitMs = ok ? jittered(updateFrequencyMs, random) : Math.min(updateFrequencyMs, longestRetryMs);
       // After a failure, wakes are ignored: they would send more requests to a failing API server.
-      if (!ok || !this.#woken) await this.#sleep(waitMs, signal, ok);
+      if (!ok || !this.#isWakePending) await this.#sleep(waitMs, signal, ok);
     }
   }
 
@@ -139,9 +139,9 @@ export class NodeStatusManager implements Component {
     }
   }
 
-  async #sleep(ms: number, signal: AbortSignal, wakeable: boolean): Promise<void> {
+  async #sleep(ms: number, signal: AbortSignal, canWake: boolean): Promise<void> {
     const woken = new AbortController();
-    if (wakeable) this.#wake = () => woken.abort();
+    if (canWake) this.#wake = () => woken.abort();
     await sleep(this.#o.clock, ms, AbortSignal.any([signal, woken.signal])).catch(() => {});
     this.#wake = () => {};
   }
@@ -240,8 +240,8 @@ export class NodeStatusManager implements Component {
     const { api, resetExtendedResources, logger } = this.#o;
     const existing = await api.get(signal);
     logger.info("Node was previously registered", { node: existing.metadata.name });
-    const wanted = reconcileNode(existing, plan.node, { resetExtended: resetExtendedResources() });
-    const patch = nodePatch(existing, wanted);
+    const desired = reconcileNode(existing, plan.node, { resetExtended: resetExtendedResources() });
+    const patch = nodePatch(existing, desired);
     this.#latest = patch ? await api.patchStatus(patch, signal) : existing;
   }
 

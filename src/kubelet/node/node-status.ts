@@ -117,10 +117,10 @@ function withProvidedIp(metadata: NodeMeta, ip: string | undefined): NodeMeta {
 
 /** Restores system labels that were removed. */
 export function withSystemLabels(node: NodeObject, system: { os: string; arch: string }): NodeObject {
-  const wanted = { "kubernetes.io/os": system.os, "kubernetes.io/arch": system.arch };
+  const systemLabels = { "kubernetes.io/os": system.os, "kubernetes.io/arch": system.arch };
   const labels = node.metadata.labels ?? {};
-  if (Object.entries(wanted).every(([key, value]) => labels[key] === value)) return node;
-  return { ...node, metadata: { ...node.metadata, labels: { ...labels, ...wanted } } };
+  if (Object.entries(systemLabels).every(([key, value]) => labels[key] === value)) return node;
+  return { ...node, metadata: { ...node.metadata, labels: { ...labels, ...systemLabels } } };
 }
 
 /** Whether the node was cordoned or uncordoned, if it changed. */

@@ -23,7 +23,7 @@ export interface PluginManagerOptions {
 }
 
 /** One socket: desired state, actual state, and the operation in progress. */
-interface Place {
+interface SocketState {
   identity: string | undefined;
   registered: { readonly identity: string; readonly by: Registered } | undefined;
   work: { readonly identity: string | undefined; readonly abort: AbortController } | undefined;
@@ -41,28 +41,28 @@ export class PluginManager implements Component {
   readonly #o: PluginManagerOptions;
   readonly #clock: Clock;
   readonly #open: OpenPlugin;
-  readonly #places = new Map<string, Place>();
+  readonly #sockets = new Map<string, SocketState>();
   readonly #backoff = new Backoff(backoffLimits);
   readonly #running = new Set<Promise<void>>();
   /** Deregistrations in progress: a plugin that moved to another socket must not be removed after it was added. */
-  readonly #leaving = new Set<Promise<void>>();
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #deregistering = new Set<Promise<void>>();
+  readonly #done = Promise.withResolvers<void>();
   #signal = AbortSignal.abort();
 
   constructor(options: PluginManagerOptions) {
     this.#o = options;
     this.#clock = options.clock ?? systemClock;
     this.#open = options.open ?? ((endpoint) => openPlugin(endpoint, this.#clock));
-    this.done = this.#ended.promise;
+    this.done = this.#done.promise;
     options.metrics.gauge({
       name: "plugin_manager_total_plugins",
       help: "Number of plugins in Plugin Manager. Broken down by socket path and state.",
       labels: ["socket_path", "state"] as const,
       collect: (gauge) => {
         gauge.reset();
-        for (const [socket_path, place] of this.#places) {
-          if (place.identity) gauge.set({ socket_path, state: "desired_state_of_world" }, 1);
-          if (place.registered) gauge.set({ socket_path, state: "actual_state_of_world" }, 1);
+        for (const [socket_path, state] of this.#sockets) {
+          if (state.identity) gauge.set({ socket_path, state: "desired_state_of_world" }, 1);
+          if (state.registered) gauge.set({ socket_path, state: "actual_state_of_world" }, 1);
         }
       },
     });
@@ -71,84 +71,86 @@ export class PluginManager implements Component {
   async start(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     const { dir, logger } = this.#o;
-    const onSockets = (sockets: ReadonlyMap<string, string>) => this.#seen(sockets);
+    const onSockets = (sockets: ReadonlyMap<string, string>) => this.#update(sockets);
     void watchSockets({ dir, clock: this.#clock, logger, onSockets }, signal).then(async () => {
-      for (const place of this.#places.values()) {
-        place.cancelRetry();
-        place.work?.abort.abort();
+      for (const state of this.#sockets.values()) {
+        state.cancelRetry();
+        state.work?.abort.abort();
       }
       await Promise.allSettled(this.#running);
-      this.#ended.resolve();
+      this.#done.resolve();
     });
   }
 
   /** The cause of failed registrations may be gone: retry them now. */
   retry(): void {
-    for (const [path, place] of this.#places) {
-      if (place.work || place.registered) continue;
+    for (const [path, state] of this.#sockets) {
+      if (state.work || state.registered) continue;
       this.#backoff.succeeded(path);
-      place.cancelRetry();
-      this.#advance(path, place);
+      state.cancelRetry();
+      this.#advance(path, state);
     }
   }
 
-  #seen(sockets: ReadonlyMap<string, string>): void {
-    const paths = new Set([...this.#places.keys(), ...sockets.keys()]);
-    const left = [...paths].filter((path) => !sockets.has(path));
-    for (const path of [...left, ...sockets.keys()]) {
-      let place = this.#places.get(path);
-      if (!place) {
-        place = { identity: undefined, registered: undefined, work: undefined, cancelRetry: () => {} };
-        this.#places.set(path, place);
+  #update(sockets: ReadonlyMap<string, string>): void {
+    const paths = new Set([...this.#sockets.keys(), ...sockets.keys()]);
+    const removed = [...paths].filter((path) => !sockets.has(path));
+    for (const path of [...removed, ...sockets.keys()]) {
+      let state = this.#sockets.get(path);
+      if (!state) {
+        state = { identity: undefined, registered: undefined, work: undefined, cancelRetry: () => {} };
+        this.#sockets.set(path, state);
       }
       const identity = sockets.get(path);
-      if (identity === place.identity) continue;
-      place.identity = identity;
+      if (identity === state.identity) continue;
+      state.identity = identity;
       this.#backoff.succeeded(path);
-      place.cancelRetry();
-      if (place.work) place.work.abort.abort(new SocketChanged());
-      else this.#advance(path, place);
+      state.cancelRetry();
+      if (state.work) state.work.abort.abort(new SocketChanged());
+      else this.#advance(path, state);
     }
   }
 
-  #advance(path: string, place: Place): void {
-    if (this.#signal.aborted || place.work) return;
-    const { identity, registered } = place;
+  #advance(path: string, state: SocketState): void {
+    if (this.#signal.aborted || state.work) return;
+    const { identity, registered } = state;
     if (registered && registered.identity !== identity) {
-      const leaving = this.#work(path, place, identity, () => this.#deregister(path, place, registered.by));
-      this.#leaving.add(leaving);
-      void leaving.then(() => this.#leaving.delete(leaving));
+      const deregistering = this.#work(path, state, identity, () =>
+        this.#deregister(path, state, registered.by),
+      );
+      this.#deregistering.add(deregistering);
+      void deregistering.then(() => this.#deregistering.delete(deregistering));
     } else if (!registered && identity) {
-      void this.#work(path, place, identity, (signal) => this.#register(path, place, identity, signal));
-    } else if (!identity) this.#places.delete(path);
+      void this.#work(path, state, identity, (signal) => this.#register(path, state, identity, signal));
+    } else if (!identity) this.#sockets.delete(path);
   }
 
   #work(
     path: string,
-    place: Place,
+    state: SocketState,
     identity: string | undefined,
     work: (signal: AbortSignal) => Promise<boolean>,
   ): Promise<void> {
     const abort = new AbortController();
-    place.work = { identity, abort };
+    state.work = { identity, abort };
     const running = work(AbortSignal.any([abort.signal, this.#signal])).then((isDone) => {
-      place.work = undefined;
+      state.work = undefined;
       this.#running.delete(running);
       if (this.#signal.aborted) return;
-      if (isDone || place.identity !== identity) return this.#advance(path, place);
+      if (isDone || state.identity !== identity) return this.#advance(path, state);
       const delayMs = this.#backoff.failed(path, this.#clock.monotonic());
-      place.cancelRetry = this.#clock.after(delayMs, () => this.#advance(path, place));
+      state.cancelRetry = this.#clock.after(delayMs, () => this.#advance(path, state));
     });
     this.#running.add(running);
     return running;
   }
 
-  async #register(path: string, place: Place, identity: string, signal: AbortSignal): Promise<boolean> {
+  async #register(path: string, state: SocketState, identity: string, signal: AbortSignal): Promise<boolean> {
     const { handlers, logger } = this.#o;
-    await Promise.all(this.#leaving);
+    await Promise.all(this.#deregistering);
     try {
       const by = await registerPlugin(path, handlers, this.#open, signal);
-      place.registered = { identity, by };
+      state.registered = { identity, by };
       this.#backoff.succeeded(path);
       const { name, endpoint } = by.plugin;
       logger.info("Plugin registered", { plugin: name, endpoint, path });
@@ -167,9 +169,9 @@ export class PluginManager implements Component {
     }
   }
 
-  async #deregister(path: string, place: Place, { plugin, handler }: Registered): Promise<boolean> {
+  async #deregister(path: string, state: SocketState, { plugin, handler }: Registered): Promise<boolean> {
     const { logger } = this.#o;
-    place.registered = undefined;
+    state.registered = undefined;
     logger.info("Deregistered plugin", { plugin: plugin.name, path });
     try {
       await handler.deregister(plugin);

@@ -2,7 +2,7 @@
 export type ExplainQuery = { readonly all: boolean } | { readonly pod: string };
 
 /** Undefined if there is no such pod. */
-export type Explain = (wanted: ExplainQuery) => object | undefined;
+export type Explain = (query: ExplainQuery) => object | undefined;
 
 /** `?pod=NAME`, `?pod=NAMESPACE/NAME` or `?pod=UID`; `?all`; neither: those that are not ready. */
 export function explainQueryOf(query: URLSearchParams): ExplainQuery {

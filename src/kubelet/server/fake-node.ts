@@ -82,12 +82,12 @@ export function fakeNodeRoutes(o: {
     byFullName: (name: PodFullName) => (name === fullNameOf(pod) ? pod : undefined),
     mirrorOf: () => fakePod({ metadata: { uid: "mirror" as Pod["metadata"]["uid"] } }),
   };
-  const seen = {
+  const observedPods = {
     all: () => [observed],
     get: (uid: string) => (uid === observed.uid ? observed : undefined),
   };
   const debug: DebugOptions = {
-    ...{ desired, observed: seen, version: "v1.36.0", startedAt: wallTime(0), clock: systemClock },
+    ...{ desired, observed: observedPods, version: "v1.36.0", startedAt: wallTime(0), clock: systemClock },
     statuses: { get: () => ({ phase: "Running" }) },
     checks: () => [
       { name: "ping", health: () => ({ ok: true }) },
@@ -95,7 +95,7 @@ export function fakeNodeRoutes(o: {
     ],
     configuration: () => ({ kind: "KubeletConfiguration", port: 10250, staticPodURL: secret }),
     flags: () => ({ v: "2" }),
-    blocked: (wanted) => ("pod" in wanted && wanted.pod === "other" ? undefined : { pod: secret, wanted }),
+    blocked: (query) => ("pod" in query && query.pod === "other" ? undefined : { pod: secret, query }),
     setVerbosity: o.verbosity ?? (() => {}),
     runtime: {
       async checkpointContainer(_id, _location, seconds) {
@@ -114,7 +114,13 @@ export function fakeNodeRoutes(o: {
     ...openRoutes(debug),
     ...(enabled
       ? streamingRoutes({
-          ...{ runtime, desired, observed: seen, clock: o.clock ?? systemClock, metrics: createMetrics() },
+          ...{
+            runtime,
+            desired,
+            observed: observedPods,
+            clock: o.clock ?? systemClock,
+            metrics: createMetrics(),
+          },
           idleMs: o.idleMs ?? 0,
           translate: o.translate ?? true,
         })

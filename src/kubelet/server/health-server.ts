@@ -33,14 +33,14 @@ export class HealthServer implements Component {
   readonly name = "healthz";
   readonly #o: HealthServerOptions;
   #server: Server | undefined;
-  #ended = Promise.withResolvers<void>();
+  #done = Promise.withResolvers<void>();
 
   constructor(options: HealthServerOptions) {
     this.#o = options;
   }
 
   get done(): Promise<void> {
-    return this.#ended.promise;
+    return this.#done.promise;
   }
 
   /** The port that the server listens on, even when any free one was requested. */
@@ -51,7 +51,7 @@ export class HealthServer implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     const { address, port, logger, clock = systemClock } = this.#o;
-    if (port < 0) return this.#ended.resolve();
+    if (port < 0) return this.#done.resolve();
     const server = createServer((request, response) => this.#handle(request, response));
     server.requestTimeout = 10_000;
     limitConnections(server, maxConnections);
@@ -62,7 +62,7 @@ export class HealthServer implements Component {
       },
     );
     server.on("error", (error) => logger.error("Health server failed", { err: messageOf(error) }));
-    server.on("close", () => this.#ended.resolve());
+    server.on("close", () => this.#done.resolve());
     const close = () => {
       server.close();
       server.closeAllConnections();

@@ -52,9 +52,9 @@ async function setUp(t: TestContext) {
   const make = () =>
     new LocalApi({
       ...{ socketPath, overview, logger: silentLogger, routes },
-      explain: (wanted) => {
-        if ("pod" in wanted && wanted.pod === "weird") throw new RangeError("Invalid time value");
-        return "pod" in wanted && wanted.pod !== "web" ? undefined : { wanted };
+      explain: (query) => {
+        if ("pod" in query && query.pod === "weird") throw new RangeError("Invalid time value");
+        return "pod" in query && query.pod !== "web" ? undefined : { query };
       },
     });
   const running: { api: LocalApi; stop: AbortController }[] = [];
@@ -95,16 +95,17 @@ async function setUp(t: TestContext) {
 
 /** The states that arrive on a watch, as they arrive. */
 function states(response: IncomingMessage): number[] {
-  const seen: number[] = [];
+  const received: number[] = [];
   let rest = "";
   response.setEncoding("utf8");
   response.on("data", (part: string) => {
     const lines = (rest + part).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) seen.push((JSON.parse(line) as { pods: { state: number }[] }).pods[0]!.state);
+    for (const line of lines)
+      received.push((JSON.parse(line) as { pods: { state: number }[] }).pods[0]!.state);
   });
   response.on("error", () => {});
-  return seen;
+  return received;
 }
 
 test("the pods and the state of the runtime are served on the socket", async (t) => {
@@ -118,9 +119,9 @@ test("the pods and the state of the runtime are served on the socket", async (t)
 });
 
 for (const [path, status, body] of [
-  ["/explain", 200, '{"wanted":{"all":false}}'],
-  ["/explain?all", 200, '{"wanted":{"all":true}}'],
-  ["/explain?pod=web", 200, '{"wanted":{"pod":"web"}}'],
+  ["/explain", 200, '{"query":{"all":false}}'],
+  ["/explain?all", 200, '{"query":{"all":true}}'],
+  ["/explain?pod=web", 200, '{"query":{"pod":"web"}}'],
   ["/explain?pod=other", 404, "{}"],
 ] as const)
   test(`${path} requests what it names`, async (t) => {
@@ -169,13 +170,13 @@ test("a watch sends the current state and each change, until the client disconne
   const { start, open, overview } = await setUp(t);
   await start();
   const response = await open("/pods?watch");
-  const seen = states(response);
-  await eventually(() => seen.length === 1 || undefined);
+  const received = states(response);
+  await eventually(() => received.length === 1 || undefined);
   overview.change(1);
-  await eventually(() => seen.length === 2 || undefined);
+  await eventually(() => received.length === 2 || undefined);
   overview.change(2);
-  await eventually(() => seen.length === 3 || undefined);
-  assert.deepEqual(seen, [0, 1, 2]);
+  await eventually(() => received.length === 3 || undefined);
+  assert.deepEqual(received, [0, 1, 2]);
   response.destroy();
   await eventually(() => overview.listeners.size === 0 || undefined);
 });
@@ -191,11 +192,11 @@ test("a slow reader gets the newest state when it reads again, not all states", 
     overview.change(i);
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const seen = states(response);
-  await eventually(() => seen.at(-1) === 500 || undefined);
-  assert.ok(seen.length < 100, `${seen.length} states were kept`);
+  const received = states(response);
+  await eventually(() => received.at(-1) === 500 || undefined);
+  assert.ok(received.length < 100, `${received.length} states were kept`);
   overview.change(501);
-  await eventually(() => seen.at(-1) === 501 || undefined);
+  await eventually(() => received.at(-1) === 501 || undefined);
   response.destroy();
 });
 

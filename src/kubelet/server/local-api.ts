@@ -37,7 +37,7 @@ export class LocalApi implements Component {
   readonly #o: LocalApiOptions;
   readonly #others: Dispatcher;
   readonly #roots: ReadonlySet<string>;
-  #ended = Promise.withResolvers<void>();
+  #done = Promise.withResolvers<void>();
 
   constructor(options: LocalApiOptions) {
     this.#o = options;
@@ -49,7 +49,7 @@ export class LocalApi implements Component {
   }
 
   get done(): Promise<void> {
-    return this.#ended.promise;
+    return this.#done.promise;
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -77,7 +77,7 @@ export class LocalApi implements Component {
     });
     server.on("error", (error) => logger.error("Local API failed", { err: messageOf(error) }));
     whenAborted(signal, () => {
-      server.close(() => this.#ended.resolve());
+      server.close(() => this.#done.resolve());
       server.closeAllConnections();
     });
   }

@@ -583,13 +583,13 @@ test("many idle connections keep no client out", async () => {
     access: { authorize: async () => ({ name: "x", groups: [] }) },
     limits: { connections: 50 },
   });
-  const crowd = Array.from({ length: 300 }, (_, i) =>
+  const sockets = Array.from({ length: 300 }, (_, i) =>
     i % 3 === 0
       ? connectPlain(small.port, "127.0.0.1").on("error", () => {})
       : connect({ host: "127.0.0.1", port: small.port, rejectUnauthorized: false }).on("error", () => {}),
   );
   for (let i = 0; i < 5; i++) assert.equal((await send(small.port, "/pods")).status, 200);
   assert.ok(small.server.connections <= 50);
-  for (const socket of crowd) socket.destroy();
+  for (const socket of sockets) socket.destroy();
   await small.stop();
 });

@@ -36,7 +36,7 @@ export class StartingContainers {
   }
 
   /** The pod as reported to users: a starting container is created, not running. */
-  seenFromOutside(pod: ObservedPod | undefined): ObservedPod | undefined {
+  asReported(pod: ObservedPod | undefined): ObservedPod | undefined {
     if (!pod?.containers.some((c) => this.#isStarting(c))) return pod;
     return {
       ...pod,

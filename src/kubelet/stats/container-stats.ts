@@ -65,12 +65,12 @@ export function present<T extends object>(values: T): Present<T> {
 /** The writable layer of the container. */
 export function rootfsOf(
   runtimeStats: api.ContainerStats | undefined,
-  room: FsSpace | undefined,
+  space: FsSpace | undefined,
 ): FsStats | undefined {
   const layer = runtimeFs(runtimeStats?.writableLayer);
-  return layer && { ...layer, ...room };
+  return layer && { ...layer, ...space };
 }
 
-export function logsOf(time: string, usage: FileUsage | undefined, room: FsSpace): FsStats | undefined {
-  return usage && { time, ...room, usedBytes: usage.bytes, inodesUsed: usage.files };
+export function logsOf(time: string, usage: FileUsage | undefined, space: FsSpace): FsStats | undefined {
+  return usage && { time, ...space, usedBytes: usage.bytes, inodesUsed: usage.files };
 }

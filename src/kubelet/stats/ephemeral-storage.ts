@@ -11,7 +11,7 @@ export function isEphemeral(volume: NonNullable<Pod["spec"]["volumes"]>[number])
 
 export interface StorageParts {
   readonly time: string;
-  readonly room: FsSpace;
+  readonly space: FsSpace;
   readonly containers: readonly ContainerStats[];
   /** Those that are ephemeral. */
   readonly volumes: readonly VolumeStats[];
@@ -20,7 +20,7 @@ export interface StorageParts {
 }
 
 /** The local ephemeral storage of a pod. */
-export function ephemeralStorage({ time, room, containers, volumes, files }: StorageParts): FsStats {
+export function ephemeralStorage({ time, space, containers, volumes, files }: StorageParts): FsStats {
   const parts: (Pick<FsStats, "usedBytes" | "inodesUsed"> | undefined)[] = [
     // Logs count only together with a writable layer, as in the reference.
     ...containers.flatMap(({ rootfs, logs }) => (rootfs ? [rootfs, logs] : [])),
@@ -36,7 +36,7 @@ export function ephemeralStorage({ time, room, containers, volumes, files }: Sto
   const inodesUsed = sum("inodesUsed");
   return {
     time,
-    ...room,
+    ...space,
     ...(usedBytes !== undefined && { usedBytes }),
     ...(inodesUsed !== undefined && { inodesUsed }),
   };

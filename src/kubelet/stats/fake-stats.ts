@@ -18,7 +18,7 @@ export class FakeCgroups implements CgroupUsageReader {
   readonly version: 1 | 2;
   readonly all = new Map<string, CgroupUsage>();
   readonly members = new Map<string, number[]>();
-  readonly madeAt = new Map<string, number>();
+  readonly creationTimes = new Map<string, number>();
 
   constructor(version: 1 | 2 = 1) {
     this.version = version;
@@ -39,7 +39,7 @@ export class FakeCgroups implements CgroupUsageReader {
   }
 
   async createdAt(path: string): Promise<WallTime | undefined> {
-    return this.all.has(path) ? wallTime(this.madeAt.get(path) ?? 0) : undefined;
+    return this.all.has(path) ? wallTime(this.creationTimes.get(path) ?? 0) : undefined;
   }
 }
 

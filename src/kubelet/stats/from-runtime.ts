@@ -97,8 +97,8 @@ function timeOf({ timestamp }: { readonly timestamp: bigint }): string {
   return rfc3339(timeOfNs(timestamp));
 }
 
-function pressure(psi: api.PsiStats | undefined, wanted: boolean): { psi?: Psi } {
-  return psi && wanted ? { psi: { full: psiData(psi.Full), some: psiData(psi.Some) } } : {};
+function pressure(psi: api.PsiStats | undefined, enabled: boolean): { psi?: Psi } {
+  return psi && enabled ? { psi: { full: psiData(psi.Full), some: psiData(psi.Some) } } : {};
 }
 
 function psiData(data: api.PsiData | undefined): PsiData {

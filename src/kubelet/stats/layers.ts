@@ -25,8 +25,8 @@ export async function layersOf(
   context: LayerContext,
 ): Promise<ReadonlyMap<string, Layer>> {
   const spaces = new Map<string, Promise<Pick<Layer, "space" | "device"> | undefined>>();
-  const placeOf = (mountpoint: string) => {
-    const known = spaces.get(mountpoint) ?? lookAt(mountpoint, context);
+  const filesystemOf = (mountpoint: string) => {
+    const known = spaces.get(mountpoint) ?? inspect(mountpoint, context);
     spaces.set(mountpoint, known);
     return known;
   };
@@ -34,15 +34,16 @@ export async function layersOf(
   for (const [id, { writableLayer }] of counts) {
     const mountpoint = writableLayer?.fsId?.mountpoint;
     if (!writableLayer?.usedBytes || !mountpoint) continue;
-    const place = await placeOf(mountpoint);
+    const filesystem = await filesystemOf(mountpoint);
     const usedBytes = Number(writableLayer.usedBytes.value);
     const inodesUsed = Number(writableLayer.inodesUsed?.value ?? 0n);
-    if (place) layers.set(id, { ...place, usedBytes, inodesUsed, time: timeOfNs(writableLayer.timestamp) });
+    if (filesystem)
+      layers.set(id, { ...filesystem, usedBytes, inodesUsed, time: timeOfNs(writableLayer.timestamp) });
   }
   return layers;
 }
 
-async function lookAt(
+async function inspect(
   mountpoint: string,
   context: LayerContext,
 ): Promise<Pick<Layer, "space" | "device"> | undefined> {

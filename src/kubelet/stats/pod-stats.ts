@@ -83,11 +83,11 @@ export class PodStatsProvider {
       Promise.all(
         basic.containers.map(async (stats, index) => {
           const runtimeStats = counts.containers.get(running[index]!.id);
-          const [room, logs] = await Promise.all([
+          const [space, logs] = await Promise.all([
             this.#fsSpaceOf(runtimeStats),
             usageOfFiles(join(logDir, stats.name)),
           ]);
-          const files = { rootfs: rootfsOf(runtimeStats, room), logs: logsOf(time, logs, nodeSpace) };
+          const files = { rootfs: rootfsOf(runtimeStats, space), logs: logsOf(time, logs, nodeSpace) };
           const { swap, ...rest } = stats;
           return { ...rest, ...present(files), ...(swap && { swap }) };
         }),
@@ -105,7 +105,7 @@ export class PodStatsProvider {
       ...(network && { network }),
       ...(volumes.length > 0 && { volume: volumes }),
       "ephemeral-storage": ephemeralStorage({
-        ...{ time, room: nodeSpace, containers, volumes: ephemeral },
+        ...{ time, space: nodeSpace, containers, volumes: ephemeral },
         files: [podLogs, hosts],
       }),
       ...(processes !== undefined && { process_stats: { process_count: processes } }),

@@ -87,11 +87,15 @@ describe("statistics of a real cgroup", { skip }, () => {
     const highest = perSecond(after.ns - start.ns, before.at - from.at);
     const [pod] = summary.pods;
     const [container] = pod!.containers;
-    for (const seen of [container, pod, summary.node.systemContainers?.find(({ name }) => name === "pods")]) {
-      const ns = seen?.cpu?.usageCoreNanoSeconds ?? 0;
+    for (const stats of [
+      container,
+      pod,
+      summary.node.systemContainers?.find(({ name }) => name === "pods"),
+    ]) {
+      const ns = stats?.cpu?.usageCoreNanoSeconds ?? 0;
       assert.ok(ns >= before.ns && ns <= after.ns, `${before.ns} <= ${ns} <= ${after.ns}`);
-      near(seen?.memory?.usageBytes, before.memory, "memory");
-      const rate = seen?.cpu?.usageNanoCores ?? 0;
+      near(stats?.memory?.usageBytes, before.memory, "memory");
+      const rate = stats?.cpu?.usageNanoCores ?? 0;
       assert.ok(rate >= lowest && rate <= highest, `${lowest} <= ${rate} <= ${highest}`);
     }
     assert.ok((container?.memory?.workingSetBytes ?? 0) >= 48 * megabyte);

@@ -109,10 +109,10 @@ export class Stats {
 
   async #collectSummary(): Promise<Summary> {
     const [counts, nodeFs] = await Promise.all([this.#counts.get(), this.#host.space(this.#o.rootDir)]);
-    const room = fsSpaceOf(nodeFs);
+    const space = fsSpaceOf(nodeFs);
     const [node, pods] = await Promise.all([
       this.#node.whole(nodeFs),
-      mapWithLimit([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.whole(pod, counts, room)),
+      mapWithLimit([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.whole(pod, counts, space)),
     ]);
     return this.#done(node, pods);
   }

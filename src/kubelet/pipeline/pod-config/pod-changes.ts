@@ -32,9 +32,12 @@ export function updateKnownPods(
     // Sources keep unchanged objects, so a large set is cheap to compare.
     if (before?.received === pod) continue;
     if (!before) {
-      const seen = annotated(pod, { [annotationSource]: source, [annotationSeen]: now.toISOString() });
-      known.set(uid, { received: pod, emitted: seen });
-      emit("ADD", seen);
+      const annotatedPod = annotated(pod, {
+        [annotationSource]: source,
+        [annotationSeen]: now.toISOString(),
+      });
+      known.set(uid, { received: pod, emitted: annotatedPod });
+      emit("ADD", annotatedPod);
       continue;
     }
     const difference = compare(before.emitted, pod);

@@ -33,7 +33,7 @@ function hook() {
 }
 
 const reported = ({ starting, observed }: Awaited<ReturnType<typeof setUp>>) =>
-  starting.seenFromOutside(observed.get(testUid))?.containers.map((c) => `${c.name} ${c.state}`);
+  starting.asReported(observed.get(testUid))?.containers.map((c) => `${c.name} ${c.state}`);
 
 test("a container is not reported as running before its postStart hook is done, and later containers wait", async (t) => {
   const { hooks, started, end } = hook();
@@ -52,11 +52,11 @@ test("a container is not reported as running before its postStart hook is done, 
 test("a container whose hook fails is stopped and is never reported as started", async (t) => {
   const { hooks, started, end } = hook();
   const s = await setUp(t, { hooks });
-  const seen = new Set<string>();
+  const states = new Set<string>();
   const stop = s.starting.delete.bind(s.starting);
   s.starting.delete = (id) => {
     stop(id);
-    for (const what of reported(s) ?? []) seen.add(what);
+    for (const state of reported(s) ?? []) states.add(state);
   };
   const synced = s.sync(pod);
   await started;
@@ -65,7 +65,7 @@ test("a container whose hook fails is stopped and is never reported as started",
   assert.deepEqual(s.reasons(), { a: "PostStartHookError" });
   assert.ok(s.output.includes("FailedPostStartHook! PostStartHook failed"), s.output.join());
   assert.ok(s.output.includes("Killing: FailedPostStartHook"), s.output.join());
-  assert.ok(!seen.has("a running"), [...seen].join());
+  assert.ok(!states.has("a running"), [...states].join());
   assert.ok(s.names().includes("b#0 running"), "the others start anyway");
 });
 

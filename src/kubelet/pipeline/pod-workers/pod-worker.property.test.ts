@@ -9,8 +9,8 @@ import { PodWorker } from "./pod-worker.ts";
 
 /** A worker that records what it does, and when. */
 function startWorker(clock: FakeClock, syncer: Partial<PodSyncer>) {
-  const seen: string[] = [];
-  const note = (what: string) => void seen.push(`${clock.elapsedMs} ${what}`);
+  const recorded: string[] = [];
+  const note = (what: string) => void recorded.push(`${clock.elapsedMs} ${what}`);
   const worker = new PodWorker({
     id: { uid: testUid, name: "p", namespace: "default" },
     pod: aPod(),
@@ -32,12 +32,12 @@ function startWorker(clock: FakeClock, syncer: Partial<PodSyncer>) {
     onFinished: () => note("finished"),
   });
   worker.start();
-  return { worker, seen, note };
+  return { worker, recorded, note };
 }
 
 unaffectedByJumps("the syncs of a pod worker", 400_000, async (clock) => {
   let syncs = 0;
-  const { worker, seen, note } = startWorker(clock, {
+  const { worker, recorded, note } = startWorker(clock, {
     sync: async () => {
       note("sync");
       syncs++;
@@ -53,7 +53,7 @@ unaffectedByJumps("the syncs of a pod worker", 400_000, async (clock) => {
   await clock.advance(300_000);
   worker.terminate({ removed: true });
   await clock.advance(100_000);
-  return seen;
+  return recorded;
 });
 
 for (const isKnownImmediately of [true, false])
@@ -62,7 +62,7 @@ for (const isKnownImmediately of [true, false])
     200_000,
     async (clock) => {
       let since = isKnownImmediately ? clock.wall() : undefined;
-      const { seen } = startWorker(clock, {
+      const { recorded } = startWorker(clock, {
         sync: async () => {
           await sleep(clock, 3000);
           since ??= clock.wall();
@@ -71,6 +71,6 @@ for (const isKnownImmediately of [true, false])
         deadlineOf: () => since && { since, limitMs: 150_000 },
       });
       await clock.advance(200_000);
-      return seen;
+      return recorded;
     },
   );

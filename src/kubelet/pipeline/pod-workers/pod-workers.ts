@@ -36,16 +36,16 @@ export class PodWorkers implements Component {
   #workers = new Map<PodUid, PodWorker>();
   /** Pods that were removed and added again, with the same UID, before their worker had finished. */
   #successors = new Map<PodUid, Pod>();
-  #held = true;
+  #isHeld = true;
   #stopping = false;
-  #ended = Promise.withResolvers<void>();
+  #done = Promise.withResolvers<void>();
 
   constructor(options: PodWorkersOptions) {
     this.#o = options;
   }
 
   get done(): Promise<void> {
-    return this.#ended.promise;
+    return this.#done.promise;
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -54,8 +54,8 @@ export class PodWorkers implements Component {
 
   /** Starts the workers. Before the first relist they only collect changes, or a container could be started twice. */
   release(): void {
-    if (!this.#held) return;
-    this.#held = false;
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
     for (const worker of this.#workers.values()) worker.start();
   }
 
@@ -141,7 +141,7 @@ export class PodWorkers implements Component {
     });
     this.#workers.set(id.uid, worker);
     this.#o.onPhase?.(id.uid, worker.phase);
-    if (this.#held) worker.hold("waiting for the first response from the container runtime");
+    if (this.#isHeld) worker.hold("waiting for the first response from the container runtime");
     else worker.start();
     this.#o.onChange(id.uid);
   }
@@ -183,8 +183,8 @@ export class PodWorkers implements Component {
       return worker.done;
     });
     Promise.allSettled(loops).then(
-      () => this.#ended.resolve(),
-      () => this.#ended.resolve(),
+      () => this.#done.resolve(),
+      () => this.#done.resolve(),
     );
   }
 }

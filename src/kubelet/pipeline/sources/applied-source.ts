@@ -16,7 +16,7 @@ export class AppliedSource implements PodSource {
   readonly name = "applied";
   readonly #manifests: AppliedManifests;
   readonly #dir: string;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
 
   /** `dir` is where the files are, for messages. */
   constructor(manifests: AppliedManifests, dir: string) {
@@ -25,7 +25,7 @@ export class AppliedSource implements PodSource {
   }
 
   get done(): Promise<void> {
-    return this.#ended.promise;
+    return this.#done.promise;
   }
 
   async start(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
@@ -33,7 +33,7 @@ export class AppliedSource implements PodSource {
     const stop = this.#manifests.onChange(() => emit(this.#manifests.pods()));
     const end = () => {
       stop();
-      this.#ended.resolve();
+      this.#done.resolve();
     };
     if (signal.aborted) return end();
     signal.addEventListener("abort", end, { once: true });

@@ -52,7 +52,7 @@ export class FileSource implements PodSource {
   /** When a change of a file was last reported, until it is read. */
   #reportedAt = new Map<string, MonotonicTime>();
   /** Since when a file that is open for writing has not changed. */
-  #heldOpen = new Map<string, { stamp: string; since: MonotonicTime }>();
+  #openForWriting = new Map<string, { stamp: string; since: MonotonicTime }>();
   /** Known files that were deleted, until their path is read again. */
   #deleted = new Set<string>();
   /** Pods whose file was deleted and written again since the last set. */
@@ -168,11 +168,11 @@ export class FileSource implements PodSource {
     const isRecreated = this.#deleted.has(file);
     // After a reported change, read it even if its stamp is the same.
     const known = reportedAt === undefined && !isRecreated ? this.#files.get(file)?.stamp : undefined;
-    const held = this.#heldOpen.get(file);
+    const open = this.#openForWriting.get(file);
     const read = await readManifestFile(file, {
       ...(known !== undefined && { known }),
       isOpenForWriting: this.#options.isOpenForWriting ?? isOpenForWriting,
-      evenIfOpen: held !== undefined && msSince(clock, held.since) >= maxWriteMs,
+      evenIfOpen: open !== undefined && msSince(clock, open.since) >= maxWriteMs,
     });
     this.#collectDeleted();
     // Deleted just now: the content may be from before or after the deletion.
@@ -181,8 +181,8 @@ export class FileSource implements PodSource {
     const state = this.#files.get(file);
     switch (read.kind) {
       case "busy":
-        if (held?.stamp !== read.stamp)
-          this.#heldOpen.set(file, { stamp: read.stamp, since: clock.monotonic() });
+        if (open?.stamp !== read.stamp)
+          this.#openForWriting.set(file, { stamp: read.stamp, since: clock.monotonic() });
         return false;
       case "gone":
         return this.#drop(file);
@@ -201,7 +201,7 @@ export class FileSource implements PodSource {
         read satisfies never;
     }
     if (this.#reportedAt.get(file) === reportedAt) this.#reportedAt.delete(file);
-    this.#heldOpen.delete(file);
+    this.#openForWriting.delete(file);
     return true;
   }
 
@@ -253,7 +253,7 @@ export class FileSource implements PodSource {
     this.#files.delete(file);
     this.#deleted.delete(file);
     this.#reportedAt.delete(file);
-    this.#heldOpen.delete(file);
+    this.#openForWriting.delete(file);
     return true;
   }
 

@@ -33,7 +33,7 @@ const fault = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom<Fault[]>("not-received", "response-lost", 409, 429, 500, 503) },
 );
 
-interface OnNode {
+interface LocalPod {
   pod: Pod;
   status: PodStatus;
   couldHaveRunningContainers: boolean;
@@ -50,7 +50,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
         const clock = new FakeClock();
         const api = new FakePodApi();
         const stop = new AbortController();
-        const onNode = new Map<PodUid, OnNode>();
+        const onNode = new Map<PodUid, LocalPod>();
         const watched = new Map<PodUid, Pod>();
         let step = 0;
         let created = 0;
@@ -106,7 +106,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
             isReleased: false,
           });
         };
-        const setStatus = (own: OnNode, status: PodStatus) => {
+        const setStatus = (own: LocalPod, status: PodStatus) => {
           own.status = status;
           writer.set(own.pod, status);
         };

@@ -19,9 +19,9 @@ export const kubeletConditions: ReadonlySet<string> = new Set([
 ]);
 const disruption = "DisruptionTarget";
 
-type Finding = { status: "True" | "False"; reason?: string; message?: string };
-const yes: Finding = { status: "True" };
-const no: Finding = { status: "False" };
+type ConditionState = { status: "True" | "False"; reason?: string; message?: string };
+const yes: ConditionState = { status: "True" };
+const no: ConditionState = { status: "False" };
 
 export interface ConditionInfo {
   phase: PodPhase;
@@ -34,7 +34,7 @@ export function podConditions(input: StatusInput, info: ConditionInfo): PodCondi
   const { pod, observed, before } = input;
   const kept = externalConditions(input);
   const containersReady = areContainersReady(pod, info);
-  const list: [string, Finding][] = [
+  const list: [string, ConditionState][] = [
     ["PodReadyToStartContainers", hasUsableSandbox(pod, observed) ? yes : no],
     ["Initialized", isInitialized(pod, info, input.gates.restart.restartAll ? before : undefined)],
     ["Ready", isPodReady(pod, containersReady, kept)],
@@ -116,7 +116,7 @@ function nameList(what: string, containers: readonly Container[]): string {
   return `containers with ${what} status: [${containers.map((c) => c.name).join(" ")}]`;
 }
 
-function areContainersReady(pod: Pod, { phase, statuses }: ConditionInfo): Finding {
+function areContainersReady(pod: Pod, { phase, statuses }: ConditionInfo): ConditionState {
   if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
   const needed = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers];
@@ -125,7 +125,11 @@ function areContainersReady(pod: Pod, { phase, statuses }: ConditionInfo): Findi
   return { status: "False", reason: "ContainersNotReady", message: nameList("unready", unready) };
 }
 
-function isPodReady(pod: Pod, containersReady: Finding, others: readonly PodCondition[]): Finding {
+function isPodReady(
+  pod: Pod,
+  containersReady: ConditionState,
+  others: readonly PodCondition[],
+): ConditionState {
   if (containersReady.status !== "True") return containersReady;
   const closed = (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
     const found = others.find((c) => c.type === conditionType);
@@ -141,7 +145,7 @@ function isInitialized(
   pod: Pod,
   { phase, statuses }: ConditionInfo,
   before: ApiPodStatus | undefined,
-): Finding {
+): ConditionState {
   if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
   const statusOf = (c: Container) => statuses.find((s) => s.name === c.name);
   // Init containers that are restarted, or created again with all others, do not make an initialized pod uninitialized.
@@ -162,7 +166,7 @@ function isBeingRestarted(
   pod: Pod,
   observed: ObservedPod | undefined,
   { phase, restartingAll }: ConditionInfo,
-): Finding {
+): ConditionState {
   if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
   if (!restartingAll || areContainersRemoved(pod, observed)) return no;

@@ -43,16 +43,16 @@ describe("pod startup latency", () => {
   it("is measured from creation to when all containers are observed as running; without pulls and init containers", async () => {
     const { clock, times, pod, measured, first } = setUp(1500);
     const web = pod({ phase: "Pending" });
-    times.seen(web);
+    times.received(web);
     const done = times.pulling(web.metadata.uid);
     await clock.advance(4000);
     done();
     await clock.advance(6000);
-    times.seen(pod({ phase: "Pending", startTime: "x", containerStatuses: [{ name: "c", state: {} }] }));
+    times.received(pod({ phase: "Pending", startTime: "x", containerStatuses: [{ name: "c", state: {} }] }));
     assert.deepEqual(await measured(), [undefined, undefined]);
-    times.seen(pod({ phase: "Running", startTime: "x", containerStatuses: [started] }));
+    times.received(pod({ phase: "Running", startTime: "x", containerStatuses: [started] }));
     await clock.advance(60_000);
-    times.seen(pod({ phase: "Running", startTime: "x", containerStatuses: [started] }));
+    times.received(pod({ phase: "Running", startTime: "x", containerStatuses: [started] }));
     assert.deepEqual(await measured(), [10, 4.5]);
     assert.equal(await first(), 4.5);
   });
@@ -87,19 +87,19 @@ describe("pod startup latency", () => {
   for (const [name, before, spec, expected] of rows)
     it(name, async () => {
       const { clock, times, pod, measured } = setUp();
-      times.seen(pod(before, spec));
+      times.received(pod(before, spec));
       await clock.advance(2000);
-      times.seen(pod(running, spec));
+      times.received(pod(running, spec));
       assert.deepEqual(await measured(), expected);
     });
 
   it("a pod that terminated, or is gone, does not count", async () => {
     for (const end of ["Failed", "gone"]) {
       const { times, pod, measured } = setUp();
-      times.seen(pod({}));
+      times.received(pod({}));
       if (end === "gone") times.gone(pod({}).metadata.uid);
-      else times.seen(pod({ phase: "Failed" }));
-      times.seen(pod(running));
+      else times.received(pod({ phase: "Failed" }));
+      times.received(pod(running));
       assert.deepEqual(await measured(), [undefined, undefined]);
     }
   });

@@ -53,7 +53,7 @@ export class PodStartupLatency {
   }
 
   /** A pod was received from the API. Only pods count that had not started when they were first seen. */
-  seen(pod: Pod): void {
+  received(pod: Pod): void {
     const { uid } = pod.metadata;
     const phase = pod.status?.phase;
     if (phase === "Failed" || phase === "Succeeded") return this.gone(uid);

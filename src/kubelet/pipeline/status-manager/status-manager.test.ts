@@ -28,7 +28,7 @@ function manager() {
     monotonic: () => monotonicTime(clock.time),
     after: () => () => {},
   };
-  const world: { observed: ObservedPod | undefined; knows: boolean } = { observed: undefined, knows: true };
+  const state: { observed: ObservedPod | undefined; knows: boolean } = { observed: undefined, knows: true };
   const changes: string[] = [];
   const errors: unknown[] = [];
   const probes = new ProbeResults();
@@ -40,24 +40,24 @@ function manager() {
   };
   const statuses = new StatusManager({
     clock,
-    observed: { get: () => world.observed, knows: () => world.knows },
+    observed: { get: () => state.observed, knows: () => state.knows },
     probes,
     hostIPs: () => [],
     runtimeName: () => "containerd",
     onChange: (changed) => changes.push(changed),
     logger: logger as never,
   });
-  return { clock, statuses, changes, world, probes, errors };
+  return { clock, statuses, changes, state, probes, errors };
 }
 
 test("only changes are reported", () => {
-  const { clock, statuses, changes, world } = manager();
+  const { clock, statuses, changes, state } = manager();
   const pod = aPod();
   statuses.refresh(pod, details);
   clock.time += 1000;
   statuses.refresh(pod, details);
   assert.equal(changes.length, 1);
-  world.observed = anObservedPod([run()]);
+  state.observed = anObservedPod([run()]);
   statuses.refresh(pod, details);
   assert.equal(changes.length, 2);
   statuses.forget(uid);
@@ -75,7 +75,7 @@ test("the start time is when the pod is first seen; after a restart of the agent
   assert.equal(first.statuses.activeSince(uid), at);
 
   const second = manager();
-  second.world.observed = anObservedPod(
+  second.state.observed = anObservedPod(
     [run()],
     [aSandbox({ createdAt: wallTime(at - 5000) }), aSandbox({ createdAt: wallTime(at - 60_000) })],
   );
@@ -98,9 +98,9 @@ for (const when of ["with the first status", "later"] as const)
       now: wallTime(then),
       hostIPs: [],
     });
-    const { statuses, world, probes, changes } = manager();
+    const { statuses, state, probes, changes } = manager();
     probes.set({ uid, id: "a-0" as ContainerId, kind: "readiness", outcome: "success" });
-    world.observed = anObservedPod([run()]);
+    state.observed = anObservedPod([run()]);
     statuses.refresh(pod, when === "later" ? details : { ...details, mirror });
     if (when === "later") statuses.refresh(pod, { ...details, mirror });
     assert.deepEqual(statuses.get(uid), mirror);
@@ -122,8 +122,8 @@ test("after a restart of the agent the previous status is kept until a probe has
     startTime: wallTime(at - 90_000),
     hostIPs: [],
   });
-  const { statuses, world, probes } = manager();
-  world.observed = anObservedPod([run()]);
+  const { statuses, state, probes } = manager();
+  state.observed = anObservedPod([run()]);
   statuses.refresh(pod, { ...details, before });
   assert.deepEqual(statuses.get(uid), before, "nothing has changed");
   const id = "a-0" as ContainerId;
@@ -146,43 +146,43 @@ test("the status of a pod from the API is its previous status, that in a manifes
 });
 
 test("before the first relist a status stays as it was, and a pod without one gets none", () => {
-  const { statuses, world, changes } = manager();
+  const { statuses, state, changes } = manager();
   const pod = aPod({ restartPolicy: "Never" });
-  world.knows = false;
+  state.knows = false;
   statuses.refresh(pod, details);
   assert.equal(statuses.get(uid), undefined);
   const before = statusOf(pod, anObservedPod([run()]), { hostIPs: [] });
   statuses.refresh(pod, { ...details, before });
   assert.deepEqual([statuses.get(uid), statuses.activeSince(uid), changes], [before, at, []]);
-  world.knows = true;
-  world.observed = anObservedPod([run()]);
+  state.knows = true;
+  state.observed = anObservedPod([run()]);
   statuses.refresh(pod, details);
   assert.deepEqual([statuses.get(uid), changes], [before, []]);
 });
 
 test("an invalid transition of a terminated container is rejected: the status stays as it was", () => {
-  const { statuses, world, errors } = manager();
+  const { statuses, state, errors } = manager();
   const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] });
-  world.observed = anObservedPod([exitedWith(0), anObservedContainer("b")]);
+  state.observed = anObservedPod([exitedWith(0), anObservedContainer("b")]);
   statuses.refresh(pod, details);
   const before = statuses.get(uid);
-  world.observed = anObservedPod([run({ attempt: 1 }), exitedWith(0), anObservedContainer("b")]);
+  state.observed = anObservedPod([run({ attempt: 1 }), exitedWith(0), anObservedContainer("b")]);
   statuses.refresh(pod, details);
   assert.equal(statuses.get(uid), before);
   assert.deepEqual(errors, ["terminated container a attempted illegal transition to non-terminated state"]);
-  world.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { state: "exited", exitCode: 1 })]);
+  state.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { state: "exited", exitCode: 1 })]);
   statuses.refresh(pod, details);
-  world.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { attempt: 1 })]);
+  state.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { attempt: 1 })]);
   statuses.refresh(pod, details);
   assert.equal(errors.length, 1, "a failed one may be restarted");
 });
 
 test("an invalid transition of a terminated init container is rejected with restartPolicy Never", () => {
-  const { statuses, world, errors } = manager();
+  const { statuses, state, errors } = manager();
   const pod = aPod({ restartPolicy: "Never", initContainers: [aContainer("i")] });
-  world.observed = anObservedPod([anObservedContainer("i", { state: "exited" })]);
+  state.observed = anObservedPod([anObservedContainer("i", { state: "exited" })]);
   statuses.refresh(pod, details);
-  world.observed = anObservedPod([anObservedContainer("i", { attempt: 1 })]);
+  state.observed = anObservedPod([anObservedContainer("i", { attempt: 1 })]);
   statuses.refresh(pod, details);
   assert.deepEqual(errors, [
     "terminated init container i attempted illegal transition to non-terminated state",

@@ -68,14 +68,14 @@ describe("the status manager", () => {
 
   function setUp() {
     const metrics = createMetrics();
-    const world: { observed: ObservedPod | undefined; now: number } = { observed: undefined, now: at };
+    const state: { observed: ObservedPod | undefined; now: number } = { observed: undefined, now: at };
     const statuses = new StatusManager({
       clock: {
-        wall: () => wallTime(world.now),
-        monotonic: () => monotonicTime(world.now),
+        wall: () => wallTime(state.now),
+        monotonic: () => monotonicTime(state.now),
         after: () => () => {},
       },
-      observed: { get: () => world.observed },
+      observed: { get: () => state.observed },
       probes: new ProbeResults(),
       hostIPs: () => [],
       runtimeName: () => "containerd",
@@ -86,11 +86,11 @@ describe("the status manager", () => {
       containers: Parameters<typeof anObservedPod>[0] | undefined,
       meta: object = { annotations },
     ) => {
-      world.observed = containers && anObservedPod(containers);
+      state.observed = containers && anObservedPod(containers);
       statuses.refresh(aPod({}, meta), { waiting: new Map(), workerPhase: "syncing" });
     };
     return {
-      world,
+      state,
       show,
       ends: () => metricValues(metrics, "kubelet_terminated_containers_total"),
       starts: () => metricValues(metrics, "kubelet_pod_start_duration_seconds"),
@@ -112,11 +112,11 @@ describe("the status manager", () => {
   });
 
   it("measures the time from when a pod was first seen to when it runs, once", async () => {
-    const { show, starts, world } = setUp();
+    const { show, starts, state } = setUp();
     show(undefined);
-    world.now += 2500;
+    state.now += 2500;
     show([anObservedContainer("a")]);
-    world.now += 1000;
+    state.now += 1000;
     show([anObservedContainer("a")]);
     assert.deepEqual(await starts(), { count: 1, sum: 2.5 });
   });

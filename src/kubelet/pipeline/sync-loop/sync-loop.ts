@@ -36,14 +36,14 @@ export class SyncLoop implements Component {
   #running = false;
   #lastTickAt: MonotonicTime | undefined;
   #cancelTick: (() => void) | undefined;
-  #ended = Promise.withResolvers<void>();
+  #done = Promise.withResolvers<void>();
 
   constructor(options: SyncLoopOptions) {
     this.#o = options;
   }
 
   get done(): Promise<void> {
-    return this.#ended.promise;
+    return this.#done.promise;
   }
 
   /** Call it once, before the start. Events that are posted before the start wait for it. */
@@ -58,7 +58,7 @@ export class SyncLoop implements Component {
     whenAborted(signal, () => {
       this.#running = false;
       this.#cancelTick?.();
-      this.#ended.resolve();
+      this.#done.resolve();
     });
     this.#schedule(queueMicrotask);
   }

@@ -32,7 +32,7 @@ export class FakeObjectApi {
   readonly #waiters = new Set<() => void>();
   readonly #watching: string[] = [];
   #uids = 0;
-  #cuts = 0;
+  #disconnects = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -94,17 +94,17 @@ export class FakeObjectApi {
 
   /** Cuts all watches. */
   disconnect(): void {
-    this.#cuts++;
+    this.#disconnects++;
     this.#wake();
   }
 
   async *#events(path: string, from: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     let sent = from;
-    const cuts = this.#cuts;
+    const disconnects = this.#disconnects;
     this.#watching.push(path);
     try {
       while (!signal.aborted) {
-        if (cuts !== this.#cuts) throw new TransportError("connection reset");
+        if (disconnects !== this.#disconnects) throw new TransportError("connection reset");
         const events = this.#history.filter((event) => event.path === path && event.version > sent);
         for (const { version, type, object } of events) {
           const line = this.garbage ?? JSON.stringify({ type, object });

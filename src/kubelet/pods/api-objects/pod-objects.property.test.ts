@@ -116,8 +116,8 @@ async function run(seed: number, strategy: ChangeDetection): Promise<void> {
       continue;
     }
     // An object that was immutable is not read again.
-    const seen = api.at(pathOf(name), Number(got));
-    if (strategy === "Watch" && seen?.immutable) immutable.add(name);
+    const version = api.at(pathOf(name), Number(got));
+    if (strategy === "Watch" && version?.immutable) immutable.add(name);
     else if (strategy !== "Cache") assert.equal(got, now?.metadata.resourceVersion ?? "gone");
   }
   await clock.advance(0);

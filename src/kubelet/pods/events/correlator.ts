@@ -26,7 +26,7 @@ interface Occurrences {
 /** Keeps events from flooding the API: repeated ones are counted, similar ones combined, too many dropped. */
 export class EventCorrelator {
   #similar = new LruCache<{ messages: Set<string>; at: MonotonicTime }>(cacheSize);
-  #seen = new LruCache<Occurrences>(cacheSize);
+  #occurrences = new LruCache<Occurrences>(cacheSize);
   #budgets = new LruCache<{ tokens: number; at: MonotonicTime }>(cacheSize);
 
   /** The event to write to the API; undefined if there are too many about this object. `at`: its time, in nanoseconds. */
@@ -64,19 +64,19 @@ export class EventCorrelator {
   }
 
   #count({ key, event }: Correlated): Correlated {
-    const before = this.#seen.get(key);
+    const before = this.#occurrences.get(key);
     const { name } = before ?? event.metadata;
     const firstTimestamp = before?.firstTimestamp ?? event.firstTimestamp;
     const count = (before?.count ?? 0) + 1;
-    this.#seen.set(key, { count, firstTimestamp, name });
+    this.#occurrences.set(key, { count, firstTimestamp, name });
     return { key, event: { ...event, metadata: { ...event.metadata, name }, firstTimestamp, count } };
   }
 
   #isSpam(event: ApiEvent, now: MonotonicTime): boolean {
     const key = keyOf(objectKeyOf(event), event.type);
     const budget = this.#budgets.get(key) ?? { tokens: spamBurst, at: now };
-    const earned = msBetween(budget.at, now) / spamEveryMs;
-    const tokens = Math.min(spamBurst, budget.tokens + earned);
+    const refilled = msBetween(budget.at, now) / spamEveryMs;
+    const tokens = Math.min(spamBurst, budget.tokens + refilled);
     this.#budgets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
     return tokens < 1;
   }

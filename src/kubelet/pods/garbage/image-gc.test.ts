@@ -21,7 +21,7 @@ const minute = 60_000;
 function setUp(policy: Partial<ImageGcPolicy> = {}) {
   const clock = new FakeClock();
   const metrics = createMetrics();
-  const world = {
+  const host = {
     images: new Set(["a", "b", "c", "d"]),
     pinned: new Set<string>(),
     containers: [] as { id: string; image: string; mounts?: string[] }[],
@@ -36,25 +36,25 @@ function setUp(policy: Partial<ImageGcPolicy> = {}) {
   const gc = new ImageGc({
     images: {
       listImages: async () => {
-        if (world.runtimeDown) throw new Error("connection refused");
-        return [...world.images].map((id) =>
-          create(ImageSchema, { id, size: 10n, repoDigests: [`r@${id}`], pinned: world.pinned.has(id) }),
+        if (host.runtimeDown) throw new Error("connection refused");
+        return [...host.images].map((id) =>
+          create(ImageSchema, { id, size: 10n, repoDigests: [`r@${id}`], pinned: host.pinned.has(id) }),
         );
       },
       imageStatus: async ({ image = "" }) => create(ImageSchema, { id: image.replace(":1", "") }),
       removeImage: async ({ image = "" }) => {
-        if (world.stuck.has(image)) throw new Error("image is stuck");
+        if (host.stuck.has(image)) throw new Error("image is stuck");
         removed.push(image);
-        world.images.delete(image);
+        host.images.delete(image);
       },
       imageFsInfo: async () =>
         create(ImageFsInfoResponseSchema, { imageFilesystems: [{ fsId: { mountpoint: "/images" } }] }),
     },
     runtime: {
       listContainers: async () =>
-        world.containers.map(({ id, image }) => create(ContainerSchema, { id, imageRef: image })),
+        host.containers.map(({ id, image }) => create(ContainerSchema, { id, imageRef: image })),
       containerStatus: async (id) => {
-        const mounts = world.containers.find((c) => c.id === id)?.mounts;
+        const mounts = host.containers.find((c) => c.id === id)?.mounts;
         if (!mounts) throw new CriError("NOT_FOUND", "ContainerStatus", "gone");
         return create(ContainerStatusResponseSchema, {
           status: { mounts: mounts.map((image) => ({ image: { image } })) },
@@ -62,7 +62,7 @@ function setUp(policy: Partial<ImageGcPolicy> = {}) {
       },
       status: async () =>
         create(StatusResponseSchema, {
-          info: { config: JSON.stringify({ sandboxImage: world.sandboxImage }) },
+          info: { config: JSON.stringify({ sandboxImage: host.sandboxImage }) },
         }),
     },
     policy: { highPercent: 90, lowPercent: 80, minAgeMs: 2 * minute, maxAgeMs: 0, ...policy },
@@ -72,12 +72,12 @@ function setUp(policy: Partial<ImageGcPolicy> = {}) {
     metrics,
     spaceAt: async (path) => {
       assert.equal(path, "/images");
-      const used = world.otherBytes + world.images.size * 10;
-      return { capacity: world.capacity, available: Math.max(0, world.capacity - used) };
+      const used = host.otherBytes + host.images.size * 10;
+      return { capacity: host.capacity, available: Math.max(0, host.capacity - used) };
     },
   });
   const stop = new AbortController();
-  return { clock, metrics, world, removed, events, gc, stop };
+  return { clock, metrics, host, removed, events, gc, stop };
 }
 
 test("below the high threshold no image is removed", async () => {
@@ -89,15 +89,15 @@ test("below the high threshold no image is removed", async () => {
 });
 
 test("from the high threshold on images are removed, least recently used first", async () => {
-  const { gc, clock, world, removed, metrics } = setUp();
-  world.containers = [{ id: "1", image: "a" }];
+  const { gc, clock, host, removed, metrics } = setUp();
+  host.containers = [{ id: "1", image: "a" }];
   await gc.collect();
-  world.containers = [];
+  host.containers = [];
   await clock.advance(5 * minute);
-  world.otherBytes = 850;
+  host.otherBytes = 850;
   await gc.collect();
   assert.deepEqual(removed, [], "89 % is not 90 %");
-  world.otherBytes = 860;
+  host.otherBytes = 860;
   await assert.rejects(gc.collect(), /freed 40 bytes/);
   assert.deepEqual(removed, ["b", "c", "d", "a"], "the most recently used is removed last");
   assert.match(
@@ -107,15 +107,15 @@ test("from the high threshold on images are removed, least recently used first",
 });
 
 test("images are removed until the low threshold is reached", async () => {
-  const { gc, clock, world, removed } = setUp({ highPercent: 80, lowPercent: 78 });
+  const { gc, clock, host, removed } = setUp({ highPercent: 80, lowPercent: 78 });
   await gc.collect();
   await clock.advance(5 * minute);
-  world.otherBytes = 760;
+  host.otherBytes = 760;
   await gc.collect();
   assert.deepEqual(removed, ["a", "b"]);
 });
 
-const protectedTable: [rule: string, world: Partial<ReturnType<typeof setUp>["world"]>][] = [
+const protectedTable: [rule: string, host: Partial<ReturnType<typeof setUp>["host"]>][] = [
   ["used by a container, running or not", { containers: [{ id: "1", image: "b" }] }],
   ["used by a container that names its digest", { containers: [{ id: "1", image: "r@b" }] }],
   ["mounted as a volume", { containers: [{ id: "1", image: "x", mounts: ["b"] }] }],
@@ -124,8 +124,8 @@ const protectedTable: [rule: string, world: Partial<ReturnType<typeof setUp>["wo
 ];
 for (const [rule, protection] of protectedTable)
   test(`an image is kept if it is ${rule}`, async () => {
-    const { gc, clock, world, removed } = setUp();
-    Object.assign(world, protection);
+    const { gc, clock, host, removed } = setUp();
+    Object.assign(host, protection);
     await gc.collect();
     await clock.advance(5 * minute);
     await gc.deleteUnused();
@@ -133,21 +133,21 @@ for (const [rule, protection] of protectedTable)
   });
 
 test("deleteUnused keeps new images, and resolves with the freed bytes", async () => {
-  const { gc, clock, removed, world } = setUp();
+  const { gc, clock, removed, host } = setUp();
   assert.equal(await gc.deleteUnused(), 0);
   await clock.advance(2 * minute - 1);
   assert.equal(await gc.deleteUnused(), 0);
-  world.images.add("new");
+  host.images.add("new");
   await clock.advance(1);
   assert.equal(await gc.deleteUnused(), 40);
   assert.deepEqual(removed, ["a", "b", "c", "d"]);
 });
 
 test("not enough space after all unused images are removed: an event is recorded", async () => {
-  const { gc, clock, world, events } = setUp();
+  const { gc, clock, host, events } = setUp();
   await gc.collect();
   await clock.advance(5 * minute);
-  world.otherBytes = 960;
+  host.otherBytes = 960;
   const message =
     "Insufficient free disk space on the node's image filesystem (100% of 1000 B used). Failed to free sufficient space by deleting unused images (freed 40 bytes). Investigate disk usage, as it could be used by active images, logs, volumes, or other data.";
   await assert.rejects(gc.collect(), { message });
@@ -155,10 +155,10 @@ test("not enough space after all unused images are removed: an event is recorded
 });
 
 test("an image that cannot be removed does not block the others", async () => {
-  const { gc, clock, world, removed } = setUp();
+  const { gc, clock, host, removed } = setUp();
   await gc.collect();
   await clock.advance(5 * minute);
-  world.stuck.add("a");
+  host.stuck.add("a");
   await assert.rejects(
     gc.deleteUnused(),
     /freed 30 bytes space with errors in image deletion: a: image is stuck/,
@@ -167,20 +167,20 @@ test("an image that cannot be removed does not block the others", async () => {
 });
 
 test("a disk of capacity 0: an event is recorded, and nothing is removed", async () => {
-  const { gc, world, events, removed } = setUp();
-  world.capacity = 0;
+  const { gc, host, events, removed } = setUp();
+  host.capacity = 0;
   await assert.rejects(gc.collect(), /invalid capacity 0/);
   assert.deepEqual(events, ["InvalidDiskCapacity: invalid capacity 0 on image filesystem"]);
   assert.deepEqual(removed, []);
 });
 
 test("with a maximum age, images unused for that long since the agent's start are removed", async () => {
-  const { gc, clock, world, removed, metrics, stop } = setUp({ maxAgeMs: 30 * minute });
-  world.containers = [{ id: "1", image: "a", mounts: [] }];
+  const { gc, clock, host, removed, metrics, stop } = setUp({ maxAgeMs: 30 * minute });
+  host.containers = [{ id: "1", image: "a", mounts: [] }];
   await gc.start(stop.signal);
   await clock.advance(30 * minute);
   assert.deepEqual(removed, []);
-  world.containers = [];
+  host.containers = [];
   await clock.advance(5 * minute);
   assert.deepEqual(removed, ["b", "c", "d"]);
   await clock.advance(30 * minute);
@@ -194,16 +194,16 @@ test("with a maximum age, images unused for that long since the agent's start ar
 });
 
 test("it runs immediately and every 5 minutes; only a second failure in a row is an event", async () => {
-  const { gc, clock, world, events, stop } = setUp();
-  world.runtimeDown = true;
+  const { gc, clock, host, events, stop } = setUp();
+  host.runtimeDown = true;
   await gc.start(stop.signal);
   await clock.advance(5 * minute - 1);
   assert.deepEqual(events, []);
   await clock.advance(1);
   assert.deepEqual(events, ["ImageGCFailed: connection refused"]);
-  world.runtimeDown = false;
+  host.runtimeDown = false;
   await clock.advance(5 * minute);
-  world.runtimeDown = true;
+  host.runtimeDown = true;
   await clock.advance(5 * minute);
   assert.equal(events.length, 1);
   stop.abort();
@@ -212,8 +212,8 @@ test("it runs immediately and every 5 minutes; only a second failure in a row is
 });
 
 test("disabled (100 % and no maximum age) it removes nothing, but tracks the age of images for deleteUnused", async () => {
-  const { gc, clock, world, removed, stop } = setUp({ highPercent: 100, lowPercent: 80 });
-  world.otherBytes = 1000;
+  const { gc, clock, host, removed, stop } = setUp({ highPercent: 100, lowPercent: 80 });
+  host.otherBytes = 1000;
   await gc.start(stop.signal);
   await clock.advance(6 * minute);
   assert.deepEqual(removed, []);

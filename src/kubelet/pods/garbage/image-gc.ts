@@ -173,8 +173,8 @@ export class ImageGc implements Component {
   ): Promise<number> {
     const { freed, failures } = await this.#remove(images, "space", bytesToFree, signal);
     if (failures.length === 0) return freed;
-    const wanted = Number.isFinite(bytesToFree) ? `${bytesToFree} bytes` : "all unused images";
-    const message = `wanted to free ${wanted}, but freed ${freed} bytes space with errors in image deletion: ${failures.join("; ")}`;
+    const target = Number.isFinite(bytesToFree) ? `${bytesToFree} bytes` : "all unused images";
+    const message = `wanted to free ${target}, but freed ${freed} bytes space with errors in image deletion: ${failures.join("; ")}`;
     throw new KubeletError("ImageGC", message);
   }
 

@@ -7,12 +7,12 @@ unaffectedByJumps(
   "failing pulls of an image and their back-off",
   500_000,
   async (clock) => {
-    const seen: string[] = [];
+    const recorded: string[] = [];
     const images = new ImageManager({
       images: {
         imageStatus: async () => undefined,
         pullImage: async () => {
-          seen.push(`${clock.elapsedMs} pull`);
+          recorded.push(`${clock.elapsedMs} pull`);
           throw new Error("no route to registry");
         },
       },
@@ -26,12 +26,12 @@ unaffectedByJumps(
         .ensure(aPod(), aContainer("a", { image: "x:1" }), {}, { signal: never, onPull: () => {} })
         .catch((error: unknown) => {
           const code = error instanceof KubeletError ? error.code : String(error);
-          if (code !== last) seen.push(`${clock.elapsedMs} ${code}`);
+          if (code !== last) recorded.push(`${clock.elapsedMs} ${code}`);
           last = code;
         });
       await clock.advance(2000);
     }
-    return seen;
+    return recorded;
   },
   { numRuns: 10 },
 );

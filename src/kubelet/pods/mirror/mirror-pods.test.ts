@@ -24,7 +24,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   const clock = new FakeClock();
   const stop = new AbortController();
   const calls: string[] = [];
-  const world = {
+  const state = {
     pods: [] as Pod[],
     node: { name: "node-1", uid: "n" } as { name: string; uid: string } | undefined,
     ready: true,
@@ -38,30 +38,30 @@ async function setUp(t: { after(fn: () => void): void }) {
   };
   let created = 0;
   const updateWatched = () => {
-    if (world.watching) world.watched = [...world.api.values()];
+    if (state.watching) state.watched = [...state.api.values()];
   };
   const respond = ({ method, path, body }: KubeRequest): Pod => {
     const name = path.split("/")[6] ?? (body as Pod).metadata.name;
-    const found = world.api.get(name);
+    const found = state.api.get(name);
     if (method === "POST") {
       if (found) throw httpError(409);
       const pod = structuredClone(body) as Pod;
       pod.metadata.uid = `m${++created}` as PodUid;
-      world.api.set(name, pod);
+      state.api.set(name, pod);
       return pod;
     }
     if (!found) throw httpError(404);
     if (method === "GET") return found;
     const { preconditions } = body as { preconditions: { uid: string } };
     if (preconditions.uid !== found.metadata.uid) throw httpError(409);
-    world.api.delete(name);
+    state.api.delete(name);
     return found;
   };
   const mirrors = new MirrorPods({
     api: {
       request: async <T>(call: KubeRequest): Promise<T> => {
         calls.push(call.method);
-        const fault = world.fault(call);
+        const fault = state.fault(call);
         if (fault === "unreachable") throw new Error("connection refused");
         const pod = respond(call);
         updateWatched();
@@ -71,11 +71,11 @@ async function setUp(t: { after(fn: () => void): void }) {
     },
     clock,
     logger: silentLogger,
-    staticPods: () => world.pods,
-    mirrors: () => world.watched.filter((p) => p.metadata.annotations?.[annotationMirror] !== undefined),
-    node: () => world.node,
-    areSourcesReady: () => world.ready,
-    isTerminating: () => world.terminating,
+    staticPods: () => state.pods,
+    mirrors: () => state.watched.filter((p) => p.metadata.annotations?.[annotationMirror] !== undefined),
+    node: () => state.node,
+    areSourcesReady: () => state.ready,
+    isTerminating: () => state.terminating,
   });
   await mirrors.start(stop.signal);
   t.after(() => stop.abort());
@@ -84,62 +84,62 @@ async function setUp(t: { after(fn: () => void): void }) {
     mirrors.wake();
     await clock.advance(0);
   };
-  const hash = () => world.api.get("web")?.metadata.annotations?.[annotationMirror];
-  return { clock, stop, calls, world, mirrors, wake, hash };
+  const hash = () => state.api.get("web")?.metadata.annotations?.[annotationMirror];
+  return { clock, stop, calls, state, mirrors, wake, hash };
 }
 
 test("a static pod has its mirror as soon as the node is registered", async (t) => {
-  const { world, wake, calls, hash } = await setUp(t);
-  world.node = undefined;
-  world.pods = [staticPod("1")];
+  const { state, wake, calls, hash } = await setUp(t);
+  state.node = undefined;
+  state.pods = [staticPod("1")];
   await wake();
   assert.deepEqual(calls, []);
-  world.node = { name: "node-1", uid: "n" };
+  state.node = { name: "node-1", uid: "n" };
   await wake();
   assert.equal(hash(), "1");
 });
 
 test("a change replaces the mirror, a removal deletes it, and then there are no more requests", async (t) => {
-  const { clock, world, wake, calls, hash } = await setUp(t);
-  world.pods = [staticPod("1")];
+  const { clock, state, wake, calls, hash } = await setUp(t);
+  state.pods = [staticPod("1")];
   await wake();
-  world.pods = [staticPod("2")];
+  state.pods = [staticPod("2")];
   await wake();
   assert.equal(hash(), "2");
-  world.pods = [];
+  state.pods = [];
   await wake();
-  assert.equal(world.api.size, 0);
+  assert.equal(state.api.size, 0);
   await clock.advance(60_000);
   assert.deepEqual(calls, ["POST", "DELETE", "POST", "DELETE"]);
 });
 
 test("a pod that terminated and starts again with the same UID gets a new mirror, once", async (t) => {
-  const { clock, world, wake, calls, mirrors, hash } = await setUp(t);
-  world.pods = [staticPod("1")];
+  const { clock, state, wake, calls, mirrors, hash } = await setUp(t);
+  state.pods = [staticPod("1")];
   await wake();
-  const first = world.api.get("web")?.metadata.uid;
-  world.pods = [];
-  world.terminating = true;
+  const first = state.api.get("web")?.metadata.uid;
+  state.pods = [];
+  state.terminating = true;
   mirrors.podTerminated(fullNameOf(staticPod("1")));
   await wake();
-  assert.equal(world.api.get("web")?.metadata.uid, first, "it is kept until the pod starts");
-  world.pods = [staticPod("1")];
+  assert.equal(state.api.get("web")?.metadata.uid, first, "it is kept until the pod starts");
+  state.pods = [staticPod("1")];
   await wake();
-  assert.notEqual(world.api.get("web")?.metadata.uid, first);
+  assert.notEqual(state.api.get("web")?.metadata.uid, first);
   assert.equal(hash(), "1");
   await clock.advance(60_000);
   assert.deepEqual(calls, ["POST", "DELETE", "POST"]);
 });
 
 test("a deleted mirror is created again, immediately if the watch had shown it, else within 10 s", async (t) => {
-  const { clock, world, wake, hash } = await setUp(t);
-  world.pods = [staticPod("1")];
+  const { clock, state, wake, hash } = await setUp(t);
+  state.pods = [staticPod("1")];
   await wake();
   await wake();
-  world.api.clear();
+  state.api.clear();
   await wake();
   assert.equal(hash(), "1");
-  world.api.clear();
+  state.api.clear();
   await wake();
   assert.equal(hash(), undefined);
   await clock.advance(10_000);
@@ -147,79 +147,79 @@ test("a deleted mirror is created again, immediately if the watch had shown it, 
 });
 
 test("a mirror without a pod is kept until all sources are read and its pod has terminated", async (t) => {
-  const { world, wake } = await setUp(t);
-  world.api.set("web", fakePod({ metadata: { annotations: { [annotationMirror]: "1" } } }));
-  world.ready = false;
+  const { state, wake } = await setUp(t);
+  state.api.set("web", fakePod({ metadata: { annotations: { [annotationMirror]: "1" } } }));
+  state.ready = false;
   await wake();
-  world.ready = true;
-  world.terminating = true;
+  state.ready = true;
+  state.terminating = true;
   await wake();
-  assert.equal(world.api.size, 1);
-  world.terminating = false;
+  assert.equal(state.api.size, 1);
+  state.terminating = false;
   await wake();
-  assert.equal(world.api.size, 0);
+  assert.equal(state.api.size, 0);
 });
 
 test("while the watch lags, nothing is created or deleted twice", async (t) => {
-  const { clock, world, wake, calls } = await setUp(t);
-  world.watching = false;
-  world.pods = [staticPod("1")];
+  const { clock, state, wake, calls } = await setUp(t);
+  state.watching = false;
+  state.pods = [staticPod("1")];
   await wake();
   await wake();
   assert.deepEqual(calls, ["POST"]);
-  world.watching = true;
+  state.watching = true;
   await wake();
-  world.watching = false;
-  world.pods = [];
+  state.watching = false;
+  state.pods = [];
   await wake();
   await clock.advance(60_000);
   assert.deepEqual(calls, ["POST", "DELETE"]);
 });
 
 test("a creation whose response was lost is recognized", async (t) => {
-  const { clock, world, wake, calls, hash } = await setUp(t);
-  world.watching = false;
-  world.pods = [staticPod("1")];
-  world.fault = () => "response lost";
+  const { clock, state, wake, calls, hash } = await setUp(t);
+  state.watching = false;
+  state.pods = [staticPod("1")];
+  state.fault = () => "response lost";
   await wake();
-  world.fault = () => undefined;
+  state.fault = () => undefined;
   await clock.advance(1000);
   assert.deepEqual(calls, ["POST", "POST", "GET"]);
   assert.equal(hash(), "1");
 });
 
 test("a foreign pod of the same name is left alone", async (t) => {
-  const { clock, world, wake, calls } = await setUp(t);
-  world.api.set("web", fakePod());
-  world.pods = [staticPod("1")];
+  const { clock, state, wake, calls } = await setUp(t);
+  state.api.set("web", fakePod());
+  state.pods = [staticPod("1")];
   await wake();
   await clock.advance(120_000);
-  assert.deepEqual(world.api.get("web"), fakePod());
+  assert.deepEqual(state.api.get("web"), fakePod());
   assert.ok(calls.length < 20, `${calls.length} requests in two minutes`);
   assert.ok(!calls.includes("DELETE"));
 });
 
 test("after an outage mirrors are created within the maximum back-off, and wakes do not shorten it", async (t) => {
-  const { clock, world, wake, calls, hash } = await setUp(t);
-  world.fault = () => "unreachable";
-  world.pods = [staticPod("1")];
+  const { clock, state, wake, calls, hash } = await setUp(t);
+  state.fault = () => "unreachable";
+  state.pods = [staticPod("1")];
   for (let i = 0; i < 60; i++) {
     await wake();
     await clock.advance(1000);
   }
   assert.ok(calls.length <= 7, `${calls.length} requests`);
-  world.fault = () => undefined;
+  state.fault = () => undefined;
   await clock.advance(30_000);
   assert.equal(hash(), "1");
 });
 
 test("resetBackoff creates mirrors immediately", async (t) => {
-  const { clock, world, wake, mirrors, hash } = await setUp(t);
-  world.fault = () => "unreachable";
-  world.pods = [staticPod("1")];
+  const { clock, state, wake, mirrors, hash } = await setUp(t);
+  state.fault = () => "unreachable";
+  state.pods = [staticPod("1")];
   await wake();
   await clock.advance(60_000);
-  world.fault = () => undefined;
+  state.fault = () => undefined;
   mirrors.resetBackoff();
   await clock.advance(0);
   assert.equal(hash(), "1");

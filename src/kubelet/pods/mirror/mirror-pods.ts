@@ -81,9 +81,9 @@ export class MirrorPods implements Component {
       const wakes = this.#wakes;
       const nextSyncMs = await this.#sync(signal);
       if (this.#wakes !== wakes || signal.aborted) continue;
-      const awake = new AbortController();
-      this.#wake = () => awake.abort();
-      await sleep(this.#o.clock, nextSyncMs, AbortSignal.any([signal, awake.signal])).catch(() => {});
+      const waker = new AbortController();
+      this.#wake = () => waker.abort();
+      await sleep(this.#o.clock, nextSyncMs, AbortSignal.any([signal, waker.signal])).catch(() => {});
     }
   }
 
@@ -125,11 +125,11 @@ export class MirrorPods implements Component {
     const watched = mirrors();
     for (const uids of [this.#deleted, this.#terminated])
       for (const uid of uids) if (!watched.some((m) => m.metadata.uid === uid)) uids.delete(uid);
-    const seen = watched.filter((m) => !this.#deleted.has(m.metadata.uid));
-    const names = new Set(seen.map(fullNameOf));
+    const current = watched.filter((m) => !this.#deleted.has(m.metadata.uid));
+    const names = new Set(current.map(fullNameOf));
     for (const [name, { at }] of this.#created)
       if (names.has(name) || msSince(clock, at) >= watchLagMs) this.#created.delete(name);
-    const steps = planMirrors(staticPods(), seen, this.#terminated);
+    const steps = planMirrors(staticPods(), current, this.#terminated);
     return steps.filter((step) => {
       if (step.kind === "delete") return areSourcesReady() && !isTerminating(fullNameOf(step.mirror));
       const created = this.#created.get(fullNameOf(step.pod))?.pod;

@@ -24,16 +24,16 @@ unaffectedByJumps(
       if (kind === "startup") return seconds < 20;
       return kind === "liveness" ? seconds > 60 && seconds < 85 : seconds > 30 && seconds < 45;
     });
-    const seen: string[] = [];
+    const recorded: string[] = [];
     pod.setContainer("c0#1", "running");
     pod.setContainer("c1#1", "running");
     for (let second = 1; second <= 150; second++) {
       await clock.advance(1000);
       if (second === 90) pod.setContainer("c0#2", "running");
-      seen.push(...pod.takeAttempts(), ...pod.changes.splice(0));
+      recorded.push(...pod.takeAttempts(), ...pod.changes.splice(0));
     }
     pod.stop.abort();
-    return seen;
+    return recorded;
   },
   { numRuns: 15 },
 );

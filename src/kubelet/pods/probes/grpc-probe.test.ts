@@ -69,13 +69,13 @@ describe("a gRPC probe", () => {
     });
 
   it("sends the name of the service and its user agent", async (t) => {
-    let seen: { body: string; agent: unknown } | undefined;
+    let received: { body: string; agent: unknown } | undefined;
     const port = await serve(t, ({ request, metadata }, reply) => {
-      seen = { body: request.toString("latin1"), agent: metadata.get("user-agent") };
+      received = { body: request.toString("latin1"), agent: metadata.get("user-agent") };
       reply(null, Buffer.of(8, 1));
     });
     await probe(port, { service: "shop.Cart" });
-    assert.deepEqual(seen, { body: "\n\x09shop.Cart", agent: ["kube-probe/1.36"] });
+    assert.deepEqual(received, { body: "\n\x09shop.Cart", agent: ["kube-probe/1.36"] });
   });
 
   it("fails with the server's message", async (t) => {

@@ -78,11 +78,11 @@ describe("an HTTP probe", () => {
   });
 
   it("sends a plain GET on a new connection", async (t) => {
-    let seen: IncomingMessage | undefined;
+    let received: IncomingMessage | undefined;
     const { port } = await server(
       t,
       serveHttp((request, response) => {
-        seen = request;
+        received = request;
         response.end();
       }),
     );
@@ -93,9 +93,9 @@ describe("an HTTP probe", () => {
         { name: "x-many", value: "2" },
       ],
     });
-    assert.equal(seen?.method, "GET");
-    assert.equal(seen?.url, "/x?y");
-    assert.deepEqual(seen?.headers, {
+    assert.equal(received?.method, "GET");
+    assert.equal(received?.url, "/x?y");
+    assert.deepEqual(received?.headers, {
       host: `127.0.0.1:${port}`,
       "user-agent": "kube-probe/1.36",
       accept: "*/*",
@@ -105,16 +105,16 @@ describe("an HTTP probe", () => {
   });
 
   it("sends headers in UTF-8", async (t) => {
-    let seen: string | undefined;
+    let received: string | undefined;
     const { port } = await server(
       t,
       serveHttp((request, response) => {
-        seen = Buffer.from(String(request.headers["x-a"]), "latin1").toString();
+        received = Buffer.from(String(request.headers["x-a"]), "latin1").toString();
         response.end();
       }),
     );
     await probe(port, { httpHeaders: [{ name: "X-A", value: "Grüße €" }] });
-    assert.equal(seen, "Grüße €");
+    assert.equal(received, "Grüße €");
   });
 
   it("is not sent with invalid headers", async (t) => {
@@ -125,11 +125,11 @@ describe("an HTTP probe", () => {
   });
 
   it("follows redirects within the host with its headers", async (t) => {
-    const seen: string[] = [];
+    const received: string[] = [];
     const { port } = await server(
       t,
       serveHttp((request, response) => {
-        seen.push(`${request.url} ${request.headers.host} ${request.headers["x-a"]}`);
+        received.push(`${request.url} ${request.headers.host} ${request.headers["x-a"]}`);
         if (request.url === "/b") response.end("here");
         else response.writeHead(307, { location: "/b" }).end();
       }),
@@ -139,7 +139,7 @@ describe("an HTTP probe", () => {
       { name: "Host", value: "web.example" },
     ];
     assert.deepEqual(await probe(port, { path: "/a", httpHeaders }), { kind: "success", output: "here" });
-    assert.deepEqual(seen, ["/a web.example 1", "/b web.example 1"]);
+    assert.deepEqual(received, ["/a web.example 1", "/b web.example 1"]);
   });
 
   it("counts a redirect to another host as success with a warning", async (t) => {

@@ -293,9 +293,9 @@ describe("500 containers with probes every second", () => {
   it("are each probed every second, in simulated time", async () => {
     const containers = Array.from({ length: 500 }, () => ({ livenessProbe: probe({ periodSeconds: 1 }) }));
     const pod = await startProbedPod({ containers });
-    const seen = new Map<ContainerId, number[]>();
+    const probedAt = new Map<ContainerId, number[]>();
     pod.respond = (_kind, { id }) => {
-      seen.set(id, [...(seen.get(id) ?? []), pod.clock.elapsedMs]);
+      probedAt.set(id, [...(probedAt.get(id) ?? []), pod.clock.elapsedMs]);
       return success();
     };
     // They start spread over a second.
@@ -304,8 +304,8 @@ describe("500 containers with probes every second", () => {
       if (i % 50 === 49) await pod.clock.advance(100);
     }
     await pod.clock.advance(4000);
-    assert.equal(seen.size, 500);
-    for (const times of seen.values()) {
+    assert.equal(probedAt.size, 500);
+    for (const times of probedAt.values()) {
       assert.ok(times.length >= 4);
       const [first = 0] = times;
       assert.deepEqual(

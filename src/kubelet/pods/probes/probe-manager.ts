@@ -44,7 +44,7 @@ export class ProbeManager implements Component {
   readonly name = "probe-manager";
   readonly #context: WorkerContext;
   readonly #pods = new Map<PodUid, PodProbes>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inProgress = new Set<Promise<void>>();
   #active = false;
   #done: Promise<void> = Promise.resolve();
 
@@ -62,9 +62,9 @@ export class ProbeManager implements Component {
       previousOutcome: o.previousOutcome ?? (() => undefined),
       onStarted: (uid) => this.observed(uid),
       track: (work) => {
-        this.#underWay.add(work);
-        const ended = () => void this.#underWay.delete(work);
-        work.then(ended, ended);
+        this.#inProgress.add(work);
+        const onSettled = () => void this.#inProgress.delete(work);
+        work.then(onSettled, onSettled);
       },
     };
   }
@@ -81,7 +81,7 @@ export class ProbeManager implements Component {
       this.#active = false;
       for (const { workers } of this.#pods.values()) for (const worker of workers.values()) worker.stop();
       this.#pods.clear();
-      void Promise.allSettled(this.#underWay).then(() => resolve());
+      void Promise.allSettled(this.#inProgress).then(() => resolve());
     };
     if (signal.aborted) return stop();
     signal.addEventListener("abort", stop, { once: true });

@@ -52,8 +52,8 @@ describe("the first probe is made", () => {
     periodMs: 10_000,
     random: () => 0.5,
   };
-  type Given = Partial<Parameters<typeof firstTick>[0]>;
-  const table: [rule: string, given: Given, prompt: number, liveness: number][] = [
+  type Input = Partial<Parameters<typeof firstTick>[0]>;
+  const table: [rule: string, given: Input, prompt: number, liveness: number][] = [
     [
       "when the container starts",
       { now: monotonicTime(60_000), containerStartedAt: monotonicTime(60_000) },

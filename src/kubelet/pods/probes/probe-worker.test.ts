@@ -129,14 +129,14 @@ describe("a container is probed", () => {
       [true, "192.0.2.1"],
     ] as const) {
       const pod = await startProbedPod({ hostNetwork, containers: [{ readinessProbe: probe() }] });
-      let seen: string | undefined;
+      let probedIp: string | undefined;
       pod.respond = (_kind, { podIp }) => {
-        seen = podIp;
+        probedIp = podIp;
         return success();
       };
       pod.setContainer("c0#1", "running");
       await pod.clock.advance(0);
-      assert.equal(seen, ip);
+      assert.equal(probedIp, ip);
     }
   });
 

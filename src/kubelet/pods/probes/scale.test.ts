@@ -125,11 +125,11 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
   );
 });
 
-let seen: ObservedPod | undefined;
+let observed: ObservedPod | undefined;
 
 function runningSince(startedAt: WallTime, { metadata: { uid }, spec: { containers } }: Pod): ObservedPod {
   const sandboxId = "s" as SandboxId;
-  seen ??= {
+  observed ??= {
     uid,
     name: "web",
     namespace: "default",
@@ -163,5 +163,5 @@ function runningSince(startedAt: WallTime, { metadata: { uid }, spec: { containe
       annotations: {},
     })),
   };
-  return seen;
+  return observed;
 }

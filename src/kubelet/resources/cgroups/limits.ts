@@ -124,6 +124,6 @@ function tierProtection(guaranteed: bigint, burstable: bigint, settings: LimitSe
   };
 }
 
-function everySize(sizes: readonly string[], wanted: ReadonlyMap<string, bigint>): Map<string, bigint> {
-  return new Map(sizes.map((size) => [size, wanted.get(size) ?? 0n]));
+function everySize(sizes: readonly string[], requested: ReadonlyMap<string, bigint>): Map<string, bigint> {
+  return new Map(sizes.map((size) => [size, requested.get(size) ?? 0n]));
 }

@@ -31,11 +31,11 @@ export class SystemCgroups implements Component {
   readonly name = "system-cgroups";
   readonly done: Promise<void>;
   readonly #o: SystemCgroupsOptions;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
 
   constructor(options: SystemCgroupsOptions) {
     this.#o = options;
-    this.done = this.#ended.promise;
+    this.done = this.#done.promise;
   }
 
   /** The agent is moved first: memory is charged to the cgroup that allocated it. */
@@ -43,7 +43,7 @@ export class SystemCgroups implements Component {
     if (pathOf(this.#o.system) === "/")
       throw new KubeletError("InvalidCgroup", 'systemCgroups must not be the root cgroup ("/")');
     await this.#ensure();
-    this.#run(signal).then(this.#ended.resolve, this.#ended.reject);
+    this.#run(signal).then(this.#done.resolve, this.#done.reject);
   }
 
   async #run(signal: AbortSignal): Promise<void> {

@@ -14,7 +14,7 @@ export type CertificateResult =
   | { readonly kind: "none" }
   | { readonly kind: "rejected"; readonly problem: string };
 
-interface Seen {
+interface Verification {
   readonly ca: string;
   readonly result: CertificateResult;
   readonly from: WallTime;
@@ -28,7 +28,7 @@ interface Seen {
 export class ClientCertificates {
   readonly #authorities: () => string | undefined;
   readonly #clock: Clock;
-  readonly #seen = new WeakMap<object, Seen>();
+  readonly #verifications = new WeakMap<object, Verification>();
   #parsed: { readonly pem: string; readonly roots: readonly X509Certificate[] } = { pem: "", roots: [] };
 
   /** `authorities`: the current PEM; undefined if certificates are not accepted. */
@@ -44,16 +44,16 @@ export class ClientCertificates {
     // With HTTP/2 each request has its own socket object; the session is shared.
     const { stream } = request as { stream?: { session?: object } };
     const connection = stream?.session ?? socket;
-    let seen = this.#seen.get(connection);
-    if (!seen || seen.ca !== ca) {
-      seen = this.#verify(socket as TLSSocket, ca);
-      if (!seen) return { kind: "none" };
-      this.#seen.set(connection, seen);
+    let verification = this.#verifications.get(connection);
+    if (!verification || verification.ca !== ca) {
+      verification = this.#verify(socket as TLSSocket, ca);
+      if (!verification) return { kind: "none" };
+      this.#verifications.set(connection, verification);
     }
     const now = this.#clock.wall();
-    if (now < seen.from || now > seen.to)
+    if (now < verification.from || now > verification.to)
       return { kind: "rejected", problem: "x509: certificate has expired or is not yet valid" };
-    return seen.result;
+    return verification.result;
   }
 
   /** False if the client presented a certificate that the current bundle does not cover. */
@@ -63,7 +63,7 @@ export class ClientCertificates {
   }
 
   /** Undefined if the client presented no certificate. */
-  #verify(socket: TLSSocket, ca: string): Seen | undefined {
+  #verify(socket: TLSSocket, ca: string): Verification | undefined {
     const certificate = peerOf(socket);
     if (!certificate) return undefined;
     const roots = this.#roots(ca);
@@ -98,19 +98,19 @@ function verify(
   roots: readonly X509Certificate[],
   ca: string,
   verified: boolean,
-): Seen {
+): Verification {
   const found = findChain(certificate, intermediates, roots);
   const all = found.kind === "valid" ? found.chain : [certificate];
   const from = latest(...all.map((c) => wallTime(c.validFromDate)));
   const to = earliest(...all.map((c) => wallTime(c.validToDate)));
-  const seen = (result: CertificateResult): Seen => ({ ca, result, from, to });
-  const rejected = (problem: string) => seen({ kind: "rejected", problem });
+  const verification = (result: CertificateResult): Verification => ({ ca, result, from, to });
+  const rejected = (problem: string) => verification({ kind: "rejected", problem });
   if (found.kind === "invalid" && !verified) return rejected(found.problem);
   if (!allowsClientAuth(certificate)) return rejected(incompatibleUsage);
   const subject = parseCertificates(pem("CERTIFICATE", certificate.raw))[0]?.subject;
   if (!subject?.commonName) return rejected("x509: certificate names no user");
   const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
-  return seen({
+  return verification({
     kind: "known",
     identity: {
       name: subject.commonName,

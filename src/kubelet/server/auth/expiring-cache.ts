@@ -1,7 +1,7 @@
 import { type Clock, msFromNow } from "../../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 
-interface Kept<V> {
+interface Entry<V> {
   readonly value: V;
   readonly until: MonotonicTime;
 }
@@ -10,7 +10,7 @@ interface Kept<V> {
 export class ExpiringCache<V> {
   readonly #clock: Clock;
   readonly #max: number;
-  readonly #kept = new Map<string, Kept<V>>();
+  readonly #entries = new Map<string, Entry<V>>();
   readonly #pending = new Map<string, Promise<V>>();
 
   constructor(clock: Clock, max = 4096) {
@@ -20,8 +20,8 @@ export class ExpiringCache<V> {
 
   /** Failures are not cached. */
   async get(key: string, fetch: () => Promise<V>, ttlMs: (value: V) => number): Promise<V> {
-    const kept = this.#kept.get(key);
-    if (kept && this.#clock.monotonic() < kept.until) return kept.value;
+    const entry = this.#entries.get(key);
+    if (entry && this.#clock.monotonic() < entry.until) return entry.value;
     return this.#pending.get(key) ?? this.#fetch(key, fetch, ttlMs);
   }
 
@@ -29,7 +29,7 @@ export class ExpiringCache<V> {
     const pending = Promise.resolve()
       .then(fetch)
       .then((value) => {
-        this.#keep(key, value, ttlMs(value));
+        this.#store(key, value, ttlMs(value));
         return value;
       })
       .finally(() => this.#pending.delete(key));
@@ -37,14 +37,14 @@ export class ExpiringCache<V> {
     return pending;
   }
 
-  #keep(key: string, value: V, ttlMs: number): void {
-    this.#kept.delete(key);
+  #store(key: string, value: V, ttlMs: number): void {
+    this.#entries.delete(key);
     if (ttlMs <= 0) return;
     // The oldest are evicted first: a flood of invalid tokens does not exhaust memory.
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size < this.#max) break;
-      this.#kept.delete(oldest);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size < this.#max) break;
+      this.#entries.delete(oldest);
     }
-    this.#kept.set(key, { value, until: msFromNow(this.#clock, ttlMs) });
+    this.#entries.set(key, { value, until: msFromNow(this.#clock, ttlMs) });
   }
 }

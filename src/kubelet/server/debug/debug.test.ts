@@ -38,12 +38,12 @@ describe("information about the node", () => {
   });
 
   test("blocked lists what not-ready pods, all pods, or one pod wait for", async () => {
-    for (const [query, wanted] of [
+    for (const [query, expected] of [
       ["", { all: false }],
       ["?all", { all: true }],
       ["?pod=default/web", { pod: "default/web" }],
     ] as const)
-      assert.deepEqual((await json(`/debug/blocked${query}`)).wanted, wanted);
+      assert.deepEqual((await json(`/debug/blocked${query}`)).query, expected);
     assert.equal((await send(server.port, "/debug/blocked?pod=other")).status, 404);
   });
 

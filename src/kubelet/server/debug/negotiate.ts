@@ -11,7 +11,7 @@ export type MediaType = (typeof mediaTypes)[number];
 
 export interface Negotiated {
   readonly type: MediaType;
-  readonly wanted: RequestedKind | undefined;
+  readonly requested: RequestedKind | undefined;
   /** Indented. */
   readonly pretty: boolean;
 }
@@ -25,12 +25,12 @@ interface Clause {
 /** The first type that an Accept header prefers and that is allowed in that form; undefined if there is none. */
 export function negotiate(
   accept: string,
-  allows: (type: MediaType, wanted: RequestedKind | undefined) => boolean,
+  allows: (type: MediaType, requested: RequestedKind | undefined) => boolean,
 ): Negotiated | undefined {
   for (const { range, params } of clauses(accept)) {
-    const wanted = wantedKind(params);
-    const type = mediaTypes.find((candidate) => matches(range, candidate) && allows(candidate, wanted));
-    if (type) return { type, wanted, pretty: params.get("pretty") === "1" };
+    const requested = requestedKind(params);
+    const type = mediaTypes.find((candidate) => matches(range, candidate) && allows(candidate, requested));
+    if (type) return { type, requested, pretty: params.get("pretty") === "1" };
   }
   return undefined;
 }
@@ -64,7 +64,7 @@ function matches([type, subtype]: Clause["range"], candidate: MediaType): boolea
   return type === own && (subtype === ownSubtype || subtype === "*");
 }
 
-function wantedKind(params: ReadonlyMap<string, string>): RequestedKind | undefined {
+function requestedKind(params: ReadonlyMap<string, string>): RequestedKind | undefined {
   if (!["g", "v", "as"].some((key) => params.has(key))) return undefined;
   const get = (key: string) => params.get(key) ?? "";
   return { group: get("g"), version: get("v"), kind: get("as") };

@@ -60,27 +60,27 @@ export function flagzRoute(flags: () => Readonly<Record<string, string>>): Route
 }
 
 function page(path: string, kind: string, make: () => { text: string; fields: object }): Route {
-  const allows = (type: MediaType, wanted: RequestedKind | undefined) =>
+  const allows = (type: MediaType, requested: RequestedKind | undefined) =>
     type === "text/plain"
-      ? wanted === undefined
-      : wanted?.group === group && wanted.kind === kind && versions.includes(wanted.version);
+      ? requested === undefined
+      : requested?.group === group && requested.kind === kind && versions.includes(requested.version);
   const handle = async (exchange: Exchange) => {
     const { request, response } = exchange;
     const accept = request.headers.accept ?? "";
     const chosen = accept.trim() === "" ? undefined : negotiate(accept, allows);
     if (!chosen && accept.trim() !== "") return notAcceptable(exchange, accept);
     const { text, fields } = make();
-    if (!chosen?.wanted) return replyText(response, 200, text);
-    const { type, wanted } = chosen;
+    if (!chosen?.requested) return replyText(response, 200, text);
+    const { type, requested } = chosen;
     const object = {
       kind,
-      apiVersion: `${group}/${wanted.version}`,
+      apiVersion: `${group}/${requested.version}`,
       metadata: { name: "kubelet" },
       ...fields,
     };
-    replyText(response, 200, encoded(type, object, chosen.pretty || isForPeople(exchange)), {
-      "content-type": `${type};g=${group};v=${wanted.version};as=${kind}`,
-      ...(wanted.version === deprecated && {
+    replyText(response, 200, encoded(type, object, chosen.pretty || isHumanReadable(exchange)), {
+      "content-type": `${type};g=${group};v=${requested.version};as=${kind}`,
+      ...(requested.version === deprecated && {
         warning: `299 - "This version of the ${path.slice(1)} endpoint is deprecated. Please use a newer version."`,
       }),
     });
@@ -99,9 +99,9 @@ function notAcceptable(exchange: Exchange, accept: string): void {
     reason: "NotAcceptable",
     code: 406,
   };
-  const chosen = negotiate(accept, (type, wanted) => type !== "text/plain" && wanted === undefined);
+  const chosen = negotiate(accept, (type, requested) => type !== "text/plain" && requested === undefined);
   const { type, pretty } = chosen ?? { type: mediaTypes[0], pretty: true };
-  const body = encoded(type, status, pretty || isForPeople(exchange));
+  const body = encoded(type, status, pretty || isHumanReadable(exchange));
   replyText(exchange.response, 406, body, { "content-type": type });
 }
 
@@ -111,7 +111,7 @@ function encoded(type: MediaType, object: object, pretty: boolean): string {
   return pretty ? JSON.stringify(object, undefined, 2) : `${JSON.stringify(object)}\n`;
 }
 
-function isForPeople({ query, request }: Exchange): boolean {
+function isHumanReadable({ query, request }: Exchange): boolean {
   const prettyParam = query.get("pretty");
   if (prettyParam) return ["1", "t", "T", "true", "TRUE", "True"].includes(prettyParam);
   return /^(curl|Wget|Mozilla\/5\.0)/.test(request.headers["user-agent"] ?? "");

@@ -14,14 +14,15 @@ import { huffmanText } from "./huffman.ts";
 describe("a strict server behind the filter", () => {
   let dir = "";
   let socketPath = "";
-  const seen: { authority: string | undefined; path: string | undefined; note: unknown; body: string }[] = [];
+  const received: { authority: string | undefined; path: string | undefined; note: unknown; body: string }[] =
+    [];
   const http2 = createHttp2((request, response) => {
     let body = "";
     request.on("data", (chunk) => {
       body += chunk;
     });
     request.on("end", () => {
-      seen.push({ authority: request.authority, path: request.url, note: request.headers.note, body });
+      received.push({ authority: request.authority, path: request.url, note: request.headers.note, body });
       response.end();
     });
   });
@@ -67,7 +68,7 @@ describe("a strict server behind the filter", () => {
     for (const authority of [path, "localhost", "passthrough:///x", "a b", "~{|}^<@#\"'!", "x".repeat(300)])
       it(`${JSON.stringify(authority.slice(0, 50))} in chunks of ${size}`, async () => {
         chunkSize = size;
-        seen.length = 0;
+        received.length = 0;
         const session = open();
         try {
           for (const note of ["one", "two", "one"])
@@ -76,14 +77,14 @@ describe("a strict server behind the filter", () => {
           session.destroy();
         }
         assert.deepEqual(
-          seen.map(({ note, body }) => [note, body.length]),
+          received.map(({ note, body }) => [note, body.length]),
           [
             ["one", 400],
             ["two", 400],
             ["one", 400],
           ],
         );
-        for (const { authority: seenAuthority } of seen)
+        for (const { authority: seenAuthority } of received)
           assert.equal(seenAuthority, "localhost".padEnd(authority.length, "x").slice(0, authority.length));
       });
 
@@ -92,7 +93,7 @@ describe("a strict server behind the filter", () => {
     const large = ["a", "b", "c"].map((letter) => letter.repeat(1000));
     // Together with the authority, these fill the table of 4096 bytes: not quite, exactly, and slightly over.
     for (let size = 895; size <= 915; size++) {
-      seen.length = 0;
+      received.length = 0;
       const notes = [...large, "d".repeat(size), ...large, "d".repeat(size)];
       const session = open();
       try {
@@ -101,10 +102,10 @@ describe("a strict server behind the filter", () => {
         session.destroy();
       }
       assert.deepEqual(
-        seen.map(({ note }) => note),
+        received.map(({ note }) => note),
         notes,
       );
-      assert.ok(seen.every(({ authority }) => authority === "l"));
+      assert.ok(received.every(({ authority }) => authority === "l"));
     }
   });
 

@@ -13,43 +13,43 @@ const maxPayload = 16_384;
  * socket, which strict servers reject.
  */
 export class AuthorityFilter extends Transform {
-  #held: Buffer = Buffer.alloc(0);
+  #buffered: Buffer = Buffer.alloc(0);
   /** Bytes that are passed on unchanged. */
   #passing = prefaceBytes;
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    while (this.#held.length > 0 && this.#step());
+    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
+    while (this.#buffered.length > 0 && this.#step());
     done();
   }
 
   override _flush(done: TransformCallback): void {
-    if (this.#held.length > 0) this.push(this.#held);
+    if (this.#buffered.length > 0) this.push(this.#buffered);
     done();
   }
 
   /** False if more bytes are needed. */
   #step(): boolean {
     if (this.#passing > 0) {
-      const part = this.#take(Math.min(this.#passing, this.#held.length));
+      const part = this.#take(Math.min(this.#passing, this.#buffered.length));
       this.#passing -= part.length;
       this.push(part);
       return true;
     }
-    if (this.#held.length < headBytes) return false;
-    const size = this.#held.readUIntBE(0, 3);
-    if (this.#held[3] !== headers || size > maxPayload) {
+    if (this.#buffered.length < headBytes) return false;
+    const size = this.#buffered.readUIntBE(0, 3);
+    if (this.#buffered[3] !== headers || size > maxPayload) {
       this.#passing = headBytes + size;
       return true;
     }
-    if (this.#held.length < headBytes + size) return false;
+    if (this.#buffered.length < headBytes + size) return false;
     this.push(withoutBadAuthority(this.#take(headBytes + size)));
     return true;
   }
 
   #take(size: number): Buffer {
-    const part = this.#held.subarray(0, size);
-    this.#held = this.#held.subarray(size);
+    const part = this.#buffered.subarray(0, size);
+    this.#buffered = this.#buffered.subarray(size);
     return part;
   }
 }

@@ -10,7 +10,7 @@ export abstract class GrpcComponent implements Component {
   abstract readonly name: string;
   readonly #socketPath: string;
   readonly #logger: Logger;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
   #health: Health = healthy;
 
   constructor(socketPath: string, logger: Logger) {
@@ -21,7 +21,7 @@ export abstract class GrpcComponent implements Component {
   protected abstract server(): Server;
 
   get done(): Promise<void> {
-    return this.#ended.promise;
+    return this.#done.promise;
   }
 
   health(): Health {
@@ -38,6 +38,6 @@ export abstract class GrpcComponent implements Component {
       this.#health = { ok: false, reason };
       this.#logger.error("Failed to serve gRPC endpoint", { ...fields, err: reason });
     }
-    whenAborted(signal, this.#ended.resolve);
+    whenAborted(signal, this.#done.resolve);
   }
 }

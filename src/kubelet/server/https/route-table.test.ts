@@ -65,13 +65,13 @@ describe("the route of a path", () => {
       assert.deepEqual(table.find(method, path), result));
 
   test("fixed segments take precedence over parameters, in any order of registration", () => {
-    const backwards = new RouteTable([
+    const reversed = new RouteTable([
       route("GET", "/a/{x...}"),
       route("GET", "/a/{x}"),
       route("GET", "/a/b"),
     ]);
     const pattern = (path: string) => {
-      const result = backwards.find("GET", path);
+      const result = reversed.find("GET", path);
       return result.kind === "route" ? result.route.path : result.kind;
     };
     assert.deepEqual(["/a/b", "/a/c", "/a/c/d"].map(pattern), ["/a/b", "/a/{x}", "/a/{x...}"]);

@@ -85,7 +85,7 @@ export class AgentServer implements Component {
   readonly #dispatcher: Dispatcher;
   readonly #table: RouteTable;
   readonly #stopping = new AbortController();
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
   readonly #sessions: Http2Sessions;
   readonly #requests = new RequestQueue(maxPipelinedRequests);
   /** HTTP/1.1 connections that close after the current response. */
@@ -110,7 +110,7 @@ export class AgentServer implements Component {
   }
 
   get done(): Promise<void> {
-    return this.#ended.promise;
+    return this.#done.promise;
   }
 
   health(): Health {
@@ -133,7 +133,7 @@ export class AgentServer implements Component {
     this.#server = server;
     const where = { host: address, port, backlog: 4096 };
     await listen(server, where, { clock, logger, signal, name }).catch((error) => {
-      this.#ended.resolve();
+      this.#done.resolve();
       const message = `${name} on ${address}:${port}: ${messageOf(error)}`;
       throw new KubeletError("Server", message, { cause: error });
     });
@@ -323,7 +323,7 @@ export class AgentServer implements Component {
     this.#stopping.abort();
     for (const cancel of cancels) cancel();
     for (const socket of this.#connections.all()) socket.destroy();
-    this.#ended.resolve();
+    this.#done.resolve();
   }
 }
 

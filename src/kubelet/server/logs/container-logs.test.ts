@@ -30,8 +30,7 @@ async function setUp(t: TestContext, status: Partial<ContainerStatus> | undefine
             ? [{ name, image: "", imageID: "", ready: false, restartCount: 0, ...status }]
             : [],
         }),
-        container: (_pod, wanted) =>
-          wanted === "abc" ? { logPath: log.path, running: log.running } : undefined,
+        container: (_pod, id) => (id === "abc" ? { logPath: log.path, running: log.running } : undefined),
         onChange: (_pod, listener) => {
           listeners++;
           const stop = log.state.onChange(listener);

@@ -50,24 +50,24 @@ export async function followLog(options: FollowOptions): Promise<void> {
   const wake = new WakeUp(clock, signal);
   // Names change when a log is rotated; otherwise there is no need to check for another file.
   let renamed = true;
-  const unlisten = writer.onChange(() => wake.ring());
+  const unlisten = writer.onChange(() => wake.notify());
   const directory = watchDir(dirname(path), (event) => {
     renamed ||= event === "rename";
-    wake.ring();
+    wake.notify();
   });
   try {
     const follower = new Follower(options);
     for (;;) {
       wake.reset();
       const ended = !writer.isRunning();
-      const look = renamed || ended;
+      const checkNames = renamed || ended;
       renamed = false;
       if ((await follower.read()) === "full") return;
-      const left = look ? await follower.leave(ended) : "stay";
+      const left = checkNames ? await follower.leave(ended) : "stay";
       if (left === "full" || (left === "stay" && ended)) return;
       if (left === "left") renamed = true;
       else if (left === "soon") renamed = await wake.wait(handoverPollMs).then(() => true);
-      else if ((await wake.wait(directory ? rescanMs : pollMs)) === "time") renamed = true;
+      else if ((await wake.wait(directory ? rescanMs : pollMs)) === "timeout") renamed = true;
     }
   } finally {
     unlisten();

@@ -12,7 +12,7 @@ export interface LineOptions {
 
 const newline = Buffer.from("\n");
 /** Limits of rows that wait for the end of the other stream's line. */
-const maxHeldBytes = 64 * 1024;
+const maxBufferedBytes = 64 * 1024;
 
 /**
  * Joins partial rows to lines. While a line of one stream is incomplete, rows of the other wait, so that lines are not
@@ -22,37 +22,38 @@ export class LineJoiner {
   readonly #o: LineOptions;
   /** The stream of the incomplete line. */
   #open: LogStream | undefined;
-  #held: LogPiece[] = [];
-  #heldBytes = 0;
+  #buffered: LogPiece[] = [];
+  #bufferedBytes = 0;
   /** Streams that are within a line, and whether that line is shown. */
   #within = new Map<LogStream, boolean>();
   #out: Buffer[] = [];
   #outBytes = 0;
-  #left: number;
+  #remainingBytes: number;
   readonly #old: TimeFilter | undefined;
 
   constructor(options: LineOptions) {
     this.#o = options;
     this.#old = options.since && new TimeFilter(options.since);
-    this.#left = options.limitBytes ?? Number.POSITIVE_INFINITY;
+    this.#remainingBytes = options.limitBytes ?? Number.POSITIVE_INFINITY;
   }
 
   /** The byte limit is reached. */
   get full(): boolean {
-    return this.#left <= 0;
+    return this.#remainingBytes <= 0;
   }
 
   push(piece: LogPiece): void {
     if (this.#o.stream && piece.stream !== this.#o.stream) return;
-    if (this.#open !== undefined && this.#open !== piece.stream) return this.#hold(piece);
+    if (this.#open !== undefined && this.#open !== piece.stream) return this.#buffer(piece);
     this.#add(piece);
-    if (this.#open === undefined && this.#held.length > 0) this.#release((held) => this.push(held));
+    if (this.#open === undefined && this.#buffered.length > 0)
+      this.#release((buffered) => this.push(buffered));
   }
 
   /** The end of the available data. */
   settle(): void {
-    if (this.#held.length === 0) return;
-    this.#release((held) => this.#add(held));
+    if (this.#buffered.length === 0) return;
+    this.#release((buffered) => this.#add(buffered));
     this.#open = undefined;
   }
 
@@ -64,18 +65,18 @@ export class LineJoiner {
     return bytes;
   }
 
-  #hold(piece: LogPiece): void {
+  #buffer(piece: LogPiece): void {
     const stamp = piece.stamp();
-    this.#held.push({ ...piece, text: Buffer.from(piece.text), stamp: () => stamp });
-    this.#heldBytes += piece.text.length + newline.length;
-    if (this.#heldBytes > maxHeldBytes) this.settle();
+    this.#buffered.push({ ...piece, text: Buffer.from(piece.text), stamp: () => stamp });
+    this.#bufferedBytes += piece.text.length + newline.length;
+    if (this.#bufferedBytes > maxBufferedBytes) this.settle();
   }
 
   #release(take: (piece: LogPiece) => void): void {
-    const held = this.#held;
-    this.#held = [];
-    this.#heldBytes = 0;
-    for (const piece of held) take(piece);
+    const buffered = this.#buffered;
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
+    for (const piece of buffered) take(piece);
   }
 
   #add(piece: LogPiece): void {
@@ -94,9 +95,9 @@ export class LineJoiner {
   }
 
   #write(bytes: Buffer): void {
-    if (bytes.length === 0 || this.#left <= 0) return;
-    const part = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
-    this.#left -= part.length;
+    if (bytes.length === 0 || this.#remainingBytes <= 0) return;
+    const part = bytes.length > this.#remainingBytes ? bytes.subarray(0, this.#remainingBytes) : bytes;
+    this.#remainingBytes -= part.length;
     this.#out.push(part);
     this.#outBytes += part.length;
   }

@@ -46,12 +46,12 @@ export async function openLog(path: string): Promise<Extract<OpenLog, { kind: "p
 export async function openRotated(dir: string, name: string): Promise<OpenLog | undefined> {
   const path = join(dir, name);
   const compressed = `${path}${compressedSuffix}`;
-  for (const look of [
+  for (const open of [
     () => openLog(path),
     async () => (await stat(compressed)) && ({ kind: "compressed", path: compressed } as const),
   ]) {
     try {
-      return await look();
+      return await open();
     } catch (error) {
       if (errnoOf(error) !== "ENOENT") throw error;
     }

@@ -36,7 +36,7 @@ async function searchBackwards(search: TailSearch, handle: FileHandle, file: num
       const rowAt = start + before + 1;
       if (rowAt < rowEnd) {
         const row = await rowIn(handle, block.subarray(before + 1), rowAt, rowEnd);
-        if (row) search.row({ ...row, place: { file, offset: rowAt }, bytes: rowEnd - rowAt });
+        if (row) search.row({ ...row, position: { file, offset: rowAt }, bytes: rowEnd - rowAt });
         rowEnd = rowAt;
       }
       if (before < 0) return;
@@ -84,7 +84,7 @@ async function searchNotes(search: TailSearch, log: OpenLog, file: number): Prom
   splitter.end({ ends: true });
   for (let end = read; notes.length > 0 && !search.done; ) {
     const { stream, partial, at } = notes.pop()!;
-    search.row({ stream, partial, place: { file, offset: at }, bytes: end - at });
+    search.row({ stream, partial, position: { file, offset: at }, bytes: end - at });
     end = at;
   }
 }

@@ -9,23 +9,23 @@ const maxJsonBytes = 4 * 1024 * 1024;
 
 /** Splits the content of one log file into parts of lines. */
 export class RowSplitter {
-  readonly #give: (piece: LogPiece) => void;
+  readonly #emit: (piece: LogPiece) => void;
   /** The offset of the current row in the file. */
   #rowAt: number;
   #carry = none;
   /** Of a row that is being split; null if it is invalid. */
-  #long: RowHead | null | undefined;
+  #oversized: RowHead | null | undefined;
   /** How much of it was passed on. */
-  #given = 0;
+  #emittedBytes = 0;
 
-  constructor(give: (piece: LogPiece) => void, at = 0) {
-    this.#give = give;
+  constructor(emit: (piece: LogPiece) => void, at = 0) {
+    this.#emit = emit;
     this.#rowAt = at;
   }
 
   /** True if the last row is incomplete. */
   get midRow(): boolean {
-    return this.#carry.length > 0 || this.#long !== undefined;
+    return this.#carry.length > 0 || this.#oversized !== undefined;
   }
 
   /** The chunk may be used again afterwards. */
@@ -51,41 +51,41 @@ export class RowSplitter {
   /** Another file starts, or the same one again. */
   restart(): void {
     this.#carry = none;
-    this.#long = undefined;
-    this.#given = 0;
+    this.#oversized = undefined;
+    this.#emittedBytes = 0;
     this.#rowAt = 0;
   }
 
   #row(bytes: Buffer, start: number, end: number, ends = true): void {
     const piece = readRow(bytes, start, end, this.#rowAt);
     this.#rowAt += end - start + 1;
-    if (piece) this.#give(ends ? piece : { ...piece, ends });
+    if (piece) this.#emit(ends ? piece : { ...piece, ends });
   }
 
   #endCarriedRow(rest: Buffer, ends = true): void {
     const row = rest.length > 0 ? Buffer.concat([this.#carry, rest]) : this.#carry;
-    const head = this.#long;
+    const head = this.#oversized;
     this.#carry = none;
-    this.#long = undefined;
+    this.#oversized = undefined;
     if (head === undefined) return this.#row(row, 0, row.length, ends);
-    if (head) this.#give(pieceOf(head, row, this.#rowAt, ends && !head.partial));
-    this.#rowAt += this.#given + row.length + 1;
-    this.#given = 0;
+    if (head) this.#emit(pieceOf(head, row, this.#rowAt, ends && !head.partial));
+    this.#rowAt += this.#emittedBytes + row.length + 1;
+    this.#emittedBytes = 0;
   }
 
   #emitOversizedRow(): void {
     const row = this.#carry;
-    const isJson = this.#long === undefined && row[0] === 123;
+    const isJson = this.#oversized === undefined && row[0] === 123;
     if (row.length < (isJson ? maxJsonBytes : maxRowBytes)) return;
     let textAt = 0;
-    if (this.#long === undefined) {
+    if (this.#oversized === undefined) {
       // Its time is parsed later, when the buffer may have other content.
       const head = readHead(Buffer.from(row.subarray(0, maxHeadBytes)), 0, maxHeadBytes);
-      this.#long = head ?? null;
+      this.#oversized = head ?? null;
       textAt = head?.textAt ?? 0;
     }
-    if (this.#long) this.#give(pieceOf(this.#long, row.subarray(textAt), this.#rowAt, false));
-    this.#given += row.length;
+    if (this.#oversized) this.#emit(pieceOf(this.#oversized, row.subarray(textAt), this.#rowAt, false));
+    this.#emittedBytes += row.length;
     this.#carry = none;
   }
 }

@@ -222,9 +222,9 @@ test("since reads no file that was last modified before", async (t) => {
   const skipped = log.rotate();
   log.row("old", { at: now - 60_000 });
   log.row("newer", { at: now });
-  const looked = log.rotate();
+  const rotated = log.rotate();
   utimesSync(join(log.dir, skipped), (now - 30_000) / 1000, (now - 30_000) / 1000);
-  utimesSync(join(log.dir, looked), now / 1000, now / 1000);
+  utimesSync(join(log.dir, rotated), now / 1000, now / 1000);
   log.row("newest", { at: now });
   assert.equal(await log.read({ since: { ms: now - 10_000, nanos: 0 } }), "newer\nnewest\n");
 });

@@ -106,7 +106,7 @@ class Reading {
     const start = await this.#start();
     for (this.#file = start.file; this.#file <= this.#end.file; this.#file++) {
       const from = this.#file === start.file ? start.offset : 0;
-      await this.#with(this.#file, (log) => this.#read(log, from));
+      await this.#withFile(this.#file, (log) => this.#read(log, from));
       if (this.full) return;
     }
     if (!this.#o.follow) this.splitter.end({ ends: false });
@@ -150,7 +150,7 @@ class Reading {
     const search = new TailSearch(tailLines);
     for (let file = this.#end.file; file >= 0 && !search.done; file--) {
       this.#o.signal.throwIfAborted();
-      await this.#with(file, async (log) => {
+      await this.#withFile(file, async (log) => {
         const end = file === this.#end.file ? this.#end.offset : await sizeOf(log);
         await searchLog(search, log, file, end);
       });
@@ -165,14 +165,14 @@ class Reading {
     const { since } = this.#o;
     if (!since) return 0;
     for (let file = this.#end.file - 1; file >= 0; file--) {
-      const found = await this.#with(file, (log) => modifiedAt(log));
+      const found = await this.#withFile(file, (log) => modifiedAt(log));
       if (found !== undefined && found < since.ms) return file + 1;
     }
     return 0;
   }
 
   /** A file that was removed meanwhile is skipped. */
-  async #with<T>(file: number, work: (log: OpenLog) => Promise<T>): Promise<T | undefined> {
+  async #withFile<T>(file: number, work: (log: OpenLog) => Promise<T>): Promise<T | undefined> {
     const name = this.#older[file];
     if (name === undefined) return await work(this.#current);
     const log = await openRotated(dirname(this.#path), name);

@@ -19,8 +19,8 @@ const maxDistance = 256 * 1024;
 export class TailSearch {
   readonly #lines: number;
   #found = 0;
-  #travelled = 0;
-  #streams = new Map<LogStream, { start: LogPosition; seenAt: number; complete: boolean }>();
+  #distance = 0;
+  #streams = new Map<LogStream, { start: LogPosition; distance: number; complete: boolean }>();
 
   constructor(lines: number) {
     this.#lines = lines;
@@ -30,7 +30,7 @@ export class TailSearch {
   get done(): boolean {
     if (this.#found < this.#lines) return false;
     for (const stream of this.#streams.values())
-      if (!stream.complete && this.#travelled - stream.seenAt <= maxDistance) return false;
+      if (!stream.complete && this.#distance - stream.distance <= maxDistance) return false;
     return true;
   }
 
@@ -39,35 +39,35 @@ export class TailSearch {
     return this.#lines - this.#found;
   }
 
-  row(row: { stream: LogStream; partial: boolean; place: LogPosition; bytes: number }): void {
-    const { stream, partial, place, bytes } = row;
-    this.#travelled += bytes;
+  row(row: { stream: LogStream; partial: boolean; position: LogPosition; bytes: number }): void {
+    const { stream, partial, position, bytes } = row;
+    this.#distance += bytes;
     const known = this.#streams.get(stream);
     if (known?.complete) return;
     if (known && partial) {
-      known.start = place;
-      known.seenAt = this.#travelled;
+      known.start = position;
+      known.distance = this.#distance;
       return;
     }
     // The end of a line; or of the log, whose last line has no end yet.
     if (this.#found < this.#lines) {
       this.#found++;
-      this.#streams.set(stream, { start: place, seenAt: this.#travelled, complete: false });
+      this.#streams.set(stream, { start: position, distance: this.#distance, complete: false });
     } else if (known) known.complete = true;
-    else this.#streams.set(stream, { start: nowhere, seenAt: 0, complete: true });
+    else this.#streams.set(stream, { start: unset, distance: 0, complete: true });
   }
 
   /** A stream without any of the lines starts at the end of the log. */
   starts(end: LogPosition): LogStarts {
     const of = (stream: LogStream) => {
-      const start = this.#streams.get(stream)?.start ?? nowhere;
-      return start === nowhere ? end : start;
+      const start = this.#streams.get(stream)?.start ?? unset;
+      return start === unset ? end : start;
     };
     return { stdout: of("stdout"), stderr: of("stderr") };
   }
 }
 
-const nowhere: LogPosition = { file: -1, offset: -1 };
+const unset: LogPosition = { file: -1, offset: -1 };
 
 export function isEarlier(a: LogPosition, b: LogPosition): boolean {
   return a.file === b.file ? a.offset < b.offset : a.file < b.file;

@@ -5,7 +5,7 @@ import { abortError } from "../../../lib/base/errors.ts";
 export class WakeUp {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  #rung = false;
+  #isNotified = false;
   #waiting: (() => void) | undefined;
   readonly #onAbort = () => this.#waiting?.();
 
@@ -15,17 +15,17 @@ export class WakeUp {
     signal.addEventListener("abort", this.#onAbort);
   }
 
-  ring(): void {
-    this.#rung = true;
+  notify(): void {
+    this.#isNotified = true;
     this.#waiting?.();
   }
 
   reset(): void {
-    this.#rung = false;
+    this.#isNotified = false;
   }
 
-  async wait(ms: number): Promise<"rung" | "time"> {
-    if (!this.#rung && !this.#signal.aborted) {
+  async wait(ms: number): Promise<"notified" | "timeout"> {
+    if (!this.#isNotified && !this.#signal.aborted) {
       let cancel = () => {};
       await new Promise<void>((resolve) => {
         this.#waiting = resolve;
@@ -35,7 +35,7 @@ export class WakeUp {
       this.#waiting = undefined;
     }
     if (this.#signal.aborted) throw abortError(this.#signal.reason);
-    return this.#rung ? "rung" : "time";
+    return this.#isNotified ? "notified" : "timeout";
   }
 
   close(): void {

@@ -7,7 +7,7 @@ import { exposition, type Family } from "./exposition.ts";
 import { acceptsGzip, formatFor } from "./negotiate.ts";
 import { registryFamilies } from "./registry-families.ts";
 
-const awkward: Family[] = [
+const families: Family[] = [
   {
     name: "b_total",
     help: 'a "help"\nof two lines \\ and a slash',
@@ -28,7 +28,7 @@ const awkward: Family[] = [
 
 describe("Prometheus text", () => {
   it("output round-trips through a strict parser", () => {
-    const parsed = parsePrometheus(exposition(awkward, "text"));
+    const parsed = parsePrometheus(exposition(families, "text"));
     assert.deepEqual([...parsed.keys()], ["a", "b_total", "d"]);
     const [first, second] = parsed.get("b_total")!.samples;
     assert.deepEqual(first?.labels, { z: "1", a: 'quote " slash \\ line\nend' });

@@ -100,7 +100,7 @@ test("links are followed inside the directory, never out of it; pipes and device
   symlinkSync(join(directory, "sub"), join(directory, "sublink"));
   symlinkSync("../secret", join(directory, "out"));
   symlinkSync(join(dir, "secret"), join(directory, "absolute-out"));
-  symlinkSync(dir, join(directory, "folder-out"));
+  symlinkSync(dir, join(directory, "dir-out"));
   symlinkSync("loop", join(directory, "loop"));
   symlinkSync("/proc/self/root", join(directory, "magic"));
   execFileSync("mkfifo", [join(directory, "pipe")]);
@@ -110,8 +110,8 @@ test("links are followed inside the directory, never out of it; pipes and device
     ["/logs/sublink/b%26%3C.log", 200],
     ["/logs/out", 403],
     ["/logs/absolute-out", 403],
-    ["/logs/folder-out/", 403],
-    ["/logs/folder-out/secret", 403],
+    ["/logs/dir-out/", 403],
+    ["/logs/dir-out/secret", 403],
     ["/logs/magic/etc/passwd", 403],
     ["/logs/loop", 404],
     ["/logs/pipe", 403],

@@ -11,7 +11,7 @@ import { maxPending } from "./pod-watch.ts";
 class FakeStream extends EventEmitter {
   readonly types: string[] = [];
   readonly errors: unknown[] = [];
-  room = Number.POSITIVE_INFINITY;
+  capacity = Number.POSITIVE_INFINITY;
 
   constructor() {
     super();
@@ -20,11 +20,11 @@ class FakeStream extends EventEmitter {
 
   write({ type }: WatchPodsEvent): boolean {
     this.types.push(EventType[type]);
-    return --this.room > 0;
+    return --this.capacity > 0;
   }
 
   reads(events: number): void {
-    this.room = events;
+    this.capacity = events;
     this.emit("drain");
   }
 }
@@ -83,7 +83,7 @@ describe("the feed of pods", () => {
 
   it("initial pods do not count as pending, however many they are", () => {
     for (let i = 0; i < 3 * maxPending; i++) set(`p${i}`);
-    stream.room = 1;
+    stream.capacity = 1;
     feed.watch(stream);
     for (let i = 0; i < maxPending; i++) set("p0");
     assert.equal(dropped, 0);
@@ -93,7 +93,7 @@ describe("the feed of pods", () => {
   });
 
   it("a client beyond the limit of pending events is dropped, and receives nothing more", () => {
-    stream.room = 1;
+    stream.capacity = 1;
     feed.watch(stream);
     for (let i = 0; i < maxPending; i++) set("a");
     assert.deepEqual([dropped, stream.errors], [0, []]);

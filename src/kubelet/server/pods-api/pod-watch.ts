@@ -29,7 +29,7 @@ export class PodWatch {
   /** Pods that the client knows of. */
   readonly #known = new Map<PodUid, Pod>();
   #blocked = false;
-  #ended = false;
+  #closed = false;
 
   constructor(stream: WatchStream, initial: readonly Pod[], onDropped: () => void) {
     this.#stream = stream;
@@ -57,13 +57,13 @@ export class PodWatch {
   }
 
   end(): void {
-    this.#ended = true;
+    this.#closed = true;
     this.#pending.length = 0;
     this.#initial.length = 0;
   }
 
   #add(event: WatchPodsEvent): void {
-    if (this.#ended) return;
+    if (this.#closed) return;
     if (this.#pending.length < maxPending) {
       this.#pending.push(event);
       return this.#send();
@@ -74,7 +74,7 @@ export class PodWatch {
   }
 
   #send(): void {
-    while (!this.#blocked && !this.#ended) {
+    while (!this.#blocked && !this.#closed) {
       const event = this.#next();
       if (!event) return;
       if (this.#stream.write(event)) continue;

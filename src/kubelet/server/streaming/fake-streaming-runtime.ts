@@ -24,10 +24,10 @@ export interface FakeProgram {
 export async function fakeStreamingRuntime(programs: Readonly<Record<string, FakeProgram>>) {
   const server = createServer((_, response) => response.writeHead(403).end("rejected\n"));
   const sockets = new Set<Socket>();
-  const seen: IncomingMessage[] = [];
+  const requests: IncomingMessage[] = [];
   server.on("upgrade", (request: IncomingMessage, duplex) => {
     const socket = duplex as Socket;
-    seen.push(request);
+    requests.push(request);
     sockets.add(socket);
     socket.on("error", () => {});
     const name = (request.url ?? "").slice(1);
@@ -43,7 +43,7 @@ export async function fakeStreamingRuntime(programs: Readonly<Record<string, Fak
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    seen,
+    requests,
     url: (name: string) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/${name}`,
     stop: () =>
       new Promise<void>((resolve) => {

@@ -24,7 +24,7 @@ export interface ProxyContext {
 const protocolHeader = "x-stream-protocol-version";
 const tunnelPrefix = "SPDY/3.1+";
 /** Headers of the upgrade; credentials in particular are not passed to the runtime. */
-const passedOn = ["upgrade", "user-agent", "origin", "sec-websocket-key", "sec-websocket-version"];
+const forwardedHeaders = ["upgrade", "user-agent", "origin", "sec-websocket-key", "sec-websocket-version"];
 
 /** exec and attach: a WebSocket protocol that runtimes do not support is translated, everything else is passed on. */
 export async function proxyCommand(
@@ -35,7 +35,7 @@ export async function proxyCommand(
 ): Promise<void> {
   const offered = isWebSocket(exchange.request) ? offeredProtocols(exchange.request) : [];
   const protocol = ["v5.channel.k8s.io", "v4.channel.k8s.io"].find((known) => offered.includes(known));
-  if (!context.translate || protocol === undefined) return await handOn(exchange, url, context);
+  if (!context.translate || protocol === undefined) return await passThrough(exchange, url, context);
   checkHandshake(exchange.request);
   context.onWebSocket();
   const versions = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
@@ -53,7 +53,7 @@ export async function proxyPortForward(
   context: ProxyContext,
 ): Promise<void> {
   const { request, head, signal } = exchange;
-  if (!context.translate || !isTunnel(request)) return await handOn(exchange, url, context);
+  if (!context.translate || !isTunnel(request)) return await passThrough(exchange, url, context);
   checkHandshake(request);
   context.onWebSocket();
   const inside = offeredProtocols(request)
@@ -72,7 +72,7 @@ export function isTunnel(request: IncomingMessage): boolean {
 }
 
 /** The two connections are joined; their data is not inspected. */
-async function handOn(exchange: UpgradeExchange, url: URL, context: ProxyContext): Promise<void> {
+async function passThrough(exchange: UpgradeExchange, url: URL, context: ProxyContext): Promise<void> {
   const { request, head, signal } = exchange;
   const socket = exchange.socket as Socket;
   const runtime = await upgraded(
@@ -127,7 +127,7 @@ function spdyHeaders(protocols: readonly string[]): OutgoingHttpHeaders {
 
 function passedHeaders(request: IncomingMessage): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { connection: "Upgrade" };
-  for (const name of passedOn) {
+  for (const name of forwardedHeaders) {
     const value = request.headers[name];
     if (value !== undefined) headers[name] = value;
   }

@@ -9,13 +9,13 @@ export interface StreamOptions {
 
 /** The requested streams: "input", "output" and "error" here, "stdin", "stdout" and "stderr" in the API. */
 export function streamOptions(query: URLSearchParams): StreamOptions {
-  const wants = (...names: readonly string[]) =>
+  const isRequested = (...names: readonly string[]) =>
     names.some((name) => ["1", "true"].includes(query.get(name) ?? ""));
-  const tty = wants("tty");
-  const stdin = wants("input", "stdin");
-  const stdout = wants("output", "stdout");
+  const tty = isRequested("tty");
+  const stdin = isRequested("input", "stdin");
+  const stdout = isRequested("output", "stdout");
   // A TTY is one stream, including stderr.
-  const stderr = wants("error", "stderr") && !tty;
+  const stderr = isRequested("error", "stderr") && !tty;
   if (!stdin && !stdout && !stderr)
     throw new HttpError(400, "you must specify at least 1 of stdin, stdout, stderr");
   return { stdin, stdout, stderr, tty };

@@ -104,8 +104,8 @@ after(async () => {
 const exec = (command: string, streams: string, protocol = "v5.channel.k8s.io") =>
   openWebSocket(server.port, `/exec/default/web/app?command=${command}&${streams}`, protocol);
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("a remote command over WebSocket", () => {
@@ -278,12 +278,12 @@ describe("a remote command over SPDY", () => {
       authorization: "Bearer t",
     });
     assert.equal(headers["x-stream-protocol-version"], "v5.channel.k8s.io");
-    const seen = runtime.seen.at(-1);
-    assert.deepEqual(seen?.headersDistinct["x-stream-protocol-version"], [
+    const request = runtime.requests.at(-1);
+    assert.deepEqual(request?.headersDistinct["x-stream-protocol-version"], [
       "v5.channel.k8s.io",
       "v4.channel.k8s.io",
     ]);
-    assert.equal(seen?.headers.authorization, undefined);
+    assert.equal(request?.headers.authorization, undefined);
     socket.write("ping");
     assert.equal(String((await new Promise((resolve) => socket.once("data", resolve))) as Buffer), "ping");
     socket.end();
@@ -308,7 +308,7 @@ describe("port forwarding over WebSocket", () => {
       "SPDY/3.1+portforward.k8s.io",
     );
     assert.equal(client.message.headers["sec-websocket-protocol"], "SPDY/3.1+portforward.k8s.io");
-    assert.equal(runtime.seen.at(-1)?.headers["x-stream-protocol-version"], "portforward.k8s.io");
+    assert.equal(runtime.requests.at(-1)?.headers["x-stream-protocol-version"], "portforward.k8s.io");
     const sent = randomBytes(5_000_000);
     client.raw(clientFrame(0x82, sent));
     const received = () =>
@@ -320,34 +320,34 @@ describe("port forwarding over WebSocket", () => {
 });
 
 test("an idle connection is closed", async () => {
-  const impatient = await startServer({
+  const server = await startServer({
     routes: fakeNodeRoutes({ url: runtime.url, idleMs: 50 }),
     access: { authorize: async () => ({ name: "x", groups: [] }) },
   });
   const path = "/exec/default/web/app?command=quiet&output=1";
-  const client = await openWebSocket(impatient.port, path, "v5.channel.k8s.io");
+  const client = await openWebSocket(server.port, path, "v5.channel.k8s.io");
   await client.closed;
   assert.match(client.text(3), /idle timeout/);
-  await impatient.stop();
+  await server.stop();
 });
 
 test("a blocked client gets keep-alive messages as long as the connection is open", async () => {
   const clock = new FakeClock();
-  const patient = await startServer({
+  const server = await startServer({
     routes: fakeNodeRoutes({ url: runtime.url, clock }),
     access: { authorize: async () => ({ name: "x", groups: [] }) },
   });
   const path = "/exec/default/web/app?command=quiet&output=1";
-  const client = await openWebSocket(patient.port, path, "v5.channel.k8s.io");
-  const beats = () => client.received.get(-1)?.length ?? 0;
+  const client = await openWebSocket(server.port, path, "v5.channel.k8s.io");
+  const pongs = () => client.received.get(-1)?.length ?? 0;
   await until(() => client.received.has(1));
-  for (const beat of [1, 2, 3]) {
+  for (const count of [1, 2, 3]) {
     await clock.advance(10_000);
-    await until(() => beats() === beat);
+    await until(() => pongs() === count);
   }
   client.socket.destroy();
   await until(() => clock.pending === 0);
-  await patient.stop();
+  await server.stop();
 });
 
 test("a server that stops ends its streams", async () => {

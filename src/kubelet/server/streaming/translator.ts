@@ -42,9 +42,9 @@ export async function translate(t: Translation): Promise<void> {
   const spdy = new SpdyConnection(t.runtime.socket);
   const session = new Session(t, spdy);
   spdy.start(t.runtime.head);
-  const giveUp = () => void t.runtime.socket.destroy();
-  const tooLong = t.clock.after(streamsWithinMs, giveUp);
-  t.signal.addEventListener("abort", giveUp, { once: true });
+  const closeRuntime = () => void t.runtime.socket.destroy();
+  const tooLong = t.clock.after(streamsWithinMs, closeRuntime);
+  t.signal.addEventListener("abort", closeRuntime, { once: true });
   try {
     await session.openStreams();
   } catch (error) {
@@ -53,7 +53,7 @@ export async function translate(t: Translation): Promise<void> {
     throw error;
   } finally {
     tooLong();
-    t.signal.removeEventListener("abort", giveUp);
+    t.signal.removeEventListener("abort", closeRuntime);
   }
   await session.run();
 }
@@ -80,15 +80,15 @@ class Session {
 
   async openStreams(): Promise<void> {
     const { stdin, stdout, stderr, tty } = this.#t.streams;
-    const wanted: readonly (readonly [Channel, boolean])[] = [
+    const requestedStreams: readonly (readonly [Channel, boolean])[] = [
       ["error", true],
       ["stdin", stdin],
       ["stdout", stdout],
       ["stderr", stderr],
       ["resize", tty],
     ];
-    const opened = wanted
-      .filter(([, wants]) => wants)
+    const opened = requestedStreams
+      .filter(([, isRequested]) => isRequested)
       .map(async ([channel]) => {
         if (channel !== "stdin" && channel !== "resize") this.#outputs.add(channel);
         const stream = await this.#spdy.open({ streamType: channel }, this.#handler(channel));
@@ -131,11 +131,11 @@ class Session {
    * pong periodically.
    */
   #sendPongs(): () => void {
-    const beat = () => {
-      this.#ws.beat();
-      cancel = this.#t.clock.after(pongIntervalMs, beat);
+    const sendPong = () => {
+      this.#ws.sendPong();
+      cancel = this.#t.clock.after(pongIntervalMs, sendPong);
     };
-    let cancel = this.#t.clock.after(pongIntervalMs, beat);
+    let cancel = this.#t.clock.after(pongIntervalMs, sendPong);
     return () => cancel();
   }
 

@@ -38,12 +38,12 @@ const calls = readFileSync(new URL("cri-requests.jsonl", fixtures), "utf8")
   .split("\n")
   .map((line) => JSON.parse(line) as Call);
 
-const seen: Record<string, string> = {
+const firstSeen: Record<string, string> = {
   hostnet: "2026-11-15T03:09:36.810711092Z",
   crash: "2026-11-15T03:09:36.821888971Z",
   full: "2026-11-15T03:09:36.790409164Z",
 };
-const pods = new Map(Object.keys(seen).map((name) => [name, readPod(name)]));
+const pods = new Map(Object.keys(firstSeen).map((name) => [name, readPod(name)]));
 
 /** The pod at the time of the requests: with the source's annotations, and no status yet. */
 function readPod(name: string): Pod {
@@ -53,7 +53,7 @@ function readPod(name: string): Pod {
   const annotations = {
     ...pod.metadata.annotations,
     "kubernetes.io/config.source": "api",
-    "kubernetes.io/config.seen": seen[name] ?? "",
+    "kubernetes.io/config.seen": firstSeen[name] ?? "",
   };
   return { ...pod, metadata: { ...pod.metadata, annotations } };
 }

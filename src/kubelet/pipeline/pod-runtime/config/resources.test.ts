@@ -14,7 +14,7 @@ const burstable: Partial<Container> = {
   resources: { requests: { cpu: "100m", memory: "1Gi" }, limits: { memory: "2Gi" } },
 };
 
-interface Given {
+interface Input {
   container?: Partial<Container>;
   spec?: Partial<PodSpec>;
   node?: Partial<NodeInfo>;
@@ -22,7 +22,7 @@ interface Given {
   exclusiveCpus?: boolean;
 }
 
-function build({ container = {}, spec = {}, node, settings, exclusiveCpus }: Given) {
+function build({ container = {}, spec = {}, node, settings, exclusiveCpus }: Input) {
   const pod = fakePod({ spec: { ...spec, containers: [container] } });
   const ctx = { node: { ...fakeNode, ...node }, settings: { ...fakeSettings, ...settings }, exclusiveCpus };
   return buildContainerResources(pod, pod.spec.containers[0]!, ctx) as Record<string, unknown>;
@@ -31,7 +31,7 @@ function build({ container = {}, spec = {}, node, settings, exclusiveCpus }: Giv
 const memoryQos = { gates: { ...fakeSettings.gates, memoryQos: true } };
 
 describe("container resources", () => {
-  const rows: { rule: string; given: Given; key: string; want: unknown }[] = [
+  const rows: { rule: string; given: Input; key: string; want: unknown }[] = [
     { rule: "have the minimum shares by default", given: {}, key: "cpuShares", want: 2n },
     { rule: "a CPU request sets shares", given: { container: burstable }, key: "cpuShares", want: 102n },
     {

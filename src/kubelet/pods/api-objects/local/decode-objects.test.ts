@@ -54,10 +54,10 @@ describe("local objects in a file", () => {
     it(`decodes ${what}`, () => {
       const { objects, problems } = decodeObjects(text);
       assert.deepEqual(problems, []);
-      const seen = objects.map(({ kind, namespace, name, object: { metadata: _, ...content } }) => {
+      const actual = objects.map(({ kind, namespace, name, object: { metadata: _, ...content } }) => {
         return { key: `${kind} ${namespace}/${name}`, ...content };
       });
-      assert.deepEqual(seen, expected);
+      assert.deepEqual(actual, expected);
     });
 
   const value = "hunter2-is-secret";

@@ -116,11 +116,11 @@ describe("atomic writer", () => {
       const payload = new Map([["b/c", { data: Buffer.from("1"), mode: 0o600, user: 1234 }]]);
       await writeAtomically(dir, payload, { clock, fsGroup: 4321 });
       const data = join(dir, readlinkSync(join(dir, "..data")));
-      const seen = ["", "b", "b/c"].map((path) => {
+      const actual = ["", "b", "b/c"].map((path) => {
         const { uid, gid } = lstatSync(join(data, path));
         return [modeOf(join(data, path)), uid, gid];
       });
-      assert.deepEqual(seen, [
+      assert.deepEqual(actual, [
         ["2755", 0, 4321],
         ["2755", 0, 4321],
         ["640", 1234, 4321],
@@ -167,12 +167,12 @@ describe("atomic writer", () => {
             () => true,
             () => false,
           );
-          const seen = filesOf(dir);
-          if (done) assert.deepEqual(seen, sorted(desired));
+          const actual = filesOf(dir);
+          if (done) assert.deepEqual(actual, sorted(desired));
           else
             assert.ok(
-              [before, sorted(desired)].some((files) => isSame(seen, files)),
-              JSON.stringify(seen),
+              [before, sorted(desired)].some((files) => isSame(actual, files)),
+              JSON.stringify(actual),
             );
         }
         await writeAtomically(dir, payloadOf(last), { clock });

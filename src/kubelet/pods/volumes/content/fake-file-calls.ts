@@ -25,7 +25,7 @@ export class CrashingCalls {
         if (this.#dead) throw new Error("killed");
         if (modifying.has(name) && this.#calls++ === this.#crashAt) {
           this.#dead = true;
-          await this.#half(name, args);
+          await this.#doPartially(name, args);
           throw new Error("killed");
         }
         return (target[name] as (...a: never[]) => unknown)(...args);
@@ -33,7 +33,7 @@ export class CrashingCalls {
   }) as unknown as FileCalls;
 
   /** A call that is not atomic may be partially done. */
-  async #half(name: string, args: never[]): Promise<void> {
+  async #doPartially(name: string, args: never[]): Promise<void> {
     const [path, data] = args as unknown as [string, Uint8Array];
     if (name === "writeFile") await fs.writeFile(path, data.subarray(0, data.length >> 1));
     if (name === "rm") {

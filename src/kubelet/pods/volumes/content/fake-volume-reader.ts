@@ -46,9 +46,9 @@ function read({ dir, names, stop }: ReaderTask): ReaderReport {
   while (Atomics.load(stop, 0) === 0) {
     attempt(() => {
       const data = realpathSync(join(dir, "..data"));
-      const seen = names.map((name) => versionOf(join(data, name)));
-      for (const version of seen) versions.add(version);
-      if (new Set(seen).size > 1) report.mixed.push(seen.join(","));
+      const fileVersions = names.map((name) => versionOf(join(data, name)));
+      for (const version of fileVersions) versions.add(version);
+      if (new Set(fileVersions).size > 1) report.mixed.push(fileVersions.join(","));
     });
     attempt(() => {
       for (const name of names) {

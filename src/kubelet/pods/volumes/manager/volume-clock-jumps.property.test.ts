@@ -6,7 +6,7 @@ unaffectedByJumps(
   400_000,
   async (clock) => {
     const host = new FakeVolumeHost(clock);
-    const seen: string[] = [];
+    const recorded: string[] = [];
     const stop = new AbortController();
     const manager = host.manager({
       plugins: [host.plugin("own", { requiresRemount: true }), host.plugin("shared")],
@@ -17,8 +17,8 @@ unaffectedByJumps(
     host.behaviour.set("fake/shared/pv-one", { hangs: true });
     const pod = podWithVolumes("a", ["x", "y"], ["one"]);
     void manager.waitFor(pod, stop.signal).then(
-      () => seen.push(`${clock.elapsedMs} mounted`),
-      () => seen.push(`${clock.elapsedMs} not mounted`),
+      () => recorded.push(`${clock.elapsedMs} mounted`),
+      () => recorded.push(`${clock.elapsedMs} not mounted`),
     );
     let calls = 0;
     for (let second = 0; second < 400; second++) {
@@ -26,11 +26,11 @@ unaffectedByJumps(
       // As the sync of a pod does, about once a minute.
       if (second % 45 === 44) manager.register(pod);
       await clock.advance(1000);
-      for (; calls < host.calls.length; calls++) seen.push(`${clock.elapsedMs} ${host.calls[calls]}`);
+      for (; calls < host.calls.length; calls++) recorded.push(`${clock.elapsedMs} ${host.calls[calls]}`);
     }
     stop.abort();
     await clock.advance(0);
-    return seen;
+    return recorded;
   },
   { numRuns: 8 },
 );

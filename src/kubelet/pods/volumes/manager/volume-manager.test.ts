@@ -20,12 +20,15 @@ async function started(over: Partial<VolumeManagerOptions> | ((host: FakeVolumeH
 
 /** The result of a wait, without awaiting it. */
 function outcome(wait: Promise<void>): { done: boolean | undefined; error: Error | undefined } {
-  const seen: { done: boolean | undefined; error: Error | undefined } = { done: undefined, error: undefined };
+  const result: { done: boolean | undefined; error: Error | undefined } = {
+    done: undefined,
+    error: undefined,
+  };
   wait.then(
-    () => (seen.done = true),
-    (error) => (seen.error = error),
+    () => (result.done = true),
+    (error) => (result.error = error),
   );
-  return seen;
+  return result;
 }
 
 const uid = "a" as PodUid;
@@ -39,12 +42,12 @@ describe("waiting for the volumes of a pod", () => {
 
   test("all volumes are set up in parallel, and the wait ends when the last is mounted", async () => {
     const { clock, host, manager } = await started();
-    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x", "y", "z"], ["c"]), never));
+    const result = outcome(manager.waitFor(podWithVolumes("a", ["x", "y", "z"], ["c"]), never));
     await clock.advance(9);
-    assert.equal(seen.done, undefined);
+    assert.equal(result.done, undefined);
     assert.equal(host.calls.length, 4);
     await clock.advance(11); // the claim takes two steps
-    assert.equal(seen.done, true);
+    assert.equal(result.done, true);
     assert.deepEqual([...host.mounted.keys()].sort(byText), [
       "/root/pods/a/volumes/fake~own/x",
       "/root/pods/a/volumes/fake~own/y",
@@ -64,7 +67,7 @@ describe("waiting for the volumes of a pod", () => {
         }),
       ],
     }));
-    const seen = outcome(manager.waitFor(podWithVolumes("a", ["other", "data"]), never));
+    const result = outcome(manager.waitFor(podWithVolumes("a", ["other", "data"]), never));
     await clock.advance(1_000);
     assert.deepEqual(manager.waiting(uid), ['waiting for volume data: secret "s" not found']);
     assert.equal(
@@ -72,10 +75,10 @@ describe("waiting for the volumes of a pod", () => {
       'FailedMount: MountVolume.SetUp failed for volume "data" : secret "s" not found',
     );
     await clock.advance(121_999);
-    assert.equal(Object.values(seen).some(Boolean), false);
+    assert.equal(Object.values(result).some(Boolean), false);
     await clock.advance(1);
     assert.equal(
-      seen.error?.message,
+      result.error?.message,
       'unmounted volumes=[data]: MountVolume.SetUp failed for volume "data": secret "s" not found',
     );
   });
@@ -86,10 +89,10 @@ describe("waiting for the volumes of a pod", () => {
         throw new Error("error processing PVC default/c: PVC is not bound");
       },
     });
-    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"], ["c"]), never));
+    const result = outcome(manager.waitFor(podWithVolumes("a", ["x"], ["c"]), never));
     await clock.advance(20);
     const processed = "failed to process volumes=[claim-c]: error processing PVC default/c: PVC is not bound";
-    assert.equal(seen.error?.message, `unmounted volumes=[claim-c x], ${processed}`);
+    assert.equal(result.error?.message, `unmounted volumes=[claim-c x], ${processed}`);
     const lists = `unmounted volumes=[claim-c x], unattached volumes=[], ${processed}`;
     assert.deepEqual(host.events, [`FailedMount: Unable to attach or mount volumes: ${lists}`]);
   });
@@ -119,30 +122,30 @@ describe("waiting for the volumes of a pod", () => {
         return { spec: { ...spec, persistent: { ...spec.persistent!, mode: "Block" } } };
       },
     });
-    const seen = outcome(manager.waitFor(podWithVolumes("a", [], ["c"]), never));
+    const result = outcome(manager.waitFor(podWithVolumes("a", [], ["c"]), never));
     await clock.advance(1);
     assert.match(
-      seen.error?.message ?? "",
+      result.error?.message ?? "",
       /volume claim-c has volumeMode Block, but is specified in volumeMounts$/,
     );
   });
 
   test("a volume that no plugin handles is an error", async () => {
     const { clock, manager } = await started({ plugins: [] });
-    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"]), never));
+    const result = outcome(manager.waitFor(podWithVolumes("a", ["x"]), never));
     await clock.advance(1);
-    assert.match(seen.error?.message ?? "", /for volume "x" err=no volume plugin matched$/);
+    assert.match(result.error?.message ?? "", /for volume "x" err=no volume plugin matched$/);
   });
 
   test("an abort ends the wait, and mounting continues", async () => {
     const { clock, host, manager } = await started();
     const abort = new AbortController();
-    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"]), abort.signal));
+    const result = outcome(manager.waitFor(podWithVolumes("a", ["x"]), abort.signal));
     await clock.advance(1);
     abort.abort();
     await clock.advance(20);
-    assert.equal(seen.error?.name, "AbortError");
-    assert.equal(seen.error?.message, "unmounted volumes=[x]: aborted");
+    assert.equal(result.error?.name, "AbortError");
+    assert.equal(result.error?.message, "unmounted volumes=[x]: aborted");
     assert.equal(host.mounted.size, 1);
   });
 });
@@ -292,12 +295,12 @@ describe("volumes that require remounts", () => {
   test("a change ends the back-off", async () => {
     const { clock, host, manager } = await started(remounting);
     host.behaviour.set("fake/own/a-x", { failures: 8 });
-    const seen = outcome(manager.waitFor(podWithVolumes("a", ["x"]), never));
+    const result = outcome(manager.waitFor(podWithVolumes("a", ["x"]), never));
     await clock.advance(70_000);
     host.behaviour.delete("fake/own/a-x");
     manager.changed([uid]);
     await clock.advance(20);
-    assert.equal(seen.done, true);
+    assert.equal(result.done, true);
   });
 
   test("a failed update is an event, and the volume stays in use", async () => {
@@ -315,12 +318,12 @@ describe("volumes that require remounts", () => {
 
 test("an expanded claim is noticed, however often its pod is synced", async () => {
   let size = "1Gi";
-  const seen: (string | undefined)[] = [];
+  const result: (string | undefined)[] = [];
   const { clock, manager } = await started((host) => ({
     plugins: [
       host.plugin("shared", {
         device: undefined,
-        setUp: async ({ spec }) => void seen.push(spec.persistent?.spec.capacity?.storage),
+        setUp: async ({ spec }) => void result.push(spec.persistent?.spec.capacity?.storage),
       }),
     ],
     resolveClaim: async (_pod: unknown, volume: Volume) => {
@@ -335,7 +338,7 @@ test("an expanded claim is noticed, however often its pod is synced", async () =
     manager.register(pod);
     await clock.advance(1_000);
   }
-  assert.deepEqual(seen, ["1Gi", "2Gi"]);
+  assert.deepEqual(result, ["1Gi", "2Gi"]);
 });
 
 describe("volumes that a controller attaches", () => {
@@ -388,11 +391,11 @@ describe("volumes that a controller attaches", () => {
           }),
         ],
       }));
-      const seen = outcome(manager.waitFor(podWithVolumes("a", [], ["c"]), never));
+      const result = outcome(manager.waitFor(podWithVolumes("a", [], ["c"]), never));
       await clock.advance(122_999);
-      assert.equal(Object.values(seen).some(Boolean), false);
+      assert.equal(Object.values(result).some(Boolean), false);
       await clock.advance(1);
-      const { code, message } = seen.error as KubeletError;
+      const { code, message } = result.error as KubeletError;
       const why =
         'unmounted volumes=[claim-c], unattached volumes=[claim-c]: MountVolume.WaitForAttach failed for volume "pv-c": no room';
       assert.deepEqual(

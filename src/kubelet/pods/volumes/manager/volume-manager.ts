@@ -64,8 +64,8 @@ export class VolumeManager implements Component {
   readonly #started = Promise.withResolvers<void>();
   #isStarted = false;
   #inUse = "";
-  readonly #ended = Promise.withResolvers<void>();
-  readonly done = this.#ended.promise;
+  readonly #done = Promise.withResolvers<void>();
+  readonly done = this.#done.promise;
 
   constructor(options: VolumeManagerOptions) {
     this.#o = options;
@@ -93,7 +93,7 @@ export class VolumeManager implements Component {
     await this.#reconciler.reconstruct();
     this.#isStarted = true;
     this.#started.resolve();
-    whenAborted(signal, () => void this.#reconciler.stop().then(this.#ended.resolve));
+    whenAborted(signal, () => void this.#reconciler.stop().then(this.#done.resolve));
     if (!signal.aborted) this.#reconciler.wake();
   }
 

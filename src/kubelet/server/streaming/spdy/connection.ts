@@ -34,7 +34,7 @@ export class SpdyConnection {
   /** Why it ended, if it failed. */
   failure: Error | undefined;
   readonly closed: Promise<void>;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
   readonly #reader = new SpdyReader();
   readonly #headers = new HeaderBlocks();
   readonly #streams = new Map<number, Open>();
@@ -43,7 +43,7 @@ export class SpdyConnection {
 
   constructor(socket: Duplex) {
     this.socket = socket;
-    this.closed = this.#ended.promise;
+    this.closed = this.#done.promise;
   }
 
   /** Starts reading; `head` is data that was already read. */
@@ -90,15 +90,15 @@ export class SpdyConnection {
 
   #send(id: number, stream: Open, chunk: Buffer): boolean {
     if (stream.sentAll || this.#over || !this.socket.writable) return true;
-    let room = true;
+    let canWrite = true;
     this.socket.cork();
     for (let at = 0; at < chunk.length; at += maxFrame) {
       const part = chunk.subarray(at, at + maxFrame);
       this.socket.write(dataHead(id, 0, part.length));
-      room = this.socket.write(part);
+      canWrite = this.socket.write(part);
     }
     this.socket.uncork();
-    return room;
+    return canWrite;
   }
 
   #take(chunk: Buffer): void {
@@ -167,6 +167,6 @@ export class SpdyConnection {
       stream.accepted.promise.catch(() => {});
       this.#receivedEnd(id, stream, false);
     }
-    this.#ended.resolve();
+    this.#done.resolve();
   }
 }

@@ -7,7 +7,7 @@ const begin = Buffer.from([0x78, 0x20, 0xe3, 0xc6, 0xa7, 0xc2]);
 const flush = Buffer.from([0x00, 0x00, 0x00, 0xff, 0xff]);
 
 export class HeaderBlocks {
-  #begun = false;
+  #started = false;
 
   block(headers: Readonly<Record<string, string>>): Buffer {
     const pairs = Object.entries(headers);
@@ -18,8 +18,8 @@ export class HeaderBlocks {
     const stored = Buffer.alloc(5);
     stored.writeUInt16LE(plain.length, 1);
     stored.writeUInt16LE(plain.length ^ 0xffff, 3);
-    const block = Buffer.concat([...(this.#begun ? [] : [begin]), stored, plain, flush]);
-    this.#begun = true;
+    const block = Buffer.concat([...(this.#started ? [] : [begin]), stored, plain, flush]);
+    this.#started = true;
     return block;
   }
 }

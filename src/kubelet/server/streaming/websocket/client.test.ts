@@ -87,7 +87,7 @@ describe("an independent client", { timeout: 60_000 }, () => {
 
   test("accepts unsolicited pongs", async () => {
     const client = await open();
-    server.last()?.beat();
+    server.last()?.sendPong();
     client.socket.send("after");
     assert.deepEqual((await client.received(1)).map(String), ["after"]);
     assert.deepEqual(client.failures, []);

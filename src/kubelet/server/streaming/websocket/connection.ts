@@ -18,7 +18,7 @@ export class WebSocketConnection {
   readonly socket: Duplex;
   readonly #handler: WebSocketHandler;
   readonly #reader = new FrameReader(maxMessage);
-  #ended = false;
+  #closed = false;
   #closing = false;
 
   constructor(socket: Duplex, handler: WebSocketHandler) {
@@ -43,7 +43,7 @@ export class WebSocketConnection {
   }
 
   /** An unsolicited pong: keep-alive for a client whose pings are queued behind its data. */
-  beat(): void {
+  sendPong(): void {
     this.#write(opcodes.pong, [], 0);
   }
 
@@ -62,7 +62,7 @@ export class WebSocketConnection {
   }
 
   #take(chunk: Buffer): void {
-    if (this.#ended) return;
+    if (this.#closed) return;
     for (const event of this.#reader.push(chunk)) {
       switch (event.kind) {
         case "message":
@@ -92,15 +92,15 @@ export class WebSocketConnection {
   #write(opcode: number, parts: readonly Buffer[], length: number): boolean {
     if (this.#closing || !this.socket.writable) return true;
     this.socket.cork();
-    let room = this.socket.write(frameHead(opcode, length));
-    for (const part of parts) if (part.length > 0) room = this.socket.write(part);
+    let canWrite = this.socket.write(frameHead(opcode, length));
+    for (const part of parts) if (part.length > 0) canWrite = this.socket.write(part);
     this.socket.uncork();
-    return room;
+    return canWrite;
   }
 
   #end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
+    if (this.#closed) return;
+    this.#closed = true;
     this.#handler.end();
   }
 }

@@ -15,7 +15,7 @@ const close = (code?: number, reason: Buffer | string = "") => {
   if (code !== undefined) head.writeUInt16BE(code);
   return frame(fin | op.close, Buffer.concat([head, Buffer.from(reason)]));
 };
-const goodbye = close(1000);
+const normalClose = close(1000);
 const invalidUtf8 = Buffer.from("cebae1bdb9cf83cebcceb5eda080656469746564", "hex");
 const kosme = Buffer.from("cebae1bdb9cf83cebcceb5", "hex");
 
@@ -50,37 +50,45 @@ const cases: Record<string, readonly Case[]> = {
   "1 framing": [
     ...lengths.map((length): Case => {
       const data = sized(length);
-      return [`text of ${length} bytes`, [text(data), goodbye], cleanly({ messages: [data] })];
+      return [`text of ${length} bytes`, [text(data), normalClose], cleanly({ messages: [data] })];
     }),
     ...lengths.map((length): Case => {
       const data = Buffer.alloc(length, 0xfe);
-      const frames = [frame(fin | op.binary, data), goodbye];
+      const frames = [frame(fin | op.binary, data), normalClose];
       return [`binary of ${length} bytes`, frames, cleanly({ messages: [data] })];
     }),
-    ["a length of 2 bytes where 1 is enough", [longForm(2, "abc"), goodbye], cleanly({ messages: ["abc"] })],
-    ["a length of 8 bytes where 1 is enough", [longForm(8, "abc"), goodbye], cleanly({ messages: ["abc"] })],
+    [
+      "a length of 2 bytes where 1 is enough",
+      [longForm(2, "abc"), normalClose],
+      cleanly({ messages: ["abc"] }),
+    ],
+    [
+      "a length of 8 bytes where 1 is enough",
+      [longForm(8, "abc"), normalClose],
+      cleanly({ messages: ["abc"] }),
+    ],
     ["a length with the highest bit set", [Buffer.from("82fff00000000000000000000000", "hex")], broken(1002)],
-    ["an unmasked text", [unmaskedFrame(fin | op.text, "abc"), goodbye], broken(1002)],
-    ["an unmasked ping", [unmaskedFrame(fin | op.ping, "abc"), goodbye], broken(1002)],
-    ["an unmasked close", [unmaskedFrame(fin | op.close, "\x03\xe8"), goodbye], broken(1002)],
+    ["an unmasked text", [unmaskedFrame(fin | op.text, "abc"), normalClose], broken(1002)],
+    ["an unmasked ping", [unmaskedFrame(fin | op.ping, "abc"), normalClose], broken(1002)],
+    ["an unmasked close", [unmaskedFrame(fin | op.close, "\x03\xe8"), normalClose], broken(1002)],
   ],
   "2 pings and pongs": [
-    ["a ping without payload", [ping(), goodbye], cleanly({ pongs: [""] })],
-    ["a ping with payload", [ping("hello"), goodbye], cleanly({ pongs: ["hello"] })],
+    ["a ping without payload", [ping(), normalClose], cleanly({ pongs: [""] })],
+    ["a ping with payload", [ping("hello"), normalClose], cleanly({ pongs: ["hello"] })],
     [
       "a binary payload",
-      [ping(Buffer.from("00fffefdfcfb00ff", "hex")), goodbye],
+      [ping(Buffer.from("00fffefdfcfb00ff", "hex")), normalClose],
       cleanly({ pongs: [Buffer.from("00fffefdfcfb00ff", "hex")] }),
     ],
-    ["a payload of 125 bytes", [ping(sized(125)), goodbye], cleanly({ pongs: [sized(125)] })],
-    ["a payload of 126 bytes", [ping(sized(126)), goodbye], broken(1002)],
-    ["an unsolicited pong", [frame(fin | op.pong), ping("x"), goodbye], cleanly({ pongs: ["x"] })],
+    ["a payload of 125 bytes", [ping(sized(125)), normalClose], cleanly({ pongs: [sized(125)] })],
+    ["a payload of 126 bytes", [ping(sized(126)), normalClose], broken(1002)],
+    ["an unsolicited pong", [frame(fin | op.pong), ping("x"), normalClose], cleanly({ pongs: ["x"] })],
     [
       "an unsolicited pong with payload",
-      [frame(fin | op.pong, "unsolicited"), ping("x"), goodbye],
+      [frame(fin | op.pong, "unsolicited"), ping("x"), normalClose],
       cleanly({ pongs: ["x"] }),
     ],
-    ["ten pings", [...[..."0123456789"].map(ping), goodbye], cleanly({ pongs: [..."0123456789"] })],
+    ["ten pings", [...[..."0123456789"].map(ping), normalClose], cleanly({ pongs: [..."0123456789"] })],
   ],
   "3 reserved bits": [
     ...[1, 2, 3, 4, 5, 6, 7].flatMap((rsv): Case[] =>
@@ -109,7 +117,7 @@ const cases: Record<string, readonly Case[]> = {
     ["a fragmented close", [frame(op.close, "\x03\xe8"), frame(fin | op.continuation)], broken(1002)],
     [
       "two fragments",
-      [frame(op.text, "frag"), frame(fin | op.continuation, "ment"), goodbye],
+      [frame(op.text, "frag"), frame(fin | op.continuation, "ment"), normalClose],
       cleanly({ messages: ["fragment"] }),
     ],
     [
@@ -118,13 +126,13 @@ const cases: Record<string, readonly Case[]> = {
         frame(op.binary),
         ...[..."abcdef"].flatMap((part) => [frame(op.continuation, part), frame(op.continuation)]),
         frame(fin | op.continuation),
-        goodbye,
+        normalClose,
       ],
       cleanly({ messages: ["abcdef"] }),
     ],
     [
       "only empty fragments",
-      [frame(op.text), frame(op.continuation), frame(fin | op.continuation), goodbye],
+      [frame(op.text), frame(op.continuation), frame(fin | op.continuation), normalClose],
       cleanly({ messages: [""] }),
     ],
     [
@@ -136,13 +144,13 @@ const cases: Record<string, readonly Case[]> = {
         frame(fin | op.pong, "?"),
         ping("2"),
         frame(fin | op.continuation, "c"),
-        goodbye,
+        normalClose,
       ],
       cleanly({ pongs: ["1", "2"], messages: ["abc"] }),
     ],
     [
       "a close between fragments",
-      [frame(op.text, "a"), goodbye, frame(fin | op.continuation, "b")],
+      [frame(op.text, "a"), normalClose, frame(fin | op.continuation, "b")],
       cleanly(),
     ],
     ["a last fragment of nothing", [frame(fin | op.continuation, "a"), text("b")], broken(1002)],
@@ -156,18 +164,18 @@ const cases: Record<string, readonly Case[]> = {
     ["a fragmented message within another", [frame(op.text, "a"), frame(op.text, "b")], broken(1002)],
     [
       "a second message after a fragmented one",
-      [frame(op.text, "a"), frame(fin | op.continuation, "b"), text("c"), goodbye],
+      [frame(op.text, "a"), frame(fin | op.continuation, "b"), text("c"), normalClose],
       cleanly({ messages: ["ab", "c"] }),
     ],
   ],
   "6 UTF-8": [
-    ["valid text", [text(kosme), goodbye], cleanly({ messages: [kosme] })],
+    ["valid text", [text(kosme), normalClose], cleanly({ messages: [kosme] })],
     [
       "a character in two fragments",
-      [frame(op.text, kosme.subarray(0, 4)), frame(fin | op.continuation, kosme.subarray(4)), goodbye],
+      [frame(op.text, kosme.subarray(0, 4)), frame(fin | op.continuation, kosme.subarray(4)), normalClose],
       cleanly({ messages: [kosme] }),
     ],
-    ["invalid text", [text(invalidUtf8), goodbye], broken(1007)],
+    ["invalid text", [text(invalidUtf8), normalClose], broken(1007)],
     [
       "invalid text in fragments",
       [frame(op.text, invalidUtf8.subarray(0, 12)), frame(fin | op.continuation, invalidUtf8.subarray(12))],
@@ -179,7 +187,7 @@ const cases: Record<string, readonly Case[]> = {
     ["an overlong form", [text(Buffer.from("c0af", "hex"))], broken(1007)],
     [
       "the same bytes as binary",
-      [frame(fin | op.binary, invalidUtf8), goodbye],
+      [frame(fin | op.binary, invalidUtf8), normalClose],
       cleanly({ messages: [invalidUtf8] }),
     ],
   ],
@@ -189,8 +197,8 @@ const cases: Record<string, readonly Case[]> = {
     ["a reason of 123 bytes", [close(1000, sized(123))], cleanly()],
     ["a reason of 124 bytes", [close(1000, sized(124))], broken(1002)],
     ["a reason that is not UTF-8", [close(1000, invalidUtf8)], broken(1007)],
-    ["a message after it", [goodbye, text("late")], cleanly()],
-    ["a ping after it", [goodbye, ping("late")], cleanly()],
+    ["a message after it", [normalClose, text("late")], cleanly()],
+    ["a ping after it", [normalClose, ping("late")], cleanly()],
     ["two of them", [close(1001), close(1000)], broken(1001)],
     ...[1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999].map(
       (code): Case => [`code ${code}`, [close(code)], broken(code)],
@@ -202,7 +210,7 @@ const cases: Record<string, readonly Case[]> = {
   "9 limits": [
     [
       "a message of 16 MiB",
-      [frame(fin | op.binary, sized(16 << 20)), goodbye],
+      [frame(fin | op.binary, sized(16 << 20)), normalClose],
       cleanly({ messages: [sized(16 << 20)] }),
     ],
     ["a longer message", [Buffer.from("82ff000000000100000100000000", "hex")], broken(1009)],

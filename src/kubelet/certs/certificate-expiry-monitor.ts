@@ -4,7 +4,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 import { runPeriodically } from "../../lib/base/run-periodically.ts";
 import type { CertificatePair } from "./certificate-pair.ts";
 
-export interface GuardOptions {
+export interface CertificateExpiryMonitorOptions {
   readonly manager: { current(): CertificatePair | undefined; readonly serverHealthy: boolean };
   readonly clock: Clock;
   readonly logger: Logger;
@@ -19,17 +19,17 @@ const exitAfterMs = 5 * 60_000;
  * Decides when the agent should exit: there has been no valid client certificate for five minutes, and the API server
  * is available but issues none. A restart may find other credentials. An unavailable server is waited for.
  */
-export class CertificateGuard implements Component {
-  readonly name = "client-certificate-guard";
+export class CertificateExpiryMonitor implements Component {
+  readonly name = "client-certificate-expiry";
   readonly done: Promise<void>;
-  readonly #o: GuardOptions;
-  readonly #ended = Promise.withResolvers<void>();
-  #withoutMs = 0;
+  readonly #o: CertificateExpiryMonitorOptions;
+  readonly #done = Promise.withResolvers<void>();
+  #missingMs = 0;
   #logged = false;
 
-  constructor(options: GuardOptions) {
+  constructor(options: CertificateExpiryMonitorOptions) {
     this.#o = options;
-    this.done = this.#ended.promise;
+    this.done = this.#done.promise;
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -41,18 +41,18 @@ export class CertificateGuard implements Component {
       everyMs: checkIntervalMs,
       signal,
       onError,
-    }).finally(this.#ended.resolve);
+    }).finally(this.#done.resolve);
   }
 
   /** Checks are counted, not wall time: a clock jump must not end the agent. */
   #check(): void {
     const { manager, logger, onCertificateUnavailable } = this.#o;
     if (manager.current() !== undefined) {
-      this.#withoutMs = 0;
+      this.#missingMs = 0;
       return;
     }
-    this.#withoutMs += checkIntervalMs;
-    if (this.#withoutMs <= exitAfterMs || this.#logged) return;
+    this.#missingMs += checkIntervalMs;
+    if (this.#missingMs <= exitAfterMs || this.#logged) return;
     if (manager.serverHealthy) {
       this.#logged = true;
       onCertificateUnavailable("No valid client certificate is found and the server is responsive");

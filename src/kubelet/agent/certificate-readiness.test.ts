@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
-import { CertificateGate } from "./certificate-gate.ts";
-import { certifiedTransport } from "./certified-transport.ts";
+import { CertificateReadiness } from "./certificate-readiness.ts";
+import { waitingTransport } from "./waiting-transport.ts";
 
 /** A transport that records requests, and a certificate that becomes available when the test calls `arrive`. */
 function setUp(certificate?: string) {
@@ -27,7 +27,7 @@ function setUp(certificate?: string) {
       closed = true;
     },
   };
-  const holder = {
+  const source = {
     current: () => current,
     onChange: (listener: () => void) => {
       listeners.add(listener);
@@ -36,29 +36,29 @@ function setUp(certificate?: string) {
     reason: "a certificate has been requested and is not issued yet",
   };
   const logger = { ...silentLogger, info: (message: string) => void logs.push(message) };
-  const gate = new CertificateGate({ holder, clock, logger });
-  const transport = certifiedTransport(plain, gate);
+  const readiness = new CertificateReadiness({ source, clock, logger });
+  const transport = waitingTransport(plain, readiness);
   const arrive = ({ silently = false } = {}) => {
     current = "certificate";
     if (!silently) for (const listener of [...listeners]) listener();
   };
   const setBack = (ms: number) => clock.jump(-ms);
-  return { transport, gate, clock, setBack, logs, sent, listeners, arrive, isClosed: () => closed };
+  return { transport, readiness, clock, setBack, logs, sent, listeners, arrive, isClosed: () => closed };
 }
 
 const a = { method: "GET", path: "/a" } as const;
 const b = { path: "/b", signal: new AbortController().signal };
 const turn = () => new Promise(setImmediate);
 
-test("with a certificate, nothing waits", async () => {
-  const { transport, sent, gate } = setUp("certificate");
+test("requests are sent immediately while there is a certificate", async () => {
+  const { transport, sent, readiness } = setUp("certificate");
   assert.equal(await transport.request(a), "/a");
   await transport.stream(b);
   assert.deepEqual(sent, ["/a", "/b"]);
-  assert.equal(gate.waiting, undefined);
+  assert.equal(readiness.waiting, undefined);
 });
 
-test("without a certificate, requests and watches wait until one is available", async () => {
+test("requests and watches wait until a certificate is available", async () => {
   const { transport, sent, arrive, listeners } = setUp();
   const requests = [transport.request(a), transport.stream(b)];
   await turn();
@@ -79,31 +79,31 @@ test("a certificate that becomes available without an event is found within a se
   assert.deepEqual(sent, ["/a"]);
 });
 
-test("a wait is logged once after a few seconds, and in the health check", async () => {
-  const { transport, logs, gate, arrive, clock } = setUp();
+test("a wait is logged once after a few seconds, and reported by the health check", async () => {
+  const { transport, logs, readiness, arrive, clock } = setUp();
   const requests = [transport.request(a), transport.stream(b)];
   await clock.advance(2000);
   assert.deepEqual(logs, []);
   await clock.advance(10_000);
   assert.deepEqual(logs, ["Waiting for a client certificate, requests to the API server are held back"]);
   assert.equal(
-    gate.waiting,
+    readiness.waiting,
     "no valid client certificate for 12s, 2 requests are waiting: a certificate has been requested and is not issued yet",
   );
   arrive();
   await Promise.all(requests);
   assert.deepEqual(logs.slice(1), ["Client certificate is available"]);
-  assert.equal(gate.waiting, undefined);
+  assert.equal(readiness.waiting, undefined);
 });
 
 test("a wait is logged in time, and never negative, when the clock is set back", async () => {
-  const { transport, gate, logs, clock, setBack } = setUp();
+  const { transport, readiness, logs, clock, setBack } = setUp();
   const rejected = assert.rejects(transport.request(a), /no valid client certificate/);
   await clock.advance(1000);
   setBack(3_600_000);
   await clock.advance(10_000);
   assert.deepEqual(logs, ["Waiting for a client certificate, requests to the API server are held back"]);
-  assert.match(gate.waiting ?? "", /^no valid client certificate for 11s, /);
+  assert.match(readiness.waiting ?? "", /^no valid client certificate for 11s, /);
   await clock.advance(60_000);
   await rejected;
 });

@@ -4,18 +4,18 @@ import { markReported } from "../../lib/base/failure-log.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { TransportError } from "../../lib/clients/kube/api-error.ts";
 
-/** The owner of the node's client certificate. */
-export interface CertificateHolder {
+/** Provides the node's client certificate. */
+export interface CertificateSource {
   /** Undefined if there is none, or only one that has expired. */
   current(): unknown;
   /** Called with each certificate that becomes available, loaded or issued. */
   onChange(listener: () => void): () => void;
-  /** Why there is none, as far as that is known. */
+  /** Why there is none, if known. */
   readonly reason?: string | undefined;
 }
 
-export interface CertificateGateOptions {
-  readonly holder: CertificateHolder;
+export interface CertificateReadinessOptions {
+  readonly source: CertificateSource;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -23,31 +23,31 @@ export interface CertificateGateOptions {
 /** A request fails after waiting this long; its caller decides whether to try again. */
 const waitAtMostMs = 60_000;
 const logAfterMs = 3_000;
-/** A holder may have a certificate again without an event: the clock was set back, and it is not expired any more. */
+/** A source may have a certificate again without an event: when the clock is set back, it is no longer expired. */
 const checkEveryMs = 1_000;
 
 /**
- * Requests wait here for a client certificate: without one they could only be rejected. A wait has a deadline, is logged when
- * it takes longer than a few seconds, and ends when the agent stops.
+ * Lets requests wait for a client certificate: the API server would reject them without one. A wait has a deadline, is logged
+ * if it takes longer than a few seconds, and ends when the agent stops.
  */
-export class CertificateGate {
-  readonly #o: CertificateGateOptions;
+export class CertificateReadiness {
+  readonly #o: CertificateReadinessOptions;
   readonly #waiting = new Set<(failure?: Error) => void>();
-  readonly #onOpen = new Set<() => void>();
-  /** How long nothing could be sent; undefined while requests pass. Counted, because the clock may be set meanwhile. */
+  readonly #onReady = new Set<() => void>();
+  /** How long the certificate has been missing; undefined while there is one. Counted, because the clock may be set meanwhile. */
   #waitedMs: number | undefined;
   #logged = false;
   #stop = () => {};
   #closed = false;
 
-  constructor(options: CertificateGateOptions) {
+  constructor(options: CertificateReadinessOptions) {
     this.#o = options;
   }
 
-  /** Resolves when there is a certificate. Rejects after a minute, and immediately when the gate is closed. */
-  pass(signal: AbortSignal | undefined): Promise<void> {
-    const { holder, clock } = this.#o;
-    if (holder.current() !== undefined) return Promise.resolve();
+  /** Resolves when there is a certificate. Rejects after a minute, and immediately after `close`. */
+  wait(signal: AbortSignal | undefined): Promise<void> {
+    const { source, clock } = this.#o;
+    if (source.current() !== undefined) return Promise.resolve();
     if (this.#closed) return Promise.reject(abortError());
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(abortError(signal.reason));
@@ -68,17 +68,17 @@ export class CertificateGate {
 
   /** For health checks: undefined while there is a certificate. */
   get waiting(): string | undefined {
-    const { holder } = this.#o;
-    if (holder.current() !== undefined || this.#waitedMs === undefined) return undefined;
+    const { source } = this.#o;
+    if (source.current() !== undefined || this.#waitedMs === undefined) return undefined;
     const seconds = Math.round(this.#waitedMs / 1000);
-    const reason = holder.reason ? `: ${holder.reason}` : "";
+    const reason = source.reason ? `: ${source.reason}` : "";
     return `no valid client certificate for ${seconds}s, ${this.#waiting.size} requests are waiting${reason}`;
   }
 
   /** Called when requests need not wait any longer. */
-  onOpen(listener: () => void): () => void {
-    this.#onOpen.add(listener);
-    return () => this.#onOpen.delete(listener);
+  onReady(listener: () => void): () => void {
+    this.#onReady.add(listener);
+    return () => this.#onReady.delete(listener);
   }
 
   /** Ends all waits: the agent stops. */
@@ -88,21 +88,21 @@ export class CertificateGate {
     for (const end of [...this.#waiting]) end(abortError());
   }
 
-  /** Watches the holder until it has a certificate, even when no request waits any more: `onOpen` listeners remain. */
+  /** Watches the source until it has a certificate, even if no request waits any more: `onReady` listeners remain. */
   #watch(): void {
     if (this.#waitedMs !== undefined) return;
-    const { holder, clock } = this.#o;
+    const { source, clock } = this.#o;
     this.#waitedMs = 0;
     let cancel = () => {};
     const check = () => {
       this.#waitedMs = (this.#waitedMs ?? 0) + checkEveryMs;
-      if (holder.current() !== undefined) return this.#open();
+      if (source.current() !== undefined) return this.#ready();
       this.#log();
       cancel = clock.after(checkEveryMs, check);
     };
     cancel = clock.after(checkEveryMs, check);
-    const stopListening = holder.onChange(() => {
-      if (holder.current() !== undefined) this.#open();
+    const stopListening = source.onChange(() => {
+      if (source.current() !== undefined) this.#ready();
     });
     this.#stop = () => {
       cancel();
@@ -110,11 +110,11 @@ export class CertificateGate {
     };
   }
 
-  #open(): void {
+  #ready(): void {
     if (this.#logged) this.#o.logger.info("Client certificate is available", { waitedMs: this.#waitedMs });
     this.#end();
     for (const end of [...this.#waiting]) end();
-    for (const listener of [...this.#onOpen]) listener();
+    for (const listener of [...this.#onReady]) listener();
   }
 
   #end(): void {
@@ -125,10 +125,10 @@ export class CertificateGate {
   }
 
   #log(): void {
-    const { logger, holder } = this.#o;
+    const { logger, source } = this.#o;
     if (this.#logged || (this.#waitedMs ?? 0) < logAfterMs) return;
     this.#logged = true;
-    const reason = holder.reason;
+    const reason = source.reason;
     logger.info("Waiting for a client certificate, requests to the API server are held back", {
       requests: this.#waiting.size,
       ...(reason && { reason }),
@@ -136,7 +136,7 @@ export class CertificateGate {
   }
 
   #timeoutError(): TransportError {
-    const reason = this.#o.holder.reason;
+    const reason = this.#o.source.reason;
     const seconds = waitAtMostMs / 1000;
     return markReported(
       new TransportError(`no valid client certificate within ${seconds} s${reason ? `: ${reason}` : ""}`),

@@ -1,0 +1,27 @@
+import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
+import type { CertificateReadiness } from "./certificate-readiness.ts";
+
+/** Sends requests only while there is a client certificate; until then they wait. */
+export function waitingTransport(transport: KubeTransport, readiness: CertificateReadiness): KubeTransport {
+  return {
+    async request<T>(call: Parameters<KubeTransport["request"]>[0]) {
+      await readiness.wait(call.signal);
+      return transport.request<T>(call);
+    },
+    async stream(call) {
+      await readiness.wait(call.signal);
+      return transport.stream(call);
+    },
+    /** Also called when a certificate becomes available, so that requests that timed out are retried. */
+    onReconnect: (listener) => {
+      const ends = [readiness.onReady(listener), transport.onReconnect?.(listener) ?? (() => {})];
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+    close() {
+      readiness.close();
+      transport.close();
+    },
+  };
+}
