@@ -1,10 +1,10 @@
-// Preloaded into an agent: on SIGUSR2 it collects garbage and writes one line about itself to stderr, "PROBE {…}". It looks at its event
-// loop every few milliseconds and notes how late it came to do so since the line before: `loop`; and how late without the time in
-// which it could have run but others had the CPUs: `own`.
+// Preloaded into an agent: on SIGUSR2 it collects garbage and writes one line about itself to stderr, "PROBE {…}". The line has the event
+// loop lag since the previous line, measured every few milliseconds: `loop` is the whole lag, `own` is the lag without the time that
+// the thread waited for a CPU.
 import { closeSync, openSync, readSync } from "node:fs";
 import { createHistogram } from "node:perf_hooks";
 
-const lookEveryMs = 5;
+const intervalMs = 5;
 const loop = createHistogram();
 const own = createHistogram();
 const buffer = Buffer.alloc(100);
@@ -17,7 +17,7 @@ function waitedMs() {
   return Number(text.split(" ")[1]) / 1e6;
 }
 
-/** Not every kernel counts it. */
+/** Undefined if the kernel does not count it. */
 function openSchedule() {
   try {
     return openSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "r");
@@ -26,7 +26,7 @@ function openSchedule() {
   }
 }
 
-let due = performance.now() + lookEveryMs;
+let due = performance.now() + intervalMs;
 let waited = waitedMs();
 setInterval(() => {
   const now = performance.now();
@@ -36,8 +36,8 @@ setInterval(() => {
   loop.record(microseconds(late));
   own.record(microseconds(late - (waitedNow - waited)));
   waited = waitedNow;
-  due = now + lookEveryMs;
-}, lookEveryMs).unref();
+  due = now + intervalMs;
+}, intervalMs).unref();
 
 process.on("exit", () => schedule !== undefined && closeSync(schedule));
 process.on("SIGUSR2", () => {

@@ -16,16 +16,16 @@ after(() => stop?.());
 
 const path = "/pods";
 const other = testAuthority("other");
-const ofOther = testPair(other, "admin");
+const otherAdmin = testPair(other, "admin");
 
 /** Replaces clientCAFile, as an operator would, and waits until new connections show that the agent has read it. */
-async function bundle(...authorities: readonly (typeof other)[]): Promise<void> {
+async function replaceBundle(...authorities: readonly (typeof other)[]): Promise<void> {
   const file = join(node.cluster.dir, "ca.crt");
   writeFileSync(`${file}.new`, `# edited\n${authorities.map(({ certificate }) => certificate).join("")}`);
   renameSync(`${file}.new`, file);
   for (const [authority, pair] of [
     [node.ca, node.admin],
-    [other, ofOther],
+    [other, otherAdmin],
   ] as const) {
     const expected = authorities.includes(authority) ? 200 : 401;
     await waitFor(
@@ -37,25 +37,25 @@ async function bundle(...authorities: readonly (typeof other)[]): Promise<void> 
 
 for (const protocol of [http1, http2])
   describe(`clientCAFile of a running agent, ${protocol.name}`, { timeout: 600_000 }, () => {
-    for (const before of [0, 1])
-      test(`a certificate of a removed CA is rejected on an open connection after ${before} requests`, async () => {
-        await bundle(node.ca);
+    for (const count of [0, 1])
+      test(`a certificate of a removed CA is rejected on an open connection after ${count} requests`, async () => {
+        await replaceBundle(node.ca);
         const client = await protocol(node.port, node.admin);
-        for (let i = 0; i < before; i++) assert.equal(await client.get(path), 200);
-        await bundle(other);
+        for (let i = 0; i < count; i++) assert.equal(await client.get(path), 200);
+        await replaceBundle(other);
         assert.notEqual(await client.get(path), 200);
         client.end();
       });
 
     test("a certificate with an intermediate still works after an unrelated edit", async () => {
-      const between = testAuthority("between", node.ca);
-      const chained = testPair(between, "admin", { chain: between.certificate });
-      await bundle(node.ca);
+      const intermediate = testAuthority("intermediate", node.ca);
+      const chained = testPair(intermediate, "admin", { chain: intermediate.certificate });
+      await replaceBundle(node.ca);
       const client = await protocol(node.port, chained);
       assert.equal(await client.get(path), 200);
-      await bundle(other, node.ca);
+      await replaceBundle(other, node.ca);
       assert.equal(await client.get(path), 200);
       client.end();
-      node.isSound();
+      node.assertHealthy();
     });
   });

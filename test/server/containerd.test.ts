@@ -42,14 +42,14 @@ describeOnContainerd("streams of a real runtime", (version) => {
     return openWebSocket(server.port, `/exec/default/web/app?${streams}&${query}`, "v5.channel.k8s.io");
   };
 
-  test("output, errors and the exit code arrive", async () => {
+  test("exec returns stdout, stderr and the exit code", async () => {
     const opened = await exec(["sh", "-c", "echo out; echo err >&2; exit 7"], "output=1&error=1");
     await opened.closed;
     assert.deepEqual([opened.text(1), opened.text(2)], ["out\n", "err\n"]);
     assert.match(opened.text(3), /"reason":"NonZeroExitCode".*"message":"7"/);
   });
 
-  test("stdin ends, and 10 MiB are echoed completely", async () => {
+  test("10 MiB of stdin are echoed completely, and stdin is closed", async () => {
     const opened = await exec(["cat"], "input=1&output=1");
     const sent = randomBytes(10 * 1024 * 1024);
     for (let at = 0; at < sent.length; at += 100_000)
@@ -86,7 +86,7 @@ describeOnContainerd("streams of a real runtime", (version) => {
       const kubectl = (...args: readonly string[]) =>
         spawn(path, ["--kubeconfig", join(dir, "config"), ...args], { env });
 
-      test(`kubectl ${known} exec over ${by}: stdin, output, exit code`, { skip }, async () => {
+      test(`kubectl ${known} exec over ${by} passes stdin, output and the exit code`, { skip }, async () => {
         const child = kubectl(
           "exec",
           "-i",
@@ -105,7 +105,7 @@ describeOnContainerd("streams of a real runtime", (version) => {
         assert.equal(code, 3);
       });
 
-      test(`kubectl ${known} port-forward over ${by}: 100 concurrent connections, 256 KiB each way`, {
+      test(`kubectl ${known} port-forward over ${by} serves 100 concurrent connections with 256 KiB each way`, {
         skip,
       }, async () => {
         const child = kubectl("port-forward", "web", ":8080");
@@ -136,13 +136,13 @@ function finished(child: ChildProcess): Promise<{ code: number | null; out: stri
 function forwardedPort(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     let text = "";
-    const look = (chunk: Buffer) => {
+    const read = (chunk: Buffer) => {
       text += chunk;
       const port = /Forwarding from 127\.0\.0\.1:(\d+)/.exec(text)?.[1];
       if (port) resolve(Number(port));
     };
-    child.stdout?.on("data", look);
-    child.stderr?.on("data", look);
+    child.stdout?.on("data", read);
+    child.stderr?.on("data", read);
     child.on("close", () => reject(new Error(text)));
   });
 }

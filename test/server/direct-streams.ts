@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { send, type TestServer } from "../../src/kubelet/server/fixtures.ts";
 import { openWebSocket } from "../../src/kubelet/server/streaming/fake-client.ts";
 import { waitFor } from "../e2e/wait-for.ts";
-import { forwardOn, openSpdy } from "./spdy-client.ts";
+import { forwardPort, openSpdy } from "./spdy-client.ts";
 import type { StreamingNode } from "./streaming-node.ts";
 
 const v5 = "v5.channel.k8s.io";
@@ -12,7 +12,7 @@ const commandQuery = (...command: readonly string[]) =>
 
 /** The node's own server, called without kubectl or an API server. */
 export function directStreams(node: () => StreamingNode, server: () => TestServer): void {
-  test("run returns the output of the command, or how it failed", async () => {
+  test("run returns the output of the command, or its error", async () => {
     const run = (cmd: string) =>
       send(server().port, `/run/default/web/app?cmd=${encodeURIComponent(cmd)}`, { method: "POST" });
     const good = await run("cat /etc/hostname");
@@ -36,24 +36,24 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     second.socket.destroy();
   });
 
-  test("a connection that fails ends its own streams; others of the same kubectl continue", async () => {
+  test("a failed connection ends its own streams; others of the same kubectl continue", async () => {
     const spdy = await openSpdy(server().port, "/portForward/default/web", "portforward.k8s.io");
-    const lives = await forwardOn(spdy, 8080, "0");
-    lives.stream.write(Buffer.from("one "));
-    await waitFor(() => assert.equal(lives.received.data, "one "));
-    const refused = await forwardOn(spdy, 8099, "1");
-    await refused.ended;
+    const open = await forwardPort(spdy, 8080, "0");
+    open.stream.write(Buffer.from("one "));
+    await waitFor(() => assert.equal(open.received.data, "one "));
+    const refused = await forwardPort(spdy, 8099, "1");
+    await refused.closed;
     assert.match(refused.received.error, /connection refused/);
-    const reset = await forwardOn(spdy, 8082, "2");
+    const reset = await forwardPort(spdy, 8082, "2");
     reset.stream.write(Buffer.from("?"));
-    await reset.ended;
+    await reset.closed;
     assert.match(reset.received.error, /connection reset by peer/);
-    const answered = await forwardOn(spdy, 8081, "3");
-    answered.stream.write(Buffer.from("?"));
-    await answered.ended;
-    assert.deepEqual([answered.received.data.length, answered.received.error], [1 << 20, ""]);
-    lives.stream.write(Buffer.from("two"));
-    await waitFor(() => assert.equal(lives.received.data, "one two"));
+    const served = await forwardPort(spdy, 8081, "3");
+    served.stream.write(Buffer.from("?"));
+    await served.closed;
+    assert.deepEqual([served.received.data.length, served.received.error], [1 << 20, ""]);
+    open.stream.write(Buffer.from("two"));
+    await waitFor(() => assert.equal(open.received.data, "one two"));
     spdy.close();
   });
 
@@ -77,30 +77,30 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     assert.ok(received.slice(0, lines).every((line, i) => line === String(i + 1)));
   });
 
-  test("a connection that is idle for streamingConnectionIdleTimeout is closed, and no other", async () => {
+  test("only connections that are idle for streamingConnectionIdleTimeout are closed", async () => {
     const { port } = await node().serve({ idleMs: 2000 });
     const exec = (script: string) =>
       openWebSocket(port, `/exec/default/web/app?output=1&${commandQuery("sh", "-c", script)}`, v5);
     const forwarded = await openSpdy(port, "/portForward/default/web", "portforward.k8s.io");
     const tunnel = await openWebSocket(port, "/portForward/default/web", "SPDY/3.1+portforward.k8s.io");
     const quiet = await exec("sleep 1000");
-    const talks = await exec("for i in $(seq 50); do echo $i; sleep 0.1; done");
+    const active = await exec("for i in $(seq 50); do echo $i; sleep 0.1; done");
     await Promise.all([quiet.closed, tunnel.closed, forwarded.closed]);
     assert.match(quiet.text(3), /idle timeout/);
-    await talks.closed;
-    assert.deepEqual([talks.text(1).split("\n").length, JSON.parse(talks.text(3)).status], [51, "Success"]);
+    await active.closed;
+    assert.deepEqual([active.text(1).split("\n").length, JSON.parse(active.text(3)).status], [51, "Success"]);
   });
 
   test("a connection that breaks in the middle of a message ends that stream only", async () => {
     const open = () =>
       openWebSocket(server().port, `/exec/default/web/app?input=1&output=1&${commandQuery("cat")}`, v5);
-    const [broken, whole] = await Promise.all([open(), open()]);
+    const [broken, intact] = await Promise.all([open(), open()]);
     broken.raw(Buffer.from([0x82, 0xfe, 0x10, 0x00, 1, 2, 3, 4, 0]));
     broken.socket.destroy();
-    whole.send(0, "fine");
-    await waitFor(() => assert.equal(whole.text(1), "fine"));
-    whole.send(255, Buffer.from([0]));
-    await whole.closed;
-    assert.match(whole.text(3), /"Success"/);
+    intact.send(0, "fine");
+    await waitFor(() => assert.equal(intact.text(1), "fine"));
+    intact.send(255, Buffer.from([0]));
+    await intact.closed;
+    assert.match(intact.text(3), /"Success"/);
   });
 }

@@ -11,7 +11,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { rounds } from "../long.ts";
 import { GuardedNode, secret } from "./guarded-node.ts";
 
-/** Each run sends ten of its kind concurrently. */
+/** How many requests each run sends concurrently. */
 const atOnce = 10;
 const pod = "web-node-a";
 const mebibyte = 1024 * 1024;
@@ -44,15 +44,15 @@ after(async () => {
   noise?.close();
 });
 
-interface Spoken {
+interface RawRequest {
   readonly known: boolean;
   readonly head: string;
-  /** Sent when the protocol has changed. */
+  /** Sent after the upgrade. */
   readonly more?: readonly Buffer[];
 }
 
-/** Sends it, and disconnects when the response has come, or a moment after all was sent. */
-function speak({ known, head, more = [] }: Spoken): Promise<string> {
+/** Sends the request and disconnects after the response, or shortly after everything was sent. */
+function exchange({ known, head, more = [] }: RawRequest): Promise<string> {
   return new Promise((resolve) => {
     let text = "";
     const pair = known ? node.admin : {};
@@ -70,12 +70,12 @@ function speak({ known, head, more = [] }: Spoken): Promise<string> {
       socket.end();
       setTimeout(() => socket.destroy(), 500);
     });
-    // Some of it waits for more, or for what follows.
-    const patience = setTimeout(() => socket.destroy(), 2000);
+    // The server waits for the rest of an incomplete request.
+    const timeout = setTimeout(() => socket.destroy(), 2000);
     socket
       .on("error", () => {})
       .on("close", () => {
-        clearTimeout(patience);
+        clearTimeout(timeout);
         resolve(text);
       });
   });
@@ -224,7 +224,7 @@ const body = fc.oneof(fc.constant(""), fc.string({ unit: "binary", maxLength: 20
 
 const request = fc
   .record({ known: fc.boolean(), method, path, query, headers: fc.array(header, { maxLength: 8 }), body })
-  .map(({ known, method: verb, path: where, query: pairs, headers, body: rest }): Spoken => {
+  .map(({ known, method: verb, path: where, query: pairs, headers, body: rest }): RawRequest => {
     const search = pairs.map(([name, text]) => `${name}=${text}`).join("&");
     const lines = headers.map(([name, text]) => `${name}: ${text}\r\n`).join("");
     return { known, head: `${verb} ${where}?${search} HTTP/1.1\r\nhost: x\r\n${lines}\r\n${rest}` };
@@ -259,7 +259,7 @@ const spdyFrame = fc.oneof(
       .tuple(fc.nat(12), fc.nat(255), bytes(300))
       .map(([type, flags, payload]) => controlFrame(type, flags, payload)),
   },
-  // A reply to, a reset of or data on a stream that may be there.
+  // A reply to, a reset of, or data on a stream that may exist.
   {
     weight: 3,
     arbitrary: fc
@@ -303,18 +303,18 @@ const upgraded = fc.oneof(
   fc.record({ head: fc.constant(spdyHead(exec("noise"))), more: fc.array(spdyFrame, { maxLength: 12 }) }),
 );
 
-/** Nothing that was sent remains in the agent's memory, and no error was unhandled. */
-async function isSound(): Promise<void> {
-  node.isSound();
+/** The agent serves requests and logged no unexpected error. */
+async function assertHealthy(): Promise<void> {
+  node.assertHealthy();
   // Errors of a runtime are reported as such.
   assert.doesNotMatch(node.log, /Request failed.* err="(?!(the|what the) runtime )/);
-  await node.servesTheNext();
+  await node.timeValidRequest();
 }
 
 async function sendAll(count: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: atOnce, maxLength: atOnce }), async (all) => {
-      const responses = await Promise.all(all.map(speak));
+      const responses = await Promise.all(all.map(exchange));
       for (const [i, response] of responses.entries()) {
         const reported = JSON.stringify(all[i]);
         if (response !== "") assert.match(response, /^HTTP\/1\.1 [1-5]\d\d /, reported);
@@ -324,7 +324,7 @@ async function sendAll(count: number): Promise<void> {
         if (reason)
           assert.match(reason, /container not found|checkpoint|pod not found|exec|dialing/, reported);
       }
-      await isSound();
+      await assertHealthy();
     }),
     { numRuns: count, endOnFailure: true },
   );
@@ -334,8 +334,8 @@ async function sendAll(count: number): Promise<void> {
       fc.array(spdyFrame, { maxLength: 8 }),
       async (all, runtime) => {
         output = runtime;
-        await Promise.all(all.map((one) => speak({ known: true, ...one })));
-        await isSound();
+        await Promise.all(all.map((one) => exchange({ known: true, ...one })));
+        await assertHealthy();
       },
     ),
     { numRuns: count, endOnFailure: true },
@@ -344,11 +344,11 @@ async function sendAll(count: number): Promise<void> {
 
 for (const { count, named } of rounds("FUZZ_RUNS", 6, 15))
   test(
-    named(`${2 * count * atOnce} random requests and streams: nothing throws, and nothing of them remains`),
-    (t) => nothingIsLeft(t, count),
+    named(`${2 * count * atOnce} random requests and streams cause no unhandled error and leak nothing`),
+    (t) => leaksNothing(t, count),
   );
 
-async function nothingIsLeft(t: TestContext, runs: number): Promise<void> {
+async function leaksNothing(t: TestContext, runs: number): Promise<void> {
   // Resources that are created on first use exist after this.
   await sendAll(Math.ceil(runs / 3));
   const settled = async () => {
@@ -361,14 +361,14 @@ async function nothingIsLeft(t: TestContext, runs: number): Promise<void> {
   const before = await node.state();
   await sendAll(runs);
   await waitFor(() => assert.ok(node.openFiles() <= files + 3, `${node.openFiles()} files, ${files} before`));
-  const afterwards = await node.state();
-  const held = (state: typeof before) => state.heapUsed + state.external;
+  const stateAfter = await node.state();
+  const memoryOf = (state: typeof before) => state.heapUsed + state.external;
   const mib = (size: number) => `${(size / mebibyte).toFixed(1)} MiB`;
   t.diagnostic(
-    `${mib(held(before))} held before, ${mib(held(afterwards))} after; ${node.openFiles()} files, ${files} before`,
+    `${mib(memoryOf(before))} of memory before, ${mib(memoryOf(stateAfter))} after; ${node.openFiles()} files, ${files} before`,
   );
   assert.ok(
-    held(afterwards) < held(before) + 10 * mebibyte,
-    `${mib(held(before))}, then ${mib(held(afterwards))}`,
+    memoryOf(stateAfter) < memoryOf(before) + 10 * mebibyte,
+    `${mib(memoryOf(before))}, then ${mib(memoryOf(stateAfter))}`,
   );
 }

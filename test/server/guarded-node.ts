@@ -15,7 +15,7 @@ import { freePort } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
-/** In the pod's object, in its log and in the output of commands in it: no client without permission may see it. */
+/** It is in the pod's object, in its log and in the output of its commands. No client without permission may see it. */
 export const secret = "S3CRET-0f7d";
 
 export interface GuardedNodeOptions {
@@ -24,7 +24,7 @@ export interface GuardedNodeOptions {
   /** Also serves the read-only port. */
   readonly readOnly?: boolean;
   readonly authentication?: object;
-  /** Where streams of commands lead that are none of the programs below. */
+  /** The streaming server of commands other than the programs below. */
   readonly streamUrl?: (command: string) => string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface AgentState {
 const probe = new URL("./agent-probe.mjs", import.meta.url).href;
 
 /**
- * The kubelet as a separate process, with all of its ports, fully assembled: between a runtime in memory that has
+ * The kubelet as a separate process with all of its ports, between a runtime in memory that has
  * streams and an API that authenticates and authorizes. Tokens: "good-<user>"; a user may do what it is named after,
  * and "admin" everything. "down": authentication fails. "broken": authorization fails.
  */
@@ -144,17 +144,17 @@ export class GuardedNode {
     return join(this.cluster.dir, "root");
   }
 
-  /** The name that the pod has here. */
+  /** The pod's name, with the node name as suffix. */
   readonly pod = `web-${nodeName}`;
 
-  /** It runs, without unexpected errors. */
-  isSound(): void {
+  /** The process runs and has logged no unexpected error. */
+  assertHealthy(): void {
     assert.equal(this.#child.exitCode ?? this.#child.signalCode, null, this.#log);
     assert.doesNotMatch(this.#log, /TypeError|RangeError|ReferenceError|Unhandled|MaxListeners/);
   }
 
-  /** A valid request is served; resolves with its duration. */
-  async servesTheNext(): Promise<number> {
+  /** Sends a valid request; resolves with its duration. */
+  async timeValidRequest(): Promise<number> {
     const began = performance.now();
     const { status, body } = await send(this.port, "/pods", { ...this.admin });
     assert.equal(status, 200, body);
@@ -193,7 +193,7 @@ export class GuardedNode {
     return (await send(this.port, "/pods", { ...this.admin })).body;
   }
 
-  /** What root sees, even without a cluster. */
+  /** The pods on the local socket, which root can read even without a cluster. */
   #localPods(): Promise<string> {
     return new Promise((resolve, reject) => {
       httpGet({ socketPath: join(this.rootDir, "kubelet.sock"), path: "/pods" }, (response) => {
@@ -214,7 +214,7 @@ export class GuardedNode {
   }
 }
 
-/** "cat": echoes. "secret": prints it and exits. */
+/** "cat" echoes its input; "secret" prints the secret and exits. */
 const programs: Parameters<typeof fakeStreamingRuntime>[0] = {
   cat: {
     expected: 3,
@@ -238,11 +238,11 @@ function review<T>({ path, body }: KubeRequest, reviews: string[]): Promise<T> |
   if (kind === undefined) return undefined;
   const { spec } = body as { spec: never };
   return Promise.resolve({
-    status: kind === "tokenreviews" ? whose(spec, reviews) : may(spec, reviews),
+    status: kind === "tokenreviews" ? reviewToken(spec, reviews) : reviewAccess(spec, reviews),
   } as T);
 }
 
-function whose({ token }: { token: string }, reviews: string[]): object {
+function reviewToken({ token }: { token: string }, reviews: string[]): object {
   reviews.push(`tokenreviews ${token}`);
   if (token === "down") throw new TransportError("connection refused");
   if (token === "limited")
@@ -252,7 +252,7 @@ function whose({ token }: { token: string }, reviews: string[]): object {
     : { authenticated: false, error: "unknown" };
 }
 
-function may(
+function reviewAccess(
   { user, resourceAttributes }: { user: string; resourceAttributes: Record<string, string> },
   reviews: string[],
 ): object {

@@ -1,4 +1,4 @@
-/** Invalid frames of HTTP/2: Node's client cannot send them. */
+/** Invalid HTTP/2 frames, which Node's client cannot send. */
 export const frameType = {
   data: 0,
   headers: 1,

@@ -26,8 +26,8 @@ spec:
 
 describe("pods applied over HTTPS", () => {
   const authority = testAuthority();
-  const friend = testPair(authority, "friend");
-  const stranger = testPair(testAuthority("another-ca"), "friend");
+  const authorized = testPair(authority, "friend");
+  const otherCaClient = testPair(testAuthority("another-ca"), "friend");
   let agent: StandaloneAgent;
   let port: number;
 
@@ -48,7 +48,7 @@ describe("pods applied over HTTPS", () => {
       ...flags,
     ]);
     await agent.ready();
-    await waitFor(async () => assert.equal((await send("GET", "/healthz", friend)).status < 500, true));
+    await waitFor(async () => assert.equal((await send("GET", "/healthz", authorized)).status < 500, true));
   };
 
   const send = async (method: string, path: string, who?: TestPair, body?: string) => {
@@ -60,9 +60,9 @@ describe("pods applied over HTTPS", () => {
     return { status: response.statusCode as number, body: await text(response) };
   };
 
-  test("unauthorized clients read and change nothing; authorized ones put, read and delete", async () => {
+  test("only authorized clients may put, read and delete manifests", async () => {
     await start("--authorization-mode=AlwaysAllow", "--enable-manifests-handler");
-    for (const who of [undefined, stranger])
+    for (const who of [undefined, otherCaClient])
       for (const [method, path] of [
         ["GET", "/manifests"],
         ["GET", "/manifests/web"],
@@ -72,15 +72,15 @@ describe("pods applied over HTTPS", () => {
         const response = await send(method, path, who, method === "PUT" ? pod : undefined);
         assert.deepEqual([response.status, response.body.includes("web")], [401, false], `${method} ${path}`);
       }
-    assert.equal((await send("PUT", "/manifests/web", friend, pod)).status, 201);
-    assert.deepEqual(await send("GET", "/manifests/web", friend), { status: 200, body: pod });
+    assert.equal((await send("PUT", "/manifests/web", authorized, pod)).status, 201);
+    assert.deepEqual(await send("GET", "/manifests/web", authorized), { status: 200, body: pod });
     await waitFor(() =>
       assert.deepEqual(
         agent.running().map((c) => c.pod),
         ["web"],
       ),
     );
-    const bad = await send("PUT", "/manifests/web", friend, pod.replace("image:", "picture:"));
+    const bad = await send("PUT", "/manifests/web", authorized, pod.replace("image:", "picture:"));
     assert.equal(bad.status, 422);
     assert.deepEqual(
       (JSON.parse(bad.body) as { problems: { line: number; field: string }[] }).problems.map(
@@ -88,27 +88,27 @@ describe("pods applied over HTTPS", () => {
       ),
       [[8, "spec.containers[0].image"]],
     );
-    assert.deepEqual(await send("GET", "/manifests/web", friend), { status: 200, body: pod });
+    assert.deepEqual(await send("GET", "/manifests/web", authorized), { status: 200, body: pod });
     await agent.end("SIGTERM");
   });
 
-  test("without the flag only the socket serves them", async () => {
+  test("only the local socket serves manifests unless the flag is set", async () => {
     await start("--authorization-mode=AlwaysAllow");
     for (const method of ["GET", "PUT", "DELETE"])
-      assert.equal((await send(method, "/manifests/web", friend)).status, 404, method);
+      assert.equal((await send(method, "/manifests/web", authorized)).status, 404, method);
     assert.deepEqual(await agent.request("GET", "/manifests/web"), { status: 200, body: pod });
     await agent.end("SIGTERM");
   });
 
-  test("without an authorizer, no one is authorized", async () => {
+  test("no client is authorized without an authorizer", async () => {
     await start("--authorization-mode=Webhook", "--enable-manifests-handler");
-    assert.equal((await send("PUT", "/manifests/web", friend, pod)).status, 403);
+    assert.equal((await send("PUT", "/manifests/web", authorized, pod)).status, 403);
     assert.equal((await agent.request("DELETE", "/manifests/web")).status, 200);
     await waitFor(() => assert.deepEqual(agent.running(), []));
     await agent.end("SIGTERM");
   });
 
-  test("an agent with anonymous AlwaysAllow access does not start with the handler", async () => {
+  test("an agent with anonymous AlwaysAllow access and the manifests handler does not start", async () => {
     const open = ["--anonymous-auth=true", "--authorization-mode=AlwaysAllow"];
     const done = await cli([`--root-dir=${agent.rootDir}`, "--enable-manifests-handler", ...open], {
       withinMs: 30_000,

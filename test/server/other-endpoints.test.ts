@@ -22,14 +22,16 @@ const ways = [
 ];
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-interface Where {
+interface Endpoint {
   readonly port?: number;
   readonly socketPath?: string;
 }
 
-/** Sends bytes to a plain endpoint and returns all that comes until it is closed. */
-async function raw(where: Where, bytes: string): Promise<string> {
-  const socket = where.socketPath ? connect(where.socketPath) : connect(where.port ?? 0, "127.0.0.1");
+/** Sends bytes to a plain HTTP endpoint and returns all received data when the connection is closed. */
+async function raw(endpoint: Endpoint, bytes: string): Promise<string> {
+  const socket = endpoint.socketPath
+    ? connect(endpoint.socketPath)
+    : connect(endpoint.port ?? 0, "127.0.0.1");
   let text = "";
   socket
     .on("error", () => {})
@@ -52,13 +54,13 @@ describe("a node without a cluster and with default configuration", () => {
   });
   after(() => stop?.());
 
-  const callers: [string, () => object][] = [
+  const clients: [string, () => object][] = [
     ["no credentials", () => ({})],
     ["a token", () => bearer("good-admin")],
     ["an unrequested certificate", () => node.admin],
     ["a self-signed certificate", () => testPair(testAuthority(), "admin")],
   ];
-  for (const [who, credentials] of callers)
+  for (const [who, credentials] of clients)
     for (const path of ways)
       test(`${who} is rejected at ${path}`, async () => {
         const { status, body } = await send(node.port, path, { ...credentials() });
@@ -85,13 +87,13 @@ describe("a node with anonymous authentication", () => {
   after(() => stop?.());
 
   for (const path of ways)
-    test(`${path}: they have no permissions`, async () => {
+    test(`an anonymous client may not read ${path}`, async () => {
       const { status, body } = await send(node.port, path, {});
       assert.equal(status, 403, body);
       assert.match(body, /^Forbidden \(user=system:anonymous/);
     });
 
-  test("a client with an invalid token is not anonymous, but rejected", async () => {
+  test("a client with an invalid token is rejected, not anonymous", async () => {
     assert.equal((await send(node.port, "/pods", bearer("unknown"))).status, 401);
     assert.equal((await send(node.port, "/pods", bearer("good-admin"))).status, 200);
   });
@@ -100,32 +102,32 @@ describe("a node with anonymous authentication", () => {
 describe("the plain HTTP endpoints", () => {
   let node: GuardedNode;
   let stop: () => Promise<void>;
-  let quietFiles = 0;
+  let baselineFiles = 0;
   before(async () => {
     ({ node, stop } = await GuardedNode.start({ readOnly: true }));
-    quietFiles = node.openFiles();
+    baselineFiles = node.openFiles();
   });
   after(() => stop?.());
 
-  const endpoints: [string, () => Where, string][] = [
+  const endpoints: [string, () => Endpoint, string][] = [
     ["read-only port", () => ({ port: node.readOnlyPort }), "/healthz"],
     ["health port", () => ({ port: node.healthPort }), "/healthz"],
     ["local socket", () => ({ socketPath: join(node.rootDir, "kubelet.sock") }), "/pods"],
   ];
-  const isGood = async (where: Where, path: string) => {
-    const call = request({ host: "127.0.0.1", ...where, path, agent: false });
+  const assertServed = async (endpoint: Endpoint, path: string) => {
+    const call = request({ host: "127.0.0.1", ...endpoint, path, agent: false });
     call.end();
     const [response] = await once(call, "response");
     assert.equal(response.statusCode, 200);
     response.resume();
-    node.isSound();
+    node.assertHealthy();
   };
 
-  for (const [name, where, good] of endpoints) {
-    // The response of the other port is expected here, and that it is not for this one.
+  for (const [name, endpoint, validPath] of endpoints) {
+    // The read-only port responds to disabled paths with 405, other endpoints with 404.
     const closed =
       name === "read-only port" ? /^HTTP\/1\.1 405 .*Debug endpoints are disabled\.\n$/s : /^HTTP\/1\.1 404/;
-    const tricks: [string, RegExp][] = [
+    const requests: [string, RegExp][] = [
       [get("/configz"), /^HTTP\/1\.1 404/],
       [get("/logs/"), closed],
       [get(`/containerLogs/default/${pod}/app`), closed],
@@ -141,7 +143,7 @@ describe("the plain HTTP endpoints", () => {
       ["OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", /^HTTP\/1\.1 40[04]/],
       ["CONNECT evil.example:443 HTTP/1.1\r\nhost: x\r\n\r\n", /^$|^HTTP\/1\.1 405/],
       [
-        `POST ${good} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
+        `POST ${validPath} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
         /^HTTP\/1\.1 40[45]/,
       ],
       ["\x16\x03\x01\x02\x00\x01\r\n\r\n", /^HTTP\/1\.1 400/],
@@ -151,37 +153,37 @@ describe("the plain HTTP endpoints", () => {
         /^HTTP\/1\.1 400/,
       ],
     ];
-    for (const [bytes, response] of tricks)
+    for (const [bytes, response] of requests)
       test(`${name}: ${JSON.stringify(bytes.slice(0, 60))} gets ${response.source}`, async () => {
-        const text = await raw(where(), bytes);
+        const text = await raw(endpoint(), bytes);
         assert.match(text, response);
         assert.ok(!text.includes(secret));
-        await isGood(where(), good);
+        await assertServed(endpoint(), validPath);
       });
   }
 
-  for (const [name, where, good] of endpoints)
-    test(`${name}: 2,000 silent connections keep no client out, and leave nothing behind`, async () => {
-      const { port, socketPath } = where();
+  for (const [name, endpoint, validPath] of endpoints)
+    test(`${name}: 2,000 idle connections do not block other clients, and leak nothing`, async () => {
+      const { port, socketPath } = endpoint();
       // A unix socket rejects connections beyond its backlog.
-      let came = 0;
+      let settled = 0;
       const all = Array.from({ length: 2000 }, () =>
         (socketPath ? connect(socketPath) : connect(port ?? 0, "127.0.0.1"))
           .on("error", () => {})
-          .once("connect", () => came++)
-          .once("close", (hadError) => void (hadError && came++)),
+          .once("connect", () => settled++)
+          .once("close", (hadError) => void (hadError && settled++)),
       );
-      await waitFor(() => assert.ok(came >= 2000));
-      for (let i = 0; i < 5; i++) await isGood(where(), good);
-      assert.ok(node.openFiles() < quietFiles + 1100, `${node.openFiles()} files`);
+      await waitFor(() => assert.ok(settled >= 2000));
+      for (let i = 0; i < 5; i++) await assertServed(endpoint(), validPath);
+      assert.ok(node.openFiles() < baselineFiles + 1100, `${node.openFiles()} files`);
       for (const socket of all) socket.destroy();
-      await waitFor(() => assert.ok(node.openFiles() <= quietFiles + 5));
+      await waitFor(() => assert.ok(node.openFiles() <= baselineFiles + 5));
     });
 
-  test("the read-only port shows what it is meant to show, and changes nothing", async () => {
-    const where = { port: node.readOnlyPort };
+  test("the read-only port serves its pages, and rejects changes", async () => {
+    const endpoint = { port: node.readOnlyPort };
     for (const path of ["/pods", "/metrics", "/metrics/slis", "/stats/summary", "/healthz"])
-      await isGood(where, path);
+      await assertServed(endpoint, path);
     for (const [line, response] of [
       ["POST /debug/flags/v", /^HTTP\/1\.1 404/],
       [`POST /run/default/${pod}/app?cmd=id`, /^HTTP\/1\.1 405/],
@@ -189,7 +191,7 @@ describe("the plain HTTP endpoints", () => {
       ["DELETE /metrics/slis", /^HTTP\/1\.1 405/],
     ] as const)
       assert.match(
-        await raw(where, `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`),
+        await raw(endpoint, `${line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`),
         response,
       );
   });

@@ -14,8 +14,8 @@ const logDir = `/var/log/guard-${process.pid}`;
 const logs = `/logs/${basename(logDir)}`;
 let node: GuardedNode;
 let stop: () => Promise<void>;
-/** The duration of a valid request without load. */
-let quietMs = 0;
+/** The duration of a valid request on an idle agent. */
+let baselineMs = 0;
 
 before(async () => {
   mkdirSync(`${logDir}/inside`, { recursive: true });
@@ -28,7 +28,7 @@ before(async () => {
   symlinkSync("loop", `${logDir}/loop`);
   symlinkSync("/proc/self/environ", `${logDir}/environment`);
   ({ node, stop } = await GuardedNode.start());
-  for (let i = 0; i < 5; i++) quietMs = Math.max(quietMs, await node.servesTheNext());
+  for (let i = 0; i < 5; i++) baselineMs = Math.max(baselineMs, await node.timeValidRequest());
 });
 
 after(async () => {
@@ -37,11 +37,11 @@ after(async () => {
 });
 
 /** The next valid request is served quickly (retried because of other load), without unexpected errors. */
-async function goesOn(): Promise<void> {
-  let took = await node.servesTheNext();
-  for (let i = 0; i < 4 && took > 50 * quietMs; i++) took = await node.servesTheNext();
-  assert.ok(took < 50 * quietMs, `${took} ms, ${quietMs} ms when it is quiet`);
-  node.isSound();
+async function assertResponsive(): Promise<void> {
+  let took = await node.timeValidRequest();
+  for (let i = 0; i < 4 && took > 50 * baselineMs; i++) took = await node.timeValidRequest();
+  assert.ok(took < 50 * baselineMs, `${took} ms, ${baselineMs} ms when idle`);
+  node.assertHealthy();
 }
 
 interface Case {
@@ -57,11 +57,11 @@ interface Case {
 }
 
 const admin = () => node.admin;
-const by =
+const signed =
   (o: Parameters<typeof testPair>[2], name = "admin") =>
   () =>
     testPair(node.ca, name, o);
-const stranger = testAuthority("stranger");
+const otherCa = testAuthority("other");
 const upgradeTo = (protocol: string, more: Record<string, string> = {}) => ({
   ...{ connection: "Upgrade", upgrade: protocol },
   ...more,
@@ -78,8 +78,8 @@ const forward = `/portForward/default/${pod}`;
 const run = `/run/default/${pod}/app?cmd=id`;
 const log = `/containerLogs/default/${pod}/app`;
 
-/** Everything that the server has. */
-const everything: readonly (readonly [string, string?, Record<string, string>?])[] = [
+/** All endpoints of the server. */
+const endpoints: readonly (readonly [string, string?, Record<string, string>?])[] = [
   ...([["/pods"], ["/runningpods/"], ["/configz"], ["/stats/summary"], ["/metrics"]] as const),
   ...([
     ["/metrics/cadvisor"],
@@ -105,54 +105,58 @@ const everything: readonly (readonly [string, string?, Record<string, string>?])
   [forward, "GET", { ...webSocket, "sec-websocket-protocol": "SPDY/3.1+portforward.k8s.io" }],
 ];
 
-const unauthenticated: Case[] = everything.flatMap(([path, method = "GET", headers = {}]) => {
-  const kind = headers.upgrade ? ` by ${headers.upgrade}` : "";
+const unauthenticated: Case[] = endpoints.flatMap(([path, method = "GET", headers = {}]) => {
+  const kind = headers.upgrade ? ` with ${headers.upgrade}` : "";
   const requests = { path, method, headers };
   return [
     {
-      name: `${method} ${path}${kind} without an identity`,
+      name: `${method} ${path}${kind} without credentials`,
       ...requests,
       status: 401,
       message: /^Unauthorized$/,
     },
     {
-      name: `${method} ${path}${kind} without the right`,
+      name: `${method} ${path}${kind} without permission`,
       ...{ ...requests, token: "good-denied", status: 403, message: /^Forbidden \(user=denied/ },
     },
   ];
 });
 
 const identities: Case[] = [
-  { name: "a certificate of another authority", pair: () => testPair(stranger, "admin"), status: 401 },
+  { name: "a certificate of another CA", pair: () => testPair(otherCa, "admin"), status: 401 },
   {
-    name: "an authority that has our authority's name",
+    name: "a certificate of another CA with the same name",
     pair: () => testPair(testAuthority(), "admin"),
     status: 401,
   },
-  { name: "an expired certificate", pair: by({ from: -2 * day, to: -day }), status: 401 },
-  { name: "a certificate of tomorrow", pair: by({ from: day / 2 }), status: 401 },
-  { name: "a certificate for servers", pair: by({ usages: ["server auth"] }), status: 401 },
-  { name: "a certificate without a name", pair: by({ organizations: ["system:masters"] }, ""), status: 401 },
-  { name: "a certificate without permissions", pair: by({}, "eve"), status: 403 },
+  { name: "an expired certificate", pair: signed({ from: -2 * day, to: -day }), status: 401 },
+  { name: "a certificate that is not valid yet", pair: signed({ from: day / 2 }), status: 401 },
+  { name: "a server certificate", pair: signed({ usages: ["server auth"] }), status: 401 },
   {
-    name: "a group that means nothing here",
-    pair: by({ organizations: ["system:masters"] }, "eve"),
+    name: "a certificate without a common name",
+    pair: signed({ organizations: ["system:masters"] }, ""),
+    status: 401,
+  },
+  { name: "a certificate without permissions", pair: signed({}, "eve"), status: 403 },
+  {
+    name: "a certificate of group system:masters without permissions",
+    pair: signed({ organizations: ["system:masters"] }, "eve"),
     status: 403,
   },
   { name: "an unknown token", token: "unknown", status: 401 },
   { name: "a token that cannot be verified", token: "down", status: 401 },
-  { name: "a token that is checked later", token: "limited", status: 401 },
+  { name: "a token whose review is rate-limited", token: "limited", status: 401 },
   { name: "an empty token", token: "", status: 401 },
   { name: "a very long token", token: "x".repeat(200_000), status: 401 },
-  { name: "a password", headers: { authorization: "Basic YWRtaW46YWRtaW4=" }, status: 401 },
-  { name: "a token with more behind it", token: "unknown good-admin", status: 401 },
+  { name: "basic authentication", headers: { authorization: "Basic YWRtaW46YWRtaW4=" }, status: 401 },
+  { name: "two tokens in one header", token: "unknown good-admin", status: 401 },
   {
-    name: "a user in a header",
+    name: "user names in headers of proxies",
     headers: { "x-remote-user": "admin", "x-remote-group": "system:masters", "impersonate-user": "admin" },
     status: 401,
   },
   {
-    name: "a bad token among the protocols of a WebSocket",
+    name: "an invalid token among the protocols of a WebSocket",
     path: exec,
     headers: {
       ...webSocket,
@@ -160,7 +164,7 @@ const identities: Case[] = [
     },
     status: 401,
   },
-  { name: "a right that is denied as well", token: "good-denied", status: 403 },
+  { name: "a permission that is explicitly denied", token: "good-denied", status: 403 },
   {
     name: "a permission that cannot be checked",
     token: "good-broken",
@@ -170,7 +174,7 @@ const identities: Case[] = [
 ];
 
 /** One permission does not imply the others. */
-const rights: Case[] = [
+const permissions: Case[] = [
   ...[
     ["/configz", "pods"],
     ["/pods", "configz"],
@@ -187,9 +191,16 @@ const rights: Case[] = [
     ["/debug/pprof/heap", "metrics"],
     ["/healthz", "metrics"],
   ].map(([path = "", user]) => ({ name: `${path} for ${user}`, path, token: `good-${user}`, status: 403 })),
-  { name: "exec for pods", path: exec, method: "POST", headers: spdy, token: "good-pods", status: 403 },
   {
-    name: "checkpoint for proxy",
+    name: "exec with permission for pods only",
+    path: exec,
+    method: "POST",
+    headers: spdy,
+    token: "good-pods",
+    status: 403,
+  },
+  {
+    name: "checkpoint with permission for proxy only",
     path: `/checkpoint/default/${pod}/app`,
     ...{ method: "POST", token: "good-proxy", status: 403 },
   },
@@ -198,30 +209,30 @@ const rights: Case[] = [
 const paths: Case[] = [
   { name: "nothing", path: "/", status: 404 },
   { name: "an unknown path", path: "/secrets", status: 404 },
-  { name: "another case", path: "/PODS", status: 404 },
-  { name: "too short a path", path: `/exec/default/${pod}`, status: 404 },
-  { name: "too long a path", path: "/exec/a/b/c/d/e", status: 404 },
-  { name: "below a page", path: "/pods/x", status: 404 },
-  { name: "a name of JavaScript", path: "/__proto__/constructor", status: 404 },
+  { name: "a path in upper case", path: "/PODS", status: 404 },
+  { name: "a path with too few segments", path: `/exec/default/${pod}`, status: 404 },
+  { name: "a path with too many segments", path: "/exec/a/b/c/d/e", status: 404 },
+  { name: "a path below an endpoint", path: "/pods/x", status: 404 },
+  { name: "a property of JavaScript objects as path", path: "/__proto__/constructor", status: 404 },
   {
-    name: "a name of JavaScript for a pod",
+    name: "a property of JavaScript objects as pod name",
     path: "/containerLogs/__proto__/constructor/toString",
     status: 404,
   },
-  { name: "a pod that is not there", path: "/containerLogs/default/nope/app", status: 404 },
-  { name: "a container that is not there", path: `/containerLogs/default/${pod}/nope`, status: 404 },
+  { name: "a missing pod", path: "/containerLogs/default/nope/app", status: 404 },
+  { name: "a missing container", path: `/containerLogs/default/${pod}/nope`, status: 404 },
   { name: "a pod in another namespace", path: `/containerLogs/kube-system/${pod}/app`, status: 404 },
-  { name: "a log before this one", path: `${log}?previous=true`, status: 400 },
-  { name: "a log with tailLines that is not a number", path: `${log}?tailLines=many`, status: 400 },
-  { name: "a log with less than no lines", path: `${log}?tailLines=-1`, status: 422 },
-  { name: "a log of a time that is none", path: `${log}?sinceTime=yesterday`, status: 400 },
-  { name: "a log in the name of a file", path: "/containerLogs/default/..%2f..%2fetc/passwd", status: 400 },
+  { name: "the log of a previous container that does not exist", path: `${log}?previous=true`, status: 400 },
+  { name: "a log with tailLines that are not a number", path: `${log}?tailLines=many`, status: 400 },
+  { name: "a log with negative tailLines", path: `${log}?tailLines=-1`, status: 422 },
+  { name: "a log with an invalid sinceTime", path: `${log}?sinceTime=yesterday`, status: 400 },
+  { name: "a file path as pod name", path: "/containerLogs/default/..%2f..%2fetc/passwd", status: 400 },
   { name: "a parameter after a semicolon", path: "/pods;a=b", status: 404 },
   { name: "a fragment", path: "/pods#x", status: 404 },
   ...[
     ...["/x/../pods", "//pods", "/pods//", "/./pods", "/logs/../pods", "/../../../../etc/passwd"],
     ...["//evil.example/..", `${logs}/../../../etc/passwd`, "/logs/....//....//etc/passwd"],
-  ].map((path) => ({ name: `spelling ${path}`, path, status: 307 })),
+  ].map((path) => ({ name: `the non-canonical path ${path}`, path, status: 307 })),
   ...[
     ...[
       "/%2e%2e/pods",
@@ -239,7 +250,7 @@ const paths: Case[] = [
       "/%",
     ],
     ...["/%ff%fe", "/logs/%c0%ae%c0%ae/etc/passwd", "/logs/%e0%80%ae/etc/passwd", "/pods%7f", "/pods%1b[2J"],
-  ].map((path) => ({ name: `disguise ${path}`, path, status: 400 })),
+  ].map((path) => ({ name: `the escaped path ${path}`, path, status: 400 })),
   ...[
     ...[
       "/logs/%252e%252e/etc/passwd",
@@ -254,10 +265,10 @@ const paths: Case[] = [
       `${logs}/loop`,
     ],
     ...[`/logs/${"a/".repeat(20_000)}b`, `${logs}/inside/own.log/x`],
-  ].map((path) => ({ name: `no file ${path.slice(0, 60)}`, path, status: 404 })),
+  ].map((path) => ({ name: `the path without a file ${path.slice(0, 60)}`, path, status: 404 })),
   ...["absolute", "relative", "root/etc/passwd", "root/", "root/proc/self/environ", "environment"].map(
     (name) => ({
-      ...{ name: `link ${name}`, path: `${logs}/${name}`, status: 403 },
+      ...{ name: `the symlink ${name}`, path: `${logs}/${name}`, status: 403 },
     }),
   ),
 ];
@@ -266,10 +277,10 @@ const methods: Case[] = [
   ...["DELETE", "PUT", "POST", "PATCH", "PROPFIND", "OPTIONS", "TRACE"].map((method) => ({
     ...{ name: method, method, status: 405 },
   })),
-  { name: "POST to logs", path: log, method: "POST", status: 405 },
-  { name: "GET of run", path: run, status: 405 },
-  { name: "GET of a checkpoint", path: `/checkpoint/default/${pod}/app`, status: 405 },
-  { name: "GET of flags", path: "/debug/flags/v", status: 406 },
+  { name: "POST to /containerLogs", path: log, method: "POST", status: 405 },
+  { name: "GET of /run", path: run, status: 405 },
+  { name: "GET of /checkpoint", path: `/checkpoint/default/${pod}/app`, status: 405 },
+  { name: "GET of /debug/flags", path: "/debug/flags/v", status: 406 },
   {
     ...{
       name: "another method in a header",
@@ -278,9 +289,9 @@ const methods: Case[] = [
     },
     status: 406,
   },
-  { name: "a verbosity that is none", path: "/debug/flags/v", method: "PUT", body: "loud", status: 400 },
+  { name: "an invalid verbosity", path: "/debug/flags/v", method: "PUT", body: "loud", status: 400 },
   {
-    name: "a verbosity of a megabyte",
+    name: "a verbosity of one megabyte",
     path: "/debug/flags/v",
     method: "PUT",
     body: "1".repeat(1e6),
@@ -290,8 +301,8 @@ const methods: Case[] = [
 
 const upgrades: Case[] = [
   { name: "exec without an upgrade", path: exec, status: 400, message: /^Upgrade request required/ },
-  { name: "exec with half an upgrade", path: exec, headers: { upgrade: "SPDY/3.1" }, status: 400 },
-  { name: "exec with the other half", path: exec, headers: { connection: "Upgrade" }, status: 400 },
+  { name: "exec with an Upgrade header only", path: exec, headers: { upgrade: "SPDY/3.1" }, status: 400 },
+  { name: "exec with a Connection header only", path: exec, headers: { connection: "Upgrade" }, status: 400 },
   { name: "portForward without an upgrade", path: forward, method: "POST", status: 400 },
   {
     name: "a WebSocket without a key",
@@ -300,24 +311,29 @@ const upgrades: Case[] = [
     status: 400,
   },
   {
-    name: "a WebSocket with a bad key",
+    name: "a WebSocket with an invalid key",
     path: exec,
     headers: { ...webSocket, "sec-websocket-key": "x" },
     status: 400,
   },
   {
-    name: "an old WebSocket",
+    name: "a WebSocket of an old version",
     path: exec,
     headers: { ...webSocket, "sec-websocket-version": "8" },
     status: 400,
   },
   { name: "a WebSocket by POST", path: exec, headers: webSocket, method: "POST", status: 405 },
-  { name: "a WebSocket where there is none", path: "/pods/x", headers: webSocket, status: 404 },
+  { name: "a WebSocket to a path without streams", path: "/pods/x", headers: webSocket, status: 404 },
   { name: "exec without streams", path: `/exec/default/${pod}/app?command=x`, headers: spdy, status: 400 },
-  { name: "exec in no pod", path: "/exec/default/nope/app?output=1", headers: spdy, status: 404 },
-  { name: "exec in no container", path: `/exec/default/${pod}/nope?output=1`, headers: spdy, status: 500 },
+  { name: "exec in a missing pod", path: "/exec/default/nope/app?output=1", headers: spdy, status: 404 },
   {
-    name: "exec in a pod of the past",
+    name: "exec in a missing container",
+    path: `/exec/default/${pod}/nope?output=1`,
+    headers: spdy,
+    status: 500,
+  },
+  {
+    name: "exec with the UID of a former pod",
     path: `/exec/default/${pod}/old/app?output=1`,
     headers: spdy,
     status: 500,
@@ -328,7 +344,7 @@ const upgrades: Case[] = [
     headers: spdy,
     status: 403,
   },
-  { name: "portForward of no pod", path: "/portForward/default/nope", headers: spdy, status: 404 },
+  { name: "portForward to a missing pod", path: "/portForward/default/nope", headers: spdy, status: 404 },
   {
     ...{ name: "portForward over WebSocket to an invalid port", path: `${forward}?port=99999` },
     ...{ headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" }, status: 400 },
@@ -341,18 +357,18 @@ const upgrades: Case[] = [
 
 const asAdmin = (cases: readonly Case[]) => cases.map((one) => ({ ...one, pair: admin }));
 const tables: Readonly<Record<string, readonly Case[]>> = {
-  "no client gets anything": unauthenticated,
-  identity: identities,
-  permission: rights,
-  "where it leads": asAdmin(paths),
-  "how it is requested": asAdmin(methods),
-  upgrade: asAdmin(upgrades),
+  "endpoints without credentials or permission": unauthenticated,
+  authentication: identities,
+  authorization: permissions,
+  paths: asAdmin(paths),
+  methods: asAdmin(methods),
+  upgrades: asAdmin(upgrades),
 };
 
 for (const [title, cases] of Object.entries(tables))
   describe(title, () => {
     for (const one of cases)
-      test(`${one.name.slice(0, 120)}: ${one.status}`, async () => {
+      test(`${one.name.slice(0, 120)} gets ${one.status}`, async () => {
         const { path = "/pods", method = "GET", token, body, status, message } = one;
         const response = await raw(method, path, {
           headers: {
@@ -367,7 +383,7 @@ for (const [title, cases] of Object.entries(tables))
         assert.ok(!response.text.includes(secret), "the response contains the secret");
         assert.doesNotMatch(response.text, /root:.*:0:0:/);
         if (status === 307) assert.match(response.text, /\r\nlocation: \/(\r|[^/])/i);
-        await goesOn();
+        await assertResponsive();
       });
   });
 
@@ -377,7 +393,7 @@ interface RawResponse {
   readonly body: string;
 }
 
-/** Raw: no client normalizes the path. */
+/** Sends the path unchanged: HTTP clients would normalize it. */
 async function raw(
   method: string,
   path: string,
@@ -386,13 +402,13 @@ async function raw(
   const given = { connection: "close", ...o.headers };
   const lines = Object.entries({ host: "x", ...given }).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = await rawTls(node.port, `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${o.body ?? ""}`, {
-    ...{ ...o.pair, until: isWhole },
+    ...{ ...o.pair, until: isComplete },
   });
   return { text, status: Number(text.slice(9, 12)), body: text.slice(text.indexOf("\r\n\r\n") + 4) };
 }
 
-/** The connection may stay open when its response allows it. */
-function isWhole(text: string): boolean {
+/** True when the whole response was received: the server may keep the connection open. */
+function isComplete(text: string): boolean {
   const end = text.indexOf("\r\n\r\n");
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1];
   return end >= 0 && length !== undefined && text.length >= end + 4 + Number(length);
@@ -409,21 +425,21 @@ describe("the most specific permission is checked first", () => {
     ["/logs/", "log", ["get nodes/log"]],
     [log, "proxy", ["get nodes/proxy"]],
   ];
-  for (const [path, user, rights] of requests)
-    test(`${path} for ${user}: ${rights}`, async () => {
+  for (const [path, user, permissions] of requests)
+    test(`${path} for ${user} checks ${permissions.join(", then ")}`, async () => {
       // A unique name each time: reviews are cached.
       const own = testPair(node.ca, user, { organizations: [path] });
       node.reviews.length = 0;
       assert.equal((await send(node.port, path, { ...own })).status, 200);
       assert.deepEqual(
         node.reviews,
-        rights.map((right) => `subjectaccessreviews ${user} ${right} ${nodeName}`),
+        permissions.map((permission) => `subjectaccessreviews ${user} ${permission} ${nodeName}`),
       );
     });
 });
 
 describe("other protocols", () => {
-  test("plain HTTP on the HTTPS port is closed", async () => {
+  test("a plain HTTP connection to the HTTPS port is closed", async () => {
     const text = await new Promise<string>((resolve) => {
       let received = "";
       const socket = connectPlain(node.port, "127.0.0.1", () => socket.write("GET /pods HTTP/1.1\r\n\r\n"));
@@ -433,34 +449,29 @@ describe("other protocols", () => {
       socket.on("error", () => {}).on("close", () => resolve(received));
     });
     assert.ok(!text.includes(secret));
-    await goesOn();
+    await assertResponsive();
   });
 
   for (const version of ["TLSv1", "TLSv1.1"] as const)
     test(`${version} is rejected`, async () => {
       const o = { minVersion: version, maxVersion: version, ciphers: "DEFAULT@SECLEVEL=0" };
       assert.equal(await rawTls(node.port, "GET /pods HTTP/1.1\r\n\r\n", { ...o, ...node.admin }), "");
-      await goesOn();
+      await assertResponsive();
     });
 
   const byHttp2: [string, IncomingHttpHeaders, boolean, number][] = [
-    ["no identity", {}, false, 401],
-    ["a bad token", { authorization: "Bearer unknown" }, false, 401],
-    ["no right", { authorization: "Bearer good-denied" }, false, 403],
-    ["a method that is not there", { ":method": "DELETE" }, true, 405],
-    ["dots", { ":path": "/x/../pods" }, true, 307],
-    ["dots in disguise", { ":path": "/logs/%2e%2e/x" }, true, 400],
+    ["a request without credentials", {}, false, 401],
+    ["an invalid token", { authorization: "Bearer unknown" }, false, 401],
+    ["a request without permission", { authorization: "Bearer good-denied" }, false, 403],
+    ["an unsupported method", { ":method": "DELETE" }, true, 405],
+    ["a path with dot segments", { ":path": "/x/../pods" }, true, 307],
+    ["a path with escaped dot segments", { ":path": "/logs/%2e%2e/x" }, true, 400],
     ["exec", { ":path": exec, ":method": "POST" }, true, 400],
-    [
-      "a WebSocket as HTTP/2 would have it",
-      { ":path": exec, ":method": "CONNECT", ":authority": "x" },
-      true,
-      405,
-    ],
-    ["an odd expectation", { expect: "wonders" }, true, 417],
+    ["a WebSocket by CONNECT", { ":path": exec, ":method": "CONNECT", ":authority": "x" }, true, 405],
+    ["an unknown Expect header", { expect: "wonders" }, true, 417],
   ];
   for (const [name, headers, isAdmin, status] of byHttp2)
-    test(`HTTP/2, ${name}: ${status}`, async () => {
+    test(`${name} over HTTP/2 gets ${status}`, async () => {
       const session = connectHttp2(`https://127.0.0.1:${node.port}`, {
         ...{ rejectUnauthorized: false },
         ...(isAdmin && node.admin),
@@ -483,6 +494,6 @@ describe("other protocols", () => {
       session.destroy();
       assert.equal(response.status, status, response.body);
       assert.ok(!response.body.includes(secret));
-      await goesOn();
+      await assertResponsive();
     });
 });

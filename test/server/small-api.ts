@@ -37,7 +37,7 @@ export function apiRoutes(pod: Pod, routes: readonly Route[]): Route[] {
   ];
 }
 
-/** For kubectl to get there. */
+/** A kubeconfig for kubectl to reach it. */
 export function kubeconfigFor(port: number): string {
   return JSON.stringify({
     ...{ apiVersion: "v1", kind: "Config", "current-context": "x" },

@@ -2,7 +2,7 @@ import { request } from "node:https";
 import type { Socket } from "node:net";
 import { SpdyConnection } from "../../src/kubelet/server/streaming/spdy/connection.ts";
 
-/** A SPDY client, as in old kubectls. */
+/** A SPDY client, as in older versions of kubectl. */
 export function openSpdy(port: number, path: string, protocol: string): Promise<SpdyConnection> {
   return new Promise((resolve, reject) => {
     const outgoing = request({
@@ -20,22 +20,22 @@ export function openSpdy(port: number, path: string, protocol: string): Promise<
   });
 }
 
-/** One connection to a port of the pod: a pair of streams. Their data, and when they have been closed. */
-export async function forwardOn(spdy: SpdyConnection, port: number, requestID: string) {
+/** Opens a connection to a port of the pod, which is a pair of streams. `closed` resolves when both have closed. */
+export async function forwardPort(spdy: SpdyConnection, port: number, requestID: string) {
   const received = { data: "", error: "" };
   const open = async (streamType: "data" | "error") => {
-    const ended = Promise.withResolvers<boolean>();
+    const closed = Promise.withResolvers<boolean>();
     const headers = { streamType, port: String(port), requestID };
     const stream = await spdy.open(headers, {
       data: (chunk) => {
         received[streamType] += chunk;
       },
-      end: ended.resolve,
+      end: closed.resolve,
     });
-    return { stream, ended: ended.promise };
+    return { stream, closed: closed.promise };
   };
   const error = await open("error");
   error.stream.end();
   const data = await open("data");
-  return { received, stream: data.stream, ended: Promise.all([error.ended, data.ended]) };
+  return { received, stream: data.stream, closed: Promise.all([error.closed, data.closed]) };
 }

@@ -28,7 +28,7 @@ const containers = [
   },
 ] as const;
 
-/** A real runtime with one pod, default/web, to which the streaming part of the agent's server leads: there is no agent. */
+/** A real runtime with one pod, default/web, behind the streaming routes of the agent's server. There is no agent. */
 export class StreamingNode {
   readonly pod = fakePod({
     metadata: { uid: randomUUID() as PodUid },
@@ -53,7 +53,7 @@ export class StreamingNode {
     return created;
   }
 
-  /** A server that leads there, with whatever it is to have besides. */
+  /** Starts a server with the streaming routes and, if given, `more` routes. */
   async serve(o: { idleMs?: number; more?: (routes: Route[]) => Route[] } = {}): Promise<TestServer> {
     const routes = streamingRoutes({
       ...{ runtime: this.client, clock: systemClock, metrics: createMetrics(), translate: true },
@@ -118,7 +118,7 @@ export class StreamingNode {
     this.#inPod = await this.#serveInPod(ids[0]?.[1] ?? "");
   }
 
-  /** The servers of `forwarded.ts`, in the network of the pod. */
+  /** Starts the servers of `forwarded.ts` in the network of the pod. */
   async #serveInPod(container: string): Promise<ChildProcess> {
     const tasks = await this.#node.ctr(["--namespace", "k8s.io", "task", "list"]);
     const pid = tasks
