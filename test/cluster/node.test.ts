@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import { wholeUnits } from "../../src/lib/model/quantity.ts";
@@ -76,4 +77,20 @@ test("cordoning a node or assigning a pod CIDR takes effect immediately", async 
     assert.deepEqual(call?.request, { runtimeConfig: { networkConfig: { podCidr: "10.1.0.0/24" } } });
     assert.equal(cluster.events(nodeName, "NodeNotSchedulable").length, 1);
   }, 5000);
+});
+
+test("a machine that runs out of memory is a SystemOOM event of the node; a cgroup at its limit is not", async (t) => {
+  const recorded = ["6.1-container", "6.1-node", "6.1-pod"].map((name) =>
+    readFileSync(new URL(`../fixtures/kernel-log/${name}.txt`, import.meta.url), "utf8").trimEnd(),
+  );
+  const messages = recorded.flatMap((text) => text.split("\n").map((line) => line.replace(/^.*?;/, "")));
+  const cluster = await TestCluster.start(t, {
+    kernelLog: async () => ({
+      read: () => messages.splice(0).map((text) => ({ text, afterGap: false })),
+      close() {},
+    }),
+  });
+  await cluster.startAgent();
+  const message = "System OOM encountered, victim process: busybox, pid: 687";
+  await waitFor(() => assert.deepEqual(cluster.events(nodeName, "SystemOOM"), [message]));
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { after, before, test } from "node:test";
+import { explained } from "../cluster/explained.ts";
 import { containerOf } from "./agent-pods.ts";
 import { describeLifecycle, sh } from "./lifecycle-suite.ts";
 
@@ -56,6 +57,11 @@ describeLifecycle(
         { name: "c", command: sh("exec tail /dev/zero"), resources: { limits: { memory: "16Mi" } } },
       ],
     },
+    "greedy-pod": {
+      ...never,
+      resources: { limits: { memory: "20Mi" } },
+      containers: [{ name: "c", command: sh("exec tail /dev/zero") }],
+    },
     crashes: { containers: [{ name: "c", command: sh("exit 3") }] },
     "no-volume-image": {
       volumes: [{ name: "image", image: { reference: "127.0.0.1:1/no/volume:1" } }] as never,
@@ -78,6 +84,16 @@ describeLifecycle(
       const row = await life.pods.inPhase(name, phase, 60_000);
       return { row, ...containerOf(row).state?.terminated };
     };
+    /** The process that the kernel killed is in its log, which is read every second. */
+    const oomCause = (name: string, why: string) =>
+      explained(life.node.rootDir).is(name, ({ cause }) =>
+        assert.match(
+          cause ?? "",
+          new RegExp(
+            `^container c exited with code 137 .*, the kernel killed process tail \\(pid \\d+, [\\d.]+Mi\\) because ${why}$`,
+          ),
+        ),
+      );
 
     test("ErrImagePull, and during the back-off ImagePullBackOff", async () => {
       await waits("no-registry", "ImagePullBackOff", /^Back-off pulling image "127\.0\.0\.1:1\/no\/such:1"/);
@@ -159,6 +175,17 @@ describeLifecycle(
     test("OOMKilled", async () => {
       const end = await terminated("greedy", "Failed");
       assert.deepEqual([end.reason, end.exitCode], ["OOMKilled", 137]);
+      // Whether the sandbox fits beside it decides which limit is reached first: the pod's is the same.
+      await oomCause(
+        "greedy",
+        "the (container used 16Mi of its memory limit of 16Mi|pod used 16Mi of its memory limit of 16Mi, the sum of the limits of its containers)",
+      );
+    });
+
+    test("the memory limit of a pod", async () => {
+      const end = await terminated("greedy-pod", "Failed");
+      assert.equal(end.exitCode, 137);
+      await oomCause("greedy-pod", "the pod used 20Mi of its memory limit of 20Mi");
     });
 
     test("CrashLoopBackOff", async () => {

@@ -7,6 +7,7 @@ import { createCriClient } from "../../lib/clients/cri/client.ts";
 import { RuntimeConnection } from "../../lib/clients/cri/connection.ts";
 import type { CriClient } from "../../lib/clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import { openKernelLog } from "../../lib/host/kernel-log.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
 import { PodStartupLatency } from "../pipeline/status-manager/pod-startup-latency.ts";
@@ -14,6 +15,7 @@ import type { Post } from "../pipeline/sync-loop/events.ts";
 import { createLagMetrics } from "../pipeline/sync-loop/lag-metrics.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import type { PodObjects } from "../pods/api-objects/pod-objects.ts";
+import { OomWatcher } from "../resources/oom/oom-watcher.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
 import { ProbeResults } from "../state/probe-results.ts";
@@ -98,6 +100,11 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
   const results = new ProbeResults();
   results.onChange((result) => post({ kind: "probe-result", uid: result.uid, result }));
   const view = options.cluster && new ClusterView(options, options.cluster, node);
+  const oomWatcher = new OomWatcher({
+    open: options.kernelLog ?? (() => openKernelLog()),
+    onKill: (kill) => post({ kind: "oom-kill", kill }),
+    ...{ clock, logger },
+  });
   const clusterDependent = view ? withCluster(view, logger, node) : withoutCluster(local, logger, node);
   return {
     options,
@@ -114,7 +121,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     features: new RuntimeFeatures(() => connection.state),
     ...clusterDependent,
     view,
-    components: [...systemCgroups(options, node), ...(local ? [local] : [])],
+    components: [oomWatcher, ...systemCgroups(options, node), ...(local ? [local] : [])],
     desired: new DesiredPods(),
     observed,
     results,

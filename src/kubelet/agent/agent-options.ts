@@ -3,6 +3,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import type { KubeletFlags } from "../../lib/config/flags/kubelet-flags.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import type { KernelLog } from "../../lib/host/kernel-log.ts";
 import type { ServiceManager } from "../../lib/host/sd-notify.ts";
 import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
 import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
@@ -72,6 +73,8 @@ export interface AgentOptions {
   metrics?: Metrics;
   /** The same; otherwise as configured. */
   tracing?: Tracing | undefined;
+  /** Replaces the log of the kernel. */
+  kernelLog?: () => Promise<KernelLog>;
   /** Aborts a start that is not complete, which then fails. A started agent is stopped by `Agent.stop`. */
   stopping?: AbortSignal;
   clock: Clock;

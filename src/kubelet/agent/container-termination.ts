@@ -1,5 +1,7 @@
+import type { OomKill } from "../../lib/model/oom-kill.ts";
 import type { ContainerStatus, Pod, PodStatus } from "../../lib/model/pod.ts";
 import { isSidecar } from "../../lib/model/restart-policy.ts";
+import { oomText } from "./oom-text.ts";
 
 /** A container that was killed because a probe failed, with the result of that probe. */
 export interface ProbeKill {
@@ -22,6 +24,8 @@ export interface ContainerTermination {
 
 /** Enough of a message for one line; the status has all of it. */
 const longestMessage = 300;
+/** The exit code of a process that was ended with SIGKILL. */
+const killedCode = 137;
 
 export function statusesOf(status: PodStatus | undefined): ContainerStatus[] {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
@@ -61,8 +65,16 @@ export function terminationText({ exitCode, reason, message }: Terminated): stri
 /** Why a container terminated, with the failed probe or the memory limit that caused it. */
 export function terminationCause(
   { container, end, restarts }: ContainerTermination,
-  pod: Pod | undefined,
-  kills: readonly ProbeKill[],
+  {
+    pod,
+    kills,
+    oomKills,
+  }: {
+    readonly pod: Pod | undefined;
+    readonly kills: readonly ProbeKill[];
+    /** By container ID. */
+    readonly oomKills: ReadonlyMap<string, OomKill>;
+  },
 ): string {
   const title = titleOf(pod, container);
   const again = restarts === 0 ? "" : `; restarted ${times(restarts)}`;
@@ -71,8 +83,20 @@ export function terminationCause(
     const often = kill.times === 1 ? "" : ` ${kill.times} times in a row`;
     return `${title} was killed because its ${kill.kind} probe failed${often}: ${kill.text.trim()}${again}`;
   }
-  const limit = end.reason === "OOMKilled" ? memoryLimit(pod, container) : undefined;
-  return `${title} ${terminationText(end)}${limit === undefined ? "" : `, ${limit}`}${again}`;
+  const memory = oomCause(container, end, pod, oomKills);
+  return `${title} ${terminationText(end)}${memory === undefined ? "" : `, ${memory}`}${again}`;
+}
+
+/** Runtimes report OOMKilled only if the container's own limit was reached: the kernel log also covers the pod and the node. */
+function oomCause(
+  container: string,
+  { reason, exitCode, containerID }: Terminated,
+  pod: Pod | undefined,
+  oomKills: ReadonlyMap<string, OomKill>,
+): string | undefined {
+  const kill = oomKills.get(containerID?.split("://")[1] ?? "");
+  if (kill && (reason === "OOMKilled" || exitCode === killedCode)) return oomText(kill, pod);
+  return reason === "OOMKilled" ? memoryLimit(pod, container) : undefined;
 }
 
 /** "once", "2 times". */

@@ -1,3 +1,4 @@
+import { isSystemOom, systemOomMessage } from "../../lib/model/oom-kill.ts";
 import { deadlineExceeded } from "../pipeline/pod-workers/pod-syncer.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
@@ -31,7 +32,7 @@ export function podHandlers(
     readonly hasApi: boolean;
   },
 ): Omit<AgentHandlers, Optional> {
-  const { desired, observed, logger, events } = core;
+  const { desired, observed, logger, events, nodeEvents } = core;
   const { initialSync, housekeeping, listeners } = parts;
   const {
     workers,
@@ -145,6 +146,12 @@ export function podHandlers(
     explanations: {
       "probe-result": ({ result }) => explanations.probeResultChanged(result),
       "worker-gone": ({ worker }) => explanations.gone(worker),
+      "oom-kill": ({ kill }) => explanations.oomKilled(kill),
+    },
+    nodeEvents: {
+      "oom-kill": ({ kill }) => {
+        if (isSystemOom(kill)) nodeEvents.warning("SystemOOM", systemOomMessage(kill));
+      },
     },
     podEvents: {
       "pod-failed": ({ pod, failure: { reason, message } }) => {

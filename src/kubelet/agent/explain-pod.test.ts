@@ -13,7 +13,7 @@ function info(step: StepKind, more: Partial<PodInfo> = {}): PodInfo {
   history.startStep({ kind: step, text: "x", container: "a" }, now - 5000);
   return {
     ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing" },
-    ...{ pod: undefined, terminatedByItself: false, kills: [] },
+    ...{ pod: undefined, terminatedByItself: false, kills: [], oomKills: new Map() },
     ...{ history, status: { phase: "Pending" }, isReady: false, failure: undefined, waiting: new Map() },
     blockedOn: { text: "x", since: now - 9000 },
     ...{ probeFailures: [], running: [], volumes: [], unwrittenSince: undefined, now },

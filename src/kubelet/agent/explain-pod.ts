@@ -1,3 +1,4 @@
+import type { OomKill } from "../../lib/model/oom-kill.ts";
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
 import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
@@ -36,6 +37,8 @@ export interface PodInfo {
   }[];
   /** Containers that were killed for a failed probe, oldest first. */
   readonly kills: readonly ProbeKill[];
+  /** Processes of containers that the kernel killed because memory ran out, by container ID. */
+  readonly oomKills: ReadonlyMap<string, OomKill>;
   /** Containers that still run, with the progress of their stop. */
   readonly running: readonly {
     readonly name: string;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod } from "../../../test/builders/pods.ts";
+import type { OomKill } from "../../lib/model/oom-kill.ts";
 import type { ContainerStatus, PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind } from "../../lib/model/pod-step.ts";
 import { StepHistory } from "../pipeline/pod-workers/step-history.ts";
@@ -32,6 +33,7 @@ function info(steps: readonly PastStep[], more: Partial<PodInfo> = {}): PodInfo 
     ...{
       terminatedByItself: false,
       kills: [],
+      oomKills: new Map(),
       probeFailures: [],
       running: [],
       volumes: [],
@@ -66,6 +68,13 @@ const failure = {
   detail: "disk=ssd",
 };
 const kill = { kind: "liveness", container: "a", id: "id1", text: "no heartbeat\n", at: now, times: 3 };
+const mi = 1024 * 1024;
+const inPod = `/kubepods.slice/kubepods-pod${pod.metadata.uid.replaceAll("-", "_")}.slice`;
+const inContainer = `${inPod}/cri-containerd-${"0123456789abcdef".repeat(4)}.scope`;
+const oomKilled = (more: Pick<OomKill, "cgroup" | "usage">) =>
+  new Map([
+    ["id1", { pid: 7, process: "tail", residentBytes: 21.5 * mi, victimCgroup: inContainer, ...more }],
+  ]);
 const probeFailure = { kind: "readiness", container: "a", text: "503", at: now, times: 2 };
 const hook = { kind: "hook", container: "a", error: "no registry", atS: 15 } as const;
 
@@ -116,6 +125,55 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
     "an OOM-killed container without a limit",
     info([{ kind: "backoff", container: "b" }], { status: ran("b", end(137, { reason: "OOMKilled" })) }),
     "container b exited with code 137 (OOMKilled), the node or the pod ran out of memory; restarted once",
+  ],
+  [
+    "the process that the kernel killed, and the usage and limit of its container",
+    info([{ kind: "backoff", container: "a" }], {
+      status: ran("a", end(137, { reason: "OOMKilled" })),
+      oomKills: oomKilled({ cgroup: inContainer, usage: { bytes: 24 * mi, limit: 24 * mi } }),
+    }),
+    "container a exited with code 137 (OOMKilled), the kernel killed process tail (pid 7, 21.5Mi) because the container used 24Mi of its memory limit of 24Mi; restarted once",
+  ],
+  [
+    "the limit of the pod, which runtimes do not report",
+    info([{ kind: "backoff", container: "a" }], {
+      status: ran("a", end(137)),
+      oomKills: oomKilled({ cgroup: inPod, usage: { bytes: 64 * mi, limit: 64 * mi } }),
+    }),
+    "container a exited with code 137 (Error), the kernel killed process tail (pid 7, 21.5Mi) because the pod used 64Mi of its memory limit of 64Mi, the sum of the limits of its containers; restarted once",
+  ],
+  [
+    "the limit of a pod with a limit of its own",
+    info([{ kind: "backoff", container: "a" }], {
+      pod: { ...pod, spec: { ...pod.spec, resources: { limits: { memory: "64Mi" } } } },
+      status: ran("a", end(137)),
+      oomKills: oomKilled({ cgroup: inPod, usage: { bytes: 64 * mi, limit: 64 * mi } }),
+    }),
+    "container a exited with code 137 (Error), the kernel killed process tail (pid 7, 21.5Mi) because the pod used 64Mi of its memory limit of 64Mi; restarted once",
+  ],
+  [
+    "the limit of all pods",
+    info([{ kind: "backoff", container: "a" }], {
+      status: ran("a", end(137)),
+      oomKills: oomKilled({ cgroup: "/kubepods", usage: { bytes: 3072 * mi, limit: 3072 * mi } }),
+    }),
+    "container a exited with code 137 (Error), the kernel killed process tail (pid 7, 21.5Mi) because cgroup /kubepods used 3Gi of its memory limit of 3Gi; restarted once",
+  ],
+  [
+    "a node that ran out of memory",
+    info([{ kind: "backoff", container: "b" }], {
+      status: ran("b", end(137)),
+      oomKills: oomKilled({ cgroup: "/", usage: undefined }),
+    }),
+    "container b exited with code 137 (Error), the kernel killed process tail (pid 7, 21.5Mi) because the node ran out of memory; restarted once",
+  ],
+  [
+    "not a process that was killed without ending the container",
+    info([{ kind: "backoff", container: "b" }], {
+      status: ran("b", end(3)),
+      oomKills: oomKilled({ cgroup: "/", usage: undefined }),
+    }),
+    "container b exited with code 3 (Error); restarted once",
   ],
   [
     "a probe whose failure killed the container",

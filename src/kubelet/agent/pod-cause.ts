@@ -123,8 +123,8 @@ function unreadyCause(info: PodInfo): string | undefined {
   return conditionText(status, "Ready") ?? conditionText(status, "Initialized");
 }
 
-function exitCause({ pod, kills, history }: PodInfo, termination: ContainerTermination): string {
-  return hookCause(history.records, termination, pod) ?? terminationCause(termination, pod, kills);
+function exitCause(info: PodInfo, termination: ContainerTermination): string {
+  return hookCause(info.history.records, termination, info.pod) ?? terminationCause(termination, info);
 }
 
 /** A container whose postStart hook fails is killed: its exit code is meaningless. */

@@ -1,5 +1,6 @@
 import { type Clock, wallTimeOf } from "../../lib/base/clock.ts";
 import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
+import { containerIdIn, type OomKill } from "../../lib/model/oom-kill.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import { isFinal } from "../pipeline/status-manager/phase.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
@@ -33,15 +34,19 @@ export interface Explanations {
 
 /** Killed containers to keep per pod. Only the newest of each name is looked up. */
 const maxKills = 16;
+/** Of all containers of the machine, also those of other runtimes. */
+const maxOomKills = 256;
 
 /**
  * Why pods are not ready, computed on request. In addition to the history of each worker it keeps the results of probes whose
- * failure killed a container, and the explanations of failed pods that were removed.
+ * failure killed a container, the OOM kills of containers, and the explanations of failed pods that were removed.
  */
 export class PodExplanations {
   readonly #o: PodExplanationsOptions;
   readonly #failed = new FailedPods();
   readonly #kills = new Map<PodUid, ProbeKill[]>();
+  /** By container ID, oldest first. */
+  readonly #oomKills = new Map<string, OomKill>();
 
   constructor(options: PodExplanationsOptions) {
     this.#o = options;
@@ -56,6 +61,16 @@ export class PodExplanations {
     );
     if (!failure) return;
     this.#kills.set(uid, [...(this.#kills.get(uid) ?? []), { ...failure, id }].slice(-maxKills));
+  }
+
+  /** The kernel killed a process, perhaps of a container. */
+  oomKilled(kill: OomKill): void {
+    const id = containerIdIn(kill.victimCgroup);
+    if (id === undefined) return;
+    this.#oomKills.delete(id);
+    this.#oomKills.set(id, kill);
+    const [oldest] = this.#oomKills.keys();
+    if (this.#oomKills.size > maxOomKills && oldest !== undefined) this.#oomKills.delete(oldest);
   }
 
   /** The pod was removed: if it failed, its explanation is kept for a while. To be called before its status is dropped. */
@@ -114,6 +129,7 @@ export class PodExplanations {
       isReady: isReady(worker, status),
       probeFailures: this.#probeFailures(uid),
       kills: this.#kills.get(uid) ?? [],
+      oomKills: this.#oomKills,
       running: runningContainers(observed.get(uid)).map((container) => {
         const stop = stops.find((s) => s.id === container.id);
         const shown = stop && { ...stop, endsAt: epochMs(wallTimeOf(clock, stop.endsAt)) };

@@ -14,6 +14,8 @@ export interface Libc {
   ioctl(fd: number, request: number, argument: number): number;
   /** Takes an exclusive lock without waiting; false if another process has one. */
   flock(fd: number): boolean;
+  /** Moves the position of an open file to its end. */
+  seekToEnd(fd: number): void;
 }
 
 export interface MountCall {
@@ -41,6 +43,7 @@ export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath
 /** The same number on all architectures. */
 const sysOpenat2 = 437;
 
+const seekEnd = 2; // SEEK_END
 const lockExclusive = 2; // LOCK_EX
 const lockNonBlocking = 4; // LOCK_NB
 
@@ -68,6 +71,7 @@ async function load(): Promise<Libc> {
   const ioctl = library.func("int ioctl(int fd, unsigned long request, long argument)");
 
   const flock = library.func("int flock(int fd, int operation)");
+  const lseek = library.func("long lseek(int fd, long offset, int whence)");
 
   const run = (f: unknown, what: string, ...args: unknown[]) =>
     new Promise<number>((resolve, reject) => {
@@ -105,6 +109,9 @@ async function load(): Promise<Libc> {
       const errno = koffi.errno();
       if (errno === koffi.os.errno.EAGAIN) return false;
       throw systemError(errno, "flock");
+    },
+    seekToEnd(fd) {
+      if (Number(lseek(fd, 0, seekEnd)) < 0) throw systemError(koffi.errno(), "lseek");
     },
   };
 }

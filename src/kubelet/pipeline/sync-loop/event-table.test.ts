@@ -39,6 +39,7 @@ const expected: Record<EventKind, string> = {
   "node-changed": "mirrors attachedVolumes nodeStatus servingCertificate",
   "api-listed": "workers",
   "api-reconnected": "mirrors plugins",
+  "oom-kill": "explanations nodeEvents",
   tick: "",
 };
 
@@ -80,6 +81,12 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   "node-changed": { kind: "node-changed", spec: true, addresses: true },
   "api-listed": { kind: "api-listed" },
   "api-reconnected": { kind: "api-reconnected" },
+  "oom-kill": {
+    kind: "oom-kill",
+    kill: {
+      ...{ pid: 1, process: "p", residentBytes: 1, cgroup: "/", victimCgroup: undefined, usage: undefined },
+    },
+  },
   tick: { kind: "tick" },
 };
 

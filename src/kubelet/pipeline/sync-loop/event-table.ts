@@ -56,6 +56,7 @@ export const eventTable = {
   "api-listed": ["workers"],
   "api-reconnected": ["mirrors", "plugins"],
 
+  "oom-kill": ["explanations", "nodeEvents"],
   // "pressure-changed": eviction and the node's conditions are handled here.
   tick: [],
 } as const satisfies { readonly [K in EventKind]: readonly string[] };

@@ -1,3 +1,4 @@
+import type { OomKill } from "../../../lib/model/oom-kill.ts";
 import type { Container, Pod, PodId, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { PodChange } from "../../state/pod-change.ts";
@@ -70,6 +71,9 @@ export type KubeletEvent =
   | { readonly kind: "api-listed" }
   /** The API server was unreachable and responds again. */
   | { readonly kind: "api-reconnected" }
+  // Node
+  /** The kernel killed a process of this machine because memory ran out: of a container, a pod or the machine. */
+  | { readonly kind: "oom-kill"; readonly kill: OomKill }
   // Pressure on memory, disk and process IDs (eviction) belongs here: { kind: "pressure-changed", … }
   | { readonly kind: "tick" };
 
