@@ -8,7 +8,7 @@ export interface Authenticator {
   authenticate(request: IncomingMessage): Promise<Caller | undefined>;
 }
 
-/** What is requested, as authorizers see it. */
+/** The attributes of a request that an authorizer decides on. */
 export interface Attributes {
   /** get, list, watch, create, update, patch, delete, deletecollection; the lower-case HTTP method for other paths. */
   readonly verb: string;
@@ -45,9 +45,9 @@ export interface AdmissionRequest {
   readonly namespace: string;
   /** "" if the name is still to be generated. */
   readonly name: string;
-  /** What is about to be written; may be changed in place. The body, for actions such as bindings. */
+  /** The object to be written, which may be changed in place; for actions such as bindings, the request body. */
   readonly object?: Draft;
-  readonly before?: ApiObject;
+  readonly oldObject?: ApiObject;
   readonly dryRun: boolean;
   /** The DeleteOptions of a deletion. */
   readonly options?: unknown;

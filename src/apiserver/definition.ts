@@ -113,14 +113,14 @@ export interface ResourceDefinition {
   /** Other versions under which the same objects are served, e.g. events of events.k8s.io. The version defined here is stored. */
   readonly servedAlso?: readonly ServedVersion[];
 
-  /** What was left out. Called on every write, and it must be idempotent. */
+  /** Sets defaults of absent fields. Called on every write; must be idempotent. */
   defaults?(draft: Draft): void;
-  /** Before the first write: clears what a user may not set, sets what only the server may. */
+  /** Before the first write: clears fields that users may not set, and sets those that only the server sets. */
   prepareCreate?(draft: Draft, context: RequestContext): void | Promise<void>;
   validate?(draft: Draft, context: RequestContext): readonly Problem[];
-  /** Before another write of the main resource: restores from `before` what it cannot change (status). */
-  prepareUpdate?(draft: Draft, before: ApiObject, context: RequestContext): void | Promise<void>;
-  validateUpdate?(draft: Draft, before: ApiObject, context: RequestContext): readonly Problem[];
+  /** Before an update of the main resource: restores fields that it cannot change (status) from `oldObject`. */
+  prepareUpdate?(draft: Draft, oldObject: ApiObject, context: RequestContext): void | Promise<void>;
+  validateUpdate?(draft: Draft, oldObject: ApiObject, context: RequestContext): readonly Problem[];
   /** True if metadata.generation counts the changes of all but metadata and status. Default: true if the kind has a spec. */
   readonly countsGenerations?: boolean;
   /** The grace period of a deletion; 0 or absent: the object is removed immediately (except for finalizers). */
@@ -128,7 +128,7 @@ export interface ResourceDefinition {
   /** Before a deletion: rejects it (StatusError), or changes the object if it is kept for its grace period. */
   prepareDelete?(draft: Draft, context: RequestContext): void | Promise<void>;
   /** True while a deleted object must be kept although its metadata has no finalizers: namespaces have them in their spec. */
-  holds?(current: ApiObject): boolean;
+  hasSpecFinalizers?(current: ApiObject): boolean;
   /** A deletion returns the removed object instead of a Status. Default: true if the kind has a deletionGrace. */
   readonly returnsDeleted?: boolean;
   /** A PUT creates an object that does not exist. */
@@ -145,7 +145,7 @@ export interface VirtualObjects {
   get(ref: ObjectRef, context: RequestContext): Promise<ApiObject | undefined>;
   /** Of all namespaces if it is "". Selectors are applied to the result. */
   list(namespace: string, context: RequestContext): Promise<readonly ApiObject[]>;
-  /** What a message calls a missing one; by default its name in the path. */
+  /** The resource name in "not found" messages; by default the one in the path. */
   missing?(ref: ObjectRef): { readonly resource: string; readonly name: string };
 }
 
@@ -163,9 +163,9 @@ export interface PartSubresource {
   readonly type: "part";
   /** The fields that it does not write, for managedFields: [["spec"]] for status. */
   readonly ignored: readonly (readonly string[])[];
-  /** Restores from `before` all that this subresource does not change. */
-  prepareUpdate(draft: Draft, before: ApiObject, context: RequestContext): void;
-  validateUpdate?(draft: Draft, before: ApiObject, context: RequestContext): readonly Problem[];
+  /** Restores all fields that this subresource does not change from `oldObject`. */
+  prepareUpdate(draft: Draft, oldObject: ApiObject, context: RequestContext): void;
+  validateUpdate?(draft: Draft, oldObject: ApiObject, context: RequestContext): readonly Problem[];
   /** True: for `Objects.change` only, neither served over HTTP nor listed in discovery. */
   readonly internal?: boolean;
   /** False: changes through it do not increment the generation, though other changes do. */
@@ -181,7 +181,7 @@ export interface ActionSubresource {
   act(ref: ObjectRef, body: Draft, context: RequestContext): Promise<ApiObject>;
 }
 
-/** Handed on as it is: log, exec, attach, portforward, proxy. */
+/** Proxied unchanged: log, exec, attach, portforward, proxy. */
 export interface ConnectSubresource {
   readonly type: "connect";
   readonly verbs: readonly ("get" | "create" | "update" | "patch" | "delete")[];

@@ -14,7 +14,7 @@ import { startEmbeddedApi } from "./embedded-api.ts";
 const serviceRange = "127.77.0.0/20";
 const serviceAddress = "127.77.0.1";
 
-/** An API for pods; the port of its service, and whether the certificate that it shows there is good. */
+/** An API server for pods; the port of its service, and whether the certificate there is valid. */
 async function apiForPods(t: TestContext, dir: string) {
   const api = await startEmbeddedApi({
     ...{ dir, kubeconfig: join(dir, "kubeconfig"), clock: systemClock, logger: silentLogger },
@@ -34,12 +34,12 @@ async function apiForPods(t: TestContext, dir: string) {
   return { api, address: spec.clusterIP, port, authorized };
 }
 
-test("when port 443 is in use, pods get another, and the next time the same", async (t) => {
+test("when port 443 is in use, the API uses another port for pods, and keeps it after a restart", async (t) => {
   const dir = mkdtempSync(join(tmpdir(), "embedded-api-"));
   t.after(() => rmSync(dir, { recursive: true }));
   const holder = createServer();
   t.after(() => holder.close());
-  // Not root: then 443 cannot be had anyway.
+  // Only root can bind port 443; other users get another port anyway.
   holder.on("error", () => {});
   holder.listen(443, serviceAddress);
   await Promise.race([once(holder, "listening"), once(holder, "error")]);

@@ -30,20 +30,20 @@ export interface EmbeddedApiOptions {
   readonly dir: string;
   /** Where it listens; default 127.0.0.1. */
   readonly host?: string | undefined;
-  /** Absent: the one of the last time, or 6443, or any that is free. */
+  /** Default: the previous port, or 6443, or any free port. */
   readonly port?: number | undefined;
   /** Addresses of services; default 10.96.0.0/16. */
   readonly serviceRange?: string | undefined;
   /**
-   * Addresses of pods on this machine: for these, and for the machine itself, it listens also at the first address of the
-   * service range, which the machine must have; on port 443, or any that is free.
+   * Addresses of pods on this machine. For these and for the machine itself, it also listens on the first address of
+   * the service range, which the machine must have; on port 443, or any that is free.
    */
   readonly podRange?: string | undefined;
   /** The path of the kubeconfig for kubectl. */
   readonly kubeconfig: string;
-  /** A node that need not join first: it gets a kubeconfig of its own. */
+  /** A node that needs no bootstrap: it gets its own kubeconfig. */
   readonly node?: { readonly name: string; readonly kubeconfig: string } | undefined;
-  /** Of certificates that are signed on request, unless they request less. */
+  /** The lifetime of signed certificates, unless a shorter one is requested. */
   readonly certificateLifetimeMs?: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -57,27 +57,27 @@ export interface EmbeddedApi {
   stop(): Promise<void>;
 }
 
-const usualPort = 6443;
-/** Of the service `kubernetes`, as everywhere. */
-const usualServicePort = 443;
+const defaultPort = 6443;
+/** The default port of the service `kubernetes`, as upstream. */
+const defaultServicePort = 443;
 const dayMs = 24 * 3600_000;
 /** A shorter lifetime may not be requested, as upstream, unless all certificates are to be shorter. */
-const shortestSeconds = 600;
-const stopWithinMs = 10_000;
+const minCertificateSeconds = 600;
+const stopTimeoutMs = 10_000;
 const version = "v1.36.4";
 
 /** Builds the API of one machine from its parts and starts it. */
 export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedApi> {
   const { dir, clock, logger, host = "127.0.0.1", serviceRange = defaultServiceRange } = o;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const port = o.port ?? (await persistentPort(join(dir, "port"), host, usualPort));
+  const port = o.port ?? (await persistentPort(join(dir, "port"), host, defaultPort));
   const address = `https://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
   const addresses = await nodeAddresses(undefined);
   const serviceAddress = new AddressRange(serviceRange).first;
   const podEndpoint = o.podRange && {
     host: serviceAddress,
-    // Who listens on this port of all addresses, as web servers do, has it here, too.
-    port: await persistentPort(join(dir, "service-port"), serviceAddress, usualServicePort),
+    // A process that listens on this port of all addresses, such as a web server, uses it here, too.
+    port: await persistentPort(join(dir, "service-port"), serviceAddress, defaultServicePort),
     from: [o.podRange],
   };
   const identify = () =>
@@ -144,15 +144,15 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   };
   const stop = async () => {
     cancelRenewal();
-    await lifecycle.stop(stopWithinMs);
+    await lifecycle.stop(stopTimeoutMs);
     store.close();
   };
   try {
     await lifecycle.start(server);
     const builtIns = {
-      ...reachedAt(podEndpoint || { host, port }, addresses),
+      ...podAddress(podEndpoint || { host, port }, addresses),
       serviceRange,
-      servicePort: podEndpoint ? podEndpoint.port : usualServicePort,
+      servicePort: podEndpoint ? podEndpoint.port : defaultServicePort,
     };
     const { objects } = server;
     const rootCa = identity.ca.certificate;
@@ -166,8 +166,8 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   return { server, address, stop };
 }
 
-/** Where pods reach it: not at an address of loopback, which is another one in each pod. */
-function reachedAt({ host, port }: { host: string; port: number }, addresses: readonly string[]) {
+/** The address at which pods reach it. Not a loopback address: each pod has its own loopback interface. */
+function podAddress({ host, port }: { host: string; port: number }, addresses: readonly string[]) {
   const candidates = host === "0.0.0.0" ? addresses : [host];
   const apiAddress = candidates.find((address) => isIPv4(address) && !address.startsWith("127."));
   return { apiAddress, apiPort: port };
@@ -181,6 +181,6 @@ function lifetimes({ certificateLifetimeMs: lifetime }: EmbeddedApiOptions) {
   if (lifetime === undefined) return {};
   return {
     certificateLifetimeMs: lifetime,
-    minimumCertificateSeconds: Math.min(shortestSeconds, Math.ceil(lifetime / 1000)),
+    minimumCertificateSeconds: Math.min(minCertificateSeconds, Math.ceil(lifetime / 1000)),
   };
 }

@@ -4,19 +4,19 @@ import { type AddressInfo, connect, type Server } from "node:net";
 import { test } from "node:test";
 import { openEndpoint } from "./pod-endpoint.ts";
 
-/** Whether a client that connects from an address is let in; all of 127.0.0.0/8 is this machine. */
-async function isLetIn(endpoint: Server, from: string): Promise<boolean> {
+/** Whether a connection from an address is accepted; all of 127.0.0.0/8 is this machine. */
+async function isAccepted(endpoint: Server, from: string): Promise<boolean> {
   const { port, address } = endpoint.address() as AddressInfo;
   const socket = connect({ host: address, port, localAddress: from });
   const closed = once(socket, "close").then(() => false);
   const greeted = once(socket, "data").then(() => true);
   socket.on("error", () => {});
-  const letIn = await Promise.race([greeted, closed]);
+  const accepted = await Promise.race([greeted, closed]);
   socket.destroy();
-  return letIn;
+  return accepted;
 }
 
-test("only clients of its ranges, and those at its own address, are let in", async (t) => {
+test("only clients of its ranges and at its own address are accepted", async (t) => {
   const from = ["127.1.2.0/24", "127.9.9.9"];
   const endpoint = await openEndpoint({ host: "127.0.0.3", port: 0, from }, (socket) =>
     socket.end("welcome"),
@@ -29,10 +29,11 @@ test("only clients of its ranges, and those at its own address, are let in", asy
     ["127.1.3.3", false],
     ["127.0.0.1", false],
   ];
-  for (const [address, expected] of rows) assert.equal(await isLetIn(endpoint, address), expected, address);
+  for (const [address, expected] of rows)
+    assert.equal(await isAccepted(endpoint, address), expected, address);
 });
 
-test("an address that the machine does not have cannot be an endpoint", async () => {
+test("an endpoint at an address that the machine does not have is an error", async () => {
   await assert.rejects(
     openEndpoint({ host: "192.0.2.254", port: 0, from: [] }, () => {}),
     { code: "EADDRNOTAVAIL" },

@@ -12,15 +12,15 @@ export interface PodEndpoint {
  * Opens an endpoint. Linux accepts packets for any of its addresses on any interface, so listening on a bridge alone
  * does not keep out other networks. An address of `from` cannot be spoofed: the responses would go to its owner.
  */
-export function openEndpoint(endpoint: PodEndpoint, enter: (socket: Socket) => void): Promise<Server> {
-  const welcome = new BlockList();
-  welcome.addAddress(endpoint.host);
+export function openEndpoint(endpoint: PodEndpoint, accept: (socket: Socket) => void): Promise<Server> {
+  const allowed = new BlockList();
+  allowed.addAddress(endpoint.host);
   for (const range of endpoint.from) {
     const [address = "", bits = "32"] = range.split("/");
-    welcome.addSubnet(address, Number(bits));
+    allowed.addSubnet(address, Number(bits));
   }
   const server = createServer((socket) => {
-    if (welcome.check(socket.remoteAddress ?? "")) enter(socket);
+    if (allowed.check(socket.remoteAddress ?? "")) accept(socket);
     else socket.destroy();
   });
   return new Promise((resolve, reject) => {

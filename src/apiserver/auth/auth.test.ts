@@ -107,7 +107,7 @@ function request(o: {
 
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-test("a kubelet joins by a token, gets its certificate, and is kept to itself", async (t) => {
+test("a kubelet joins with a bootstrap token, gets its certificate, and can access only its own objects", async (t) => {
   const { send, admin } = await setUp(t);
   const { token, secret } = bootstrapToken({ expires: new Date(Date.now() + 60_000) });
   assert.equal((await send(admin, "POST", "/api/v1/namespaces/kube-system/secrets", secret)).status, 201);
@@ -131,7 +131,7 @@ test("a kubelet joins by a token, gets its certificate, and is kept to itself", 
   let certificate: string | undefined;
   for (let i = 0; i < 500 && !certificate; i++)
     certificate = (await send({ token }, "GET", path)).body.status.certificate;
-  assert(certificate, "the certificate never came");
+  assert(certificate, "the certificate was not issued");
   const cert = Buffer.from(certificate, "base64").toString();
   const [parsed] = parseCertificates(cert);
   assert(parsed!.notAfter.getTime() - Date.now() <= 60_000);
@@ -159,7 +159,7 @@ test("a kubelet joins by a token, gets its certificate, and is kept to itself", 
   });
   assert.equal(label.status, 403);
 
-  // A pod on the node opens its secret and its account to it.
+  // A pod on the node gives the node access to the pod's secret and service account.
   const secretMade = await send(admin, "POST", "/api/v1/namespaces/ns/secrets", { metadata: { name: "s" } });
   assert.equal(secretMade.status, 201);
   assert.equal(

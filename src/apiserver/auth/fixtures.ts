@@ -13,7 +13,7 @@ export class MemoryObjects implements Objects {
   readonly #definitions: ReadonlyMap<string, ResourceDefinition>;
   readonly #now: () => number;
   #uids = 0;
-  /** Writes that are yet to fail. */
+  /** The number of further writes that fail. */
   failures = 0;
 
   constructor(o: { definitions?: Readonly<Record<string, ResourceDefinition>>; now?: () => number } = {}) {
@@ -131,21 +131,21 @@ export function node(name: string): Caller {
 
 /** "get pods/status ns/name" as attributes; a group is written after the resource: "leases.coordination.k8s.io". */
 export function attributesOf(text: string, more: Partial<Attributes> = {}): Attributes {
-  const [verb = "", what = "", where = ""] = text.split(" ");
+  const [verb = "", description = "", where = ""] = text.split(" ");
   const none = { version: "v1", subresource: "", namespace: "", name: "", group: "", resource: "" };
-  if (what.startsWith("/")) return { ...none, verb, path: what, ...more };
-  const [qualified = "", subresource = ""] = what.split("/");
+  if (description.startsWith("/")) return { ...none, verb, path: description, ...more };
+  const [qualified = "", subresource = ""] = description.split("/");
   const [resource = "", ...group] = qualified.split(".");
   const [namespace = "", name = ""] = where.split("/");
   return { ...none, verb, resource, group: group.join("."), subresource, namespace, name, ...more };
 }
 
-/** Resolves once the condition holds; fails with what it waited for if it does not in time. */
-export async function eventually<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+/** Resolves once the condition is true; on timeout, the error contains the description. */
+export async function eventually<T>(description: string, check: () => Promise<T | undefined>): Promise<T> {
   for (let round = 0; round < 2000; round++) {
-    const found = await look();
+    const found = await check();
     if (found !== undefined) return found;
     await new Promise((resolve) => setImmediate(resolve));
   }
-  throw abortError(`never: ${what}`);
+  throw abortError(`never: ${description}`);
 }

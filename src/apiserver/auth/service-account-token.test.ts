@@ -52,7 +52,7 @@ const ref = (kind: string, name: string, uid?: string) => ({
   boundObjectRef: { apiVersion: "v1", kind, name, ...(uid && { uid }) },
 });
 
-test("a token is for the API and an hour by default, and is recognized", async () => {
+test("by default a token is for the API server and valid for an hour", async () => {
   const { response, claims } = await claimsOf({});
   assert.deepEqual(response.spec, { audiences: [api], expirationSeconds: 3600, boundObjectRef: null });
   assert.deepEqual(response.metadata, {
@@ -98,7 +98,7 @@ test("a token is bound to the requested object", async (t) => {
     });
 });
 
-test("the token that each pod gets lives for a year with a mark, but reports a lifetime of an hour", async () => {
+test("the default token of a pod is valid for a year, but reports an expiration after an hour (warnafter)", async () => {
   const { response, claims } = await claimsOf({ ...ref("Pod", "p"), expirationSeconds: 3607 });
   assert.equal(claims.exp - claims.iat, 365 * 24 * 3600);
   assert.equal(claims["kubernetes.io"].warnafter - claims.iat, 3607);

@@ -95,7 +95,7 @@ describe("a new cluster", () => {
     const account = { resource: "serviceaccounts", namespace: "mine", name: "default" };
     const before = (await cluster.objects.get(account))?.metadata.uid;
     await cluster.objects.delete(account);
-    await cluster.until("account again", async () => {
+    await cluster.until("account is restored", async () => {
       const uid = (await cluster.objects.get(account))?.metadata.uid;
       return uid !== undefined && uid !== before;
     });
@@ -103,7 +103,7 @@ describe("a new cluster", () => {
     await cluster.objects.change(map, (draft) => {
       draft.data = {};
     });
-    await cluster.until("authority again", async () => {
+    await cluster.until("CA is restored", async () => {
       const found = await cluster.get("configmaps", "mine", "kube-root-ca.crt");
       return found?.data?.["ca.crt"] === rootCa;
     });
@@ -111,7 +111,7 @@ describe("a new cluster", () => {
 });
 
 describe("pods", () => {
-  test("wait for a node with a condition, and are then bound to it", async () => {
+  test("report in a condition that there is no node, and are bound when there is one", async () => {
     await cluster.until("account", () => isThere("serviceaccounts", "default", "default"));
     await addPod("p");
     const reasonOf = async () => {
@@ -135,7 +135,7 @@ describe("pods", () => {
     assert.deepEqual(await messages("Scheduled"), ["Successfully assigned default/p to n"]);
   });
 
-  test("pods of a deleted node are removed after a while, its lease immediately", async () => {
+  test("pods of a deleted node are removed after the quarantine, its lease immediately", async () => {
     await cluster.until("account", () => isThere("serviceaccounts", "default", "default"));
     await addNode("True");
     const { uid } = (await cluster.get("nodes", "", "n"))!.metadata;
@@ -218,7 +218,7 @@ describe("namespaces that are deleted", () => {
     await addPod("p", "mine");
     await cluster.until("bound", async () => (await cluster.get("pods", "mine", "p"))?.spec.nodeName === "n");
     await objects.delete({ resource: "namespaces", namespace: "", name: "mine" });
-    await cluster.until("pod is ending", async () => {
+    await cluster.until("pod is terminating", async () => {
       return (await cluster.get("pods", "mine", "p"))?.metadata.deletionTimestamp !== undefined;
     });
     await cluster.clock.advance(2_000);
@@ -302,7 +302,7 @@ test("events expire an hour after they were last reported", async () => {
   assert.ok(await isThere("events", "default", "again"));
 });
 
-test("a claim is bound to a volume, and leaves it released", async () => {
+test("a claim is bound to a volume, which is Released when the claim is deleted", async () => {
   const { objects } = cluster;
   const mode = { accessModes: ["ReadWriteOnce"] };
   await objects.create("persistentvolumes", {

@@ -39,7 +39,7 @@ export interface ControllerOptions {
 /** The propagation policies that these controllers handle, for the server. */
 export const handledPropagation = ["Orphan", "Foreground"] as const;
 
-const defaultPatience: GracePeriods = { startupMs: 60_000, monitorMs: 50_000 };
+const defaultGracePeriods: GracePeriods = { startupMs: 60_000, monitorMs: 50_000 };
 const minuteMs = 60_000;
 const leases = "leases.coordination.k8s.io";
 
@@ -61,7 +61,7 @@ export function controllers(options: ControllerOptions): Component[] {
     name: string,
     watches: readonly string[],
     round: (signal: AbortSignal) => Promise<unknown>,
-    gatherMs?: number,
+    batchMs?: number,
   ) =>
     new Reconciler({
       name,
@@ -73,14 +73,14 @@ export function controllers(options: ControllerOptions): Component[] {
         const again = await round(signal);
         return typeof again === "number" ? again : undefined;
       },
-      ...(gatherMs === undefined ? {} : { gatherMs }),
+      ...(batchMs === undefined ? {} : { batchMs: batchMs }),
     });
 
   const dependencies = { objects, cache, clock };
   const nodes = new NodeLifecycle({
     ...dependencies,
     recorder: recorder("node-controller"),
-    gracePeriods: options.gracePeriods ?? defaultPatience,
+    gracePeriods: options.gracePeriods ?? defaultGracePeriods,
   });
   const pods = new PodCollector(dependencies);
   const kindOf = kindsOf(kept);
@@ -101,7 +101,7 @@ export function controllers(options: ControllerOptions): Component[] {
       emptyNamespaces(cache.all("namespaces"), { objects, clock, resources: [...namespaced, "events"] }),
     ),
     reconciler("node-lifecycle", ["nodes", leases], () => nodes.round()),
-    // A pod waits for nothing but this.
+    // No batching: pods wait for it.
     reconciler(
       "scheduler",
       ["pods", "nodes", ...claims],
@@ -112,7 +112,7 @@ export function controllers(options: ControllerOptions): Component[] {
       await bindVolumes(volumes);
       await releaseVolumes(dependencies);
     }),
-    // A pod waits for this one too.
+    // No batching: pods wait for this one too.
     reconciler("attacher", attacherWatches, () => attachVolumes(dependencies), 0),
     reconciler("garbage-collector", followed, () =>
       collectGarbage({ ...dependencies, resources: followed, kindOf }),

@@ -3,11 +3,11 @@ import type { ApiObject } from "../storage/object.ts";
 import { timeOf } from "./api-times.ts";
 import { read, refTo } from "./typed.ts";
 
-const eventLifeMs = 3_600_000;
+const eventTtlMs = 3_600_000;
 
 /** Events that were last reported more than an hour ago. */
 function expiredEvents(events: readonly ApiObject[], now: number): ApiObject[] {
-  return events.filter((event) => now - lastSeen(event) >= eventLifeMs);
+  return events.filter((event) => now - lastSeen(event) >= eventTtlMs);
 }
 
 function lastSeen(event: ApiObject): number {

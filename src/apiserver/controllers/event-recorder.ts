@@ -12,12 +12,12 @@ export interface ReportedEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  /** What was being done. */
+  /** The operation during which it occurred. */
   readonly action: string;
 }
 
 const repeatMs = 300_000;
-const longestMessage = 1024;
+const maxMessageLength = 1024;
 
 /** Records events of a controller. The same event about the same object is repeated only after a while. */
 export class EventRecorder {
@@ -42,11 +42,11 @@ export class EventRecorder {
     const last = this.#recorded.get(metadata.uid);
     if (last?.text === text && now - last.at < repeatMs) return;
     this.#recorded.set(metadata.uid, { text, at: now });
-    this.#forget(now);
+    this.#expire(now);
     try {
       await this.#objects.create("events", this.#draft(event, now));
     } catch (error) {
-      // A failure to record an event stops nothing: its namespace may be terminating.
+      // A failure to record an event is not fatal: the namespace may be terminating.
       this.#logger.debug(2, "Failed to record event", { reason: event.reason, err: messageOf(error) });
     }
   }
@@ -71,7 +71,7 @@ export class EventRecorder {
       },
       type,
       reason,
-      message: message.length > longestMessage ? `${message.slice(0, longestMessage - 4)} ...` : message,
+      message: message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 4)} ...` : message,
       action,
       eventTime: microTime(now),
       reportingComponent: this.#component,
@@ -80,7 +80,7 @@ export class EventRecorder {
     };
   }
 
-  #forget(now: number): void {
+  #expire(now: number): void {
     if (this.#recorded.size < 1000) return;
     for (const [uid, { at }] of this.#recorded) if (now - at >= repeatMs) this.#recorded.delete(uid);
   }

@@ -13,8 +13,8 @@ export interface Cluster {
   readonly objects: Objects;
   readonly clock: FakeClock;
   get(resource: string, namespace: string, name: string): Promise<Draft | undefined>;
-  /** Advances the clock in small steps until the condition holds. */
-  until(what: string, isSo: () => Promise<boolean>, withinMs?: number): Promise<void>;
+  /** Advances the clock in small steps until the condition is true. */
+  until(description: string, condition: () => Promise<boolean>, withinMs?: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -44,10 +44,10 @@ export async function startCluster(): Promise<Cluster> {
     async get(resource, namespace, name) {
       return (await objects.get({ resource, namespace, name })) as unknown as Draft | undefined;
     },
-    async until(what, isSo, withinMs = 5_000) {
+    async until(description, condition, withinMs = 5_000) {
       const end = msFromNow(clock, withinMs);
-      while (!(await isSo())) {
-        assert.ok(clock.monotonic() < end, `${what}: not within ${withinMs} ms`);
+      while (!(await condition())) {
+        assert.ok(clock.monotonic() < end, `${description}: not within ${withinMs} ms`);
         await clock.advance(Math.max(20, withinMs / 250));
       }
     },

@@ -9,7 +9,7 @@ export interface NamespaceCondition {
   message: string;
 }
 
-/** What remains in a terminating namespace. */
+/** The objects that remain in a terminating namespace. */
 export interface RemainingObjects {
   /** By resource: "pods" or "leases.coordination.k8s.io". */
   readonly counts: ReadonlyMap<string, number>;

@@ -15,7 +15,7 @@ export interface NamespaceDeletionOptions {
 }
 
 const ownFinalizer = "kubernetes";
-const lookAgainMs = 1_000;
+const recheckMs = 1_000;
 
 /** Deletes the contents of terminating namespaces, pods first, and removes their finalizer when they are empty. */
 export async function emptyNamespaces(
@@ -29,7 +29,7 @@ export async function emptyNamespaces(
     if (!finalizers.includes(ownFinalizer)) continue;
     if (!(await emptyOne(namespace, options))) left = true;
   }
-  return left ? lookAgainMs : undefined;
+  return left ? recheckMs : undefined;
 }
 
 async function emptyOne(namespace: ApiObject, options: NamespaceDeletionOptions): Promise<boolean> {
@@ -65,7 +65,7 @@ async function emptyOne(namespace: ApiObject, options: NamespaceDeletionOptions)
   return true;
 }
 
-/** Deletes all objects of these resources, and returns what remains. */
+/** Deletes all objects of these resources, and returns those that remain. */
 async function empty(
   resources: readonly string[],
   namespace: string,

@@ -33,7 +33,7 @@ describe("the object cache", () => {
     await cache.done;
   });
 
-  test("has own writes before the watch delivers them, and never goes back to older versions", async () => {
+  test("contains own writes before the watch delivers them, and never returns to older versions", async () => {
     const objects = new FakeObjects();
     const old = objects.put("pods", { metadata: { name: "a" } });
     const { cache, end } = cacheOf(objects);
@@ -61,20 +61,20 @@ describe("the object cache", () => {
     await cache.done;
   });
 
-  test("starts again after a failure, and reports that it is unhealthy until then", async () => {
+  test("lists and watches again after a failure, and is unhealthy until then", async () => {
     const objects = new FakeObjects();
     objects.put("pods", { metadata: { name: "a" } });
     let broken = true;
     const { cache, clock, end } = cacheOf({
       list: (resource) => objects.list(resource),
       follow: (resource, signal) => {
-        if (broken) throw new Error("the store is away");
+        if (broken) throw new Error("the store is unavailable");
         return objects.follow(resource, signal);
       },
     });
     const started = cache.start(end.signal);
     await clock.advance(500);
-    assert.deepEqual(cache.health(), { ok: false, reason: "pods: the store is away" });
+    assert.deepEqual(cache.health(), { ok: false, reason: "pods: the store is unavailable" });
     broken = false;
     await clock.advance(1_000);
     await started;

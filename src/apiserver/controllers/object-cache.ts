@@ -13,7 +13,7 @@ export interface ObjectCacheOptions {
 }
 
 const retryMs = 1_000;
-const lookAgainMs = 100;
+const recheckMs = 100;
 
 /** A cache of some resources, shared by all controllers and updated by watches. */
 export class ObjectCache implements Component {
@@ -69,7 +69,7 @@ export class ObjectCache implements Component {
 
   #of(resource: string): Map<string, ApiObject> {
     const objects = this.#objects.get(resource);
-    if (objects === undefined) throw new Error(`${resource} are not followed`);
+    if (objects === undefined) throw new Error(`${resource} are not cached`);
     return objects;
   }
 
@@ -114,7 +114,7 @@ export class ObjectCache implements Component {
     const waiting = new AbortController();
     const both = AbortSignal.any([signal, waiting.signal]);
     return new Promise<void>((resolve) => {
-      const cancel = this.#options.clock.after(lookAgainMs, resolve);
+      const cancel = this.#options.clock.after(recheckMs, resolve);
       this.subscribe(() => resolve(), both);
       both.addEventListener("abort", () => {
         cancel();

@@ -12,14 +12,14 @@ export interface ReconcilerOptions {
   /** A change of one of these resources triggers a reconciliation. */
   readonly watches: readonly string[];
   /** Changes within this time are handled by one reconciliation. */
-  readonly gatherMs?: number;
+  readonly batchMs?: number;
   /** Reconciles the current state. Returns the milliseconds until the next reconciliation, if any. */
   readonly reconcile: (signal: AbortSignal) => Promise<number | undefined>;
 }
 
 const firstRetryMs = 500;
-const longestRetryMs = 30_000;
-const defaultGatherMs = 20;
+const maxRetryMs = 30_000;
+const defaultBatchMs = 20;
 
 /** Reconciles after changes, one reconciliation at a time. A failed one is retried with back-off. */
 export class Reconciler implements Component {
@@ -61,8 +61,8 @@ export class Reconciler implements Component {
       const again = await this.#round(signal);
       if (signal.aborted) return;
       if (!this.#dirty) await this.#wait(again, signal);
-      const gatherMs = this.#options.gatherMs ?? defaultGatherMs;
-      if (this.#dirty && gatherMs > 0) await this.#pause(gatherMs, signal);
+      const batchMs = this.#options.batchMs ?? defaultBatchMs;
+      if (this.#dirty && batchMs > 0) await this.#pause(batchMs, signal);
     }
   }
 
@@ -76,7 +76,7 @@ export class Reconciler implements Component {
       if (signal.aborted || isAbort(error)) return undefined;
       this.#failure = messageOf(error);
       logger.warn("Failed to run controller", { controller: this.name, err: this.#failure });
-      return Math.min(longestRetryMs, firstRetryMs * 2 ** this.#failures++);
+      return Math.min(maxRetryMs, firstRetryMs * 2 ** this.#failures++);
     }
   }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { testApi } from "../rest/fixtures.ts";
 import type { OpenApi } from "./discovery.ts";
 
-test("the root, the groups and their versions", async (t) => {
+test("/api and /apis list the groups and their versions", async (t) => {
   const { send } = await testApi(t);
   assert.deepEqual((await send("GET", "/api")).body.versions, ["v1"]);
   const groups = (await send("GET", "/apis")).body.groups;
@@ -24,7 +24,7 @@ test("the root, the groups and their versions", async (t) => {
     assert.equal((await send("GET", path)).status, 404);
 });
 
-test("a version lists its resources and what is below them", async (t) => {
+test("a version lists its resources and their subresources", async (t) => {
   const { send } = await testApi(t);
   const { body } = await send("GET", "/apis/things.example/v1");
   assert.equal(body.groupVersion, "things.example/v1");
@@ -68,20 +68,20 @@ test("aggregated discovery is served to clients that accept it", async (t) => {
   );
 });
 
-test("a client that has it already gets 304", async (t) => {
+test("a client with a current ETag gets 304", async (t) => {
   const { send } = await testApi(t);
   const first = await send("GET", "/api/v1");
   const again = await send("GET", "/api/v1", undefined, { "if-none-match": first.headers.get("etag")! });
   assert.deepEqual([again.status, again.text], [304, ""]);
 });
 
-test("the version that is spoken", async (t) => {
+test("/version reports the Kubernetes version", async (t) => {
   const { send } = await testApi(t);
   const { major, minor, gitVersion } = (await send("GET", "/version")).body;
   assert.deepEqual([major, minor, gitVersion], ["1", "36", "v1.36.4"]);
 });
 
-test("health, alone, as text, and when it is bad", async (t) => {
+test("health endpoints report single checks, verbose text and failures", async (t) => {
   let good = true;
   const disk = () => (good ? ({ ok: true } as const) : ({ ok: false, reason: "full" } as const));
   const { send } = await testApi(t, { checks: { disk } });

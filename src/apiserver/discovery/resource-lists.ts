@@ -17,7 +17,7 @@ export function subresourcesOf(served: Served): OfferedSubresource[] {
     .sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-/** What is handed on has options of its own as its kind. */
+/** The kind of a connect subresource is that of its options. */
 const connectKinds: Readonly<Record<string, string>> = {
   attach: "PodAttachOptions",
   exec: "PodExecOptions",
@@ -62,7 +62,7 @@ export function groupsOf(catalog: Catalog): Map<string, string[]> {
   return groups;
 }
 
-/** What kubectl api-resources shows of a version. */
+/** The resources of a version, as `kubectl api-resources` shows them. */
 export function resourceList(catalog: Catalog, apiVersion: string): object {
   const resources = servedBy(catalog, apiVersion).flatMap((served) => {
     const { name, singular, namespaced, kind, shortNames, categories } = served.definition;
@@ -76,12 +76,12 @@ export function resourceList(catalog: Catalog, apiVersion: string): object {
       ...(categories && { categories }),
     };
     const below = subresourcesOf(served).map((sub) => {
-      const foreign = sub.group !== served.group || sub.version !== served.version;
+      const ofOtherGroup = sub.group !== served.group || sub.version !== served.version;
       return {
         name: `${name}/${sub.name}`,
         singularName: "",
         namespaced,
-        ...(foreign && { group: sub.group, version: sub.version }),
+        ...(ofOtherGroup && { group: sub.group, version: sub.version }),
         kind: sub.kind,
         verbs: sub.verbs,
       };

@@ -1,4 +1,4 @@
-/** The API that is spoken. */
+/** The version of the Kubernetes API that is served. */
 export const versionInfo = {
   major: "1",
   minor: "36",

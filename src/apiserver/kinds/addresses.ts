@@ -27,7 +27,7 @@ export function cidrFamily(value: string): Family | undefined {
   return Number(bits) <= (family === "IPv4" ? 32 : 128) ? family : undefined;
 }
 
-/** Addresses at which nothing can be reached from elsewhere. */
+/** Rejects addresses that other machines cannot reach. */
 export function checkReachable(path: string, value: string, problems: FieldProblems): void {
   if (value === "0.0.0.0" || value === "::")
     problems.invalid(path, value, `may not be unspecified (${value})`);

@@ -3,7 +3,7 @@ import { StatusError } from "../status-error.ts";
 import { defineKind } from "./define.ts";
 import { nameIsPathSegment } from "./names.ts";
 
-/** The older way to bind a pod: as `pods/binding`, with the pod's name in the body. Nothing is kept. */
+/** The older form of `pods/binding`, with the pod's name in the body. Bindings are not stored. */
 export function bindings(pods: ResourceDefinition): ResourceDefinition {
   return {
     ...defineKind({

@@ -36,7 +36,7 @@ export const clusterTrustBundles = defineKind({
     else if (!bundle.includes("-----BEGIN CERTIFICATE-----"))
       problems.invalid("spec.trustBundle", "<value omitted>", "at least one trust anchor must be provided");
   },
-  checkUpdate(draft, before, problems) {
-    problems.immutable("spec.signerName", draft.spec.signerName, before.spec.signerName);
+  checkUpdate(draft, oldObject, problems) {
+    problems.immutable("spec.signerName", draft.spec.signerName, oldObject.spec.signerName);
   },
 });

@@ -31,22 +31,22 @@ export const configMaps = defineKind({
     }
     if (bytes > dataBytes) problems.tooLong("", dataBytes);
   },
-  checkUpdate(draft, before, problems) {
-    checkImmutable(draft, before, ["data", "binaryData"], problems);
+  checkUpdate(draft, oldObject, problems) {
+    checkImmutable(draft, oldObject, ["data", "binaryData"], problems);
   },
 });
 
-/** Once an object is marked immutable, it and these fields stay as they are. */
+/** An immutable object stays immutable, and these fields cannot be changed. */
 export function checkImmutable(
   draft: Readonly<Record<string, unknown>>,
-  before: Readonly<Record<string, unknown>>,
+  oldObject: Readonly<Record<string, unknown>>,
   fields: readonly string[],
   problems: FieldProblems,
 ): void {
-  if (before.immutable !== true) return;
+  if (oldObject.immutable !== true) return;
   if (draft.immutable !== true) problems.forbidden("immutable", immutableDetail);
   for (const field of fields)
-    if (!same(draft[field], before[field])) problems.forbidden(field, immutableDetail);
+    if (!same(draft[field], oldObject[field])) problems.forbidden(field, immutableDetail);
 }
 
 export function entries(data: unknown): [string, string][] {

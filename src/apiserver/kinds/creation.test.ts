@@ -3,18 +3,18 @@ import { describe, test } from "node:test";
 import type { Draft } from "../definition.ts";
 import { StatusError } from "../status-error.ts";
 import { resourceOf } from "./definitions.ts";
-import { testWorld } from "./fixtures.ts";
+import { testKinds } from "./fixtures.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-describe("what objects become", () => {
+describe("new objects", () => {
   async function created(resource: string, object: object): Promise<Draft> {
-    const { objects } = testWorld();
+    const { objects } = testKinds();
     const draft = { metadata: { name: "x", namespace: "default" }, ...object };
     return (await objects.create(resource, draft)) as unknown as Draft;
   }
 
-  test("text in secrets becomes data, and wins over it", async () => {
+  test("stringData of a secret is merged into data, and takes precedence", async () => {
     const secret = await created("secrets", {
       data: { a: base64("1"), b: base64("2") },
       stringData: { a: "3" },
@@ -24,8 +24,8 @@ describe("what objects become", () => {
     assert.equal(secret.type, "Opaque");
   });
 
-  test("a namespace is labelled, active, and held until it is empty", async () => {
-    const { objects, definitions } = testWorld();
+  test("a namespace gets its name label, phase Active and the kubernetes finalizer", async () => {
+    const { objects, definitions } = testKinds();
     const found = await objects.create("namespaces", {
       metadata: { name: "a" },
       status: { phase: "Terminating" },
@@ -34,11 +34,11 @@ describe("what objects become", () => {
     assert.deepEqual(found.status, { phase: "Active" });
     assert.deepEqual(found.spec, { finalizers: ["kubernetes"] });
     const definition = definitions.find(({ name }) => name === "namespaces");
-    assert.equal(definition?.holds?.(found), true);
+    assert.equal(definition?.hasSpecFinalizers?.(found), true);
   });
 
   test("the finalizers of a namespace change through finalize only", async () => {
-    const { objects } = testWorld();
+    const { objects } = testKinds();
     await objects.create("namespaces", { metadata: { name: "a" } });
     const ref = { resource: "namespaces", namespace: "", name: "a" };
     const drop = (draft: Draft) => {
@@ -52,7 +52,7 @@ describe("what objects become", () => {
   });
 
   test("built-in namespaces cannot be deleted", () => {
-    const { objects, definitions } = testWorld();
+    const { objects, definitions } = testKinds();
     const definition = definitions.find(({ name }) => name === "namespaces");
     const deletion = (name: string) => () =>
       definition?.prepareDelete?.({ metadata: { name, uid: "u" } }, objects.context());
@@ -72,7 +72,7 @@ describe("what objects become", () => {
   });
 
   test("a status is written through its subresource only", async () => {
-    const { objects } = testWorld();
+    const { objects } = testKinds();
     objects.put("nodes", { metadata: { name: "n" }, spec: { a: 1 }, status: { b: 1 } });
     const ref = { resource: "nodes", namespace: "", name: "n" };
     const change = (draft: Draft) => {
@@ -88,7 +88,7 @@ describe("what objects become", () => {
   });
 
   test("there is one default priority", async () => {
-    const { objects } = testWorld();
+    const { objects } = testKinds();
     const resource = "priorityclasses.scheduling.k8s.io";
     await objects.create(resource, { metadata: { name: "a" }, value: 1, globalDefault: true });
     await assert.rejects(
@@ -98,7 +98,7 @@ describe("what objects become", () => {
   });
 
   test("a claim without a class gets the default one", async () => {
-    const { objects } = testWorld();
+    const { objects } = testKinds();
     objects.put("storageclasses.storage.k8s.io", {
       metadata: { name: "fast", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
     });
@@ -111,8 +111,8 @@ describe("what objects become", () => {
     assert.equal(await classOf(empty), "");
   });
 
-  test("a claim grows if its class allows it", async () => {
-    const { objects } = testWorld();
+  test("a claim can be expanded if its class allows it", async () => {
+    const { objects } = testKinds();
     const classes = "storageclasses.storage.k8s.io";
     objects.put(classes, { metadata: { name: "grows" }, allowVolumeExpansion: true });
     objects.put(classes, { metadata: { name: "fixed" } });
@@ -138,7 +138,7 @@ describe("what objects become", () => {
   });
 
   test("events are the same in both of their versions", () => {
-    const { definitions } = testWorld();
+    const { definitions } = testKinds();
     const definition = definitions.find((one) => resourceOf(one) === "events");
     const newer = definition?.servedAlso?.[0];
     const stored = {

@@ -1,8 +1,8 @@
 import { defineKind } from "./define.ts";
 import { nameIsSubdomain } from "./names.ts";
 
-const shortestToken = 600;
-const longestToken = 2 ** 32;
+const minTokenSeconds = 600;
+const maxTokenSeconds = 2 ** 32;
 
 export const csiDrivers = defineKind({
   group: "storage.k8s.io",
@@ -31,13 +31,13 @@ export const csiDrivers = defineKind({
       const path = `spec.tokenRequests[${i}]`;
       if (audiences.has(audience)) problems.duplicate(`${path}.audience`, audience);
       audiences.add(audience);
-      if (expirationSeconds < shortestToken)
+      if (expirationSeconds < minTokenSeconds)
         problems.invalid(
           `${path}.expirationSeconds`,
           expirationSeconds,
           "may not specify a duration less than 10 minutes",
         );
-      if (expirationSeconds > longestToken)
+      if (expirationSeconds > maxTokenSeconds)
         problems.invalid(
           `${path}.expirationSeconds`,
           expirationSeconds,
@@ -60,12 +60,12 @@ export const csiDrivers = defineKind({
         "serviceAccountTokenInSecrets is set but no tokenRequests are specified",
       );
   },
-  checkUpdate(draft, before, problems) {
-    problems.immutable("spec.attachedRequired", draft.spec.attachRequired, before.spec.attachRequired);
+  checkUpdate(draft, oldObject, problems) {
+    problems.immutable("spec.attachedRequired", draft.spec.attachRequired, oldObject.spec.attachRequired);
     problems.immutable(
       "spec.volumeLifecycleModes",
       draft.spec.volumeLifecycleModes,
-      before.spec.volumeLifecycleModes,
+      oldObject.spec.volumeLifecycleModes,
     );
   },
 });

@@ -28,8 +28,8 @@ export const csiNodes = defineKind({
       checkKeys(driver.topologyKeys, path, problems);
     }
   },
-  checkUpdate(draft, before, problems) {
-    for (const old of before.spec?.drivers ?? [])
+  checkUpdate(draft, oldObject, problems) {
+    for (const old of oldObject.spec?.drivers ?? [])
       for (const driver of draft.spec.drivers ?? [])
         if (driver.name === old.name)
           problems.immutable(

@@ -12,7 +12,7 @@ import { checkMeta, checkMetaUpdate, type MetaRules } from "./metadata.ts";
 import type { NameRule } from "./names.ts";
 
 type Check = (draft: Draft, problems: FieldProblems) => void;
-type UpdateCheck = (draft: Draft, before: Readonly<Draft>, problems: FieldProblems) => void;
+type UpdateCheck = (draft: Draft, oldObject: Readonly<Draft>, problems: FieldProblems) => void;
 
 /** The rules of one kind; `defineKind` adds those of all kinds. */
 export interface KindRules
@@ -37,11 +37,11 @@ export interface KindRules
   readonly prepareCreate?: (draft: Draft, context: RequestContext) => void | Promise<void>;
   readonly prepareUpdate?: (
     draft: Draft,
-    before: Readonly<Draft>,
+    oldObject: Readonly<Draft>,
     context: RequestContext,
   ) => void | Promise<void>;
   readonly prepareDelete?: (draft: Draft, context: RequestContext) => void | Promise<void>;
-  readonly holds?: (current: Readonly<Draft>) => boolean;
+  readonly hasSpecFinalizers?: (current: Readonly<Draft>) => boolean;
   /** Validates an object, new or changed. */
   readonly check?: Check;
   /** Validates a change. */
@@ -58,30 +58,41 @@ export interface StatusRules {
 }
 
 export function defineKind(rules: KindRules): ResourceDefinition {
-  const { nameRule: _, check, checkUpdate, status, prepareCreate, prepareUpdate, holds, ...plain } = rules;
+  const {
+    nameRule: _,
+    check,
+    checkUpdate,
+    status,
+    prepareCreate,
+    prepareUpdate,
+    hasSpecFinalizers,
+    ...plain
+  } = rules;
   return {
     ...plain,
     countsGenerations: rules.countsGenerations ?? false,
-    ...(holds === undefined ? {} : { holds: (current: ApiObject) => holds(draftOf(current)) }),
+    ...(hasSpecFinalizers === undefined
+      ? {}
+      : { hasSpecFinalizers: (current: ApiObject) => hasSpecFinalizers(draftOf(current)) }),
     async prepareCreate(draft, context) {
       if (status !== undefined) beginStatus(draft, status);
       await prepareCreate?.(draft, context);
     },
-    async prepareUpdate(draft, before, context) {
-      if (status !== undefined) restore(draft, before, "status");
-      await prepareUpdate?.(draft, draftOf(before), context);
+    async prepareUpdate(draft, oldObject, context) {
+      if (status !== undefined) restore(draft, oldObject, "status");
+      await prepareUpdate?.(draft, draftOf(oldObject), context);
     },
     validate: (draft) =>
       collected((problems) => {
         checkMeta(draft, rules, problems);
         check?.(draft, problems);
       }),
-    validateUpdate: (draft, before) =>
+    validateUpdate: (draft, oldObject) =>
       collected((problems) => {
-        checkMetaUpdate(draft, before, problems);
+        checkMetaUpdate(draft, oldObject, problems);
         checkMeta(draft, rules, problems);
         check?.(draft, problems);
-        checkUpdate?.(draft, draftOf(before), problems);
+        checkUpdate?.(draft, draftOf(oldObject), problems);
       }),
     ...subresources(rules),
   };
@@ -99,14 +110,14 @@ function statusPart(meta: MetaRules, status: StatusRules): PartSubresource {
   return {
     type: "part",
     ignored: [["spec"]],
-    prepareUpdate(draft, before) {
-      onlyWrites(draft, before, ["metadata", "status"]);
+    prepareUpdate(draft, oldObject) {
+      onlyWrites(draft, oldObject, ["metadata", "status"]);
     },
-    validateUpdate: (draft, before) =>
+    validateUpdate: (draft, oldObject) =>
       collected((problems) => {
-        checkMetaUpdate(draft, before, problems);
+        checkMetaUpdate(draft, oldObject, problems);
         checkMeta(draft, meta, problems);
-        status.checkUpdate?.(draft, draftOf(before), problems);
+        status.checkUpdate?.(draft, draftOf(oldObject), problems);
       }),
   };
 }
@@ -117,15 +128,16 @@ function beginStatus(draft: Draft, status: StatusRules): void {
   else draft.status = structuredClone(status.atCreation);
 }
 
-/** Takes all root fields but these from `before`. */
-export function onlyWrites(draft: Draft, before: ApiObject, fields: readonly string[]): void {
-  for (const field of new Set([...Object.keys(draft), ...Object.keys(before)]))
-    if (!fields.includes(field) && field !== "apiVersion" && field !== "kind") restore(draft, before, field);
+/** Restores all root fields except these from `oldObject`. */
+export function onlyWrites(draft: Draft, oldObject: ApiObject, fields: readonly string[]): void {
+  for (const field of new Set([...Object.keys(draft), ...Object.keys(oldObject)]))
+    if (!fields.includes(field) && field !== "apiVersion" && field !== "kind")
+      restore(draft, oldObject, field);
 }
 
-export function restore(draft: Draft, before: ApiObject, field: string): void {
-  if (before[field] === undefined) delete draft[field];
-  else draft[field] = structuredClone(before[field]);
+export function restore(draft: Draft, oldObject: ApiObject, field: string): void {
+  if (oldObject[field] === undefined) delete draft[field];
+  else draft[field] = structuredClone(oldObject[field]);
 }
 
 export function collected(check: (problems: FieldProblems) => void): readonly Problem[] {
@@ -143,7 +155,7 @@ function unique(problems: readonly Problem[]): readonly Problem[] {
   });
 }
 
-/** What is stored, with the types of a draft; not to be changed. */
+/** A stored object with the types of a draft; must not be changed. */
 export function draftOf(object: ApiObject): Readonly<Draft> {
   return object as unknown as Draft;
 }

@@ -32,8 +32,8 @@ export const endpointSlices = defineKind({
       checkAddresses(endpoint.addresses ?? [], addressType, `endpoints[${i}].addresses`, problems);
     checkPorts(ports ?? [], problems);
   },
-  checkUpdate(draft, before, problems) {
-    problems.immutable("addressType", draft.addressType, before.addressType);
+  checkUpdate(draft, oldObject, problems) {
+    problems.immutable("addressType", draft.addressType, oldObject.addressType);
   },
 });
 

@@ -1,5 +1,5 @@
 import { Problems } from "../../lib/model/validation/problem.ts";
-import type { Complaints } from "./names.ts";
+import type { Messages } from "./names.ts";
 import { same } from "./same.ts";
 
 /** Collects validation errors of an API object, with the messages of an API server. Values are shown in full. */
@@ -12,8 +12,8 @@ export class FieldProblems extends Problems {
     this.add(path, `Duplicate value: ${inFull(value)}${detail === undefined ? "" : `: ${detail}`}`);
   }
 
-  checks(path: string, value: unknown, complaints: Complaints): void {
-    for (const complaint of complaints) this.invalid(path, value, complaint);
+  checks(path: string, value: unknown, messages: Messages): void {
+    for (const message of messages) this.invalid(path, value, message);
   }
 
   /** Adds a "not supported" error unless the value is one of these, which are listed in this order. */
@@ -27,8 +27,8 @@ export class FieldProblems extends Problems {
     if (value !== undefined && value < 0) this.invalid(path, value, "must be greater than or equal to 0");
   }
 
-  immutable(path: string, now: unknown, before: unknown): void {
-    if (!same(now, before)) this.invalid(path, now, "field is immutable");
+  immutable(path: string, newValue: unknown, oldObject: unknown): void {
+    if (!same(newValue, oldObject)) this.invalid(path, newValue, "field is immutable");
   }
 }
 

@@ -8,7 +8,7 @@ import { podDefinition } from "./pods/pod-definition.ts";
 import type { AllocationOptions } from "./services/allocation.ts";
 
 /** For tests: all kinds, with the rules of each kept, over objects in memory. */
-export function testWorld(services: Partial<AllocationOptions> = {}): {
+export function testKinds(services: Partial<AllocationOptions> = {}): {
   objects: FakeObjects;
   definitions: readonly ResourceDefinition[];
   clock: FakeClock;
@@ -53,8 +53,8 @@ const stub: ResourceDefinition = {
 };
 
 /** The validation errors of a new object: "path: message" for each. */
-export async function complaints(resource: string, object: object): Promise<string[]> {
-  const { objects, definitions: all } = testWorld();
+export async function validationErrors(resource: string, object: object): Promise<string[]> {
+  const { objects, definitions: all } = testKinds();
   const definition = all.find((one) => resourceOf(one) === resource);
   if (definition === undefined) throw new Error(`no ${resource}`);
   const draft = drafted(definition, object);
@@ -66,17 +66,17 @@ export async function complaints(resource: string, object: object): Promise<stri
 }
 
 /** Validation errors of a change; `through` names a subresource. */
-export async function changeComplaints(
+export async function updateErrors(
   resource: string,
-  before: object,
-  after: object,
+  oldObject: object,
+  newFields: object,
   through?: string,
 ): Promise<string[]> {
-  const { objects, definitions: all } = testWorld();
+  const { objects, definitions: all } = testKinds();
   const definition = all.find((one) => resourceOf(one) === resource);
   if (definition === undefined) throw new Error(`no ${resource}`);
-  const old = drafted(definition, before);
-  const draft = drafted(definition, after);
+  const old = drafted(definition, oldObject);
+  const draft = drafted(definition, newFields);
   definition.defaults?.(old);
   definition.defaults?.(draft);
   const part = through === undefined ? undefined : definition.subresources?.[through];

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { changeComplaints, complaints } from "./fixtures.ts";
+import { updateErrors, validationErrors } from "./fixtures.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-describe("what is wrong with new objects", () => {
+describe("validation of new objects", () => {
   const volume = {
     capacity: { storage: "1Gi" },
     accessModes: ["ReadWriteOnce"],
@@ -28,10 +28,10 @@ describe("what is wrong with new objects", () => {
         "data[a/b]: Invalid value: \"a/b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
       ],
     ],
-    ["configmaps", "holds 1 MiB", { data: { a: "x".repeat(1024 * 1024) } }, []],
+    ["configmaps", "may contain 1 MiB", { data: { a: "x".repeat(1024 * 1024) } }, []],
     [
       "configmaps",
-      "holds no more",
+      "may not contain more",
       { data: { a: "x".repeat(1024 * 1024), b: "y" } },
       [": Too long: may not be more than 1048576 bytes"],
     ],
@@ -134,16 +134,16 @@ describe("what is wrong with new objects", () => {
       { spec: { leaseDurationSeconds: 0 } },
       ["spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"],
     ],
-    ["events", "of the old kind are fine", old, []],
+    ["events", "of core/v1 are valid", old, []],
     [
       "events",
-      "are where their object is",
+      "are in the namespace of their object",
       { ...old, involvedObject: { namespace: "other" } },
       ['involvedObject.namespace: Invalid value: "other": does not match event.namespace'],
     ],
     [
       "events",
-      "of the new kind name their reporter",
+      "of events.k8s.io need a reporting instance and action",
       { ...old, eventTime: "2026-01-01T00:00:00.000000Z", reportingComponent: "a.b/c" },
       ["reportingInstance: Required value", "action: Required value"],
     ],
@@ -162,7 +162,7 @@ describe("what is wrong with new objects", () => {
     ],
     [
       "priorityclasses.scheduling.k8s.io",
-      "leaves the system its names",
+      "may not use reserved names",
       { metadata: { name: "system-mine" }, value: 1 },
       [
         "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: system-mine is not a known system priority class",
@@ -198,13 +198,13 @@ describe("what is wrong with new objects", () => {
     ["persistentvolumes", "is fine", { spec: volume }, []],
     [
       "persistentvolumes",
-      "is something",
+      "needs a source",
       { spec: { ...volume, hostPath: undefined } },
       ["spec: Required value: must specify a volume type"],
     ],
     [
       "persistentvolumes",
-      "is one thing",
+      "has one source only",
       { spec: { ...volume, nfs: { server: "s", path: "/p" } } },
       ["spec.nfs: Forbidden: may not specify more than 1 volume type"],
     ],
@@ -216,14 +216,14 @@ describe("what is wrong with new objects", () => {
     ],
     [
       "persistentvolumes",
-      "on a local path is of a node",
+      "with a local path needs node affinity",
       { spec: { ...volume, hostPath: undefined, local: { path: "/p" } } },
       ["spec.nodeAffinity: Required value: Local volume requires node affinity"],
     ],
     ["persistentvolumeclaims", "is fine", { spec: claim }, []],
     [
       "persistentvolumeclaims",
-      "requests something",
+      "needs access modes and a storage request",
       { spec: {} },
       [
         "spec.accessModes: Required value: at least 1 access mode is required",
@@ -232,13 +232,13 @@ describe("what is wrong with new objects", () => {
     ],
     [
       "persistentvolumeclaims",
-      "for one pod is for nothing else",
+      "with ReadWriteOncePod has no other access mode",
       { spec: { ...claim, accessModes: ["ReadWriteOncePod", "ReadOnlyMany"] } },
       ["spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes"],
     ],
     [
       "endpoints",
-      "reach something",
+      "need a reachable address",
       { subsets: [{ addresses: [{ ip: "127.0.0.1" }], ports: [{ port: 80 }] }] },
       [
         'subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)',
@@ -246,16 +246,17 @@ describe("what is wrong with new objects", () => {
     ],
     [
       "endpointslices.discovery.k8s.io",
-      "is of one family",
+      "has addresses of one family",
       { addressType: "IPv6", endpoints: [{ addresses: ["10.0.0.1"] }] },
       ['endpoints[0].addresses[0]: Invalid value: "10.0.0.1": must be an IPv6 address'],
     ],
   ];
   for (const [resource, what, object, wanted] of cases)
-    test(`${resource}: ${what}`, async () => assert.deepEqual(await complaints(resource, object), wanted));
+    test(`${resource}: ${what}`, async () =>
+      assert.deepEqual(await validationErrors(resource, object), wanted));
 });
 
-describe("what is wrong with changes", () => {
+describe("validation of updates", () => {
   const immutable = "field is immutable when `immutable` is set";
   const volume = {
     capacity: { storage: "1Gi" },
@@ -312,7 +313,7 @@ describe("what is wrong with changes", () => {
     ],
     [
       "volumeattachments.storage.k8s.io",
-      "stays where it is",
+      "has an immutable spec",
       { spec: { attacher: "a", nodeName: "n", source: { persistentVolumeName: "p" } } },
       { spec: { attacher: "a", nodeName: "m", source: { persistentVolumeName: "p" } } },
       [
@@ -322,14 +323,14 @@ describe("what is wrong with changes", () => {
     ["persistentvolumeclaims", "may be bound", { spec: claim }, { spec: { ...claim, volumeName: "v" } }, []],
     [
       "persistentvolumeclaims",
-      "means the same in another form",
+      "accepts equal quantities in another notation",
       { spec: claim },
       { spec: { ...claim, resources: { requests: { storage: "1024Mi" } } } },
       [],
     ],
     [
       "persistentvolumes",
-      "may be given to a claim",
+      "may get a claimRef",
       { spec: volume },
       { spec: { ...volume, claimRef: { name: "c" } } },
       [],
@@ -337,10 +338,10 @@ describe("what is wrong with changes", () => {
   ];
   for (const [resource, what, before, after, wanted] of cases)
     test(`${resource}: ${what}`, async () =>
-      assert.deepEqual(await changeComplaints(resource, before, after), wanted));
+      assert.deepEqual(await updateErrors(resource, before, after), wanted));
 
-  test("persistentvolumeclaims: a claim does not change its mind", async () => {
-    const [found, ...more] = await changeComplaints(
+  test("persistentvolumeclaims: the spec is immutable", async () => {
+    const [found, ...more] = await updateErrors(
       "persistentvolumeclaims",
       { spec: claim },
       { spec: { ...claim, resources: { requests: { storage: "2Gi" } } } },
@@ -352,8 +353,8 @@ describe("what is wrong with changes", () => {
     assert.deepEqual(more, []);
   });
 
-  test("persistentvolumes: a volume stays what it is", async () => {
-    const [found] = await changeComplaints(
+  test("persistentvolumes: the source is immutable", async () => {
+    const [found] = await updateErrors(
       "persistentvolumes",
       { spec: volume },
       { spec: { ...volume, hostPath: { path: "/other" } } },
@@ -366,7 +367,7 @@ describe("what is wrong with changes", () => {
 
   test("namespaces: the phase follows the deletion", async () =>
     assert.deepEqual(
-      await changeComplaints(
+      await updateErrors(
         "namespaces",
         { status: { phase: "Active" } },
         { status: { phase: "Terminating" } },
@@ -378,7 +379,7 @@ describe("what is wrong with changes", () => {
   test("nodes: a status has each address once", async () => {
     const address = { type: "InternalIP", address: "10.0.0.1" };
     assert.deepEqual(
-      await changeComplaints("nodes", {}, { status: { addresses: [address, address] } }, "status"),
+      await updateErrors("nodes", {}, { status: { addresses: [address, address] } }, "status"),
       ['status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"10.0.0.1"}'],
     );
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { changeComplaints, complaints } from "./fixtures.ts";
+import { updateErrors, validationErrors } from "./fixtures.ts";
 import {
   configMapKey,
   labelValue,
@@ -24,7 +24,7 @@ describe("names", () => {
     ["a subdomain", nameIsSubdomain("a.b-c.d", false), []],
     ["a subdomain with an underscore", nameIsSubdomain("a_b", false), [subdomain]],
     ["a name that ends with a dash", nameIsSubdomain("a-", false), [subdomain]],
-    ["a beginning that ends with a dash", nameIsSubdomain("a-", true), []],
+    ["a prefix that ends with a dash", nameIsSubdomain("a-", true), []],
     ["a path segment", nameIsPathSegment("A:b", false), []],
     [
       "a path segment with a slash",
@@ -36,8 +36,8 @@ describe("names", () => {
     ["a label key without a prefix before the slash", qualifiedName("/a"), ["prefix part must be non-empty"]],
     ["a label value", labelValue(""), []],
     ["a key of a config map", configMapKey("a.b_C-1"), []],
-    ["a key that is a folder", configMapKey(".."), ["must not be '..'"]],
-    ["a key that begins as a folder", configMapKey("..a"), ["must not start with '..'"]],
+    ["a key that is ..", configMapKey(".."), ["must not be '..'"]],
+    ["a key that starts with ..", configMapKey("..a"), ["must not start with '..'"]],
   ];
   for (const [what, found, wanted] of cases) test(what, () => assert.deepEqual(found, wanted));
 });
@@ -69,7 +69,7 @@ describe("metadata", () => {
       ],
     ],
     [
-      "has one way to treat dependents",
+      "has either the orphan or the foregroundDeletion finalizer",
       { finalizers: ["orphan", "foregroundDeletion"] },
       [
         'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
@@ -91,22 +91,22 @@ describe("metadata", () => {
       ],
     ],
     [
-      "names owners in full",
+      "needs complete owner references",
       { ownerReferences: [{ ...owner, uid: "" }] },
       ['metadata.ownerReferences.uid: Invalid value: "": must not be empty'],
     ],
   ];
   for (const [what, metadata, wanted] of cases)
-    test(what, async () => assert.deepEqual(await complaints("configmaps", { metadata }), wanted));
+    test(what, async () => assert.deepEqual(await validationErrors("configmaps", { metadata }), wanted));
 
-  test("belongs to no namespace if the kind does not", async () =>
-    assert.deepEqual(await complaints("namespaces", { metadata: { namespace: "default" } }), [
+  test("has no namespace if the kind is cluster-scoped", async () =>
+    assert.deepEqual(await validationErrors("namespaces", { metadata: { namespace: "default" } }), [
       "metadata.namespace: Forbidden: not allowed on this type",
     ]));
 
-  test("takes no finalizers while it is deleted", async () =>
+  test("gets no new finalizers while it is being deleted", async () =>
     assert.deepEqual(
-      await changeComplaints(
+      await updateErrors(
         "configmaps",
         { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["x.io/a"] } },
         { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["x.io/a", "x.io/b"] } },
@@ -117,7 +117,7 @@ describe("metadata", () => {
     ));
 
   test("keeps its uid", async () =>
-    assert.deepEqual(await changeComplaints("configmaps", {}, { metadata: { uid: "other" } }), [
+    assert.deepEqual(await updateErrors("configmaps", {}, { metadata: { uid: "other" } }), [
       'metadata.uid: Invalid value: "other": field is immutable',
     ]));
 });

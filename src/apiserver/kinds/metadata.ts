@@ -29,9 +29,9 @@ export function checkMeta(draft: Draft, rules: MetaRules, problems: FieldProblem
 }
 
 /** Validates immutable metadata. `checkMeta` validates the rest. */
-export function checkMetaUpdate(draft: Draft, before: ApiObject, problems: FieldProblems): void {
+export function checkMetaUpdate(draft: Draft, oldObject: ApiObject, problems: FieldProblems): void {
   const meta = draft.metadata;
-  const old = before.metadata as unknown as DraftMeta;
+  const old = oldObject.metadata as unknown as DraftMeta;
   if (old.deletionTimestamp !== undefined) {
     const more = (meta.finalizers ?? []).filter((name) => !(old.finalizers ?? []).includes(name));
     const names = [...new Set(more)].sort(compareText).map((name) => JSON.stringify(name));

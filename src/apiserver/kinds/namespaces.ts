@@ -10,17 +10,17 @@ const ownFinalizer = "kubernetes";
 const standardFinalizers = [ownFinalizer, "orphan", "foregroundDeletion"];
 
 /** Namespaces of the system. */
-const immortal = new Set(["default", "kube-system", "kube-public"]);
+const undeletable = new Set(["default", "kube-system", "kube-public"]);
 
 const finalize: PartSubresource = {
   type: "part",
   ignored: [["status"]],
-  prepareUpdate(draft, before) {
-    onlyWrites(draft, before, ["metadata", "spec"]);
+  prepareUpdate(draft, oldObject) {
+    onlyWrites(draft, oldObject, ["metadata", "spec"]);
   },
-  validateUpdate: (draft, before) =>
+  validateUpdate: (draft, oldObject) =>
     collected((problems) => {
-      checkMetaUpdate(draft, before, problems);
+      checkMetaUpdate(draft, oldObject, problems);
       checkMeta(draft, { namespaced: false, nameRule: nameIsLabel }, problems);
       for (const [i, name] of finalizersOf(draft).entries())
         checkFinalizer(name, `spec.finalizers[${i}]`, problems);
@@ -46,14 +46,14 @@ export const namespaces = defineKind({
     const finalizers = finalizersOf(draft);
     if (!finalizers.includes(ownFinalizer)) draft.spec.finalizers = [...finalizers, ownFinalizer];
   },
-  prepareUpdate(draft, before) {
-    draft.spec.finalizers = [...finalizersOf(before)];
+  prepareUpdate(draft, oldObject) {
+    draft.spec.finalizers = [...finalizersOf(oldObject)];
     if (draft.spec.finalizers.length === 0) delete draft.spec.finalizers;
   },
   /** Deleted in two steps: a controller empties it first, and then removes the finalizer. */
   prepareDelete(draft) {
     const { name } = draft.metadata;
-    if (immortal.has(name))
+    if (undeletable.has(name))
       throw forbidden(
         { name: "namespaces", group: "" },
         "namespaces",
@@ -62,7 +62,7 @@ export const namespaces = defineKind({
       );
     draft.status = { ...draft.status, phase: "Terminating" };
   },
-  holds: (current) => finalizersOf(current).length > 0,
+  hasSpecFinalizers: (current) => finalizersOf(current).length > 0,
   check(draft, problems) {
     for (const name of finalizersOf(draft)) checkFinalizer(name, "spec.finalizers", problems);
   },

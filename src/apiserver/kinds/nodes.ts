@@ -30,7 +30,7 @@ export function nodes(proxy: ConnectSubresource | undefined): ResourceDefinition
       addNotReady(draft.spec);
     },
     check(draft, problems) {
-      // The path is that of an API server, although taints are in the spec.
+      // kube-apiserver reports this path, although taints are in the spec.
       checkTaints(draft.spec?.taints, "metadata.taints", problems);
       checkStatus(draft, problems);
       checkCidrs(draft, problems);
@@ -83,12 +83,12 @@ function checkCidrs(draft: Draft, problems: FieldProblems): void {
     problems.invalid("spec.podCIDRs", cidrs, "may specify no more than one CIDR for each IP family");
 }
 
-function checkChange(draft: Draft, before: Readonly<Draft>, problems: FieldProblems): void {
-  checkStatusChange(draft, before, problems);
-  const cidrs = before.spec?.podCIDRs ?? [];
+function checkChange(draft: Draft, oldObject: Readonly<Draft>, problems: FieldProblems): void {
+  checkStatusChange(draft, oldObject, problems);
+  const cidrs = oldObject.spec?.podCIDRs ?? [];
   if (cidrs.length > 0 && !same(cidrs, draft.spec?.podCIDRs))
     problems.forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid');
-  if (before.spec?.providerID && before.spec.providerID !== draft.spec?.providerID)
+  if (oldObject.spec?.providerID && oldObject.spec.providerID !== draft.spec?.providerID)
     problems.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid');
 }
 

@@ -36,7 +36,7 @@ export const persistentVolumeClaims = defineKind({
     addFinalizer(draft, claimProtection);
     await chooseClass(draft, context);
   },
-  prepareUpdate: forbidGrowth,
+  prepareUpdate: checkExpansion,
   check({ spec }, problems) {
     if (!spec.accessModes?.length)
       problems.required("spec.accessModes", "at least 1 access mode is required");
@@ -70,13 +70,17 @@ async function chooseClass(draft: Draft, context: RequestContext): Promise<void>
 }
 
 /** A bound claim can be expanded only if its class allows volume expansion. */
-async function forbidGrowth(draft: Draft, before: Readonly<Draft>, context: RequestContext): Promise<void> {
+async function checkExpansion(
+  draft: Draft,
+  oldObject: Readonly<Draft>,
+  context: RequestContext,
+): Promise<void> {
   const sizeOf = (claim: Readonly<Draft>) => amountOf(claim.spec?.resources?.requests?.storage);
-  if (before.status?.phase !== "Bound" || sizeOf(draft) <= sizeOf(before)) return;
+  if (oldObject.status?.phase !== "Bound" || sizeOf(draft) <= sizeOf(oldObject)) return;
   const name: string = draft.spec.storageClassName ?? "";
   const resource = "storageclasses.storage.k8s.io";
   const found = name === "" ? undefined : await context.objects.get({ resource, namespace: "", name });
-  if (found?.allowVolumeExpansion === true && name === before.spec.storageClassName) return;
+  if (found?.allowVolumeExpansion === true && name === oldObject.spec.storageClassName) return;
   throw forbidden(
     { name: "persistentvolumeclaims", group: "" },
     "persistentvolumeclaims",
@@ -107,30 +111,30 @@ function checkDataSource(spec: Draft, problems: FieldProblems): void {
   }
 }
 
-function checkChange(draft: Draft, before: Readonly<Draft>, problems: FieldProblems): void {
+function checkChange(draft: Draft, oldObject: Readonly<Draft>, problems: FieldProblems): void {
   const bound = draft.status?.phase === "Bound";
-  const now = structuredClone(draft.spec);
-  const old = structuredClone(before.spec);
-  if (!old.volumeName) delete now.volumeName;
-  if (old.storageClassName === undefined) delete now.storageClassName;
+  const newSpec = structuredClone(draft.spec);
+  const old = structuredClone(oldObject.spec);
+  if (!old.volumeName) delete newSpec.volumeName;
+  if (old.storageClassName === undefined) delete newSpec.storageClassName;
   if (bound) {
-    delete now.volumeAttributesClassName;
+    delete newSpec.volumeAttributesClassName;
     delete old.volumeAttributesClassName;
   }
   const [more, less] = [
-    amountOf(now.resources?.requests?.storage),
+    amountOf(newSpec.resources?.requests?.storage),
     amountOf(old.resources?.requests?.storage),
   ];
   if (bound || more === less) {
-    delete now.resources?.requests?.storage;
+    delete newSpec.resources?.requests?.storage;
     delete old.resources?.requests?.storage;
   }
-  if (!same(now, old))
+  if (!same(newSpec, old))
     problems.forbidden(
       "spec",
-      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${jsonDiff(old, now)}`,
+      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${jsonDiff(old, newSpec)}`,
     );
-  if (more < less && more <= amountOf(before.status?.capacity?.storage))
+  if (more < less && more <= amountOf(oldObject.status?.capacity?.storage))
     problems.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity");
-  problems.immutable("volumeMode", draft.spec.volumeMode, before.spec.volumeMode);
+  problems.immutable("volumeMode", draft.spec.volumeMode, oldObject.spec.volumeMode);
 }

@@ -70,17 +70,17 @@ export const persistentVolumes = defineKind({
     checkStorageClass(spec.storageClassName, problems);
     problems.oneOf("spec.volumeMode", spec.volumeMode, volumeModes);
   },
-  checkUpdate(draft, before, problems) {
-    const old = sourceOf(before.spec);
-    const now = sourceOf(draft.spec);
-    if (!same(old, now))
+  checkUpdate(draft, oldObject, problems) {
+    const oldSource = sourceOf(oldObject.spec);
+    const newSource = sourceOf(draft.spec);
+    if (!same(oldSource, newSource))
       problems.forbidden(
         "spec.persistentvolumesource",
-        `spec.persistentvolumesource is immutable after creation\n${jsonDiff(old, now)}`,
+        `spec.persistentvolumesource is immutable after creation\n${jsonDiff(oldSource, newSource)}`,
       );
-    problems.immutable("volumeMode", draft.spec.volumeMode, before.spec.volumeMode);
-    if (before.spec.nodeAffinity)
-      problems.immutable("nodeAffinity", draft.spec.nodeAffinity, before.spec.nodeAffinity);
+    problems.immutable("volumeMode", draft.spec.volumeMode, oldObject.spec.volumeMode);
+    if (oldObject.spec.nodeAffinity)
+      problems.immutable("nodeAffinity", draft.spec.nodeAffinity, oldObject.spec.nodeAffinity);
   },
   status: { atCreation: { phase: "Pending" } },
 });

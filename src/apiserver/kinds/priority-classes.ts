@@ -46,22 +46,22 @@ export const priorityClasses = defineKind({
     if (draft.preemptionPolicy === "") problems.required("preemptionPolicy");
     else problems.oneOf("preemptionPolicy", draft.preemptionPolicy, ["PreemptLowerPriority", "Never"]);
   },
-  checkUpdate(draft, before, problems) {
-    if (draft.value !== before.value) problems.forbidden("value", "may not be changed in an update.");
-    problems.immutable("preemptionPolicy", draft.preemptionPolicy, before.preemptionPolicy);
+  checkUpdate(draft, oldObject, problems) {
+    if (draft.value !== oldObject.value) problems.forbidden("value", "may not be changed in an update.");
+    problems.immutable("preemptionPolicy", draft.preemptionPolicy, oldObject.preemptionPolicy);
   },
 });
 
 function checkSystem(draft: Draft, problems: FieldProblems): void {
-  const complaint = systemComplaint(draft);
-  if (complaint !== undefined)
+  const message = systemClassError(draft);
+  if (message !== undefined)
     problems.forbidden(
       "metadata.name",
-      `priority class names with 'system-' prefix are reserved for system use only. error: ${complaint}`,
+      `priority class names with 'system-' prefix are reserved for system use only. error: ${message}`,
     );
 }
 
-function systemComplaint({ metadata, value, globalDefault }: Draft): string | undefined {
+function systemClassError({ metadata, value, globalDefault }: Draft): string | undefined {
   const known = systemPriorities.find(({ name }) => name === metadata.name);
   if (known === undefined) return `${metadata.name} is not a known system priority class`;
   if (value !== known.value) return `value of ${known.name} PriorityClass must be ${known.value}`;

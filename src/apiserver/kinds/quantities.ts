@@ -11,7 +11,7 @@ export function checkAmount(
   value: string | number,
   problems: FieldProblems,
 ): void {
-  const amount = amountAt(path, value, problems);
+  const amount = quantityAt(path, value, problems);
   if (amount === undefined) return;
   if (amount < 0n) problems.invalid(path, String(value), "must be greater than or equal to 0");
   if (isInteger(resource) && amount % whole !== 0n)
@@ -19,12 +19,12 @@ export function checkAmount(
 }
 
 export function checkPositive(path: string, value: string | number, problems: FieldProblems): void {
-  const amount = amountAt(path, value, problems);
+  const amount = quantityAt(path, value, problems);
   if (amount !== undefined && amount <= 0n)
     problems.invalid(path, String(value), "must be greater than zero");
 }
 
-function amountAt(path: string, value: string | number, problems: FieldProblems): bigint | undefined {
+function quantityAt(path: string, value: string | number, problems: FieldProblems): bigint | undefined {
   const amount = parseQuantity(value);
   if (amount === undefined)
     problems.invalid(

@@ -20,7 +20,7 @@ export const runtimeClasses = defineKind({
     checkLabels(scheduling?.nodeSelector, "scheduling.nodeSelector", problems);
     checkDistinctTolerations(scheduling?.tolerations, "scheduling.tolerations", problems);
   },
-  checkUpdate(draft, before, problems) {
-    problems.immutable("handler", draft.handler, before.handler);
+  checkUpdate(draft, oldObject, problems) {
+    problems.immutable("handler", draft.handler, oldObject.handler);
   },
 });

@@ -27,9 +27,9 @@ export const secrets = defineKind({
     if (bytes > dataBytes) problems.tooLong("data", dataBytes);
     checkType(draft, problems);
   },
-  checkUpdate(draft, before, problems) {
-    problems.immutable("type", draft.type, before.type);
-    checkImmutable(draft, before, ["data"], problems);
+  checkUpdate(draft, oldObject, problems) {
+    problems.immutable("type", draft.type, oldObject.type);
+    checkImmutable(draft, oldObject, ["data"], problems);
   },
 });
 
@@ -76,11 +76,11 @@ function checkJson(key: string, data: Readonly<Record<string, string>>, problems
   const path = `data[${key}]`;
   const value = data[key];
   if (value === undefined) return problems.required(path);
-  const complaint = jsonObjectComplaint(Buffer.from(value, "base64").toString());
-  if (complaint !== undefined) problems.invalid(path, "<secret contents redacted>", complaint);
+  const message = jsonObjectError(Buffer.from(value, "base64").toString());
+  if (message !== undefined) problems.invalid(path, "<secret contents redacted>", message);
 }
 
-function jsonObjectComplaint(text: string): string | undefined {
+function jsonObjectError(text: string): string | undefined {
   if (text.trim() === "") return "unexpected end of JSON input";
   try {
     const value: unknown = JSON.parse(text);

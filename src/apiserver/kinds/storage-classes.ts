@@ -32,8 +32,8 @@ export const storageClasses = defineKind({
     problems.oneOf("reclaimPolicy", reclaimPolicy, ["Delete", "Retain"]);
     problems.oneOf("volumeBindingMode", volumeBindingMode, storage.values("VolumeBindingMode"));
   },
-  checkUpdate(draft, before, problems) {
+  checkUpdate(draft, oldObject, problems) {
     for (const field of ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"])
-      problems.immutable(field, draft[field], before[field]);
+      problems.immutable(field, draft[field], oldObject[field]);
   },
 });

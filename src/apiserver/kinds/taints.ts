@@ -19,8 +19,8 @@ export function checkTaints(
     const at = `${path}[${i}]`;
     const { key = "", value = "", effect = "" } = taint;
     problems.checks(`${at}.key`, key, qualifiedName(key));
-    const complaints = labelValue(value);
-    if (complaints.length > 0) problems.invalid(`${at}.value`, value, complaints.join(";"));
+    const messages = labelValue(value);
+    if (messages.length > 0) problems.invalid(`${at}.value`, value, messages.join(";"));
     if (effect === "") problems.required(`${at}.effect`);
     else problems.oneOf(`${at}.effect`, effect, effects);
     if (seen.has(`${effect}\n${key}`))

@@ -27,8 +27,8 @@ export function checkToleration(toleration: Toleration, at: string, problems: Fi
     if (value !== "")
       problems.invalid(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'");
   } else if (operator === "Equal" || operator === "") {
-    const complaints = labelValue(value);
-    if (complaints.length > 0) problems.invalid(`${at}.operator`, value, complaints.join(";"));
+    const messages = labelValue(value);
+    if (messages.length > 0) problems.invalid(`${at}.operator`, value, messages.join(";"));
   } else problems.oneOf(`${at}.operator`, operator, ["Equal", "Exists"]);
   if (effect !== "") problems.oneOf(`${at}.effect`, effect, effects);
 }

@@ -25,8 +25,8 @@ export const volumeAttachments = defineKind({
     problems.checks("spec.nodeName", spec.nodeName ?? "", nameIsSubdomain(spec.nodeName ?? "", false));
     checkStatus(status, problems);
   },
-  checkUpdate(draft, before, problems) {
-    problems.immutable("spec", draft.spec, before.spec);
+  checkUpdate(draft, oldObject, problems) {
+    problems.immutable("spec", draft.spec, oldObject.spec);
   },
   status: {
     atCreation: { attached: false },

@@ -6,7 +6,7 @@ import { type Backend, openRequest } from "../proxy/backend.ts";
 
 const path = "/stats/summary?only_cpu_and_memory=true";
 /** A kubelet may take a second for a second sample; ten is a timeout. */
-const withinMs = 10_000;
+const timeoutMs = 10_000;
 const maxBytes = 64 * 1024 * 1024;
 
 /** The stats of a kubelet about its node and pods. */
@@ -16,9 +16,9 @@ export async function kubeletSummary(backend: Backend, clock: Clock, signal: Abo
     { method: "GET", path, headers: { accept: "application/json" } },
     clock,
   );
-  const give = (error: Error) => () => request.destroy(error);
+  const settle = (error: Error) => () => request.destroy(error);
   const onAbort = () => request.destroy(abortError(signal.reason));
-  const cancel = clock.after(withinMs, give(new Error(`no response within ${withinMs / 1000} s`)));
+  const cancel = clock.after(timeoutMs, settle(new Error(`no response within ${timeoutMs / 1000} s`)));
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -112,7 +112,7 @@ describe("metrics.k8s.io", () => {
     assert.equal((await api.send("GET", `${base}/nodes/n`)).body.kind, "NodeMetrics");
   });
 
-  it("pods: those in the API of which all is measured", async (t) => {
+  it("lists pods of the API whose containers are all measured", async (t) => {
     const { api } = await bench(t);
     for (const path of [`${base}/namespaces/default/pods`, `${base}/pods`]) {
       const { body } = await api.send("GET", path);
@@ -128,7 +128,7 @@ describe("metrics.k8s.io", () => {
     assert.deepEqual((await api.send("GET", `${base}/namespaces/other/pods`)).body.items, []);
   });
 
-  it("selectors choose", async (t) => {
+  it("selectors apply", async (t) => {
     const { api } = await bench(t);
     const count = async (query: string) =>
       (await api.send("GET", `${base}/namespaces/default/pods?${query}`)).body.items.length as number;

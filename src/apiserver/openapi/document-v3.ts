@@ -25,7 +25,7 @@ export function documentV3(
   const schemas = new Schemas("v3", kindsOfTypes(definitions));
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations(definitions)) {
-    if (groupVersionPath(operation.home) !== name) continue;
+    if (groupVersionPath(operation.groupVersion) !== name) continue;
     paths[operation.path] ??= pathItem(operation.path);
     paths[operation.path]![operation.method] = operationObject(operation, schemas);
   }

@@ -15,7 +15,7 @@ export interface Operation {
   readonly id: string;
   readonly action: "get" | "list" | "put" | "post" | "patch" | "delete" | "deletecollection" | "connect";
   /** The group and version of the document; `gvk` may be of another one. */
-  readonly home: { readonly group: string; readonly version: string };
+  readonly groupVersion: { readonly group: string; readonly version: string };
   readonly gvk?: GroupVersionKind;
   /** The kind of the request body; absent for patches. */
   readonly body?: GroupVersionKind;
@@ -145,7 +145,15 @@ function operationFactory(one: DocumentedResource, path: string) {
     const how = action === "connect" ? capital(method) : action === "deletecollection" ? "Collection" : "";
     const scope = path.includes("{namespace}") ? "Namespaced" : "";
     const id = `${idVerbs[action]}${groupName(one)}${capital(one.version)}${how}${scope}${one.kind}${suffix}`;
-    return { path, method, id, action, home: { group: one.group, version: one.version }, gvk, ...kinds };
+    return {
+      path,
+      method,
+      id,
+      action,
+      groupVersion: { group: one.group, version: one.version },
+      gvk,
+      ...kinds,
+    };
   };
   return { gvk, operation };
 }

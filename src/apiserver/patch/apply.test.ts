@@ -12,13 +12,13 @@ const now = Date.parse("2026-01-02T03:04:05Z");
 const schema = schemaFor("v1", "Pod");
 const by = (manager: string, force = false) => ({ schema, manager, now, force });
 
-/** Without a spec if that is empty: who applies {} owns it. */
+/** Without a spec if it is empty: a manager that applies {} owns it. */
 function pod(spec: JsonObject, metadata: JsonObject = {}): JsonObject {
   const object: JsonObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", ...metadata } };
   return Object.keys(spec).length > 0 ? { ...object, spec } : object;
 }
 
-/** The object without what the server keeps on it. */
+/** The object without fields that the server sets. */
 function plain(object: JsonObject): JsonObject {
   const { managedFields: _, ...metadata } = object.metadata as JsonObject;
   return { ...object, metadata };
@@ -80,7 +80,7 @@ describe("one applier", () => {
 
   const table: [string, JsonObject, JsonObject][] = [
     [
-      "a field that it gives up goes",
+      "a field that is no longer applied is removed",
       {
         containers: [
           { name: "a", image: "1" },
@@ -95,12 +95,12 @@ describe("one applier", () => {
       },
     ],
     [
-      "an item that it gives up goes",
+      "an item that is no longer applied is removed",
       { nodeName: "n", containers: [{ name: "b", image: "1" }] },
       { nodeName: "n", containers: [{ name: "b", image: "1" }] },
     ],
     [
-      "a field of an item goes",
+      "a field of an item that is no longer applied is removed",
       { nodeName: "n", containers: [{ name: "a" }, { name: "b", image: "1" }] },
       { nodeName: "n", containers: [{ name: "a" }, { name: "b", image: "1" }] },
     ],
@@ -203,7 +203,7 @@ describe("several managers", () => {
     assert.equal(Object.hasOwn(theirs!["f:spec"] as JsonObject, "f:nodeName"), false);
   });
 
-  test("the same value is shared, and stays while one of the two wants it", () => {
+  test("managers that set the same value share ownership, and it is kept until both drop it", () => {
     const shared = apply(live, pod({ nodeName: "n" }), by("me"));
     assert.deepEqual(Object.keys(owners(shared)), ["me Apply", "kubectl-client-side-apply Update"]);
     const given = apply(shared, pod({}), by("me"));
@@ -211,7 +211,7 @@ describe("several managers", () => {
     assert.deepEqual(Object.keys(owners(given)), ["kubectl-client-side-apply Update"]);
   });
 
-  test("an item that two appliers have loses only what one gives up", () => {
+  test("an item of two appliers loses only the fields that one of them drops", () => {
     const one = apply(undefined, pod({ containers: [{ name: "a", image: "1" }] }), by("one"));
     const two = apply(one, pod({ containers: [{ name: "a", tty: true }] }), by("two"));
     const without = apply(two, pod({}), by("one"));
@@ -219,7 +219,7 @@ describe("several managers", () => {
     assert.deepEqual(Object.keys(owners(without)), ["two Apply"]);
   });
 
-  test("a list that is one value belongs to one", () => {
+  test("an atomic list has one owner", () => {
     const one = apply(undefined, pod({ tolerations: [{ key: "a" }] }), by("one"));
     const error = rejection(() => apply(one, pod({ tolerations: [{ key: "b" }] }), by("two")));
     assert.match(error.message, /conflict with "one": \.spec\.tolerations$/);
@@ -257,7 +257,7 @@ describe("several managers", () => {
   });
 });
 
-describe("kubectl comes from the client side", () => {
+describe("kubectl takes over fields of its client-side apply", () => {
   const annotation = "kubectl.kubernetes.io/last-applied-configuration";
   const config = pod({ nodeName: "n" });
   const live = trackUpdate(
@@ -344,7 +344,7 @@ const config = fc
   )
   .map(([metadata, spec]) => cloneJson(pod(spec as JsonObject, metadata as JsonObject)));
 
-test("applying twice is the same as once, to the letter", () => {
+test("apply is idempotent", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(word, config), { minLength: 1, maxLength: 5 }), (steps) => {
       let live: JsonObject | undefined;
@@ -357,7 +357,7 @@ test("applying twice is the same as once, to the letter", () => {
   );
 });
 
-test("the only applier gets exactly what it applied last, whatever came before", () => {
+test("with a single applier, the object equals the last applied one", () => {
   fc.assert(
     fc.property(fc.array(config, { minLength: 1, maxLength: 5 }), (configs) => {
       let live: JsonObject | undefined;
@@ -385,14 +385,14 @@ test("after any history, without force no manager loses a value that it still se
       for (const [manager, applied] of wanted) {
         const again = apply(live, applied, by(manager));
         const { added, modified, removed } = compareObjects(plain(live!), plain(again), schema.root);
-        assert.ok(added.empty && modified.empty && removed.empty, "nothing but the order may change");
+        assert.ok(added.empty && modified.empty && removed.empty, "only the order may change");
       }
     }),
     { numRuns: 300 },
   );
 });
 
-/** An empty spec is as good as none. */
+/** An empty spec equals an absent one. */
 function pruneEmpty(object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => JSON.stringify(value) !== "{}"));
 }

@@ -17,7 +17,7 @@ import { pruned } from "./prune.ts";
 import { type TrackOptions, updatedManagers } from "./track-update.ts";
 import { compareObjects } from "./typed-compare.ts";
 import { mergeApplied } from "./typed-merge.ts";
-import { fieldSetOf, listComplaints } from "./typed-set.ts";
+import { fieldSetOf, listErrors } from "./typed-set.ts";
 
 export interface ApplyOptions extends TrackOptions {
   /** Take fields that others own instead of rejecting. */
@@ -93,11 +93,11 @@ function check(applied: JsonObject, { schema, manager }: ApplyOptions): void {
     throw new PatchError("BadRequest", `invalid object type: ${typeText(applied)}`);
   if (isObject(metadata) && (metadata.managedFields ?? null) !== null)
     throw new PatchError("BadRequest", "metadata.managedFields must be nil");
-  const complaints = listComplaints(applied, schema.root);
-  if (complaints.length > 0) {
+  const errors = listErrors(applied, schema.root);
+  if (errors.length > 0) {
     const meta = isObject(metadata) ? metadata : {};
     const what = `${meta.namespace ?? ""}/${meta.name ?? ""}; ${typeText(applied)}`;
-    const text = complaints.length === 1 ? complaints[0] : `errors:\n  ${complaints.join("\n  ")}`;
+    const text = errors.length === 1 ? errors[0] : `errors:\n  ${errors.join("\n  ")}`;
     throw new PatchError("BadRequest", `failed to create typed patch object (${what}): ${text}`);
   }
 }

@@ -14,7 +14,11 @@ const { root } = schemaFor("v1", "Pod");
 
 describe("the fields of an object", () => {
   const table: [string, JsonObject, JsonObject][] = [
-    ["structs are not named, leaves are", { spec: { nodeName: "n" } }, { "f:spec": { "f:nodeName": {} } }],
+    [
+      "leaves are in the set, structs are not",
+      { spec: { nodeName: "n" } },
+      { "f:spec": { "f:nodeName": {} } },
+    ],
     [
       "entries of a map",
       { metadata: { labels: { a: "1" } } },
@@ -108,7 +112,7 @@ describe("the order of a merged list", () => {
       );
     });
 
-  test("has everything once, and the applied ones in their order", () => {
+  test("has no duplicates, and the applied items in their order", () => {
     const letters = fc.uniqueArray(fc.constantFrom(..."abcdefg"), { maxLength: 7 });
     fc.assert(
       fc.property(letters, letters, (live, applied) => {
@@ -166,13 +170,13 @@ test("applied fields are in the merged object, and remain when all others are re
       assert.ok(same.added.empty && same.modified.empty && same.removed.empty);
       const merged = mergeApplied(one, two, root);
       const rest = compareObjects(two, merged, root);
-      assert.ok(rest.modified.empty && rest.removed.empty, "what is merged has all of what was applied");
+      assert.ok(rest.modified.empty && rest.removed.empty, "the merged object has all applied fields");
       const left = fieldSetOf(merged, root).difference(fieldSetOf(two, root));
       const reduced = removePaths(merged, left, root);
       const back = compareObjects(two, reduced, root);
       assert.ok(
         back.added.empty && back.modified.empty,
-        "without what is not applied, only what is applied remains",
+        "after removal of all other fields, only the applied ones remain",
       );
     }),
     { numRuns: 300 },

@@ -12,9 +12,9 @@ describe("operations", () => {
     ["add appends at -", { a: [1] }, [{ op: "add", path: "/a/-", value: 2 }], { a: [1, 2] }],
     ["add at the length appends", { a: [1] }, [{ op: "add", path: "/a/1", value: 2 }], { a: [1, 2] }],
     ["add at -1 appends", { a: [1] }, [{ op: "add", path: "/a/-1", value: 2 }], { a: [1, 2] }],
-    ["remove takes a field", { a: 1, b: 2 }, [{ op: "remove", path: "/a" }], { b: 2 }],
-    ["remove takes an item", { a: [1, 2, 3] }, [{ op: "remove", path: "/a/1" }], { a: [1, 3] }],
-    ["remove counts back", { a: [1, 2, 3] }, [{ op: "remove", path: "/a/-1" }], { a: [1, 2] }],
+    ["remove deletes a field", { a: 1, b: 2 }, [{ op: "remove", path: "/a" }], { b: 2 }],
+    ["remove deletes an item", { a: [1, 2, 3] }, [{ op: "remove", path: "/a/1" }], { a: [1, 3] }],
+    ["remove accepts a negative index", { a: [1, 2, 3] }, [{ op: "remove", path: "/a/-1" }], { a: [1, 2] }],
     ["replace sets an item", { a: [1, 2] }, [{ op: "replace", path: "/a/0", value: 9 }], { a: [9, 2] }],
     ["replace of a missing field sets it", {}, [{ op: "replace", path: "/a", value: 1 }], { a: 1 }],
     ["replace of the whole", { a: 1 }, [{ op: "replace", path: "", value: { b: 1 } }], { b: 1 }],
@@ -106,7 +106,7 @@ describe("rejections have the usual messages", () => {
     );
 });
 
-test("all operations or none: the original stays as it is when a later one fails", () => {
+test("a patch is atomic: the original is unchanged when a later operation fails", () => {
   const original: JsonObject = { a: [1] };
   const patch = [
     { op: "add", path: "/a/-", value: 2 },

@@ -5,8 +5,8 @@ import { PatchError } from "./patch-error.ts";
 const maxOperations = 10_000;
 
 /**
- * JSON Patch (RFC 6902) with the habits of the API that kubectl users know: "replace" of a missing key sets it, negative
- * indices count from the end, a "test" for null holds for a missing key. All operations or none; inputs stay as they are.
+ * JSON Patch (RFC 6902) as Kubernetes implements it: "replace" of a missing key sets it, negative indices count from
+ * the end, a "test" for null succeeds for a missing key. A patch is atomic; inputs are not modified.
  */
 export function jsonPatch(original: JsonObject, patch: Json): JsonObject {
   if (!Array.isArray(patch)) throw new PatchError("BadRequest", "error decoding patch: expected a list");
@@ -91,7 +91,7 @@ function move(document: Json, operation: JsonObject): Json {
   if (!source)
     throw patchError(`move operation does not apply: doc is missing from path: ${from}: missing value`);
   const value = attempt(`error in move for path: '${source.key}'`, () => {
-    const found = look(source);
+    const found = valueAt(source);
     erase(source);
     return found ?? null;
   });
@@ -110,7 +110,7 @@ function copy(document: Json, operation: JsonObject): Json {
   const source = find(document, from);
   if (!source)
     throw patchError(`copy operation does not apply: doc is missing from path: ${from}: missing value`);
-  const value = attempt(`error in copy for from: '${from}'`, () => look(source) ?? null);
+  const value = attempt(`error in copy for from: '${from}'`, () => valueAt(source) ?? null);
   const path = pathOf(operation, "copy");
   const place = find(document, path);
   if (!place)
@@ -127,7 +127,7 @@ function test(document: Json, operation: JsonObject): Json {
   if (path !== "") {
     const place = find(document, path);
     if (!place) throw patchError(`test operation does not apply: is missing path: ${path}: missing value`);
-    found = attempt(`error in test for path: '${path}'`, () => look(place));
+    found = attempt(`error in test for path: '${path}'`, () => valueAt(place));
   }
   if (!jsonEqual(found ?? null, givenValue(operation)))
     throw patchError(`testing value ${path} failed: test failed`);
@@ -139,7 +139,7 @@ interface Place {
   readonly key: string;
 }
 
-/** The container that the last step of a pointer is about, if the steps before it lead anywhere. */
+/** The container that the last step of a pointer refers to; undefined if it does not exist. */
 function find(document: Json, pointer: string): Place | undefined {
   if (!pointer.startsWith("/")) return undefined;
   const steps = pointer.slice(1).split("/").map(unescaped);
@@ -159,7 +159,7 @@ function unescaped(step: string): string {
   return step.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-function look({ container, key }: Place): Json | undefined {
+function valueAt({ container, key }: Place): Json | undefined {
   if (!Array.isArray(container)) return Object.hasOwn(container, key) ? container[key] : undefined;
   return container[indexWithin(key, container.length, container.length - 1)];
 }
@@ -219,11 +219,11 @@ function givenValue(operation: JsonObject): Json {
   return Object.hasOwn(operation, "value") ? cloneJson(operation.value!) : null;
 }
 
-function attempt<T>(doing: string, work: () => T): T {
+function attempt<T>(withPrefix: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw patchError(`${doing}: ${messageOf(error)}`);
+    throw patchError(`${withPrefix}: ${messageOf(error)}`);
   }
 }
 

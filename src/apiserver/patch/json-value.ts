@@ -44,7 +44,7 @@ export function canonicalText(value: Json): string {
   return `{${fields.join(",")}}`;
 }
 
-/** A value as error messages of this API have always shown it: map[image:x ports:[80 81]]. */
+/** A value in Go notation, as in error messages of Kubernetes: map[image:x ports:[80 81]]. */
 export function shownValue(value: Json): string {
   if (value === null) return "<nil>";
   if (Array.isArray(value)) return `[${value.map(shownValue).join(" ")}]`;

@@ -7,8 +7,8 @@ import { fieldSetOf } from "./typed-set.ts";
 const annotation = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * What kubectl may take from others without force, because it set it itself when it applied on the client side: the fields of
- * the annotation that still have those values.
+ * Fields that kubectl may take from other managers without force, because it set them by client-side apply: the fields
+ * of the annotation that still have those values.
  */
 export function allowedByLastApplied(live: JsonObject, schema: Schema): FieldSet {
   const text = annotationsOf(live)[annotation];
@@ -18,7 +18,7 @@ export function allowedByLastApplied(live: JsonObject, schema: Schema): FieldSet
   return fieldSetOf(applied, schema.root).difference(added.union(modified).union(removed));
 }
 
-/** The annotation is kept in step, so that a later apply on the client side finds what was applied here. */
+/** Updates the annotation, so that a later client-side apply finds the configuration that was applied here. */
 export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
   if (!annotations[annotation]) return object;

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, ownValue, setValue } from "./json-value.ts";
 import { PatchError } from "./patch-error.ts";
 
-/** JSON Merge Patch (RFC 7386): null removes, objects merge, everything else replaces. Inputs stay as they are. */
+/** JSON Merge Patch (RFC 7386): null removes, objects merge, everything else replaces. Inputs are not modified. */
 export function mergePatch(original: JsonObject, patch: Json): JsonObject {
   if (!isObject(patch)) throw new PatchError("BadRequest", "Invalid JSON Patch");
   return merged(original, patch);

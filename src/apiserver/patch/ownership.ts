@@ -8,7 +8,7 @@ export interface Conflict {
   readonly path: Path;
 }
 
-/** What others own and this change would set otherwise. */
+/** Fields that other managers own and that this change would set to other values. */
 export function conflictsOf(change: Comparison, managers: Managers, self: ManagerId | undefined): Conflict[] {
   const touched = change.modified.union(change.added);
   return [...managers].flatMap(([id, manager]) =>

@@ -11,18 +11,17 @@ export function fieldElement(name: string): PathElement {
   return `f:${name}`;
 }
 
-/** The step to an item of a list that has keys or is a set; a complaint if it has none. */
-export function itemElement(rule: ListRule, item: Json): { element: PathElement } | { complaint: string } {
+/** The step to an item of a list that has keys or is a set; an error if it has none. */
+export function itemElement(rule: ListRule, item: Json): { element: PathElement } | { error: string } {
   if (rule.list === "set") {
-    if (isObject(item))
-      return { complaint: "associative list without keys has an element that's a map type" };
-    if (Array.isArray(item)) return { complaint: "not supported: associative list with lists as elements" };
+    if (isObject(item)) return { error: "associative list without keys has an element that's a map type" };
+    if (Array.isArray(item)) return { error: "not supported: associative list with lists as elements" };
     if (item === null)
-      return { complaint: "associative list without keys has an element that's an explicit null" };
+      return { error: "associative list without keys has an element that's an explicit null" };
     return { element: `v:${JSON.stringify(item)}` };
   }
-  if (item === null) return { complaint: "associative list with keys may not have a null element" };
-  if (!isObject(item)) return { complaint: "associative list with keys may not have non-map elements" };
+  if (item === null) return { error: "associative list with keys may not have a null element" };
+  if (!isObject(item)) return { error: "associative list with keys may not have non-map elements" };
   const found: JsonObject = {};
   for (const key of rule.keys) {
     const value = Object.hasOwn(item, key) ? item[key] : rule.defaults[key];
@@ -31,7 +30,7 @@ export function itemElement(rule: ListRule, item: Json): { element: PathElement 
   if (Object.keys(found).length > 0) return { element: `k:${canonicalText(found)}` };
   const names = rule.keys.map((key) => JSON.stringify(key)).join(" ");
   return {
-    complaint: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+    error: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
   };
 }
 

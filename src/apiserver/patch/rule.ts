@@ -23,7 +23,7 @@ export interface ListRule {
   /** The default of an omitted key. */
   readonly defaults: Readonly<Record<string, Json>>;
   readonly items: Rule;
-  /** What a strategic merge patch does with the list. Patches know one key only, even where there are two. */
+  /** How a strategic merge patch merges the list. Patches use one key only, even for lists with two. */
   readonly patch: { readonly strategy: "replace" } | { readonly strategy: "merge"; readonly key: string };
 }
 

@@ -4,27 +4,27 @@ import { withoutDirectives } from "./strategic-take.ts";
 
 /** The field that identifies an item, or "" in a list of values. */
 export type PatchKey = string;
-type MergeItems = (before: JsonObject, patch: JsonObject) => JsonObject;
+type MergeItems = (original: JsonObject, patch: JsonObject) => JsonObject;
 
 /** Merges a list of the patch into the current one. */
-export function mergeLists(before: Json[], patch: Json[], key: PatchKey, mergeItems: MergeItems): Json[] {
-  if (before.length === 0 && patch.length === 0) return before;
-  const kind = kindOfItems([...before, ...patch]);
+export function mergeLists(original: Json[], patch: Json[], key: PatchKey, mergeItems: MergeItems): Json[] {
+  if (original.length === 0 && patch.length === 0) return original;
+  const kind = kindOfItems([...original, ...patch]);
   if (kind !== "object") {
-    const values = [...new Set([...before, ...patch])];
-    return ordered(values, patch, before, "");
+    const values = [...new Set([...original, ...patch])];
+    return ordered(values, patch, original, "");
   }
   if (key === "") throw bad("cannot merge lists without merge key");
-  return mergeKeyed(before as JsonObject[], patch as JsonObject[], key, mergeItems);
+  return mergeKeyed(original as JsonObject[], patch as JsonObject[], key, mergeItems);
 }
 
 function mergeKeyed(
-  before: JsonObject[],
+  original: JsonObject[],
   patch: JsonObject[],
   key: string,
   mergeItems: MergeItems,
 ): JsonObject[] {
-  let list = [...before];
+  let list = [...original];
   let replaced = false;
   const changes: JsonObject[] = [];
   for (const item of patch) {
@@ -32,8 +32,8 @@ function mergeKeyed(
     if (directive === undefined) changes.push(item);
     else if (directive === "replace") replaced = true;
     else if (directive === "delete") {
-      const gone = keyOf(item, key);
-      list = list.filter((other) => other[key] !== gone);
+      const removed = keyOf(item, key);
+      list = list.filter((other) => other[key] !== removed);
     } else if (directive === "merge") throw bad("merging lists cannot yet be specified in the patch");
     else throw bad(`unknown patch type: ${shownValue(directive!)} in map: ${shownValue(item)}`);
   }
@@ -44,26 +44,26 @@ function mergeKeyed(
     if (at < 0) list.push(withoutDirectives(change) as JsonObject);
     else list[at] = mergeItems(list[at]!, change);
   }
-  return ordered(list, changes, before, key) as JsonObject[];
+  return ordered(list, changes, original, key) as JsonObject[];
 }
 
 /**
- * Puts a merged list in order: what stands in `wanted` in that order, everything else in the order it had, each item
- * before the first wanted one that it stood before.
+ * Orders a merged list: items of `wanted` in that order, all others in their previous order, each before the first
+ * wanted item that followed it.
  */
-export function ordered(merged: Json[], wanted: Json[], before: Json[], key: PatchKey): Json[] {
+export function ordered(merged: Json[], wanted: Json[], original: Json[], key: PatchKey): Json[] {
   const id = (item: Json) => (key === "" ? item : keyOf(item, key));
-  const wantedPlace = places(wanted.map(id));
-  const oldPlace = places(before.map(id));
-  const named = merged.filter((item) => wantedPlace.has(id(item)));
-  named.sort((a, b) => wantedPlace.get(id(a))! - wantedPlace.get(id(b))!);
-  const others = merged.filter((item) => !wantedPlace.has(id(item)));
+  const wantedIndex = indexOf(wanted.map(id));
+  const oldIndex = indexOf(original.map(id));
+  const named = merged.filter((item) => wantedIndex.has(id(item)));
+  named.sort((a, b) => wantedIndex.get(id(a))! - wantedIndex.get(id(b))!);
+  const others = merged.filter((item) => !wantedIndex.has(id(item)));
   const out: Json[] = [];
   let next = 0;
   for (const item of named) {
-    const place = oldPlace.get(id(item));
+    const place = oldIndex.get(id(item));
     while (next < others.length && place !== undefined) {
-      const other = oldPlace.get(id(others[next]!));
+      const other = oldIndex.get(id(others[next]!));
       if (other === undefined || other > place) break;
       out.push(others[next++]!);
     }
@@ -72,7 +72,7 @@ export function ordered(merged: Json[], wanted: Json[], before: Json[], key: Pat
   return [...out, ...others.slice(next)];
 }
 
-function places(ids: Json[]): Map<Json, number> {
+function indexOf(ids: Json[]): Map<Json, number> {
   const out = new Map<Json, number>();
   for (const [i, id] of ids.entries()) if (!out.has(id)) out.set(id, i);
   return out;

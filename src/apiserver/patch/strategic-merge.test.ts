@@ -30,13 +30,13 @@ const containers: Case[] = [
     { containers: [{ name: "a" }, { name: "b" }, { name: "c", image: "2" }] },
   ],
   [
-    "$patch: delete takes an item",
+    "$patch: delete removes an item",
     { containers: [{ name: "a" }, { name: "b" }] },
     { containers: [{ name: "a", $patch: "delete" }] },
     { containers: [{ name: "b" }] },
   ],
   [
-    "$patch: replace takes the whole list",
+    "$patch: replace replaces the whole list",
     { containers: [{ name: "a" }, { name: "b" }] },
     { containers: [{ name: "c" }, { $patch: "replace" }] },
     { containers: [{ name: "c" }] },
@@ -64,7 +64,7 @@ const containers: Case[] = [
     { containers: [{ name: "a", ports: [{ containerPort: 80, protocol: "UDP" }] }] },
   ],
   [
-    "null takes a field of an item",
+    "null removes a field of an item",
     { containers: [{ name: "a", image: "1" }] },
     { containers: [{ name: "a", image: null }] },
     { containers: [{ name: "a" }] },
@@ -91,19 +91,19 @@ const containers: Case[] = [
     { containers: [{ name: "b" }, { name: "a" }] },
   ],
   [
-    "what the order does not name stays before what it stood before",
+    "an item that the order does not name stays before the item that followed it",
     { containers: [{ name: "x" }, { name: "a" }, { name: "y" }, { name: "b" }] },
     { "$setElementOrder/containers": [{ name: "a" }, { name: "b" }] },
     { containers: [{ name: "x" }, { name: "a" }, { name: "y" }, { name: "b" }] },
   ],
   [
-    "$retainKeys takes what it does not name",
+    "$retainKeys removes fields that it does not name",
     { volumes: [{ name: "v", emptyDir: {} }] },
     { volumes: [{ name: "v", $retainKeys: ["name", "hostPath"], hostPath: { path: "/" } }] },
     { volumes: [{ name: "v", hostPath: { path: "/" } }] },
   ],
   [
-    "$retainKeys leaves nothing behind in a new item",
+    "$retainKeys does not remain in a new item",
     {},
     { volumes: [{ name: "v", $retainKeys: ["name", "emptyDir"], emptyDir: {} }] },
     { volumes: [{ name: "v", emptyDir: {} }] },
@@ -151,7 +151,7 @@ describe("pod spec", () => {
     test(rule, () => {
       const before = structuredClone([original, patch]);
       assert.deepEqual(strategicMergePatch({ spec: original }, { spec: patch }, pod), { spec: expected });
-      assert.deepEqual([original, patch], before, "inputs stay as they are");
+      assert.deepEqual([original, patch], before, "inputs are not modified");
     });
 });
 
@@ -165,14 +165,14 @@ const others: [rule: string, kind: string, original: JsonObject, patch: JsonObje
       { metadata: { finalizers: ["c", "a", "b"] } },
     ],
     [
-      "$deleteFromPrimitiveList takes values",
+      "$deleteFromPrimitiveList removes values",
       "Pod",
       { metadata: { finalizers: ["a", "b"] } },
       { metadata: { "$deleteFromPrimitiveList/finalizers": ["a"] } },
       { metadata: { finalizers: ["b"] } },
     ],
     [
-      "a value may go while another comes",
+      "a patch may remove one value and add another",
       "Pod",
       { metadata: { finalizers: ["a", "b"] } },
       {

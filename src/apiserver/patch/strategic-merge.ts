@@ -9,8 +9,8 @@ const orderPrefix = "$setElementOrder";
 const removalPrefix = "$deleteFromPrimitiveList";
 
 /**
- * Strategic Merge Patch: objects merge, null removes, lists merge by key where the type defines one. Inputs stay as
- * they are.
+ * Strategic Merge Patch: objects merge, null removes, lists merge by key where the type defines one. Inputs are not
+ * modified.
  */
 export function strategicMergePatch(original: JsonObject, patch: Json, schema: Schema): JsonObject {
   if (!isObject(patch)) throw new PatchError("BadRequest", "invalid JSON document");
@@ -45,11 +45,11 @@ function mergeObjects(original: JsonObject, patch: JsonObject, rule: Rule): Json
 }
 
 function mergeField(out: JsonObject, key: string, value: Json, rule: Rule): void {
-  const before = ownValue(out, key);
+  const original = ownValue(out, key);
   if (value === null) delete out[key];
-  else if (isObject(before) && isObject(value)) setValue(out, key, mergeObjects(before, value, rule));
-  else if (Array.isArray(before) && Array.isArray(value) && mergeKeyOf(rule) !== undefined)
-    setValue(out, key, mergeLists(before, value, mergeKeyOf(rule)!, itemsMerger(rule)));
+  else if (isObject(original) && isObject(value)) setValue(out, key, mergeObjects(original, value, rule));
+  else if (Array.isArray(original) && Array.isArray(value) && mergeKeyOf(rule) !== undefined)
+    setValue(out, key, mergeLists(original, value, mergeKeyOf(rule)!, itemsMerger(rule)));
   else {
     const taken = withoutDirectives(value);
     if (taken === undefined) delete out[key];
@@ -64,10 +64,10 @@ function mergeKeyOf(rule: Rule): PatchKey | undefined {
 
 function itemsMerger(rule: Rule) {
   const items = (rule as ListRule).items;
-  return (before: JsonObject, patch: JsonObject) => mergeObjects(before, patch, items);
+  return (original: JsonObject, patch: JsonObject) => mergeObjects(original, patch, items);
 }
 
-/** `$retainKeys` names all that may remain, and so all that the patch may set. */
+/** `$retainKeys` names all fields that may remain, which include all that the patch sets. */
 function retained(original: JsonObject, patch: JsonObject): JsonObject {
   const keep = ownValue(patch, "$retainKeys");
   if (keep === undefined) return { ...original };
@@ -80,14 +80,14 @@ function retained(original: JsonObject, patch: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(original).filter(([key]) => keep.includes(key)));
 }
 
-/** `$setElementOrder/x` and the patch of x, in one step: the order holds for the merged list. */
+/** `$setElementOrder/x` and the patch of x in one step: the order applies to the merged list. */
 function mergeInOrder(out: JsonObject, patch: JsonObject, field: string, order: Json, rule: Rule): void {
   if (!Array.isArray(order)) throw bad("invalid patch format of setElementOrder list");
-  const before = ownValue(out, field);
+  const original = ownValue(out, field);
   const change = ownValue(patch, field);
   const key = mergeKeyOf(rule);
-  if (change !== undefined && !Array.isArray(change)) return mergeField(out, field, change, rule); // null: the list goes, and its order with it
-  if (before !== undefined && !Array.isArray(before)) throw bad(`expected a list in ${field}`);
+  if (change !== undefined && !Array.isArray(change)) return mergeField(out, field, change, rule); // null: the list is removed, and its order is ignored
+  if (original !== undefined && !Array.isArray(original)) throw bad(`expected a list in ${field}`);
   if (key === undefined) {
     if (change) mergeField(out, field, change, rule);
     return;
@@ -95,10 +95,10 @@ function mergeInOrder(out: JsonObject, patch: JsonObject, field: string, order: 
   checkOrder(change ?? [], order, key);
   if (change) mergeField(out, field, change, rule);
   const merged = ownValue(out, field);
-  if (Array.isArray(merged)) setValue(out, field, ordered(merged, order, before ?? [], key));
+  if (Array.isArray(merged)) setValue(out, field, ordered(merged, order, original ?? [], key));
 }
 
-/** What the patch adds or changes must stand in the order list, in the same order. */
+/** Items that the patch adds or changes must be in the order list, in the same order. */
 function checkOrder(change: Json[], order: Json[], key: PatchKey): void {
   if (change.length === 0 || order.length === 0) return;
   let at = 0;
@@ -120,19 +120,19 @@ function itemKey(item: Json, key: string): Json {
 
 /** `$deleteFromPrimitiveList/x` works on any list of values, whatever its strategy. */
 function removeValues(out: JsonObject, field: string, values: Json): void {
-  const before = ownValue(out, field);
+  const original = ownValue(out, field);
   if (!Array.isArray(values)) throw bad("invalid patch format of primitive list");
-  if (Array.isArray(before))
+  if (Array.isArray(original))
     setValue(
       out,
       field,
-      before.filter((item) => !values.includes(item)),
+      original.filter((item) => !values.includes(item)),
     );
 }
 
-function fieldOf(key: string, prefix: string, complaint: string): string {
+function fieldOf(key: string, prefix: string, message: string): string {
   const slash = key.indexOf("/");
-  if (slash < 0 || key.slice(0, slash) !== prefix) throw bad(complaint);
+  if (slash < 0 || key.slice(0, slash) !== prefix) throw bad(message);
   return key.slice(slash + 1);
 }
 

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject, setValue } from "./json-value.ts";
 
 /**
- * What remains of a patch value that is taken over as a whole: nulls and directives go, and with `$patch` the object that
- * has it. Undefined if nothing remains.
+ * A patch value without nulls and directives, for fields that the original lacks. An object with `$patch` is dropped,
+ * too. Undefined if nothing remains.
  */
 export function withoutDirectives(value: Json): Json | undefined {
   if (Array.isArray(value))

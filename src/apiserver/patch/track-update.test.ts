@@ -73,11 +73,7 @@ test("a status update through the subresource is an entry of its own", () => {
   assert.deepEqual(entries[1]!.fieldsV1, {
     "f:status": { "f:phase": {}, "f:podIPs": { ".": {}, 'k:{"ip":"10.0.0.1"}': { ".": {}, "f:ip": {} } } },
   });
-  assert.equal(
-    JSON.stringify(entries[0]!.fieldsV1).includes("f:phase"),
-    false,
-    "the phase has gone to the kubelet",
-  );
+  assert.equal(JSON.stringify(entries[0]!.fieldsV1).includes("f:phase"), false, "the kubelet owns the phase");
 });
 
 const labelled = (labels: JsonObject): JsonObject => ({
@@ -100,18 +96,18 @@ describe("changes", () => {
   const of = (fields: JsonObject): JsonObject => ({ "f:metadata": { "f:labels": fields } });
   const table: [string, JsonObject, Record<string, Json>][] = [
     [
-      "what changes goes to who changes it",
+      "a changed field belongs to the manager that changed it",
       { a: "2", b: "1" },
       { one: of({ ".": {}, "f:b": {} }), two: of({ "f:a": {} }) },
     ],
     [
-      "what is added belongs to who adds it",
+      "an added field belongs to the manager that added it",
       { a: "1", b: "1", c: "1" },
       { one: of({ ".": {}, "f:a": {}, "f:b": {} }), two: of({ "f:c": {} }) },
     ],
     ["removed fields have no owner", { a: "1" }, { one: of({ ".": {}, "f:a": {} }) }],
     [
-      "an update that changes nothing leaves no trace",
+      "an update that changes nothing adds no entry",
       { a: "1", b: "1" },
       { one: of({ ".": {}, "f:a": {}, "f:b": {} }) },
     ],
@@ -148,11 +144,11 @@ describe("managedFields of the request", () => {
     ));
 });
 
-test("an object without managers stays without, until it is applied", () => {
+test("an object without managers gets none until it is applied", () => {
   assert.deepEqual(managers(trackUpdate(labelled({ a: "1" }), labelled({ a: "2" }), by("x"))), []);
 });
 
-test("of more than ten updaters the oldest become one", () => {
+test("of more than ten updaters the oldest are merged into one entry", () => {
   let object = trackUpdate(undefined, labelled({ l0: "1" }), by("m0"));
   for (let i = 1; i < 15; i++) {
     const labels = { ...((object.metadata as JsonObject).labels as JsonObject), [`l${i}`]: "1" };

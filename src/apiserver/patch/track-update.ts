@@ -29,30 +29,30 @@ export interface TrackOptions {
 const maxUpdaters = 10;
 
 /**
- * The object with its managedFields brought up to date after a create (`before` is undefined), update or patch: what
- * changed belongs to the manager now. Never fails: managedFields that cannot be read are dropped.
+ * Updates managedFields after a create (`oldObject` is undefined), update or patch: the manager owns the changed
+ * fields. Never fails: managedFields that cannot be decoded are dropped.
  */
 export function trackUpdate(
-  before: JsonObject | undefined,
-  after: JsonObject,
+  oldObject: JsonObject | undefined,
+  newObject: JsonObject,
   options: TrackOptions,
 ): JsonObject {
-  const managers = managersFor(before, after, options.subresource ?? "");
+  const managers = managersFor(oldObject, newObject, options.subresource ?? "");
   // An object without recorded managers stays so until it is applied for the first time.
-  if (managers.size === 0 && before) return withManagers(after, managers);
-  return withManagers(after, updatedManagers(before, after, managers, options));
+  if (managers.size === 0 && oldObject) return withManagers(newObject, managers);
+  return withManagers(newObject, updatedManagers(oldObject, newObject, managers, options));
 }
 
 export function updatedManagers(
-  before: JsonObject | undefined,
-  after: JsonObject,
+  oldObject: JsonObject | undefined,
+  newObject: JsonObject,
   managers: Managers,
   options: TrackOptions,
 ): Managers {
   const { schema } = options;
   const none: Managers = new Map();
-  const old = withManagers({ ...skeletonFor(after), ...before }, none);
-  const compared = compareObjects(old, withManagers(after, none), schema.root);
+  const old = withManagers({ ...skeletonFor(newObject), ...oldObject }, none);
+  const compared = compareObjects(old, withManagers(newObject, none), schema.root);
   const change = ignoring(compared, ignoredSet(options.ignored));
   const out = afterChange(change, managers, undefined);
   const taken = ownable(change.added.union(change.modified));
@@ -70,15 +70,19 @@ export function updatedManagers(
   return capped(out);
 }
 
-/** A client may rewrite managedFields, or empty them; one that leaves them out keeps them. Subresources cannot touch them. */
-function managersFor(before: JsonObject | undefined, after: JsonObject, subresource: string): Managers {
-  const given = managedFieldsOf(after);
+/** A client may rewrite or clear managedFields; if they are absent, they are kept. Subresources cannot change them. */
+function managersFor(
+  oldObject: JsonObject | undefined,
+  newObject: JsonObject,
+  subresource: string,
+): Managers {
+  const given = managedFieldsOf(newObject);
   if (subresource === "") {
     if (isReset(given)) return new Map();
     const managers = decodedOrNone(given);
     if (managers.size > 0) return managers;
   }
-  return decodedOrNone(managedFieldsOf(before));
+  return decodedOrNone(managedFieldsOf(oldObject));
 }
 
 function isReset(list: Json | undefined): boolean {
@@ -94,7 +98,9 @@ function decodedOrNone(list: Json | undefined): Managers {
   }
 }
 
-/** Of too many updaters the oldest become one, so that the object does not grow without end. */
+/**
+ * If there are too many updaters, the oldest are merged into one entry, so that the object does not grow without bound.
+ */
 function capped(managers: Map<ManagerId, Manager>): Managers {
   const updaters = [...managers].filter(([, manager]) => manager.operation === "Update");
   const surplus = updaters.length - maxUpdaters;

@@ -11,7 +11,7 @@ export interface Comparison {
   readonly removed: FieldSet;
 }
 
-/** Which paths differ between two objects. An object or item that is new or gone is named itself, with all in it. */
+/** The paths that differ between two objects. An added or removed object or item is included with all its fields. */
 export function compareObjects(left: JsonObject, right: JsonObject, rule: Rule): Comparison {
   const out = { added: new FieldSet(), modified: new FieldSet(), removed: new FieldSet() };
   walk(left, right, rule, [], out);
@@ -35,12 +35,12 @@ function walk(
       walk(ownValue(pair.left, key), ownValue(pair.right, key), fieldRule(rule, key), below, out);
     }
   } else if (pair.kind === "list") {
-    const before = itemsByElement(pair.rule, pair.left);
-    const after = itemsByElement(pair.rule, pair.right);
-    for (const element of new Set([...before.keys(), ...after.keys()]))
+    const oldItems = itemsByElement(pair.rule, pair.left);
+    const newItems = itemsByElement(pair.rule, pair.right);
+    for (const element of new Set([...oldItems.keys(), ...newItems.keys()]))
       walkItems(
-        before.get(element) ?? [],
-        after.get(element) ?? [],
+        oldItems.get(element) ?? [],
+        newItems.get(element) ?? [],
         pair.rule.items,
         [...path, element],
         out,
@@ -49,15 +49,15 @@ function walk(
 }
 
 /** Items with the same keys cannot be distinguished, so they count as one value. */
-function walkItems(before: Json[], after: Json[], rule: Rule, path: Path, out: Comparison): void {
-  if (before.length < 2 && after.length < 2) return walk(before[0], after[0], rule, path, out);
-  if (before.length > 1 && after.length > 1) {
-    if (!jsonEqual(before, after)) out.modified.insert(path);
-  } else if (before.length > 1) {
-    if (after.length > 0) walk(undefined, after[0], rule, path, out);
+function walkItems(oldItems: Json[], newItems: Json[], rule: Rule, path: Path, out: Comparison): void {
+  if (oldItems.length < 2 && newItems.length < 2) return walk(oldItems[0], newItems[0], rule, path, out);
+  if (oldItems.length > 1 && newItems.length > 1) {
+    if (!jsonEqual(oldItems, newItems)) out.modified.insert(path);
+  } else if (oldItems.length > 1) {
+    if (newItems.length > 0) walk(undefined, newItems[0], rule, path, out);
     out.removed.insert(path);
   } else {
-    if (before.length > 0) walk(before[0], undefined, rule, path, out);
+    if (oldItems.length > 0) walk(oldItems[0], undefined, rule, path, out);
     out.added.insert(path);
   }
 }

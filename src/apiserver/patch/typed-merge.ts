@@ -45,7 +45,7 @@ function mergeItems(rule: ListRule, live: Json[], applied: Json[]): Json[] {
   });
 }
 
-/** An item that cannot be identified is like no other. */
+/** An item that cannot be identified equals no other. */
 function elementOf(rule: ListRule, item: Json): PathElement {
   const found = itemElement(rule, item);
   return "element" in found ? found.element : `?:${JSON.stringify(item)}`;
@@ -53,7 +53,10 @@ function elementOf(rule: ListRule, item: Json): PathElement {
 
 type Place = { readonly live: number } | { readonly applied: PathElement };
 
-/** The applied order holds among applied items; items of the live list only keep their position before the item that followed them. */
+/**
+ * Applied items are in the applied order; items of the live list only keep their position before the item that followed
+ * them.
+ */
 export function interleave(live: readonly PathElement[], applied: readonly PathElement[]): Place[] {
   const inLive = new Set(live);
   const inApplied = new Set(applied);

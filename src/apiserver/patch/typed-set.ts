@@ -38,21 +38,21 @@ function descend(parent: FieldSet, element: PathElement, value: Json, rule: Rule
   if (!set.empty) parent.children.set(element, set);
 }
 
-/** What keeps an applied object from being merged: items that cannot be distinguished. */
-export function listComplaints(value: Json, rule: Rule, path = ""): string[] {
+/** Errors that prevent the merge of an applied object: items that cannot be distinguished. */
+export function listErrors(value: Json, rule: Rule, path = ""): string[] {
   const pair = pairOf(rule, value, undefined);
   if (pair.kind === "leaf") return [];
   if (pair.kind === "object")
     return Object.entries(pair.left).flatMap(([key, item]) =>
-      listComplaints(item, fieldRule(rule, key), `${path}.${key}`),
+      listErrors(item, fieldRule(rule, key), `${path}.${key}`),
     );
   const seen = new Set<PathElement>();
   return pair.left.flatMap((item, i) => {
     const found = itemElement(pair.rule, item);
-    if ("complaint" in found) return [`${path}: element ${i}: ${found.complaint}`];
+    if ("error" in found) return [`${path}: element ${i}: ${found.error}`];
     const text = elementText(found.element);
     if (seen.has(found.element)) return [`${path}: duplicate entries for key ${text}`];
     seen.add(found.element);
-    return listComplaints(item, pair.rule.items, path + text);
+    return listErrors(item, pair.rule.items, path + text);
   });
 }

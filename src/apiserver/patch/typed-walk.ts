@@ -30,7 +30,7 @@ export function itemsByElement(rule: ListRule, list: Json[]): Map<PathElement, J
   const out = new Map<PathElement, Json[]>();
   for (const item of list) {
     const found = itemElement(rule, item);
-    if ("complaint" in found) continue;
+    if ("error" in found) continue;
     const same = out.get(found.element);
     if (same) same.push(item);
     else out.set(found.element, [item]);

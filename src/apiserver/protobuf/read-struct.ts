@@ -21,9 +21,9 @@ function readField(out: JsonObject, declared: Field, field: WireField): void {
   const type = underlying(declared.type);
   switch (type.kind) {
     case "list": {
-      const before = ownValue(out, name);
-      const list = Array.isArray(before) ? before : [];
-      if (list !== before) setValue(out, name, list);
+      const earlier = ownValue(out, name);
+      const list = Array.isArray(earlier) ? earlier : [];
+      if (list !== earlier) setValue(out, name, list);
       return readItem(list, type.items, field);
     }
     case "map": {
@@ -47,8 +47,8 @@ function readField(out: JsonObject, declared: Field, field: WireField): void {
 }
 
 function objectAt(out: JsonObject, name: string): JsonObject {
-  const before = ownValue(out, name);
-  if (isObject(before)) return before;
+  const earlier = ownValue(out, name);
+  if (isObject(earlier)) return earlier;
   const created: JsonObject = {};
   setValue(out, name, created);
   return created;

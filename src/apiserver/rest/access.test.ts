@@ -129,16 +129,16 @@ test("admission can change or reject what is written", async (t) => {
   await api.send("POST", widgetsPath, widget("w"));
   await api.send("POST", `${widgetsPath}/w/paint`, { colour: "red" });
   assert.deepEqual(
-    seen.map(({ operation, resource, subresource, name, before }) =>
-      [operation, resource, subresource, name, before === undefined ? "" : "before"].join(" "),
+    seen.map(({ operation, resource, subresource, name, oldObject }) =>
+      [operation, resource, subresource, name, oldObject === undefined ? "" : "oldObject"].join(" "),
     ),
     [
       "CREATE configmaps  a ",
-      "UPDATE configmaps  a before",
-      "DELETE configmaps  a before",
+      "UPDATE configmaps  a oldObject",
+      "DELETE configmaps  a oldObject",
       "CREATE widgets  w ",
       "CREATE widgets paint w ",
-      "UPDATE widgets  w before",
+      "UPDATE widgets  w oldObject",
     ],
   );
 });

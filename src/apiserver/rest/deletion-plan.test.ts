@@ -89,7 +89,7 @@ const cases: Case[] = [
   },
   {
     rule: "a kind with reasons of its own keeps it",
-    requested: { holds: () => true },
+    requested: { hasSpecFinalizers: () => true },
     plan: { deletionTimestamp: time(0), deletionGracePeriodSeconds: 0 },
   },
   {

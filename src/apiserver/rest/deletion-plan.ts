@@ -20,7 +20,7 @@ export interface DeletionRequest {
   /** The finalizers that a controller handles. */
   readonly handled: readonly Propagation[];
   /** The kind keeps the deleted object for other reasons than finalizers. */
-  readonly holds?: ((draft: Draft) => boolean) | undefined;
+  readonly hasSpecFinalizers?: ((draft: Draft) => boolean) | undefined;
 }
 
 export function planDeletion(current: ApiObject, requested: DeletionRequest): DeletionPlan {
@@ -48,16 +48,18 @@ export function planDeletion(current: ApiObject, requested: DeletionRequest): De
   }
 
   propagate(draft, requested);
-  const kept = (meta.finalizers ?? []).length > 0 || requested.holds?.(draft) === true;
+  const kept = (meta.finalizers ?? []).length > 0 || requested.hasSpecFinalizers?.(draft) === true;
   if (kept && !graceful) markDeleted(draft, now);
   if (kept || (graceful && (meta.deletionGracePeriodSeconds ?? 0) > 0)) return { kind: "mark", draft };
   return { kind: "remove" };
 }
 
 /** True if nothing keeps a deleted object any more. */
-export function isReleased(before: ApiObject, after: Draft, holds: boolean): boolean {
-  if (holds || (after.metadata.finalizers ?? []).length > 0) return false;
-  return before.metadata.deletionTimestamp !== undefined && before.metadata.deletionGracePeriodSeconds === 0;
+export function isReleased(oldObject: ApiObject, newObject: Draft, hasSpecFinalizers: boolean): boolean {
+  if (hasSpecFinalizers || (newObject.metadata.finalizers ?? []).length > 0) return false;
+  return (
+    oldObject.metadata.deletionTimestamp !== undefined && oldObject.metadata.deletionGracePeriodSeconds === 0
+  );
 }
 
 function shorten(draft: Draft, left: number, seconds: number, now: number): void {

@@ -54,9 +54,9 @@ export const widgets: ResourceDefinition = {
   },
   validate: ({ spec }) =>
     spec.size > 100 ? [{ path: "spec.size", message: `Invalid value: ${spec.size}: too big` }] : [],
-  prepareUpdate(draft, before) {
-    if (before.status === undefined) delete draft.status;
-    else draft.status = before.status;
+  prepareUpdate(draft, oldObject) {
+    if (oldObject.status === undefined) delete draft.status;
+    else draft.status = oldObject.status;
   },
   validateUpdate: ({ spec }) =>
     spec.size > 100 ? [{ path: "spec.size", message: `Invalid value: ${spec.size}: too big` }] : [],
@@ -65,8 +65,8 @@ export const widgets: ResourceDefinition = {
     status: {
       type: "part",
       ignored: [["spec"]],
-      prepareUpdate(draft, before) {
-        draft.spec = before.spec;
+      prepareUpdate(draft, oldObject) {
+        draft.spec = oldObject.spec;
       },
     },
     hidden: {

@@ -58,9 +58,9 @@ function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): U
   const patch = parsePatch(text);
   const twice = query.fieldValidation === "Ignore" || !fields ? [] : fields.duplicates(text);
   const warn = once(request.warn);
-  return (before) => {
-    if (!before) return undefined;
-    const live = before as unknown as JsonObject;
+  return (oldObject) => {
+    if (!oldObject) return undefined;
+    const live = oldObject as unknown as JsonObject;
     const patched =
       type === "json"
         ? jsonPatch(live, patch)
@@ -110,8 +110,8 @@ function applier(request: PatchRequest): Update["mutate"] {
   if (given !== "" && given !== name)
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   checkApplied(request, applied, metadata);
-  return (before) => {
-    const live = before as unknown as JsonObject | undefined;
+  return (oldObject) => {
+    const live = oldObject as unknown as JsonObject | undefined;
     const result = apply(live, applied, {
       schema: served.schema,
       manager: query.fieldManager,
@@ -121,7 +121,7 @@ function applier(request: PatchRequest): Update["mutate"] {
       force: query.force === true,
     });
     // A subresource does not create the object.
-    if (!before && subresource) return undefined;
+    if (!oldObject && subresource) return undefined;
     const report = reportFields(fields, kindOf(served), result, undefined);
     const draft: Draft = asDraft(report.value as JsonObject, kindOf(served));
     draft.metadata.name = name;

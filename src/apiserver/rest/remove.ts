@@ -49,16 +49,17 @@ async function removeSeen(
   checkPreconditions(request, seen, options);
   await admit(dependencies, request, {
     ...{ operation: "DELETE", subresource: "", name: key.name },
-    ...{ before: current, options },
+    ...{ oldObject: current, options },
   });
-  const { deletionGrace, holds } = definition;
+  const { deletionGrace, hasSpecFinalizers } = definition;
   const plan = planDeletion(current, {
     gracePeriodSeconds: options.gracePeriodSeconds,
     propagation: propagationOf(options),
     now: context.now,
     grace: deletionGrace && ((requested) => deletionGrace.call(definition, current, requested, context)),
     handled: dependencies.propagation,
-    holds: holds && ((draft) => holds.call(definition, draft as unknown as ApiObject)),
+    hasSpecFinalizers:
+      hasSpecFinalizers && ((draft) => hasSpecFinalizers.call(definition, draft as unknown as ApiObject)),
   });
   switch (plan.kind) {
     case "pending":
@@ -67,8 +68,8 @@ async function removeSeen(
       await definition.prepareDelete?.(plan.draft, context);
       const object = plan.draft as unknown as ApiObject;
       if (dryRun) return { object: asStored(seen, object), gone: false };
-      const written = await dependencies.store.apply(key, (now) => {
-        if (now?.version !== seen.version) throw new WriteConflict();
+      const written = await dependencies.store.apply(key, (latest) => {
+        if (latest?.version !== seen.version) throw new WriteConflict();
         return { kind: "put", object };
       });
       return { object: written!, gone: false };

@@ -28,11 +28,11 @@ export function initMetadata(draft: Draft, now: number): void {
 }
 
 /** Keeps the metadata that only the server sets. */
-export function keepMetadata(draft: Draft, before: ApiObject): void {
+export function keepMetadata(draft: Draft, oldObject: ApiObject): void {
   const meta = draft.metadata as unknown as Record<string, unknown>;
   for (const field of kept) {
-    if (before.metadata[field] === undefined) delete meta[field];
-    else meta[field] = before.metadata[field];
+    if (oldObject.metadata[field] === undefined) delete meta[field];
+    else meta[field] = oldObject.metadata[field];
   }
   delete meta.resourceVersion;
   dropSelfLink(draft.metadata);
@@ -56,24 +56,24 @@ function dropSelfLink(meta: DraftMeta): void {
 export function setGeneration(
   definition: ResourceDefinition,
   draft: Draft,
-  before: ApiObject | undefined,
+  oldObject: ApiObject | undefined,
 ): void {
-  const counts = definition.countsGenerations ?? (draft.spec !== undefined || before?.spec !== undefined);
-  const old = before?.metadata.generation as number | undefined;
+  const counts = definition.countsGenerations ?? (draft.spec !== undefined || oldObject?.spec !== undefined);
+  const old = oldObject?.metadata.generation as number | undefined;
   if (!counts) {
     if (old === undefined) delete draft.metadata.generation;
-  } else if (!before) draft.metadata.generation = 1;
-  else if (hasSameSpec(draft, before)) {
+  } else if (!oldObject) draft.metadata.generation = 1;
+  else if (hasSameSpec(draft, oldObject)) {
     if (old !== undefined) draft.metadata.generation = old;
   } else draft.metadata.generation = (old ?? 0) + 1;
 }
 
 const notCounted = new Set(["apiVersion", "kind", "metadata", "status"]);
 
-function hasSameSpec(draft: Draft, before: ApiObject): boolean {
-  const fields = new Set([...Object.keys(draft), ...Object.keys(before)]);
+function hasSameSpec(draft: Draft, oldObject: ApiObject): boolean {
+  const fields = new Set([...Object.keys(draft), ...Object.keys(oldObject)]);
   return [...fields].every(
-    (field) => notCounted.has(field) || jsonEqual(draft[field] as Json, before[field] as Json),
+    (field) => notCounted.has(field) || jsonEqual(draft[field] as Json, oldObject[field] as Json),
   );
 }
 
@@ -90,9 +90,9 @@ export function nameProblems({ metadata: { name } }: Draft): Problem[] {
 }
 
 /** No finalizers can be added to an object that is being deleted. */
-export function finalizerProblems(draft: Draft, before: ApiObject): Problem[] {
-  if (before.metadata.deletionTimestamp === undefined) return [];
-  const old = (before.metadata.finalizers as string[] | undefined) ?? [];
+export function finalizerProblems(draft: Draft, oldObject: ApiObject): Problem[] {
+  if (oldObject.metadata.deletionTimestamp === undefined) return [];
+  const old = (oldObject.metadata.finalizers as string[] | undefined) ?? [];
   const more = [...new Set(draft.metadata.finalizers ?? [])]
     .filter((name) => !old.includes(name))
     .sort(compareText);

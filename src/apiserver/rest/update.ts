@@ -20,7 +20,7 @@ export interface Update {
    * What the object becomes, in the version of the request; called again on a write conflict. Gets a copy of the
    * current object. Undefined: there is nothing to update.
    */
-  mutate(before: Draft | undefined): Draft | undefined;
+  mutate(oldObject: Draft | undefined): Draft | undefined;
   /** Called before an object is created that did not exist: update and create are different verbs. */
   readonly mayCreate?: () => Promise<void>;
   /** `mutate` also sets managedFields: an apply. */
@@ -99,7 +99,7 @@ async function change(
 ): Promise<StoredObject> {
   const { served, namespace, manager, dryRun } = request;
   const { definition } = served;
-  const { key, value: before } = seen;
+  const { key, value: oldObject } = seen;
   const { subresource } = update;
   const context = contextOf(dependencies, request);
   applyNamespace(draft, namespace);
@@ -109,37 +109,37 @@ async function change(
   if (resourceVersion && resourceVersion !== String(seen.version)) throw modified(key);
 
   toStored(served, draft);
-  keepMetadata(draft, before);
+  keepMetadata(draft, oldObject);
   definition.defaults?.(draft);
   await admit(dependencies, request, {
     ...{ operation: "UPDATE", subresource: subresource?.name ?? "" },
-    ...{ name: key.name, object: draft, before },
+    ...{ name: key.name, object: draft, oldObject },
   });
-  if (subresource) subresource.part.prepareUpdate(draft, before, context);
-  else await definition.prepareUpdate?.(draft, before, context);
-  keepMetadata(draft, before);
+  if (subresource) subresource.part.prepareUpdate(draft, oldObject, context);
+  else await definition.prepareUpdate?.(draft, oldObject, context);
+  keepMetadata(draft, oldObject);
   definition.defaults?.(draft);
   // keepMetadata has kept the old one.
-  if (subresource?.part.countsGenerations !== false) setGeneration(definition, draft, before);
+  if (subresource?.part.countsGenerations !== false) setGeneration(definition, draft, oldObject);
 
   const validated = subresource
-    ? subresource.part.validateUpdate?.(draft, before, context)
-    : definition.validateUpdate?.(draft, before, context);
-  const problems = [...(validated ?? []), ...finalizerProblems(draft, before)];
+    ? subresource.part.validateUpdate?.(draft, oldObject, context)
+    : definition.validateUpdate?.(draft, oldObject, context);
+  const problems = [...(validated ?? []), ...finalizerProblems(draft, oldObject)];
   if (problems.length > 0) throw invalid(definition, key.name, problems);
 
-  const after = update.tracked
+  const newObject = update.tracked
     ? draft
-    : trackUpdate(before as unknown as JsonObject, draft as unknown as JsonObject, {
+    : trackUpdate(oldObject as unknown as JsonObject, draft as unknown as JsonObject, {
         schema: served.storedSchema,
         manager,
         subresource: subresource?.name ?? "",
         now: context.now,
         ignored: subresource ? subresource.part.ignored : ignoredByMain(definition),
       });
-  const object = after as unknown as ApiObject;
+  const object = newObject as unknown as ApiObject;
   if (dryRun) return dryResult(seen, object);
-  const released = isReleased(before, draft, definition.holds?.(object) === true);
+  const released = isReleased(oldObject, draft, definition.hasSpecFinalizers?.(object) === true);
   const written = await dependencies.store.apply(key, (current) => {
     if (current?.version !== seen.version) throw new WriteConflict();
     return released ? { kind: "delete", last: object } : { kind: "put", object };

@@ -87,7 +87,7 @@ export async function serveUpdate(exchange: Exchange, served: Served, partTarget
   const update: Update = {
     name: target.name,
     ...(partTarget && { subresource: partTarget }),
-    mutate: (before) => (before || creates ? structuredClone(draft) : undefined),
+    mutate: (oldObject) => (oldObject || creates ? structuredClone(draft) : undefined),
     mayCreate: () => mayCreate(exchange),
   };
   const { object, created } = await updateObject(

@@ -79,9 +79,9 @@ export function labelRequirement(
   checkKey(key, "key");
   const shown = `values: Invalid value: ${JSON.stringify(values)}`;
   for (const [i, value] of values.entries()) {
-    const complaint = labelValue(value);
-    if (complaint)
-      throw badRequest(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${complaint}`);
+    const problem = labelValue(value);
+    if (problem)
+      throw badRequest(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${problem}`);
   }
   switch (operator) {
     case "in":
@@ -111,8 +111,8 @@ export function labelRequirement(
 }
 
 export function checkKey(key: string, path: string): void {
-  const complaint = qualifiedName(key);
-  if (complaint) throw badRequest(`${path}: Invalid value: ${JSON.stringify(key)}: ${complaint}`);
+  const problem = qualifiedName(key);
+  if (problem) throw badRequest(`${path}: Invalid value: ${JSON.stringify(key)}: ${problem}`);
 }
 
 /** A decimal number of 64 bits. */

@@ -17,10 +17,10 @@ const restricted = "node-restriction.kubernetes.io";
 type Labels = Readonly<Record<string, string>> | undefined;
 
 /** The changed labels that a node may not set on itself, sorted: they steer scheduling. */
-export function forbiddenLabels(now: Labels, before: Labels): string[] {
-  const keys = new Set([...Object.keys(now ?? {}), ...Object.keys(before ?? {})]);
+export function forbiddenLabels(labels: Labels, oldLabels: Labels): string[] {
+  const keys = new Set([...Object.keys(labels ?? {}), ...Object.keys(oldLabels ?? {})]);
   return [...keys]
-    .filter((key) => now?.[key] !== before?.[key] && !mayChange(key))
+    .filter((key) => labels?.[key] !== oldLabels?.[key] && !mayChange(key))
     .sort((a, b) => (a < b ? -1 : 1));
 }
 

@@ -38,7 +38,10 @@ objects.put("csidrivers.storage.k8s.io", {
 
 const admission = admissionChain(new NodeRestriction({ objects: () => objects }), subjectRestriction);
 
-type Request = Partial<Omit<AdmissionRequest, "object" | "before">> & { object?: unknown; before?: unknown };
+type Request = Partial<Omit<AdmissionRequest, "object" | "oldObject">> & {
+  object?: unknown;
+  oldObject?: unknown;
+};
 
 function request(o: Request): AdmissionRequest {
   return {
@@ -52,7 +55,7 @@ function request(o: Request): AdmissionRequest {
     dryRun: false,
     ...o,
     object: o.object as Draft,
-    before: o.before as ApiObject,
+    oldObject: o.oldObject as ApiObject,
   };
 }
 
@@ -75,7 +78,12 @@ const withVolume = (volume: object) => mirror({ volumes: [{ name: "v", ...volume
 const withEnv = (valueFrom: object) =>
   mirror({ containers: [{ name: "c", env: [{ name: "E", valueFrom }] }] });
 
-function nodeWrite(operation: "CREATE" | "UPDATE", now: object, before?: object, subresource = ""): Request {
+function nodeWrite(
+  operation: "CREATE" | "UPDATE",
+  object: object,
+  oldObject?: object,
+  subresource = "",
+): Request {
   const shaped = (part: { labels?: object; ownerReferences?: object[]; spec?: object }) => ({
     metadata: { name: "n1", labels: part.labels, ownerReferences: part.ownerReferences },
     spec: part.spec,
@@ -86,18 +94,24 @@ function nodeWrite(operation: "CREATE" | "UPDATE", now: object, before?: object,
     namespace: "",
     name: "n1",
     subresource,
-    object: shaped(now),
-    before: before && shaped(before),
+    object: shaped(object),
+    oldObject: oldObject && shaped(oldObject),
   };
 }
 
-function status(now: object, before: object = now): Request {
+function status(object: object, oldObject: object = object): Request {
   const pod = (part: object) => ({
     metadata: { name: "mine", labels: { a: "b" } },
     spec: { nodeName: "n1" },
     ...part,
   });
-  return { operation: "UPDATE", subresource: "status", name: "mine", object: pod(now), before: pod(before) };
+  return {
+    operation: "UPDATE",
+    subresource: "status",
+    name: "mine",
+    object: pod(object),
+    oldObject: pod(oldObject),
+  };
 }
 
 function token(spec: object): Request {
@@ -112,7 +126,7 @@ const bound = (name: string, more: object = {}) => ({
   boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid: `${name}-uid`, ...more },
 });
 
-function claim(now: object, before: object): Request {
+function claim(object: object, oldObject: object): Request {
   const whole = (part: object) => ({
     metadata: { name: "c", labels: { a: "b" } },
     spec: { volumeName: "pv" },
@@ -123,8 +137,8 @@ function claim(now: object, before: object): Request {
     resource: "persistentvolumeclaims",
     subresource: "status",
     name: "c",
-    object: whole(now),
-    before: whole(before),
+    object: whole(object),
+    oldObject: whole(oldObject),
   };
 }
 
@@ -156,7 +170,7 @@ const t = 'serviceaccounts "default" is forbidden: ';
 
 /** Allowed if there is no message. */
 const rows: [string, Request, string?][] = [
-  ["others are let pass", { caller: admin, object: { metadata: {} } }],
+  ["other users are not restricted", { caller: admin, object: { metadata: {} } }],
   [
     "a node without a name",
     { caller: { name: "system:node:", groups: ["system:nodes"] }, name: "x" },
@@ -198,22 +212,22 @@ const rows: [string, Request, string?][] = [
     `${m}node n1 UID mismatch: expected old got node-uid`,
   ],
   [
-    "a node that is not there",
+    "a node that does not exist",
     {
       ...mirror({ nodeName: "n3" }, { ownerReferences: [{ ...owner, name: "n3" }] }),
       caller: node("n3"),
     },
     'nodes "n3" not found',
   ],
-  ["host paths are fine", withVolume({ hostPath: { path: "/" } })],
-  ["the downward API is fine", withVolume({ projected: { sources: [{ downwardAPI: {} }] } })],
+  ["hostPath volumes are allowed", withVolume({ hostPath: { path: "/" } })],
+  ["downward API volumes are allowed", withVolume({ projected: { sources: [{ downwardAPI: {} }] } })],
   ["service account", mirror({ serviceAccountName: "x" }), `${m}${refs}serviceaccounts`],
   ["pull secret", mirror({ imagePullSecrets: [{ name: "x" }] }), `${m}${refs}secrets`],
   ["secret in env", withEnv({ secretKeyRef: { name: "x", key: "k" } }), `${m}${refs}secrets`],
   ["config map in env", withEnv({ configMapKeyRef: { name: "x", key: "k" } }), `${m}${refs}configmaps`],
   ["secret volume", withVolume({ secret: { secretName: "x" } }), `${m}${refs}secrets`],
   ["config map volume", withVolume({ configMap: { name: "x" } }), `${m}${refs}configmaps`],
-  ["nameless secret volume", withVolume({ secret: {} }), `${m}${refs}secrets (via secret volumes)`],
+  ["secret volume without a name", withVolume({ secret: {} }), `${m}${refs}secrets (via secret volumes)`],
   ["csi volume", withVolume({ csi: { driver: "x" } }), `${m}${refs}csidrivers (via CSI volumes)`],
   ["claim", withVolume({ persistentVolumeClaim: { claimName: "x" } }), `${m}${refs}persistentvolumeclaims`],
   [
@@ -253,14 +267,14 @@ const rows: [string, Request, string?][] = [
     { operation: "DELETE", name: "theirs" },
     'pods "theirs" is forbidden: node "n1" can only delete pods with spec.nodeName set to itself',
   ],
-  ["deletion of nothing", { operation: "DELETE", name: "none" }, 'pods "none" not found'],
+  ["deletion of a missing pod", { operation: "DELETE", name: "none" }, 'pods "none" not found'],
   ["eviction of its own pod", { subresource: "eviction", name: "mine", object: { metadata: {} } }],
   [
     "eviction of another's pod",
     { subresource: "eviction", name: "theirs", object: { metadata: {} } },
     'pods "theirs" is forbidden: node n1 can only evict pods with spec.nodeName set to itself',
   ],
-  ["eviction of nothing", { subresource: "eviction", name: "none" }, 'pods "none" not found'],
+  ["eviction of a missing pod", { subresource: "eviction", name: "none" }, 'pods "none" not found'],
   [
     "another subresource",
     { subresource: "exec", name: "mine" },
@@ -351,7 +365,10 @@ const rows: [string, Request, string?][] = [
     nodeWrite("UPDATE", { spec: {} }, { spec: { taints: [{ key: "a", effect: "NoSchedule" }] } }),
     'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
   ],
-  ["no taints is like none", nodeWrite("UPDATE", { spec: { taints: [] } }, { spec: {} }, "status")],
+  [
+    "an empty list of taints equals an absent one",
+    nodeWrite("UPDATE", { spec: { taints: [] } }, { spec: {} }, "status"),
+  ],
   [
     "changes taints through the status",
     nodeWrite("UPDATE", { spec: { taints: [{ key: "a" }] } }, { spec: {} }, "status"),
@@ -375,7 +392,7 @@ const rows: [string, Request, string?][] = [
   ["a token of its pod", token(bound("mine"))],
   ["a token for an audience of the pod", token({ ...bound("mine"), audiences: ["vault"] })],
   ["a token for a driver of the pod", token({ ...bound("csi"), audiences: ["sts"] })],
-  ["a token for a driver behind a claim", token({ ...bound("claim"), audiences: ["sts"] })],
+  ["a token for the driver of a claim's volume", token({ ...bound("claim"), audiences: ["sts"] })],
   ["an unbound token", token({}), `${t}node requested token not bound to a pod`],
   [
     "a token bound to a secret",
@@ -383,12 +400,12 @@ const rows: [string, Request, string?][] = [
     `${t}node requested token not bound to a pod`,
   ],
   [
-    "without uid",
+    "a token bound to a pod without its UID",
     token(bound("mine", { uid: "" })),
     `${t}node requested token with a pod binding without a uid`,
   ],
   [
-    "with another uid",
+    "a token bound to a pod of another UID",
     token(bound("mine", { uid: "x" })),
     `${t}the UID in the bound object reference (x) does not match the UID in record. The object might have been deleted and then recreated`,
   ],
@@ -397,7 +414,7 @@ const rows: [string, Request, string?][] = [
     token(bound("theirs")),
     `${t}node requested token bound to a pod scheduled on a different node`,
   ],
-  ["a token of no pod", token(bound("none")), 'pods "none" not found'],
+  ["a token of a missing pod", token(bound("none")), 'pods "none" not found'],
   [
     "two audiences",
     token({ ...bound("mine"), audiences: ["a", "b"] }),
@@ -409,13 +426,13 @@ const rows: [string, Request, string?][] = [
     `${t}audience "x" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience`,
   ],
   [
-    "an audience behind a lost claim",
+    "an audience of a driver whose claim is missing",
     token({ ...bound("lost"), audiences: ["x"] }),
     `${t}error validating audience "x": persistentvolumeclaims "gone" not found`,
   ],
 
   [
-    "a claim that has grown",
+    "a claim that was expanded",
     claim(
       { status: { phase: "Bound", capacity: { storage: "2Gi" }, conditions: [] } },
       { status: { phase: "Bound", capacity: { storage: "1Gi" } } },
@@ -450,7 +467,7 @@ const rows: [string, Request, string?][] = [
     'leases.coordination.k8s.io "n2" is forbidden: can only access node lease with the same name as the requesting node',
   ],
   [
-    "a lease elsewhere",
+    "a lease in another namespace",
     lease("CREATE", "n1", "default"),
     'leases.coordination.k8s.io "n1" is forbidden: can only access leases in the "kube-node-lease" system namespace',
   ],
@@ -469,7 +486,7 @@ const rows: [string, Request, string?][] = [
   ],
   ["a request to another signer", csr("example.com/x", "other")],
   [
-    "a request that is none",
+    "a request that cannot be parsed",
     {
       ...csr(kubeletClientSigner, "x"),
       object: { metadata: { name: "r" }, spec: { signerName: kubeletClientSigner, request: "eA==" } },
@@ -505,7 +522,7 @@ test("NodeRestriction restricts the writes of a node", async (t) => {
     });
 });
 
-test("a rejection names what was rejected", async () => {
+test("a rejection names the object", async () => {
   await assert.rejects(admission.admit(request(lease("CREATE", "n2"))), {
     status: 403,
     reason: "Forbidden",

@@ -58,8 +58,10 @@ function restrictLease(node: string, request: AdmissionRequest): void {
 function restrictClaim(node: string, request: AdmissionRequest): void {
   if (request.subresource !== "status") throw forbidden(request, "may only update PVC status");
   if (request.operation !== "UPDATE") throw forbidden(request, `unexpected operation "${request.operation}"`);
-  const [now, before] = [fixedPart(request.object), fixedPart(request.before)];
-  const changed = Object.keys({ ...now, ...before }).filter((part) => !same(now[part], before[part]));
+  const [newPart, oldPart] = [fixedPart(request.object), fixedPart(request.oldObject)];
+  const changed = Object.keys({ ...newPart, ...oldPart }).filter(
+    (part) => !same(newPart[part], oldPart[part]),
+  );
   if (changed.length > 0)
     throw forbidden(
       request,

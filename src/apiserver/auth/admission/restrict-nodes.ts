@@ -29,10 +29,10 @@ function restrictCreation(node: string, request: AdmissionRequest): void {
 }
 
 function restrictUpdate(node: string, request: AdmissionRequest): void {
-  const now = request.object;
-  const before = request.before;
-  const spec = (now?.spec ?? {}) as NodeSpec;
-  const old = (before?.spec ?? {}) as NodeSpec;
+  const newNode = request.object;
+  const oldNode = request.oldObject;
+  const spec = (newNode?.spec ?? {}) as NodeSpec;
+  const old = (oldNode?.spec ?? {}) as NodeSpec;
   if (spec.configSource && !same(spec.configSource, old.configSource))
     throw forbidden(
       request,
@@ -40,11 +40,11 @@ function restrictUpdate(node: string, request: AdmissionRequest): void {
     );
   if (!same(spec.taints, old.taints))
     throw forbidden(request, `node "${node}" is not allowed to modify taints`);
-  if (!same(now?.metadata.ownerReferences, before?.metadata.ownerReferences))
+  if (!same(newNode?.metadata.ownerReferences, oldNode?.metadata.ownerReferences))
     throw forbidden(request, `node "${node}" is not allowed to modify ownerReferences`);
   const labels = forbiddenLabels(
-    now?.metadata.labels,
-    before?.metadata.labels as Record<string, string> | undefined,
+    newNode?.metadata.labels,
+    oldNode?.metadata.labels as Record<string, string> | undefined,
   );
   if (labels.length > 0) throw forbidden(request, `is not allowed to modify labels: ${labels.join(", ")}`);
 }

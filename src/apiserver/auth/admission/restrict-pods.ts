@@ -71,20 +71,20 @@ async function restrictEviction(node: string, request: AdmissionRequest, objects
 
 function restrictStatus(node: string, request: AdmissionRequest): void {
   if (request.operation !== "UPDATE") throw forbidden(request, `unexpected operation "${request.operation}"`);
-  const before = request.before as unknown as Pod | undefined;
-  const now = request.object as unknown as Pod | undefined;
-  if (before?.spec.nodeName !== node)
+  const oldPod = request.oldObject as unknown as Pod | undefined;
+  const newPod = request.object as unknown as Pod | undefined;
+  if (oldPod?.spec.nodeName !== node)
     throw forbidden(
       request,
       `node "${node}" can only update pod status for pods with spec.nodeName set to itself`,
     );
-  if (!same(before.metadata.labels, now?.metadata.labels))
+  if (!same(oldPod.metadata.labels, newPod?.metadata.labels))
     throw forbidden(request, `node "${node}" cannot update labels through pod status`);
   const claims = (pod: Pod | undefined) =>
     (pod?.status as unknown as Record<string, unknown> | undefined) ?? {};
-  if (!same(claims(before).resourceClaimStatuses, claims(now).resourceClaimStatuses))
+  if (!same(claims(oldPod).resourceClaimStatuses, claims(newPod).resourceClaimStatuses))
     throw forbidden(request, `node "${node}" cannot update resource claim statues`);
-  if (!same(claims(before).extendedResourceClaimStatus, claims(now).extendedResourceClaimStatus))
+  if (!same(claims(oldPod).extendedResourceClaimStatus, claims(newPod).extendedResourceClaimStatus))
     throw forbidden(request, `node "${node}" cannot update extended resource claim status`);
 }
 

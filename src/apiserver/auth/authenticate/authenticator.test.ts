@@ -18,7 +18,7 @@ import { RequestAuthenticator } from "./authenticator.ts";
 import { ClientCertificates } from "./client-certificates.ts";
 import { impersonated } from "./impersonation.ts";
 
-// Certificates are read by OpenSSL too, which goes by the real time.
+// OpenSSL reads these certificates too, and uses the real time.
 const now = Date.now();
 const clock = new FakeClock(now);
 const hour = 3600_000;
@@ -155,13 +155,13 @@ const rows: [string, Shown, string | null][] = [
   ["a certificate of the CA", admin, "jane"],
   ["a certificate of a CA of the same name", pair("jane", { issuer: impostor }), null],
   ["a certificate that has expired", pair("jane", { to: -1000 }), null],
-  ["a certificate of tomorrow", pair("jane", { from: 1000 }), null],
+  ["a certificate that is not valid yet", pair("jane", { from: 1000 }), null],
   ["a certificate for servers", pair("jane", { usages: ["digital signature", "server auth"] }), null],
   ["a certificate for any use", pair("jane", { usages: ["any"] }), "jane"],
   ["a certificate without extended key usage", pair("jane", { usages: [] }), "jane"],
   ["a certificate without a name", pair("", { organizations: ["system:masters"] }), null],
   ["a token", { authorization: `Bearer ${token}` }, "system:serviceaccount:ns:a"],
-  ["a token in small letters", { authorization: `bearer ${token}` }, "system:serviceaccount:ns:a"],
+  ["a token with a lower-case scheme", { authorization: `bearer ${token}` }, "system:serviceaccount:ns:a"],
   ["a bad token", { authorization: "Bearer x" }, null],
   ["a good certificate and a bad token", { ...admin, authorization: "Bearer x" }, "jane"],
   [
@@ -194,7 +194,7 @@ test("groups are those of the certificate and system:authenticated", async () =>
   );
 });
 
-test("a certificate that expires while its connection is open stops to count", async () => {
+test("a certificate that expires while its connection is open is no longer accepted", async () => {
   const session = http2.connect(`https://localhost:${port}`, { ca: ca.certificate, ...admin });
   const send = async () => {
     let text = "";
@@ -239,7 +239,7 @@ for (const version of ["TLSv1.2", "TLSv1.3"] as const)
     assert.match(second.text, /"name":"jane"/);
   });
 
-test("only masters may be taken for others", async (t) => {
+test("only system:masters may impersonate users", async (t) => {
   const master: Caller = { name: "root", groups: ["system:masters"] };
   const jane: Caller = { name: "jane", groups: ["system:authenticated"] };
   const authorizer = new FixedAuthorizer({ relations: { related: () => Promise.resolve(false) } });
@@ -261,7 +261,7 @@ test("only masters may be taken for others", async (t) => {
       },
     ],
     [
-      "with uid and more",
+      "a user with UID and extra fields",
       master,
       ["Impersonate-User", "x", "Impersonate-Uid", "u", "Impersonate-Extra-scopes%2Fa", "v"],
       { name: "x", groups: ["system:authenticated"], uid: "u", extra: { "scopes/a": ["v"] } },
@@ -273,13 +273,13 @@ test("only masters may be taken for others", async (t) => {
       { name: "system:anonymous", groups: ["system:unauthenticated"] },
     ],
     [
-      "by another CA",
+      "a caller that may not impersonate",
       jane,
       ["Impersonate-User", "root"],
       'users "root" is forbidden: User "jane" cannot impersonate resource "users" in API group "" at the cluster scope',
     ],
     [
-      "groups alone",
+      "groups without a user",
       master,
       ["Impersonate-Group", "x"],
       "requested impersonation of groups, uid or extra without impersonating a user",

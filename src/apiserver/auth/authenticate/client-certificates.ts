@@ -15,7 +15,7 @@ export type CertificateResult =
   | { readonly kind: "none" }
   | { readonly kind: "rejected"; readonly problem: string };
 
-interface Seen {
+interface Verified {
   readonly result: CertificateResult;
   readonly from: number;
   readonly to: number;
@@ -29,7 +29,7 @@ export class ClientCertificates {
   readonly #ca: X509Certificate;
   readonly #clock: Clock;
   /** The certificate of a connection, verified once; its validity period is checked with each request. */
-  readonly #seen = new WeakMap<object, Seen>();
+  readonly #seen = new WeakMap<object, Verified>();
 
   constructor(o: { ca: string; clock: Clock }) {
     this.#ca = new X509Certificate(o.ca);
@@ -42,24 +42,24 @@ export class ClientCertificates {
     // Over HTTP/2 each request has its own socket object; the session persists.
     const { stream } = request as { stream?: { session?: object } };
     const connection = stream?.session ?? socket;
-    let seen = this.#seen.get(connection);
-    if (!seen) {
+    let verified = this.#seen.get(connection);
+    if (!verified) {
       const certificate = socket.getPeerX509Certificate();
       if (!certificate) return { kind: "none" };
-      seen = this.#judge(certificate);
-      this.#seen.set(connection, seen);
+      verified = this.#verify(certificate);
+      this.#seen.set(connection, verified);
     }
     const now = epochMs(this.#clock.wall());
-    if (now < seen.from || now > seen.to)
+    if (now < verified.from || now > verified.to)
       return { kind: "rejected", problem: "x509: certificate has expired or is not yet valid" };
-    return seen.result;
+    return verified.result;
   }
 
-  #judge(certificate: X509Certificate): Seen {
+  #verify(certificate: X509Certificate): Verified {
     const from = certificate.validFromDate.getTime();
     const to = certificate.validToDate.getTime();
-    const seen = (result: CertificateResult): Seen => ({ result, from, to });
-    const rejected = (problem: string) => seen({ kind: "rejected", problem });
+    const verified = (result: CertificateResult): Verified => ({ result, from, to });
+    const rejected = (problem: string) => verified({ kind: "rejected", problem });
     if (!certificate.checkIssued(this.#ca) || !certificate.verify(this.#ca.publicKey))
       return rejected("x509: certificate signed by unknown authority");
     const usages = certificate.keyUsage as readonly string[] | undefined;
@@ -68,7 +68,7 @@ export class ClientCertificates {
     const subject = parseCertificates(certificate.toString())[0]?.subject;
     if (!subject?.commonName) return rejected("x509: certificate names no user");
     const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
-    return seen({
+    return verified({
       kind: "known",
       caller: {
         name: subject.commonName,

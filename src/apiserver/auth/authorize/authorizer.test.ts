@@ -286,13 +286,13 @@ test("the node graph follows the objects, and deleted objects grant nothing", as
   // Immediately, since a node may send requests before the relations have observed it.
   assert.equal(await may("late"), true);
   await objects.delete({ resource: "pods", namespace: "ns", name: "late" });
-  await eventually("the relation is forgotten", async () => ((await may("late")) ? undefined : true));
+  await eventually("the relation is removed", async () => ((await may("late")) ? undefined : true));
   assert.equal(await may("pull"), true);
   stop.abort();
   await relations.done;
 });
 
-test("two pods that use one secret each keep it open", async () => {
+test("a secret that two pods use stays readable until both are deleted", async () => {
   const objects = cluster();
   objects.put("pods", pod("second", "n1", { imagePullSecrets: [{ name: "pull" }] }));
   const { relations, authorizer } = authorizerOf(objects);

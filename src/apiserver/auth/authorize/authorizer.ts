@@ -2,7 +2,7 @@ import type { Attributes, Authorizer, Decision } from "../../access.ts";
 import type { Caller } from "../../definition.ts";
 import { nodeNameOf } from "../names.ts";
 import { rulesFor } from "./fixed-policy.ts";
-import { judgeNode } from "./node-authorizer.ts";
+import { decideForNode } from "./node-authorizer.ts";
 import type { Relative } from "./node-graph.ts";
 import { ruleAllows } from "./rules.ts";
 
@@ -28,7 +28,7 @@ export class FixedAuthorizer implements Authorizer {
   }
 
   async #allowsNode(node: string, attributes: Attributes): Promise<Decision> {
-    const decision = judgeNode(node, attributes);
+    const decision = decideForNode(node, attributes);
     if (decision.kind === "decided") return decision.decision;
     if (await this.#relations.related(node, decision.to, decision.namespace, decision.name))
       return { allowed: true };

@@ -55,7 +55,7 @@ const grants: Readonly<Record<string, readonly Rule[]>> = {
 };
 
 /** The permissions of a service account in its own namespace: read, except secrets. */
-const atHome: readonly ResourceRule[] = [
+const namespaceRules: readonly ResourceRule[] = [
   { verbs: read, groups: [""], resources: ["pods", "pods/status", "configmaps", "services", "endpoints"] },
   { verbs: read, groups: ["discovery.k8s.io"], resources: ["endpointslices"] },
 ];
@@ -64,5 +64,5 @@ const atHome: readonly ResourceRule[] = [
 export function rulesFor(caller: Caller, namespace: string): readonly Rule[] {
   const rules = caller.groups.flatMap((group) => (Object.hasOwn(grants, group) ? grants[group]! : []));
   const home = serviceAccountNamespaceOf(caller);
-  return home !== undefined && home === namespace ? [...rules, ...atHome] : rules;
+  return home !== undefined && home === namespace ? [...rules, ...namespaceRules] : rules;
 }

@@ -38,8 +38,8 @@ const uniform: readonly ResourceRule[] = [
   { verbs: read, groups: ["node.k8s.io"], resources: ["runtimeclasses"] },
 ];
 
-/** What a node may request, before the objects are checked. */
-export function judgeNode(node: string, attributes: Attributes): NodeDecision {
+/** Decides on the attributes of a node's request, before the objects are checked. */
+export function decideForNode(node: string, attributes: Attributes): NodeDecision {
   if (attributes.path !== undefined) return denied();
   switch (attributes.group ? `${attributes.resource}.${attributes.group}` : attributes.resource) {
     case "secrets":
@@ -60,7 +60,7 @@ export function judgeNode(node: string, attributes: Attributes): NodeDecision {
     case "csinodes.storage.k8s.io":
       return csiNode(node, attributes);
     case "nodes":
-      return nodeItself(node, attributes);
+      return ownNode(node, attributes);
     case "pods":
       return pod(node, attributes);
     default:
@@ -122,7 +122,7 @@ function csiNode(node: string, attributes: Attributes): NodeDecision {
 }
 
 /** Writes are left to NodeRestriction, which sees the object. */
-function nodeItself(node: string, { verb, subresource, name }: Attributes): NodeDecision {
+function ownNode(node: string, { verb, subresource, name }: Attributes): NodeDecision {
   if (subresource === "status") return ["update", "patch"].includes(verb) ? allowed : denied();
   if (subresource !== "") return denied();
   if (["create", "update", "patch"].includes(verb)) return allowed;

@@ -54,32 +54,32 @@ export class NodeGraphPopulator implements Component {
     // After an interruption deletions may have been missed.
     this.#graph.clear(resource === attachments ? "volumeattachments" : (resource as Relative));
     for await (const { type, object } of this.#o.objects().follow(resource, signal))
-      enter(this.#graph, resource, object, type === "DELETED");
+      add(this.#graph, resource, object, type === "DELETED");
   }
 
   async #fresh(kind: Relative, namespace: string, name: string): Promise<NodeGraph> {
     const objects = this.#o.objects();
     const graph = new NodeGraph();
-    const enterAll = (resource: string, list: readonly (ApiObject | undefined)[]) => {
-      for (const object of list) if (object) enter(graph, resource, object, false);
+    const addAll = (resource: string, list: readonly (ApiObject | undefined)[]) => {
+      for (const object of list) if (object) add(graph, resource, object, false);
     };
     switch (kind) {
       case "volumeattachments":
-        enterAll(attachments, [await objects.get({ resource: attachments, namespace: "", name })]);
+        addAll(attachments, [await objects.get({ resource: attachments, namespace: "", name })]);
         break;
       case "pods":
-        enterAll("pods", [await objects.get({ resource: "pods", namespace, name })]);
+        addAll("pods", [await objects.get({ resource: "pods", namespace, name })]);
         break;
       case "persistentvolumes":
       case "secrets":
         // Through claims, which may be in any namespace.
-        enterAll("persistentvolumes", await objects.list("persistentvolumes"));
-        enterAll("pods", await objects.list("pods"));
+        addAll("persistentvolumes", await objects.list("persistentvolumes"));
+        addAll("pods", await objects.list("pods"));
         break;
       case "configmaps":
       case "serviceaccounts":
       case "persistentvolumeclaims":
-        enterAll("pods", await objects.list("pods", namespace));
+        addAll("pods", await objects.list("pods", namespace));
         break;
       default:
         kind satisfies never;
@@ -88,15 +88,15 @@ export class NodeGraphPopulator implements Component {
   }
 }
 
-function enter(graph: NodeGraph, resource: string, object: ApiObject, gone: boolean): void {
+function add(graph: NodeGraph, resource: string, object: ApiObject, deleted: boolean): void {
   const { name, namespace = "" } = object.metadata;
   if (resource === "pods") {
-    if (gone) graph.dropPod(namespace, name);
+    if (deleted) graph.dropPod(namespace, name);
     else graph.setPod(object as unknown as Pod);
   } else if (resource === "persistentvolumes") {
-    if (gone) graph.dropVolume(name);
+    if (deleted) graph.dropVolume(name);
     else graph.setVolume(object as unknown as PersistentVolume);
-  } else if (gone) graph.dropAttachment(name);
+  } else if (deleted) graph.dropAttachment(name);
   else {
     const { nodeName = "" } = (object.spec ?? {}) as { nodeName?: string };
     graph.setAttachment(name, nodeName);

@@ -81,13 +81,13 @@ export class NodeGraph {
 
   /** True if there is a path from the object to the node. */
   related(node: string, kind: Relative, namespace: string, name: string): boolean {
-    const goal = vertex("nodes", "", node);
-    const seen = new Set<Vertex>();
+    const target = vertex("nodes", "", node);
+    const visited = new Set<Vertex>();
     const open = [vertex(kind, namespace, name)];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      if (next === goal) return true;
-      if (seen.has(next)) continue;
-      seen.add(next);
+      if (next === target) return true;
+      if (visited.has(next)) continue;
+      visited.add(next);
       open.push(...(this.#edges.get(next)?.keys() ?? []));
     }
     return false;

@@ -5,13 +5,13 @@ import type { Caller, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { nodeNameOf } from "../names.ts";
 import { certificateOf, isTrue } from "./conditions.ts";
-import { kubeletClientComplaint, kubeletServingComplaint } from "./kubelet-subjects.ts";
+import { kubeletClientError, kubeletServingError } from "./kubelet-subjects.ts";
 import { parseSpecRequest } from "./parse-spec.ts";
 import { kubeletClientSigner, kubeletServingSigner } from "./signers.ts";
 
 export type Approval =
   | { readonly kind: "approve"; readonly message: string }
-  /** Not (yet) clear that the names belong to this node: checked again when the node changes. */
+  /** The names are not (yet) known to belong to this node: the request is checked again when the node changes. */
   | { readonly kind: "wait"; readonly node: string; readonly why: string }
   /** Left to another approver, or decided. */
   | { readonly kind: "leave" };
@@ -38,14 +38,18 @@ export async function decideApproval(
   const caller: Caller = { name: spec.username ?? "", groups: spec.groups ?? [] };
   const parsed = parseSpecRequest(spec.request);
   const usages = spec.usages ?? [];
-  if (spec.signerName === kubeletClientSigner && !kubeletClientComplaint(parsed, usages))
-    return await judgeClient(caller, parsed, o.authorizer);
-  if (spec.signerName === kubeletServingSigner && !kubeletServingComplaint(parsed, usages))
-    return await judgeServing(caller, parsed, o.objects);
+  if (spec.signerName === kubeletClientSigner && !kubeletClientError(parsed, usages))
+    return await decideClient(caller, parsed, o.authorizer);
+  if (spec.signerName === kubeletServingSigner && !kubeletServingError(parsed, usages))
+    return await decideServing(caller, parsed, o.objects);
   return leave;
 }
 
-async function judgeClient(caller: Caller, parsed: ParsedRequest, authorizer: Authorizer): Promise<Approval> {
+async function decideClient(
+  caller: Caller,
+  parsed: ParsedRequest,
+  authorizer: Authorizer,
+): Promise<Approval> {
   const may = async (subresource: string) =>
     (await authorizer.allows(caller, attributesOf(subresource))).allowed;
   if (caller.name === parsed.subject.commonName && (await may("selfnodeclient")))
@@ -75,7 +79,7 @@ function attributesOf(subresource: string): Attributes {
 }
 
 /** A node gets a serving certificate for its own names and addresses, as listed in its Node object. */
-async function judgeServing(caller: Caller, parsed: ParsedRequest, objects: Objects): Promise<Approval> {
+async function decideServing(caller: Caller, parsed: ParsedRequest, objects: Objects): Promise<Approval> {
   const name = nodeNameOf(caller);
   if (!name || caller.name !== parsed.subject.commonName) return leave;
   const node = await objects.get({ resource: "nodes", namespace: "", name });

@@ -7,7 +7,7 @@ import { certificateOf, conditionsOf } from "./conditions.ts";
 import { parseSpecRequest } from "./parse-spec.ts";
 import { checkSignerName } from "./signer-name.ts";
 
-/** The endpoint of a change. */
+/** The endpoint through which a request is changed. */
 export type Subresource = "main" | "status" | "approval";
 
 const usages: readonly string[] = [
@@ -107,24 +107,24 @@ function certificateProblem(base64: string): string | undefined {
 export function checkSubresource(
   subresource: Subresource,
   draft: Draft,
-  before: Readonly<Draft>,
+  oldObject: Readonly<Draft>,
   problems: FieldProblems,
 ): void {
   const ofType = (request: Readonly<Draft>, type: string) =>
     conditionsOf(request).filter((condition) => condition.type === type);
   for (const type of lasting)
-    if (ofType(draft, type).length < ofType(before, type).length)
+    if (ofType(draft, type).length < ofType(oldObject, type).length)
       problems.forbidden("status.conditions", `updates may not remove a condition of type "${type}"`);
   for (const type of subresource === "approval" ? [] : ["Approved", "Denied"]) {
-    const [now, old] = [ofType(draft, type), ofType(before, type)];
-    if (now.length > old.length)
+    const [newConditions, oldConditions] = [ofType(draft, type), ofType(oldObject, type)];
+    if (newConditions.length > oldConditions.length)
       problems.forbidden("status.conditions", `updates may not add a condition of type "${type}"`);
-    else if (now.length === old.length && !same(now, old))
+    else if (newConditions.length === oldConditions.length && !same(newConditions, oldConditions))
       problems.forbidden("status.conditions", `updates may not modify a condition of type "${type}"`);
   }
-  if (certificateOf(draft) === certificateOf(before)) return;
+  if (certificateOf(draft) === certificateOf(oldObject)) return;
   if (subresource !== "status")
     problems.forbidden("status.certificate", "updates may not set certificate content");
-  else if (certificateOf(before) !== "")
+  else if (certificateOf(oldObject) !== "")
     problems.forbidden("status.certificate", "updates may not modify existing certificate content");
 }

@@ -14,7 +14,7 @@ import { CsrApprover } from "./approver.ts";
 import { isStale } from "./cleaner.ts";
 import { type Condition, certificateOf, conditionsOf, isTrue } from "./conditions.ts";
 import { certificateSigningRequests } from "./definition.ts";
-import { lifeOf } from "./plan-signing.ts";
+import { validityPeriod } from "./plan-signing.ts";
 import { CsrSigner } from "./signer.ts";
 import { clientSigner, kubeletClientSigner, kubeletServingSigner, requestsResource } from "./signers.ts";
 
@@ -89,7 +89,7 @@ function setUp() {
     objects.create(requestsResource, { metadata: { name }, spec: spec(requested) } as never, caller);
   const get = (name = "r") => objects.get({ resource: requestsResource, namespace: "", name });
   const outcome = (name = "r") =>
-    eventually("the request is settled", async () => {
+    eventually("the request is approved or failed", async () => {
       const request = await get(name);
       return request && (certificateOf(request) || isTrue(request, "Failed")) ? request : undefined;
     });
@@ -182,7 +182,7 @@ test("a serving certificate waits until its names and addresses are those of the
     await post(node("n1"), serving({ ipAddresses: ["192.0.2.7", "2001:db8::1"] }));
     objects.put("nodes", registered(["192.0.2.8"]));
     objects.put("nodes", registered(["192.0.2.7"]));
-    await eventually("all is quiet", async () => true);
+    await eventually("the request is still pending", async () => true);
     assert.deepEqual(conditionsOf((await get())!), []);
     objects.put("nodes", registered(["192.0.2.7", "2001:0db8:0:0::1"]));
     const request = await outcome();
@@ -306,24 +306,27 @@ test("a failed write is retried", async () => {
   });
 });
 
-test("how long a certificate lives", async (t) => {
+test("a certificate has the requested lifetime, within the limits", async (t) => {
   const minute = 60_000;
   const rules = { lifetimeMs: 365 * day, minimumSeconds: 600 };
   const far = start + 3650 * day;
   const rows: [string, number | undefined, typeof rules, number, number, number][] = [
-    ["none requested", undefined, rules, far, -5 * minute, 365 * day - 5 * minute],
-    ["less requested", 24 * 3600, rules, far, -5 * minute, day - 5 * minute],
-    ["more requested", 1000 * 24 * 3600, rules, far, -5 * minute, 365 * day - 5 * minute],
+    ["no lifetime requested", undefined, rules, far, -5 * minute, 365 * day - 5 * minute],
+    ["a shorter lifetime requested", 24 * 3600, rules, far, -5 * minute, day - 5 * minute],
+    ["a longer lifetime requested", 1000 * 24 * 3600, rules, far, -5 * minute, 365 * day - 5 * minute],
     ["a short lifetime is not shortened", 3600, rules, far, -5 * minute, 3600_000],
-    ["the CA ends first", undefined, rules, start + day, -5 * minute, day],
-    ["lives of a minute", undefined, { lifetimeMs: minute, minimumSeconds: 60 }, far, -6000, minute],
+    ["the CA expires first", undefined, rules, start + day, -5 * minute, day],
+    ["a maximum of one minute", undefined, { lifetimeMs: minute, minimumSeconds: 60 }, far, -6000, minute],
     ["a minute requested", 60, { lifetimeMs: day, minimumSeconds: 60 }, far, -6000, minute],
   ];
   for (const [name, requested, rules, caEnd, from, to] of rows)
     await t.test(name, () => {
-      assert.deepEqual(lifeOf(requested, rules, start, caEnd), { from: start + from, to: start + to });
+      assert.deepEqual(validityPeriod(requested, rules, start, caEnd), {
+        from: start + from,
+        to: start + to,
+      });
     });
-  assert.equal(lifeOf(undefined, rules, start, start), undefined);
+  assert.equal(validityPeriod(undefined, rules, start, start), undefined);
 });
 
 test("invalid requests are rejected", async (t) => {
@@ -355,12 +358,12 @@ test("invalid requests are rejected", async (t) => {
       `spec.signerName: Invalid value: "X.y": validating label "X": ${label}`,
     ],
     [
-      "the signer of old",
+      "the legacy signer",
       { signerName: "kubernetes.io/legacy-unknown" },
       'spec.signerName: Invalid value: "kubernetes.io/legacy-unknown": the legacy signerName is not allowed via this API version',
     ],
     [
-      "too short a life",
+      "too short a lifetime",
       { expirationSeconds: 599 },
       "spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 600 seconds (10 minutes)",
     ],
@@ -378,7 +381,7 @@ test("invalid requests are rejected", async (t) => {
   });
 });
 
-test("a request whose signature does not hold is rejected", async () => {
+test("a request with an invalid signature is rejected", async () => {
   const { objects } = setUp();
   const { request, ...rest } = spec() as { request: string };
   const text = Buffer.from(request, "base64").toString();
@@ -426,14 +429,14 @@ test("each subresource changes its own part", async (t) => {
       'status.conditions: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive',
     ],
     [
-      "take an approval back",
+      "remove an approval",
       "approval",
       { conditions: [approved] },
       { conditions: [] },
       'status.conditions: Forbidden: updates may not remove a condition of type "Approved"',
     ],
     [
-      "approve halfway",
+      "an approval with status False",
       "approval",
       {},
       { conditions: [{ ...approved, status: "False" }] },
@@ -468,7 +471,7 @@ test("each subresource changes its own part", async (t) => {
       "status.certificate: Forbidden: updates may not modify existing certificate content",
     ],
     [
-      "sign with junk",
+      "sign with an invalid certificate",
       "status",
       {},
       { certificate: "eA==" },
@@ -511,7 +514,7 @@ test("an update of the request itself changes nothing but metadata", () => {
   assert.deepEqual(definition.validateUpdate?.(draft, before, context), []);
 });
 
-test("when a request is old", async (t) => {
+test("decided requests are deleted after an hour, pending ones after a day", async (t) => {
   const ago = (hours: number) => new Date(start - hours * 3600_000).toISOString();
   const decided = (type: string, hours: number) => ({
     conditions: [{ type, status: "True", lastUpdateTime: ago(hours) }],
@@ -523,7 +526,12 @@ test("when a request is old", async (t) => {
     ["approved an hour ago", 2, decided("Approved", 1.1), true],
     ["denied an hour ago", 2, decided("Denied", 1.1), true],
     ["failed an hour ago", 2, decided("Failed", 1.1), true],
-    ["approved, and its certificate is good", 1, { ...decided("Approved", 0.5), certificate: pem }, false],
+    [
+      "approved, and its certificate is still valid",
+      1,
+      { ...decided("Approved", 0.5), certificate: pem },
+      false,
+    ],
   ];
   for (const [name, age, status, expected] of rows)
     await t.test(name, () => {

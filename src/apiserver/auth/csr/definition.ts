@@ -25,12 +25,12 @@ export function certificateSigningRequests(rules: RequestRules = {}): ResourceDe
     countsGenerations: false,
     nameRule,
     prepareCreate: fillInCaller,
-    prepareUpdate(draft, before) {
-      draft.spec = structuredClone(before.spec);
-      draft.status = structuredClone(before.status);
+    prepareUpdate(draft, oldObject) {
+      draft.spec = structuredClone(oldObject.spec);
+      draft.status = structuredClone(oldObject.status);
     },
     check: (draft, problems) => checkRequest(draft, minimum, problems),
-    checkUpdate: (draft, before, problems) => checkSubresource("main", draft, before, problems),
+    checkUpdate: (draft, oldObject, problems) => checkSubresource("main", draft, oldObject, problems),
   });
   return {
     ...defined,
@@ -54,47 +54,48 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Part
   return {
     type: "part",
     ignored: [["spec"], ["status", which === "status" ? "conditions" : "certificate"]],
-    prepareUpdate(draft, before, { now }) {
-      onlyWrites(draft, before, ["metadata", "status"]);
-      const old = draftOf(before);
+    prepareUpdate(draft, oldObject, { now }) {
+      onlyWrites(draft, oldObject, ["metadata", "status"]);
+      const old = draftOf(oldObject);
       draft.status ??= {};
       if (which === "status") keepFailures(draft, old);
       stampConditions(draft, old, now);
       if (which === "approval") {
         const { conditions } = draft.status;
-        restore(draft, before, "status");
+        restore(draft, oldObject, "status");
         draft.status = { ...draft.status, ...(conditions !== undefined && { conditions }) };
       }
     },
-    validateUpdate: (draft, before) =>
+    validateUpdate: (draft, oldObject) =>
       collected((problems) => {
-        checkMetaUpdate(draft, before, problems);
+        checkMetaUpdate(draft, oldObject, problems);
         checkMeta(draft, { namespaced: false, nameRule }, problems);
         checkRequest(draft, minimum, problems);
-        checkSubresource(which, draft, draftOf(before), problems);
+        checkSubresource(which, draft, draftOf(oldObject), problems);
       }),
   };
 }
 
-/** A signer sends back the approval that it has read with the certificate: the stored one is kept. */
-function keepFailures(draft: Draft, before: Readonly<Draft>): void {
+/** A signer sends the approval that it has read together with the certificate; the stored approval is kept. */
+function keepFailures(draft: Draft, oldObject: Readonly<Draft>): void {
   for (const type of ["Approved", "Denied"]) {
-    const old = conditionsOf(before).filter((condition) => condition.type === type);
-    const now = conditionsOf(draft);
-    const places = now.flatMap((condition, i) => (condition.type === type ? [i] : []));
-    if (places.length !== old.length) continue;
-    for (const [i, place] of places.entries()) now[place] = structuredClone(old[i]!);
+    const old = conditionsOf(oldObject).filter((condition) => condition.type === type);
+    const conditions = conditionsOf(draft);
+    const indexes = conditions.flatMap((condition, i) => (condition.type === type ? [i] : []));
+    if (indexes.length !== old.length) continue;
+    for (const [i, index] of indexes.entries()) conditions[index] = structuredClone(old[i]!);
   }
 }
 
-function stampConditions(draft: Draft, before: Readonly<Draft>, nowMs: number): void {
+function stampConditions(draft: Draft, oldObject: Readonly<Draft>, nowMs: number): void {
   const now = new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z");
   for (const condition of conditionsOf(draft)) {
     condition.lastUpdateTime ??= now;
-    condition.lastTransitionTime ??= transitionTime(condition, before) ?? now;
+    condition.lastTransitionTime ??= transitionTime(condition, oldObject) ?? now;
   }
 }
 
-function transitionTime({ type, status }: Condition, before: Readonly<Draft>): string | undefined {
-  return conditionsOf(before).find((old) => old.type === type && old.status === status)?.lastTransitionTime;
+function transitionTime({ type, status }: Condition, oldObject: Readonly<Draft>): string | undefined {
+  return conditionsOf(oldObject).find((old) => old.type === type && old.status === status)
+    ?.lastTransitionTime;
 }

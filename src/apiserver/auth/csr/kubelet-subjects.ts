@@ -5,47 +5,47 @@ import { clientSigner, kubeletClientSigner, kubeletServingSigner } from "./signe
 type Usages = readonly string[];
 
 /** Why a signer rejects a request, undefined if it does not; "unknown" for other signers. */
-export function signerComplaint(
+export function signerError(
   signer: string,
   request: ParsedRequest,
   usages: Usages,
-): { readonly complaint: string | undefined } | "unknown" {
+): { readonly error: string | undefined } | "unknown" {
   switch (signer) {
     case kubeletClientSigner:
-      return { complaint: kubeletClientComplaint(request, usages) };
+      return { error: kubeletClientError(request, usages) };
     case kubeletServingSigner:
-      return { complaint: kubeletServingComplaint(request, usages) };
+      return { error: kubeletServingError(request, usages) };
     case clientSigner:
-      return { complaint: clientComplaint(usages) };
+      return { error: clientError(usages) };
     default:
       return "unknown";
   }
 }
 
 /** Why a request for a kubelet client certificate is invalid. */
-export function kubeletClientComplaint(request: ParsedRequest, usages: Usages): string | undefined {
+export function kubeletClientError(request: ParsedRequest, usages: Usages): string | undefined {
   if (!onlySystemNodes(request)) return "subject organization is not system:nodes";
   if (request.dnsNames.length > 0) return "DNS subjectAltNames are not allowed";
   if (request.emails.length > 0) return "Email subjectAltNames are not allowed";
   if (request.ipAddresses.length > 0) return "IP subjectAltNames are not allowed";
   if (request.uris.length > 0) return "URI subjectAltNames are not allowed";
   if (!namesNode(request)) return "subject common name does not begin with system:node:";
-  return usagesComplaint(usages, "client auth");
+  return usagesError(usages, "client auth");
 }
 
 /** Why a request for a kubelet serving certificate is invalid. */
-export function kubeletServingComplaint(request: ParsedRequest, usages: Usages): string | undefined {
+export function kubeletServingError(request: ParsedRequest, usages: Usages): string | undefined {
   if (!onlySystemNodes(request)) return "subject organization is not system:nodes";
   if (request.dnsNames.length + request.ipAddresses.length === 0)
     return "DNS or IP subjectAltName is required";
   if (request.emails.length > 0) return "Email subjectAltNames are not allowed";
   if (request.uris.length > 0) return "URI subjectAltNames are not allowed";
-  const bad = usagesComplaint(usages, "server auth");
+  const bad = usagesError(usages, "server auth");
   if (bad) return bad;
   return namesNode(request) ? undefined : "subject common name does not begin with system:node:";
 }
 
-function clientComplaint(usages: Usages): string | undefined {
+function clientError(usages: Usages): string | undefined {
   const bad = usages.find(
     (usage) => !["digital signature", "key encipherment", "client auth"].includes(usage),
   );
@@ -64,10 +64,10 @@ function namesNode({ subject }: ParsedRequest): boolean {
 }
 
 /** Keys that cannot encipher (all but RSA) do not need that usage. */
-function usagesComplaint(usages: Usages, auth: "client auth" | "server auth"): string | undefined {
+function usagesError(usages: Usages, auth: "client auth" | "server auth"): string | undefined {
   const given = new Set(usages);
   given.delete("key encipherment");
   if (given.size === 2 && given.has("digital signature") && given.has(auth)) return undefined;
-  const wanted = ["digital signature", "key encipherment", auth].sort((a, b) => (a < b ? -1 : 1));
-  return `usages did not match [${wanted.join(" ")}]`;
+  const required = ["digital signature", "key encipherment", auth].sort((a, b) => (a < b ? -1 : 1));
+  return `usages did not match [${required.join(" ")}]`;
 }

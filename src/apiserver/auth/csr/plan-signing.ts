@@ -4,7 +4,7 @@ import type { ApiObject } from "../../storage/object.ts";
 import type { Authority } from "../identity/authority.ts";
 import type { RequestSpec } from "./approval-decision.ts";
 import { certificateOf, isTrue } from "./conditions.ts";
-import { signerComplaint } from "./kubelet-subjects.ts";
+import { signerError } from "./kubelet-subjects.ts";
 import { parseSpecRequest } from "./parse-spec.ts";
 
 export interface SigningRules {
@@ -19,7 +19,7 @@ export type Signing =
   | { readonly kind: "leave" };
 
 const minute = 60_000;
-const shortLife = 8 * 60 * minute;
+const shortLifetime = 8 * 60 * minute;
 
 /** The plan for a request: it is signed if it is approved and meets the signer's requirements. */
 export function planSigning(request: ApiObject, ca: Authority, rules: SigningRules, now: number): Signing {
@@ -30,19 +30,19 @@ export function planSigning(request: ApiObject, ca: Authority, rules: SigningRul
   const usages = spec.usages ?? [];
   try {
     const parsed = parseSpecRequest(spec.request);
-    const validation = signerComplaint(spec.signerName ?? "", parsed, usages);
+    const validation = signerError(spec.signerName ?? "", parsed, usages);
     if (validation === "unknown") return { kind: "leave" };
-    if (validation.complaint !== undefined) return failed("SignerValidationFailure", validation.complaint);
-    const life = lifeOf(spec.expirationSeconds, rules, now, ca.notAfter.getTime());
-    if (!life) return failed("SigningFailure", "the cluster CA has expired");
+    if (validation.error !== undefined) return failed("SignerValidationFailure", validation.error);
+    const validity = validityPeriod(spec.expirationSeconds, rules, now, ca.notAfter.getTime());
+    if (!validity) return failed("SigningFailure", "the cluster CA has expired");
     const certificate = signCertificate({
       subject: parsed.subject,
       issuer: ca,
       publicKey: parsed.publicKey,
       dnsNames: parsed.dnsNames,
       ipAddresses: parsed.ipAddresses,
-      notBefore: new Date(life.from),
-      notAfter: new Date(life.to),
+      notBefore: new Date(validity.from),
+      notAfter: new Date(validity.to),
       usages: usages as Usage[],
     });
     return { kind: "sign", certificate };
@@ -54,20 +54,20 @@ export function planSigning(request: ApiObject, ca: Authority, rules: SigningRul
 const failed = (reason: string, message: string): Signing => ({ kind: "fail", reason, message });
 
 /** From a little before now, since clocks differ, to the end of the requested lifetime, and not beyond the CA. */
-export function lifeOf(
+export function validityPeriod(
   requested: number | undefined,
   rules: SigningRules,
   now: number,
   caEnd: number,
 ): { from: number; to: number } | undefined {
   if (now >= caEnd) return undefined;
-  const wantedMs = Math.max(
+  const requestedMs = Math.max(
     requested === undefined ? rules.lifetimeMs : requested * 1000,
     rules.minimumSeconds * 1000,
   );
-  const ttl = Math.min(wantedMs, rules.lifetimeMs);
+  const ttl = Math.min(requestedMs, rules.lifetimeMs);
   // Otherwise a lifetime under ten minutes would already be past the renewal threshold.
   const backdate = ttl < 10 * minute ? ttl / 10 : 5 * minute;
-  const end = ttl < shortLife ? now + ttl : now + ttl - backdate;
+  const end = ttl < shortLifetime ? now + ttl : now + ttl - backdate;
   return { from: now - backdate, to: Math.min(end, caEnd) };
 }

@@ -1,5 +1,5 @@
 import type { FieldProblems } from "../../kinds/field-problems.ts";
-import { type Complaints, dnsLabel, dnsSubdomain } from "../../kinds/names.ts";
+import { dnsLabel, dnsSubdomain, type Messages } from "../../kinds/names.ts";
 import { legacySigner } from "./signers.ts";
 
 /** "example.com/some-signer": a domain of at least two labels, and a path of names joined by dots. */
@@ -17,15 +17,15 @@ export function checkSignerName(name: string, problems: FieldProblems): void {
     );
   if (domain.length > 253) problems.tooLong(path, 253);
   const labels = domain.split(".");
-  problems.checks(path, domain, firstComplaints(labels, dnsLabel));
+  problems.checks(path, domain, firstErrors(labels, dnsLabel));
   if (labels.length < 2)
     problems.invalid(path, domain, "should be a domain with at least two segments separated by dots");
-  problems.checks(path, rest, firstComplaints(rest.split("."), dnsSubdomain));
+  problems.checks(path, rest, firstErrors(rest.split("."), dnsSubdomain));
   if (rest.length > 317) problems.tooLong(path, 317);
 }
 
 /** Only the first invalid part: more would be redundant. */
-function firstComplaints(parts: readonly string[], rule: (part: string) => Complaints): string[] {
+function firstErrors(parts: readonly string[], rule: (part: string) => Messages): string[] {
   const bad = parts.find((part) => rule(part).length > 0);
-  return bad === undefined ? [] : rule(bad).map((complaint) => `validating label "${bad}": ${complaint}`);
+  return bad === undefined ? [] : rule(bad).map((message) => `validating label "${bad}": ${message}`);
 }

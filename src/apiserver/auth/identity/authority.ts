@@ -30,7 +30,7 @@ export function clusterAuthority(dir: string, now: number): Authority {
   if (!found)
     throw new KubeletError(
       "BadAuthority",
-      `${paths.key} is missing: put it back, or remove ${paths.certificate} to begin with a new cluster CA`,
+      `${paths.key} is missing: restore it, or remove ${paths.certificate} to create a new cluster CA`,
     );
   return found.notAfter.getTime() > now ? found : create(paths, now);
 }
@@ -39,7 +39,7 @@ function load(certificate: string, keyText: string, path: string): Authority {
   try {
     const [parsed] = parseCertificates(certificate);
     const key = createPrivateKey(keyText);
-    if (!parsed?.isCa) throw new KubeletError("BadAuthority", "it holds no CA certificate");
+    if (!parsed?.isCa) throw new KubeletError("BadAuthority", "it contains no CA certificate");
     if (!samePublicKey(parsed.publicKey, key))
       throw new KubeletError("BadAuthority", "certificate and key do not belong together");
     return { certificate, key, notAfter: parsed.notAfter };

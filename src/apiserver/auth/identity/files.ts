@@ -15,9 +15,9 @@ export function readText(path: string): string | undefined {
 
 /** Atomic, even on power loss. */
 export function writeText(path: string, text: string, mode: number): void {
-  const folder = dirname(path);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const temporary = join(folder, `.${randomUUID()}.tmp`);
+  const directory = dirname(path);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const temporary = join(directory, `.${randomUUID()}.tmp`);
   const file = openSync(temporary, "wx", mode);
   try {
     writeSync(file, text);
@@ -26,16 +26,16 @@ export function writeText(path: string, text: string, mode: number): void {
     closeSync(file);
   }
   renameSync(temporary, path);
-  const directory = openSync(folder, "r");
+  const handle = openSync(directory, "r");
   try {
-    fsyncSync(directory);
+    fsyncSync(handle);
   } finally {
-    closeSync(directory);
+    closeSync(handle);
   }
 }
 
 /** True if the file had to be written. */
-export function keepText(path: string, text: string, mode: number): boolean {
+export function ensureText(path: string, text: string, mode: number): boolean {
   if (readText(path) === text) return false;
   writeText(path, text, mode);
   return true;

@@ -42,7 +42,7 @@ test("certificates are signed by the CA, for their names and uses", (t) => {
   assert.equal(toKubelets?.subject.commonName, "kube-apiserver-kubelet-client");
 });
 
-test("everything is kept over restarts, and keys are for their owner only", async (t) => {
+test("all files are kept across restarts, and only their owner can read keys", async (t) => {
   const { dir, prepare, clock } = setUp(t);
   const first = prepare();
   await clock.advance(30 * day);
@@ -77,22 +77,27 @@ const rows: [
   string[],
 ][] = [
   ["another address", () => {}, { addresses: ["192.0.2.8"] }, ["serving"]],
-  ["an address less", () => {}, { addresses: [] }, []],
+  ["one address fewer", () => {}, { addresses: [] }, []],
   [
-    "most of their life over",
+    "most of their lifetime has passed",
     (_, clock) => clock.advance(300 * day),
     {},
     ["serving", "admin", "kubeletClient"],
   ],
-  ["a clock before their life", (_, clock) => clock.advance(-day), {}, ["serving", "admin", "kubeletClient"]],
   [
-    "half a file",
+    "the clock is before their validity",
+    (_, clock) => clock.advance(-day),
+    {},
+    ["serving", "admin", "kubeletClient"],
+  ],
+  [
+    "a truncated file",
     (dir) => writeFileSync(join(dir, "pki/apiserver.crt"), "-----BEGIN CERTIFI"),
     {},
     ["serving"],
   ],
   [
-    "the key of another",
+    "a key of another certificate",
     (dir) => writeFileSync(join(dir, "pki/admin.key"), readFileSync(join(dir, "pki/ca.key"))),
     {},
     ["admin"],
@@ -119,7 +124,7 @@ test("only files that no longer match are created again", async (t) => {
     });
 });
 
-test("a CA without its key, or with another's, is not replaced in silence", (t) => {
+test("a CA with a missing or different key is an error, and is not replaced", (t) => {
   const { dir, prepare } = setUp(t);
   prepare();
   const key = join(dir, "pki/ca.key");
@@ -141,7 +146,7 @@ test("no certificate outlives the CA, and an expired CA is created again", async
   assert.notEqual(prepare().ca.certificate, first.ca.certificate);
 });
 
-test("the kubeconfig has all inside, and is rewritten when its certificate is", async (t) => {
+test("the kubeconfig is self-contained, and is rewritten when its certificate is renewed", async (t) => {
   const { dir, prepare, clock } = setUp(t);
   const path = join(dir, "admin.conf");
   const options = { kubeconfig: { path, server: "https://127.0.0.1:6443" } };

@@ -6,8 +6,8 @@ import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey, privateKeyPem } from "../../../lib/base/x509/x509.ts";
 import { masters, nodes, nodeUserPrefix } from "../names.ts";
 import { type Authority, clusterAuthority } from "./authority.ts";
-import { keepText, readText, writeText } from "./files.ts";
-import { keptPair, type Pair } from "./kept-pair.ts";
+import { ensureText, readText, writeText } from "./files.ts";
+import { ensureKeyPair, type Pair } from "./key-pair.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 
 const year = 365 * 24 * 3600_000;
@@ -40,7 +40,7 @@ export interface Identity {
 }
 
 /**
- * Reads what exists and creates what is missing, does not match any more or is too old. Cheap to call again: a
+ * Reads existing files and creates those that are missing, no longer match or are too old. Cheap to call again: a
  * long-running server calls it every day and reloads the serving pair.
  */
 export function prepareIdentity(o: IdentityOptions): Identity {
@@ -48,7 +48,7 @@ export function prepareIdentity(o: IdentityOptions): Identity {
   const lifetimeMs = o.lifetimeMs ?? year;
   const ca = clusterAuthority(o.dir, now);
   const client = (file: string, commonName: string, group = masters): Pair =>
-    keptPair(
+    ensureKeyPair(
       join(o.dir, file),
       { subject: { commonName, organizations: [group] }, usage: "client auth", lifetimeMs },
       ca,
@@ -56,13 +56,13 @@ export function prepareIdentity(o: IdentityOptions): Identity {
     );
   const identity: Identity = {
     ca,
-    serving: keptPair(join(o.dir, "apiserver"), { ...servingNames(o), lifetimeMs }, ca, now),
+    serving: ensureKeyPair(join(o.dir, "apiserver"), { ...servingNames(o), lifetimeMs }, ca, now),
     admin: client("admin", "kubernetes-admin"),
     kubeletClient: client("apiserver-kubelet-client", "kube-apiserver-kubelet-client"),
     serviceAccountKey: serviceAccountKey(join(o.dir, "sa.key")),
   };
   const write = (path: string, server: string, user: string, credential: Pair) =>
-    keepText(path, kubeconfig({ server, ca: ca.certificate, user, credential }), 0o600);
+    ensureText(path, kubeconfig({ server, ca: ca.certificate, user, credential }), 0o600);
   if (o.kubeconfig) write(o.kubeconfig.path, o.kubeconfig.server, "kubernetes-admin", identity.admin);
   if (o.node) {
     const user = `${nodeUserPrefix}${o.node.name}`;
@@ -101,6 +101,8 @@ function serviceAccountKey(path: string): KeyObject {
   try {
     return createPrivateKey(text);
   } catch (error) {
-    throw new KubeletError("BadKey", `${path} holds no private key: ${messageOf(error)}`, { cause: error });
+    throw new KubeletError("BadKey", `${path} contains no private key: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }

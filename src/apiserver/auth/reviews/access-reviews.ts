@@ -27,7 +27,7 @@ interface Spec {
 
 const group = "authorization.k8s.io";
 
-/** Whether a user may do this. */
+/** SubjectAccessReview: whether a user may send a request. */
 export function subjectAccessReview(authorizer: Authorizer): ResourceDefinition {
   return review({
     group,
@@ -40,7 +40,7 @@ export function subjectAccessReview(authorizer: Authorizer): ResourceDefinition 
   });
 }
 
-/** The same, within one namespace. */
+/** LocalSubjectAccessReview: the same within one namespace. */
 export function localSubjectAccessReview(authorizer: Authorizer): ResourceDefinition {
   return review({
     group,
@@ -64,7 +64,7 @@ export function localSubjectAccessReview(authorizer: Authorizer): ResourceDefini
   });
 }
 
-/** May I do this? */
+/** SelfSubjectAccessReview: whether the caller may send a request. */
 export function selfSubjectAccessReview(authorizer: Authorizer): ResourceDefinition {
   return review({
     group,

@@ -62,7 +62,7 @@ test("a token review returns why a token is not valid", async (t) => {
   const rows: [string, object, string][] = [
     ["junk", { token: "junk" }, "invalid bearer token"],
     [
-      "for others",
+      "a token for another audience",
       { token: issue(["vault"]) },
       '[invalid bearer token, token audiences ["vault"] is invalid for the target audiences ["https://kubernetes.default.svc.cluster.local"]]',
     ],
@@ -130,7 +130,7 @@ test("access reviews query the authorizer", async (t) => {
       { allowed: true },
     ],
     [
-      "a node with a requirement that cannot be",
+      "a node with an invalid requirement",
       subjectAccessReview(authorizer),
       { ...nodes, resourceAttributes: requirement("Exists", []) },
       {
@@ -140,7 +140,7 @@ test("access reviews query the authorizer", async (t) => {
     ],
     ["myself", selfSubjectAccessReview(authorizer), { resourceAttributes: pods }, { allowed: true }],
     [
-      "myself, a node",
+      "a self review of a node",
       selfSubjectAccessReview(authorizer),
       { resourceAttributes: pods },
       deniedByNodeAuthorizer,
@@ -226,7 +226,7 @@ test("invalid reviews are rejected", async (t) => {
     });
 });
 
-test("a client may query who it is", async () => {
+test("a SelfSubjectReview returns the caller", async () => {
   const result = await review(selfSubjectReview(), {}, { caller: node("n1") });
   assert.deepEqual(result.status, {
     userInfo: { username: "system:node:n1", groups: ["system:nodes", "system:authenticated"] },
@@ -234,7 +234,7 @@ test("a client may query who it is", async () => {
   assert.deepEqual(result.metadata, { creationTimestamp: "2026-01-01T00:00:00Z" });
 });
 
-test("a client may query what it may do", async () => {
+test("a SelfSubjectRulesReview returns the permissions of the caller", async () => {
   const { status } = await review(selfSubjectRulesReview(), { namespace: "ns" });
   assert.deepEqual((status as { resourceRules: object[] }).resourceRules[0], {
     verbs: ["*"],

@@ -4,7 +4,7 @@ import { nodeNameOf } from "../names.ts";
 import { badRequest } from "../problems.ts";
 import { review } from "./review.ts";
 
-/** What may I do here? */
+/** SelfSubjectRulesReview: the caller's permissions in a namespace. */
 export function selfSubjectRulesReview(): ResourceDefinition {
   return review({
     group: "authorization.k8s.io",
@@ -27,7 +27,7 @@ function rulesStatus(caller: Caller, namespace: string): object {
     nonResourceRules: rules.flatMap((rule) =>
       "paths" in rule ? [{ verbs: rule.verbs, nonResourceURLs: rule.paths }] : [],
     ),
-    // What a node may do depends on its pods, and cannot be listed.
+    // The permissions of a node depend on its pods, and cannot be listed.
     incomplete: node,
     ...(node && { evaluationError: "node authorizer does not support user rule resolution" }),
   };

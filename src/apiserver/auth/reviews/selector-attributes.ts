@@ -31,7 +31,9 @@ export function selectorProblems(
     if (!key) problems.required(`${path}.requirements[${i}].key`, "must be specified");
 }
 
-/** The selector in the form of a query. What cannot be expressed is left out: that only widens the check. */
+/**
+ * The selector in the form of a query. Requirements that cannot be expressed are left out, which only widens the check.
+ */
 export function fieldSelectorText(selector: SelectorAttributes | undefined): {
   text: string;
   problem?: string;

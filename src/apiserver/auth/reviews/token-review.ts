@@ -4,7 +4,7 @@ import { badRequest } from "../problems.ts";
 import type { TokenAuthenticator } from "../tokens/bearer.ts";
 import { review } from "./review.ts";
 
-/** Whose is this token? */
+/** TokenReview: the user of a token. */
 export function tokenReview(o: {
   tokens: TokenAuthenticator;
   audiences: readonly string[];
@@ -32,7 +32,7 @@ function userInfo({ name, uid, groups, extra }: Caller): object {
   };
 }
 
-/** Who am I? */
+/** SelfSubjectReview: the caller itself. */
 export function selfSubjectReview(): ResourceDefinition {
   return review({
     group: "authentication.k8s.io",

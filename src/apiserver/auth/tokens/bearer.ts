@@ -2,7 +2,7 @@ import type { Caller } from "../../definition.ts";
 
 export type TokenResult =
   | { readonly kind: "known"; readonly caller: Caller; readonly audiences: readonly string[] }
-  /** Not a token of this kind, or one that was not issued here. */
+  /** It is not a token of this kind, or was not issued here. */
   | { readonly kind: "unknown" }
   | { readonly kind: "rejected"; readonly problem: string };
 

@@ -33,7 +33,7 @@ const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 function randomText(length: number): string {
   let text = "";
-  // Bytes past the last full round of the alphabet would favour its first letters.
+  // Larger bytes are skipped: a remainder of the alphabet would make its first letters more likely.
   while (text.length < length)
     for (const byte of randomBytes(length)) if (byte < 252) text += letters[byte % letters.length];
   return text.slice(0, length);

@@ -38,12 +38,12 @@ export function signToken(key: TokenKey & { readonly privateKey: KeyObject }, cl
 }
 
 export type Checked =
-  /** Not a token of this form: maybe one of another. */
+  /** It is not a token of this format; another authenticator may accept it. */
   | { readonly kind: "foreign" }
   | { readonly kind: "bad"; readonly problem: string }
   | { readonly kind: "good"; readonly claims: Claims };
 
-/** Checks form, issuer and signature. The claims are checked by others. */
+/** Checks format, issuer and signature. The caller checks the claims. */
 export function checkToken(token: string, issuer: string, keys: readonly TokenKey[]): Checked {
   const parts = token.split(".");
   if (parts.length !== 3 || parts.some((part) => !/^[A-Za-z0-9_-]+$/.test(part))) return { kind: "foreign" };

@@ -49,12 +49,12 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     if (problem) return rejected(problem);
     const kubernetes = kubernetesClaims(claims);
     if (!kubernetes) return rejected("service account token claims could not be validated");
-    const gone = await this.#whatIsGone(kubernetes, now);
+    const gone = await this.#missingObject(kubernetes, now);
     if (gone) return rejected(gone);
     return { kind: "known", caller: callerOf(kubernetes, claims.jti), audiences };
   }
 
-  async #whatIsGone(claims: KubernetesClaims, now: number): Promise<string | undefined> {
+  async #missingObject(claims: KubernetesClaims, now: number): Promise<string | undefined> {
     const { namespace, serviceaccount, pod, secret, node } = claims;
     const account = await this.#get("serviceaccounts", namespace, serviceaccount.name);
     if (!account) return `serviceaccounts "${serviceaccount.name}" not found`;
@@ -87,8 +87,8 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     const object = await this.#o.objects().get(ref);
     if (!object) return "service account token has been invalidated";
     if (object.metadata.uid !== claim.uid) {
-      const shown = kind === "node" ? "node UID" : kind === "pod" ? "pod UID" : "secret UID";
-      return `${shown} (${object.metadata.uid}) does not match service account ${kind} ref claim (${claim.uid})`;
+      const shownUid = kind === "node" ? "node UID" : kind === "pod" ? "pod UID" : "secret UID";
+      return `${shownUid} (${object.metadata.uid}) does not match service account ${kind} ref claim (${claim.uid})`;
     }
     return isGone(object, now) ? "service account token has been invalidated" : undefined;
   }

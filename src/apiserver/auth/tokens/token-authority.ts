@@ -3,7 +3,7 @@ import { type Checked, type Claims, checkToken, signToken, type TokenKey, tokenK
 
 const defaultIssuer = "https://kubernetes.default.svc.cluster.local";
 
-/** What a token is about. A pod brings its node along; otherwise it is bound to one thing at most. */
+/** The account of a token, and the object that it is bound to: a pod together with its node, a secret, or a node. */
 export interface TokenSubject {
   readonly namespace: string;
   readonly serviceAccount: Bound;

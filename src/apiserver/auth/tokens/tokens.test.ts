@@ -38,7 +38,7 @@ function setUp(key: KeyObject = generateKey().privateKey) {
 }
 
 for (const [name, key] of [["ES256", generateKey().privateKey] as const, ["RS256", rsa] as const])
-  test(`a token signed with ${name} is known, with its pod and node`, async () => {
+  test(`a token signed with ${name} is accepted, with its pod and node`, async () => {
     const { tokens, issue } = setUp(key);
     const token = issue({ pod: { name: "p", uid: "pod-uid" }, node: { name: "n1", uid: "node-uid" } });
     const header = JSON.parse(Buffer.from(token.split(".")[0]!, "base64url").toString());
@@ -74,7 +74,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
   ["bound to a secret", ({ issue }) => issue({ secret: { name: "s", uid: "secret-uid" } })],
   ["bound to a node", ({ issue }) => issue({ node: { name: "n1", uid: "node-uid" } })],
   [
-    "within the leeway after its end",
+    "expired within the leeway",
     async ({ issue, clock }) => {
       const token = issue();
       await clock.advance(3660_000);
@@ -91,7 +91,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "service account token has expired",
   ],
   [
-    "of tomorrow",
+    "not valid yet",
     async ({ issue, clock }) => {
       await clock.advance(61_000);
       const token = issue();
@@ -101,19 +101,19 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "service account token is not valid yet",
   ],
   [
-    "for others",
+    "for another audience",
     ({ issue }) => issue({}, { audiences: ["vault", "x"] }),
     `token audiences ["vault" "x"] is invalid for the target audiences ["${api}"]`,
   ],
-  ["for us and others", ({ issue }) => issue({}, { audiences: ["vault", api] })],
+  ["for the API and another audience", ({ issue }) => issue({}, { audiences: ["vault", api] })],
   [
-    "of an account that is gone",
+    "of a deleted account",
     ({ issue, objects }) =>
       objects.delete({ resource: "serviceaccounts", namespace: "ns", name: "builder" }).then(() => issue()),
     'serviceaccounts "builder" not found',
   ],
   [
-    "of an account created again",
+    "of an account that was recreated",
     ({ issue, put }) => {
       put("serviceaccounts", "builder", "new");
       return issue();
@@ -129,13 +129,13 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "service account ns/builder has been deleted",
   ],
   [
-    "of a pod that is gone",
+    "of a deleted pod",
     ({ issue, objects }) =>
       objects.delete({ resource: "pods", namespace: "ns", name: "p" }).then(() => issue(pod)),
     gone,
   ],
   [
-    "of a pod created again",
+    "of a pod that was recreated",
     ({ issue, put }) => {
       put("pods", "p", "new");
       return issue(pod);
@@ -143,7 +143,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "pod UID (new) does not match service account pod ref claim (pod-uid)",
   ],
   [
-    "of a pod that just ends",
+    "of a terminating pod",
     ({ issue, put, clock }) => {
       put("pods", "p", "pod-uid", old(clock, 59));
       return issue(pod);
@@ -157,21 +157,21 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     },
     gone,
   ],
-  ["of a secret that is gone", ({ issue }) => issue({ secret: { name: "none", uid: "x" } }), gone],
+  ["of a deleted secret", ({ issue }) => issue({ secret: { name: "none", uid: "x" } }), gone],
   [
-    "of a secret created again",
+    "of a secret that was recreated",
     ({ issue }) => issue({ secret: { name: "s", uid: "x" } }),
     "secret UID (secret-uid) does not match service account secret ref claim (x)",
   ],
-  ["of a node that is gone", ({ issue }) => issue({ node: { name: "none", uid: "x" } }), gone],
+  ["of a deleted node", ({ issue }) => issue({ node: { name: "none", uid: "x" } }), gone],
   [
-    "of a node created again",
+    "of a node that was recreated",
     ({ issue }) => issue({ node: { name: "n1", uid: "x" } }),
     "node UID (node-uid) does not match service account node ref claim (x)",
   ],
-  ["of a pod whose node is gone", ({ issue }) => issue({ ...pod, node: { name: "none", uid: "x" } })],
+  ["of a pod whose node was deleted", ({ issue }) => issue({ ...pod, node: { name: "none", uid: "x" } })],
   [
-    "with claims changed",
+    "with modified claims",
     ({ issue }) => {
       const [head, body, signature] = issue().split(".") as [string, string, string];
       const claims = JSON.parse(Buffer.from(body, "base64url").toString());
@@ -189,7 +189,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "go-jose/go-jose: error in cryptographic primitive",
   ],
   [
-    "of another key",
+    "signed with another key",
     ({ clock }) =>
       new TokenAuthority({ key: generateKey().privateKey }).issue(subject, {
         audiences: [api],
@@ -200,7 +200,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
   ],
 ];
 
-test("whether a service account token is valid", async (t) => {
+test("a service account token is valid while its account and bound object exist", async (t) => {
   for (const [name, createToken, problem] of rows)
     await t.test(name, async () => {
       const rig = setUp();
@@ -239,7 +239,7 @@ const good = {
 };
 const groups = ["system:bootstrappers"];
 const bootstrapRows: [string, Record<string, string>, string[] | undefined, object?][] = [
-  ["a good one", good, groups],
+  ["a valid token", good, groups],
   [
     "more groups",
     { ...good, "auth-extra-groups": "system:bootstrappers:b,system:bootstrappers:a" },
@@ -252,7 +252,7 @@ const bootstrapRows: [string, Record<string, string>, string[] | undefined, obje
   ["not for authentication", { ...good, "usage-bootstrap-authentication": "false" }, undefined],
   ["not expired", { ...good, expiration: "2026-01-01T00:00:01Z" }, groups],
   ["expired", { ...good, expiration: "2026-01-01T00:00:00Z" }, undefined],
-  ["an expiry that cannot be read", { ...good, expiration: "soon" }, undefined],
+  ["an expiration that cannot be parsed", { ...good, expiration: "soon" }, undefined],
   ["of another type", good, undefined, { type: "Opaque" }],
   [
     "deleted",
@@ -268,7 +268,7 @@ const bootstrapRows: [string, Record<string, string>, string[] | undefined, obje
   ],
 ];
 
-test("whether a bootstrap token is valid", async (t) => {
+test("a bootstrap token is valid if its secret is", async (t) => {
   for (const [name, fields, expected, more] of bootstrapRows)
     await t.test(name, async () => {
       const objects = new MemoryObjects();
@@ -297,7 +297,7 @@ test("whether a bootstrap token is valid", async (t) => {
     });
 });
 
-test("a new bootstrap token is known until it expires, and for the API only", async () => {
+test("a new bootstrap token is valid until it expires, and for the API server only", async () => {
   const { objects, clock, tokens: accounts } = setUp();
   const { token, secret } = bootstrapToken({ expires: new Date(epochMs(clock.wall()) + 60_000) });
   assert.match(token, /^[a-z0-9]{6}\.[a-z0-9]{16}$/);

@@ -37,23 +37,23 @@ function steps(...items: Item[]): string[] {
 
 describe("objects whose owners are gone", () => {
   const cases: [string, Item[], string[]][] = [
-    ["what never had one stays", [pod("p")], []],
-    ["what has one stays", [node, pod("p", by(owned("Node", "n")))], []],
-    ["what had one goes", [pod("p", by(owned("Node", "n")))], ["delete p"]],
+    ["an object without owner references is kept", [pod("p")], []],
+    ["an object whose owner exists is kept", [node, pod("p", by(owned("Node", "n")))], []],
+    ["an object whose owner is gone is deleted", [pod("p", by(owned("Node", "n")))], ["delete p"]],
     [
-      "an owner with another uid is another one",
+      "an owner with another UID is a different object",
       [node, pod("p", by(owned("Node", "n", { uid: "old" })))],
       ["delete p"],
     ],
     [
-      "an owner of another namespace is none",
+      "an object in another namespace cannot be the owner",
       [pod("q", { namespace: "b" }), pod("p", by(owned("Pod", "q")))],
       ["delete p"],
     ],
-    ["an owner of a kind that is unknown here is not judged", [pod("p", by(owned("ReplicaSet", "r")))], []],
-    ["what is being deleted is left alone", [pod("p", { ...by(owned("Node", "n")), ...deleted })], []],
+    ["an owner of an unknown kind is assumed to exist", [pod("p", by(owned("ReplicaSet", "r")))], []],
+    ["an object that is being deleted is skipped", [pod("p", { ...by(owned("Node", "n")), ...deleted })], []],
     [
-      "owners that are gone are forgotten if others are there",
+      "references to missing owners are removed if other owners exist",
       [node, pod("p", by(owned("Node", "n"), owned("Pod", "q")))],
       ["disown p of u-q"],
     ],
@@ -61,25 +61,33 @@ describe("objects whose owners are gone", () => {
   for (const [what, items, wanted] of cases) test(what, () => assert.deepEqual(steps(...items), wanted));
 });
 
-describe("owners that wait for their dependents", () => {
+describe("owners with foreground or orphan finalizers", () => {
   const foreground = { ...deleted, finalizers: ["foregroundDeletion"] };
   const orphan = { ...deleted, finalizers: ["orphan"] };
   const blocking = by(owned("Pod", "o", { blockOwnerDeletion: true }));
   const cases: [string, Item[], string[]][] = [
-    ["dependents go first", [pod("o", foreground), pod("p", blocking)], ["delete p"]],
-    ["and are waited for", [pod("o", foreground), pod("p", { ...blocking, ...deleted })], []],
-    ["then the owner goes", [pod("o", foreground)], ["release o from foregroundDeletion"]],
+    ["dependents are deleted first", [pod("o", foreground), pod("p", blocking)], ["delete p"]],
     [
-      "those that do not block are not waited for",
+      "the owner is kept until its dependents are gone",
+      [pod("o", foreground), pod("p", { ...blocking, ...deleted })],
+      [],
+    ],
+    [
+      "the finalizer of an owner without dependents is removed",
+      [pod("o", foreground)],
+      ["release o from foregroundDeletion"],
+    ],
+    [
+      "dependents without blockOwnerDeletion do not delay the deletion",
       [pod("o", foreground), pod("p", by(owned("Pod", "o")))],
       ["release o from foregroundDeletion"],
     ],
     [
-      "orphans forget their owner first",
+      "references of orphans are removed first",
       [pod("o", orphan), pod("p", by(owned("Pod", "o")))],
       ["disown p of u-o"],
     ],
-    ["and then it goes", [pod("o", orphan), pod("p")], ["release o from orphan"]],
+    ["then the finalizer of the owner is removed", [pod("o", orphan), pod("p")], ["release o from orphan"]],
   ];
   for (const [what, items, wanted] of cases) test(what, () => assert.deepEqual(steps(...items), wanted));
 });

@@ -45,14 +45,14 @@ export function planCollection(items: readonly Item[], kindOf: KindOf): Collecti
     if (owners.length === 0) continue;
     for (const { uid, blockOwnerDeletion } of owners)
       dependents.set(uid, [...(dependents.get(uid) ?? []), { item, blocks: blockOwnerDeletion === true }]);
-    const step = judge(item, owners, byUid, kindOf);
+    const step = stepFor(item, owners, byUid, kindOf);
     if (step !== undefined) steps.push(step);
   }
   for (const item of items) steps.push(...finalize(item, dependents.get(item.object.metadata.uid) ?? []));
   return steps;
 }
 
-function judge(
+function stepFor(
   { resource, object }: Item,
   owners: readonly OwnerReference[],
   byUid: ReadonlyMap<string, Item>,

@@ -31,9 +31,9 @@ export class PodCollector {
     const now = epochMs(clock.wall());
     const nodes = new Set(cache.all("nodes").map(({ metadata }) => metadata.name));
     const pods = cache.all("pods");
-    const lost = new Set(pods.map(nodeOf).filter((name) => name !== "" && !nodes.has(name)));
-    for (const name of this.#missing.keys()) if (!lost.has(name)) this.#missing.delete(name);
-    for (const name of lost) if (!this.#missing.has(name)) this.#missing.set(name, now);
+    const orphaned = new Set(pods.map(nodeOf).filter((name) => name !== "" && !nodes.has(name)));
+    for (const name of this.#missing.keys()) if (!orphaned.has(name)) this.#missing.delete(name);
+    for (const name of orphaned) if (!this.#missing.has(name)) this.#missing.set(name, now);
     for (const [name, since] of this.#missing) {
       if (now - since < quarantineMs) continue;
       if ((await objects.get({ resource: "nodes", namespace: "", name })) !== undefined) continue;

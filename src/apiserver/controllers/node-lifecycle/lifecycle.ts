@@ -39,12 +39,12 @@ export class NodeLifecycle {
     const known = new Set(nodes.map(({ metadata }) => metadata.uid));
     for (const uid of this.#health.keys()) if (!known.has(uid)) this.#health.delete(uid);
     const deadlines: number[] = [];
-    for (const node of nodes) deadlines.push(await this.#look(node));
-    const ahead = deadlines.map((at) => at - epochMs(clock.wall())).filter((ms) => ms > 0);
-    return ahead.length === 0 ? undefined : Math.min(...ahead);
+    for (const node of nodes) deadlines.push(await this.#check(node));
+    const remaining = deadlines.map((at) => at - epochMs(clock.wall())).filter((ms) => ms > 0);
+    return remaining.length === 0 ? undefined : Math.min(...remaining);
   }
 
-  async #look(node: ApiObject): Promise<number> {
+  async #check(node: ApiObject): Promise<number> {
     const { cache, clock, gracePeriods } = this.#options;
     const now = epochMs(clock.wall());
     const { name, uid } = node.metadata;
@@ -61,12 +61,12 @@ export class NodeLifecycle {
     const health = observed(this.#health.get(uid), signs, now);
     this.#health.set(uid, health);
     const end = deadline(stateOf(node), health.at, gracePeriods);
-    if (now >= end) current = (await this.#giveUp(node, now)) ?? node;
+    if (now >= end) current = (await this.#markUnknown(node, now)) ?? node;
     await this.#taint(current, now);
     return end;
   }
 
-  async #giveUp(node: ApiObject, now: number): Promise<ApiObject | undefined> {
+  async #markUnknown(node: ApiObject, now: number): Promise<ApiObject | undefined> {
     const { objects, cache, recorder } = this.#options;
     if (unknownConditions(stateOf(node), now) === undefined) return undefined;
     const changed = await objects.change(

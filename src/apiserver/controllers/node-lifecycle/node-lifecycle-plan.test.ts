@@ -28,12 +28,12 @@ describe("the taints of a node", () => {
   const cases: [string, NodeState, NodeTaint[]][] = [
     ["none if it is ready", state([ready("True")]), []],
     [
-      "those it was registered with go when it is ready",
+      "registration taints are removed when it is ready",
       state([ready("True")], [taint("not-ready", "NoSchedule"), own]),
       [own],
     ],
     [
-      "those it was registered with stay until its first report",
+      "registration taints are kept until its first report",
       state([], [taint("not-ready", "NoSchedule")]),
       [taint("not-ready", "NoSchedule")],
     ],
@@ -51,7 +51,7 @@ describe("the taints of a node", () => {
       [taint("unreachable", "NoSchedule"), taint("unreachable", "NoExecute", { timeAdded: stamp })],
     ],
     [
-      "the time of one that stays is kept",
+      "an existing taint keeps its timeAdded",
       state(
         [ready("False")],
         [taint("not-ready", "NoSchedule"), taint("not-ready", "NoExecute", { timeAdded: "x" })],
@@ -103,12 +103,12 @@ describe("a node that does not report", () => {
 
 describe("heartbeats", () => {
   const first = observed(undefined, { heartbeat: "h1", renewed: stamp }, 100);
-  test("count when they are new", () => {
+  test("are recorded when they are new", () => {
     assert.equal(first.at, 100);
     assert.equal(observed(first, { heartbeat: "h1", renewed: stamp }, 200).at, 100);
     assert.equal(observed(first, { heartbeat: "h2", renewed: stamp }, 200).at, 200);
     assert.equal(observed(first, { heartbeat: "h1", renewed: "2026-01-01T00:00:10Z" }, 200).at, 200);
   });
-  test("do not count when they go back", () =>
+  test("are ignored when they go back in time", () =>
     assert.equal(observed(first, { heartbeat: "h1", renewed: "2025-01-01T00:00:00Z" }, 200).at, 100));
 });

@@ -23,7 +23,7 @@ export interface NodeState {
   readonly taints: readonly NodeTaint[];
 }
 
-/** How long a node may not report: one that never did, and one that did. */
+/** How long a node may go without reporting: before its first report, and after it. */
 export interface GracePeriods {
   readonly startupMs: number;
   readonly monitorMs: number;
@@ -112,7 +112,7 @@ function isOwn({ key, effect }: NodeTaint): boolean {
   );
 }
 
-/** Keeps existing desired taints unchanged, and taints of others. */
+/** Keeps existing desired taints unchanged, and taints that others have set. */
 function merged(
   present: readonly NodeTaint[],
   wanted: readonly NodeTaint[],

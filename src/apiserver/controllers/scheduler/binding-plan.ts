@@ -26,10 +26,10 @@ export function planScheduling(
     const usage = isActive(pod) ? usages.get(read(pod).spec?.nodeName) : undefined;
     if (usage !== undefined) addUsage(usage, podOf(pod));
   }
-  return waiting.map((pod) => place(pod, views, usages, volumes));
+  return waiting.map((pod) => bind(pod, views, usages, volumes));
 }
 
-function place(
+function bind(
   object: ApiObject,
   views: readonly NodeView[],
   usages: ReadonlyMap<string, NodeUsage>,
@@ -41,9 +41,9 @@ function place(
   const misfits: Misfit[] = [];
   const fitting = views.filter((view) => {
     const usage = usages.get(view.name) ?? emptyUsage();
-    const wrong = misfit(pod, view, usage, needed.nodeTerms);
-    if (wrong !== undefined) misfits.push(wrong);
-    return wrong === undefined;
+    const reason = misfit(pod, view, usage, needed.nodeTerms);
+    if (reason !== undefined) misfits.push(reason);
+    return reason === undefined;
   });
   // A single machine has one node; of several, the one with the fewest pods is chosen.
   const podsOn = (view: NodeView) => usages.get(view.name)?.pods ?? 0;

@@ -54,7 +54,7 @@ describe("scheduling", () => {
   const onNode = (spec: object, status?: object) => pod({ nodeName: "n", ...spec }, status ? { status } : {});
   const cases: [string, object, ApiObject[], ApiObject[], string[]][] = [
     ["to the one node", {}, [], [node()], ["p to n"]],
-    ["nowhere without nodes", {}, [], [], [noNodes]],
+    ["to no node if there is none", {}, [], [], [noNodes]],
     [
       "not to a tainted node",
       {},
@@ -70,7 +70,7 @@ describe("scheduling", () => {
       ["p to n"],
     ],
     [
-      "to a node that should be avoided",
+      "to a node with a PreferNoSchedule taint",
       {},
       [],
       [node({ taints: [{ ...taint, effect: "PreferNoSchedule" }] })],
@@ -85,7 +85,7 @@ describe("scheduling", () => {
     ],
     ["to the node that they select", { nodeSelector: { zone: "a" } }, [], [node()], ["p to n"]],
     [
-      "not to another",
+      "not to a node that they do not select",
       { nodeSelector: { zone: "b" } },
       [],
       [node()],
@@ -93,50 +93,56 @@ describe("scheduling", () => {
     ],
     ["to the node that they have an affinity to", affinity(["a", "b"]), [], [node()], ["p to n"]],
     [
-      "not without affinity",
+      "not to a node without the required label",
       affinity(["b"]),
       [],
       [node()],
       [`0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. ${unhelpful}`],
     ],
-    ["where there is room", requesting("1500m"), [onNode(requesting("500m"))], [node()], ["p to n"]],
     [
-      "not where there is none",
+      "to a node with sufficient resources",
+      requesting("1500m"),
+      [onNode(requesting("500m"))],
+      [node()],
+      ["p to n"],
+    ],
+    [
+      "not to a node whose resources are in use",
       requesting("1501m"),
       [onNode(requesting("500m"))],
       [node()],
       [`0/1 nodes are available: 1 Insufficient cpu. ${noVictims}`],
     ],
     [
-      "not where there never is",
+      "not to a node that is too small",
       requesting("3"),
       [],
       [node()],
       [`0/1 nodes are available: 1 Insufficient cpu. ${unhelpful}`],
     ],
     [
-      "whose earlier pods have terminated",
+      "to a node whose other pods have terminated",
       requesting("2"),
       [onNode(requesting("2"), { phase: "Succeeded" })],
       [node()],
       ["p to n"],
     ],
     [
-      "not where there are too many",
+      "not to a node with the maximum number of pods",
       {},
       [onNode({})],
       [node({}, { pods: "1" })],
       [`0/1 nodes are available: 1 Too many pods. ${noVictims}`],
     ],
     [
-      "not where their port is taken",
+      "not to a node where their host port is in use",
       port(80),
       [onNode(port(80))],
       [node()],
       [`0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports. ${noVictims}`],
     ],
-    ["nowhere if gated", { schedulingGates: [{ name: "g" }] }, [], [node()], []],
-    ["nowhere if another scheduler sees to them", { schedulerName: "mine" }, [], [node()], []],
+    ["to no node while they have scheduling gates", { schedulingGates: [{ name: "g" }] }, [], [node()], []],
+    ["to no node if they name another scheduler", { schedulerName: "mine" }, [], [node()], []],
   ];
   for (const [what, spec, others, nodes, wanted] of cases)
     test(what, () => assert.deepEqual(outcome([pod(spec, { name: "p" }), ...others], nodes), wanted));
@@ -226,12 +232,12 @@ describe("node selectors", () => {
   });
   const cases: [string, NodeTerm[], boolean][] = [
     ["In", [term("zone", "In", ["a"])], true],
-    ["NotIn what is absent", [term("other", "NotIn", ["a"])], true],
+    ["NotIn for an absent label", [term("other", "NotIn", ["a"])], true],
     ["Exists", [term("other", "Exists")], false],
     ["DoesNotExist", [term("other", "DoesNotExist")], true],
     ["Gt", [term("rank", "Gt", ["4"])], true],
     ["Lt", [term("rank", "Lt", ["5"])], false],
-    ["Gt of no number", [term("zone", "Gt", ["4"])], false],
+    ["Gt for a value that is not a number", [term("zone", "Gt", ["4"])], false],
     ["one of several terms", [term("zone", "In", ["b"]), term("zone", "In", ["a"])], true],
     [
       "the name of the node",

@@ -25,24 +25,32 @@ const attachment = (attached: boolean, metadata: object = {}): ApiObject => ({
 
 describe("attaching volumes", () => {
   const cases: [string, Partial<AttachState>, string[]][] = [
-    ["nothing is wanted, and nothing is done", { nodes: [node([])], attachments: [attachment(true)] }, []],
-    ["a disk is requested", { nodes: [node([disk])] }, [`attach ${name} to n for pv`]],
-    ["not if its volume is unknown", { nodes: [node([disk])], volumes: [] }, []],
-    ["not if its driver attaches nothing", { nodes: [node([disk])], drivers: [driver(false)] }, []],
-    ["requested once", { nodes: [node([disk])], attachments: [attachment(false)] }, []],
     [
-      "its node is updated when it is attached",
+      "without volumes in use nothing is attached",
+      { nodes: [node([])], attachments: [attachment(true)] },
+      [],
+    ],
+    ["a volume in use is attached", { nodes: [node([disk])] }, [`attach ${name} to n for pv`]],
+    ["an unknown volume is not attached", { nodes: [node([disk])], volumes: [] }, []],
+    [
+      "a volume of a driver without attachRequired gets no VolumeAttachment",
+      { nodes: [node([disk])], drivers: [driver(false)] },
+      [],
+    ],
+    ["a VolumeAttachment is created once", { nodes: [node([disk])], attachments: [attachment(false)] }, []],
+    [
+      "the node is updated when the volume is attached",
       { nodes: [node([disk])], attachments: [attachment(true)] },
       [`attached: ${disk}`],
     ],
-    ["and once", { nodes: [node([disk], [disk])], attachments: [attachment(true)] }, []],
+    ["the node is updated once", { nodes: [node([disk], [disk])], attachments: [attachment(true)] }, []],
     [
-      "one that is on its way out is attached no more",
+      "a VolumeAttachment that is being deleted does not count as attached",
       { nodes: [node([disk], [disk])], attachments: [attachment(true, { deletionTimestamp: "now" })] },
       ["attached: ", `detach ${name}`],
     ],
     [
-      "first it is reported, then it is done: a disk that is used no more",
+      "an unused volume is removed from the node status before it is detached",
       { nodes: [node([], [disk])], attachments: [attachment(true)] },
       ["attached: ", `detach ${name}`],
     ],

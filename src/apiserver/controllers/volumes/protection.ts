@@ -20,12 +20,12 @@ function planReleases(
   pods: readonly ApiObject[],
 ): Release[] {
   const used = usedClaims(pods.filter((pod) => !["Succeeded", "Failed"].includes(phaseOf(pod))));
-  const isHeld = (object: ApiObject, finalizer: string) =>
+  const hasFinalizer = (object: ApiObject, finalizer: string) =>
     object.metadata.deletionTimestamp !== undefined &&
     (read(object).metadata.finalizers ?? []).includes(finalizer);
   return [
     ...claims
-      .filter((claim) => isHeld(claim, claimProtection))
+      .filter((claim) => hasFinalizer(claim, claimProtection))
       .filter(({ metadata }) => !used.has(`${metadata.namespace}/${metadata.name}`))
       .map(
         (object): Release => ({
@@ -35,7 +35,7 @@ function planReleases(
         }),
       ),
     ...volumes
-      .filter((volume) => isHeld(volume, volumeProtection) && phaseOf(volume) !== "Bound")
+      .filter((volume) => hasFinalizer(volume, volumeProtection) && phaseOf(volume) !== "Bound")
       .map((object): Release => ({ resource: "persistentvolumes", object, finalizer: volumeProtection })),
   ];
 }

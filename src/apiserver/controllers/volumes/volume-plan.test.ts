@@ -44,7 +44,7 @@ describe("volumes and claims", () => {
   const cases: [string, Partial<VolumeState>, string[]][] = [
     ["a new volume is available", { volumes: [volume("v", {}, "Pending")] }, ["v is Available"]],
     [
-      "a claim gets the smallest volume that suffices",
+      "a claim gets the smallest volume that is large enough",
       {
         claims: [claim()],
         volumes: [
@@ -56,33 +56,37 @@ describe("volumes and claims", () => {
       ["bind fit"],
     ],
     [
-      "a volume is given once",
+      "a volume is bound to one claim only",
       { claims: [claim(), claim({}, "Pending", { name: "d", uid: "u-d" })], volumes: [volume("v")] },
       ["bind v", unset],
     ],
     [
-      "a volume that waits for the claim comes first",
+      "a volume whose claimRef names the claim is preferred",
       { claims: [claim()], volumes: [volume("fit", { capacity: { storage: "1Gi" } }), volume("own", ref())] },
       ["bind own"],
     ],
     [
-      "a volume that waits for another is not given",
+      "a volume whose claimRef names another claim is not bound",
       { claims: [claim()], volumes: [volume("v", { claimRef: { name: "d", namespace: "a" } })] },
       [unset],
     ],
     [
-      "access modes have to be offered",
+      "the volume must have the requested access modes",
       { claims: [claim({ accessModes: ["ReadWriteMany"] })], volumes: [volume("v")] },
       [unset],
     ],
     [
-      "classes have to be the same",
+      "the storage classes must be equal",
       { claims: [claim()], volumes: [volume("v", { storageClassName: "x" })] },
       [unset],
     ],
-    ["so do modes", { claims: [claim({ volumeMode: "Block" })], volumes: [volume("v")] }, [unset]],
     [
-      "a claim may select",
+      "the volume modes must be equal",
+      { claims: [claim({ volumeMode: "Block" })], volumes: [volume("v")] },
+      [unset],
+    ],
+    [
+      "a claim may select volumes by label",
       {
         claims: [claim({ selector: { matchLabels: { disk: "w" } } })],
         volumes: [volume("v"), volume("w", { capacity: { storage: "9Gi" } })],
@@ -98,12 +102,12 @@ describe("volumes and claims", () => {
       ["bind v"],
     ],
     [
-      "a bound pair is left alone",
+      "a bound pair is not changed",
       { claims: [claim({ volumeName: "v" }, "Bound")], volumes: [volume("v", ref({ uid: "u-c" }), "Bound")] },
       [],
     ],
     [
-      "a binding that was begun is finished",
+      "an incomplete binding is completed",
       { claims: [claim()], volumes: [volume("v", ref({ uid: "u-c" }), "Bound")] },
       ["bind v"],
     ],
@@ -113,7 +117,7 @@ describe("volumes and claims", () => {
       ["v is Released"],
     ],
     [
-      "even if there is a new claim of the name",
+      "a new claim of the same name does not keep it bound",
       {
         claims: [claim({}, "Pending", { uid: "new" })],
         volumes: [volume("v", ref({ uid: "u-c" }), "Bound")],
@@ -126,7 +130,7 @@ describe("volumes and claims", () => {
       ["c is Lost"],
     ],
     [
-      "a class that is not there",
+      "a class that does not exist",
       { claims: [claim({ storageClassName: "x" })] },
       ['ProvisioningFailed: storageclass.storage.k8s.io "x" not found'],
     ],
@@ -136,7 +140,7 @@ describe("volumes and claims", () => {
       ["provision p.io"],
     ],
     [
-      "a class that waits for a pod",
+      "a class with WaitForFirstConsumer, before a pod uses the claim",
       {
         claims: [claim({ storageClassName: "x" })],
         volumes: [volume("v", { storageClassName: "x" })],
@@ -145,7 +149,7 @@ describe("volumes and claims", () => {
       ["WaitForFirstConsumer: waiting for first consumer to be created before binding"],
     ],
     [
-      "and the pod has come",
+      "a class with WaitForFirstConsumer, after a pod uses the claim",
       {
         claims: [claim({ storageClassName: "x" })],
         volumes: [volume("v", { storageClassName: "x" })],

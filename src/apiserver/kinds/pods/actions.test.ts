@@ -39,39 +39,45 @@ test("a binding sets the pod's node and condition, and does not increment its ge
 
 const conflict = 'Operation cannot be fulfilled on pods/binding "web": pod web';
 const bindings: [rule: string, pod: ApiObject | undefined, body: Draft, status: number, message: string][] = [
-  ["to nowhere", storedPod(), binding({}, {}), 422, 'Binding "web" is invalid: target.name: Required value'],
   [
-    "to something else",
+    "without a target",
+    storedPod(),
+    binding({}, {}),
+    422,
+    'Binding "web" is invalid: target.name: Required value',
+  ],
+  [
+    "to an object of another kind",
     storedPod(),
     binding({}, { kind: "Pod", name: "x" }),
     422,
     'Binding "web" is invalid: target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
   ],
   [
-    "of another name",
+    "with another name in its body",
     storedPod(),
     binding({ name: "other" }),
     400,
     "name in URL does not match name in Binding object",
   ],
-  ["of no pod", undefined, binding(), 404, 'pods "web" not found'],
+  ["of a missing pod", undefined, binding(), 404, 'pods "web" not found'],
   ["twice", storedPod({ nodeName: "n0" }), binding(), 409, `${conflict} is already assigned to node "n0"`],
   [
-    "of a pod that is about to go",
+    "of a pod that is being deleted",
     storedPod({}, { deletionTimestamp: "2026-01-01T00:00:00Z" }),
     binding(),
     409,
     `${conflict} is being deleted, cannot be assigned to a host`,
   ],
   [
-    "of a pod that waits",
+    "of a pod with scheduling gates",
     storedPod({ schedulingGates: [{ name: "a/b" }] }),
     binding(),
     409,
     `${conflict} has non-empty .spec.schedulingGates`,
   ],
   [
-    "of another pod of the name",
+    "with the UID of another pod",
     storedPod(),
     binding({ uid: "u2" }),
     409,
@@ -87,7 +93,7 @@ for (const [rule, pod, body, status, message] of bindings)
     assert.equal(await objects.get(ref), before);
   });
 
-test("an eviction states why, and deletes", async () => {
+test("an eviction sets the DisruptionTarget condition and deletes the pod", async () => {
   const objects = podObjects();
   objects.put("pods", storedPod({ nodeName: "n1" }, {}, { phase: "Running" }) as never);
   assert.deepEqual(
@@ -115,7 +121,7 @@ test("a pod without a node is removed immediately when it is evicted", async () 
   assert.equal(await objects.get(ref), undefined);
 });
 
-test("an eviction that is only tried changes nothing", async () => {
+test("a dry-run eviction changes nothing", async () => {
   const objects = podObjects();
   const pod = objects.put("pods", storedPod({ nodeName: "n1" }) as never);
   assert.deepEqual(await eviction.act(ref, evictionOf({ dryRun: ["All"] }), objects.context()), success);
@@ -124,23 +130,23 @@ test("an eviction that is only tried changes nothing", async () => {
 });
 
 const evictions: [rule: string, there: boolean, body: Draft, status: number, message: string][] = [
-  ["of no pod", false, evictionOf(), 404, 'pods "web" not found'],
+  ["of a missing pod", false, evictionOf(), 404, 'pods "web" not found'],
   [
-    "of another name",
+    "with another name in its body",
     true,
     { metadata: { name: "x", uid: "" } },
     400,
     "name in URL does not match name in Eviction object",
   ],
   [
-    "of another pod of the name",
+    "with the UID of another pod",
     true,
     evictionOf({ preconditions: { uid: "u2" } }),
     409,
     'Operation cannot be fulfilled on Pod "web": the UID in the precondition (u2) does not match the UID in record (u1). The object might have been deleted and then recreated',
   ],
   [
-    "of what has changed since",
+    "with an outdated resourceVersion",
     true,
     evictionOf({ preconditions: { resourceVersion: "77" } }),
     409,
@@ -156,20 +162,14 @@ for (const [rule, there, body, status, message] of evictions)
 
 const graces: [rule: string, spec: object, phase: string, requested: number | undefined, seconds: number][] =
   [
-    ["its own", { nodeName: "n", terminationGracePeriodSeconds: 20 }, "Running", undefined, 20],
-    ["the usual one", { nodeName: "n" }, "Running", undefined, 30],
-    ["the requested one", { nodeName: "n" }, "Running", 5, 5],
-    ["none, if none is requested", { nodeName: "n" }, "Running", 0, 0],
-    [
-      "a second, if it is negative",
-      { nodeName: "n", terminationGracePeriodSeconds: -3 },
-      "Running",
-      undefined,
-      1,
-    ],
-    ["none without a node", {}, "Pending", 5, 0],
-    ["none after success", { nodeName: "n" }, "Succeeded", undefined, 0],
-    ["none after failure", { nodeName: "n" }, "Failed", 5, 0],
+    ["of the pod's spec", { nodeName: "n", terminationGracePeriodSeconds: 20 }, "Running", undefined, 20],
+    ["the default", { nodeName: "n" }, "Running", undefined, 30],
+    ["as requested", { nodeName: "n" }, "Running", 5, 5],
+    ["0 as requested", { nodeName: "n" }, "Running", 0, 0],
+    ["1 if it is negative", { nodeName: "n", terminationGracePeriodSeconds: -3 }, "Running", undefined, 1],
+    ["0 without a node", {}, "Pending", 5, 0],
+    ["0 after success", { nodeName: "n" }, "Succeeded", undefined, 0],
+    ["0 after failure", { nodeName: "n" }, "Failed", 5, 0],
   ];
 for (const [rule, spec, phase, requested, seconds] of graces)
   test(`grace period: ${rule}`, () => {
@@ -189,7 +189,7 @@ test("a pod's generation counts changes of its spec, and of nothing else", async
       ({ spec }) => Object.assign(spec, { ephemeralContainers: [{ name: "e", image: "i:1" }] }),
       3,
     ],
-    // Written otherwise, but the same.
+    // A different notation of the same value.
     [undefined, ({ spec }) => Object.assign(spec, { hostNetwork: false, nodeSelector: {} }), 3],
   ];
   for (const [subresource, change, generation] of steps) {
@@ -198,7 +198,7 @@ test("a pod's generation counts changes of its spec, and of nothing else", async
   }
 });
 
-test("connect subresources of a pod are given from outside", () => {
+test("connect subresources of a pod are those of the options", () => {
   const connectPart = { type: "connect", verbs: ["get"], connect: () => Promise.resolve() } as const;
   const connect = {
     log: connectPart,

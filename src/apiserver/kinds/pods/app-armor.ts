@@ -47,10 +47,10 @@ export function checkAppArmorAgrees(pod: PodDraft, problems: FieldProblems): voi
     const annotation = pod.metadata.annotations?.[prefix + container.name];
     if (!field || annotation === undefined) continue;
     const at = `${path}.securityContext.appArmorProfile`;
-    const meant = profileOf(annotation);
-    if (meant?.type !== field.type)
+    const expected = profileOf(annotation);
+    if (expected?.type !== field.type)
       problems.forbidden(`${at}.type`, "apparmor type in annotation and field must match");
-    else if (meant.localhostProfile !== field.localhostProfile)
+    else if (expected.localhostProfile !== field.localhostProfile)
       problems.forbidden(`${at}.localhostProfile`, "apparmor profile in annotation and field must match");
   }
 }

@@ -20,7 +20,7 @@ export const bindPart: PartSubresource = {
   type: "part",
   internal: true,
   countsGenerations: false,
-  // What a binding wrote has no owner.
+  // Fields written by a binding have no field manager.
   ignored: [["metadata"], ["spec"], ["status"]],
   prepareUpdate: () => {},
 };

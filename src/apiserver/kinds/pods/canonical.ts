@@ -29,14 +29,14 @@ const zeroIsAbsent = new Set([
 const quantities = new Set(["sizeLimit", "divisor"]);
 
 /**
- * What means the same is written the same: empty fields are left out, and quantities have one spelling. So two specs
- * that differ, differ in meaning.
+ * Equal values get equal notations: empty fields are left out, and quantities are normalized. So two specs that differ,
+ * differ in meaning.
  */
 export function canonicalize(pod: PodDraft): void {
   clean(pod.spec as unknown as Fields, "spec");
   const meta = pod.metadata as DraftMeta & Fields;
   for (const field of ["labels", "annotations", "finalizers", "ownerReferences"])
-    if (isEmptyBox(meta[field])) delete meta[field];
+    if (isEmptyContainer(meta[field])) delete meta[field];
 }
 
 function clean(fields: Fields, parent: string): void {
@@ -55,11 +55,11 @@ function cleanInside(value: unknown, key: string): void {
 function isEmpty(key: string, value: unknown, parent: string): boolean {
   if (value === undefined || value === null) return true;
   if (Array.isArray(value)) return value.length === 0 && !keptLists.has(key);
-  if (typeof value === "object") return userMaps.has(key) && isEmptyBox(value);
+  if (typeof value === "object") return userMaps.has(key) && isEmptyContainer(value);
   if (value !== "" && value !== false && value !== 0) return false;
   return zeroIsAbsent.has(key) || zeroIsAbsent.has(`${parent}.${key}`);
 }
 
-function isEmptyBox(value: unknown): boolean {
+function isEmptyContainer(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }

@@ -41,7 +41,7 @@ async function create(
 }
 
 for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
-  test(`admission changes ${name} as that of a real cluster did`, async () => {
+  test(`admission changes ${name} as a real cluster does`, async () => {
     const url = new URL(`../../../../test/fixtures/observed/${name}.json`, import.meta.url);
     const observed = JSON.parse(readFileSync(url, "utf8")) as ApiObject & { spec: object; status: Draft };
     const draft = structuredClone(observed) as unknown as Draft;
@@ -109,12 +109,12 @@ const expectations: [rule: string, spec: object, expected: object, metadata?: ob
     },
   ],
   [
-    "who tolerates everything needs no more",
+    "a pod that tolerates everything gets no default tolerations",
     { tolerations: [{ operator: "Exists" }] },
     { tolerations: [{ operator: "Exists" }] },
   ],
   [
-    "a runtime class brings its costs and its place",
+    "a runtime class sets overhead, node selector and tolerations",
     { runtimeClassName: "vm", nodeSelector: { disk: "ssd" }, tolerations: [{ operator: "Exists" }] },
     {
       overhead: { memory: "1Mi" },
@@ -128,23 +128,23 @@ const expectations: [rule: string, spec: object, expected: object, metadata?: ob
     { overhead: { memory: "1Mi" } },
   ],
   [
-    "the account brings its pull secrets",
+    "the pull secrets of the account are added",
     { serviceAccountName: "robot" },
     { serviceAccount: "robot", imagePullSecrets: [{ name: "registry" }] },
   ],
   [
-    "a pod's own pull secrets count",
+    "a pod's own pull secrets take precedence",
     { serviceAccount: "robot", imagePullSecrets: [{ name: "own" }] },
     { serviceAccountName: "robot", imagePullSecrets: [{ name: "own" }] },
   ],
   [
-    "a mirror pod is left without an account",
+    "a mirror pod gets no service account",
     { nodeName: "n1", priority: 0 },
     { serviceAccountName: undefined, serviceAccount: undefined },
     mirror,
   ],
   [
-    "label keys become part of the selector, by the pod's own labels",
+    "matchLabelKeys are merged into the selector, with the pod's own labels",
     {
       topologySpreadConstraints: [
         { ...spread, labelSelector: { matchLabels: { a: "b" } }, matchLabelKeys: ["app", "none"] },
@@ -189,7 +189,7 @@ for (const [rule, spec, expected, metadata] of expectations)
     for (const [field, value] of Object.entries(expected)) assert.deepEqual(draft.spec[field], value, field);
   });
 
-test("the class that is the default for all gives priority and name; of two, the lower", async () => {
+test("the default class sets priority and class name; of two, the lower one", async () => {
   const others = podObjects();
   for (const [name, value] of [
     ["b", 20],
@@ -234,12 +234,12 @@ const rejections: [rule: string, spec: object, message: string, metadata?: objec
     'pods "web" is forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
   ],
   [
-    "another overhead than that of the runtime class",
+    "an overhead that is not that of the runtime class",
     { runtimeClassName: "vm", overhead: { cpu: "1" } },
     `pods "web" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead`,
   ],
   [
-    "another place than that of the runtime class",
+    "a node selector that conflicts with the runtime class",
     { runtimeClassName: "vm", nodeSelector: { vm: "no" } },
     'pods "web" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; pod.spec.nodeSelector[vm] = no',
   ],
@@ -282,7 +282,7 @@ for (const [rule, spec, message, metadata] of rejections)
     });
   });
 
-test("the account of a new namespace is waited for, but not for ever", async () => {
+test("admission waits for the account of a new namespace, but not forever", async () => {
   const clock = new FakeClock();
   const empty = podObjects();
   const late = create(podDraft({}, { namespace: "new" }), empty.context(), { mountTokens: false, clock });
@@ -297,7 +297,7 @@ test("the account of a new namespace is waited for, but not for ever", async () 
   await rejection;
 });
 
-test("a token is mounted in each container that has nothing else in its place", async () => {
+test("a token is mounted in each container without another mount at its path", async () => {
   const path = "/var/run/secrets/kubernetes.io/serviceaccount";
   const options = { mountTokens: true, newName: (base: string) => `${base}x7x7x` };
   const draft = podDraft({
@@ -330,7 +330,7 @@ test("a token is mounted in each container that has nothing else in its place", 
   });
 });
 
-test("no token volume where every container has something else in its place", async () => {
+test("there is no token volume if every container has another mount at its path", async () => {
   const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
   const own = { name: "own", emptyDir: {} };
   const draft = podDraft({
@@ -345,7 +345,7 @@ const automount: [rule: string, spec: object, mounted: boolean][] = [
   ["the pod opts out", { automountServiceAccountToken: false }, false],
   ["the account opts out", { serviceAccountName: "robot" }, false],
   [
-    "the pod wants it although the account does not",
+    "the pod opts in although the account opts out",
     { serviceAccountName: "robot", automountServiceAccountToken: true },
     true,
   ],

@@ -6,7 +6,7 @@ import { defaultPod } from "./defaults.ts";
 import { podDraft } from "./fake-draft.ts";
 
 for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
-  test(`nothing is missing from ${name}, which a kube-apiserver has completed, and nothing is too much`, () => {
+  test(`defaults of ${name} equal those of kube-apiserver`, () => {
     const url = new URL(`../../../../test/fixtures/observed/${name}.json`, import.meta.url);
     const observed = JSON.parse(readFileSync(url, "utf8")) as ApiObject;
     const draft = structuredClone(observed) as never;
@@ -14,14 +14,14 @@ for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
     assert.deepEqual(draft, observed);
   });
 
-test("a pod without a spec gets one, for validation to complain about", () => {
+test("a pod without a spec gets an empty one, which validation rejects", () => {
   const draft = podDraft();
   delete draft.spec;
   defaultPod(draft);
   assert.deepEqual(draft.spec.containers, []);
 });
 
-test("empty fields are left out, so that the same pod is always written the same", () => {
+test("empty fields are left out, so that equal pods have equal text", () => {
   const wordy = podDraft(
     {
       hostNetwork: false,
@@ -65,7 +65,7 @@ test("empty fields are left out, so that the same pod is always written the same
   assert.deepEqual(wordy, brief);
 });
 
-test("an empty value that means something stays", () => {
+test("an empty value with a meaning is kept", () => {
   const spec = {
     nodeSelector: { value: "", hostname: "" },
     automountServiceAccountToken: false,
@@ -99,7 +99,7 @@ test("defaults of an ephemeral container are those of any other", () => {
   ]);
 });
 
-test("defaults are settled after the first time", () => {
+test("defaulting is idempotent", () => {
   const draft = podDraft({
     hostNetwork: true,
     volumes: [{ name: "a" }, { name: "b", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }],

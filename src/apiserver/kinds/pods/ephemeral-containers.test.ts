@@ -19,7 +19,7 @@ function update(
   return { draft, problems: messagesOf(part.validateUpdate?.(draft, before, context) ?? []) };
 }
 
-test("containers are added, and all else stays", () => {
+test("containers are added, and no other field changes", () => {
   const before = storedPod({}, { labels: { a: "b" } });
   const { draft, problems } = update(before, (pod) => {
     pod.spec.ephemeralContainers = [{ ...debug, targetContainerName: "c" }];
@@ -34,14 +34,14 @@ test("containers are added, and all else stays", () => {
 });
 
 const rows: [rule: string, added: object[], ...problems: string[]][] = [
-  ["the one that is there, in another order", [{ name: "e2", image: "i:1" }, debug]],
+  ["existing containers, in another order", [{ name: "e2", image: "i:1" }, debug]],
   [
-    "without the one that is there",
+    "removal of an existing container",
     [],
     `${path}: Forbidden: existing ephemeral containers "debug" may not be removed\n`,
   ],
   [
-    "another image for the one that is there",
+    "another image for an existing container",
     [{ ...debug, image: "busybox:2" }],
     `${path}: Forbidden: existing ephemeral containers "debug" may not be changed\n@@ -1,5 +1,5 @@\n {\n- "image": "busybox:1",\n+ "image": "busybox:2",\n  "imagePullPolicy": "IfNotPresent",\n  "name": "debug",\n  "resources": {},\n`,
   ],
@@ -50,7 +50,7 @@ const rows: [rule: string, added: object[], ...problems: string[]][] = [
     [debug, { name: "c", image: "i:1" }],
     `${path}[1].name: Duplicate value: "c"`,
   ],
-  ["two of a name", [debug, debug], `${path}[1].name: Duplicate value: "debug"`],
+  ["two containers of the same name", [debug, debug], `${path}[1].name: Duplicate value: "debug"`],
   [
     "one without a target",
     [debug, { name: "e", image: "i:1", targetContainerName: "x" }],
@@ -58,7 +58,7 @@ const rows: [rule: string, added: object[], ...problems: string[]][] = [
   ],
   ["one without an image", [debug, { name: "e" }], `${path}[1].image: Required value`],
   [
-    "one that wants to be more than it is",
+    "one with fields that ephemeral containers may not have",
     [
       debug,
       {
@@ -78,13 +78,13 @@ const rows: [rule: string, added: object[], ...problems: string[]][] = [
     `${path}[1].volumeMounts[0].subPath: ${not}`,
   ],
   [
-    "what it may not have need not be right",
+    "forbidden fields are not validated further",
     [debug, { name: "e", image: "i:1", livenessProbe: {}, ports: [{ containerPort: -1 }] }],
     `${path}[1].ports: ${not}`,
     `${path}[1].livenessProbe: ${not}`,
   ],
   [
-    "one with a volume that is not there",
+    "one with a mount of a missing volume",
     [debug, { name: "e", image: "i:1", volumeMounts: [{ name: "w", mountPath: "/w" }] }],
     `${path}[1].volumeMounts[0].name: Not found: "w"`,
   ],
@@ -98,7 +98,7 @@ for (const [rule, added, ...problems] of rows)
     assert.deepEqual(found.problems, problems);
   });
 
-test("a pod that is only mirrored cannot be looked into so", () => {
+test("a mirror pod gets no ephemeral containers", () => {
   const before = storedPod({ nodeName: "n" }, { annotations: { "kubernetes.io/config.mirror": "h" } });
   const { problems } = update(before, ({ spec }) => {
     spec.ephemeralContainers = [debug];

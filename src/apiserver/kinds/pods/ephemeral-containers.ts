@@ -12,9 +12,9 @@ import { checkWholePod } from "./validation/check-pod.ts";
 export const ephemeralContainersPart: PartSubresource = {
   type: "part",
   ignored: allBut("ephemeralContainers"),
-  prepareUpdate(draft, before) {
+  prepareUpdate(draft, oldObject) {
     const pod = asPod(draft);
-    const old = asPod(before);
+    const old = asPod(oldObject);
     const added = pod.spec.ephemeralContainers;
     pod.spec = structuredClone(old.spec);
     if (added) pod.spec.ephemeralContainers = added;
@@ -24,27 +24,27 @@ export const ephemeralContainersPart: PartSubresource = {
   validateUpdate,
 };
 
-function validateUpdate(draft: Draft, before: ApiObject): readonly Problem[] {
+function validateUpdate(draft: Draft, oldObject: ApiObject): readonly Problem[] {
   const pod = asPod(draft);
-  const old = asPod(before);
+  const old = asPod(oldObject);
   const problems = new FieldProblems();
   if (isMirror(old)) {
     problems.forbidden("", "static pods do not support ephemeral containers");
     return problems.list;
   }
-  checkMetaUpdate(draft, before, problems);
+  checkMetaUpdate(draft, oldObject, problems);
   checkWholePod(draft, problems);
   const path = "spec.ephemeralContainers";
-  const now = new Map((pod.spec.ephemeralContainers ?? []).map((each) => [each.name, each]));
+  const byName = new Map((pod.spec.ephemeralContainers ?? []).map((each) => [each.name, each]));
   // Patches may change the order, so each is looked up by its name.
-  for (const then of old.spec.ephemeralContainers ?? []) {
-    const name = JSON.stringify(then.name);
-    const same = now.get(then.name);
+  for (const oldContainer of old.spec.ephemeralContainers ?? []) {
+    const name = JSON.stringify(oldContainer.name);
+    const same = byName.get(oldContainer.name);
     if (!same) problems.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`);
-    else if (!sameJson(then, same))
+    else if (!sameJson(oldContainer, same))
       problems.forbidden(
         path,
-        `existing ephemeral containers ${name} may not be changed\n${jsonDiff(then, same)}`,
+        `existing ephemeral containers ${name} may not be changed\n${jsonDiff(oldContainer, same)}`,
       );
   }
   return problems.list;

@@ -24,9 +24,9 @@ export function storedPod(spec: Loose = {}, metadata: Loose = {}, status: Loose 
   return draft as unknown as ApiObject;
 }
 
-/** A copy of what is stored, changed. */
-export function changed(before: ApiObject, change: (draft: Draft) => void): Draft {
-  const draft = structuredClone(before) as unknown as Draft;
+/** A modified copy of a stored object. */
+export function changed(oldObject: ApiObject, change: (draft: Draft) => void): Draft {
+  const draft = structuredClone(oldObject) as unknown as Draft;
   change(draft);
   defaultPod(draft);
   return draft;

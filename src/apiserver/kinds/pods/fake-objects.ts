@@ -84,32 +84,33 @@ export class FakeObjects implements Objects {
     change: (draft: Draft) => void,
     options: { readonly subresource?: string; readonly uid?: string } = {},
   ): Promise<ApiObject | undefined> {
-    const before = await this.get(ref);
-    if (!before || (options.uid !== undefined && options.uid !== before.metadata.uid)) return undefined;
-    const draft = structuredClone(before) as unknown as Draft;
+    const oldObject = await this.get(ref);
+    if (!oldObject || (options.uid !== undefined && options.uid !== oldObject.metadata.uid)) return undefined;
+    const draft = structuredClone(oldObject) as unknown as Draft;
     change(draft);
     const definition = this.#definition(ref.resource);
-    if (definition) await this.#keepRules(definition, draft, before, options.subresource);
+    if (definition) await this.#keepRules(definition, draft, oldObject, options.subresource);
     return this.#write(ref.resource, draft, "MODIFIED");
   }
 
   async #keepRules(
     definition: ResourceDefinition,
     draft: Draft,
-    before: ApiObject,
+    oldObject: ApiObject,
     subresource: string | undefined,
   ): Promise<void> {
     const context = this.context();
     const part = subresource === undefined ? undefined : definition.subresources?.[subresource];
-    if (part && part.type !== "part") throw new Error(`${subresource} changes nothing by itself`);
+    if (part && part.type !== "part")
+      throw new Error(`${subresource} is not a subresource that changes the object`);
     definition.defaults?.(draft);
-    await (part ?? definition).prepareUpdate?.(draft, before, context);
+    await (part ?? definition).prepareUpdate?.(draft, oldObject, context);
     definition.defaults?.(draft);
-    if (part?.countsGenerations !== false) setGeneration(definition, draft, before);
+    if (part?.countsGenerations !== false) setGeneration(definition, draft, oldObject);
     throwIfInvalid(
       definition,
       draft.metadata.name,
-      (part ?? definition).validateUpdate?.(draft, before, context),
+      (part ?? definition).validateUpdate?.(draft, oldObject, context),
     );
   }
 

@@ -6,7 +6,7 @@ type Term = NonNullable<
   >["requiredDuringSchedulingIgnoredDuringExecution"]
 >[number];
 
-/** What matchLabelKeys and mismatchLabelKeys mean for this pod's own labels, written into the selectors. */
+/** Merges matchLabelKeys and mismatchLabelKeys into the selectors, with the values of the pod's own labels. */
 export function applyLabelKeys(spec: PodSpec, labels: Readonly<Record<string, string>>): void {
   for (const { term } of podTerms(spec)) {
     select(term.labelSelector, term.matchLabelKeys, "In", labels);

@@ -6,18 +6,18 @@ const fixed = [
   ...["labels", "annotations", "finalizers", "ownerReferences"],
 ] as const;
 
-/** A subresource for a part of the spec leaves status and metadata as they are. */
+/** A subresource for a part of the spec does not change status and metadata. */
 export function keepTheRest(pod: PodDraft, old: PodDraft): void {
   const meta = pod.metadata as unknown as Record<string, unknown>;
-  const then = old.metadata as unknown as Record<string, unknown>;
+  const oldMeta = old.metadata as unknown as Record<string, unknown>;
   for (const field of fixed)
-    if (then[field] === undefined) delete meta[field];
-    else meta[field] = structuredClone(then[field]);
+    if (oldMeta[field] === undefined) delete meta[field];
+    else meta[field] = structuredClone(oldMeta[field]);
   if (old.status) pod.status = structuredClone(old.status);
   else delete pod.status;
 }
 
-/** All that is not written by a subresource for these fields of the spec. */
+/** The paths that a subresource for these fields of the spec does not write. */
 export function allBut(...written: readonly string[]): string[][] {
   const fields = [...core.struct("PodSpec")!.fields.keys()];
   const others = fields.filter((field) => !written.includes(field)).map((field) => ["spec", field]);

@@ -19,7 +19,7 @@ export type PodConnection = "log" | "exec" | "attach" | "portforward" | "proxy";
 export interface PodDefinitionOptions {
   /** Connections into a running pod, which a kubelet serves. */
   readonly connect?: Readonly<Record<PodConnection, ConnectSubresource>>;
-  /** False: pods get no token of their service account to speak to this API with. */
+  /** False: no service account token is mounted into pods. */
   readonly mountTokens: boolean;
   readonly clock?: Clock;
   /** Generates volume names from a prefix. */

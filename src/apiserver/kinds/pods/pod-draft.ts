@@ -17,17 +17,17 @@ export interface PodDraft {
   status?: PodStatus;
 }
 
-/** The same object, seen as a pod: field types were checked when the request was decoded. */
+/** The same object, typed as a pod: field types were checked when the request was decoded. */
 export function asPod(object: Draft | ApiObject): PodDraft {
   return object as unknown as PodDraft;
 }
 
-/** For functions of the model, which speak of pods that a node has. */
+/** For functions of `lib/model`, whose type of a pod is that of a node. */
 export function asModelPod(pod: PodDraft): Pod {
   return pod as unknown as Pod;
 }
 
-/** The image in the API of a pod that a node has from elsewhere. */
+/** True for a mirror pod. */
 export function isMirror(pod: { metadata: { annotations?: Record<string, string> } }): boolean {
   return Object.hasOwn(pod.metadata.annotations ?? {}, annotationMirror);
 }
@@ -39,7 +39,7 @@ export function* containersOf(spec: PodSpec): Generator<{ container: Container; 
       yield { container: container as Container, path: `spec.${kind}[${i}]` };
 }
 
-/** A moment as objects have it: whole seconds. */
+/** A timestamp in API format: whole seconds. */
 export function timestamp(now: number): string {
   return new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -28,7 +28,7 @@ function update(
   return { draft, problems: messagesOf(part.validateUpdate?.(draft, before, context) ?? []) };
 }
 
-test("resources are changed, and all else stays", () => {
+test("resources are changed, and no other field", () => {
   const before = storedPod(spec, {}, burstable);
   const { draft, problems } = update(before, (pod) => {
     pod.spec.containers[0].resources.requests.cpu = "200m";
@@ -75,7 +75,7 @@ const rows: [
     "spec: Forbidden: only cpu and memory resources are mutable",
   ],
   [
-    "how it is resized",
+    "resize policies",
     ({ spec: s }) => {
       s.containers[0].resizePolicy = [{ resourceName: "cpu", restartPolicy: "NotRequired" }];
     },
@@ -83,7 +83,7 @@ const rows: [
     "spec: Forbidden: only cpu and memory resources are mutable",
   ],
   [
-    "no request any more",
+    "a removed request",
     ({ spec: s }) => {
       delete s.containers[0].resources.requests.memory;
     },
@@ -91,7 +91,7 @@ const rows: [
     "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed",
   ],
   [
-    "no limit any more",
+    "a removed limit",
     ({ spec: s }) => {
       delete s.containers[0].resources.limits;
     },
@@ -99,7 +99,7 @@ const rows: [
     "spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed",
   ],
   [
-    "more than is allowed",
+    "a request above the limit",
     ({ spec: s }) => {
       s.containers[0].resources.requests.cpu = "2";
     },
@@ -107,7 +107,7 @@ const rows: [
     'spec.containers[0].resources.requests[cpu]: Invalid value: "2": must be less than or equal to cpu limit of 1',
   ],
   [
-    "one container less",
+    "a removed container",
     ({ spec: s }) => {
       s.initContainers.pop();
     },
@@ -124,7 +124,7 @@ const rows: [
     "spec.initContainers[1].name: Forbidden: initContainers may not be renamed or reordered on resize",
   ],
   [
-    "another class",
+    "another QoS class",
     ({ spec: s }) => {
       s.containers[0].resources.requests.cpu = "1";
     },
@@ -132,13 +132,13 @@ const rows: [
     'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing',
   ],
   [
-    "on a node that cannot",
+    "on a node that does not support it",
     () => {},
     { status: { containerStatuses: [{ name: "c", state: { running: {} } }] } },
     "spec: Forbidden: Pod running on node without support for resize",
   ],
   [
-    "on a node that can",
+    "on a node that supports it",
     () => {},
     { status: { containerStatuses: [{ name: "c", state: { running: {} }, resources: {} }] } },
   ],
@@ -149,14 +149,14 @@ const rows: [
     ": Forbidden: static pods cannot be resized",
   ],
   [
-    "the pod as a whole",
+    "pod-level resources",
     ({ spec: s }) => {
       s.resources.requests.cpu = "3";
     },
     { extra: { resources: { requests: { cpu: "2" } } } },
   ],
   [
-    "the pod as a whole, no more",
+    "removed pod-level resources",
     ({ spec: s }) => {
       delete s.resources;
     },

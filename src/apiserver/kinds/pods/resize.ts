@@ -13,9 +13,9 @@ export const resizePart: PartSubresource = {
   validateUpdate: validateResize,
 };
 
-function prepareResize(draft: Draft, before: ApiObject): void {
+function prepareResize(draft: Draft, oldObject: ApiObject): void {
   const pod = asPod(draft);
-  const old = asPod(before);
+  const old = asPod(oldObject);
   const { containers, initContainers, resources } = pod.spec;
   keepTheRest(pod, old);
   pod.spec = structuredClone(old.spec);
@@ -28,10 +28,14 @@ function prepareResize(draft: Draft, before: ApiObject): void {
 }
 
 /** The old containers with their new resources. New containers are kept, for validation to reject. */
-function resized(now: readonly Container[], then: readonly Container[]): Container[] {
-  if (now.length !== then.length || now.some(({ name }, i) => name !== then[i]?.name)) return [...now];
-  return then.map((container, i) => {
-    const { resources, resizePolicy } = now[i] ?? container;
+function resized(containers: readonly Container[], oldContainers: readonly Container[]): Container[] {
+  if (
+    containers.length !== oldContainers.length ||
+    containers.some(({ name }, i) => name !== oldContainers[i]?.name)
+  )
+    return [...containers];
+  return oldContainers.map((container, i) => {
+    const { resources, resizePolicy } = containers[i] ?? container;
     const { resizePolicy: _old, ...rest } = structuredClone(container);
     return { ...rest, resources, ...(resizePolicy && { resizePolicy }) };
   });

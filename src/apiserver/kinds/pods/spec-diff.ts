@@ -4,15 +4,15 @@ type Line = { readonly mark: " " | "-" | "+"; readonly text: string };
 
 const context = 3;
 
-/** What differs between two values, as a unified diff of their JSON: people read it in the message of a rejected update. */
-export function jsonDiff(before: unknown, after: unknown): string {
-  const lines = compare(pretty(before), pretty(after));
+/** A unified diff of the JSON of two values, for the message of a rejected update. */
+export function jsonDiff(oldValue: unknown, newValue: unknown): string {
+  const lines = compare(pretty(oldValue), pretty(newValue));
   const changed = lines.flatMap(({ mark }, i) => (mark === " " ? [] : [i]));
   let text = "";
   for (let i = 0; i < changed.length; ) {
     const first = changed[i] ?? 0;
     let last = first;
-    // Changes with little between them share a hunk.
+    // Changes that are close to each other share a hunk.
     for (i++; i < changed.length && (changed[i] ?? 0) - last <= 2 * context + 1; i++) last = changed[i] ?? 0;
     text += hunk(lines, Math.max(0, first - context), Math.min(lines.length, last + context + 1));
   }
@@ -27,17 +27,17 @@ function pretty(value: unknown): string[] {
 function hunk(lines: readonly Line[], from: number, to: number): string {
   const count = (part: readonly Line[], not: "-" | "+") => part.filter(({ mark }) => mark !== not).length;
   const [before, part] = [lines.slice(0, from), lines.slice(from, to)];
-  const old = range(count(before, "+") + 1, count(part, "+"));
-  const now = range(count(before, "-") + 1, count(part, "-"));
-  return `@@ -${old} +${now} @@\n${part.map(({ mark, text }) => `${mark}${text}\n`).join("")}`;
+  const removed = range(count(before, "+") + 1, count(part, "+"));
+  const added = range(count(before, "-") + 1, count(part, "-"));
+  return `@@ -${removed} +${added} @@\n${part.map(({ mark, text }) => `${mark}${text}\n`).join("")}`;
 }
 
-/** As patch(1) reads it: one line goes without its number, none begins after the line before. */
+/** A range in the format of patch(1): the length 1 is omitted, and an empty range starts one line earlier. */
 function range(start: number, length: number): string {
   return length === 1 ? String(start) : `${length === 0 ? start - 1 : start},${length}`;
 }
 
-/** The longest common subsequence of what is left after equal beginnings and ends. */
+/** The longest common subsequence, after equal lines at both ends are skipped. */
 function compare(a: readonly string[], b: readonly string[]): Line[] {
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start++;

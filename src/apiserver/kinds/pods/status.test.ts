@@ -17,7 +17,7 @@ function update(before: ReturnType<typeof storedPod>, change: (draft: Draft) => 
   return messagesOf(statusPart.validateUpdate?.(draft, before, context) ?? []);
 }
 
-test("a status is written, and nothing else but labels and annotations", () => {
+test("only status, labels and annotations are written", () => {
   const owner = { apiVersion: "v1", kind: "Node", name: "n", uid: "u" };
   const before = storedPod({}, { ownerReferences: [owner], deletionTimestamp: "2026-01-01T00:00:00Z" });
   const draft = changed(before, ({ metadata, spec }) => {
@@ -58,59 +58,59 @@ test("a client that does not send observedGeneration does not clear it", () => {
 type Row = [rule: string, spec: object, before: object, now: object, ...problems: string[]];
 const rows: Row[] = [
   [
-    "a container that is restarted begins again",
+    "a container that the policy restarts may run again",
     {},
     { containerStatuses: [terminated(1)] },
     { containerStatuses: [running] },
   ],
   [
-    "a container that terminated for good does not",
+    "a container that is not restarted may not run again",
     never,
     { containerStatuses: [terminated(1)] },
     { containerStatuses: [running] },
     `status.containerStatuses[0].state: Forbidden: ${stays}`,
   ],
   [
-    "nor what succeeded, if only failures are restarted",
+    "a container that succeeded may not run again under OnFailure",
     { restartPolicy: "OnFailure" },
     { containerStatuses: [terminated(0)] },
     { containerStatuses: [running] },
     `status.containerStatuses[0].state: Forbidden: ${stays}`,
   ],
   [
-    "a failure does",
+    "a container that failed may run again under OnFailure",
     { restartPolicy: "OnFailure" },
     { containerStatuses: [terminated(3)] },
     { containerStatuses: [running] },
   ],
   [
-    "a status that is gone began nothing",
+    "a removed container status is accepted",
     never,
     { containerStatuses: [terminated(1)] },
     { containerStatuses: [] },
   ],
   [
-    "a sidecar begins again in any pod",
+    "a sidecar may run again under any policy",
     { ...never, initContainers: [{ name: "c2", image: "i:1", restartPolicy: "Always" }] },
     { initContainerStatuses: [terminated(0, "c2")] },
     { initContainerStatuses: [{ ...running, name: "c2" }] },
   ],
   [
-    "an init container of a pod that is not restarted does not",
+    "an init container of a pod with Never may not run again",
     { ...never, initContainers: [{ name: "c2", image: "i:1" }] },
     { initContainerStatuses: [terminated(1, "c2")] },
     { initContainerStatuses: [{ ...running, name: "c2" }] },
     `status.initContainerStatuses[0].state: Forbidden: ${stays}`,
   ],
   [
-    "an ephemeral container never does",
+    "an ephemeral container may never run again",
     {},
     { ephemeralContainerStatuses: [terminated(1, "e")] },
     { ephemeralContainerStatuses: [{ ...running, name: "e" }] },
     `status.ephemeralContainerStatuses[0].state: Forbidden: ${stays}`,
   ],
   [
-    "a rule that restarts all restarts each",
+    "a RestartAllContainers rule lets every container run again",
     {
       ...never,
       containers: [
@@ -128,42 +128,42 @@ const rows: Row[] = [
     { containerStatuses: [running] },
   ],
   [
-    "the QoS class is settled",
+    "the QoS class is immutable",
     {},
     {},
     { qosClass: "Burstable" },
     'status.qosClass: Invalid value: "Burstable": field is immutable',
   ],
-  ["an address of each family", {}, {}, { podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }] }],
+  ["podIPs may have one address of each family", {}, {}, { podIPs: [{ ip: "10.0.0.1" }, { ip: "fd00::1" }] }],
   [
-    "not two of one",
+    "podIPs may not have two addresses of one family",
     {},
     {},
     { podIPs: [{ ip: "10.0.0.1" }, { ip: "10.0.0.2" }] },
     'status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]: may specify no more than one IP for each IP family',
   ],
   [
-    "addresses are addresses",
+    "podIPs must be valid addresses",
     {},
     {},
     { podIPs: [{ ip: "x" }] },
     'status.podIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
   ],
   [
-    "one that is there already is left alone",
+    "existing podIPs are not validated again",
     {},
     { podIPs: [{ ip: "010.0.0.1" }] },
     { podIPs: [{ ip: "010.0.0.1" }] },
   ],
   [
-    "the first host address is the host address",
+    "the first of hostIPs is hostIP",
     {},
     {},
     { hostIP: "10.0.0.1", hostIPs: [{ ip: "10.0.0.2" }] },
     'status.hostIPs[0].ip: Invalid value: "10.0.0.2": must be equal to `hostIP`',
   ],
   [
-    "a pod with a node is not nominated",
+    "a pod with a node has no nominatedNodeName",
     { nodeName: "n1" },
     {},
     { nominatedNodeName: "n2" },
@@ -185,7 +185,7 @@ const rows: Row[] = [
     'status.resourceClaimStatuses[2].name: Duplicate value: "a"',
   ],
   [
-    "users have IDs",
+    "user IDs must be valid",
     {},
     {},
     { containerStatuses: [{ ...running, user: { linux: { uid: -1, gid: 0, supplementalGroups: [0] } } }] },

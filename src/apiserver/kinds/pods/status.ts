@@ -11,9 +11,9 @@ export const statusPart: PartSubresource = {
   validateUpdate: validateStatusUpdate,
 };
 
-function prepareStatusUpdate(draft: Draft, before: ApiObject): void {
+function prepareStatusUpdate(draft: Draft, oldObject: ApiObject): void {
   const pod = asPod(draft);
-  const old = asPod(before);
+  const old = asPod(oldObject);
   pod.spec = structuredClone(old.spec);
   for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds"] as const)
     if (old.metadata[field] === undefined) delete pod.metadata[field];

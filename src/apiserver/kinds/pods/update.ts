@@ -3,10 +3,10 @@ import type { ApiObject } from "../../storage/object.ts";
 import { addDefaultTolerations } from "./admission/tolerations.ts";
 import { asPod } from "./pod-draft.ts";
 
-/** Before another write of a pod: this endpoint does not change its status, and admission repeats its defaults. */
-export function prepareUpdate(draft: Draft, before: ApiObject): void {
+/** Prepares an update of a pod: the status is kept, and the default tolerations are added again. */
+export function prepareUpdate(draft: Draft, oldObject: ApiObject): void {
   const pod = asPod(draft);
-  const old = asPod(before);
+  const old = asPod(oldObject);
   if (old.status) pod.status = structuredClone(old.status);
   else delete pod.status;
   pod.spec.priority ??= old.spec.priority;

@@ -26,7 +26,7 @@ export interface AllocationOptions {
 const reservationMs = 60_000;
 
 type Holder = "this service" | "another";
-type Taken = Map<string, Holder>;
+type InUse = Map<string, Holder>;
 
 /**
  * Allocates addresses and ports of services. Those of stored services are in use; those of requests that are not stored
@@ -43,12 +43,12 @@ export class ServiceAllocation {
   }
 
   /** Allocates what the service needs and did not request; rejects requested addresses that are in use. */
-  async allocate(draft: Draft, context: RequestContext, before?: Readonly<Draft>): Promise<void> {
+  async allocate(draft: Draft, context: RequestContext, oldObject?: Readonly<Draft>): Promise<void> {
     const services = await context.objects.list("services");
-    // From here on nothing may wait: an allocation has to be reserved before any other.
-    const taken = this.#taken(draft, services, context.now);
+    // No await below: an allocation must be reserved before another one starts.
+    const taken = this.#inUse(draft, services, context.now);
     // The service keeps what it has, even if the ranges have changed.
-    const kept = new Set(before === undefined ? [] : valuesOf(specOf(before)));
+    const kept = new Set(oldObject === undefined ? [] : valuesOf(specOf(oldObject)));
     const spec = specOf(draft);
     if (needsClusterIp(spec)) this.#address(draft, spec, taken, kept);
     if (needsNodePorts(spec)) this.#ports(draft, spec, taken, kept);
@@ -59,7 +59,7 @@ export class ServiceAllocation {
     for (const value of valuesOf(spec)) if (!kept.has(value)) this.#reserved.set(value, reservation);
   }
 
-  #taken(draft: Draft, services: readonly ApiObject[], now: number): Taken {
+  #inUse(draft: Draft, services: readonly ApiObject[], now: number): InUse {
     const taken = new Map<string, Holder>();
     for (const [value, { until, owner }] of this.#reserved) {
       if (until <= now) this.#reserved.delete(value);
@@ -74,7 +74,7 @@ export class ServiceAllocation {
     return taken;
   }
 
-  #address(draft: Draft, spec: ServiceSpec, taken: Taken, kept: ReadonlySet<string>): void {
+  #address(draft: Draft, spec: ServiceSpec, taken: InUse, kept: ReadonlySet<string>): void {
     if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
     for (const [i, family] of (spec.ipFamilies ?? []).entries())
       if (family === "IPv6")
@@ -116,7 +116,7 @@ export class ServiceAllocation {
       );
   }
 
-  #ports(draft: Draft, spec: ServiceSpec, taken: Taken, kept: ReadonlySet<string>): void {
+  #ports(draft: Draft, spec: ServiceSpec, taken: InUse, kept: ReadonlySet<string>): void {
     const byPort = new Map<number, number>();
     for (const [i, port] of (spec.ports ?? []).entries()) {
       const path = `spec.ports[${i}].nodePort`;
@@ -129,7 +129,7 @@ export class ServiceAllocation {
     }
   }
 
-  #checkPort(draft: Draft, path: string, protocol: string, port: number, taken: Taken): void {
+  #checkPort(draft: Draft, path: string, protocol: string, port: number, taken: InUse): void {
     const { first, last } = this.#options.nodePorts;
     if (port < first || port > last)
       throw invalidField(
@@ -142,8 +142,8 @@ export class ServiceAllocation {
       throw invalidField(draft, path, port, "provided port is already allocated");
   }
 
-  /** Free for all protocols, so that the same port can be had for another one. */
-  #freePort(taken: Taken, draft: Draft, path: string): number {
+  /** Free for all protocols, so that the service can use it for another protocol as well. */
+  #freePort(taken: InUse, draft: Draft, path: string): number {
     const { first, last } = this.#options.nodePorts;
     const size = last - first + 1;
     const start = Math.floor(this.#options.random() * size);
@@ -166,7 +166,7 @@ function ownerOf({ metadata }: Draft): string {
   return `${metadata.namespace}/${metadata.name || metadata.generateName}`;
 }
 
-/** The addresses and ports that a service holds. */
+/** The addresses and ports of a service. */
 function valuesOf(spec: ServiceSpec): string[] {
   return [
     ...(spec.clusterIPs ?? []).filter((address) => address !== "None"),

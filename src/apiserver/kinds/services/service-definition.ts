@@ -21,12 +21,12 @@ export function services(allocation: ServiceAllocation): ResourceDefinition {
     createsOnUpdate: true,
     defaults: serviceDefaults,
     prepareCreate: (draft, context) => allocation.allocate(draft, context),
-    async prepareUpdate(draft, before, context) {
-      linkFields(draft, before);
-      const [now, old] = [specOf(draft), specOf(before)];
+    async prepareUpdate(draft, oldObject, context) {
+      linkFields(draft, oldObject);
+      const [spec, old] = [specOf(draft), specOf(oldObject)];
       // A changed clusterIP is rejected as immutable, not as already allocated.
-      const changed = needsClusterIp(old) && needsClusterIp(now) && old.clusterIP !== now.clusterIP;
-      if (!changed) await allocation.allocate(draft, context, before);
+      const changed = needsClusterIp(old) && needsClusterIp(spec) && old.clusterIP !== spec.clusterIP;
+      if (!changed) await allocation.allocate(draft, context, oldObject);
     },
     check: checkService,
     checkUpdate: checkServiceChange,

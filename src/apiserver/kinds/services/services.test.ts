@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Draft } from "../../definition.ts";
 import { StatusError } from "../../status-error.ts";
-import { changeComplaints, complaints, testWorld } from "../fixtures.ts";
+import { testKinds, updateErrors, validationErrors } from "../fixtures.ts";
 import { AddressRange } from "./address-range.ts";
 import type { ServiceSpec } from "./service.ts";
 
-type World = ReturnType<typeof testWorld>;
+type World = ReturnType<typeof testKinds>;
 
 const port = { port: 80 };
 
@@ -32,7 +32,7 @@ async function rejection(work: Promise<unknown>): Promise<string> {
 }
 
 describe("ranges of addresses", () => {
-  test("leave the low part to those who choose", () => {
+  test("leave the low part to clients that choose an address", () => {
     const range = new AddressRange("10.96.0.0/24");
     assert.equal(range.first, "10.96.0.1");
     assert.equal(range.free(new Set(), 0), "10.96.0.17");
@@ -53,7 +53,7 @@ describe("ranges of addresses", () => {
 
 describe("new services", () => {
   test("get an address and all defaults", async () => {
-    const { spec, status } = await createService(testWorld(), "a", { ports: [port] });
+    const { spec, status } = await createService(testKinds(), "a", { ports: [port] });
     assert.deepEqual(spec, {
       type: "ClusterIP",
       clusterIP: "10.96.1.1",
@@ -68,19 +68,19 @@ describe("new services", () => {
   });
 
   test("services never share an address, even when created concurrently", async () => {
-    const world = testWorld();
+    const world = testKinds();
     const names = ["a", "b", "c", "d"];
     const all = await Promise.all(names.map((name) => createService(world, name, { ports: [port] })));
     assert.equal(new Set(all.map(({ spec }) => spec.clusterIP)).size, names.length);
   });
 
-  test("without an address have none", async () => {
-    const { spec } = await createService(testWorld(), "a", { clusterIP: "None" });
+  test("headless services have no address", async () => {
+    const { spec } = await createService(testKinds(), "a", { clusterIP: "None" });
     assert.deepEqual([spec.clusterIP, spec.clusterIPs], ["None", ["None"]]);
   });
 
   test("ExternalName services have no address", async () => {
-    const { spec } = await createService(testWorld(), "a", {
+    const { spec } = await createService(testKinds(), "a", {
       type: "ExternalName",
       externalName: "example.com.",
     });
@@ -89,7 +89,7 @@ describe("new services", () => {
   });
 
   test("get the address that they request, once", async () => {
-    const world = testWorld();
+    const world = testKinds();
     const { spec } = await createService(world, "a", { clusterIP: "10.96.0.10", ports: [port] });
     assert.equal(spec.clusterIP, "10.96.0.10");
     assert.equal(
@@ -103,7 +103,7 @@ describe("new services", () => {
   });
 
   test("rejected services may request the same address again", async () => {
-    const world = testWorld();
+    const world = testKinds();
     await rejection(createService(world, "a", { clusterIP: "10.96.0.10" }));
     assert.equal(
       (await createService(world, "a", { clusterIP: "10.96.0.10", ports: [port] })).spec.clusterIP,
@@ -111,8 +111,8 @@ describe("new services", () => {
     );
   });
 
-  test("for nodes get ports, the same for TCP and UDP", async () => {
-    const world = testWorld();
+  test("of type NodePort get ports, the same for TCP and UDP", async () => {
+    const world = testKinds();
     const { spec } = await createService(world, "a", {
       type: "NodePort",
       ports: [
@@ -141,12 +141,12 @@ describe("new services", () => {
   const cases: [string, object, string[]][] = [
     ["need a port", {}, ["spec.ports: Required value"]],
     [
-      "name several ports",
+      "with several ports need port names",
       { ports: [port, { port: 81 }] },
       ["spec.ports[0].name: Required value", "spec.ports[1].name: Required value"],
     ],
     [
-      "have each port once",
+      "have no duplicate ports",
       {
         ports: [
           { ...port, name: "a" },
@@ -168,13 +168,13 @@ describe("new services", () => {
       ],
     ],
     [
-      "inside the cluster have no node port",
+      "of type ClusterIP have no node port",
       { ports: [{ ...port, nodePort: 30000 }] },
       ["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"],
     ],
-    ["that are names need one", { type: "ExternalName" }, ["spec.externalName: Required value"]],
+    ["of type ExternalName need a name", { type: "ExternalName" }, ["spec.externalName: Required value"]],
     [
-      "for nodes have an address",
+      "of type NodePort have an address",
       { type: "NodePort", clusterIP: "None", ports: [port] },
       ["spec.clusterIPs[0]: Invalid value: \"None\": may not be set to 'None' for NodePort services"],
     ],
@@ -185,12 +185,12 @@ describe("new services", () => {
     ],
   ];
   for (const [what, spec, wanted] of cases)
-    test(what, async () => assert.deepEqual(await complaints("services", { spec }), wanted));
+    test(what, async () => assert.deepEqual(await validationErrors("services", { spec }), wanted));
 });
 
 describe("changes of services", () => {
   test("updates that omit allocated fields keep them", async () => {
-    const world = testWorld();
+    const world = testKinds();
     const { spec } = await createService(world, "a", { type: "NodePort", ports: [{ name: "p", port: 80 }] });
     const changed = await change(world, "a", (now) => {
       delete now.clusterIP;
@@ -201,8 +201,8 @@ describe("changes of services", () => {
     assert.equal(changed.spec.ports[0].nodePort, spec.ports[0].nodePort);
   });
 
-  test("to a name elsewhere give the address back", async () => {
-    const world = testWorld();
+  test("to ExternalName release the address", async () => {
+    const world = testKinds();
     await createService(world, "a", { ports: [port] });
     const { spec } = await change(world, "a", (now) => {
       now.type = "ExternalName";
@@ -211,8 +211,8 @@ describe("changes of services", () => {
     assert.deepEqual([spec.clusterIP, spec.clusterIPs, spec.ipFamilies], [undefined, undefined, undefined]);
   });
 
-  test("to a service for nodes and back", async () => {
-    const world = testWorld();
+  test("to NodePort and back release the node ports", async () => {
+    const world = testKinds();
     await createService(world, "a", { ports: [port] });
     const there = await change(world, "a", (now) => {
       now.type = "NodePort";
@@ -227,7 +227,7 @@ describe("changes of services", () => {
   test("do not change the address", async () => {
     const spec = { type: "ClusterIP", clusterIP: "10.96.0.7", clusterIPs: ["10.96.0.7"], ports: [port] };
     assert.deepEqual(
-      await changeComplaints("services", { spec }, { spec: { ...spec, clusterIP: "10.96.0.8" } }),
+      await updateErrors("services", { spec }, { spec: { ...spec, clusterIP: "10.96.0.8" } }),
       ['spec.clusterIPs[0]: Invalid value: ["10.96.0.8"]: may not change once set'],
     );
   });

@@ -16,7 +16,7 @@ import {
 
 const types = core.values("ServiceType");
 const onlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'";
-const longestAffinity = 86_400;
+const maxAffinitySeconds = 86_400;
 
 export function checkService(draft: Draft, problems: FieldProblems): void {
   const spec = specOf(draft);
@@ -95,12 +95,12 @@ function checkAffinity(spec: ServiceSpec, problems: FieldProblems): void {
   if (
     spec.sessionAffinity === "ClientIP" &&
     seconds !== undefined &&
-    (seconds <= 0 || seconds > longestAffinity)
+    (seconds <= 0 || seconds > maxAffinitySeconds)
   )
     problems.invalid(
       "spec.sessionAffinityConfig.clientIP.timeoutSeconds",
       seconds,
-      `must be greater than 0 and less than ${longestAffinity}`,
+      `must be greater than 0 and less than ${maxAffinitySeconds}`,
     );
 }
 
@@ -198,25 +198,25 @@ function checkTraffic(spec: ServiceSpec, problems: FieldProblems): void {
     ]);
 }
 
-/** Addresses stay as long as the service has a use for them. */
-export function checkServiceChange(draft: Draft, before: Readonly<Draft>, problems: FieldProblems): void {
-  const now = specOf(draft);
-  const old = specOf(before);
+/** Addresses are immutable as long as the service needs them. */
+export function checkServiceChange(draft: Draft, oldObject: Readonly<Draft>, problems: FieldProblems): void {
+  const spec = specOf(draft);
+  const old = specOf(oldObject);
   if (
-    now.type === "LoadBalancer" &&
+    spec.type === "LoadBalancer" &&
     old.type === "LoadBalancer" &&
-    now.loadBalancerClass !== old.loadBalancerClass
+    spec.loadBalancerClass !== old.loadBalancerClass
   )
-    problems.invalid("spec.loadBalancerClass", now.loadBalancerClass, "may not change once set");
-  if (now.type === "ExternalName" || old.type === "ExternalName") return;
-  if (isHeadless(now) && isHeadless(old)) return;
-  const [was, is] = [old.clusterIPs ?? [], now.clusterIPs ?? []];
-  for (const [i, address] of was.entries()) {
-    if (is[i] === address) continue;
-    if (is.length === 0) {
-      problems.invalid("spec.clusterIPs[0]", is, "primary clusterIP can not be unset");
+    problems.invalid("spec.loadBalancerClass", spec.loadBalancerClass, "may not change once set");
+  if (spec.type === "ExternalName" || old.type === "ExternalName") return;
+  if (isHeadless(spec) && isHeadless(old)) return;
+  const [oldAddresses, addresses] = [old.clusterIPs ?? [], spec.clusterIPs ?? []];
+  for (const [i, address] of oldAddresses.entries()) {
+    if (addresses[i] === address) continue;
+    if (addresses.length === 0) {
+      problems.invalid("spec.clusterIPs[0]", addresses, "primary clusterIP can not be unset");
       break;
     }
-    if (i < is.length) problems.invalid(`spec.clusterIPs[${i}]`, is, "may not change once set");
+    if (i < addresses.length) problems.invalid(`spec.clusterIPs[${i}]`, addresses, "may not change once set");
   }
 }

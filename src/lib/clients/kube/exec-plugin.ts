@@ -169,7 +169,7 @@ export class ExecAuthenticator implements Authenticator {
 function readCredential(
   output: string,
   apiVersion: string,
-  before: Credentials | undefined,
+  previous: Credentials | undefined,
 ): { credentials: Credentials; expiresAt: WallTime | undefined } {
   let credential: { kind?: unknown; apiVersion?: unknown; status?: Record<string, unknown> | null } | null;
   try {
@@ -195,14 +195,14 @@ function readCredential(
   return {
     credentials: {
       authorization: token ? `Bearer ${token}` : undefined,
-      clientCertificate: cert ? samePair(cert, key, before?.clientCertificate) : undefined,
+      clientCertificate: cert ? samePair(cert, key, previous?.clientCertificate) : undefined,
     },
     expiresAt,
   };
 }
 
 /** Keeps the object if it is the same certificate: connections are renewed only for another one. */
-function samePair(cert: string, key: string, before: KeyPair | undefined): KeyPair {
-  if (before?.cert === cert && before.key === key) return before;
+function samePair(cert: string, key: string, previous: KeyPair | undefined): KeyPair {
+  if (previous?.cert === cert && previous.key === key) return previous;
   return keyPair(cert, key, "status.clientCertificateData", "status.clientKeyData");
 }

@@ -35,7 +35,7 @@ class Consumer {
         assert.ok(versionOf(object) > newest, `${what}: it was known to be over`);
         break;
       case "updated":
-        assert.equal(change.before, before, `${what}: does not follow the previous event`);
+        assert.equal(change.oldObject, before, `${what}: does not follow the previous event`);
         assert.equal(object.metadata.uid, before?.metadata.uid, `${what}: another object`);
         assert.ok(versionOf(object) > newest, `${what}: older than the previous event, or repeated`);
         break;

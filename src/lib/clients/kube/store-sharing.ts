@@ -3,34 +3,34 @@
  * fields: the rest is garbage immediately, which is cheap, and callers can compare two versions by
  * identity. Writes into `after`; data that is not plain (a Map, a class instance) is left unchanged.
  */
-export function shareEqualParts<T>(before: unknown, after: T): T {
-  if (before === after) return before as T;
-  if (Array.isArray(after)) return Array.isArray(before) ? keepItems(before, after) : after;
-  return isPlain(before) && isPlain(after) ? keepFields(before, after) : after;
+export function shareEqualParts<T>(oldValue: unknown, newValue: T): T {
+  if (oldValue === newValue) return oldValue as T;
+  if (Array.isArray(newValue)) return Array.isArray(oldValue) ? keepItems(oldValue, newValue) : newValue;
+  return isPlain(oldValue) && isPlain(newValue) ? keepFields(oldValue, newValue) : newValue;
 }
 
-function keepItems<T extends unknown[]>(before: unknown[], after: T): T {
-  if (Object.isFrozen(after)) return after;
-  let isSame = before.length === after.length;
-  for (let i = 0; i < after.length; i++) {
-    const kept = shareEqualParts(before[i], after[i]);
-    if (kept !== before[i]) isSame = false;
-    after[i] = kept;
+function keepItems<T extends unknown[]>(oldValue: unknown[], newValue: T): T {
+  if (Object.isFrozen(newValue)) return newValue;
+  let isSame = oldValue.length === newValue.length;
+  for (let i = 0; i < newValue.length; i++) {
+    const kept = shareEqualParts(oldValue[i], newValue[i]);
+    if (kept !== oldValue[i]) isSame = false;
+    newValue[i] = kept;
   }
-  return isSame ? (before as T) : after;
+  return isSame ? (oldValue as T) : newValue;
 }
 
-function keepFields<T extends Record<string, unknown>>(before: Record<string, unknown>, after: T): T {
-  if (Object.isFrozen(after)) return after;
-  const keys = Object.keys(after);
-  let isSame = keys.length === Object.keys(before).length;
+function keepFields<T extends Record<string, unknown>>(oldValue: Record<string, unknown>, newValue: T): T {
+  if (Object.isFrozen(newValue)) return newValue;
+  const keys = Object.keys(newValue);
+  let isSame = keys.length === Object.keys(oldValue).length;
   for (const key of keys) {
-    const former = before[key];
-    const kept = shareEqualParts(former, after[key]);
-    if (kept !== former || !Object.hasOwn(before, key)) isSame = false;
-    (after as Record<string, unknown>)[key] = kept;
+    const former = oldValue[key];
+    const kept = shareEqualParts(former, newValue[key]);
+    if (kept !== former || !Object.hasOwn(oldValue, key)) isSame = false;
+    (newValue as Record<string, unknown>)[key] = kept;
   }
-  return isSame ? (before as T) : after;
+  return isSame ? (oldValue as T) : newValue;
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {

@@ -15,11 +15,11 @@ function storeOf(...objects: string[]): Store<string> {
 }
 
 const added = (object: string) => ({ type: "added", key: `ns/${object[0]}`, object });
-const updated = (before: string, object: string) => ({
+const updated = (oldObject: string, object: string) => ({
   type: "updated",
   key: `ns/${object[0]}`,
   object,
-  before,
+  oldObject,
 });
 const deleted = (object: string) => ({ type: "deleted", key: `ns/${object[0]}`, object });
 

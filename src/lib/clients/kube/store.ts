@@ -16,7 +16,7 @@ export interface Stored<T> {
 export type Change<T> =
   | { readonly type: "added"; readonly key: string; readonly object: T }
   /** Parts that are equal in both versions are the same object in both. */
-  | { readonly type: "updated"; readonly key: string; readonly object: T; readonly before: T }
+  | { readonly type: "updated"; readonly key: string; readonly object: T; readonly oldObject: T }
   /** With the final state of the object, or the last known one. */
   | { readonly type: "deleted"; readonly key: string; readonly object: T };
 
@@ -78,10 +78,10 @@ export class Store<T> implements ObjectReader<T> {
     for (const [key, { object }] of former)
       if (!this.#entries.has(key)) changes.push({ type: "deleted", key, object });
     for (const [key, entry] of this.#entries) {
-      const before = former.get(key);
+      const oldEntry = former.get(key);
       // Consumers compare objects by identity: the same version stays the same object.
-      if (before && isSameVersion(before.version, entry.version)) this.#entries.set(key, before);
-      else changes.push(...this.#apply(key, before, entry));
+      if (oldEntry && isSameVersion(oldEntry.version, entry.version)) this.#entries.set(key, oldEntry);
+      else changes.push(...this.#apply(key, oldEntry, entry));
     }
     return changes;
   }
@@ -89,28 +89,28 @@ export class Store<T> implements ObjectReader<T> {
   /** Stores a newer version of an object; an older one, or the same, changes nothing. */
   put(entry: Stored<T>): Change<T>[] {
     const key = objectKey(entry.version);
-    const before = this.#entries.get(key);
-    if (before && !isNewer(before.version, entry.version)) return [];
-    return this.#apply(key, before, entry);
+    const oldEntry = this.#entries.get(key);
+    if (oldEntry && !isNewer(oldEntry.version, entry.version)) return [];
+    return this.#apply(key, oldEntry, entry);
   }
 
   /** Removes an object; `last` is its final state, if it could be decoded. */
   remove(version: ObjectVersion, last: T | undefined): Change<T>[] {
     const key = objectKey(version);
-    const before = this.#entries.get(key);
-    if (!before || isOlderVersion(version.resourceVersion, before.version.resourceVersion)) return [];
+    const oldEntry = this.#entries.get(key);
+    if (!oldEntry || isOlderVersion(version.resourceVersion, oldEntry.version.resourceVersion)) return [];
     this.#entries.delete(key);
-    return [{ type: "deleted", key, object: last ?? before.object }];
+    return [{ type: "deleted", key, object: last ?? oldEntry.object }];
   }
 
-  #apply(key: string, before: Stored<T> | undefined, entry: Stored<T>): Change<T>[] {
+  #apply(key: string, oldEntry: Stored<T> | undefined, entry: Stored<T>): Change<T>[] {
     const { object } = entry;
     this.#entries.set(key, entry);
-    if (!before) return [{ type: "added", key, object }];
-    if (before.version.uid === entry.version.uid)
-      return [{ type: "updated", key, object, before: before.object }];
+    if (!oldEntry) return [{ type: "added", key, object }];
+    if (oldEntry.version.uid === entry.version.uid)
+      return [{ type: "updated", key, object, oldObject: oldEntry.object }];
     return [
-      { type: "deleted", key, object: before.object },
+      { type: "deleted", key, object: oldEntry.object },
       { type: "added", key, object },
     ];
   }
@@ -120,6 +120,6 @@ function isSameVersion(a: ObjectVersion, b: ObjectVersion): boolean {
   return a.uid === b.uid && a.resourceVersion === b.resourceVersion;
 }
 
-function isNewer(before: ObjectVersion, after: ObjectVersion): boolean {
-  return !isSameVersion(before, after) && !isOlderVersion(after.resourceVersion, before.resourceVersion);
+function isNewer(oldEntry: ObjectVersion, after: ObjectVersion): boolean {
+  return !isSameVersion(oldEntry, after) && !isOlderVersion(after.resourceVersion, oldEntry.resourceVersion);
 }

@@ -10,7 +10,7 @@ interface Reader {
   /** The value of the flag when it stands alone. */
   readonly alone?: string;
   /** Throws a RangeError that describes the problem. */
-  read(text: string, before: unknown): unknown;
+  read(text: string, previous: unknown): unknown;
 }
 
 const bool: Reader = { label: "bool", alone: "true", read: readBool };
@@ -32,27 +32,36 @@ const flagTypes = {
     read: (text) => (text === "" || isIP(text) ? text || undefined : fail("is not an IP address")),
   },
   version: { label: "version", alone: "true", read: readVersion },
-  strings: { label: "strings", read: (text, before) => [...((before ?? []) as string[]), ...readCsv(text)] },
+  strings: {
+    label: "strings",
+    read: (text, previous) => [...((previous ?? []) as string[]), ...readCsv(text)],
+  },
   map: {
     label: "key=value,…",
-    read: (text, before) => ({ ...(before ?? {}), ...readMap(split(text), "=") }),
+    read: (text, previous) => ({ ...(previous ?? {}), ...readMap(split(text), "=") }),
   },
-  mapOfOne: { label: "key=value", read: (text, before) => ({ ...(before ?? {}), ...readMap([text], "=") }) },
+  mapOfOne: {
+    label: "key=value",
+    read: (text, previous) => ({ ...(previous ?? {}), ...readMap([text], "=") }),
+  },
   mapLess: {
     label: "key<value,…",
-    read: (text, before) => ({ ...(before ?? {}), ...readMap(split(text), "<") }),
+    read: (text, previous) => ({ ...(previous ?? {}), ...readMap(split(text), "<") }),
   },
-  labels: { label: "key=value,…", read: (text, before) => ({ ...(before ?? {}), ...readLabels(text) }) },
-  gates: { label: "name=bool,…", read: (text, before) => ({ ...(before ?? {}), ...readGates(text) }) },
-  headers: { label: "name:value,…", read: (text, before) => readHeaders(text, (before ?? {}) as Headers) },
+  labels: { label: "key=value,…", read: (text, previous) => ({ ...(previous ?? {}), ...readLabels(text) }) },
+  gates: { label: "name=bool,…", read: (text, previous) => ({ ...(previous ?? {}), ...readGates(text) }) },
+  headers: {
+    label: "name:value,…",
+    read: (text, previous) => readHeaders(text, (previous ?? {}) as Headers),
+  },
   taints: { label: "key=value:effect,…", read: readTaints },
   reservedMemory: {
     label: "node:type=size,…",
-    read: (text, before) => [...((before ?? []) as unknown[]), ...readReserved(text)],
+    read: (text, previous) => [...((previous ?? []) as unknown[]), ...readReserved(text)],
   },
   vmodule: {
     label: "pattern=N,…",
-    read: (text, before) => [...((before ?? []) as unknown[]), ...readVmodule(text)],
+    read: (text, previous) => [...((previous ?? []) as unknown[]), ...readVmodule(text)],
   },
 } as const satisfies Record<string, Reader>;
 
@@ -147,8 +156,8 @@ function readGates(text: string): Record<string, boolean> {
   );
 }
 
-function readHeaders(text: string, before: Headers): Headers {
-  const headers: Headers = { ...before };
+function readHeaders(text: string, previous: Headers): Headers {
+  const headers: Headers = { ...previous };
   for (const part of split(text)) {
     const [name, value] = pair(part, ":");
     headers[name] = [...(headers[name] ?? []), value];

@@ -38,9 +38,11 @@ async function priorityOf(pod: PodDraft, objects: Objects): Promise<Priority> {
     if (!named) throw forbidden(pod, `no PriorityClass with name ${name} was found`);
     return ofClass(named);
   }
-  const standing = (await objects.list(resource)).filter((each) => each.globalDefault === true).map(ofClass);
+  const defaultClass = (await objects.list(resource))
+    .filter((each) => each.globalDefault === true)
+    .map(ofClass);
   // There should be one at most; of several, the lowest.
-  const [lowest] = standing.sort((a, b) => a.value - b.value);
+  const [lowest] = defaultClass.sort((a, b) => a.value - b.value);
   return lowest ?? { className: "", value: 0, preemptionPolicy: "PreemptLowerPriority" };
 }
 

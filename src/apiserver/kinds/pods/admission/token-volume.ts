@@ -3,7 +3,7 @@ import type { PodSpec, Volume } from "../../../../lib/model/pod.ts";
 const prefix = "kube-api-access-";
 const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** An hour and a little: tokens that were mounted by default are distinguished by it. */
-const lifeSeconds = 3607;
+const expirationSeconds = 3607;
 
 /** Mounts the token in each container, except where another volume is mounted at that path. */
 export function mountToken(spec: PodSpec, newName: (base: string) => string): void {
@@ -23,7 +23,7 @@ function tokenVolume(name: string): Volume {
     name,
     projected: {
       sources: [
-        { serviceAccountToken: { expirationSeconds: lifeSeconds, path: "token" } },
+        { serviceAccountToken: { expirationSeconds: expirationSeconds, path: "token" } },
         { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
         {
           downwardAPI: {

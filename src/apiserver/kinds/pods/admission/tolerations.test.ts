@@ -10,20 +10,20 @@ const long: Toleration = { ...short, tolerationSeconds: 60 };
 
 const rows: [rule: string, first: Toleration[], second: Toleration[], merged: Toleration[]][] = [
   ["a duplicate is dropped, the first position is kept", [gpuYes, short], [gpuYes], [gpuYes, short]],
-  ["what covers all leaves nothing else, wherever it stands", [gpuYes, all], [gpu], [all]],
+  ["a toleration that covers everything replaces all others, at any position", [gpuYes, all], [gpu], [all]],
   ["a key covers its values", [gpuYes], [gpu], [gpu]],
   ["a value does not cover its key", [gpu], [gpuYes], [gpu]],
   ["another value stays", [gpuYes], [{ ...gpuYes, value: "no" }], [gpuYes, { ...gpuYes, value: "no" }]],
   ["another effect stays", [gpuYes], [short], [gpuYes, short]],
   ["longer covers shorter", [short], [long], [long]],
   [
-    "for ever is not covered by a time",
+    "an unlimited toleration is not covered by a limited one",
     [long],
     [{ ...gpu, effect: "NoExecute" }],
     [{ ...gpu, effect: "NoExecute" }],
   ],
 ];
 for (const [rule, first, second, merged] of rows)
-  test(`tolerations of two places: ${rule}`, () => {
+  test(`merged tolerations: ${rule}`, () => {
     assert.deepEqual(mergeTolerations(first, second), merged);
   });

@@ -3,7 +3,7 @@ import { same } from "../../same.ts";
 
 export type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
-const patience = 300;
+const defaultSeconds = 300;
 const taints = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /** A pod stays for five minutes on a failing node, unless it specifies otherwise. */
@@ -13,7 +13,7 @@ export function addDefaultTolerations(spec: PodSpec): void {
     own.some((each) => (!each.key || each.key === key) && (!each.effect || each.effect === "NoExecute"));
   const more = taints
     .filter((key) => !covers(key))
-    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: patience }));
+    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: defaultSeconds }));
   if (more.length > 0) spec.tolerations = [...own, ...more];
 }
 

@@ -29,11 +29,11 @@ export function checkPodAnnotations(pod: PodDraft, problems: FieldProblems): voi
 }
 
 /** Annotations that are immutable after creation. */
-export function checkAnnotationUpdates(pod: PodDraft, before: PodDraft, problems: FieldProblems): void {
-  const now = pod.metadata.annotations ?? {};
-  const old = before.metadata.annotations ?? {};
-  for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
-    if (now[key] === old[key]) continue;
+export function checkAnnotationUpdates(pod: PodDraft, oldObject: PodDraft, problems: FieldProblems): void {
+  const annotations = pod.metadata.annotations ?? {};
+  const old = oldObject.metadata.annotations ?? {};
+  for (const key of new Set([...Object.keys(old), ...Object.keys(annotations)])) {
+    if (annotations[key] === old[key]) continue;
     const did = old[key] === undefined ? "add" : "remove or update";
     const path = `metadata.annotations[${key}]`;
     if (isAppArmorAnnotation(key)) problems.forbidden(path, `may not ${did} AppArmor annotations`);

@@ -30,7 +30,9 @@ export function checkWholePod(draft: Draft, problems: FieldProblems): void {
   checkTokenNeedsAccount(pod, problems);
 }
 
-/** A node rejects some of what the API allows, and phrases some errors differently: that is checked here. */
+/**
+ * A node rejects some fields that the API allows, and phrases some errors differently: these fields are checked here.
+ */
 function withoutOurs(pod: PodDraft): PodDraft {
   const {
     name: _name,

@@ -28,8 +28,8 @@ function checkUser({ user }: ContainerStatus, at: string, windows: boolean, prob
     return;
   }
   const check = (id: number, path: string) => {
-    const complaint = idNumber(id);
-    if (complaint) problems.invalid(path, id, complaint);
+    const message = idNumber(id);
+    if (message) problems.invalid(path, id, message);
   };
   check(user.linux.uid, `${at}.uid`);
   check(user.linux.gid, `${at}.gid`);

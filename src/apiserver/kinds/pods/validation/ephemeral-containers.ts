@@ -6,7 +6,7 @@ import { same } from "../../same.ts";
 import { fullMessages } from "./wording.ts";
 
 const at = "spec.ephemeralContainers";
-const notHere = "cannot be set for an Ephemeral Container";
+const notAllowed = "cannot be set for an Ephemeral Container";
 
 /** An ephemeral container is not part of the service: fields that others would rely on are forbidden. */
 const forbidden = [
@@ -25,14 +25,14 @@ export function checkEphemeralContainers(spec: PodSpec, problems: FieldProblems)
     if (target && !others.has(target)) problems.notFound(`${at}[${i}].targetContainerName`, target);
     const fields = container as unknown as Record<string, unknown>;
     for (const field of forbidden)
-      if (!same(fields[field], undefined)) problems.forbidden(`${at}[${i}].${field}`, notHere);
+      if (!same(fields[field], undefined)) problems.forbidden(`${at}[${i}].${field}`, notAllowed);
     for (const [j, mount] of (container.volumeMounts ?? []).entries())
       for (const field of ["subPath", "subPathExpr"] as const)
-        if (mount[field]) problems.forbidden(`${at}[${i}].volumeMounts[${j}].${field}`, notHere);
+        if (mount[field]) problems.forbidden(`${at}[${i}].volumeMounts[${j}].${field}`, notAllowed);
   }
 }
 
-/** What holds for containers of every kind, checked on what is left without the forbidden fields. */
+/** Applies the rules of all containers, without the forbidden fields. */
 function checkAsContainers(spec: PodSpec, problems: FieldProblems): void {
   const containers = (spec.ephemeralContainers ?? []).map((container) => {
     const rest = { ...(container as unknown as Record<string, unknown>) };

@@ -10,7 +10,8 @@ type NodeTerm = NonNullable<
 const required = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /**
- * While a pod is held back from the scheduler, where it may go can be narrowed down. What was checked here is set back in `masked`.
+ * While a pod has scheduling gates, its node affinity can be narrowed. Fields that were checked here are reset in
+ * `masked`.
  */
 export function checkGatedPlacement(masked: PodSpec, old: PodSpec, problems: FieldProblems): void {
   if (!sameJson(masked.nodeSelector, old.nodeSelector)) {
@@ -26,23 +27,23 @@ export function checkGatedPlacement(masked: PodSpec, old: PodSpec, problems: Fie
     if (old.nodeSelector) masked.nodeSelector = old.nodeSelector;
     else delete masked.nodeSelector;
   }
-  const [now, then] = [masked.affinity?.nodeAffinity, old.affinity?.nodeAffinity];
-  if (sameJson(now, then)) return;
-  checkNodeAffinity(now, then, problems);
+  const [newValue, oldValue] = [masked.affinity?.nodeAffinity, old.affinity?.nodeAffinity];
+  if (sameJson(newValue, oldValue)) return;
+  checkNodeAffinity(newValue, oldValue, problems);
   const { nodeAffinity: _now, ...others } = masked.affinity ?? {};
-  if (then) masked.affinity = { ...others, nodeAffinity: then };
+  if (oldValue) masked.affinity = { ...others, nodeAffinity: oldValue };
   else if (Object.keys(others).length > 0 || old.affinity) masked.affinity = others;
   else delete masked.affinity;
 }
 
 function checkNodeAffinity(
-  now: NodeAffinity | undefined,
-  then: NodeAffinity | undefined,
+  newValue: NodeAffinity | undefined,
+  oldValue: NodeAffinity | undefined,
   problems: FieldProblems,
 ): void {
   const path = `spec.affinity.nodeAffinity.${required}.nodeSelectorTerms`;
-  const oldTerms = then?.[required]?.nodeSelectorTerms ?? [];
-  const terms = now?.[required]?.nodeSelectorTerms ?? [];
+  const oldTerms = oldValue?.[required]?.nodeSelectorTerms ?? [];
+  const terms = newValue?.[required]?.nodeSelectorTerms ?? [];
   if (oldTerms.length === 0) return;
   if (terms.length !== oldTerms.length) {
     problems.invalid(path, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed");
@@ -61,7 +62,7 @@ function narrows(term: NodeTerm, old: NodeTerm): boolean {
   if (fields.every((field) => !old[field]?.length) && fields.some((field) => term[field]?.length))
     return false;
   return fields.every((field) => {
-    const then = old[field] ?? [];
-    return sameJson((term[field] ?? []).slice(0, then.length), then);
+    const oldValue = old[field] ?? [];
+    return sameJson((term[field] ?? []).slice(0, oldValue.length), oldValue);
   });
 }

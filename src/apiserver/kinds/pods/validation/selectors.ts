@@ -70,7 +70,7 @@ export function checkLabelKeys(
   const selected = new Set(Object.keys(selector?.matchLabels ?? {}));
   for (const { key } of selector?.matchExpressions ?? []) {
     const i = match.lastIndexOf(key);
-    // The first time it is there because of the key itself.
+    // The first occurrence was merged in from the key itself.
     if (i >= 0 && selected.has(key))
       problems.invalid(`${at}[${i}]`, key, "exists in both matchLabelKeys and labelSelector");
     selected.add(key);

@@ -24,10 +24,10 @@ function table(name: string, rows: Row[]): void {
 }
 
 table("names and metadata", [
-  ["a plain pod is fine", {}, []],
+  ["a plain pod is valid", {}, []],
   ["a bad name", {}, [`metadata.name: Invalid value: "Web_1": ${badSubdomain}`], { name: "Web_1" }],
   [
-    "a bad beginning of a name",
+    "an invalid generateName",
     {},
     [`metadata.generateName: Invalid value: "Web-": ${badSubdomain}`],
     { generateName: "Web-" },
@@ -54,7 +54,7 @@ table("names and metadata", [
     { finalizers: ["mine"] },
   ],
   [
-    "a name of a container is explained in full",
+    "an invalid container name",
     { containers: [{ name: "Bad", ...image }] },
     [`spec.containers[0].name: Invalid value: "Bad": ${badLabel}`],
   ],
@@ -72,7 +72,7 @@ table("annotations", [
     { annotations: { "kubernetes.io/config.mirror": "h" } },
   ],
   [
-    "costs of deletion are 32 bits",
+    "the deletion cost must be a 32-bit integer",
     {},
     [
       'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "+1": must be a 32bit integer',
@@ -129,7 +129,7 @@ const podRequired = (term: object) => ({
 });
 
 table("affinity", [
-  ["all in order", nodeRequired({ key: "disk", operator: "In", values: ["ssd"] }), []],
+  ["a valid constraint", nodeRequired({ key: "disk", operator: "In", values: ["ssd"] }), []],
   [
     "a selector without terms",
     {
@@ -212,7 +212,7 @@ table("affinity", [
     [`${podPath}.matchLabelKeys: Forbidden: must not be specified when labelSelector is not set`],
   ],
   [
-    "a label key may be in the selector once: that is what it became",
+    "a label key may be in the selector once, since it is merged into it",
     podRequired({
       topologyKey: "zone",
       matchLabelKeys: ["app"],
@@ -241,9 +241,9 @@ table("affinity", [
 const spread = { topologyKey: "zone", maxSkew: 1, whenUnsatisfiable: "DoNotSchedule" };
 const spreadPath = "spec.topologySpreadConstraints[0]";
 table("topology spread", [
-  ["all in order", { topologySpreadConstraints: [{ ...spread, minDomains: 2 }] }, []],
+  ["a valid constraint", { topologySpreadConstraints: [{ ...spread, minDomains: 2 }] }, []],
   [
-    "everything wrong",
+    "an invalid constraint",
     {
       topologySpreadConstraints: [
         { maxSkew: 0, whenUnsatisfiable: "Maybe", minDomains: 0, nodeTaintsPolicy: "No" },
@@ -267,7 +267,7 @@ table("topology spread", [
 
 table("tolerations and gates", [
   [
-    "everything wrong with tolerations",
+    "invalid tolerations",
     {
       tolerations: [
         { operator: "Equal", value: "x" },
@@ -287,9 +287,9 @@ table("tolerations and gates", [
       `spec.tolerations[5].operator: Invalid value: "a b": ${badValue}`,
     ],
   ],
-  ["gates are allowed before a node is found", { schedulingGates: [{ name: "a/b" }] }, []],
+  ["gates are allowed on a pod without a node", { schedulingGates: [{ name: "a/b" }] }, []],
   [
-    "the same gate twice, and a node nevertheless",
+    "a duplicate gate, and a gated pod with a node",
     { nodeName: "n", schedulingGates: [{ name: "a/b" }, { name: "a/b" }] },
     [
       'spec.schedulingGates[1]: Duplicate value: "a/b"',
@@ -310,9 +310,9 @@ table("tolerations and gates", [
   ],
 ]);
 
-table("containers of special kinds", [
+table("init and ephemeral containers, claims, tokens", [
   [
-    "ephemeral containers come later",
+    "ephemeral containers may not be set on create",
     { ephemeralContainers: [{ name: "debug", ...image }] },
     ["spec.ephemeralContainers: Forbidden: cannot be set on create"],
   ],
@@ -328,7 +328,7 @@ table("containers of special kinds", [
     ],
   ],
   [
-    "claims have a name and one origin",
+    "claims need a unique name and one source",
     {
       resourceClaims: [
         { name: "a", resourceClaimName: "x" },

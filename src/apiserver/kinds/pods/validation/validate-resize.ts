@@ -12,9 +12,9 @@ import { checkWholePod } from "./check-pod.ts";
 type List = Record<string, string> | undefined;
 
 /** CPU and memory can be changed while a pod runs, as long as it stays in its class; nothing else. */
-export function validateResize(draft: Draft, before: ApiObject): readonly Problem[] {
+export function validateResize(draft: Draft, oldObject: ApiObject): readonly Problem[] {
   const pod = asPod(draft);
-  const old = asPod(before);
+  const old = asPod(oldObject);
   const problems = new FieldProblems();
   const never = isMirror(old)
     ? "static pods cannot be resized"
@@ -23,7 +23,7 @@ export function validateResize(draft: Draft, before: ApiObject): readonly Proble
     problems.forbidden("", never);
     return problems.list;
   }
-  checkMetaUpdate(draft, before, problems);
+  checkMetaUpdate(draft, oldObject, problems);
   checkWholePod(draft, problems);
   if (podQos(asModelPod(old)) !== computeQos(asModelPod(pod)))
     problems.invalid(
@@ -45,15 +45,15 @@ function nodeCanResize({ status }: PodDraft): boolean {
 }
 
 function checkPodLevel(spec: PodSpec, old: PodSpec, problems: FieldProblems): void {
-  const [now, then] = [spec.resources, old.resources];
-  if (!now) {
-    if (then) problems.forbidden("spec.resources", "pod-level resources cannot be removed");
+  const [newValue, oldValue] = [spec.resources, old.resources];
+  if (!newValue) {
+    if (oldValue) problems.forbidden("spec.resources", "pod-level resources cannot be removed");
     return;
   }
   for (const which of ["requests", "limits"] as const)
-    if (lacks(now[which], then?.[which]))
+    if (lacks(newValue[which], oldValue?.[which]))
       problems.forbidden(`spec.resources.${which}`, `pod-level resource ${which} cannot be removed`);
-  if (!sameJson(withoutCpuAndMemory(now), withoutCpuAndMemory(then ?? {})))
+  if (!sameJson(withoutCpuAndMemory(newValue), withoutCpuAndMemory(oldValue ?? {})))
     problems.forbidden("spec", "only cpu and memory resources are mutable at pod-level");
 }
 
@@ -61,33 +61,33 @@ function checkPodLevel(spec: PodSpec, old: PodSpec, problems: FieldProblems): vo
 function checkOrder(spec: PodSpec, old: PodSpec, problems: FieldProblems): boolean {
   let comparable = true;
   for (const kind of ["containers", "initContainers"] as const) {
-    const [now, then] = [spec[kind] ?? [], old[kind] ?? []];
-    const complain = (path: string, did: string) => {
+    const [newValue, oldValue] = [spec[kind] ?? [], old[kind] ?? []];
+    const forbid = (path: string, did: string) => {
       problems.forbidden(path, `${kind} may not be ${did} on resize`);
       comparable = false;
     };
-    if (now.length !== then.length) complain(`spec.${kind}`, "added or removed");
+    if (newValue.length !== oldValue.length) forbid(`spec.${kind}`, "added or removed");
     else
-      for (const [i, { name }] of then.entries())
-        if (now[i]?.name !== name) complain(`spec.${kind}[${i}].name`, "renamed or reordered");
+      for (const [i, { name }] of oldValue.entries())
+        if (newValue[i]?.name !== name) forbid(`spec.${kind}[${i}].name`, "renamed or reordered");
   }
   return comparable;
 }
 
 function checkContainers(spec: PodSpec, old: PodSpec, problems: FieldProblems): void {
   for (const kind of ["initContainers", "containers"] as const)
-    for (const [i, then] of (old[kind] ?? []).entries()) {
-      const now = spec[kind]?.[i] ?? then;
+    for (const [i, oldValue] of (old[kind] ?? []).entries()) {
+      const newValue = spec[kind]?.[i] ?? oldValue;
       const at = `spec.${kind}[${i}]`;
       for (const which of ["requests", "limits"] as const)
-        if (lacks(now.resources?.[which], then.resources?.[which]))
+        if (lacks(newValue.resources?.[which], oldValue.resources?.[which]))
           problems.forbidden(`${at}.resources.${which}`, `resource ${which} cannot be removed`);
-      if (!sameJson(othersOf(now), othersOf(then)))
+      if (!sameJson(othersOf(newValue), othersOf(oldValue)))
         if (kind === "containers") problems.forbidden("spec", "only cpu and memory resources are mutable");
         else
           problems.forbidden(at, "only cpu and memory resources for init or sidecar containers are mutable");
-      const onceOnly = kind === "initContainers" && then.restartPolicy !== "Always";
-      if (onceOnly && !sameJson(now, then) && restartsToResize(now))
+      const onceOnly = kind === "initContainers" && oldValue.restartPolicy !== "Always";
+      if (onceOnly && !sameJson(newValue, oldValue) && restartsToResize(newValue))
         problems.forbidden(
           at,
           "non-sidecar init containers with a resize policy of RestartContainer cannot be resized",
@@ -99,8 +99,8 @@ function restartsToResize({ resizePolicy }: Container): boolean {
   return (resizePolicy ?? []).some(({ restartPolicy }) => restartPolicy === "RestartContainer");
 }
 
-function lacks(now: List, then: List): boolean {
-  return Object.keys(then ?? {}).some((name) => !Object.hasOwn(now ?? {}, name));
+function lacks(newValue: List, oldValue: List): boolean {
+  return Object.keys(oldValue ?? {}).some((name) => !Object.hasOwn(newValue ?? {}, name));
 }
 
 function othersOf({ resources, ...rest }: Container): unknown {

@@ -12,11 +12,11 @@ import { checkAnnotationUpdates, checkPodAnnotations } from "./annotations.ts";
 import { checkContainerStatuses } from "./container-statuses.ts";
 
 /** Rejects status changes that no kubelet sends. */
-export function validateStatusUpdate(draft: Draft, before: ApiObject): Problem[] {
+export function validateStatusUpdate(draft: Draft, oldObject: ApiObject): Problem[] {
   const problems = new FieldProblems();
   const pod = asPod(draft);
-  const old = asPod(before);
-  checkMetaUpdate(draft, before, problems);
+  const old = asPod(oldObject);
+  checkMetaUpdate(draft, oldObject, problems);
   checkMeta(draft, { namespaced: true, nameRule: nameIsSubdomain }, problems);
   checkAnnotationUpdates(pod, old, problems);
   checkPodAnnotations(pod, problems);
@@ -64,11 +64,17 @@ function checkTransitions(pod: PodDraft, old: PodDraft, problems: FieldProblems)
     field: "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses",
     allowed: (name: string, exitCode: number) => boolean | undefined,
   ) => {
-    const now = new Map((pod.status?.[field] ?? []).map((status) => [status.name, status]));
-    for (const [i, was] of ((old.status?.[field] ?? []) as ContainerStatus[]).entries()) {
-      const terminated = was.state?.terminated;
-      const is = now.get(was.name);
-      if (!terminated || !is || is.state?.terminated || allowed(was.name, terminated.exitCode)) continue;
+    const newStatuses = new Map((pod.status?.[field] ?? []).map((status) => [status.name, status]));
+    for (const [i, oldStatus] of ((old.status?.[field] ?? []) as ContainerStatus[]).entries()) {
+      const terminated = oldStatus.state?.terminated;
+      const newStatus = newStatuses.get(oldStatus.name);
+      if (
+        !terminated ||
+        !newStatus ||
+        newStatus.state?.terminated ||
+        allowed(oldStatus.name, terminated.exitCode)
+      )
+        continue;
       problems.forbidden(`status.${field}[${i}].state`, "may not be transitioned to non-terminated state");
     }
   };

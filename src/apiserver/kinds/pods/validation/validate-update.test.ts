@@ -81,7 +81,7 @@ const rows: Row[] = [
     "spec.activeDeadlineSeconds: Invalid value: 11: must be less than or equal to previous value",
   ],
   [
-    "no deadline any more",
+    "a removed deadline",
     { activeDeadlineSeconds: 10 },
     ({ spec }) => {
       delete spec.activeDeadlineSeconds;
@@ -96,7 +96,7 @@ const rows: Row[] = [
     },
   ],
   [
-    "a toleration for another time",
+    "a toleration with other tolerationSeconds",
     { tolerations: [toleration] },
     ({ spec }) => {
       spec.tolerations[0].tolerationSeconds = 6;
@@ -111,7 +111,7 @@ const rows: Row[] = [
     "spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds",
   ],
   [
-    "an end for what had none",
+    "a limit for an unlimited toleration",
     { terminationGracePeriodSeconds: -1 },
     ({ spec }) => {
       spec.terminationGracePeriodSeconds = 1;
@@ -142,14 +142,14 @@ const rows: Row[] = [
     `spec: Forbidden: ${only}\n@@ `,
   ],
   [
-    "one gate less",
+    "a removed gate",
     waiting,
     ({ spec }) => {
       spec.schedulingGates.shift();
     },
   ],
   [
-    "no gate any more",
+    "removal of all gates",
     waiting,
     ({ spec }) => {
       delete spec.schedulingGates;
@@ -164,14 +164,14 @@ const rows: Row[] = [
     "spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'example.com/c'",
   ],
   [
-    "more labels of nodes, while it waits",
+    "an addition to nodeSelector, with gates",
     waiting,
     ({ spec }) => {
       spec.nodeSelector = { disk: "ssd" };
     },
   ],
   [
-    "more labels of nodes, when it does not wait",
+    "an addition to nodeSelector, without gates",
     {},
     ({ spec }) => {
       spec.nodeSelector = { disk: "ssd" };
@@ -179,7 +179,7 @@ const rows: Row[] = [
     `spec: Forbidden: ${only}\n@@ `,
   ],
   [
-    "other labels of nodes",
+    "a changed nodeSelector",
     { ...waiting, nodeSelector: { disk: "ssd" } },
     ({ spec }) => {
       spec.nodeSelector = { disk: "hdd" };
@@ -187,14 +187,14 @@ const rows: Row[] = [
     'spec.nodeSelector: Invalid value: {"disk":"hdd"}: only additions to spec.nodeSelector are allowed (no mutations or deletions)',
   ],
   [
-    "affinity where there was none, while it waits",
+    "new affinity, with gates",
     waiting,
     ({ spec }) => {
       spec.affinity = required({ matchExpressions: [ssd] });
     },
   ],
   [
-    "narrower affinity, while it waits",
+    "narrower affinity, with gates",
     { ...waiting, affinity: required({ matchExpressions: [ssd] }) },
     ({ spec }) => {
       spec.affinity = required({ matchExpressions: [ssd, fast] });
@@ -217,7 +217,7 @@ const rows: Row[] = [
     'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]: Invalid value: {"matchExpressions":[{"key":"disk","operator":"In","values":["ssd"]}]}: only additions are allowed (no mutations or deletions)',
   ],
   [
-    "no affinity any more",
+    "removed affinity",
     { ...waiting, affinity: required({ matchExpressions: [ssd] }) },
     ({ spec }) => {
       delete spec.affinity;
@@ -225,7 +225,7 @@ const rows: Row[] = [
     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Invalid value: []: no additions/deletions",
   ],
   [
-    "affinity to pods, even while it waits",
+    "pod affinity, even with gates",
     waiting,
     ({ spec }) => {
       spec.affinity = {
@@ -246,7 +246,7 @@ for (const [rule, spec, change, ...beginnings] of rows)
       assert.ok(found[i]?.startsWith(beginning), `${found[i]} should begin with ${beginning}`);
   });
 
-test("the message shows what is different, with what stands around it", () => {
+test("the message contains a diff with context lines", () => {
   const before = storedPod({ hostname: "a" });
   const [problem] = validateUpdate(
     changed(before, ({ spec }) => {
@@ -281,7 +281,7 @@ test("fields that admission set are kept, so that the manifest of a pod can be a
 });
 
 const mirrored = { annotations: { "kubernetes.io/config.mirror": "h" } };
-test("being a mirror is for life", () => {
+test("the mirror pod annotation is immutable", () => {
   const path = "metadata.annotations[kubernetes.io/config.mirror]";
   const mirror = storedPod({ nodeName: "n1" }, mirrored);
   assert.deepEqual(

@@ -19,11 +19,11 @@ const changeable = [
 ].join(",");
 
 /** Nearly all of a pod's spec is immutable. */
-export function validateUpdate(draft: Draft, before: ApiObject): Problem[] {
+export function validateUpdate(draft: Draft, oldObject: ApiObject): Problem[] {
   const problems = new FieldProblems();
   const pod = asPod(draft);
-  const old = asPod(before);
-  checkMetaUpdate(draft, before, problems);
+  const old = asPod(oldObject);
+  checkMetaUpdate(draft, oldObject, problems);
   checkWholePod(draft, problems);
   checkAnnotationUpdates(pod, old, problems);
   checkSpecUpdate(pod.spec, old.spec, problems);
@@ -57,15 +57,15 @@ function checkSpecUpdate(spec: PodSpec, old: PodSpec, problems: FieldProblems): 
 /** It may be set, and shortened. False if validation should stop here. */
 function checkDeadline(spec: PodSpec, old: PodSpec, problems: FieldProblems): boolean {
   const path = "spec.activeDeadlineSeconds";
-  const [now, then] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
-  if (now === undefined) {
-    if (then !== undefined)
+  const [newValue, oldValue] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
+  if (newValue === undefined) {
+    if (oldValue !== undefined)
       problems.invalid(path, undefined, "must not update from a positive integer to nil value");
     return true;
   }
-  if (now < 0 || now > 2147483647) return false; // already reported
-  if (then === undefined || now <= then) return true;
-  problems.invalid(path, now, "must be less than or equal to previous value");
+  if (newValue < 0 || newValue > 2147483647) return false; // already reported
+  if (oldValue === undefined || newValue <= oldValue) return true;
+  problems.invalid(path, newValue, "must be less than or equal to previous value");
   return false;
 }
 
@@ -91,13 +91,13 @@ function checkRemovedGates(spec: PodSpec, old: PodSpec, problems: FieldProblems)
 }
 
 function withOldImages(spec: PodSpec, old: PodSpec): PodSpec {
-  const imaged = (now: Container[], then: Container[] | undefined) =>
-    now.map((container, i) => {
-      const { image, ...rest } = { ...container, image: then?.[i]?.image };
+  const withImages = (newValue: Container[], oldValue: Container[] | undefined) =>
+    newValue.map((container, i) => {
+      const { image, ...rest } = { ...container, image: oldValue?.[i]?.image };
       return image === undefined ? rest : { ...rest, image };
     });
-  const masked: PodSpec = { ...spec, containers: imaged(spec.containers, old.containers) };
-  if (spec.initContainers) masked.initContainers = imaged(spec.initContainers, old.initContainers);
+  const masked: PodSpec = { ...spec, containers: withImages(spec.containers, old.containers) };
+  if (spec.initContainers) masked.initContainers = withImages(spec.initContainers, old.initContainers);
   return masked;
 }
 

@@ -19,7 +19,7 @@ export interface Pair {
   readonly key: string;
 }
 
-export interface Wanted {
+export interface CertificateSpec {
   readonly subject: DistinguishedName;
   readonly dnsNames?: readonly string[];
   readonly ipAddresses?: readonly string[];
@@ -31,64 +31,64 @@ export interface Wanted {
  * The pair in `<path>.crt` and `<path>.key`, created again if it is missing, does not match, or is past most of its
  * lifetime.
  */
-export function keptPair(path: string, wanted: Wanted, ca: Authority, now: number): Pair {
+export function ensureKeyPair(path: string, spec: CertificateSpec, ca: Authority, now: number): Pair {
   const kept = { certificate: readText(`${path}.crt`), key: readText(`${path}.key`) };
   if (kept.certificate !== undefined && kept.key !== undefined) {
     const pair = { certificate: kept.certificate, key: kept.key };
-    if (stillFits(pair, wanted, ca, now)) return pair;
+    if (isUsable(pair, spec, ca, now)) return pair;
   }
-  const pair = issue(wanted, ca, now);
+  const pair = issue(spec, ca, now);
   writeText(`${path}.key`, pair.key, 0o600);
   writeText(`${path}.crt`, pair.certificate, 0o644);
   return pair;
 }
 
-function issue(wanted: Wanted, ca: Authority, now: number): Pair {
+function issue(spec: CertificateSpec, ca: Authority, now: number): Pair {
   const { privateKey, publicKey } = generateKey();
   const certificate = signCertificate({
-    subject: wanted.subject,
+    subject: spec.subject,
     issuer: ca,
     publicKey,
-    dnsNames: wanted.dnsNames ?? [],
-    ipAddresses: wanted.ipAddresses ?? [],
+    dnsNames: spec.dnsNames ?? [],
+    ipAddresses: spec.ipAddresses ?? [],
     notBefore: new Date(now - 5 * 60_000),
-    notAfter: new Date(Math.min(now + wanted.lifetimeMs, ca.notAfter.getTime())),
-    usages: usagesOf(wanted),
+    notAfter: new Date(Math.min(now + spec.lifetimeMs, ca.notAfter.getTime())),
+    usages: usagesOf(spec),
   });
   return { certificate, key: privateKeyPem(privateKey) };
 }
 
-const usagesOf = ({ usage }: Wanted): Usage[] => ["digital signature", "key encipherment", usage];
+const usagesOf = ({ usage }: CertificateSpec): Usage[] => ["digital signature", "key encipherment", usage];
 
-function stillFits(pair: Pair, wanted: Wanted, ca: Authority, now: number): boolean {
+function isUsable(pair: Pair, spec: CertificateSpec, ca: Authority, now: number): boolean {
   try {
     const [found] = parseCertificates(pair.certificate);
     if (!found || !samePublicKey(found.publicKey, createPrivateKey(pair.key))) return false;
     const issuer = new X509Certificate(ca.certificate);
     const certificate = new X509Certificate(found.pem);
     if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey)) return false;
-    return matches(found, wanted) && isYoung(found, now);
+    return matches(found, spec) && isFresh(found, now);
   } catch {
-    // Truncated by a crash, or an unrelated file: a new one is cheap.
+    // The file was truncated by a crash, or is not a certificate; creating a new one is cheap.
     return false;
   }
 }
 
-function matches(found: Certificate, wanted: Wanted): boolean {
+function matches(found: Certificate, spec: CertificateSpec): boolean {
   return (
-    isDeepStrictEqual(found.subject, wanted.subject) &&
-    covers(found.dnsNames, wanted.dnsNames ?? []) &&
-    covers(found.ipAddresses, wanted.ipAddresses ?? []) &&
-    found.usages.includes(wanted.usage)
+    isDeepStrictEqual(found.subject, spec.subject) &&
+    covers(found.dnsNames, spec.dnsNames ?? []) &&
+    covers(found.ipAddresses, spec.ipAddresses ?? []) &&
+    found.usages.includes(spec.usage)
   );
 }
 
 /** Extra SANs are accepted: addresses change. */
-function covers(has: readonly string[], wants: readonly string[]): boolean {
-  return wants.every((name) => has.includes(name));
+function covers(has: readonly string[], required: readonly string[]): boolean {
+  return required.every((name) => has.includes(name));
 }
 
-function isYoung({ notBefore, notAfter }: Certificate, now: number): boolean {
-  const life = notAfter.getTime() - notBefore.getTime();
-  return now >= notBefore.getTime() && now < notAfter.getTime() - 0.3 * life;
+function isFresh({ notBefore, notAfter }: Certificate, now: number): boolean {
+  const lifetimeMs = notAfter.getTime() - notBefore.getTime();
+  return now >= notBefore.getTime() && now < notAfter.getTime() - 0.3 * lifetimeMs;
 }
