@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { aptGet } from "./debian-packages.mjs";
 import { root } from "./node-packages.mjs";
+import { aptFiles, ownApt } from "./own-apt.mjs";
 import { print, seconds } from "./print.mjs";
 import { unpackPackage } from "./unpack-package.mjs";
 
-const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const cache = `${root}.cache/`;
 
 /** Programs of newer Debian suites that tests are run with. trixie has containerd 1.7: only the next one has a 2. */
@@ -35,8 +35,7 @@ const wanted = [
 export function provideNewerPrograms() {
   const missing = wanted.filter((one) => !isThere(one));
   if (missing.length === 0) return undefined;
-  if (!existsSync("/usr/bin/apt-get") || !existsSync(keyring))
-    return "this is not Debian: apt-get or its keyring is missing";
+  if (!aptFiles.every(existsSync)) return "this is not Debian: apt-get or its keyring is missing";
   const names = missing.map(({ name, suite }) => `${name} (Debian ${suite})`).join(", ");
   print(`Unpacking into .cache, not installed: ${names} ...`);
   const started = Date.now();
@@ -67,32 +66,6 @@ function isThere(one) {
 function versionOf({ name, program, args }) {
   const done = spawnSync(`${cache}${name}/usr/bin/${program}`, args, { encoding: "utf8" });
   return done.status === 0 ? /\sv?(\d+\.\d+\.\d+)/.exec(done.stdout)?.[1] : undefined;
-}
-
-function ownApt(work, suite) {
-  rmSync(work, { recursive: true, force: true });
-  for (const dir of ["lists/partial", "archives/partial", "sources"]) {
-    mkdirSync(join(work, dir), { recursive: true });
-  }
-  writeFileSync(join(work, "status"), "");
-  writeFileSync(
-    join(work, "sources", "newer.sources"),
-    `Types: deb\nURIs: http://deb.debian.org/debian\nSuites: ${suite}\nComponents: main\nSigned-By: ${keyring}\n`,
-  );
-  const settings = {
-    "Dir::State": work,
-    "Dir::State::lists": join(work, "lists"),
-    "Dir::State::status": join(work, "status"),
-    "Dir::Cache": work,
-    "Dir::Etc::SourceList": "/dev/null",
-    "Dir::Etc::SourceParts": join(work, "sources"),
-    "Dir::Etc::Preferences": "/dev/null",
-    "Dir::Etc::PreferencesParts": "/dev/null",
-    "Acquire::Languages": "none",
-    // The user that apt downloads as cannot write here; signatures are still checked.
-    "APT::Sandbox::User": "root",
-  };
-  return Object.entries(settings).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
 }
 
 function download(options, work, name) {
