@@ -7,6 +7,7 @@ import { build } from "./bundle.mjs";
 import { installDebianPackages } from "./debian-packages.mjs";
 import { provideRegistry } from "./docker-registry.mjs";
 import { checkGeneratedCode } from "./generated-code.mjs";
+import { provideMachineImage } from "./machine-image.mjs";
 import { provideNewerPrograms } from "./newer-debian.mjs";
 import { node24, root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
@@ -22,6 +23,8 @@ const totals = { tests: 0, passed: 0, failed: 0, skipped: 0, todo: 0, cancelled:
 const leftOut = [];
 const failures = [];
 const { min } = poolLimits();
+/** Built beside the steps and tests that do not need it. */
+let machineImage;
 
 try {
   const isRoot = process.getuid() === 0;
@@ -29,8 +32,11 @@ try {
     await step("Debian packages", installDebianPackages);
     await step("newer programs", provideNewerPrograms);
     await step("docker-registry", provideRegistry);
+    if (sizes.includes("long") && testFiles("test/machine/*.test.ts").length > 0)
+      machineImage = provideMachineImage();
   } else {
     leftOut.push("tests against real containerd (1.6 and 2.x): they need root");
+    if (sizes.includes("long")) leftOut.push("tests on a machine of their own: they need root");
   }
   if (!sizes.includes("long")) leftOut.push("long tests: npm run test:all runs them");
   if (filters.length === 0 && sizes.includes("small")) {
@@ -57,6 +63,7 @@ try {
     // They are CPU-bound, and some compare times: more of them in parallel gain nothing.
     limits: { min, max: min },
   });
+  if (machineImage) await step("machine image", () => machineImage);
   await tests("contract and node tests", "test/**/*.test.ts", {
     // The time is that of a whole file, too, and some kill a node fifty times on a machine that others use.
     options: ["--test-timeout=1800000"],
@@ -81,9 +88,7 @@ async function step(name, work) {
 }
 
 async function tests(name, pattern, { options, groupOf, limits }) {
-  const files = globSync(pattern, { cwd: root, exclude: ["src/lib/gen/**", "test/fixtures/**"] })
-    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
-    .sort();
+  const files = testFiles(pattern);
   const groups = [...Map.groupBy(files, groupOf).values()].sort((a, b) => b.length - a.length);
   const jobs = testJobs(groups, sizes, { marker: "test/long.ts", importsOf: importsIn(root) });
   if (jobs.length === 0) return;
@@ -96,6 +101,13 @@ async function tests(name, pattern, { options, groupOf, limits }) {
     await runPool(slowestFirst(jobs), run, { limits });
     return problems.some(Boolean) ? "see above" : undefined;
   });
+}
+
+/** The files that the filters select. */
+function testFiles(pattern) {
+  return globSync(pattern, { cwd: root, exclude: ["src/lib/gen/**", "test/fixtures/**"] })
+    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+    .sort();
 }
 
 async function testGroup(files, options) {

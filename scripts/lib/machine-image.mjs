@@ -1,0 +1,146 @@
+// The kernel and the disk of the guests in test/machine, built of Debian packages and kept in the project's cache.
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import {
+  disabledUnits,
+  machinePackages,
+  machineSuite,
+  machineTools,
+  maskedUnits,
+} from "./machine-packages.mjs";
+import { root } from "./node-packages.mjs";
+import { aptFiles, mirror, ownApt } from "./own-apt.mjs";
+import { print, seconds } from "./print.mjs";
+import { unpackPackage } from "./unpack-package.mjs";
+
+const cache = `${root}.cache/`;
+const guestFiles = `${root}test/machine/guest/`;
+const needed = [...aptFiles, "/usr/bin/perl", "/usr/bin/dpkg-deb", "/usr/sbin/mke2fs"];
+const diskSize = "4G";
+
+/** The files of a guest. They exist after `provideMachineImage`. */
+export function machineImage() {
+  const dir = `${cache}machine-${imageKey()}`;
+  return { dir, kernel: join(dir, "linux.uml"), disk: join(dir, "disk.img") };
+}
+
+/**
+ * Builds the image, unless one of the same packages and files is in the cache. Works beside other steps: nothing here blocks.
+ * Resolves with undefined when the image is available, or why it is not.
+ */
+export async function provideMachineImage() {
+  const { dir, disk } = machineImage();
+  if (existsSync(disk)) return undefined;
+  const missing = needed.filter((file) => !existsSync(file));
+  if (missing.length > 0)
+    return `a machine image is built with Debian's tools: ${missing.join(", ")} missing`;
+  print("Building a machine image in .cache from Debian packages, in the background ...");
+  const started = Date.now();
+  const work = `${cache}machine.new`;
+  rmSync(work, { recursive: true, force: true });
+  mkdirSync(work, { recursive: true });
+  try {
+    await buildImage(work);
+    for (const old of readdirSync(cache).filter((name) => /^machine-[0-9a-f]+$/.test(name)))
+      rmSync(cache + old, { recursive: true, force: true });
+    renameSync(join(work, "image"), dir);
+  } catch (error) {
+    return `no machine image, and so no tests in test/machine: ${error.message}`;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  print(`Built a machine image in ${seconds(started)}`);
+  return undefined;
+}
+
+async function buildImage(work) {
+  for (const name of machineTools) await unpack(work, name);
+  const tree = join(work, "root");
+  await command(work, "perl", [
+    join(work, "mmdebstrap/usr/bin/mmdebstrap"),
+    ...["--mode=root", "--variant=minbase", "--quiet", `--include=${machinePackages.join(",")}`],
+    // Documents are half of the files. An option for dpkg would need Python.
+    `--setup-hook=mkdir -p "$1/etc/dpkg/dpkg.cfg.d" && printf 'path-exclude=/usr/share/%s/*\\n' doc man locale info >"$1/etc/dpkg/dpkg.cfg.d/no-documents"`,
+    ...[machineSuite, tree, mirror],
+  ]);
+  const modules = join(work, "user-mode-linux/usr/lib/uml/modules");
+  const [version] = readdirSync(modules);
+  cpSync(join(modules, version), join(tree, "lib/modules", version), { recursive: true });
+  await command(work, "chroot", [tree, "depmod", "-a", version]);
+  writeFileSync(join(tree, "etc/hostname"), "machine\n");
+  // Empty: systemd generates one at boot.
+  writeFileSync(join(tree, "etc/machine-id"), "");
+  copyFileSync(
+    join(guestFiles, "machine-commands.service"),
+    join(tree, "etc/systemd/system/machine-commands.service"),
+  );
+  copyFileSync(join(guestFiles, "machine-commands"), join(tree, "usr/local/sbin/machine-commands"));
+  chmodSync(join(tree, "usr/local/sbin/machine-commands"), 0o755);
+  await command(work, "chroot", [tree, "systemctl", "enable", "machine-commands.service"]);
+  await command(work, "chroot", [tree, "systemctl", "disable", ...disabledUnits]);
+  await command(work, "chroot", [tree, "systemctl", "mask", ...maskedUnits]);
+  const image = join(work, "image");
+  mkdirSync(image);
+  await command(work, "mke2fs", ["-q", "-t", "ext4", "-d", tree, join(image, "disk.img"), diskSize]);
+  copyFileSync(join(work, "user-mode-linux/usr/bin/linux.uml"), join(image, "linux.uml"));
+}
+
+async function unpack(work, name) {
+  const options = ownApt(join(work, "apt"), machineSuite);
+  const debs = join(work, "debs");
+  rmSync(debs, { recursive: true, force: true });
+  mkdirSync(debs);
+  await command(debs, "apt-get", ["-qq", ...options, "update"]);
+  await command(debs, "apt-get", ["-qq", ...options, "download", name]);
+  const problem = unpackPackage(debs, join(work, name));
+  if (problem) throw new Error(problem);
+}
+
+const execute = promisify(execFile);
+
+/** With a low priority: tests run at the same time. */
+async function command(cwd, program, args) {
+  const path = `${process.env.PATH}:/usr/sbin:/usr/bin:/sbin:/bin`;
+  const env = { ...process.env, PATH: path, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
+  try {
+    await execute("nice", ["-n", "10", program, ...args], { cwd, env, maxBuffer: 1 << 26 });
+  } catch (error) {
+    const output = String(error.stderr ?? "")
+      .trim()
+      .split("\n")
+      .slice(-8)
+      .join("\n");
+    throw new Error(`${program}: ${output || error.message}`);
+  }
+}
+
+/** Changes with everything that goes into the image, except the versions of the packages. */
+function imageKey() {
+  const hash = createHash("sha256");
+  const files = [
+    "scripts/lib/machine-image.mjs",
+    "scripts/lib/machine-packages.mjs",
+    ...globSync("test/machine/guest/*", { cwd: root }).sort(),
+  ];
+  for (const file of files)
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(root + file))
+      .update("\0");
+  return hash.digest("hex").slice(0, 16);
+}

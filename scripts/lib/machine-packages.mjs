@@ -1,0 +1,49 @@
+/** The suite that the guests of test/machine are made of: that of the newest containerd 1.6, with a User-Mode Linux kernel. */
+export const machineSuite = "bookworm";
+
+/** The guest's kernel and its modules; and the program that builds its root file system. Both are only unpacked. */
+export const machineTools = ["user-mode-linux", "mmdebstrap"];
+
+/** What is installed in a guest besides the smallest Debian. */
+export const machinePackages = [
+  "systemd",
+  "systemd-sysv",
+  "dbus",
+  "libpam-systemd",
+  "udev",
+  "kmod",
+  "containerd",
+  "runc",
+  "containernetworking-plugins",
+  "iptables",
+  "iproute2",
+  "procps",
+  "curl",
+  "e2fsprogs",
+];
+
+/** Units that cost time at boot and that no test needs. */
+export const maskedUnits = [
+  "apt-daily.timer",
+  "apt-daily-upgrade.timer",
+  "dpkg-db-backup.timer",
+  "e2scrub_all.timer",
+  "e2scrub_reap.service",
+  "fstrim.timer",
+  "getty.target",
+  "kmod-static-nodes.service",
+  "modprobe@.service",
+  "sys-fs-fuse-connections.mount",
+  "sys-kernel-config.mount",
+  "systemd-journal-flush.service",
+  "systemd-modules-load.service",
+  "systemd-random-seed.service",
+  "systemd-sysusers.service",
+  "systemd-timesyncd.service",
+  "systemd-udev-trigger.service",
+  "systemd-update-utmp.service",
+  "systemd-update-utmp-runlevel.service",
+];
+
+/** A test starts containerd with the configuration that it needs. */
+export const disabledUnits = ["containerd.service"];

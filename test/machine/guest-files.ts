@@ -1,0 +1,47 @@
+/** /etc/containerd/config.toml for containerd 1.6. */
+export function containerdToml(options: { systemdCgroup: boolean; pauseImage: string }): string {
+  return `version = 2
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${options.pauseImage}"
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = ${options.systemdCgroup}
+`;
+}
+
+/** /etc/cni/net.d/10-bridge.conflist. No port mappings and no masquerading: they need many calls of iptables, each of which is slow here. */
+export const networkConflist = JSON.stringify({
+  cniVersion: "0.4.0",
+  name: "pods",
+  plugins: [
+    {
+      type: "bridge",
+      bridge: "pods0",
+      isGateway: true,
+      ipam: { type: "host-local", ranges: [[{ subnet: "10.88.0.0/16" }]], routes: [{ dst: "0.0.0.0/0" }] },
+    },
+  ],
+});
+
+/** /etc/systemd/system/kubelet.service. */
+export function kubeletUnit(
+  paths: { project: string; config: string; root: string },
+  flags: readonly string[],
+): string {
+  return `[Unit]
+Description=kubelet
+After=containerd.service
+
+[Service]
+Type=notify
+ExecStart=${paths.project}/bin/kubelet --config=${paths.config} --root-dir=${paths.root} -v=4 ${flags.join(" ")}
+# Pods are not part of the unit, and a test decides when the agent runs.
+KillMode=process
+Restart=no
+TimeoutStartSec=180
+TimeoutStopSec=60
+`;
+}

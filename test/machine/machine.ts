@@ -1,0 +1,212 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Duplex } from "node:stream";
+import { machineFiles } from "./machine-files.ts";
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface MachineOptions {
+  /** Of the guest. Pages that it never touches cost nothing. */
+  readonly memoryMb?: number;
+}
+
+const bootTimeoutMs = 180_000;
+const commandTimeoutMs = 120_000;
+
+/** A guest with its own kernel, systemd and cgroup v2. It ends with the test process, however that ends. */
+export class Machine {
+  readonly #kernel: ChildProcess;
+  readonly #line: Duplex;
+  readonly #dir: string;
+  readonly #exited: Promise<void>;
+  readonly #waiting = new Map<string, (code: number) => void>();
+  #commands = 0;
+  #isPoweredOff = false;
+
+  private constructor(kernel: ChildProcess, dir: string) {
+    this.#kernel = kernel;
+    this.#dir = dir;
+    this.#line = kernel.stdio[3] as Duplex;
+    // The guest closes its end when it powers off.
+    this.#line.on("error", () => {});
+    this.#exited = new Promise((resolve) => {
+      kernel.once("error", () => resolve());
+      kernel.once("exit", () => resolve());
+    });
+  }
+
+  /** Resolves when the guest runs commands, which is before systemd has started everything. */
+  static async boot(options: MachineOptions = {}): Promise<Machine> {
+    const { kernel: program, disk } = await machineFiles();
+    removeAbandoned();
+    const dir = mkdtempSync(join(tmpdir(), `machine-${process.pid}-`));
+    const console = openSync(join(dir, "console.log"), "w");
+    const memory = options.memoryMb ?? 2048;
+    const args = [
+      `mem=${memory}M`,
+      // Writes go to the first file: the disk stays as it was built.
+      `ubd0=${join(dir, "changes.img")},${disk}`,
+      ...["root=/dev/ubda", "rw", "con=null", "con0=null,fd:1", "ssl0=fd:3"],
+      `uml_dir=${dir}`,
+      `machine.exchange=${dir}`,
+      ...["systemd.show_status=0", "systemd.unified_cgroup_hierarchy=1"],
+    ];
+    const kernel = spawn(program, args, {
+      // All processes of the guest are in this group.
+      detached: true,
+      stdio: ["ignore", console, console, "pipe"],
+      env: { PATH: process.env.PATH, HOME: dir, TMPDIR: memoryDir(memory) },
+    });
+    closeSync(console);
+    const machine = new Machine(kernel, dir);
+    try {
+      await machine.#untilReady();
+    } catch (error) {
+      await machine.powerOff();
+      throw error;
+    }
+    return machine;
+  }
+
+  /** Runs a bash script in the guest; several may run at a time. */
+  async run(script: string, options: { timeoutMs?: number } = {}): Promise<CommandResult> {
+    if (this.#isPoweredOff) throw new Error("the machine is powered off");
+    const id = `command-${++this.#commands}`;
+    const file = (end: string) => join(this.#dir, `${id}.${end}`);
+    writeFileSync(file("sh"), script);
+    const { promise, resolve } = Promise.withResolvers<number>();
+    this.#waiting.set(id, resolve);
+    this.#line.write(`${id}\n`);
+    const code = await this.#withTimeout(promise, options.timeoutMs ?? commandTimeoutMs, `"${script}"`);
+    this.#waiting.delete(id);
+    const result = {
+      code,
+      stdout: readFileSync(file("out"), "utf8"),
+      stderr: readFileSync(file("err"), "utf8"),
+    };
+    for (const end of ["sh", "out", "err"]) rmSync(file(end), { force: true });
+    return result;
+  }
+
+  /** The output of a script that must succeed. */
+  async sh(script: string, options: { timeoutMs?: number } = {}): Promise<string> {
+    const { code, stdout, stderr } = await this.run(script, options);
+    if (code !== 0)
+      throw new Error(`exit code ${code} of "${script}" in the machine: ${stderr.trim()}\n${stdout}`);
+    return stdout;
+  }
+
+  /** Creates or replaces a file in the guest. */
+  async write(path: string, content: string | Buffer): Promise<void> {
+    const name = `file-${++this.#commands}`;
+    writeFileSync(join(this.#dir, name), content);
+    // Renamed into place: a kubelet that watches the directory never sees half of it.
+    const temporary = `$(dirname '${path}')/.${basename(path)}.new`;
+    await this.sh(
+      `mkdir -p "$(dirname '${path}')" && cp /exchange/${name} "${temporary}" && mv "${temporary}" '${path}'`,
+    );
+    rmSync(join(this.#dir, name));
+  }
+
+  /** Shows a directory of this machine in the guest, read-only. */
+  async mountHost(hostDir: string, path: string): Promise<void> {
+    await this.sh(`mkdir -p '${path}' && mount -t hostfs -o 'ro,${hostDir}' none '${path}'`);
+  }
+
+  /** What the kernel and systemd printed. */
+  console(): string {
+    return readFileSync(join(this.#dir, "console.log"), "utf8");
+  }
+
+  /** The end of the journal, for the message of a failed test. */
+  async journal(unit?: string, lines = 200): Promise<string> {
+    const { stdout } = await this.run(`journalctl --no-pager -o cat -n ${lines} ${unit ? `-u ${unit}` : ""}`);
+    return stdout;
+  }
+
+  /** Ends the guest at once: an orderly shutdown would take seconds, and its disk is discarded. */
+  async powerOff(): Promise<void> {
+    if (this.#isPoweredOff) return;
+    this.#isPoweredOff = true;
+    this.#end();
+    await this.#exited;
+    // The processes of the guest end a moment after its kernel.
+    while (this.#end()) await new Promise((resolve) => setTimeout(resolve, 20));
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  /** False if no process of the guest is left. */
+  #end(): boolean {
+    const { pid } = this.#kernel;
+    try {
+      return pid !== undefined && process.kill(-pid, "SIGKILL");
+    } catch {
+      return false;
+    }
+  }
+
+  async #untilReady(): Promise<void> {
+    const { promise: ready, resolve } = Promise.withResolvers<void>();
+    createInterface(this.#line)
+      .on("line", (line) => {
+        if (line === "ready") resolve();
+        const [id, code] = line.split(" ");
+        this.#waiting.get(id!)?.(Number(code));
+      })
+      .on("error", () => {});
+    await this.#withTimeout(ready, bootTimeoutMs, "boot");
+  }
+
+  async #withTimeout<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const fail = (why: string) =>
+      reject(
+        new Error(`${what} in the machine: ${why}\n${this.console().split("\n").slice(-15).join("\n")}`),
+      );
+    const timer = setTimeout(() => fail(`not done within ${ms / 1000} s`), ms);
+    void this.#exited.then(() => fail("the guest has ended"));
+    late.catch(() => {});
+    try {
+      return await Promise.race([promise, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** Removes the files of guests whose test process was killed. */
+function removeAbandoned(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = /^machine-(\d+)-\w{6}$/.exec(name)?.[1];
+    if (owner && !existsSync(`/proc/${owner}`))
+      rmSync(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
+/** The guest's memory is a file: in memory itself, where there is space. */
+function memoryDir(memoryMb: number): string {
+  const shm = "/dev/shm";
+  try {
+    const { bavail, bsize } = statfsSync(shm);
+    return (bavail * bsize) / (1 << 20) > 2 * memoryMb ? shm : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
