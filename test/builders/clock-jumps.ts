@@ -15,12 +15,12 @@ interface ClockJump {
 }
 
 const jumps = {
-  "back an hour": { kind: "jump", ms: -hour },
-  "forward a day": { kind: "jump", ms: day },
-  suspended: { kind: "suspend", ms: 8 * hour },
+  "set back by an hour": { kind: "jump", ms: -hour },
+  "set forward by a day": { kind: "jump", ms: day },
+  "machine suspended": { kind: "suspend", ms: 8 * hour },
 } as const;
 
-const leapsWithin = (lengthMs: number): fc.Arbitrary<ClockJump[]> =>
+const jumpsWithin = (lengthMs: number): fc.Arbitrary<ClockJump[]> =>
   fc.array(
     fc
       .record({
@@ -31,8 +31,8 @@ const leapsWithin = (lengthMs: number): fc.Arbitrary<ClockJump[]> =>
     { minLength: 1, maxLength: 6 },
   );
 
-/** A clock with which all this happens while a test advances it. */
-export class LeapingClock extends FakeClock {
+/** A clock on which these jumps happen while a test advances it. */
+export class JumpingClock extends FakeClock {
   readonly #jumps: ClockJump[];
 
   constructor(all: readonly ClockJump[]) {
@@ -51,17 +51,17 @@ export class LeapingClock extends FakeClock {
   }
 }
 
-/** What a component would read that uses wall time instead of monotonic time. */
-class WrongClock extends LeapingClock {
+/** Simulates a component that uses wall time instead of monotonic time. */
+class WallTimeClock extends JumpingClock {
   override monotonic(): MonotonicTime {
     return monotonicTime(epochMs(this.wall()));
   }
 }
 
 /**
- * The scenario returns what a component did and when, in `elapsedMs` of the clock: the same whatever happens to the wall clock.
- * So nothing stalls, fires early or flaps. It must not wait for promises of the component, which may never settle; it advances the clock.
- * A second test shows that the scenario would notice a component on wall time; unless that has only timers to wait with.
+ * The scenario returns what a component did and when, in `elapsedMs` of the clock. This must not depend on the wall clock: nothing
+ * stalls, fires early or flaps. The scenario advances the clock, and must not wait for promises of the component, which may never settle.
+ * A second test shows that the scenario detects a component on wall time, unless the component waits by timers only.
  */
 export function unaffectedByJumps<T>(
   what: string,
@@ -69,12 +69,12 @@ export function unaffectedByJumps<T>(
   scenario: (clock: FakeClock) => Promise<T>,
   { onlyTimers = false, numRuns = 25 } = {},
 ): void {
-  describe(what, () => {
-    it("is the same when the wall clock is set or the machine suspended", async () => {
+  describe(`the timing of ${what}`, () => {
+    it("does not change when the wall clock is set or the machine is suspended", async () => {
       const expected = await scenario(new FakeClock());
       await fc.assert(
-        fc.asyncProperty(leapsWithin(lengthMs), async (all) => {
-          assert.deepEqual(await scenario(new LeapingClock(all)), expected);
+        fc.asyncProperty(jumpsWithin(lengthMs), async (all) => {
+          assert.deepEqual(await scenario(new JumpingClock(all)), expected);
         }),
         { numRuns },
       );
@@ -82,11 +82,11 @@ export function unaffectedByJumps<T>(
 
     if (!onlyTimers)
       for (const [name, jump] of Object.entries(jumps))
-        it(`would not be the same with a component on wall time: ${name}`, async () => {
-          const expected = JSON.stringify(await scenario(new WrongClock([])));
+        it(`would change with wall time (${name})`, async () => {
+          const expected = JSON.stringify(await scenario(new WallTimeClock([])));
           for (let part = 1; part < 20; part++) {
             const atMs = Math.round((lengthMs * part) / 20);
-            if (JSON.stringify(await scenario(new WrongClock([{ atMs, ...jump }]))) !== expected) return;
+            if (JSON.stringify(await scenario(new WallTimeClock([{ atMs, ...jump }]))) !== expected) return;
           }
           assert.fail("nothing in the scenario depends on time");
         });

@@ -17,7 +17,7 @@ import type { Container, Pod } from "../../src/lib/model/pod.ts";
 import { isSidecar } from "../../src/lib/model/restart-policy.ts";
 import { anObservedContainer, aSandbox, testUid } from "./pods.ts";
 
-/** A runtime in memory that executes a plan, and records what must never happen. For property tests. */
+/** A runtime in memory that executes plans and records violations of invariants. For property tests. */
 export class PlanModel {
   readonly violations: string[] = [];
   containers: ObservedContainer[] = [];
@@ -26,14 +26,14 @@ export class PlanModel {
   readonly #probes = new Map<string, ProbeOutcome>();
   readonly #replaced = new Set<ContainerId>();
   /** "sandbox/name" of the init containers that have completed, even if their record is lost. */
-  readonly #through = new Set<string>();
+  readonly #completed = new Set<string>();
   #nextId = 0;
 
   constructor(pod: Pod) {
     this.pod = pod;
   }
 
-  get anObservedPod(): ObservedPod | undefined {
+  get observed(): ObservedPod | undefined {
     if (this.sandboxes.length + this.containers.length === 0) return undefined;
     const { sandboxes, containers } = this;
     return { uid: testUid, name: "p", namespace: "default", sandboxes, containers };
@@ -47,19 +47,20 @@ export class PlanModel {
       probe: (kind, id) => this.#probes.get(`${kind}/${id}`),
       replaced: ({ id }) => this.#replaced.has(id),
     };
-    return planPod(this.pod, this.anObservedPod, context);
+    return planPod(this.pod, this.observed, context);
   }
 
-  /** Does one stage. Stopped containers end with that exit code, or keep running if the runtime cannot stop them. */
-  act(plan: PodPlan, exitCode: number | "runs on"): void {
-    if (plan.restartsAll) this.#through.clear();
+  /** Executes one plan. Stopped containers exit with that code, or keep running if the runtime cannot stop them. */
+  act(plan: PodPlan, exitCode: number | "keeps running"): void {
+    if (plan.restartsAll) this.#completed.clear();
     for (const { id } of plan.replaces) this.#replaced.add(id);
     if (plan.killAll !== undefined) {
-      if (exitCode === "runs on") return;
+      if (exitCode === "keeps running") return;
       for (const { id } of this.containers.filter(isLive)) this.exit(id, exitCode);
       this.sandboxes = this.sandboxes.map((s) => ({ ...s, state: "notready" }));
     }
-    if (exitCode !== "runs on") for (const { container } of plan.kill) this.exit(container.id, exitCode);
+    if (exitCode !== "keeps running")
+      for (const { container } of plan.kill) this.exit(container.id, exitCode);
     this.containers = this.containers.filter((c) => !plan.removeContainers.some((r) => r.id === c.id));
     this.sandboxes = this.sandboxes.filter((s) => !plan.removeSandboxes.some((r) => r.id === s.id));
     if (plan.createSandbox) this.addSandbox({ attempt: plan.createSandbox.attempt });
@@ -83,7 +84,7 @@ export class PlanModel {
       if (!isSidecar(init)) this.exit(id, 0);
       else if (this.#probes.get(`startup/${id}`) !== "failure") {
         this.probe("startup", id, "success");
-        this.#through.add(`${sandboxId}/${name}`);
+        this.#completed.add(`${sandboxId}/${name}`);
       }
     }
   }
@@ -114,7 +115,7 @@ export class PlanModel {
   exit(id: ContainerId, exitCode: number): void {
     this.containers = this.containers.map((c) => {
       if (c.id !== id || !isLive(c)) return c;
-      if (exitCode === 0) this.#through.add(`${c.sandboxId}/${c.name}`);
+      if (exitCode === 0) this.#completed.add(`${c.sandboxId}/${c.name}`);
       return { ...c, state: "exited", exitCode, finishedAt: wallTime(1) };
     });
   }
@@ -127,18 +128,19 @@ export class PlanModel {
     const note = (what: string) => void this.violations.push(`${what}: ${role} ${container.name}#${attempt}`);
     if (sandbox?.state !== "ready") return note("started without a sandbox");
     const { name, image = "" } = container;
-    if (this.containers.some((c) => c.name === name && isLive(c))) note("a second one was started");
+    if (this.containers.some((c) => c.name === name && isLive(c)))
+      note("started while another instance runs");
     if (this.containers.some((c) => c.name === name && c.attempt >= attempt))
-      note("its attempt was used before");
+      note("started with a used attempt number");
     if (role !== "ephemeral") {
-      const before = this.#inits.findIndex((c) => c.name === name);
-      for (const init of before < 0 ? this.#inits : this.#inits.slice(0, before))
-        if (!this.#through.has(`${sandbox.id}/${init.name}`))
-          note(`order: started before ${init.name} was through`);
+      const position = this.#inits.findIndex((c) => c.name === name);
+      for (const init of position < 0 ? this.#inits : this.#inits.slice(0, position))
+        if (!this.#completed.has(`${sandbox.id}/${init.name}`))
+          note(`order: started before ${init.name} completed`);
     }
-    if (role === "init" && this.#through.has(`${sandbox.id}/${name}`))
+    if (role === "init" && this.#completed.has(`${sandbox.id}/${name}`))
       note("order: ran again in the same sandbox");
     this.addContainer(name, { sandboxId: sandbox.id, attempt, hash: image });
-    if (role === "sidecar" && !container.startupProbe) this.#through.add(`${sandbox.id}/${name}`);
+    if (role === "sidecar" && !container.startupProbe) this.#completed.add(`${sandbox.id}/${name}`);
   }
 }

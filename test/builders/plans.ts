@@ -8,8 +8,8 @@ import type { SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { anObservedContainer, aSandbox } from "./pods.ts";
 
-/** No back-off, no probes, nothing changed. */
-export const quiet: PlanContext = {
+/** There is no back-off, no probe result and no change. */
+export const noChange: PlanContext = {
   wall: wallTime(100_000),
   hashOf: () => "h",
   restartAt: () => undefined,
@@ -17,7 +17,7 @@ export const quiet: PlanContext = {
   replaced: () => false,
 };
 
-/** The plan as a short sentence, so that a table can state what is expected. */
+/** The plan in one line, for the expectations of a table. */
 export function summary(plan: PodPlan): string {
   return [
     plan.killAll && "kill all",
@@ -44,20 +44,20 @@ export type PlanRow = [
 
 export function testPlans(table: PlanRow[]): void {
   for (const [rule, pod, observed, expected, more] of table)
-    test(rule, () => assert.equal(summary(planPod(pod, observed, { ...quiet, ...more })), expected));
+    test(rule, () => assert.equal(summary(planPod(pod, observed, { ...noChange, ...more })), expected));
 }
 
-type Seen = Partial<ObservedContainer>;
+type Observed = Partial<ObservedContainer>;
 
-export const done = (name: string, more: Seen = {}) =>
+export const done = (name: string, more: Observed = {}) =>
   anObservedContainer(name, { state: "exited", ...more });
-export const failed = (name: string, more: Seen = {}) =>
+export const failed = (name: string, more: Observed = {}) =>
   anObservedContainer(name, { state: "exited", exitCode: 1, ...more });
-export const exited = (name: string, exitCode: number, more: Seen = {}) =>
+export const exited = (name: string, exitCode: number, more: Observed = {}) =>
   anObservedContainer(name, { state: "exited", exitCode, ...more });
 
 export const deadSandbox = aSandbox({ state: "notready" });
 export const sandboxOf = (attempt: number, more: Parameters<typeof aSandbox>[0] = {}) =>
   aSandbox({ id: `s${attempt}` as SandboxId, attempt, ...more });
-/** For containers of a sandbox that no longer exists. */
-export const before = { sandboxId: "old" as SandboxId };
+/** Fields of a container whose sandbox no longer exists. */
+export const inOldSandbox = { sandboxId: "old" as SandboxId };

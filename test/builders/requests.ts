@@ -8,7 +8,7 @@ import { buildSandboxConfig } from "../../src/kubelet/pipeline/pod-runtime/confi
 import type { PodRuntimeOptions } from "../../src/kubelet/pipeline/pod-runtime/pod-runtime.ts";
 import { containerHash } from "../../src/lib/model/container-hash.ts";
 
-/** The requests of pods to the runtime, on a plain node. With "" for the log directory there are no logs. */
+/** The requests of pods to the runtime, on a plain node. With an empty log directory, there are no logs. */
 export function plainRequests(podLogsDir: string): PodRuntimeOptions["requests"] {
   const settings = { ...fakeSettings, podLogsDir };
   return {

@@ -7,7 +7,7 @@ import type { DriverProcess } from "./driver-process.ts";
 
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
 
-// Each has its own driver, and mostly waits: so they run in parallel.
+// Each test has its own driver and mostly waits, so they run in parallel.
 const options = { skip: available === true ? false : available, concurrency: 4 };
 
 describe("a CSI driver that crashes", options, () => {
@@ -30,14 +30,14 @@ describe("a CSI driver that crashes", options, () => {
     return driver;
   };
 
-  // Both ways: the driver died before it did the requested work, and after.
+  // The driver is killed before it did the requested work, or after.
   for (const [method, step] of [
     ["NodeStageVolume", "MountDevice"],
     ["NodePublishVolume", "SetUp"],
   ] as const)
     for (const fault of ["hang", "work-and-hang"] as const) {
       const name = `${step.toLowerCase()}-${fault}`;
-      test(`killed during ${method} (${fault}): the pod waits with a reason, and runs when the driver is back`, async () => {
+      test(`that is killed during ${method} (${fault}) blocks the pod with a reason, and the pod runs when the driver is back`, async () => {
         const driver = await started(name);
         await driver.faults({ [method]: fault });
         await driver.start();
@@ -57,7 +57,7 @@ describe("a CSI driver that crashes", options, () => {
     }
 
   for (const fault of ["hang", "work-and-hang"] as const)
-    test(`killed during NodeUnpublishVolume (${fault}): the pod and its volume are removed when the driver is back`, async () => {
+    test(`that is killed during NodeUnpublishVolume (${fault}) unpublishes the volume when it is back, and the pod is removed`, async () => {
       const name = `unpublish-${fault}`;
       const driver = await started(name);
       await driver.start();
@@ -69,7 +69,10 @@ describe("a CSI driver that crashes", options, () => {
       await driver.kill();
       const failed = new RegExp(`TearDown failed" volume="[^"]*handle-${name}".*code = Unavailable`);
       await waitFor(() => assert.match(testNode.log(), failed));
-      assert.ok((await testNode.fullNode.pod(name)).metadata.deletionTimestamp, "not without its volume");
+      assert.ok(
+        (await testNode.fullNode.pod(name)).metadata.deletionTimestamp,
+        "the pod was removed before its volume",
+      );
       await driver.faults({});
       await driver.start();
       await testNode.fullNode.isGone(name);
@@ -82,7 +85,7 @@ describe("a CSI driver that crashes", options, () => {
       );
     });
 
-  test("killed during NodeExpandVolume: the pod keeps running, gets an event, and has more space when the driver is back", async () => {
+  test("that is killed during NodeExpandVolume causes an event, and expands the volume of the running pod when it is back", async () => {
     const name = "expand";
     const driver = await started(name);
     await driver.start();
@@ -102,7 +105,11 @@ describe("a CSI driver that crashes", options, () => {
     await reports(name, /FailedMount: .*Expander.NodeExpand failed to expand the volume.*code = Unavailable/);
     const { status } = await testNode.fullNode.get<Claim>(`${claimsPath}/${name}`);
     assert.equal(status.allocatedResourceStatuses?.storage, "NodeResizeInProgress");
-    assert.deepEqual(status.conditions ?? [], [], "an unavailable driver reports nothing of the size");
+    assert.deepEqual(
+      status.conditions ?? [],
+      [],
+      "an unavailable driver changed the conditions of the claim",
+    );
     await driver.faults({});
     await driver.start();
     await waitFor(async () => {

@@ -31,7 +31,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
       ["policy-none", { fsGroupPolicy: "None" }],
       ["policy-default", { fsGroupPolicy: "ReadWriteOnceWithFSType" }],
       ["group", {}, { capabilities: ["STAGE_UNSTAGE_VOLUME", "VOLUME_MOUNT_GROUP"] }],
-      ["block", {}, { loops: true }],
+      ["block", {}, { loopDevices: true }],
     ];
     await Promise.all(
       rules.map(async ([name, object, more]) => {
@@ -64,7 +64,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     await testNode?.destroy();
   });
 
-  test("an inline volume: published with the pod's name and tokens, and removed with the pod", async () => {
+  test("an inline volume is published with the pod's name and tokens, and removed with the pod", async () => {
     const { metadata } = await testNode.fullNode.runs("inline");
     await testNode.inside("inline", "echo hello > /data/file");
     const [call] = await published("inline");
@@ -92,7 +92,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     assert.equal((await driverOf("inline").calls("NodeStageVolume")).length, 0);
   });
 
-  test("tokens are among the secrets if the driver requests that", async () => {
+  test("tokens are passed as secrets if the driver requests that", async () => {
     await testNode.fullNode.runs("secretive");
     const [call] = await published("secretive");
     assert.ok(call!.secrets?.["csi.storage.k8s.io/serviceAccount.tokens"]?.includes("vault"));
@@ -113,7 +113,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     }
   });
 
-  test("a driver that sets the group itself gets the group, and files are not changed", async () => {
+  test("a driver that applies fsGroup itself gets the group, and the agent does not change files", async () => {
     await testNode.fullNode.runs("group");
     const [call] = await published("group");
     assert.equal(call!.volumeCapability.mount?.volumeMountGroup, "4321");
@@ -122,7 +122,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     assert.equal(await testNode.inside("group", "stat -c %g /data"), "0");
   });
 
-  test("a device is written by a container, is the same after kill -9 of the agent, and is removed with its pod", async () => {
+  test("a container can write to a block device, which is kept after kill -9 of the agent and removed with its pod", async () => {
     await testNode.fullNode.runs("block");
     assert.match(await testNode.inside("block", "stat -c %F /dev/xdisk"), /^block special/);
     await testNode.inside("block", "echo -n hello | dd of=/dev/xdisk conv=fsync 2>/dev/null");

@@ -6,7 +6,7 @@ import { CsiTestNode } from "./csi-test-node.ts";
 import type { DriverProcess } from "./driver-process.ts";
 
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
-const podsARound = 4;
+const podsPerRound = 4;
 const stuckPods = 6;
 
 describe("a CSI driver that never responds", { skip: available === true ? false : available }, () => {
@@ -26,7 +26,7 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
 
   /** The median time from creation to ready of pods with a volume of the working driver, in milliseconds. */
   const round = async (): Promise<number> => {
-    const names = Array.from({ length: podsARound }, (_, i) => `good-${rounds}-${i}`);
+    const names = Array.from({ length: podsPerRound }, (_, i) => `good-${rounds}-${i}`);
     rounds++;
     const times = await Promise.all(
       names.map(async (name) => {
@@ -38,16 +38,16 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
     );
     for (const name of names) await testNode.fullNode.deletePod(name);
     for (const name of names) await testNode.fullNode.isGone(name);
-    return times.sort((a, b) => a - b)[podsARound >> 1]!;
+    return times.sort((a, b) => a - b)[podsPerRound >> 1]!;
   };
-  /** The better of two: other load may slow down one of them. */
-  const twice = async () => Math.min(await round(), await round());
+  /** The faster of two rounds: other load may slow down one of them. */
+  const bestOfTwo = async () => Math.min(await round(), await round());
 
   test("blocks neither pods with volumes of other drivers, nor stats, nor the registration of others", async (t) => {
-    await round(); // one-time work
-    const without = await twice();
+    await round(); // warm-up
+    const without = await bestOfTwo();
 
-    // One pod has its volume already: its statistics hang. The others hang at each step.
+    // One pod has its volume already, and its stats hang. The others hang at each step.
     await testNode.pod("measured", { csi: { driver: "stuck.example.com" } });
     await testNode.fullNode.runs("measured");
     const hang = Object.fromEntries(
@@ -74,9 +74,9 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
       assert.ok((await silent.calls("GetInfo")).length > 0);
     });
 
-    let withStuck = await twice();
+    let withStuck = await bestOfTwo();
     // Processes of other tests change; hung ones are present in every round.
-    for (let i = 0; i < 3 && withStuck >= 2 * without; i++) withStuck = await twice();
+    for (let i = 0; i < 3 && withStuck >= 2 * without; i++) withStuck = await bestOfTwo();
     t.diagnostic(`without ${without} ms, with ${stuckPods} pods that hang ${withStuck} ms`);
     assert.ok(withStuck < 2 * without, `${withStuck} ms, ${without} ms without`);
 
@@ -87,7 +87,7 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
     await testNode.pod("late", { csi: { driver: "late.example.com" } });
     await testNode.fullNode.runs("late");
 
-    // They can be abandoned: nothing existed yet, but the driver has to confirm it.
+    // They can be deleted although no volume existed yet: the driver has to confirm that.
     await stuck.faults({});
     await stuck.kill();
     await stuck.start();

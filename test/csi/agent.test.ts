@@ -9,7 +9,7 @@ import type { DriverProcess } from "./driver-process.ts";
 
 const driverName = "disk.example.com";
 const zone = "topology.disk.example.com/zone";
-/** All that a kubelet reports about volumes, besides their usage. */
+/** The metrics of a kubelet about volumes, except their usage. */
 const volumeMetrics = [
   "csi_operations_seconds",
   "force_cleaned_failed_volume_operation_errors_total",
@@ -59,7 +59,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     await testNode?.destroy();
   });
 
-  test("a registered driver is reported: CSINode, topology label, node ID", async () => {
+  test("a registered driver is in the CSINode object, the topology labels and the node ID annotation", async () => {
     const own = await waitFor(async () => {
       const csiNode = await testNode.fullNode.get<{
         metadata: NodeObject["metadata"];
@@ -84,7 +84,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
 
   const unique = `kubernetes.io/csi/${driverName}^handle-data`;
 
-  test("a pod waits until its volume is attached, which is first reported as in use", async () => {
+  test("a pod waits until its volume is attached, after the volume was reported as in use", async () => {
     await testNode.claim(driverName, "data", {}, { volumeAttributes: { color: "red" } });
     await testNode.podWithClaim("data");
     await waitFor(async () => assert.deepEqual((await node()).status.volumesInUse, [unique]));
@@ -164,7 +164,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     assert.match(text, new RegExp(`^kubelet_volume_stats_capacity_bytes\\{${labels}\\} 3145728$`, "m"));
   });
 
-  // The wait for volumes ends after two minutes, here as elsewhere.
+  // The wait for volumes ends after two minutes.
   const doesNotFit = "a pod whose volume does not fit on the node is rejected, and the count is corrected";
   test(long(doesNotFit), async () => {
     const full = "full.example.com";
@@ -209,7 +209,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     await testNode.fullNode.isGone("full");
   });
 
-  test("kill -9 of the agent: the same mounts, nothing staged or published again, and everything is undone when the pod is removed", async () => {
+  test("after kill -9 of the agent all mounts are kept, no volume is staged or published again, and all are unmounted with the pod", async () => {
     const before = testNode.mounts();
     const containers = await testNode.fullNode.containersOf("data");
     assert.equal(before.length, 2, JSON.stringify(before));
@@ -223,7 +223,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     assert.deepEqual(testNode.mounts(), before);
     assert.deepEqual(await testNode.fullNode.containersOf("data"), containers);
     assert.deepEqual(await calls(), called);
-    assert.deepEqual((await node()).status.volumesInUse, [unique], "it was always reported as in use");
+    assert.deepEqual((await node()).status.volumesInUse, [unique], "the volume is not reported as in use");
 
     await testNode.fullNode.deletePod("data");
     await testNode.fullNode.isGone("data");

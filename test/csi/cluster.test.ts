@@ -26,7 +26,7 @@ it("a pod created before its driver gets its inline volume when the driver regis
 }, async (t) => {
   const { cluster, admin, rejected } = await startEmbeddedApi(t);
   const rootDir = await mkdtemp("/tmp/csi-cluster-");
-  const life = new AbortController();
+  const abort = new AbortController();
   const common = { clock: systemClock, logger: silentLogger, metrics: createMetrics() };
   const events = { normal: () => {}, warning: () => {} };
   const create = (path: string, body: object) => admin.request({ method: "POST", path, body });
@@ -61,14 +61,14 @@ it("a pod created before its driver gets its inline volume when the driver regis
     registrationSocket: join(dir, "reg.sock"),
   });
   t.after(async () => {
-    life.abort();
+    abort.abort();
     await process.kill();
     await Promise.all([plugins.done, manager.done, ...csi.components.map((part) => part.done)]);
     for (const path of mountsBelow(hostMounts.list(), [rootDir])) await hostMounts.unmount(path);
     await rm(rootDir, { recursive: true, force: true });
   });
 
-  for (const part of [...csi.components, manager, plugins]) await part.start(life.signal);
+  for (const part of [...csi.components, manager, plugins]) await part.start(abort.signal);
   const pod = fakePod({
     spec: {
       volumes: [{ name: "scratch", csi: { driver } }],
@@ -76,14 +76,14 @@ it("a pod created before its driver gets its inline volume when the driver regis
     },
   });
   const { uid } = pod.metadata;
-  const waiting = manager.waitFor(pod, life.signal);
+  const waiting = manager.waitFor(pod, abort.signal);
   const why = await eventually(() => manager.waiting(uid).find((line) => line.includes("registered")));
   assert.match(why, /driver name csi\.example\.com not found in the list of registered CSI drivers/);
   await process.start();
   await waiting;
   await writeFile(join(manager.mounted(uid, "scratch")!.path, "file"), "");
   assert.deepEqual(csi.node.health(), { ok: true });
-  await manager.release(uid, life.signal);
+  await manager.release(uid, abort.signal);
   assert.deepEqual(mountsBelow(hostMounts.list(), [rootDir]), []);
   assert.deepEqual(rejected, []);
 });

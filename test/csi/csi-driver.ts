@@ -30,8 +30,8 @@ export interface CsiDriverOptions {
   readonly capabilities?: readonly (keyof typeof Rpc)[];
   readonly maxVolumes?: number;
   readonly topology?: Record<string, string>;
-  /** Devices are loop devices, and not /dev/zero. */
-  readonly loops?: boolean;
+  /** Block volumes are loop devices instead of /dev/zero. */
+  readonly loopDevices?: boolean;
 }
 
 /** Faults by method: no response, no response after the work, a response without the work, or a gRPC code. */
@@ -44,7 +44,7 @@ const standard = ["STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "EXPAND_VOLUME"] a
 
 /**
  * A small CSI driver on real sockets. Each volume is a tmpfs at its staging path, bound to each pod; an inline one is a tmpfs of
- * the pod; a device is /dev/zero. It has no state in memory: after a kill it continues.
+ * the pod; a block volume is /dev/zero. It has no state in memory, so that it continues after a kill.
  */
 export async function serveCsiDriver(options: CsiDriverOptions): Promise<{ stop(): Promise<void> }> {
   const { name, endpoint, registrationSocket, versions = ["1.0.0"] } = options;
@@ -92,7 +92,7 @@ function nodeMethods(options: CsiDriverOptions): Methods {
   return {
     nodeGetInfo: async () => ({
       nodeId: `${name}-node`,
-      maxVolumesPerNode: BigInt((await knobsIn(stateDir)).maxVolumes ?? maxVolumes),
+      maxVolumesPerNode: BigInt((await readSettings(stateDir)).maxVolumes ?? maxVolumes),
       accessibleTopology: { segments: topology },
     }),
     nodeGetCapabilities: async () => ({
@@ -116,7 +116,10 @@ function nodeMethods(options: CsiDriverOptions): Methods {
       if (await hostMounts.isMountPoint(targetPath)) return {};
       if (volumeCapability?.accessType.case === "block") {
         await writeFile(targetPath, "");
-        await hostMounts.bind(options.loops ? await loopOf(stateDir, volumeId) : "/dev/zero", targetPath);
+        await hostMounts.bind(
+          options.loopDevices ? await loopOf(stateDir, volumeId) : "/dev/zero",
+          targetPath,
+        );
       } else if (stagingTargetPath) {
         await mkdir(targetPath, { recursive: true });
         await hostMounts.bind(stagingTargetPath, targetPath, { readOnly: readonly });
@@ -125,7 +128,7 @@ function nodeMethods(options: CsiDriverOptions): Methods {
     },
     async nodeUnpublishVolume({ volumeId, targetPath }: NodeUnpublishVolumeRequest) {
       await hostMounts.unmount(targetPath);
-      if (options.loops) await detachLoopDevice(imageOf(stateDir, volumeId));
+      if (options.loopDevices) await detachLoopDevice(imageOf(stateDir, volumeId));
       await rm(targetPath, { recursive: true, force: true });
       return {};
     },
@@ -188,7 +191,7 @@ async function listen(
           join(stateDir, "calls.jsonl"),
           `${JSON.stringify({ method: method.name, request })}\n`,
         );
-        const fault = (await faultsIn(stateDir))[method.name];
+        const fault = (await readFaults(stateDir))[method.name];
         if (fault === "hang") return;
         if (fault === "pretend") return callback(null, create(method.output));
         if (typeof fault === "object") return callback({ code: status[fault.code], details: fault.message });
@@ -213,16 +216,16 @@ async function listen(
 }
 
 /** Settings that can be changed while the driver runs. */
-export interface Knobs {
+export interface DriverSettings {
   readonly maxVolumes?: number;
 }
 
-async function knobsIn(stateDir: string): Promise<Knobs> {
-  const text = await readFile(join(stateDir, "knobs.json"), "utf8").catch(() => "{}");
-  return JSON.parse(text) as Knobs;
+async function readSettings(stateDir: string): Promise<DriverSettings> {
+  const text = await readFile(join(stateDir, "settings.json"), "utf8").catch(() => "{}");
+  return JSON.parse(text) as DriverSettings;
 }
 
-async function faultsIn(stateDir: string): Promise<Faults> {
+async function readFaults(stateDir: string): Promise<Faults> {
   const text = await readFile(join(stateDir, "faults.json"), "utf8").catch(() => "{}");
   return JSON.parse(text) as Faults;
 }

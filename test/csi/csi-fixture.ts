@@ -37,8 +37,8 @@ export class CsiAgent {
   readonly #manager: PluginManager;
   readonly #abort = new AbortController();
 
-  constructor(bench: CsiFixture) {
-    const { rootDir, api, objects } = bench;
+  constructor(fixture: CsiFixture) {
+    const { rootDir, api, objects } = fixture;
     const common = { clock: systemClock, logger: silentLogger };
     const csiDrivers = {
       get: async (driver: string) => objects[driver],
@@ -70,7 +70,9 @@ export class CsiAgent {
         }),
       },
       mounts: hostMounts,
-      ownership: { apply: async (path, { fsGroup }) => void bench.given.push(`${path} ${fsGroup}`) },
+      ownership: {
+        apply: async (path, { fsGroup }) => void fixture.ownershipChanges.push(`${path} ${fsGroup}`),
+      },
       expander: new VolumeExpander({
         api: kubeVolumeApi(api),
         events: { normal: note, warning: note },
@@ -96,8 +98,8 @@ export class CsiFixture {
   readonly api = new StorageApi();
   /** CSIDriver objects. */
   readonly objects: Record<string, CsiDriverSpec> = {};
-  /** Paths whose files were changed to a group. */
-  readonly given: string[] = [];
+  /** Paths with the fsGroup that was applied to them. */
+  readonly ownershipChanges: string[] = [];
   readonly #agents: CsiAgent[] = [];
   readonly #drivers: DriverProcess[] = [];
 
@@ -106,7 +108,7 @@ export class CsiFixture {
     this.api.put(nodePath, { kind: "Node", metadata: { name: nodeName, uid: "node-uid" } });
   }
 
-  static async make(): Promise<CsiFixture> {
+  static async create(): Promise<CsiFixture> {
     return new CsiFixture(await mkdtemp("/tmp/csi-test-"));
   }
 
@@ -166,7 +168,7 @@ export class CsiFixture {
   }
 }
 
-/** A volume of a claim that is bound. */
+/** The spec of a volume of a bound claim. */
 export function persistentSpec(driver: string, name = "pv-1", more: object = {}): VolumeSpec {
   const csi = { driver, volumeHandle: `handle-${name}`, fsType: "tmpfs", volumeAttributes: { color: "red" } };
   return {

@@ -44,7 +44,7 @@ export class CsiTestNode {
     const fullNode = await NodeWithApi.start(containerd, {
       config: {
         ...{ enableServer: true, address: "127.0.0.1", port, readOnlyPort },
-        // A pod is synced this often: changes of its claim are seen by then.
+        // Pods are synced this often, and notice changes of their claims.
         ...{ syncFrequency: "1s", volumeStatsAggPeriod: "1s" },
         ...config,
       },
@@ -62,7 +62,7 @@ export class CsiTestNode {
     return this.fullNode.node.rootDir;
   }
 
-  /** A driver and its CSIDriver object; not started. */
+  /** Creates a driver and its CSIDriver object, but does not start it. */
   async driver(name: string, object: object, more: Partial<CsiDriverOptions> = {}): Promise<DriverProcess> {
     await this.create("/apis/storage.k8s.io/v1/csidrivers", {
       ...{ apiVersion: "storage.k8s.io/v1", kind: "CSIDriver", metadata: { name } },
@@ -79,7 +79,7 @@ export class CsiTestNode {
     return driver;
   }
 
-  /** A claim, and the volume of the driver that it is bound to. */
+  /** Creates a claim, and the volume of the driver that it is bound to. */
   async claim(driver: string, name: string, spec: object = {}, csi: object = {}): Promise<void> {
     const capacity = { storage: "1Mi" };
     const modes = { accessModes: ["ReadWriteOnce"], volumeMode: "Filesystem", ...spec };
@@ -105,7 +105,7 @@ export class CsiTestNode {
     });
   }
 
-  /** A pod that writes given text into its volume, if that is a file system. */
+  /** Creates a pod that mounts the volume at /data. */
   pod(
     name: string,
     volume: object,
@@ -163,7 +163,7 @@ export class CsiTestNode {
       .map(({ id, path }) => ({ id, path: path.slice(this.rootDir.length) }));
   }
 
-  /** The text of an endpoint of the agent. */
+  /** Requests a page of the agent and returns its body. */
   async request(path: string): Promise<string> {
     const response = await get({ host: "127.0.0.1", port: this.#port, path });
     if (response?.status !== 200) throw new Error(`${path}: ${response?.status ?? "no response"}`);
@@ -175,7 +175,7 @@ export class CsiTestNode {
     await this.fullNode.agent.end("SIGKILL");
     this.fullNode.startAgent();
     await waitFor(async () => {
-      if (!(await this.fullNode.agent.pods())) throw new Error("not there yet");
+      if (!(await this.fullNode.agent.pods())) throw new Error("the agent has not started yet");
     });
   }
 
@@ -193,7 +193,7 @@ export class CsiTestNode {
 
   async destroy(): Promise<void> {
     for (const driver of this.#drivers) await driver.kill();
-    // A failed test may have left its devices.
+    // A failed test may leave its devices behind.
     const all = readdirSync("/sys/block").map((name) => `/sys/block/${name}/loop/backing_file`);
     const files = all.filter((path) => existsSync(path)).map((path) => readFileSync(path, "utf8").trim());
     for (const file of files.filter((path) => path.startsWith(`${dirname(this.rootDir)}/`)))

@@ -11,7 +11,7 @@ import type { PodUid } from "../../src/lib/model/pod.ts";
 import { eventually } from "../contracts/eventually.ts";
 import { type CsiAgent, CsiFixture, csiNodePath, never, nodePath, persistentSpec } from "./csi-fixture.ts";
 
-interface CsiNodeSeen {
+interface CsiNodeObject {
   metadata: { annotations: Record<string, string> };
   spec: {
     drivers: { name: string; nodeID: string; topologyKeys: string[]; allocatable?: { count: number } }[];
@@ -20,8 +20,8 @@ interface CsiNodeSeen {
 
 const registered = (agent: CsiAgent, name: string) => eventually(() => agent.drivers.get(name));
 
-async function bench(work: (b: CsiFixture) => Promise<void>): Promise<void> {
-  const b = await CsiFixture.make();
+async function withFixture(work: (b: CsiFixture) => Promise<void>): Promise<void> {
+  const b = await CsiFixture.create();
   try {
     await work(b);
   } finally {
@@ -31,11 +31,11 @@ async function bench(work: (b: CsiFixture) => Promise<void>): Promise<void> {
 
 describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" }, () => {
   it("is registered by its socket, notified, and in the node's objects until the socket is removed", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com", { maxVolumes: 7, topology: { "a.example.com/zone": "z1" } });
       await driver.start();
-      const drivers = () => b.api.get<CsiNodeSeen>(csiNodePath)?.spec.drivers ?? [];
+      const drivers = () => b.api.get<CsiNodeObject>(csiNodePath)?.spec.drivers ?? [];
       await eventually(() => (drivers().length > 0 ? true : undefined));
       assert.deepEqual(drivers(), [
         {
@@ -45,7 +45,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
           allocatable: { count: 7 },
         },
       ]);
-      const { metadata } = b.api.get<CsiNodeSeen & { metadata: { labels: object } }>(nodePath)!;
+      const { metadata } = b.api.get<CsiNodeObject & { metadata: { labels: object } }>(nodePath)!;
       assert.deepEqual(metadata.labels, { "a.example.com/zone": "z1" });
       assert.equal(
         metadata.annotations["csi.volume.kubernetes.io/nodeid"],
@@ -62,7 +62,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     }));
 
   it("stages once for the node, publishes to each pod, and leaves nothing behind", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       await b.driver("a.example.com").start();
       await registered(agent, "a.example.com");
@@ -89,7 +89,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       );
       await plugin.tearDown(second, never);
       await plugin.device?.unmountDevice(first.deviceDir!, never);
-      await plugin.tearDown(second, never); // a repetition changes nothing
+      await plugin.tearDown(second, never); // idempotent
       await plugin.device?.unmountDevice(first.deviceDir!, never);
       assert.deepEqual(b.mounts(), []);
       assert.equal(existsSync(first.dir), false);
@@ -97,7 +97,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     }));
 
   it("expands a volume in use, and the claim gets its new size", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       await b.driver("a.example.com").start();
       await registered(agent, "a.example.com");
@@ -136,7 +136,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     }));
 
   it("that is killed in the middle of staging continues when it is back, and is registered again", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
       await driver.faults({ NodeStageVolume: "work-and-hang" });
@@ -156,7 +156,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.equal(
         existsSync(join(request.deviceDir!, "..", "vol_data.json")),
         true,
-        "what may be staged stays noted",
+        "the record of a volume that may be staged was removed",
       );
       await driver.faults({});
       await driver.start();
@@ -166,14 +166,14 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       });
       await plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
       await plugin.setUp(request);
-      assert.equal(b.mounts().length, 2, "one mount for the node and one for the pod");
+      assert.equal(b.mounts().length, 2, "there is not one mount for the node and one for the pod");
       await plugin.tearDown(request, never);
       await plugin.device?.unmountDevice(request.deviceDir!, never);
       assert.deepEqual(b.mounts(), []);
     }));
 
   it("that never responds blocks neither another driver nor the stop of the agent", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       const stuck = b.driver("stuck.example.com");
       await stuck.faults({ NodePublishVolume: "hang" });
@@ -183,28 +183,28 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       await registered(agent, "good.example.com");
       const { plugin } = agent;
       const abort = new AbortController();
-      const held = b.request(plugin, persistentSpec("stuck.example.com", "pv-stuck"), {
+      const blocked = b.request(plugin, persistentSpec("stuck.example.com", "pv-stuck"), {
         signal: abort.signal,
       });
       const other = b.request(plugin, persistentSpec("good.example.com", "pv-good"));
-      for (const { pod, spec, deviceDir } of [held, other])
+      for (const { pod, spec, deviceDir } of [blocked, other])
         await plugin.device?.mountDevice(pod, spec, deviceDir!, undefined, never);
-      const holding = plugin.setUp(held);
-      const aborted = assert.rejects(holding, { name: "AbortError" });
+      const publishing = plugin.setUp(blocked);
+      const aborted = assert.rejects(publishing, { name: "AbortError" });
       await eventually(async () => ((await stuck.calls("NodePublishVolume")).length > 0 ? true : undefined));
       await plugin.setUp(other);
       await writeFile(join(plugin.mountPath!(other.dir), "file"), "");
       abort.abort();
       await aborted;
       assert.equal(
-        existsSync(join(held.dir, "vol_data.json")),
+        existsSync(join(blocked.dir, "vol_data.json")),
         true,
-        "it may be published: it is to be undone",
+        "the record of a volume that may be published was removed",
       );
     }));
 
   it("that never responds to its registration blocks no other", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       const stuck = b.driver("stuck.example.com");
       await stuck.faults({ GetInfo: "hang", NodeGetInfo: "hang" });
@@ -215,16 +215,16 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     }));
 
   it("is called by a restarted agent to unpublish what the previous one published", () =>
-    bench(async (b) => {
-      const former = await b.agent();
+    withFixture(async (b) => {
+      const firstAgent = await b.agent();
       await b.driver("a.example.com").start();
-      await registered(former, "a.example.com");
+      await registered(firstAgent, "a.example.com");
       const spec = persistentSpec("a.example.com");
-      const request = b.request(former.plugin, spec);
-      await former.plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
-      await former.plugin.setUp(request);
-      const mountId = (await hostMounts.at(former.plugin.mountPath!(request.dir)))?.id;
-      await former.stop();
+      const request = b.request(firstAgent.plugin, spec);
+      await firstAgent.plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
+      await firstAgent.plugin.setUp(request);
+      const mountId = (await hostMounts.at(firstAgent.plugin.mountPath!(request.dir)))?.id;
+      await firstAgent.stop();
       const agent = await b.agent();
       await assert.rejects(
         agent.plugin.tearDown(request, never),
@@ -240,9 +240,9 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       await agent.plugin.setUp(request);
       assert.ok(mountId);
       assert.equal(
-        (await hostMounts.at(former.plugin.mountPath!(request.dir)))?.id,
+        (await hostMounts.at(firstAgent.plugin.mountPath!(request.dir)))?.id,
         mountId,
-        "the same mount",
+        "the volume was mounted again",
       );
       await agent.plugin.tearDown(request, never);
       await agent.plugin.device?.unmountDevice(request.deviceDir!, never);
@@ -250,7 +250,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     }));
 
   it("publishes an inline volume with the pod's info and tokens", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       const object = {
         podInfoOnMount: true,
@@ -272,7 +272,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       await plugin.setUp(request);
       await plugin.setUp(request);
       const calls = await driver.calls("NodePublishVolume");
-      assert.equal(calls.length, 2, "this driver wants to be called again");
+      assert.equal(calls.length, 2, "the driver requires republish and was not called again");
       const { volumeContext, volumeId } = calls[0]!.request as { volumeContext: object; volumeId: string };
       assert.match(volumeId, /^csi-[0-9a-f]{64}$/);
       assert.deepEqual(volumeContext, {
@@ -290,30 +290,30 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     }));
 
   it("publishes a block device, and is called to unstage it with the last pod", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
       await driver.start();
       await registered(agent, "a.example.com");
       const spec = persistentSpec("a.example.com", "pv-1");
       const block = { ...spec, persistent: { ...spec.persistent!, mode: "Block" as const } };
-      const places = ["pod-1", "pod-2"].map((uid) => ({
+      const targets = ["pod-1", "pod-2"].map((uid) => ({
         podUid: uid as PodUid,
         dir: join(b.rootDir, "pods", uid, "volumeDevices/kubernetes.io~csi/pv-1"),
       }));
       const { plugin } = agent;
-      for (const place of places) {
-        const pod = fakePod({ metadata: { uid: place.podUid } });
-        const path = await plugin.block!.map(pod, block, place, never);
-        assert.equal(path, blockPaths(b.rootDir, "pv-1", place.podUid).publish);
+      for (const target of targets) {
+        const pod = fakePod({ metadata: { uid: target.podUid } });
+        const path = await plugin.block!.map(pod, block, target, never);
+        assert.equal(path, blockPaths(b.rootDir, "pv-1", target.podUid).publish);
         assert.equal((await stat(path)).isCharacterDevice(), true);
       }
-      const found = await plugin.reconstruct?.(places[0]!);
+      const found = await plugin.reconstruct?.(targets[0]!);
       assert.equal(found?.persistent?.mode, "Block");
-      await plugin.block!.unmap(places[0]!, never);
+      await plugin.block!.unmap(targets[0]!, never);
       assert.deepEqual(await driver.calls("NodeUnstageVolume"), []);
-      await plugin.block!.unmap(places[1]!, never);
-      await plugin.block!.unmap(places[1]!, never);
+      await plugin.block!.unmap(targets[1]!, never);
+      await plugin.block!.unmap(targets[1]!, never);
       assert.equal((await driver.calls("NodeUnstageVolume")).length, 1);
       assert.deepEqual(b.mounts(), []);
       const left = await readdir(join(b.rootDir, "plugins/kubernetes.io/csi/volumeDevices"));
@@ -321,7 +321,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     }));
 
   it("that fails to publish leaves no directory, and the pod gets its message", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
       await driver.faults({ NodePublishVolume: { code: "INTERNAL", message: "no such disk" } });
@@ -336,7 +336,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     }));
 
   it("that fails to republish keeps the existing mount", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com", {}, { requiresRepublish: true });
       await driver.start();
@@ -354,7 +354,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       });
       await assert.rejects(plugin.setUp(request), /desc = no/);
       await plugin.device!.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
-      assert.equal((await driver.calls("NodeStageVolume")).length, 1, "what is staged is not staged again");
+      assert.equal((await driver.calls("NodeStageVolume")).length, 1, "the volume was staged again");
       assert.ok(before);
       assert.equal((await hostMounts.at(path))?.id, before);
       assert.equal(existsSync(join(request.dir, "vol_data.json")), true);
@@ -363,8 +363,8 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(b.mounts(), []);
     }));
 
-  it("that reports that it has unmounted a volume and has not is called again", () =>
-    bench(async (b) => {
+  it("that reports an unmount that it did not do is called again", () =>
+    withFixture(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
       await driver.start();
@@ -382,7 +382,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     }));
 
   it("gets fsGroup applied to its files, unless it applies it itself", () =>
-    bench(async (b) => {
+    withFixture(async (b) => {
       const agent = await b.agent();
       await b.driver("a.example.com").start();
       const own = b.driver("own.example.com", {
@@ -397,7 +397,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
         await plugin.device?.mountDevice(request.pod, request.spec, request.deviceDir!, 1234, never);
         await plugin.setUp(request);
       }
-      assert.deepEqual(b.given, [
+      assert.deepEqual(b.ownershipChanges, [
         `${join(b.rootDir, "pods/pod-1/volumes/kubernetes.io~csi/pv-a.example.com/mount")} 1234`,
       ]);
       const [call] = await own.calls("NodePublishVolume");

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { CsiDriverOptions, Faults, Knobs } from "./csi-driver.ts";
+import type { CsiDriverOptions, DriverSettings, Faults } from "./csi-driver.ts";
 
 export interface Call {
   readonly method: string;
@@ -46,9 +46,9 @@ export class DriverProcess {
     await writeFile(join(this.options.stateDir, "faults.json"), JSON.stringify(faults));
   }
 
-  async configure(knobs: Knobs): Promise<void> {
+  async configure(settings: DriverSettings): Promise<void> {
     await mkdir(this.options.stateDir, { recursive: true });
-    await writeFile(join(this.options.stateDir, "knobs.json"), JSON.stringify(knobs));
+    await writeFile(join(this.options.stateDir, "settings.json"), JSON.stringify(settings));
   }
 
   async calls(method?: string): Promise<Call[]> {

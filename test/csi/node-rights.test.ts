@@ -25,7 +25,7 @@ const spec = (storage: string) => ({
   volumeName: "pv-1",
 });
 
-it("all requests to the API for CSI volumes are allowed for a node, and the API accepts what is written", async (t) => {
+it("a node is authorized for all API requests of CSI volumes, and its writes are valid", async (t) => {
   const { cluster, admin, rejected } = await startEmbeddedApi(t);
   const { transport } = cluster;
   const stop = new AbortController();
@@ -48,7 +48,7 @@ it("all requests to the API for CSI volumes are allowed for a node, and the API 
   const node = await find<{ metadata: { labels: object; annotations: object } }>(`/api/v1/nodes/${nodeName}`);
   assert.deepEqual(node.metadata.labels, { ...node.metadata.labels, ...topology });
 
-  // It follows the drivers' objects.
+  // It watches the CSIDriver objects.
   const drivers = new CsiDriverObjects({ transport, ...common });
   await drivers.start(signal);
   const csiDriver = {
@@ -141,7 +141,7 @@ it("all requests to the API for CSI volumes are allowed for a node, and the API 
   assert.deepEqual(await attachments.publishContext(source, signal), { device: "sdx" });
   assert.deepEqual(await kubeSecrets(transport).get(secret, signal), { key: "value" });
 
-  // It records in the claim that the volume has grown.
+  // It records the new size of the volume in the claim.
   const events = { normal: () => {}, warning: () => {} };
   const expander = new VolumeExpander({ api, events, ...common });
   assert.equal(expander.mayBeNeeded(resolved.spec), true);

@@ -17,7 +17,7 @@ import { eventually } from "../contracts/eventually.ts";
 import { type CsiAgent, CsiFixture, never } from "./csi-fixture.ts";
 
 /** A volume manager with CSI as its only type, as an agent has it. */
-async function managerOf(b: CsiFixture, agent: CsiAgent, living: Set<PodUid>) {
+async function managerOf(b: CsiFixture, agent: CsiAgent, desired: Set<PodUid>) {
   const abort = new AbortController();
   const api = kubeVolumeApi(b.api);
   const events = { normal: () => {}, warning: () => {} };
@@ -34,7 +34,7 @@ async function managerOf(b: CsiFixture, agent: CsiAgent, living: Set<PodUid>) {
     events,
     metrics: createMetrics(),
     resolveClaim: (pod, volume, signal) => resolveClaim(api, pod, volume, signal),
-    phaseOf: (uid) => (living.has(uid) ? "syncing" : undefined),
+    phaseOf: (uid) => (desired.has(uid) ? "syncing" : undefined),
     ready: () => true,
   });
   await manager.start(abort.signal);
@@ -70,8 +70,8 @@ function podWith(b: CsiFixture, driver: string, name: string): Pod {
   });
 }
 
-async function bench(work: (b: CsiFixture) => Promise<void>): Promise<void> {
-  const b = await CsiFixture.make();
+async function withFixture(work: (b: CsiFixture) => Promise<void>): Promise<void> {
+  const b = await CsiFixture.create();
   try {
     await work(b);
   } finally {
@@ -80,58 +80,58 @@ async function bench(work: (b: CsiFixture) => Promise<void>): Promise<void> {
 }
 
 describe("pods with CSI volumes", { skip: process.getuid?.() !== 0 && "mounts need root" }, () => {
-  it("wait for a killed driver, and continue when it is back; others do not wait", () =>
-    bench(async (b) => {
+  it("wait for a killed driver until it is back, while pods of other drivers start", () =>
+    withFixture(async (b) => {
       const agent = await b.agent();
       const stuck = b.driver("stuck.example.com");
       await stuck.faults({ NodeStageVolume: "hang" });
       await Promise.all([stuck.start(), b.driver("good.example.com").start()]);
-      const held = podWith(b, "stuck.example.com", "held");
-      const free = podWith(b, "good.example.com", "free");
-      const living = new Set([held.metadata.uid, free.metadata.uid]);
-      const { manager, stop } = await managerOf(b, agent, living);
-      const holding = manager.waitFor(held, never);
+      const blocked = podWith(b, "stuck.example.com", "blocked");
+      const unaffected = podWith(b, "good.example.com", "unaffected");
+      const desired = new Set([blocked.metadata.uid, unaffected.metadata.uid]);
+      const { manager, stop } = await managerOf(b, agent, desired);
+      const waiting = manager.waitFor(blocked, never);
       await eventually(async () => ((await stuck.calls("NodeStageVolume")).length > 0 ? true : undefined));
-      await manager.waitFor(free, never);
-      assert.equal(manager.mounted(held.metadata.uid, "data"), undefined);
+      await manager.waitFor(unaffected, never);
+      assert.equal(manager.mounted(blocked.metadata.uid, "data"), undefined);
       await stuck.kill();
       await eventually(() =>
-        manager.waiting(held.metadata.uid).find((line) => line.includes("code = Unavailable")),
+        manager.waiting(blocked.metadata.uid).find((line) => line.includes("code = Unavailable")),
       );
       await stuck.faults({});
       await stuck.start();
-      await holding;
-      const { path } = manager.mounted(held.metadata.uid, "data")!;
-      assert.equal(path, join(b.rootDir, "pods/held-pod/volumes/kubernetes.io~csi/pv-held/mount"));
+      await waiting;
+      const { path } = manager.mounted(blocked.metadata.uid, "data")!;
+      assert.equal(path, join(b.rootDir, "pods/blocked-pod/volumes/kubernetes.io~csi/pv-blocked/mount"));
       await writeFile(join(path, "file"), "");
-      for (const uid of living) await manager.release(uid, never);
+      for (const uid of desired) await manager.release(uid, never);
       await eventually(() => (b.mounts().length === 0 ? true : undefined));
       await stop();
     }));
 
-  it("keep their mounts over a restart of the agent, and what is no longer desired is removed", () =>
-    bench(async (b) => {
-      const former = await b.agent();
+  it("keep their mounts when the agent restarts, and volumes that are no longer desired are removed", () =>
+    withFixture(async (b) => {
+      const firstAgent = await b.agent();
       await b.driver("a.example.com").start();
       const kept = podWith(b, "a.example.com", "kept");
       const gone = podWith(b, "a.example.com", "gone");
-      const living = new Set([kept.metadata.uid, gone.metadata.uid]);
-      const before = await managerOf(b, former, living);
-      await Promise.all([before.manager.waitFor(kept, never), before.manager.waitFor(gone, never)]);
-      const { path } = before.manager.mounted(kept.metadata.uid, "data")!;
+      const desired = new Set([kept.metadata.uid, gone.metadata.uid]);
+      const first = await managerOf(b, firstAgent, desired);
+      await Promise.all([first.manager.waitFor(kept, never), first.manager.waitFor(gone, never)]);
+      const { path } = first.manager.mounted(kept.metadata.uid, "data")!;
       const id = (await hostMounts.at(path))?.id;
       assert.ok(id);
-      await before.stop();
-      await former.stop();
-      living.delete(gone.metadata.uid);
+      await first.stop();
+      await firstAgent.stop();
+      desired.delete(gone.metadata.uid);
       const agent = await b.agent();
-      const after = await managerOf(b, agent, living);
-      await after.manager.waitFor(kept, never);
-      assert.equal((await hostMounts.at(path))?.id, id, "the same mount");
+      const second = await managerOf(b, agent, desired);
+      await second.manager.waitFor(kept, never);
+      assert.equal((await hostMounts.at(path))?.id, id, "the volume was mounted again");
       await eventually(() => (b.mounts().length === 2 ? true : undefined));
-      living.clear();
-      await after.manager.release(kept.metadata.uid, never);
+      desired.clear();
+      await second.manager.release(kept.metadata.uid, never);
       await eventually(() => (b.mounts().length === 0 ? true : undefined));
-      await after.stop();
+      await second.stop();
     }));
 });

@@ -3,7 +3,7 @@ import type { KubeRequest, KubeTransport } from "../../src/lib/clients/kube/tran
 
 type Json = Record<string, unknown>;
 
-/** The storage API requests of a node, in memory. Objects by their path. */
+/** The API of the storage objects that a node uses, in memory, by path. */
 export class StorageApi implements Pick<KubeTransport, "request"> {
   readonly objects = new Map<string, Json>();
   readonly requests: string[] = [];
@@ -22,7 +22,7 @@ export class StorageApi implements Pick<KubeTransport, "request"> {
 
   async request<T>({ method, path, body }: KubeRequest): Promise<T> {
     this.requests.push(`${method} ${path}`);
-    if (this.failing) throw statusError(this.failing, "the server is not well");
+    if (this.failing) throw statusError(this.failing, "the server is failing");
     const target = method === "PATCH" ? path.replace(/\/status$/, "") : path;
     if (method === "POST") {
       const created = `${path}/${(body as { metadata: { name: string } }).metadata.name}`;

@@ -4,22 +4,24 @@ import { listedMetrics } from "./known-names.ts";
 import type { MeteredNode } from "./metered-node.ts";
 import { labelsOf } from "./prometheus-text.ts";
 
-/** A node that has worked exposes every metric that docs/METRICS.md lists. */
+/** A node that has run pods exposes every metric that docs/METRICS.md lists. */
 export function agentNames(node: () => MeteredNode): void {
   for (const [endpoint, metrics] of listedMetrics())
-    it(`${endpoint}: each listed metric is exposed, with its type and labels`, async () => {
+    it(`${endpoint} exposes each listed metric, with its type and labels`, async () => {
       const reported = await node().metrics(endpoint);
       const wrong = metrics.flatMap(({ name, type, labels, exposed }) => {
         const found = reported.get(name);
-        if (exposed !== "yes") return found ? [`${name} is exposed, and the list has it as missing`] : [];
+        if (exposed !== "yes") return found ? [`${name} is exposed, but listed as missing`] : [];
         if (!found?.samples[0]) return [`${name} is not exposed`];
-        const seen = labelsOf(found.samples[0]).join(",");
-        return found.type === type && seen === labels ? [] : [`${name} ${found.type} ${seen}`];
+        const exposedLabels = labelsOf(found.samples[0]).join(",");
+        return found.type === type && exposedLabels === labels
+          ? []
+          : [`${name} ${found.type} ${exposedLabels}`];
       });
       assert.deepEqual(wrong, []);
     });
 
-  it("activity is counted", async () => {
+  it("metrics count startup steps, pod starts, requests, cgroup operations and terminations", async () => {
     const reported = await node().metrics("/metrics");
     const sum = (name: string, labels: Record<string, string> = {}) =>
       (reported.get(name.replace(/_(count|sum)$/, "")) ?? reported.get(name))?.samples
@@ -31,15 +33,18 @@ export function agentNames(node: () => MeteredNode): void {
     const steps = ["pre_kubelet_", "pre_registration_", "registration_", "post_registration_"].map(startup);
     assert.ok(
       Math.abs(steps.reduce((all, step) => all + step, 0) - startup("")) < 0.01,
-      "the steps of the start are all of it",
+      "the startup steps do not add up to the total",
     );
     assert.ok(startup("pre_registration_") > 0 && startup("post_registration_") > 0);
-    // Of "web", of the mirror of "fixed", and of "crash", which may have exited before it was observed running.
+    // Counted are "web", the mirror of "fixed", and "crash", which may have exited before it was observed running.
     const starts = sum("kubelet_pod_start_sli_duration_seconds_count");
     assert.ok(starts >= 1 && starts <= 3, `${starts} pods of the API`);
     assert.equal(sum("kubelet_pod_start_total_duration_seconds_count"), starts);
     assert.ok(sum("kubelet_first_network_pod_start_sli_duration_seconds") >= 0);
-    assert.ok(sum("apiserver_delegated_authz_request_total", { code: "201" }) > 0, "who may call this");
+    assert.ok(
+      sum("apiserver_delegated_authz_request_total", { code: "201" }) > 0,
+      "no authorization request was counted",
+    );
     assert.ok(sum("rest_client_requests_total", { code: "201", method: "POST" }) > 0);
     assert.ok(sum("rest_client_request_duration_seconds_count", { verb: "PATCH" }) > 0);
     assert.ok(sum("kubelet_cgroup_manager_duration_seconds_count", { operation_type: "create" }) >= 3);
@@ -53,7 +58,7 @@ export function agentNames(node: () => MeteredNode): void {
     const { headers, body } = await node().request("/metrics", { headers: { accept } });
     assert.match(String(headers["content-type"]), /^application\/openmetrics-text; *version=1\.0\.0/);
     assert.ok(body.endsWith("# EOF\n"));
-    // A counter's name is exposed without its suffix there.
+    // OpenMetrics exposes a counter's name without its suffix.
     const names = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) =>
       type === "counter" ? `${name}_total` : name,
     );

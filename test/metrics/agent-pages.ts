@@ -32,7 +32,7 @@ export function agentPages(node: () => MeteredNode): void {
     assert.equal(kubeletconfig.imageGCHighThresholdPercent, 100);
   });
 
-  it("/runningpods/ has the pods of the runtime: names, and images by their IDs", async () => {
+  it("/runningpods/ has the names of the pods in the runtime, and the IDs of their images", async () => {
     const { body } = await node().request("/runningpods/");
     const { kind, items } = JSON.parse(body) as Listed;
     const web = items.find(({ metadata }) => metadata.name === "web");
@@ -60,7 +60,7 @@ export function agentPages(node: () => MeteredNode): void {
     assert.match(text.body, new RegExp(`^root-dir=${node().fullNode.node.rootDir}$`, "m"));
   });
 
-  it("/statusz shows its uptime, its version and its paths", async () => {
+  it("/statusz shows uptime, version and paths of the agent", async () => {
     const { body } = await node().request("/statusz");
     assert.match(body, /^\nkubelet statusz\n/);
     assert.match(body, /^Up: 0 hr \d\d min \d\d sec$/m);
@@ -83,7 +83,7 @@ export function agentPages(node: () => MeteredNode): void {
     assert.equal((await set("many")).status, 400);
   });
 
-  it("/pods: the desired pods with their status; /runningpods/: the pods of the runtime", async () => {
+  it("/pods lists desired pods with their status, /runningpods/ lists the pods in the runtime", async () => {
     const wanted = await node().json<Listed>("/pods");
     const phase = (name: string) => wanted.items.find(({ metadata }) => metadata.name === name)?.status.phase;
     assert.equal(wanted.kind, "PodList");
@@ -102,7 +102,7 @@ export function agentPages(node: () => MeteredNode): void {
     assert.equal(found("crash"), undefined);
   });
 
-  it("/checkpoint: an archive in its directory, or the error of the runtime; never of another pod", async () => {
+  it("/checkpoint writes an archive of the named pod, or returns the runtime's error", async () => {
     const request = (path: string) => node().request(`/checkpoint/${path}`, { method: "POST" });
     const { status, body } = await request("default/web/c?timeout=5");
     const dir = join(node().fullNode.node.rootDir, "checkpoints");
@@ -132,7 +132,7 @@ export function agentPages(node: () => MeteredNode): void {
     }
   });
 
-  it("/debug/pprof: CPU and heap profiles while pods are synced", async () => {
+  it("/debug/pprof returns CPU and heap profiles while pods are synced", async () => {
     let profiling = true;
     const work = async () => {
       while (profiling) await node().request("/metrics/cadvisor");
@@ -149,11 +149,11 @@ export function agentPages(node: () => MeteredNode): void {
       startTime: number;
     };
     const names = profile.nodes.map(({ callFrame }) => callFrame.functionName);
-    assert.ok(names.includes("exposition"), "the function that writes metrics was at work");
-    assert.ok(profile.endTime - profile.startTime > 500_000, "microseconds of a second");
+    assert.ok(names.includes("exposition"), "the profile lacks the function that writes metrics");
+    assert.ok(profile.endTime - profile.startTime > 500_000, "the profile is shorter than half a second");
     const heap = (await node().request("/debug/pprof/heap")).body;
     assert.match(heap.slice(0, 1000), /^\{"snapshot":\{"meta":/);
-    assert.ok(heap.length > 1_000_000 && heap.trimEnd().endsWith("]}"), "all of it");
+    assert.ok(heap.length > 1_000_000 && heap.trimEnd().endsWith("]}"), "the heap profile is incomplete");
     assert.match((await node().request("/debug/pprof/cmdline")).body, /--root-dir=/);
     assert.equal((await node().request("/debug/pprof/nothing")).status, 404);
   });

@@ -26,13 +26,13 @@ export function agentPodResources(node: () => MeteredNode): void {
   const socket = () => join(node().fullNode.node.rootDir, "pod-resources/kubelet.sock");
   const v1 = PodResourcesLister.method;
 
-  it("pod resources: List, Get and allocatable resources, with a real gRPC client; requests are counted", async () => {
+  it("pod resources: a gRPC client gets pods and allocatable resources, and its requests are counted", async () => {
     const client = new GrpcClient(`unix://${socket()}`, credentials.createInsecure());
     try {
       const { podResources } = await callUnary(client, v1.list, {}, limits);
       const names = podResources.map(({ namespace, name }) => `${namespace}/${name}`);
       assert.ok(names.includes("default/web") && names.includes("default/fixed-node-a"), names.join());
-      assert.ok(!names.includes("default/crash"), "a terminated pod holds nothing");
+      assert.ok(!names.includes("default/crash"), "a terminated pod has resources");
       const web = podResources.find(({ name }) => name === "web");
       assert.deepEqual(
         web?.containers.map(({ name, devices, cpuIds, memory }) => [name, devices, cpuIds, memory]),
@@ -89,7 +89,7 @@ export function agentPodResources(node: () => MeteredNode): void {
   });
 }
 
-/** One List as bytes: no library sets its headers. */
+/** Sends one List request as raw HTTP/2, so that no library sets its headers. */
 function rawList(
   socketPath: string,
   authority: string,

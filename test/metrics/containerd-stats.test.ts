@@ -108,7 +108,7 @@ describeOnContainerd("statistics of a pod", (version) => {
   });
 
   for (const source of ["the runtime", "cgroups"] as const)
-    it(`CPU and memory are within 5 % of the cgroup's own numbers: from ${source}`, async () => {
+    it(`CPU and memory from ${source} are within 5 % of the cgroup's own numbers`, async () => {
       const reader = cgroupUsageReader(await layout);
       const machine = await readMachineInfo();
       const stats = new Stats({
@@ -163,22 +163,25 @@ describeOnContainerd("statistics of a pod", (version) => {
       }
       assert.ok((container?.cpu?.usageNanoCores ?? 0) > 0);
       assert.equal(found?.podRef.name, "web");
-      assert.ok((found?.network?.interfaces?.length ?? 0) > 0, "the pod's network");
+      assert.ok((found?.network?.interfaces?.length ?? 0) > 0, "the pod has no network stats");
       assert.equal(container?.logs?.inodesUsed, 1);
-      assert.ok((summary.node.runtime?.imageFs?.capacityBytes ?? 0) > 0, "the disk of images");
+      assert.ok(
+        (summary.node.runtime?.imageFs?.capacityBytes ?? 0) > 0,
+        "the image file system has no capacity",
+      );
       if (source === "the runtime") {
         // The runtime measures disks periodically.
         const rootfs = await eventually(async () => (await stats.summary()).pods[0]?.containers[0]?.rootfs);
-        assert.ok((rootfs.capacityBytes ?? 0) > 0, "the disk of what is written");
+        assert.ok((rootfs.capacityBytes ?? 0) > 0, "the writable layer has no capacity");
         near(
           (container?.memory?.availableBytes ?? 0) + (container?.memory?.workingSetBytes ?? 0),
           128 * megabyte,
-          "the limit",
+          "memory limit",
         );
       }
       const row = (await stats.containers()).find(({ id }) => id === path);
       assert.equal(row?.container, "main");
-      near(row?.usage.memory?.usage, to.memory!.usage, "memory of all counters");
+      near(row?.usage.memory?.usage, to.memory!.usage, "memory of the metrics API");
     });
 });
 

@@ -13,11 +13,11 @@ import { nodeName } from "../cluster/cluster-node.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { MeteredNode } from "./metered-node.ts";
-import { unexpected } from "./summary-expectations.ts";
+import { differencesFrom } from "./summary-expectations.ts";
 
 export interface SummaryReport {
   /** Differences between the last summary and the expectations. */
-  readonly wrong: readonly string[];
+  readonly differences: readonly string[];
   /** The lines of /proc/<pid>/cgroup. */
   readonly cgroupsOf: Readonly<Record<"init" | "agent" | "misc", readonly string[]>>;
   readonly runtimeCgroup: readonly number[];
@@ -35,7 +35,7 @@ const command = `
     for i in 1 2 3 4 5 6 7 8 9 10; do echo the container prints something, ten times a second or so; done
     ping -c 1 $gateway; echo hello world >> /test-empty-dir-mnt/file; sleep 1
   done`;
-/** Not of Kubernetes: allocates memory continuously. */
+/** A process that is not part of Kubernetes and allocates memory continuously. */
 const daemon = "let held; setInterval(() => { held = Buffer.alloc(8e6, 1); }, 100)";
 
 const layout = await detectLayout();
@@ -45,7 +45,7 @@ await cgroupDriver(layout).create(runtimeCgroup, {});
 const misc = spawn(process.execPath, ["-e", daemon], { stdio: "ignore" });
 const cgroupsOf = (pid: number) => readFileSync(`/proc/${pid}/cgroup`, "utf8").trim().split("\n");
 
-// Only the runtime is started there.
+// Only the runtime is started in this cgroup.
 await membership.attach(runtimeCgroup, process.pid);
 const node = await MeteredNode.start(process.argv[2] as ContainerdVersion, () => ({
   config: {
@@ -79,14 +79,14 @@ try {
     ...{ nodeName, cgroupVersion: layout.version, pods },
     memoryLimit: Number(status.capacity.memory.replace("Ki", "")) * 1024,
   };
-  let wrong: readonly string[] = ["no summary"];
+  let differences: readonly string[] = ["no summary"];
   await waitFor(async () => {
     const now = Date.now();
-    wrong = unexpected(await node.json<Summary>("/stats/summary"), { ...expected, now });
-    assert.deepEqual(wrong, []);
+    differences = differencesFrom(await node.json<Summary>("/stats/summary"), { ...expected, now });
+    assert.deepEqual(differences, []);
   }, 120_000).catch(() => {});
   const report: SummaryReport = {
-    wrong,
+    differences,
     cgroupsOf: {
       init: cgroupsOf(1),
       agent: cgroupsOf(node.fullNode.agent.pid!),

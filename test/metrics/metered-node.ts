@@ -24,7 +24,7 @@ export class MeteredNode {
     more: (cgroupRoot: string) => {
       config?: Record<string, unknown>;
       flags?: readonly string[];
-      /** Called when only the runtime runs. */
+      /** Called when the runtime has started, before the agent. */
       prepare?: () => Promise<void>;
     } = () => ({}),
   ): Promise<MeteredNode> {
@@ -105,6 +105,6 @@ export class MeteredNode {
 }
 
 function inline(source: PemSource): string {
-  if (source.kind !== "data") throw new Error("a certificate in a file");
+  if (source.kind !== "data") throw new Error("the certificate is in a file");
   return source.pem;
 }

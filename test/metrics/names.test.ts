@@ -84,14 +84,14 @@ async function exposed(path: string, probes: Metrics, agent: Metrics): Promise<K
   return path === "/metrics/probes" ? [...parsed, ...declared(probes)] : parsed;
 }
 
-describe("every metric of a kubelet", () => {
+describe("metrics of the kubelet", () => {
   const known = knownMetrics();
   const listed = listedMetrics();
   const probes = createMetrics();
   probeMetrics(probes);
   const agent = agentMetrics();
 
-  it("is in the list, and the list has no other", () => {
+  it("docs/METRICS.md lists exactly the metrics of the reference kubelet", () => {
     assert.deepEqual([...listed.keys()], [...known.keys()]);
     for (const [endpoint, metrics] of known)
       assert.deepEqual(
@@ -102,13 +102,13 @@ describe("every metric of a kubelet", () => {
   });
 
   for (const [endpoint, metrics] of listed)
-    it(`${endpoint}: is exposed as listed, or not and the list states why`, async () => {
+    it(`${endpoint} exposes the listed metrics, and the list states why others are missing`, async () => {
       const ours = new Map((await exposed(endpoint, probes, agent)).map((metric) => [metric.name, metric]));
       for (const { name, type, labels, exposed } of metrics) {
         const found = ours.get(name);
         if (exposed === "yes") assert.deepEqual(found, { name, type, labels }, `${endpoint} ${name}`);
         else {
-          assert.equal(found, undefined, `${name} is exposed, and the list has it as missing`);
+          assert.equal(found, undefined, `${name} is exposed, but listed as missing`);
           assert.ok(exposed.length > 20, `${name}: no reason`);
         }
       }

@@ -18,7 +18,7 @@ const types = ["counter", "gauge", "histogram", "summary", "untyped"];
 
 /** Reads Prometheus text format 0.0.4, and throws at the first violation. */
 export function parsePrometheus(text: string): Map<string, ParsedFamily> {
-  if (text !== "" && !text.endsWith("\n")) throw new Error("the last line has no end");
+  if (text !== "" && !text.endsWith("\n")) throw new Error("the last line is not terminated");
   const families = new Map<string, ParsedFamily>();
   const seen = new Set<string>();
   let helpOf: { name: string; help: string } | undefined;
@@ -29,23 +29,23 @@ export function parsePrometheus(text: string): Map<string, ParsedFamily> {
     };
     if (line.startsWith("# HELP ")) {
       const [, name = fail("no name"), help = ""] = /^# HELP (\S+) ?(.*)$/.exec(line) ?? [];
-      if (metricName.exec(name)?.[0] !== name) fail("a bad name");
-      if (!/^(?:[^\\]|\\[\\n])*$/.test(help)) fail("a bad escape");
+      if (metricName.exec(name)?.[0] !== name) fail("invalid name");
+      if (!/^(?:[^\\]|\\[\\n])*$/.test(help)) fail("invalid escape");
       helpOf = { name, help };
       continue;
     }
     if (line.startsWith("# TYPE ")) {
       const [, name = fail("no name"), type = fail("no type")] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
-      if (!types.includes(type)) fail("an unknown type");
+      if (!types.includes(type)) fail("unknown type");
       if (families.has(name)) fail("duplicate family");
-      if (helpOf?.name !== name) fail("without help");
+      if (helpOf?.name !== name) fail("TYPE without HELP");
       current = { name, type, help: helpOf?.help ?? "", samples: [] };
       families.set(name, current);
       continue;
     }
-    if (line.startsWith("#") || line === "") fail("neither help, type nor sample");
+    if (line.startsWith("#") || line === "") fail("neither HELP, TYPE nor sample");
     const sample = parseSample(line, fail);
-    if (!current || !belongs(sample.name, current)) fail("a sample of another metric");
+    if (!current || !belongs(sample.name, current)) fail("sample of another metric");
     const key = JSON.stringify([sample.name, Object.entries(sample.labels).sort(byKey)]);
     if (seen.has(key)) fail("duplicate sample");
     seen.add(key);
@@ -56,20 +56,20 @@ export function parsePrometheus(text: string): Map<string, ParsedFamily> {
 }
 
 function parseSample(line: string, fail: (why: string) => never): ParsedSample {
-  const name = metricName.exec(line)?.[0] ?? fail("a bad name");
+  const name = metricName.exec(line)?.[0] ?? fail("invalid name");
   let rest = line.slice(name.length);
   const labels: Record<string, string> = {};
   if (rest.startsWith("{")) {
     rest = rest.slice(1);
     while (!rest.startsWith("}")) {
-      const label = labelName.exec(rest)?.[0] ?? fail("a bad label");
+      const label = labelName.exec(rest)?.[0] ?? fail("invalid label");
       if (Object.hasOwn(labels, label)) fail("duplicate label");
-      const [whole = fail("a bad value"), value = ""] =
+      const [whole = fail("invalid value"), value = ""] =
         /^="((?:[^"\\\n]|\\["\\n])*)"/.exec(rest.slice(label.length)) ?? [];
       labels[label] = value.replace(/\\(.)/g, (_, c: string) => (c === "n" ? "\n" : c));
       rest = rest.slice(label.length + whole.length);
       if (rest.startsWith(",")) rest = rest.slice(1);
-      else if (!rest.startsWith("}")) fail("labels that do not end");
+      else if (!rest.startsWith("}")) fail("unterminated labels");
     }
     rest = rest.slice(1);
   }
@@ -86,7 +86,7 @@ function parseValue(text: string, fail: (why: string) => never): number {
   if (text === "+Inf") return Number.POSITIVE_INFINITY;
   if (text === "-Inf") return Number.NEGATIVE_INFINITY;
   if (text === "NaN") return Number.NaN;
-  if (!/^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/.test(text)) fail("a bad number");
+  if (!/^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/.test(text)) fail("invalid number");
   return Number(text);
 }
 
@@ -96,12 +96,12 @@ function belongs(sample: string, { name, type }: ParsedFamily): boolean {
   return sample === name;
 }
 
-/** All samples of a metric have the same labels; buckets count up, and the last one has all. */
+/** All samples of a metric have the same labels; bucket counts do not decrease, and the last one is the total count. */
 function checkFamily({ name, type, samples }: ParsedFamily): void {
   const sets = new Set(samples.map((sample) => labelsOf(sample).join(",")));
-  if (sets.size > 1) throw new Error(`${name} has samples with other labels: ${[...sets].join(" | ")}`);
+  if (sets.size > 1) throw new Error(`${name} has samples with different labels: ${[...sets].join(" | ")}`);
   if (type === "counter" && samples.some(({ value }) => !(value >= 0)))
-    throw new Error(`${name} counts backwards`);
+    throw new Error(`${name} is negative`);
   if (type !== "histogram") return;
   const series = new Map<string, ParsedSample[]>();
   for (const sample of samples) {
@@ -118,14 +118,14 @@ function checkFamily({ name, type, samples }: ParsedFamily): void {
     if (bounds.some((bound, i) => Number.isNaN(bound) || (i > 0 && bound <= bounds[i - 1]!)))
       throw new Error(`${name} has buckets out of order`);
     if (buckets.some(({ value }, i) => i > 0 && value < buckets[i - 1]!.value))
-      throw new Error(`${name} has buckets that shrink`);
+      throw new Error(`${name} has decreasing bucket counts`);
     if (bounds.at(-1) !== Number.POSITIVE_INFINITY || buckets.at(-1)?.value !== count)
-      throw new Error(`${name} has no last bucket with all in it`);
+      throw new Error(`${name} has no +Inf bucket that equals its count`);
     if (!parts.some((part) => part.name === `${name}_sum`)) throw new Error(`${name} has no sum`);
   }
 }
 
-/** Without the one that distinguishes buckets. */
+/** The names of the labels, without those of buckets and quantiles. */
 export function labelsOf({ labels }: ParsedSample): string[] {
   return Object.keys(labels)
     .filter((label) => label !== "le" && label !== "quantile")

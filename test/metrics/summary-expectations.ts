@@ -1,8 +1,8 @@
 import type { Summary } from "../../src/lib/model/stats-summary.ts";
 
 /**
- * What the node suite of Kubernetes expects of `/stats/summary` ("should report resource usage through the stats api"): which
- * fields there are, no others, and within which bounds.
+ * The expectations of the Kubernetes node e2e suite for `/stats/summary` ("should report resource usage through the stats api"): all
+ * fields and their bounds.
  */
 export interface SummaryExpectations {
   readonly nodeName: string;
@@ -21,13 +21,13 @@ const mb = 1000 * kb;
 const gb = 1000 * mb;
 const tb = 1000 * gb;
 
-/** Each difference as one line; none if all is as expected. */
-export function unexpected(summary: Summary, e: SummaryExpectations): string[] {
+/** Returns one line for each difference from the expectations. */
+export function differencesFrom(summary: Summary, e: SummaryExpectations): string[] {
   const { memoryLimit, now } = e;
   const minute = 60_000;
   const stats = recent(now, minute);
   const started = recent(now, 365 * 24 * 60 * minute);
-  // Of a container below the root the kernel counts page faults apart on v1 and together on v2.
+  // The kernel counts page faults of nested cgroups separately on v1 and together on v2.
   const faults = e.cgroupVersion === 2 ? 1e9 : 1_000_000;
   const cpu = (nanoCores: Check, seconds: Check) =>
     fields({ time: stats, usageNanoCores: nanoCores, usageCoreNanoSeconds: seconds, psi });
@@ -175,7 +175,7 @@ const recent =
   (now: number, maxAgeMs: number): Check =>
   (value, path) => {
     const at = Date.parse(String(value));
-    // Times have whole seconds; what is measured after the request was sent may be younger than it.
+    // Times have whole seconds, and a measurement may be newer than the request.
     return at >= now - maxAgeMs && at < now + 180_000 ? [] : [`${path} is ${value}`];
   };
 
@@ -190,7 +190,7 @@ function fields(wanted: Fields): Check {
   };
 }
 
-/** A list with exactly these, by their names. */
+/** A list of exactly these items, by name. */
 function named(wanted: Fields): Check {
   return (value, path) => {
     if (!Array.isArray(value)) return [`${path} is ${value}`];
@@ -199,7 +199,7 @@ function named(wanted: Fields): Check {
   };
 }
 
-/** A volume is a disk with a name, and here without a claim and a report of its health. */
+/** A volume has the fields of a disk and a name; here it has neither a claim nor a health report. */
 function withName(disk: Check): Check {
   return (value, path) => {
     if (value === null || typeof value !== "object") return [`${path} is ${value}`];

@@ -14,7 +14,7 @@ const mebibyte = 1024 * 1024;
 const burn = `x=$(head -c ${16 * mebibyte} /dev/zero | tr '\\0' x); head -c ${mebibyte} /dev/zero > /written; head -c ${mebibyte} /dev/zero > /data/kept; while :; do :; done`;
 
 /**
- * What a kubelet reports in some places and not in others: this pod has a volume and a network, the recorded one had
+ * Fields that the recorded summary does not have: this pod has a volume and a network, the recorded one had
  * neither.
  */
 const optional =
@@ -72,7 +72,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
   };
   const burning = ({ pods }: Summary): PodStats => pods.find(({ podRef }) => podRef.name === "burn")!;
 
-  it("has every field of a recorded one, of the same type, and no other than a kubelet may add", async () => {
+  it("has every field of a recorded summary with the same type, and otherwise only optional fields", async () => {
     const recorded = fieldTypesOf(
       JSON.parse(readFileSync(new URL("../fixtures/stats/summary.json", import.meta.url), "utf8")),
     );
@@ -102,7 +102,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
       ["/metrics/cadvisor", () => ofMetrics("/metrics/cadvisor")],
     ];
     for (const [page, request] of pages) {
-      // A result of a moment ago may be returned again; here it would be older than the first one.
+      // The agent may return a cached result that is older than the first measurement.
       await waitFor(async () => {
         const from = await own();
         const reported = await request();
@@ -137,11 +137,14 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     );
   });
 
-  it("limits, disks, volume, network and processes are those of the pod", async () => {
+  it("a pod has its own limits, file systems, volume, network and process count", async () => {
     // The runtime measures disks periodically.
     const pod = await waitFor(async () => {
       const found = burning(await node.json<Summary>("/stats/summary"));
-      assert.ok((found.containers[0]?.rootfs?.usedBytes ?? 0) >= mebibyte, "what it wrote beside its image");
+      assert.ok(
+        (found.containers[0]?.rootfs?.usedBytes ?? 0) >= mebibyte,
+        "the writable layer is smaller than what was written",
+      );
       return found;
     });
     const [container] = pod.containers;
@@ -149,16 +152,19 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
       (container?.memory?.availableBytes ?? 0) + (container?.memory?.workingSetBytes ?? 0),
       128 * mebibyte,
       128 * mebibyte,
-      "the limit",
+      "memory limit",
     );
     const data = pod.volume?.find(({ name }) => name === "data");
-    assert.ok((data?.usedBytes ?? 0) >= mebibyte, "what it wrote into its volume");
-    assert.ok((pod["ephemeral-storage"]?.usedBytes ?? 0) >= 2 * mebibyte, "both are its own disk");
+    assert.ok((data?.usedBytes ?? 0) >= mebibyte, "the volume is smaller than what was written");
+    assert.ok(
+      (pod["ephemeral-storage"]?.usedBytes ?? 0) >= 2 * mebibyte,
+      "ephemeral storage is smaller than layer and volume",
+    );
     assert.equal(pod.network?.name, "eth0");
     assert.ok((pod.process_stats?.process_count ?? 0) >= 1);
   });
 
-  it("system containers: the agent in its cgroup, the pods together, and the runtime", async () => {
+  it("the system containers are the agent, the runtime and all pods together", async () => {
     const { node: whole } = await node.json<Summary>("/stats/summary");
     assert.deepEqual(
       whole.systemContainers?.map(({ name }) => name),

@@ -171,7 +171,7 @@ test("whatever the clock is set to, there is a valid certificate within a minute
 });
 
 unaffectedByJumps(
-  "when requests for the first certificate are retried during an outage, and when that becomes unhealthy",
+  "retries for the first certificate during an outage, and their health",
   600_000,
   async (clock) => {
     const signer = new FakeSigner(clock);

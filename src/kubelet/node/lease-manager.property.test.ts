@@ -7,7 +7,7 @@ import { LeaseManager } from "./lease-manager.ts";
 import { apiMicroTime } from "./node-types.ts";
 
 unaffectedByJumps(
-  "when a lease is renewed",
+  "lease renewals",
   200_000,
   async (clock) => {
     const api = new FakeLeaseApi();

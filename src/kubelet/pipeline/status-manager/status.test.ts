@@ -99,7 +99,7 @@ const lost = [aSandbox({ id: "s1" as SandboxId, attempt: 1 }), aSandbox({ state:
 const former = (name: string) => anObservedContainer(name, { state: "exited", exitCode: 137 });
 const inNew = (name: string, more: Partial<ObservedContainer>) =>
   anObservedContainer(name, { sandboxId: "s1" as SandboxId, attempt: 1, ...more });
-const afterRunning: [rule: string, inits: string[], anObservedPod: ObservedContainer[], phase: string][] = [
+const afterRunning: [rule: string, inits: string[], observed: ObservedContainer[], phase: string][] = [
   [
     "init containers run again in a new sandbox",
     ["i"],

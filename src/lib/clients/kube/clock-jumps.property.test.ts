@@ -5,7 +5,7 @@ import { ListWatch } from "./list-watch.ts";
 import type { KubeTransport } from "./transport-interface.ts";
 import { StreamGuard } from "./watch-stream-guard.ts";
 
-unaffectedByJumps("how long a silent watch is kept", 200_000, async (clock) => {
+unaffectedByJumps("the timeout of a silent watch", 200_000, async (clock) => {
   const guard = new StreamGuard(clock, new AbortController().signal, { silenceMs: 60_000, lifeMs: 170_000 });
   const seen: string[] = [];
   guard.signal.addEventListener("abort", () => seen.push(`${clock.elapsedMs} ended`));
@@ -18,7 +18,7 @@ unaffectedByJumps("how long a silent watch is kept", 200_000, async (clock) => {
 });
 
 unaffectedByJumps(
-  "when a list is retried during an outage, and when that becomes unhealthy",
+  "retries of a list during an outage, and its health",
   400_000,
   async (clock) => {
     const seen: string[] = [];

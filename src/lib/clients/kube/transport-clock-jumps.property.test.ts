@@ -8,7 +8,7 @@ import { HttpKubeTransport } from "./transport.ts";
 
 /** On real connections: time does not move during a request. */
 unaffectedByJumps(
-  "when requests go out, within the rate limit and after a response with Retry-After",
+  "requests within the rate limit and after a response with Retry-After",
   20_000,
   async (clock) => {
     const seen: string[] = [];

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { before, done, exited, failed, quiet, testPlans } from "../../../../../test/builders/plans.ts";
+import {
+  done,
+  exited,
+  failed,
+  inOldSandbox,
+  noChange,
+  testPlans,
+} from "../../../../../test/builders/plans.ts";
 import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../../test/builders/pods.ts";
 import { monotonicTime } from "../../../../lib/base/fake-clock.ts";
 import type { ContainerId } from "../../../../lib/clients/cri/cri.ts";
@@ -70,26 +77,26 @@ testPlans([
   [
     "a new sandbox starts all again, and the restart count continues",
     aPod(),
-    anObservedPod([done("a", { attempt: 2, ...before })]),
+    anObservedPod([done("a", { attempt: 2, ...inOldSandbox })]),
     "start regular a#3",
   ],
   [
     "OnFailure: a container that succeeded in an old sandbox is done",
     aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] }),
-    anObservedPod([done("a", before), failed("b", before)]),
+    anObservedPod([done("a", inOldSandbox), failed("b", inOldSandbox)]),
     "start regular b#1",
   ],
   [
     "OnFailure: a container that was stopped with an old sandbox is not done, and has no back-off",
     onFailure,
-    anObservedPod([done("a", before)]),
+    anObservedPod([done("a", inOldSandbox)]),
     "start regular a#1",
     { replaced: () => true, restartAt: () => monotonicTime(999_999) },
   ],
   [
     "a container that exited by itself in an old sandbox keeps its back-off",
     aPod(),
-    anObservedPod([failed("a", before)]),
+    anObservedPod([failed("a", inOldSandbox)]),
     "delay a until 999999",
     { restartAt: () => monotonicTime(999_999) },
   ],
@@ -140,7 +147,7 @@ testPlans([
   [
     "one runs in an old sandbox: that is stopped first",
     two,
-    anObservedPod([anObservedContainer("a", before)]),
+    anObservedPod([anObservedContainer("a", inOldSandbox)]),
     "kill a-0 (former-sandbox), start regular b#0",
   ],
   // reasons to stop a running container
@@ -292,7 +299,7 @@ const messages: [rule: string, pod: Pod, more: Partial<PlanContext>, message: st
 for (const [rule, pod, more, message, replaced] of messages)
   test(`the kill message has the reason: ${rule}`, () => {
     const observed = pod === side ? sideRuns : anObservedPod([anObservedContainer("a")]);
-    const plan = planPod(pod, observed, { ...quiet, ...more });
+    const plan = planPod(pod, observed, { ...noChange, ...more });
     assert.deepEqual(
       plan.kill.map((k) => k.message),
       [message],
@@ -303,9 +310,9 @@ for (const [rule, pod, more, message, replaced] of messages)
 
 test("the kill message has the reason: unknown state", () => {
   const unknown = anObservedPod([anObservedContainer("a", { state: "unknown" })]);
-  const [kill] = planPod(aPod(), unknown, quiet).kill;
+  const [kill] = planPod(aPod(), unknown, noChange).kill;
   assert.equal(kill?.message, 'Container is in "unknown" state, try killing it before restart');
-  const init = planPod(side, anObservedPod([anObservedContainer("s", { state: "unknown" })]), quiet);
+  const init = planPod(side, anObservedPod([anObservedContainer("s", { state: "unknown" })]), noChange);
   assert.equal(init.kill[0]?.message, 'Init container is in "unknown" state, try killing it before restart');
 });
 
@@ -314,7 +321,11 @@ test("a container that is stopped for a new sandbox is replaced, unless the poli
     restartPolicy: "Never",
     containers: [aContainer("a", { restartPolicy: "OnFailure" }), aContainer("b")],
   });
-  const plan = planPod(pod, anObservedPod([anObservedContainer("a"), anObservedContainer("b")], []), quiet);
+  const plan = planPod(
+    pod,
+    anObservedPod([anObservedContainer("a"), anObservedContainer("b")], []),
+    noChange,
+  );
   assert.deepEqual(
     plan.replaces.map((c) => c.name),
     ["a"],

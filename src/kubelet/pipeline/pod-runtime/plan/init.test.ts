@@ -1,4 +1,4 @@
-import { before, done, exited, failed, testPlans } from "../../../../../test/builders/plans.ts";
+import { done, exited, failed, inOldSandbox, testPlans } from "../../../../../test/builders/plans.ts";
 import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../../test/builders/pods.ts";
 import { monotonicTime } from "../../../../lib/base/fake-clock.ts";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
@@ -106,17 +106,22 @@ testPlans([
     anObservedPod([done("j")]),
     "start init k#0",
   ],
-  ["in a new sandbox init containers run again", inits, anObservedPod([done("i", before)]), "start init i#1"],
+  [
+    "in a new sandbox init containers run again",
+    inits,
+    anObservedPod([done("i", inOldSandbox)]),
+    "start init i#1",
+  ],
   [
     "in a new sandbox init containers run again, though regular ones ran before",
     inits,
-    anObservedPod([failed("a", before), done("j", before), done("i", before)]),
+    anObservedPod([failed("a", inOldSandbox), done("j", inOldSandbox), done("i", inOldSandbox)]),
     "start init i#1",
   ],
   [
     "in a new sandbox an init container has no back-off",
     inits,
-    anObservedPod([failed("i", before)]),
+    anObservedPod([failed("i", inOldSandbox)]),
     "start init i#1",
     { restartAt: () => monotonicTime(999_999) },
   ],
@@ -241,7 +246,7 @@ testPlans([
     anObservedPod([anObservedContainer("a"), failed("e")]),
     "",
   ],
-  ["nor in a new sandbox", debug, anObservedPod([anObservedContainer("a"), failed("e", before)]), ""],
+  ["nor in a new sandbox", debug, anObservedPod([anObservedContainer("a"), failed("e", inOldSandbox)]), ""],
   [
     "nor is it stopped for a change",
     debug,

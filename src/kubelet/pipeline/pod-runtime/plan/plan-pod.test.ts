@@ -75,7 +75,7 @@ function applyIncident(model: PlanModel, { what, at, code }: PodIncident): void 
     case "act":
       return model.act(model.plan(), code);
     case "fail the plan":
-      return model.act(model.plan(), "runs on");
+      return model.act(model.plan(), "keeps running");
     case "settle":
       return model.settle();
     case "exit":
@@ -174,7 +174,7 @@ test("from any observed state: no two of a name are started, and the plan conver
       for (const [attempt, sandbox] of found.entries()) model.addSandbox({ ...sandbox, attempt });
       for (const [attempt, container] of containers.entries())
         model.addContainer(container.name, { ...container, attempt });
-      for (let stage = 0; stage < inVain; stage++) model.act(model.plan(), "runs on");
+      for (let stage = 0; stage < inVain; stage++) model.act(model.plan(), "keeps running");
       rest(model);
       // What ran before is unknown in such a state: the order can only be checked from the start.
       assert.deepEqual(

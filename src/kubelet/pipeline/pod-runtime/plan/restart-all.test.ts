@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deadSandbox, done, exited, failed, quiet, testPlans } from "../../../../../test/builders/plans.ts";
+import {
+  deadSandbox,
+  done,
+  exited,
+  failed,
+  noChange,
+  testPlans,
+} from "../../../../../test/builders/plans.ts";
 import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../../test/builders/pods.ts";
 import { planPod } from "./plan-pod.ts";
 
@@ -101,6 +108,6 @@ testPlans([
 ]);
 
 test("the logs of removed containers stay, so that restart counts continue", () => {
-  assert.equal(planPod(pod, anObservedPod([exited("a", 42)]), quiet).restartsAll, true);
-  assert.equal(planPod(pod, anObservedPod([exited("a", 41)]), quiet).restartsAll, undefined);
+  assert.equal(planPod(pod, anObservedPod([exited("a", 42)]), noChange).restartsAll, true);
+  assert.equal(planPod(pod, anObservedPod([exited("a", 41)]), noChange).restartsAll, undefined);
 });

@@ -2,7 +2,7 @@ import { unaffectedByJumps } from "../../../../../test/builders/clock-jumps.ts";
 import { FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";
 
 unaffectedByJumps(
-  "the operations of the volume manager, and when its waits time out",
+  "the operations and timeouts of the volume manager",
   400_000,
   async (clock) => {
     const host = new FakeVolumeHost(clock);
