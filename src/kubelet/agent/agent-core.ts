@@ -26,6 +26,7 @@ import { ClusterView } from "./cluster-view.ts";
 import { localObjects } from "./local-objects.ts";
 import { bothEvents, bothNodeEvents, loggedEvents, loggedNodeEvents } from "./logged-events.ts";
 import type { Node } from "./node.ts";
+import { nodeAllocatable } from "./node-allocatable.ts";
 import { RuntimeFeatures } from "./runtime-features.ts";
 import { watchRuntimeSupport } from "./runtime-support.ts";
 import { systemCgroups } from "./system-cgroups.ts";
@@ -121,7 +122,12 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     features: new RuntimeFeatures(() => connection.state),
     ...clusterDependent,
     view,
-    components: [oomWatcher, ...systemCgroups(options, node), ...(local ? [local] : [])],
+    components: [
+      oomWatcher,
+      nodeAllocatable({ config, node, clock, ...clusterDependent }),
+      ...systemCgroups(options, node),
+      ...(local ? [local] : []),
+    ],
     desired: new DesiredPods(),
     observed,
     results,

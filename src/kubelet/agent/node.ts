@@ -10,17 +10,18 @@ import { countRanges, nodeAddresses, nodeName, readMachineInfo } from "../../lib
 import { readBootTime } from "../../lib/host/process-limits.ts";
 import { readSystemIdentity, type SystemIdentity } from "../../lib/host/system-identity.ts";
 import { readThermalThrottlePaths } from "../../lib/host/thermal-throttle.ts";
-import { type CapacityInput, planCapacity } from "../node/capacity.ts";
+import { excessReservations, planCapacity } from "../node/capacity.ts";
 import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
 import type { NodeInfo, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
 import type { CgroupManager } from "../resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
-import { rootLimits } from "../resources/cgroups/limits.ts";
+import type { Enforcement } from "../resources/cgroups/enforcement.ts";
 import { parseRoot } from "../resources/cgroups/names.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { cgroupManager } from "./cgroup-driver.ts";
 import { noDevices, readMachineSize } from "./machine-size.ts";
+import { enforcementOf } from "./node-allocatable.ts";
 
 /** The machine that the agent runs on. */
 export interface Node {
@@ -30,6 +31,7 @@ export interface Node {
   settings: RuntimeSettings;
   cgroups: PodCgroups;
   cgroupManager: CgroupManager;
+  enforcement: Enforcement;
   /** Configuration and flags about the node as part of a cluster. */
   configuration: NodeConfiguration;
   identity: SystemIdentity;
@@ -59,6 +61,12 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     machine: await readMachineSize({ rootDir: o.rootDir, localStorage: configuration.info.localStorage }),
     devices: noDevices,
   };
+  const excess = excessReservations(size);
+  if (excess.length > 0)
+    throw new KubeletError(
+      "InvalidReservation",
+      `invalid Node Allocatable configuration. ${excess.join(" ")}`,
+    );
   return {
     name: nodeName(o.hostnameOverride),
     cpus: machine.cpus,
@@ -81,6 +89,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       extraMaskedPaths: await readThermalThrottlePaths(),
     },
     cgroupManager: manager,
+    enforcement: await enforcementOf(o, { machine, layout, hugepageSizes }),
     cgroups: createPodCgroups({
       manager,
       cgroupsPerQos: config.cgroupsPerQOS ?? true,
@@ -94,7 +103,6 @@ export async function readNode(o: AgentOptions): Promise<Node> {
         memoryReservationPolicy: settings.memoryReservationPolicy,
         hugepageSizes,
       },
-      root: (config.enforceNodeAllocatable ?? []).includes("pods") ? rootLimits(unreserved(size)) : undefined,
       logger,
     }),
   };
@@ -108,13 +116,6 @@ function configurationOf({ config, gates, nodeFlags, nodeIp }: AgentOptions): No
     nodeIP: nodeIp ?? "",
   };
   return nodeConfiguration(config, flags, gates, countRanges(config.reservedSystemCPUs ?? ""));
-}
-
-/** The limit of all pods together, without the eviction thresholds: eviction starts before it is reached. */
-function unreserved(size: CapacityInput): Record<string, string> {
-  const reservations = { ...size.reservations, ignoreEviction: true };
-  const { cpu = "0", memory = "0" } = planCapacity({ ...size, reservations }, {}).allocatable;
-  return { cpu, memory };
 }
 
 function runtimeSettings({ config, gates, rootDir }: AgentOptions, cgroupVersion: 1 | 2): RuntimeSettings {

@@ -8,6 +8,7 @@ import { WorkerStatuses } from "../pipeline/status-manager/worker-statuses.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { Allocation } from "../resources/allocation/allocation.ts";
+import { QosUpkeep } from "../resources/cgroups/qos-upkeep.ts";
 import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
@@ -18,7 +19,6 @@ import { PodExplanations } from "./pod-explanations.ts";
 import { PodOverview } from "./pod-overview.ts";
 import { podProbes } from "./pod-probes.ts";
 import { podSyncer } from "./pod-syncer.ts";
-import { withQosShares } from "./qos-shares.ts";
 import { runtimeObserver } from "./runtime-observer.ts";
 import { podRuntime } from "./runtime-parts.ts";
 import { tracedSyncer } from "./traced-syncer.ts";
@@ -50,7 +50,11 @@ export function podParts(
   });
   const allocatedPods = () => desired.all().map((pod) => allocation.allocatedPod(pod));
   const activePods = () => allocatedPods().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
-  const cgroups = withQosShares(node.cgroups, allocatedPods, logger);
+  const qosCgroups = new QosUpkeep({
+    ...{ cgroups: node.cgroups, activePods, clock, logger },
+    isSynced: () => initialSync.isComplete(),
+  });
+  const { cgroups } = qosCgroups;
   const { pleg, eventStream } = runtimeObserver(core);
   const run = podRuntime(core, {
     cgroups,
@@ -132,6 +136,7 @@ export function podParts(
     ...{ ...run, ...probing, probeMetrics: probing.metrics, pleg, eventStream, userNamespaces, allocation },
     /** What outlives the agent, on disk. */
     records: [allocation, evictedPods, probing.probeCheckpoint],
+    components: [qosCgroups, ...run.components],
     ...{ cgroups, activePods, evictedPods, workers, statuses, workerStatuses, overview, explanations },
   };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type CapacityInput, planCapacity } from "./capacity.ts";
+import { type CapacityInput, excessReservations, planCapacity } from "./capacity.ts";
 
 const gib = 1n << 30n;
 const input: CapacityInput = {
@@ -105,5 +105,23 @@ describe("capacity", () => {
   it("has no local storage where that is not accounted for", () => {
     const plan = planCapacity({ ...input, machine: { ...machine, storageBytes: undefined } }, {});
     assert.ok(!("ephemeral-storage" in plan.capacity));
+  });
+});
+
+describe("excessReservations", () => {
+  it("reservations up to the whole machine are valid", () => {
+    const reservations = { systemReserved: { cpu: "3", memory: "8Gi" }, kubeReserved: { cpu: "1" } };
+    assert.deepEqual(excessReservations({ ...input, reservations }), []);
+  });
+  it("a resource of which more is reserved is named, eviction thresholds included", () => {
+    const reservations = {
+      systemReserved: { cpu: "4", memory: "6Gi" },
+      kubeReserved: { cpu: "100m", memory: "2Gi" },
+      evictionHard: { "memory.available": "100Mi" },
+    };
+    assert.deepEqual(excessReservations({ ...input, reservations }), [
+      'Resource "cpu" has a reservation of 4100m but capacity of 4. Expected capacity >= reservation.',
+      'Resource "memory" has a reservation of 8292Mi but capacity of 8Gi. Expected capacity >= reservation.',
+    ]);
   });
 });

@@ -52,6 +52,19 @@ export function planCapacity(input: CapacityInput, present: Partial<Capacity>): 
   return { capacity, allocatable: allocatableOf(input, capacity, own, present.allocatable ?? {}) };
 }
 
+/** Resources of which more is reserved than the machine has. */
+export function excessReservations({ machine, pods, reservations }: CapacityInput): string[] {
+  if (!machine) return [];
+  const { pods: _, ...capacity } = ofMachine(machine, pods);
+  return [...reservationsOf(reservations, capacity)]
+    .filter(([name, amount]) => amount > (parseQuantity(capacity[name] ?? "0") ?? 0n))
+    .map(
+      ([name, amount]) =>
+        `Resource "${name}" has a reservation of ${formatQuantity(amount, isBytes(name) ? "binary" : "decimal")} ` +
+        `but capacity of ${capacity[name]}. Expected capacity >= reservation.`,
+    );
+}
+
 function ofMachine(machine: MachineSize, { maxPods, podsPerCore }: PodLimits): ResourceList {
   const list: ResourceList = {
     cpu: String(machine.cpus),
@@ -88,6 +101,9 @@ function allocatableOf(
 /** The remaining quantity, at least 0. Bytes keep the binary format even without a suffix. */
 function less(name: string, text: string, nano: bigint): string {
   const left = (parseQuantity(text) ?? 0n) - nano;
-  const binary = text.endsWith("i") || name === "memory" || name === "ephemeral-storage" || isHugepages(name);
-  return formatQuantity(left < 0n ? 0n : left, binary ? "binary" : "decimal");
+  return formatQuantity(left < 0n ? 0n : left, text.endsWith("i") || isBytes(name) ? "binary" : "decimal");
+}
+
+function isBytes(name: string): boolean {
+  return name === "memory" || name === "ephemeral-storage" || isHugepages(name);
 }

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
 import { type FakeContainer, fakeContainer, fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import { type LimitSettings, podCgroupLimits, rootLimits, tierLimits } from "./limits.ts";
+import { type LimitSettings, podCgroupLimits, tierLimits } from "./limits.ts";
 
 const settings: LimitSettings = {
   cpuCfsQuota: true,
@@ -130,16 +130,5 @@ describe("tierLimits", () => {
     });
     assert.deepEqual(limits.root.unified, { "memory.min": String(48n * mi) });
     assert.deepEqual(limits.burstable.unified, { "memory.low": String(16n * mi) });
-  });
-});
-
-describe("rootLimits", () => {
-  it("are the allocatable resources", () => {
-    assert.deepEqual(rootLimits({ cpu: "2", memory: "1Gi", pid: "1000" }), {
-      cpuShares: 2048n,
-      memory: 1024n * mi,
-      pids: 1000n,
-    });
-    assert.deepEqual(rootLimits({}), {});
   });
 });

@@ -74,16 +74,6 @@ function memoryProtection(
   return { unified: { [guaranteed ? "memory.min" : "memory.low"]: String(request) } };
 }
 
-/** The cgroup above all pods: the resources for pods. */
-export function rootLimits(allocatable: Readonly<Record<string, string>>): CgroupResources {
-  const amounts = amountsOf(allocatable);
-  return {
-    ...(amounts.has("cpu") ? { cpuShares: milliCpuToShares(milliOf(amounts, "cpu")) } : {}),
-    ...(amounts.has("memory") ? { memory: wholeOf(amounts, "memory") } : {}),
-    ...(amounts.has("pid") ? { pids: wholeOf(amounts, "pid") } : {}),
-  };
-}
-
 export interface TierLimits {
   readonly root: CgroupResources;
   readonly burstable: CgroupResources;

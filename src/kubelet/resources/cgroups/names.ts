@@ -61,6 +61,11 @@ export function childName(parent: CgroupName, dir: string, naming: CgroupNaming)
   return name.length > parent.length ? name : undefined;
 }
 
+/** As in messages: ["kubepods" "burstable"]. */
+export function quotedName(name: CgroupName): string {
+  return `[${name.map((part) => JSON.stringify(part)).join(" ")}]`;
+}
+
 /** The pod that has this cgroup; undefined for other cgroups. */
 export function uidOf(name: CgroupName): PodUid | undefined {
   const last = name.at(-1);

@@ -1,44 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
-import type { CgroupDriver, CgroupResources } from "../../../lib/host/cgroups/driver.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { CgroupfsManager } from "./cgroup-manager.ts";
+import { FakeCgroupDriver } from "./fake-cgroup-driver.ts";
 import { createPodCgroups, type PodCgroupsOptions } from "./pod-cgroups.ts";
-
-class FakeDriver implements CgroupDriver {
-  readonly version: 1 | 2 = 2;
-  readonly cgroups = new Map<string, CgroupResources>();
-  updateError: Error | undefined;
-  without: string[] = [];
-  async exists(path: string) {
-    return this.cgroups.has(path);
-  }
-  async lacks(path: string) {
-    return this.cgroups.has(path) ? this.without : undefined;
-  }
-  async create(path: string, resources: CgroupResources) {
-    this.cgroups.set(path, { ...this.cgroups.get(path), ...resources });
-  }
-  async update(path: string, resources: CgroupResources) {
-    if (this.updateError) throw this.updateError;
-    assert.ok(this.cgroups.has(path), `${path} is not there`);
-    await this.create(path, resources);
-  }
-  async remove(path: string) {
-    for (const name of [...this.cgroups.keys()]) {
-      if (name === path || name.startsWith(`${path}/`)) this.cgroups.delete(name);
-    }
-  }
-  async pids() {
-    return [];
-  }
-  async children(path: string) {
-    const names = [...this.cgroups.keys()].filter((name) => name.startsWith(`${path}/`));
-    return [...new Set(names.map((name) => name.slice(path.length + 1).split("/")[0]!))];
-  }
-}
 
 const uid = "u-1" as PodUid;
 const burstable = fakePod({
@@ -48,7 +15,7 @@ const burstable = fakePod({
 const bestEffort = fakePod({ metadata: { uid: "u-2" as PodUid } });
 
 function setUp(over: Partial<PodCgroupsOptions> = {}) {
-  const driver = new FakeDriver();
+  const driver = new FakeCgroupDriver();
   const cgroups = createPodCgroups({
     manager: new CgroupfsManager(driver),
     cgroupsPerQos: true,
@@ -62,7 +29,6 @@ function setUp(over: Partial<PodCgroupsOptions> = {}) {
       memoryReservationPolicy: "None",
       hugepageSizes: [],
     },
-    root: { cpuShares: 2048n },
     logger: silentLogger,
     ...over,
   });
@@ -77,7 +43,6 @@ describe("pod cgroups", () => {
       [...driver.cgroups.keys()],
       ["/kubepods", "/kubepods/burstable", "/kubepods/besteffort"],
     );
-    assert.equal(driver.cgroups.get("/kubepods")?.cpuShares, 2048n);
     assert.equal(driver.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
   });
   it("keep the share of Burstable pods over a restart", async () => {
@@ -131,7 +96,6 @@ describe("pod cgroups", () => {
     assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 1024n);
     await cgroups.updateQos([]);
     assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 2n);
-    assert.equal(driver.cgroups.get("/kubepods")?.cpuShares, 2048n);
   });
   it("are below cgroupRoot, which must exist with the controllers that pods need", async () => {
     const { driver, cgroups } = setUp({ cgroupRoot: "/node" });

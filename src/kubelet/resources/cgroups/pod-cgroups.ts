@@ -1,9 +1,9 @@
-import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
 import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import { podQos, type QosClass } from "../../../lib/model/qos.ts";
 import type { CgroupManager } from "./cgroup-manager.ts";
+import { checkCgroup } from "./check-cgroup.ts";
 import { type LimitSettings, podCgroupLimits, tierLimits } from "./limits.ts";
 import { type CgroupName, parseRoot, podName, qosName, uidOf } from "./names.ts";
 
@@ -30,8 +30,6 @@ export interface PodCgroupsOptions {
   /** "" or "/" for the root. It must exist. */
   readonly cgroupRoot: string;
   readonly limits: LimitSettings;
-  /** For the cgroup above all pods: see rootLimits. */
-  readonly root?: CgroupResources;
   readonly logger: Logger;
 }
 
@@ -56,33 +54,16 @@ class QosPodCgroups implements PodCgroups {
   }
 
   async start(): Promise<void> {
-    if (this.#base.length > 0) await this.#check(this.#base, `cgroupRoot: "${this.#o.cgroupRoot}"`);
+    if (this.#base.length > 0)
+      await checkCgroup(this.#manager, this.#base, `cgroupRoot: "${this.#o.cgroupRoot}"`);
     const { root, burstable, bestEffort } = tierLimits([], this.#o.limits);
     await this.#manager.create(this.#root, {});
-    await this.#check(this.#root, `cgroup "${this.#manager.pathOf(this.#root)}"`);
-    await this.#manager.update(this.#root, { ...this.#o.root, ...root });
+    await checkCgroup(this.#manager, this.#root, `cgroup "${this.#manager.pathOf(this.#root)}"`);
+    await this.#manager.update(this.#root, root);
     // The requests of existing Burstable pods are not known at startup: the tier keeps its shares until then.
     const { cpuShares: _, ...keepShares } = burstable;
     await this.#manager.create(qosName(this.#root, "Burstable"), keepShares);
     await this.#manager.create(qosName(this.#root, "BestEffort"), bestEffort);
-  }
-
-  /**
-   * A cgroup without its controllers would accept no limits, and seem absent at every check. On v2 that happens easily:
-   * systemd does not delegate hugetlb, and memory cannot be delegated from a cgroup with processes, as in
-   * many containers.
-   */
-  async #check(name: CgroupName, title: string): Promise<void> {
-    const lacks = await this.#manager.lacks(name);
-    if (lacks?.length === 0) return;
-    const why =
-      this.#manager.version === 2
-        ? " (the cgroup above has to name them in cgroup.subtree_control; unless it is the root, it can only while no process is in it)"
-        : "";
-    throw new KubeletError(
-      "InvalidCgroup",
-      lacks ? `${title} has some missing controllers: ${lacks.join(", ")}${why}` : `${title} doesn't exist`,
-    );
   }
 
   parentFor(pod: Pod): string {

@@ -9,6 +9,7 @@ export interface CgroupResources {
   readonly memory?: bigint;
   /** -1: no limit. */
   readonly pids?: bigint;
+  /** Ignored where the kernel has no cpuset controller. */
   readonly cpuset?: string;
   /** Bytes by page size: "2MB" -> 0. Ignored where the kernel has no hugetlb controller. */
   readonly hugepages?: ReadonlyMap<string, bigint>;

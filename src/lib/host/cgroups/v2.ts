@@ -72,7 +72,7 @@ export class CgroupV2 implements CgroupDriver {
     }
     if (memory !== undefined) await set("memory.max", limit(memory));
     if (pids !== undefined) await set("pids.max", limit(pids));
-    if (cpuset !== undefined) await set("cpuset.cpus", cpuset);
+    if (cpuset !== undefined && (await this.#usable()).includes("cpuset")) await set("cpuset.cpus", cpuset);
     if (hugepages && (await this.#usable()).includes("hugetlb")) {
       for (const [size, bytes] of hugepages) {
         await set(`hugetlb.${size}.max`, bytes);

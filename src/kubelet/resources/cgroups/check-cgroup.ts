@@ -1,0 +1,21 @@
+import { KubeletError } from "../../../lib/base/errors.ts";
+import type { CgroupManager } from "./cgroup-manager.ts";
+import type { CgroupName } from "./names.ts";
+
+/**
+ * Fails unless the cgroup exists with the controllers that pods need: it would otherwise accept no limits, and seem absent at
+ * every check. On v2 that happens easily: systemd does not delegate hugetlb, and memory cannot be delegated from a
+ * cgroup with processes, as in many containers.
+ */
+export async function checkCgroup(manager: CgroupManager, name: CgroupName, title: string): Promise<void> {
+  const lacks = await manager.lacks(name);
+  if (lacks?.length === 0) return;
+  const why =
+    manager.version === 2
+      ? " (the cgroup above has to name them in cgroup.subtree_control; unless it is the root, it can only while no process is in it)"
+      : "";
+  throw new KubeletError(
+    "InvalidCgroup",
+    lacks ? `${title} has some missing controllers: ${lacks.join(", ")}${why}` : `${title} doesn't exist`,
+  );
+}

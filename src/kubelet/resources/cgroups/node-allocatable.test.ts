@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { CgroupfsManager } from "./cgroup-manager.ts";
+import type { Enforcement } from "./enforcement.ts";
+import { FakeCgroupDriver } from "./fake-cgroup-driver.ts";
+import { NodeAllocatable, type NodeAllocatableOptions } from "./node-allocatable.ts";
+
+const enforcement: Enforcement = {
+  levels: ["pods", "kube-reserved"],
+  capacity: { cpu: "4", memory: "8Gi" },
+  systemReserved: {},
+  systemReservedCgroup: "",
+  kubeReserved: { cpu: "1", memory: "1Gi" },
+  kubeReservedCgroup: "/kube.slice/daemons",
+  memoryQos: false,
+  hugepageSizes: [],
+};
+
+async function setUp(t: { after(fn: () => void): void }, over: Partial<NodeAllocatableOptions> = {}) {
+  const clock = new FakeClock();
+  const driver = new FakeCgroupDriver();
+  const events: string[] = [];
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const component = new NodeAllocatable({
+    manager: new CgroupfsManager(driver),
+    podsCgroup: ["node", "kubepods"],
+    enforcement,
+    events: {
+      normal: (reason, message) => events.push(`${reason}: ${message}`),
+      warning: (reason, message) => events.push(`${reason}: ${message}`),
+    },
+    clock,
+    ...over,
+  });
+  await driver.create("/node/kubepods", {});
+  return { clock, driver, events, component, start: () => component.start(stop.signal) };
+}
+
+test("pods and daemons are limited, and events report it", async (t) => {
+  const { driver, events, start } = await setUp(t);
+  await driver.create("/kube.slice/daemons", {});
+  await start();
+  assert.equal(driver.cgroups.get("/node/kubepods")?.memory, 7n << 30n);
+  assert.equal(driver.cgroups.get("/kube.slice/daemons")?.memory, 1n << 30n);
+  assert.deepEqual(events, [
+    "NodeAllocatableEnforced: Updated Node Allocatable limit across pods",
+    "NodeAllocatableEnforced: Updated limits on kube reserved cgroup /kube.slice/daemons",
+  ]);
+});
+
+test("a cgroup of daemons that does not exist, or lacks a controller, fails the start and is named", async (t) => {
+  const { driver, events, start } = await setUp(t);
+  const missing = `Failed to enforce Kube Reserved Cgroup Limits on "/kube.slice/daemons": cgroup ["kube.slice" "daemons"] doesn't exist`;
+  await assert.rejects(start(), { code: "InvalidCgroup", message: missing });
+  assert.equal(events.at(-1), `FailedNodeAllocatableEnforcement: ${missing}`);
+  await driver.create("/kube.slice/daemons", {});
+  driver.without = ["memory", "pids"];
+  await assert.rejects(start(), /daemons"\] has some missing controllers: memory, pids \(/);
+});
+
+test("pods that use more than the limit are limited as soon as they use less", async (t) => {
+  const { clock, driver, events, start, component } = await setUp(t, {
+    enforcement: { ...enforcement, levels: ["pods"] },
+  });
+  driver.updateError = new Error("EBUSY");
+  await start();
+  await clock.advance(60_000);
+  driver.updateError = undefined;
+  assert.equal(driver.cgroups.get("/node/kubepods")?.memory, undefined);
+  await clock.advance(60_000);
+  await component.done;
+  assert.equal(driver.cgroups.get("/node/kubepods")?.memory, 7n << 30n);
+  const busy = `FailedNodeAllocatableEnforcement: Failed to update Node Allocatable Limits ["node" "kubepods"]: EBUSY`;
+  assert.deepEqual(events, [
+    busy,
+    busy,
+    "NodeAllocatableEnforced: Updated Node Allocatable limit across pods",
+  ]);
+});
+
+test("without a cgroup of all pods only the reservations are enforced", async (t) => {
+  const { driver, events, start } = await setUp(t, { podsCgroup: undefined });
+  await driver.create("/kube.slice/daemons", {});
+  await start();
+  assert.equal(driver.cgroups.get("/node/kubepods")?.memory, undefined);
+  assert.equal(events.length, 1);
+});

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+import { CgroupfsManager } from "./cgroup-manager.ts";
+import { FakeCgroupDriver } from "./fake-cgroup-driver.ts";
+import { createPodCgroups } from "./pod-cgroups.ts";
+import { QosUpkeep } from "./qos-upkeep.ts";
+
+const pod = (uid: string, cpu: string): Pod =>
+  fakePod({
+    metadata: { uid: uid as PodUid },
+    spec: { containers: [{ resources: { requests: { cpu } } }] },
+  });
+
+async function setUp(t: { after(fn: () => void): void }) {
+  const clock = new FakeClock();
+  const driver = new FakeCgroupDriver();
+  const state = { pods: [] as Pod[], synced: true, errors: [] as unknown[] };
+  const logger: Logger = { ...silentLogger, error: (_, fields) => state.errors.push(fields?.err) };
+  const upkeep = new QosUpkeep({
+    cgroups: createPodCgroups({
+      manager: new CgroupfsManager(driver),
+      cgroupsPerQos: true,
+      cgroupRoot: "/",
+      limits: {
+        cpuCfsQuota: true,
+        cpuCfsQuotaPeriodUs: 100_000n,
+        podPidsLimit: -1n,
+        podLevelResources: true,
+        memoryQos: false,
+        memoryReservationPolicy: "None",
+        hugepageSizes: [],
+      },
+      logger: silentLogger,
+    }),
+    activePods: () => state.pods,
+    isSynced: () => state.synced,
+    clock,
+    logger,
+  });
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  await upkeep.cgroups.start();
+  await upkeep.start(stop.signal);
+  return { clock, driver, state, upkeep, shares: () => driver.cgroups.get("/kubepods/burstable")?.cpuShares };
+}
+
+test("the shares of Burstable pods follow the pods", async (t) => {
+  const { clock, state, upkeep, shares } = await setUp(t);
+  state.pods = [pod("a", "500m"), pod("b", "1")];
+  for (const each of state.pods) await upkeep.cgroups.ensure(each);
+  await clock.advance(0);
+  assert.equal(shares(), 1536n);
+  state.pods = [pod("b", "1")];
+  await upkeep.cgroups.remove("a" as PodUid);
+  await clock.advance(0);
+  assert.equal(shares(), 1024n);
+});
+
+test("shares that another process has changed are restored within a minute", async (t) => {
+  const { clock, driver, state, shares } = await setUp(t);
+  state.pods = [pod("a", "2")];
+  await driver.update("/kubepods/burstable", { cpuShares: 7n });
+  await driver.update("/kubepods/besteffort", { cpuShares: 7n });
+  await clock.advance(59_000);
+  assert.equal(shares(), 7n);
+  await clock.advance(1_000);
+  assert.equal(shares(), 2048n);
+  assert.equal(driver.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
+});
+
+test("nothing changes until all pods are known", async (t) => {
+  const { clock, driver, state, shares } = await setUp(t);
+  await driver.update("/kubepods/burstable", { cpuShares: 4000n });
+  state.synced = false;
+  await clock.advance(120_000);
+  assert.equal(shares(), 4000n);
+  state.synced = true;
+  await clock.advance(60_000);
+  assert.equal(shares(), 2n);
+});
+
+test("a failure is logged, and the next minute tries again", async (t) => {
+  const { clock, driver, state, shares } = await setUp(t);
+  state.pods = [pod("a", "1")];
+  driver.updateError = new Error("EINVAL");
+  await clock.advance(60_000);
+  assert.deepEqual(state.errors, ["EINVAL"]);
+  driver.updateError = undefined;
+  await clock.advance(60_000);
+  assert.equal(shares(), 1024n);
+});

@@ -1,0 +1,92 @@
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import { isAbort, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
+import type { PodCgroups } from "./pod-cgroups.ts";
+
+export interface QosUpkeepOptions {
+  readonly cgroups: PodCgroups;
+  /** Pods that have not terminated, with their allocated resources. */
+  readonly activePods: () => readonly Pod[];
+  /** False until every source has delivered its pods: the limits of running pods would be too low. */
+  readonly isSynced: () => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const everyMs = 60_000;
+
+/**
+ * Keeps the limits of the QoS cgroups in line with the pods in them: when the cgroup of a pod is created or removed, and every
+ * minute, in case another process has changed them.
+ */
+export class QosUpkeep implements Component {
+  readonly name = "qos-cgroups";
+  readonly #o: QosUpkeepOptions;
+  #loop: Promise<void> = Promise.resolve();
+  #running: Promise<void> | undefined;
+  #again = false;
+
+  constructor(options: QosUpkeepOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    this.#loop = this.#run(signal);
+  }
+
+  /** The pods' cgroups, with the QoS cgroups updated after each change. */
+  get cgroups(): PodCgroups {
+    const { cgroups } = this.#o;
+    return {
+      start: () => cgroups.start(),
+      parentFor: (pod) => cgroups.parentFor(pod),
+      exists: (pod) => cgroups.exists(pod),
+      list: () => cgroups.list(),
+      updateQos: (pods) => cgroups.updateQos(pods),
+      ensure: async (pod) => {
+        await cgroups.ensure(pod);
+        void this.#update();
+      },
+      remove: async (uid, signal) => {
+        await cgroups.remove(uid, signal);
+        void this.#update();
+      },
+    };
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await sleep(this.#o.clock, everyMs, signal);
+        await this.#update();
+      }
+    } catch (error) {
+      if (!isAbort(error)) throw error;
+    }
+  }
+
+  /** Changes during an update are covered by one more. */
+  #update(): Promise<void> {
+    this.#again = true;
+    this.#running ??= this.#updateAll().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #updateAll(): Promise<void> {
+    const { cgroups, activePods, isSynced, logger } = this.#o;
+    while (this.#again && isSynced()) {
+      this.#again = false;
+      await cgroups.updateQos(activePods()).catch((error: unknown) => {
+        logger.error("Failed to update QoS cgroup configuration", { err: messageOf(error) });
+      });
+    }
+  }
+}
