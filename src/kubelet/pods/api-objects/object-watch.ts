@@ -2,6 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { Fields, Logger } from "../../../lib/base/logger.ts";
 import { ListWatch } from "../../../lib/clients/kube/list-watch.ts";
 import type { Change } from "../../../lib/clients/kube/store.ts";
+import { malformedWatchEvent } from "../../../lib/clients/kube/watch-stream.ts";
 import { type ApiObject, collectionPath, toApiObject } from "./api-object.ts";
 import { type ObjectRef, refKey } from "./objects-of.ts";
 import type { ObjectApi } from "./uncached-objects.ts";
@@ -78,7 +79,8 @@ function latestLists(api: ObjectApi): ObjectApi {
 function redacted(logger: Logger): Logger {
   const withoutContent = (fields?: Fields): Fields | undefined => {
     if (typeof fields?.err !== "string") return fields;
-    return { ...fields, err: fields.err.replace(/(malformed watch event): .*/s, "$1") };
+    const end = fields.err.indexOf(malformedWatchEvent);
+    return end < 0 ? fields : { ...fields, err: fields.err.slice(0, end + malformedWatchEvent.length) };
   };
   return {
     info: (message, fields) => logger.info(message, withoutContent(fields)),

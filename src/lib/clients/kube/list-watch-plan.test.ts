@@ -8,7 +8,7 @@ const apiError = (status: number, more: Partial<KubeApiError> = {}) =>
   new KubeApiError({ status, reason: "", message: "", ...more });
 const gone = apiError(410);
 const down = new TransportError("connection refused");
-const garbled = new KubeletError("WatchGarbled", "no event");
+const malformed = new KubeletError("MalformedWatch", "no event");
 
 const failures: [string, unknown, ReturnType<typeof failureOf>][] = [
   ["410", gone, "expired"],
@@ -32,7 +32,7 @@ const failures: [string, unknown, ReturnType<typeof failureOf>][] = [
   ["429", apiError(429), "unavailable"],
   ["500", apiError(500), "unavailable"],
   ["no response", down, "unavailable"],
-  ["a malformed event", garbled, "rejected"],
+  ["a malformed event", malformed, "rejected"],
 ];
 
 for (const [what, error, failure] of failures)
@@ -87,7 +87,7 @@ const plans: [string, Step, Outcome, Next][] = [
   [
     "a malformed event: list, because the watch would return it again",
     watch("7"),
-    watched(true, garbled),
+    watched(true, malformed),
     works(later(list("9"))),
   ],
   ["a rejected streamed list: list", stream(""), failed(apiError(422)), notStreamed(list("0"))],

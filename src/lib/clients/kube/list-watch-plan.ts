@@ -52,7 +52,7 @@ export function watchQuery(step: WatchStep): Query {
 
 export function failureOf(error: unknown): Failure {
   // The same watch would return the same line again.
-  if (error instanceof KubeletError && error.code === "WatchGarbled") return "rejected";
+  if (error instanceof KubeletError && error.code === "MalformedWatch") return "rejected";
   if (!(error instanceof KubeApiError)) return "unavailable";
   const { status, reason, details, message } = error;
   if (status === 410 || reason === "Expired" || reason === "Gone") return "expired";

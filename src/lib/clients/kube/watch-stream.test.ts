@@ -22,7 +22,7 @@ test("lines are the same byte by byte, and an incomplete line is buffered", () =
 });
 
 test("a line has a limit, in one chunk and in many", () => {
-  const tooLong = (error: unknown) => error instanceof KubeletError && error.code === "WatchGarbled";
+  const tooLong = (error: unknown) => error instanceof KubeletError && error.code === "MalformedWatch";
   const line = Buffer.from("12345678\n");
   const splitter = new LineSplitter(8);
   for (let i = 0; i < 3; i++) assert.deepEqual([...splitter.push(line)], ["12345678"]);
@@ -88,5 +88,5 @@ const garbled = [
 
 for (const line of garbled)
   test(`${line} is not an event`, () => {
-    assert.throws(() => parseWatchEvent(line), { code: "WatchGarbled" });
+    assert.throws(() => parseWatchEvent(line), { code: "MalformedWatch" });
   });

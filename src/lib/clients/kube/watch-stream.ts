@@ -30,7 +30,7 @@ export class LineSplitter {
   #keep(piece: Uint8Array): void {
     this.#bytes += piece.length;
     if (this.#bytes > this.#maxBytes)
-      throw new KubeletError("WatchGarbled", `a line of the watch is longer than ${this.#maxBytes} bytes`);
+      throw new KubeletError("MalformedWatch", `a line of the watch is longer than ${this.#maxBytes} bytes`);
     this.#pieces.push(piece);
   }
 
@@ -63,7 +63,7 @@ export type WatchEvent =
 export function parseWatchEvent(line: string): WatchEvent | undefined {
   if (line.trim() === "") return undefined;
   const { type, object } = parseLine(line);
-  if (typeof object !== "object" || object === null) throw garbled(line);
+  if (typeof object !== "object" || object === null) throw malformed(line);
   switch (type) {
     case "ADDED":
     case "MODIFIED":
@@ -74,7 +74,7 @@ export function parseWatchEvent(line: string): WatchEvent | undefined {
     case "ERROR":
       return { type, error: endOfWatch(object) };
     default:
-      throw garbled(line);
+      throw malformed(line);
   }
 }
 
@@ -83,13 +83,13 @@ function parseLine(line: string): { type?: unknown; object?: unknown } {
     const parsed: unknown = JSON.parse(line);
     return typeof parsed === "object" && parsed !== null ? parsed : {};
   } catch (cause) {
-    throw garbled(line, cause);
+    throw malformed(line, cause);
   }
 }
 
 function bookmark(object: RawObject, line: string): WatchEvent {
   const { resourceVersion, annotations } = object.metadata ?? {};
-  if (typeof resourceVersion !== "string" || resourceVersion === "") throw garbled(line);
+  if (typeof resourceVersion !== "string" || resourceVersion === "") throw malformed(line);
   const marks = annotations as Record<string, unknown> | undefined;
   return {
     type: "BOOKMARK",
@@ -115,7 +115,10 @@ function endOfWatch(status: {
   });
 }
 
-function garbled(line: string, cause?: unknown): KubeletError {
+/** Begins the message of an error that quotes a watch event. Callers whose objects are secret redact the rest of it. */
+export const malformedWatchEvent = "malformed watch event";
+
+function malformed(line: string, cause?: unknown): KubeletError {
   const start = line.length > 60 ? `${line.slice(0, 60)}…` : line;
-  return new KubeletError("WatchGarbled", `malformed watch event: ${start}`, { cause });
+  return new KubeletError("MalformedWatch", `${malformedWatchEvent}: ${start}`, { cause });
 }
