@@ -66,7 +66,7 @@ test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its 
     }),
   );
   await waitFor(() => assert.ok(cluster.api.get("leases", "kube-node-lease", nodeName)));
-  assert.doesNotMatch(log, /not acted on yet: .*--(kubeconfig|node-labels|register|provider)/);
+  assert.doesNotMatch(log, /not implemented yet: .*--(kubeconfig|node-labels|register|provider)/);
   child.kill("SIGTERM");
   assert.deepEqual(await exited, [0, null]);
   assert.equal(cluster.runningOf(metadata.uid).length, 1);

@@ -104,12 +104,12 @@ describeOnContainerd("the agent", (version) => {
     assert.equal((await agent.health())?.status, 200);
   });
 
-  test("names in one warning line what it accepts and does not act on", async () => {
+  test("names accepted settings that are not implemented in one warning", async () => {
     const mark = agent.log().length;
     agent.start(["--kube-api-content-type=application/json", "--volume-plugin-dir=90"]);
     await healthy();
     const lines = agent.log().slice(mark).split("\n");
-    const warnings = lines.filter((line) => line.includes("accepted but not acted on yet"));
+    const warnings = lines.filter((line) => line.includes("accepted but not implemented yet"));
     assert.equal(warnings.length, 1);
     assert.match(warnings[0]!, /^W.*--kube-api-content-type, --volume-plugin-dir/);
   });

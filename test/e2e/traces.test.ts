@@ -44,6 +44,6 @@ describe("traces of an agent on containerd", { skip: available === true ? false 
     const names = collector.childrenOf(pass!).map(({ name }) => name.split("/")[1]);
     for (const name of ["RunPodSandbox", "ImageStatus", "CreateContainer", "StartContainer"])
       assert.ok(names.includes(name), `${name} in ${names}`);
-    assert.doesNotMatch(agent.log(), /accepted but not acted on yet.*tracing/);
+    assert.doesNotMatch(agent.log(), /accepted but not implemented yet.*tracing/);
   });
 });

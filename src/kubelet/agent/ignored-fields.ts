@@ -15,7 +15,10 @@ export function ignoredFields(pod: Pod, hasApi: boolean): string[] {
 export function warnAboutIgnoredFields(pod: Pod, hasApi: boolean, logger: Logger): void {
   const ignored = ignoredFields(pod, hasApi);
   if (ignored.length > 0)
-    logger.warn("accepted but not acted on yet", { pod: podRef(pod), fields: ignored.join(", ") });
+    logger.warn("Pod has fields that are not implemented yet", {
+      pod: podRef(pod),
+      fields: ignored.join(", "),
+    });
 }
 
 function isSet(value: unknown): boolean {

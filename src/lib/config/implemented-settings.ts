@@ -1,5 +1,5 @@
-/** Flags that have an effect. Add a name here together with the code that acts on it. */
-export const actedOnFlags: ReadonlySet<string> = new Set([
+/** Flags that have an effect. Add a name here together with the code that implements it. */
+export const implementedFlags: ReadonlySet<string> = new Set([
   "address",
   "allowed-unsafe-sysctls",
   "anonymous-auth",
@@ -100,7 +100,7 @@ export const actedOnFlags: ReadonlySet<string> = new Set([
 ]);
 
 /** Configuration fields that have an effect; objects by their inner fields. */
-export const actedOnFields: ReadonlySet<string> = new Set([
+export const implementedFields: ReadonlySet<string> = new Set([
   "address",
   "allowedUnsafeSysctls",
   "authentication.anonymous.enabled",
@@ -202,11 +202,13 @@ export const actedOnFields: ReadonlySet<string> = new Set([
 ]);
 
 /** One line that names everything that was set and has no effect yet, or none. */
-export function notActedOn(flags: Iterable<string>, fields: Iterable<string>): string | undefined {
-  const idleFlags = [...new Set(flags)].filter((name) => !actedOnFlags.has(name)).map((name) => `--${name}`);
-  const idleFields = [...new Set(fields)]
-    .filter((name) => !actedOnFields.has(name))
+export function notImplemented(flags: Iterable<string>, fields: Iterable<string>): string | undefined {
+  const ignoredFlags = [...new Set(flags)]
+    .filter((name) => !implementedFlags.has(name))
+    .map((name) => `--${name}`);
+  const ignoredFields = [...new Set(fields)]
+    .filter((name) => !implementedFields.has(name))
     .map((name) => `config ${name}`);
-  const idle = [...idleFlags, ...idleFields];
-  return idle.length > 0 ? `accepted but not acted on yet: ${idle.join(", ")}` : undefined;
+  const ignored = [...ignoredFlags, ...ignoredFields];
+  return ignored.length > 0 ? `accepted but not implemented yet: ${ignored.join(", ")}` : undefined;
 }

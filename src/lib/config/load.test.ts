@@ -339,7 +339,7 @@ test("a single warning names all settings that are accepted without effect", asy
   });
   const { warnings } = await loadConfiguration({ args });
   assert.deepEqual(warnings, [
-    "accepted but not acted on yet: --oom-score-adj, --housekeeping-interval, config oomScoreAdj, config protectKernelDefaults",
+    "accepted but not implemented yet: --oom-score-adj, --housekeeping-interval, config oomScoreAdj, config protectKernelDefaults",
   ]);
 });
 

@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json-value.ts";
-import { notActedOn } from "./acted-on.ts";
 import { decodeConfiguration } from "./decode.ts";
 import { withCommandLineDefaults, withDefaults, withFileDefaults } from "./defaults.ts";
 import { parseDocument } from "./document.ts";
@@ -11,6 +10,7 @@ import { encodeConfiguration } from "./encode.ts";
 import { FeatureGates } from "./feature-gates.ts";
 import type { KubeletFlags } from "./flags/kubelet-flags.ts";
 import { type ConfigOverride, parseFlags } from "./flags/parse.ts";
+import { notImplemented } from "./implemented-settings.ts";
 import {
   type KubeletConfiguration,
   kubeletFields,
@@ -79,8 +79,8 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
   const setFields = [...(main ? [main.raw] : []), ...dropIns.map(({ raw }) => raw)].flatMap((raw) =>
     leaves(raw),
   );
-  const idle = notActedOn(given, setFields);
-  return { config, flags, gates, warnings: [...(idle ? [idle] : []), ...gates.warnings()] };
+  const ignored = notImplemented(given, setFields);
+  return { config, flags, gates, warnings: [...(ignored ? [ignored] : []), ...gates.warnings()] };
 }
 
 interface ConfigFile {
