@@ -90,13 +90,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     });
     for (const record of pods.records) await record.start();
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
-    const before = [...core.components, ...pods.components, ...cluster.components];
+    const early = [...core.components, ...pods.components, ...cluster.components];
     const serve = [...(serving ? [serving] : []), ...endpoints.serving];
     const sockets = [podResources(core, pods.activePods), ...nodePods.components];
     const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
     const cleanUp = [...collectors, ...(o.terminatesOrphans === false ? [] : [housekeeping])];
     // All components that send requests to the API server need the credentials.
-    for (const group of [first, cluster.credentials, [connection], before, serve, sockets, pipeline, cleanUp])
+    for (const group of [first, cluster.credentials, [connection], early, serve, sockets, pipeline, cleanUp])
       for (const component of group) await lifecycle.start(component);
   };
   try {

@@ -28,7 +28,7 @@ export function appliedManifests(core: AgentCore): AppliedManifests {
         origin: { source: "applied", name },
         hasLocalObjects: o.localObjects !== undefined,
       }),
-    takenBy: (pod) => {
+    otherSourceOf: (pod) => {
       const other = desired.byFullName(fullNameOf(pod));
       const source = other && sourceOf(other);
       return source === "file" || source === "http" ? source : undefined;

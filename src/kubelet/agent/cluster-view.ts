@@ -58,7 +58,7 @@ export class ClusterView {
   readonly #runtimeClasses: ListWatch<RuntimeClass>;
   readonly #name: string;
   #onNode: (changed: NodeChange) => void = () => {};
-  #nodeBefore: { spec?: string; addresses?: string } = {};
+  #previousNode: { spec?: string; addresses?: string } = {};
   #onPod: (pod: Pod) => void = () => {};
 
   constructor(o: AgentOptions, cluster: ClusterOptions, node: Node) {
@@ -122,10 +122,10 @@ export class ClusterView {
 
   #nodeChanged(): void {
     const { spec, status } = this.node() ?? {};
-    const before = this.#nodeBefore;
+    const previous = this.#previousNode;
     const now = { spec: JSON.stringify(spec), addresses: JSON.stringify(status?.addresses) };
-    this.#nodeBefore = now;
-    this.#onNode({ spec: now.spec !== before.spec, addresses: now.addresses !== before.addresses });
+    this.#previousNode = now;
+    this.#onNode({ spec: now.spec !== previous.spec, addresses: now.addresses !== previous.addresses });
   }
 
   /** The Node object, once it was observed in the API. */

@@ -140,12 +140,12 @@ export function podHandlers(
     },
     allocation: {
       "container-started": ({ pod, container }) => allocation.containerStarted(pod, container),
-      "worker-gone": ({ uid }) => allocation.gone(uid),
+      "worker-gone": ({ uid }) => allocation.forget(uid),
     },
-    evictedPods: { "worker-gone": ({ uid }) => evictedPods.gone(uid) },
+    evictedPods: { "worker-gone": ({ uid }) => evictedPods.forget(uid) },
     explanations: {
       "probe-result": ({ result }) => explanations.probeResultChanged(result),
-      "worker-gone": ({ worker }) => explanations.gone(worker),
+      "worker-gone": ({ worker }) => explanations.podRemoved(worker),
       "oom-kill": ({ kill }) => explanations.oomKilled(kill),
     },
     nodeEvents: {
@@ -160,7 +160,7 @@ export function podHandlers(
     },
     startupLatency: {
       "api-pod": ({ pod }) => core.startupLatency.received(pod),
-      "worker-gone": ({ uid }) => core.startupLatency.gone(uid),
+      "worker-gone": ({ uid }) => core.startupLatency.forget(uid),
     },
   };
 }

@@ -74,7 +74,7 @@ export class PodExplanations {
   }
 
   /** The pod was removed: if it failed, its explanation is kept for a while. To be called before its status is dropped. */
-  gone(worker: PodSyncStatus): void {
+  podRemoved(worker: PodSyncStatus): void {
     const explanation = explainPod(this.#info(worker));
     this.#kills.delete(worker.id.uid);
     if (explanation.failedAt !== null) this.#failed.add(explanation, this.#o.clock.wall());

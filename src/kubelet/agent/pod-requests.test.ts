@@ -63,11 +63,11 @@ test("the failed pull of an image volume is reported as that of a container imag
   const request = { attempt: 0, image, podIPs: ["10.0.0.5"], signal: never };
   await assert.rejects(requests.container(aPod(), aContainer("a"), request), failure);
   const other = new KubeletError("Volume", "not mounted");
-  const { requests: worse } = await setUp(t, undefined, {
+  const { requests: otherRequests } = await setUp(t, undefined, {
     volumes: { ...volumes, mountsFor: () => Promise.reject(other) },
   });
   const code = "CreateContainerConfigError";
-  await assert.rejects(worse.container(aPod(), aContainer("a"), request), { code });
+  await assert.rejects(otherRequests.container(aPod(), aContainer("a"), request), { code });
 });
 
 const fromManifest = (spec: object): Pod => {
@@ -184,8 +184,8 @@ test("hostnameOverride is used unless its feature gate is off", async (t) => {
 
 test("a RuntimeClass names the handler; without an API the default handler is used", async (t) => {
   const pod = aPod({ runtimeClassName: "sandboxed", dnsPolicy: "Default" });
-  const alone = await setUp(t);
-  assert.equal(alone.requests.runtimeHandler(pod), "");
+  const standalone = await setUp(t);
+  assert.equal(standalone.requests.runtimeHandler(pod), "");
   const classes = new Map([["sandboxed", { handler: "kata" }]]);
   const { requests } = await setUp(t, defaults, { runtimeClass: (name) => classes.get(name) });
   assert.equal(requests.runtimeHandler(pod), "kata");

@@ -53,7 +53,7 @@ export function podsApi(
           });
         },
         "pod-released": ({ uid }) => feed.finished(uid),
-        "worker-gone": ({ uid }) => feed.gone(uid),
+        "worker-gone": ({ uid }) => feed.forget(uid),
         "status-changed": ({ uid }) => feed.changed(uid),
       },
     },

@@ -17,7 +17,7 @@ export interface RuntimeSupportOptions {
 
 /** Reports a runtime that a later kubelet will not support. Checked whenever the runtime comes up: it may be another version. */
 export function watchRuntimeSupport({ cri, connection, metrics, logger }: RuntimeSupportOptions): void {
-  const losing = metrics.gauge({
+  const gauge = metrics.gauge({
     name: "kubelet_cri_losing_support",
     help: "1 with the Kubernetes version that drops support for the container runtime version in use",
     labels: ["version"],
@@ -25,10 +25,10 @@ export function watchRuntimeSupport({ cri, connection, metrics, logger }: Runtim
   const check = async () => {
     try {
       await cri.runtimeConfig();
-      losing.reset();
+      gauge.reset();
     } catch (error) {
       if (hasGrpcCode(error, "UNIMPLEMENTED")) {
-        losing.set({ version: unsupportedFrom }, 1);
+        gauge.set({ version: unsupportedFrom }, 1);
         logger.info("CRI implementation should be updated to support RuntimeConfig", { unsupportedFrom });
       } else if (!isAbort(error))
         logger.debug(4, "Failed to get the configuration of the runtime", { err: messageOf(error) });

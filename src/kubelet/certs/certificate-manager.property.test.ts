@@ -46,7 +46,7 @@ test("while the API responds in time there is always a valid certificate, throug
     maxLength: 40,
   });
   const conditions = fc.record({
-    lifeMs: fc.integer({ min: 30 * minute, max: 4 * hour }),
+    lifetimeMs: fc.integer({ min: 30 * minute, max: 4 * hour }),
     backdateMs: fc.integer({ min: 0, max: 5 * minute }),
     delayMs: fc.integer({ min: 0, max: 30_000 }),
     // At most 4 attempts in a row fail: with the delays between them less than 1.5 minutes are lost.
@@ -55,45 +55,48 @@ test("while the API responds in time there is always a valid certificate, throug
     steps,
   });
   await fc.assert(
-    fc.asyncProperty(conditions, async ({ lifeMs, backdateMs, delayMs, failureRounds, numbers, steps }) => {
-      const clock = new FakeClock();
-      const signer = new FakeSigner(clock);
-      Object.assign(signer, { lifeMs, backdateMs, delayMs: Math.min(delayMs, lifeMs / 100) });
-      const queue: SignerBehavior[] = [];
-      let round = 0;
-      signer.behavior = () => {
-        if (queue.length === 0) queue.push(...failureRounds[round++ % failureRounds.length]!, "sign");
-        return queue.shift()!;
-      };
-      const store = new MemoryStore();
-      const random = chosen(numbers);
-      let stop = new AbortController();
-      let manager = node(clock, signer, store, random);
-      await manager.start(stop.signal);
-      await clock.advance(4 * minute);
-      let elapsed = 4 * minute;
-      for (const { minutes, restart } of steps) {
-        if (restart) {
-          stop.abort();
-          await manager.done;
-          stop = new AbortController();
-          manager = node(clock, signer, store, random);
-          await manager.start(stop.signal);
+    fc.asyncProperty(
+      conditions,
+      async ({ lifetimeMs, backdateMs, delayMs, failureRounds, numbers, steps }) => {
+        const clock = new FakeClock();
+        const signer = new FakeSigner(clock);
+        Object.assign(signer, { lifetimeMs, backdateMs, delayMs: Math.min(delayMs, lifetimeMs / 100) });
+        const queue: SignerBehavior[] = [];
+        let round = 0;
+        signer.behavior = () => {
+          if (queue.length === 0) queue.push(...failureRounds[round++ % failureRounds.length]!, "sign");
+          return queue.shift()!;
+        };
+        const store = new MemoryStore();
+        const random = chosen(numbers);
+        let stop = new AbortController();
+        let manager = node(clock, signer, store, random);
+        await manager.start(stop.signal);
+        await clock.advance(4 * minute);
+        let elapsed = 4 * minute;
+        for (const { minutes, restart } of steps) {
+          if (restart) {
+            stop.abort();
+            await manager.done;
+            stop = new AbortController();
+            manager = node(clock, signer, store, random);
+            await manager.start(stop.signal);
+          }
+          for (let i = 0; i < minutes; i++) {
+            await clock.advance(minute);
+            assert.ok(manager.current(), "there is no valid certificate");
+            assert.equal(manager.current(), store.pair);
+          }
+          elapsed += minutes * minute;
         }
-        for (let i = 0; i < minutes; i++) {
-          await clock.advance(minute);
-          assert.ok(manager.current(), "there is no valid certificate");
-          assert.equal(manager.current(), store.pair);
-        }
-        elapsed += minutes * minute;
-      }
-      stop.abort();
-      await manager.done;
-      assert.equal(clock.pending - signer.followers, 0, "timers are left behind");
-      const restarts = steps.filter(({ restart }) => restart).length;
-      const lives = elapsed / (0.7 * lifeMs) + 1 + restarts;
-      assert.ok(store.updates <= lives + 1, `${store.updates} certificates in ${lives} lives`);
-    }),
+        stop.abort();
+        await manager.done;
+        assert.equal(clock.pending - signer.followers, 0, "timers are left behind");
+        const restarts = steps.filter(({ restart }) => restart).length;
+        const lifetimes = elapsed / (0.7 * lifetimeMs) + 1 + restarts;
+        assert.ok(store.updates <= lifetimes + 1, `${store.updates} certificates in ${lifetimes} lives`);
+      },
+    ),
     { seed, numRuns: 10 },
   );
 });
@@ -108,9 +111,9 @@ test("after an outage of hours there is a certificate within 40 s, without a bur
       const clock = new FakeClock();
       const signer = new FakeSigner(clock);
       let isUp = true;
-      let tries = 0;
+      let attempts = 0;
       signer.behavior = () => {
-        tries++;
+        attempts++;
         return isUp ? "sign" : "away";
       };
       const stop = new AbortController();
@@ -123,9 +126,9 @@ test("after an outage of hours there is a certificate within 40 s, without a bur
           assert.ok(manager.current());
         }
         isUp = false;
-        tries = 0;
+        attempts = 0;
         await clock.advance(downMinutes * minute);
-        assert.ok(tries <= (downMinutes * 60) / 32 + 5, `${tries} tries in ${downMinutes} minutes`);
+        assert.ok(attempts <= (downMinutes * 60) / 32 + 5, `${attempts} tries in ${downMinutes} minutes`);
         isUp = true;
         await clock.advance(40_000);
         assert.ok(manager.current(), "there is no valid certificate after the outage");
@@ -197,7 +200,7 @@ unaffectedByJumps(
 test("after a suspend longer than its lifetime a certificate is replaced within a minute", async () => {
   const clock = new FakeClock();
   const signer = new FakeSigner(clock);
-  signer.lifeMs = 4 * hour;
+  signer.lifetimeMs = 4 * hour;
   const stop = new AbortController();
   const manager = node(clock, signer, new MemoryStore(), () => 0.5);
   await manager.start(stop.signal);

@@ -109,8 +109,8 @@ test("an expired stored certificate is not used", async () => {
 test("an initial certificate is stored, used for the request, and replaced immediately", async () => {
   const { privateKey } = generateKey();
   const request = makeRequest({ subject: { commonName: "admin", organizations: [] }, key: privateKey });
-  const life = { from: epochMs(clock.wall()), until: epochMs(clock.wall()) + hour };
-  const initial = { cert: issue(signer.authority, request, [], life), key: privateKeyPem(privateKey) };
+  const validity = { from: epochMs(clock.wall()), until: epochMs(clock.wall()) + hour };
+  const initial = { cert: issue(signer.authority, request, [], validity), key: privateKeyPem(privateKey) };
   const requested: (string | undefined)[] = [];
   const manager = client({
     initial,
@@ -130,17 +130,17 @@ test("an initial certificate is stored, used for the request, and replaced immed
 for (const behavior of ["deny", "fail", "delete", "away", "wrong key", { reject: 500 }] as SignerBehavior[]) {
   const name = JSON.stringify(behavior);
   test(`after ${name} another certificate is requested, 2, 4, 8, 16, 32, 32 seconds later`, async () => {
-    const tries: number[] = [];
+    const attempts: number[] = [];
     const from = clock.elapsedMs;
     signer.behavior = () => {
-      tries.push((clock.elapsedMs - from) / 1000);
-      return tries.length < 8 ? behavior : "sign";
+      attempts.push((clock.elapsedMs - from) / 1000);
+      return attempts.length < 8 ? behavior : "sign";
     };
     const all = metrics();
     const manager = client({ random: () => 0, metrics: all });
     await manager.start(stop.signal);
     await clock.advance(130_000);
-    assert.deepEqual(tries, [0, 2, 6, 14, 30, 62, 94, 126]);
+    assert.deepEqual(attempts, [0, 2, 6, 14, 30, 62, 94, 126]);
     assert.notEqual(manager.current(), undefined);
     const errors = await metricValues(all, "kubelet_certificate_manager_client_expiration_renew_errors");
     assert.deepEqual(errors, { "": 7 });
@@ -148,15 +148,15 @@ for (const behavior of ["deny", "fail", "delete", "away", "wrong key", { reject:
 }
 
 test("a rejected request is retried at least every 10 s", async () => {
-  const tries: number[] = [];
+  const attempts: number[] = [];
   signer.behavior = () => {
-    tries.push(clock.elapsedMs);
+    attempts.push(clock.elapsedMs);
     return { reject: 403 };
   };
   const manager = client({ random: () => 1 });
   await manager.start(stop.signal);
   await clock.advance(300_000);
-  const pauses = tries.slice(1).map((at, i) => at - tries[i]!);
+  const pauses = attempts.slice(1).map((at, i) => at - attempts[i]!);
   assert.ok(pauses.length > 25 && Math.max(...pauses) < 10_000, pauses.join());
   assert.match(manager.reason ?? "", /403|Forbidden|reject/i);
 });
@@ -200,7 +200,7 @@ test("a manager that is stopped while it waits ends immediately", async () => {
 });
 
 test("certificates that are due immediately are not requested in a loop", async () => {
-  signer.lifeMs = -1000;
+  signer.lifetimeMs = -1000;
   signer.backdateMs = hour;
   const manager = client({ random: () => 0 });
   await manager.start(stop.signal);
@@ -218,7 +218,7 @@ test("certificates without the requested names are not requested in a loop", asy
 });
 
 test("the remaining lifetime of a backdated certificate is used", async () => {
-  signer.lifeMs = 60_000;
+  signer.lifetimeMs = 60_000;
   signer.backdateMs = 300_000;
   const manager = client();
   await manager.start(stop.signal);
@@ -282,8 +282,8 @@ test("a serving certificate is requested when there is an address, and again whe
   manager.wake();
   await clock.advance(60_000);
   assert.equal(signer.requests.length, 2, "an address that is gone does not cause another request");
-  const lived = await metricValues(all, "kubelet_certificate_manager_server_rotation_seconds");
-  assert.deepEqual(lived, { count: 1, sum: 10 });
+  const lifetime = await metricValues(all, "kubelet_certificate_manager_server_rotation_seconds");
+  assert.deepEqual(lifetime, { count: 1, sum: 10 });
 });
 
 test("a request for addresses that have changed meanwhile is abandoned", async () => {

@@ -44,7 +44,7 @@ export interface CertificateManagerOptions {
   readonly logger: Logger;
   readonly onFailure?: () => void;
   /** A certificate was replaced after so many seconds. */
-  readonly onRotated?: (livedSeconds: number) => void;
+  readonly onRotated?: (lifetimeSeconds: number) => void;
 }
 
 const approvalMs = 15 * 60_000;
@@ -61,7 +61,7 @@ export class CertificateManager implements Component {
   #pair: CertificatePair | undefined;
   #deadline = wallTime(0);
   #forced = false;
-  #tries = 0;
+  #attempts = 0;
   #retryAt: MonotonicTime | undefined;
   #missing: { since: MonotonicTime; reason: string } | undefined;
   #serverHealthy = false;
@@ -161,7 +161,7 @@ export class CertificateManager implements Component {
       }
       const message = pair ? "Rotating certificates" : "Requesting certificate";
       logger.debug(2, message, { certificate: name, reason: step.why });
-      this.#tries++;
+      this.#attempts++;
       try {
         await this.#rotate(desired, signal);
       } catch (error) {
@@ -192,18 +192,18 @@ export class CertificateManager implements Component {
       this.#pending = undefined;
       other.release();
     }
-    const before = this.#pair;
+    const previous = this.#pair;
     const pair = await store.update(cert, privateKeyPem(privateKey));
     const now = clock.wall();
     this.#serverHealthy = true;
     this.#forced = false;
     this.#install(pair, now);
-    if (before) onRotated?.(msBetween(wallTime(before.leaf.notBefore), now) / 1000);
+    if (previous) onRotated?.(msBetween(wallTime(previous.leaf.notBefore), now) / 1000);
     // A certificate that is due again immediately (clocks differ, names are left out) must not cause requests in a
     // loop.
     const dueAgain = this.#deadline <= now || mismatch(pair, desired) !== undefined;
-    this.#retryAt = dueAgain ? msFromNow(clock, retryDelayMs(this.#tries, random())) : undefined;
-    if (!dueAgain) this.#tries = 0;
+    this.#retryAt = dueAgain ? msFromNow(clock, retryDelayMs(this.#attempts, random())) : undefined;
+    if (!dueAgain) this.#attempts = 0;
     this.#listeners.notify(pair);
   }
 
@@ -212,13 +212,13 @@ export class CertificateManager implements Component {
     if (error instanceof TemplateChanged) {
       logger.debug(2, "Certificate template changed, rotating", { certificate: name });
       this.#retryAt = undefined;
-      this.#tries = 0;
+      this.#attempts = 0;
       return;
     }
     const at = clock.monotonic();
     const rejected = serverRejectedUs(error);
     this.#serverHealthy = rejected ?? this.#serverHealthy;
-    const delayMs = retryDelayMs(this.#tries, random(), rejected);
+    const delayMs = retryDelayMs(this.#attempts, random(), rejected);
     this.#retryAt = plusMs(at, delayMs);
     this.#missing = { since: this.#missing?.since ?? at, reason: messageOf(error) };
     const what = this.#pair

@@ -14,7 +14,7 @@ export function clientCertificateMetrics(
   clock: Clock,
   of: () => HasCertificate | undefined,
 ) {
-  lifeLeft(metrics, clock, of, {
+  remainingLifetime(metrics, clock, of, {
     name: "kubelet_certificate_manager_client_ttl_seconds",
     help: "Seconds until the client certificate expires (negative after that), +Inf if there is none.",
   });
@@ -30,7 +30,7 @@ export function servingCertificateMetrics(
   clock: Clock,
   of: () => HasCertificate | undefined,
 ) {
-  lifeLeft(metrics, clock, of, {
+  remainingLifetime(metrics, clock, of, {
     name: "kubelet_certificate_manager_server_ttl_seconds",
     help: "Seconds until the serving certificate expires (negative after that), +Inf if there is none.",
   });
@@ -38,15 +38,15 @@ export function servingCertificateMetrics(
     name: "kubelet_server_expiration_renew_errors",
     help: "Number of errors while renewing the serving certificate.",
   });
-  const lived = metrics.histogram({
+  const lifetime = metrics.histogram({
     name: "kubelet_certificate_manager_server_rotation_seconds",
     help: "Age in seconds of the serving certificate when it was replaced.",
     buckets: [minute, hour, 4 * hour, day, 7 * day, month, 3 * month, 6 * month, 12 * month, 48 * month],
   });
-  return { onFailure: () => errors.inc(), onRotated: (seconds: number) => lived.observe(seconds) };
+  return { onFailure: () => errors.inc(), onRotated: (seconds: number) => lifetime.observe(seconds) };
 }
 
-function lifeLeft(
+function remainingLifetime(
   metrics: Metrics,
   clock: Clock,
   of: () => HasCertificate | undefined,

@@ -98,7 +98,7 @@ test("configured files are used as long as the store has no pair", async () => {
   assert.equal(await store(files).hasOwn(), true);
 });
 
-for (const [what, spoil] of [
+for (const [what, corrupt] of [
   ["is empty", () => truncate(current(), 0)],
   ["is truncated in the certificate", () => truncate(current(), 100)],
   ["is truncated in the key", async () => truncate(current(), (await stat(current())).size - 30)],
@@ -109,7 +109,7 @@ for (const [what, spoil] of [
   test(`a pair that ${what} is ignored, and can be replaced`, async () => {
     const [first, second] = [newPair(), newPair()];
     await store().update(first.cert, first.key);
-    await spoil();
+    await corrupt();
     assert.equal(await store().current(), undefined);
     await store().update(second.cert, second.key);
     assert.equal((await store().current())?.cert, second.cert);

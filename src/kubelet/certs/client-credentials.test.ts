@@ -98,8 +98,8 @@ async function kubeconfigWith(user: { name: string; until: number; inFiles?: boo
   const { privateKey } = generateKey();
   const subject = { commonName: user.name, organizations: ["system:nodes"] };
   const request = makeRequest({ subject, key: privateKey });
-  const life = { from: Date.now() - 1000, until: user.until };
-  const cert = issue(server.authority, request, ["client auth"], life);
+  const validity = { from: Date.now() - 1000, until: user.until };
+  const cert = issue(server.authority, request, ["client auth"], validity);
   const key = privateKeyPem(privateKey);
   if (user.inFiles) {
     await writeFile(at("my.crt"), cert);
@@ -152,10 +152,10 @@ test("a start that was killed while it waited finds its request again", async ()
 });
 
 test("a request whose certificate has expired is not used again", async () => {
-  server.lifeMs = -500;
+  server.lifetimeMs = -500;
   await credentials({ rotate: false });
   assert.equal(server.csrs.length, 1);
-  server.lifeMs = 3_600_000;
+  server.lifetimeMs = 3_600_000;
   const { access } = await credentials({ rotate: false });
   assert.equal(server.csrs.length, 2);
   assert.equal(await isKnown(connect(access)), true);
@@ -176,7 +176,7 @@ test("a denied request ends the start with the reason", async () => {
 });
 
 test("bootstrap with rotation continues in the background, and later requests come from the node", async () => {
-  server.lifeMs = 3000;
+  server.lifetimeMs = 3000;
   server.approve = false;
   const { access, manager } = await credentials();
   assert.ok(existsSync(at("kubelet.conf")), "the kubeconfig is there before the certificate");

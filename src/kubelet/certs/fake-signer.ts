@@ -53,11 +53,11 @@ export function issue(
   authority: Authority,
   request: string,
   usages: SigningRequest["usages"],
-  life: { from: number; until: number },
+  validity: { from: number; until: number },
   other: { publicKey?: KeyObject; subject?: DistinguishedName } = {},
 ): string {
   const { subject, dnsNames, ipAddresses, publicKey } = parseRequest(request);
-  const [notBefore, notAfter] = [new Date(life.from), new Date(life.until)];
+  const [notBefore, notAfter] = [new Date(validity.from), new Date(validity.until)];
   const requested = { subject, dnsNames, ipAddresses, publicKey };
   return signCertificate({ ...requested, ...other, issuer: authority, notBefore, notAfter, usages });
 }
@@ -70,7 +70,7 @@ export class FakeSigner implements CertificateApi {
   readonly #followers = new Set<{ name: string; notify: (state: SigningRequestState | undefined) => void }>();
   readonly #clock: Clock;
   behavior: () => SignerBehavior = () => "sign";
-  lifeMs = 3_600_000;
+  lifetimeMs = 3_600_000;
   backdateMs = 0;
   /** From a request to its certificate. */
   delayMs = 0;
@@ -139,12 +139,12 @@ export class FakeSigner implements CertificateApi {
     if (behavior === "deny") return this.set(state.name, { ...state, ...condition("Denied") });
     if (behavior === "fail") return this.set(state.name, { ...state, ...condition("Failed") });
     const now = epochMs(this.#clock.wall());
-    const life = { from: now - this.backdateMs, until: now + this.lifeMs };
+    const validity = { from: now - this.backdateMs, until: now + this.lifetimeMs };
     const other = {
       ...(behavior === "wrong key" && { publicKey: generateKey().publicKey }),
       ...(behavior === "wrong name" && { subject: { commonName: "x", organizations: [] } }),
     };
-    const certificate = issue(this.authority, request.request, request.usages, life, other);
+    const certificate = issue(this.authority, request.request, request.usages, validity, other);
     this.set(state.name, { ...state, ...condition("Approved") });
     this.set(state.name, { ...state, ...condition("Approved"), certificate });
   }

@@ -21,7 +21,7 @@ export class FakeSigningServer {
   /** The user of each certificate request. */
   readonly requestedBy: string[] = [];
   readonly csrs: Csr[] = [];
-  lifeMs = 3_600_000;
+  lifetimeMs = 3_600_000;
   approve = true;
   readonly #history: { type: string; object: Csr }[] = [];
   readonly #watchers = new Set<(event: { type: string; object: Csr }) => void>();
@@ -74,8 +74,8 @@ export class FakeSigningServer {
 
   sign(csr: Csr): void {
     const request = Buffer.from(csr.spec.request, "base64").toString();
-    const life = { from: Date.now() - 1000, until: Date.now() + this.lifeMs };
-    const certificate = issue(this.authority, request, csr.spec.usages, life);
+    const validity = { from: Date.now() - 1000, until: Date.now() + this.lifetimeMs };
+    const certificate = issue(this.authority, request, csr.spec.usages, validity);
     csr.status = {
       conditions: [{ type: "Approved", reason: "Test", message: "" }],
       certificate: Buffer.from(certificate).toString("base64"),

@@ -43,10 +43,10 @@ test("a certificate is rotated after 70 to 90 % of its lifetime", () => {
 });
 
 test("attempts are 2, 4, 8, 16 and then 32 seconds apart, plus up to a tenth", () => {
-  const delays = [1, 2, 3, 4, 5, 6, 50].map((tries) => retryDelayMs(tries, 0));
+  const delays = [1, 2, 3, 4, 5, 6, 50].map((attempts) => retryDelayMs(attempts, 0));
   assert.deepEqual(delays, [2000, 4000, 8000, 16_000, 32_000, 32_000, 32_000]);
   assert.equal(retryDelayMs(5, 1), 35_200);
-  for (const tries of [3, 4, 5, 50]) assert.ok(retryDelayMs(tries, 1, true) < 10_000, "rejected");
+  for (const attempts of [3, 4, 5, 50]) assert.ok(retryDelayMs(attempts, 1, true) < 10_000, "rejected");
 });
 
 const addresses = [

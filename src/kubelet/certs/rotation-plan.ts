@@ -97,6 +97,6 @@ function reasonToRotate(
  * 2, 4, 8, 16, 32, 32 … seconds after the first, second … attempt, and up to a tenth more. Whole milliseconds. A server
  * that rejects us is retried at least every 10 s: a token or a role may be corrected.
  */
-export function retryDelayMs(tries: number, random: number, rejected = false): number {
-  return Math.round(Math.min(2000 * 2 ** (tries - 1), rejected ? 9_000 : 32_000) * (1 + 0.1 * random));
+export function retryDelayMs(attempts: number, random: number, rejected = false): number {
+  return Math.round(Math.min(2000 * 2 ** (attempts - 1), rejected ? 9_000 : 32_000) * (1 + 0.1 * random));
 }

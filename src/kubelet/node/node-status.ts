@@ -49,17 +49,17 @@ export interface StatusPlan {
 /** The desired node: the API object with the status computed from the info. */
 export function planStatus(original: NodeObject, info: StatusInputs, now: WallTime): StatusPlan {
   const { name } = original.metadata;
-  const before = original.status;
+  const previous = original.status;
   const problems: string[] = [];
   const events: NodeEvent[] = [];
 
-  const addresses = planAddresses(info.addresses, before.addresses ?? []);
+  const addresses = planAddresses(info.addresses, previous.addresses ?? []);
   if (!addresses.ok) problems.push(addresses.reason);
   if (!info.machine) problems.push("the size of this machine could not be found out");
   if (!info.images) problems.push("the images on this node could not be listed");
 
-  const size = planCapacity(info, before);
-  const bootId = before.nodeInfo?.bootID;
+  const size = planCapacity(info, previous);
+  const bootId = previous.nodeInfo?.bootID;
   if (bootId && bootId !== info.system.bootId)
     events.push({
       type: "Warning",
@@ -68,13 +68,13 @@ export function planStatus(original: NodeObject, info: StatusInputs, now: WallTi
     });
   const required = ["cpu", "memory", "pods", ...(info.localStorage ? ["ephemeral-storage"] : [])];
   const conditions = planConditions(
-    { name, conditions: before.conditions ?? [], capacity: size.capacity },
+    { name, conditions: previous.conditions ?? [], capacity: size.capacity },
     { ...info.conditions, required },
     now,
   );
   events.push(...conditions.events);
   const status: NodeObject["status"] = {
-    ...before,
+    ...previous,
     ...size,
     conditions: conditions.conditions,
     ...(addresses.ok && { addresses: addresses.addresses }),

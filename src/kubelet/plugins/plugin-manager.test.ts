@@ -212,40 +212,40 @@ describe("the plugin manager", () => {
   });
 
   it("retries a failed registration after half a second, then after one", async () => {
-    let tries = 0;
+    let attempts = 0;
     const register = async () => {
-      tries++;
+      attempts++;
       throw new Error("not yet");
     };
     await listen("p.sock");
     await start({ register });
-    await eventually(() => (tries === 1 ? true : undefined));
+    await eventually(() => (attempts === 1 ? true : undefined));
     await clock.advance(499);
-    assert.equal(tries, 1);
+    assert.equal(attempts, 1);
     await clock.advance(1);
-    assert.equal(tries, 2);
+    assert.equal(attempts, 2);
     await clock.advance(999);
-    assert.equal(tries, 2);
+    assert.equal(attempts, 2);
     await clock.advance(1);
-    assert.equal(tries, 3);
+    assert.equal(attempts, 3);
   });
 
   it("retries all failed registrations immediately on request", async () => {
-    let tries = 0;
+    let attempts = 0;
     const register = async () => {
-      tries++;
-      if (tries < 8) throw new Error("no API");
+      attempts++;
+      if (attempts < 8) throw new Error("no API");
     };
     await listen("p.sock");
     const { manager } = await start({ register });
-    await eventually(() => (tries === 1 ? true : undefined));
+    await eventually(() => (attempts === 1 ? true : undefined));
     await clock.advance(40_000);
-    assert.equal(tries, 7, "the next one would be 32 s later");
+    assert.equal(attempts, 7, "the next one would be 32 s later");
     manager.retry();
-    await eventually(() => (tries === 8 ? true : undefined));
+    await eventually(() => (attempts === 8 ? true : undefined));
     manager.retry();
     await clock.advance(200_000);
-    assert.equal(tries, 8, "it is registered");
+    assert.equal(attempts, 8, "it is registered");
   });
 
   it("a plugin that hangs does not block others, and is aborted when its socket is removed", async () => {

@@ -52,9 +52,9 @@ const table: [
   method: string,
   path: string,
   status: number,
-  well: string,
+  body: string,
   brokenStatus: number,
-  ill: string,
+  brokenBody: string,
 ][] = [
   [
     "all is well",
@@ -117,12 +117,12 @@ const table: [
     "404 page not found\n",
   ],
 ];
-for (const [rule, method, path, status, well, brokenStatus, ill] of table)
+for (const [rule, method, path, status, body, brokenStatus, brokenBody] of table)
   test(`healthz: ${rule} (${method} ${path})`, async (t) => {
     const { health, send } = await setUp(t);
-    assert.deepEqual(await send(path, method), { status, body: well });
+    assert.deepEqual(await send(path, method), { status, body });
     health.pleg = broken;
-    assert.deepEqual(await send(path, method), { status: brokenStatus, body: ill });
+    assert.deepEqual(await send(path, method), { status: brokenStatus, body: brokenBody });
     health.pleg = () => ({ ok: true });
     assert.equal((await send(path, method)).status, status);
   });
@@ -200,9 +200,9 @@ test("a port that is in use briefly is waited for", async (t) => {
   const logs: string[] = [];
   const logger = { ...silentLogger, info: (message: string) => void logs.push(message) };
   const second = new HealthServer({ address: "127.0.0.1", port, checks: () => [], logger });
-  const life = new AbortController();
-  t.after(() => life.abort());
-  const started = second.start(life.signal);
+  const secondStop = new AbortController();
+  t.after(() => secondStop.abort());
+  const started = second.start(secondStop.signal);
   while (logs.length === 0) await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(logs, ["Port is in use, waiting for it"]);
   stop.abort();

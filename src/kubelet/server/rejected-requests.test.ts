@@ -20,7 +20,7 @@ import {
 } from "./fixtures.ts";
 
 const ca = testAuthority();
-const stranger = testAuthority("stranger");
+const unknownCa = testAuthority("stranger");
 const day = 86_400_000;
 const admin = testPair(ca, "admin", { organizations: ["system:masters"] });
 const intermediate = testAuthority("between", ca);
@@ -63,7 +63,7 @@ before(async () => {
 after(() => server.stop());
 
 /** A valid request is served, and does not wait for others. */
-async function servesTheNext(): Promise<void> {
+async function assertNextRequestIsServed(): Promise<void> {
   const began = performance.now();
   const response = await send(server.port, "/pods", { ...admin });
   assert.equal(response.status, 200);
@@ -105,7 +105,7 @@ const cases: Case[] = [
   { name: "no identity, exec over WebSocket", path: app, headers: webSocket, status: 401 },
   { name: "no identity, blocked pods", path: "/debug/blocked", status: 401 },
   { name: "no identity, checkpoint", path: "/checkpoint/default/web/app", method: "POST", status: 401 },
-  { name: "a certificate of another authority", pair: testPair(stranger, "admin"), status: 401 },
+  { name: "a certificate of another authority", pair: testPair(unknownCa, "admin"), status: 401 },
   { name: "an expired certificate", pair: testPair(ca, "admin", { from: -2 * day, to: -day }), status: 401 },
   { name: "a certificate of tomorrow", pair: testPair(ca, "admin", { from: day / 2 }), status: 401 },
   {
@@ -429,7 +429,7 @@ describe("rejected requests", () => {
       assert.doesNotMatch(response.body, new RegExp(secret));
       if (status === 307) assert.match(String(response.headers.location), /^\/($|[^/])/);
       assert.equal(response.headers["x-content-type-options"], "nosniff");
-      await servesTheNext();
+      await assertNextRequestIsServed();
     });
 });
 
@@ -471,12 +471,12 @@ describe("malformed requests", () => {
     test(name, async () => {
       const until = (text: string) => text.includes("\r\n\r\n");
       assert.match(await rawTls(server.port, send, { until }), expected);
-      await servesTheNext();
+      await assertNextRequestIsServed();
     });
 
   test("CONNECT is rejected", async () => {
     await rawTls(server.port, "CONNECT evil.example:443 HTTP/1.1\r\nhost: x\r\n\r\n");
-    await servesTheNext();
+    await assertNextRequestIsServed();
   });
 
   test("plain HTTP on the HTTPS port", async () => {
@@ -484,33 +484,33 @@ describe("malformed requests", () => {
       const socket = connectPlain(server.port, "127.0.0.1", () => socket.write("GET /pods HTTP/1.1\r\n\r\n"));
       socket.on("error", () => {}).on("close", resolve);
     });
-    await servesTheNext();
+    await assertNextRequestIsServed();
   });
 
   test("TLS 1.1 is rejected", async () => {
     const o = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
     assert.equal(await rawTls(server.port, "GET /pods HTTP/1.1\r\n\r\n", o), "");
-    await servesTheNext();
+    await assertNextRequestIsServed();
   });
 });
 
 describe("slow clients", () => {
   test("the connection of endless headers is closed", async () => {
     assert.match(await rawTls(server.port, "GET /pods HTTP/1.1\r\nhost: x\r\n"), /^HTTP\/1\.1 408/);
-    await servesTheNext();
+    await assertNextRequestIsServed();
   });
 
   test("the connection of a missing body is closed", async () => {
     const head =
       "PUT /debug/flags/v HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good-admin\r\ncontent-length: 9\r\n\r\n";
     await rawTls(server.port, `${head}1`);
-    await servesTheNext();
+    await assertNextRequestIsServed();
   });
 
   test("an unread body is not waited for, and the error response arrives", async () => {
     const head = "PUT /pods HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n";
     assert.match(await rawTls(server.port, `${head}1`), /^HTTP\/1\.1 401/);
-    await servesTheNext();
+    await assertNextRequestIsServed();
   });
 
   test("a connection without a request is closed", async () => {
@@ -519,7 +519,7 @@ describe("slow clients", () => {
         .on("error", () => {})
         .on("close", resolve),
     );
-    await servesTheNext();
+    await assertNextRequestIsServed();
   });
 });
 
@@ -531,7 +531,7 @@ describe("authorized clients", () => {
 
   test("a token works with an invalid certificate", async () => {
     const response = await send(server.port, "/pods", {
-      ...testPair(stranger, "x"),
+      ...testPair(unknownCa, "x"),
       ...bearer("good-admin"),
     });
     assert.equal(response.status, 200);

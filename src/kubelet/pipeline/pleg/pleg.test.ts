@@ -54,7 +54,7 @@ async function setUp(
 }
 
 /** Blocks the responses to calls with this prefix until the returned function is called. */
-function hold(view: FakeRuntimeView, start: string) {
+function block(view: FakeRuntimeView, start: string) {
   const gate = Promise.withResolvers<void>();
   view.before = (call) => (call.startsWith(start) ? gate.promise : undefined);
   return () => {
@@ -301,7 +301,7 @@ test("refresh observes one pod immediately", async (t) => {
 
 test("callers during a refresh share the next one, which starts after their calls", async (t) => {
   const { view, pleg, state } = await setUp(t);
-  const release = hold(view, "list containers of p");
+  const release = block(view, "list containers of p");
   const first = pleg.refresh(u("p"));
   await settle();
   view.show("p");
@@ -338,7 +338,7 @@ test("a refresh that fails rejects, and the next one starts again", async (t) =>
 
 test("a relist that started before a refresh does not overwrite its result", async (t) => {
   const { view, clock, pleg, state, events } = await setUp(t, { view: (v) => v.show("p") });
-  const release = hold(view, "list sandboxes");
+  const release = block(view, "list sandboxes");
   await clock.advance(1000);
   // The relist has its listing from before the change, and its response is delayed.
   const blocked = view.before;
@@ -354,7 +354,7 @@ test("a relist that started before a refresh does not overwrite its result", asy
 
 test("a relist that started before a pod was created does not remove it", async (t) => {
   const { view, clock, pleg, state } = await setUp(t);
-  const release = hold(view, "list sandboxes");
+  const release = block(view, "list sandboxes");
   await clock.advance(1000);
   const blocked = view.before;
   view.before = (call) => (call.endsWith("of p") ? undefined : blocked(call));
@@ -374,10 +374,10 @@ for (const knownBefore of [true, false])
     // Delayed after its listing, in an inspection that it needs because the state has changed.
     const gate = Promise.withResolvers<void>();
     view.containers[0]!.state = "running";
-    let held = false;
+    let isBlocked = false;
     view.before = (call) => {
-      if (call !== "list containers of p" || held) return;
-      held = true;
+      if (call !== "list containers of p" || isBlocked) return;
+      isBlocked = true;
       return gate.promise;
     };
     const refresh = pleg.refresh(u("p"));
@@ -397,7 +397,7 @@ for (const knownBefore of [true, false])
 
 test("a relist that is requested during a relist runs after it", async (t) => {
   const { view, pleg, state, clock } = await setUp(t, { everyMs: 60_000 });
-  const release = hold(view, "list containers");
+  const release = block(view, "list containers");
   pleg.relistSoon();
   await settle();
   view.show("p");
@@ -434,7 +434,7 @@ test("unhealthy when no relist has succeeded for three minutes, healthy again af
 
 test("stops on abort, even in the middle of a relist", async (t) => {
   const { view, pleg, clock, stop } = await setUp(t);
-  const release = hold(view, "list containers");
+  const release = block(view, "list containers");
   await clock.advance(1000);
   stop.abort();
   await release();

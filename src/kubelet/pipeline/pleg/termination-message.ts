@@ -12,12 +12,12 @@ const maxLogLines = 80;
 /** The termination message of a container; "" if there is none, or if it has not exited. */
 export async function terminationMessage(status: ContainerStatus): Promise<string> {
   if (status.state !== State.CONTAINER_EXITED) return "";
-  const notes = readContainerInfo(status.annotations);
-  const file = fileFor(status, notes.terminationMessagePath);
+  const info = readContainerInfo(status.annotations);
+  const file = fileFor(status, info.terminationMessagePath);
   const message = file === undefined ? "" : await readMessage(file);
   if (message !== "") return message;
   const fallBack =
-    notes.terminationMessagePolicy === "FallbackToLogsOnError" &&
+    info.terminationMessagePolicy === "FallbackToLogsOnError" &&
     status.exitCode !== 0 &&
     // A container that could not be started has written no log.
     status.reason !== "ContainerCannotRun";

@@ -33,10 +33,10 @@ function graceOfPod({ metadata, spec }: Pod) {
 }
 
 function recordedGrace({ annotations }: StoppedContainer) {
-  const notes = readContainerInfo(annotations);
+  const info = readContainerInfo(annotations);
   return {
-    deletion: notes.deletionGracePeriodSeconds,
-    own: notes.terminationGracePeriodSeconds ?? minGraceSeconds,
+    deletion: info.deletionGracePeriodSeconds,
+    own: info.terminationGracePeriodSeconds ?? minGraceSeconds,
   };
 }
 

@@ -27,10 +27,10 @@ export class PreStop implements StopHook {
   static start(deps: KillDeps, options: KillContainerOptions, pod: Pod): PreStop | undefined {
     const { name, annotations } = options.container;
     const spec = options.pod && specOf(options.pod, name);
-    const notes = readContainerInfo(annotations);
-    const handler = spec ? spec.lifecycle?.preStop : notes.preStop;
+    const info = readContainerInfo(annotations);
+    const handler = spec ? spec.lifecycle?.preStop : info.preStop;
     if (!handler) return undefined;
-    return new PreStop(deps, options, pod, handler, spec ? spec.ports : [...notes.ports]);
+    return new PreStop(deps, options, pod, handler, spec ? spec.ports : [...info.ports]);
   }
 
   private constructor(

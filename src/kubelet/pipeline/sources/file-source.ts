@@ -222,20 +222,20 @@ export class FileSource implements PodSource {
     digest: string | undefined,
     result: ReturnType<typeof decodeManifest>,
   ): void {
-    const before = this.#files.get(file);
+    const previous = this.#files.get(file);
     if ("problems" in result) {
-      const kept = before?.pod ? "; its pod keeps running as it was" : "";
+      const kept = previous?.pod ? "; its pod keeps running as it was" : "";
       const problems = result.problems.map((p) => ({ ...p, message: p.message + kept }));
-      this.#files.set(file, { stamp, digest, pod: before?.pod, problems, warnings: [] });
+      this.#files.set(file, { stamp, digest, pod: previous?.pod, problems, warnings: [] });
       return;
     }
     const [pod] = result.pods;
     // The same pod, written differently, is not a change.
-    const same = isDeepStrictEqual(before?.pod, pod);
+    const same = isDeepStrictEqual(previous?.pod, pod);
     this.#files.set(file, {
       stamp,
       digest,
-      pod: same ? before?.pod : pod,
+      pod: same ? previous?.pod : pod,
       problems: [],
       warnings: result.warnings,
     });

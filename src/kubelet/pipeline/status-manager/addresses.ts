@@ -5,24 +5,26 @@ import type { StatusInput } from "./status-input.ts";
 type Addresses = Pick<PodStatus, "hostIP" | "hostIPs" | "podIP" | "podIPs">;
 
 /** The addresses of node and pod: one of each family at most, the family of the node's first address first. */
-export function addresses({ pod, observed, before, hostIPs }: StatusInput): Addresses {
+export function addresses({ pod, observed, previous, hostIPs }: StatusInput): Addresses {
   const host = hostIPs.slice(0, 2);
   return {
     ...(host[0] ? { hostIP: host[0], hostIPs: host.map((ip) => ({ ip })) } : {}),
-    ...podAddresses(pod.spec.hostNetwork ? byFamily(host, host[0]) : ownAddresses(observed, before, host[0])),
+    ...podAddresses(
+      pod.spec.hostNetwork ? byFamily(host, host[0]) : ownAddresses(observed, previous, host[0]),
+    ),
   };
 }
 
 /** A pod without a ready sandbox keeps the addresses that it had. */
 function ownAddresses(
   observed: StatusInput["observed"],
-  before: StatusInput["before"],
+  previous: StatusInput["previous"],
   nodeIP: string | undefined,
 ): string[] {
   const [newest] = observed?.sandboxes ?? [];
   if (newest?.state === "ready") return byFamily(newest.ips, nodeIP);
   if (observed?.sandboxes.some((s) => s.state === "ready")) return [];
-  return (before?.podIPs ?? []).flatMap(({ ip }) => ip ?? []);
+  return (previous?.podIPs ?? []).flatMap(({ ip }) => ip ?? []);
 }
 
 function byFamily(ips: readonly string[], nodeIP: string | undefined): string[] {

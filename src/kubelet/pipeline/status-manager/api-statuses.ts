@@ -63,7 +63,7 @@ export class ApiStatuses {
     this.#released.add(uid);
   }
 
-  gone(uid: PodUid): void {
+  forget(uid: PodUid): void {
     this.#released.delete(uid);
     this.#ran.delete(uid);
     this.#writer.forget(uid);

@@ -125,7 +125,7 @@ const table: [
     inits,
     anObservedPod([init({ attempt: 1 })]),
     { Initialized: yes },
-    { before: statusOf(inits, anObservedPod([init({ state: "exited" })])) },
+    { previous: statusOf(inits, anObservedPod([init({ state: "exited" })])) },
   ],
   [
     "succeeded",
@@ -256,10 +256,13 @@ test("conditions are in the order of the reference, those of other clients first
 
 test("a condition keeps its transition time if its status does not change, even if its reason does", () => {
   const first = statusOf(aPod(), anObservedPod([run()]), { now: wallTime(at) });
-  const later = statusOf(aPod(), anObservedPod([run()]), { now: wallTime(at + 60_000), before: first });
+  const later = statusOf(aPod(), anObservedPod([run()]), { now: wallTime(at + 60_000), previous: first });
   assert.deepEqual(later.conditions, first.conditions);
-  const died = statusOf(never, anObservedPod([exitedWith(1)]), { now: wallTime(at + 90_000), before: later });
-  const gone = statusOf(never, undefined, { now: wallTime(at + 99_000), before: died });
+  const died = statusOf(never, anObservedPod([exitedWith(1)]), {
+    now: wallTime(at + 90_000),
+    previous: later,
+  });
+  const gone = statusOf(never, undefined, { now: wallTime(at + 99_000), previous: died });
   const time = (status: ApiPodStatus, type: string) =>
     status.conditions?.find((c) => c.type === type)?.lastTransitionTime;
   assert.equal(time(died, "Ready"), iso(wallTime(at + 90_000)));
@@ -291,7 +294,7 @@ test("the condition of a failure replaces that of another client, and stays", ()
     pod.status?.conditions?.[1],
   ]);
   const later = statusOf(pod, anObservedPod([exitedWith(137)]), {
-    before: failed,
+    previous: failed,
     now: wallTime(at + 60_000),
   });
   assert.deepEqual(later.conditions?.[0], failed.conditions?.[0]);
@@ -310,8 +313,8 @@ test("a pending resize is a condition with its generation, until the pod termina
       lastTransitionTime: iso(wallTime(at + 4000)),
     },
   });
-  const before = { conditions: [{ ...first!, lastTransitionTime: iso(wallTime(at)) }] };
-  const [later] = statusOf(pod, anObservedPod([run()]), { resize: { ...resize, generation: 4 }, before })
+  const previous = { conditions: [{ ...first!, lastTransitionTime: iso(wallTime(at)) }] };
+  const [later] = statusOf(pod, anObservedPod([run()]), { resize: { ...resize, generation: 4 }, previous })
     .conditions!;
   assert.deepEqual([later?.observedGeneration, later?.lastTransitionTime], [4, iso(wallTime(at))]);
   const exited = statusOf(pod, anObservedPod([]), { resize, workerPhase: "terminated" }).conditions!;

@@ -31,12 +31,12 @@ export interface ConditionInfo {
 
 /** The conditions of a pod, those of other clients first. */
 export function podConditions(input: StatusInput, info: ConditionInfo): PodCondition[] {
-  const { pod, observed, before } = input;
+  const { pod, observed, previous } = input;
   const kept = externalConditions(input);
   const containersReady = areContainersReady(pod, info);
   const list: [string, ConditionState][] = [
     ["PodReadyToStartContainers", hasUsableSandbox(pod, observed) ? yes : no],
-    ["Initialized", isInitialized(pod, info, input.gates.restart.restartAll ? before : undefined)],
+    ["Initialized", isInitialized(pod, info, input.gates.restart.restartAll ? previous : undefined)],
     ["Ready", isPodReady(pod, containersReady, kept)],
     ["ContainersReady", containersReady],
     ["PodScheduled", yes],
@@ -58,12 +58,12 @@ export function podConditions(input: StatusInput, info: ConditionInfo): PodCondi
 
 /** A pending resize is reported as long as the pod may still get it. */
 function resizeConditions(
-  { resize, before, workerPhase }: StatusInput,
+  { resize, previous, workerPhase }: StatusInput,
   { phase }: ConditionInfo,
 ): PodCondition[] {
   if (!resize || workerPhase === "terminated" || isFinal(phase)) return [];
   const { reason, message, generation, at } = resize;
-  const old = before?.conditions?.find((c) => c.type === "PodResizePending");
+  const old = previous?.conditions?.find((c) => c.type === "PodResizePending");
   const since = old?.reason === reason ? old.lastTransitionTime : undefined;
   return [
     {
@@ -78,13 +78,13 @@ function resizeConditions(
 
 /** Conditions of other clients and of the failure; DisruptionTarget stays once it was set. */
 function externalConditions(input: StatusInput): PodCondition[] {
-  const { pod, before, failure } = input;
+  const { pod, previous, failure } = input;
   const kept = (pod.status?.conditions ?? []).filter((c) => !kubeletConditions.has(c.type));
   const generation = pod.metadata.generation;
   const fromFailure = (failure?.conditions ?? []).map((c) =>
     withTransitionTime(input, { ...c, ...(generation ? { observedGeneration: generation } : {}) }),
   );
-  const disruptions = before?.conditions?.filter((c) => c.type === disruption) ?? [];
+  const disruptions = previous?.conditions?.filter((c) => c.type === disruption) ?? [];
   for (const condition of [...disruptions, ...fromFailure]) {
     const at = kept.findIndex((c) => c.type === condition.type);
     if (at < 0) kept.push(condition);
@@ -95,10 +95,10 @@ function externalConditions(input: StatusInput): PodCondition[] {
 
 /** A condition keeps its transition time while its status does not change. */
 function withTransitionTime(
-  { before, now }: StatusInput,
+  { previous, now }: StatusInput,
   condition: Omit<PodCondition, "lastTransitionTime" | "lastProbeTime">,
 ): PodCondition {
-  const old = before?.conditions?.find((c) => c.type === condition.type);
+  const old = previous?.conditions?.find((c) => c.type === condition.type);
   const since = old?.status === condition.status ? old.lastTransitionTime : undefined;
   return { ...condition, lastProbeTime: noTime, lastTransitionTime: since ?? isoSeconds(now) };
 }
@@ -144,7 +144,7 @@ function isPodReady(
 function isInitialized(
   pod: Pod,
   { phase, statuses }: ConditionInfo,
-  before: ApiPodStatus | undefined,
+  previous: ApiPodStatus | undefined,
 ): ConditionState {
   if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
   const statusOf = (c: Container) => statuses.find((s) => s.name === c.name);
@@ -153,7 +153,7 @@ function isInitialized(
     const state = statusOf(c)?.state;
     return state?.running || state?.terminated;
   });
-  const wasInitialized = before?.conditions?.find((c) => c.type === "Initialized")?.status === "True";
+  const wasInitialized = previous?.conditions?.find((c) => c.type === "Initialized")?.status === "True";
   const incomplete = (pod.spec.initContainers ?? []).filter((c) => {
     const status = statusOf(c);
     return isSidecar(c) ? !status?.started : !status?.ready;

@@ -47,7 +47,7 @@ const lost = () => ({
   terminated: { ...unknownTermination(notLocated).terminated, containerID: "containerd://a-0" },
 });
 const notLocated = "The container could not be located when the pod was terminated";
-const usedToRun =
+const lostMessage =
   "The container could not be located when the pod was deleted.  The container used to be Running";
 const running = { running: { startedAt: iso(wallTime(at)) } };
 const creating = { waiting: { reason: "ContainerCreating" } };
@@ -56,7 +56,7 @@ const never = aPod({ restartPolicy: "Never" });
 const onFailure = aPod({ restartPolicy: "OnFailure" });
 const deleted = aPod({}, { deletionTimestamp: iso(wallTime(at)) });
 const was = (pod: Pod, containers: ObservedContainer[], more: Partial<StatusInput> = {}) => ({
-  before: statusOf(pod, anObservedPod(containers), more),
+  previous: statusOf(pod, anObservedPod(containers), more),
 });
 const other = { id: "other" as ContainerId };
 
@@ -212,7 +212,7 @@ const table: Row[] = [
     was(aPod(), [run()]),
     {
       state: creating,
-      lastState: unknownTermination(usedToRun),
+      lastState: unknownTermination(lostMessage),
       restartCount: 1,
       ready: false,
       started: false,
@@ -223,7 +223,7 @@ const table: Row[] = [
     deleted,
     [],
     was(deleted, [run()]),
-    { lastState: unknownTermination(usedToRun), restartCount: 0 },
+    { lastState: unknownTermination(lostMessage), restartCount: 0 },
   ],
   [
     "ran after a crash and is lost: the crash is the last state",
@@ -292,7 +292,7 @@ const table: Row[] = [
     "ran, and its state is still unknown",
     aPod(),
     [run({ state: "unknown" })],
-    { before: statusOf(aPod(), anObservedPod([run({ state: "unknown" })]), was(aPod(), [run()])) },
+    { previous: statusOf(aPod(), anObservedPod([run({ state: "unknown" })]), was(aPod(), [run()])) },
     { state: lost(), restartCount: 0 },
   ],
   ["its state was always unknown", aPod(), [run({ state: "unknown" })], {}, { state: creating }],
@@ -382,7 +382,7 @@ const probedTable: [
   rule: string,
   container: Partial<Container>,
   results: Record<string, ProbeOutcome>,
-  before: { started: boolean; ready: boolean; containerID?: string } | undefined,
+  previous: { started: boolean; ready: boolean; containerID?: string } | undefined,
   expected: [started: boolean, ready: boolean],
 ][] = [
   ["none", {}, {}, undefined, [true, true]],
@@ -438,14 +438,14 @@ for (const [rule, spec, results, former, expected] of probedTable)
         kind === "regular"
           ? aPod({ containers: [aContainer("a", spec)] })
           : aPod({ initContainers: [aContainer("s", { ...spec, restartPolicy: "Always" })] });
-      const before: ApiPodStatus | undefined = former && {
+      const previous: ApiPodStatus | undefined = former && {
         [key]: [
           { name, containerID: `containerd://${name}-0`, image: "", imageID: "", restartCount: 0, ...former },
         ],
       };
       const outcomes = Object.fromEntries(Object.entries(results).map(([k, o]) => [`${k} ${name}-0`, o]));
       const [status] = statusOf(pod, anObservedPod([anObservedContainer(name)]), {
-        before,
+        previous,
         ...probed(outcomes),
       })[key]!;
       assert.deepEqual([status?.started, status?.ready], expected);
@@ -540,11 +540,11 @@ const all = aPod({
 });
 test("RestartAllContainers: each removed container waits, is counted once, and the pod keeps running", () => {
   const b = anObservedContainer("b");
-  const before = statusOf(all, anObservedPod([run(), b]));
-  const exited = statusOf(all, anObservedPod([exitedWith(42), b]), { before });
+  const previous = statusOf(all, anObservedPod([run(), b]));
+  const exited = statusOf(all, anObservedPod([exitedWith(42), b]), { previous });
   assert.deepEqual([exited.phase, restarting(exited)], ["Running", "True"]);
-  const removed = statusOf(all, anObservedPod([exitedWith(42)]), { before: exited });
-  const again = statusOf(all, anObservedPod([exitedWith(42)]), { before: removed });
+  const removed = statusOf(all, anObservedPod([exitedWith(42)]), { previous: exited });
+  const again = statusOf(all, anObservedPod([exitedWith(42)]), { previous: removed });
   assert.deepEqual(again.containerStatuses?.[1], removed.containerStatuses?.[1]);
   const message = "The container is removed because RestartAllContainers in place";
   assert.deepEqual(pick(removed.containerStatuses?.[1], { state: 0, lastState: 0, restartCount: 0 }), {
@@ -552,13 +552,13 @@ test("RestartAllContainers: each removed container waits, is counted once, and t
     lastState: unknownTermination(message, "RestartingAllContainers"),
     restartCount: 1,
   });
-  const cleared = statusOf(all, anObservedPod([]), { before: removed });
+  const cleared = statusOf(all, anObservedPod([]), { previous: removed });
   assert.deepEqual([cleared.phase, restarting(cleared)], ["Running", "False"]);
   const restarted = statusOf(
     all,
     anObservedPod([run({ attempt: 1 }), anObservedContainer("b", { attempt: 1 })]),
     {
-      before: cleared,
+      previous: cleared,
     },
   );
   assert.deepEqual(

@@ -19,28 +19,28 @@ import type { StatusInput } from "./status-input.ts";
 export function containerStatus(
   container: Container,
   role: ContainerRole,
-  before: ApiContainerStatus | undefined,
+  previous: ApiContainerStatus | undefined,
   input: StatusInput,
   restartingAll: boolean,
 ): ApiContainerStatus {
   const o = stateOptions(input);
   const last = newestContainer(input.observed, container.name);
   let status = last
-    ? fromRuntime(container, last, before, input, o, restartingAll)
-    : fromPreviousStatus(container, role, before, input, o, restartingAll);
+    ? fromRuntime(container, last, previous, input, o, restartingAll)
+    : fromPreviousStatus(container, role, previous, input, o, restartingAll);
   const why =
     input.waiting.get(container.name) ??
     (isReplaced(last, input) ? { reason: o.startingReason, message: undefined } : undefined);
   if (why && willRun(container, role, last, status, input)) {
     // The container waits for its next start: its termination becomes the last state.
     status = {
-      ...(last ? status : waitingStatus(container, before, input, o)),
+      ...(last ? status : waitingStatus(container, previous, input, o)),
       state: { waiting: { reason: why.reason, ...(why.message !== undefined && { message: why.message }) } },
       lastState: status.state?.terminated ? status.state : status.lastState,
       restartCount: status.restartCount,
     };
   }
-  const { started, ready } = startedAndReady(container, role, status, before, input.probe);
+  const { started, ready } = startedAndReady(container, role, status, previous, input.probe);
   return { ...status, ready, ...(started === undefined ? {} : { started }) };
 }
 
@@ -84,13 +84,13 @@ function isDoneInSandbox(last: ObservedContainer, { observed }: StatusInput): bo
 function fromRuntime(
   container: Container,
   last: ObservedContainer,
-  before: ApiContainerStatus | undefined,
+  previous: ApiContainerStatus | undefined,
   { observed, gates, recursiveReadOnly, actuated }: StatusInput,
   o: StateOptions,
   restartingAll: boolean,
 ): ApiContainerStatus {
   const containerID = `${o.runtimeName}://${last.id}`;
-  const unknown = unknownTermination(last, before, containerID, restartingAll);
+  const unknown = unknownTermination(last, previous, containerID, restartingAll);
   const mounts = mountStatuses(container, recursiveReadOnly);
   const groups = last.user?.supplementalGroups ?? [];
   const requests = container.resources?.requests;
@@ -99,12 +99,12 @@ function fromRuntime(
     state: unknown ? { terminated: unknown } : stateOf(last, o),
     lastState: lastStateOf(
       observed?.containers.find((c) => c.name === last.name && c !== last && c.state === "exited"),
-      before,
+      previous,
       containerID,
       o,
     ),
     ready: false,
-    restartCount: restartCount(last, before, containerID),
+    restartCount: restartCount(last, previous, containerID),
     image: last.image || (container.image ?? ""),
     imageID: last.imageRef,
     containerID,
@@ -112,7 +112,7 @@ function fromRuntime(
     resources: containerResources(
       container,
       last,
-      before?.containerID === containerID ? before : undefined,
+      previous?.containerID === containerID ? previous : undefined,
       actuated?.(container.name),
     ),
     ...(mounts.length > 0 ? { volumeMounts: mounts } : {}),
@@ -134,47 +134,49 @@ function fromRuntime(
 /** A container that ran and is in unknown state is reported as terminated. */
 function unknownTermination(
   last: ObservedContainer,
-  before: ApiContainerStatus | undefined,
+  previous: ApiContainerStatus | undefined,
   containerID: string,
   restartingAll: boolean,
 ): Terminated | undefined {
-  if (last.state !== "unknown" || before?.containerID !== containerID) return undefined;
-  if (before.state?.running) return { ...unobservedTermination(restartingAll), containerID };
+  if (last.state !== "unknown" || previous?.containerID !== containerID) return undefined;
+  if (previous.state?.running) return { ...unobservedTermination(restartingAll), containerID };
   // Once reported as terminated it stays so, even while it waits for its restart.
-  const reported = before.state?.terminated ?? before.lastState?.terminated;
+  const reported = previous.state?.terminated ?? previous.lastState?.terminated;
   return reported?.containerID === containerID ? reported : undefined;
 }
 
 /** From the previous container in the runtime; if that was removed, from the previous status. */
 function lastStateOf(
-  previous: ObservedContainer | undefined,
-  before: ApiContainerStatus | undefined,
+  previousContainer: ObservedContainer | undefined,
+  previous: ApiContainerStatus | undefined,
   containerID: string,
   o: StateOptions,
 ): ContainerState {
-  if (previous) return stateOf(previous, o);
+  if (previousContainer) return stateOf(previousContainer, o);
   const known =
-    before?.containerID !== containerID && before?.state?.terminated
-      ? before.state.terminated
-      : before?.lastState?.terminated;
+    previous?.containerID !== containerID && previous?.state?.terminated
+      ? previous.state.terminated
+      : previous?.lastState?.terminated;
   return known && known.containerID !== containerID ? { terminated: known } : {};
 }
 
 /** The count never decreases, even if the runtime has lost earlier containers. */
 function restartCount(
   last: ObservedContainer,
-  before: ApiContainerStatus | undefined,
+  previous: ApiContainerStatus | undefined,
   containerID: string,
 ): number {
-  const reported = before?.restartCount ?? 0;
+  const reported = previous?.restartCount ?? 0;
   const isNext =
-    last.state === "running" && before?.state?.terminated !== undefined && before.containerID !== containerID;
+    last.state === "running" &&
+    previous?.state?.terminated !== undefined &&
+    previous.containerID !== containerID;
   return isNext && reported >= last.attempt ? reported + 1 : Math.max(reported, last.attempt);
 }
 
 function waitingStatus(
   container: Container,
-  before: ApiContainerStatus | undefined,
+  previous: ApiContainerStatus | undefined,
   { recursiveReadOnly }: StatusInput,
   o: StateOptions,
 ): ApiContainerStatus {
@@ -182,9 +184,9 @@ function waitingStatus(
   return {
     name: container.name,
     state: { waiting: { reason: o.startingReason } },
-    lastState: before?.lastState ?? {},
+    lastState: previous?.lastState ?? {},
     ready: false,
-    restartCount: before?.restartCount ?? 0,
+    restartCount: previous?.restartCount ?? 0,
     image: container.image ?? "",
     imageID: "",
     ...(mounts.length > 0 ? { volumeMounts: mounts } : {}),
@@ -195,24 +197,24 @@ function waitingStatus(
 function fromPreviousStatus(
   container: Container,
   role: ContainerRole,
-  before: ApiContainerStatus | undefined,
+  previous: ApiContainerStatus | undefined,
   input: StatusInput,
   o: StateOptions,
   restartingAll: boolean,
 ): ApiContainerStatus {
   const { pod, observed } = input;
-  const status = waitingStatus(container, before, input, o);
+  const status = waitingStatus(container, previous, input, o);
   const { waiting, last } = removedForRestartAll();
-  if (before?.state?.waiting?.reason === waiting.reason) return { ...status, state: { waiting } };
-  if (restartingAll && before && !before.state?.waiting) {
+  if (previous?.state?.waiting?.reason === waiting.reason) return { ...status, state: { waiting } };
+  if (restartingAll && previous && !previous.state?.waiting) {
     return {
       ...status,
       state: { waiting },
       lastState: { terminated: last },
-      restartCount: before.restartCount + 1,
+      restartCount: previous.restartCount + 1,
     };
   }
-  if (before?.state?.terminated) return { ...before };
+  if (previous?.state?.terminated) return { ...previous };
   // A regular container is only created when the init containers are complete.
   const isInitialized = pod.spec.containers.some((c) => {
     const regular = newestContainer(observed, c.name);
@@ -220,7 +222,7 @@ function fromPreviousStatus(
   });
   if (role === "init" && isInitialized && !restartingAll)
     return { ...status, state: { terminated: completedInit() } };
-  if (before?.state?.running && !status.lastState?.terminated) {
+  if (previous?.state?.running && !status.lastState?.terminated) {
     status.lastState = { terminated: lostWhileRunning() };
     if (!pod.metadata.deletionTimestamp) status.restartCount++;
   }

@@ -27,7 +27,7 @@ export function statusOf(
     runtimeName: "containerd",
     startTime: wallTime(at),
     now: wallTime(at + 5000),
-    before: undefined,
+    previous: undefined,
     recursiveReadOnly: false,
     gates: defaultStatusGates,
     ...more,

@@ -14,11 +14,11 @@ test("unchanged conditions get the times of the mirror, others keep theirs", () 
     startTime: "2026-01-02T00:00:00Z",
     conditions: [at("Ready", "True", "now"), at("Initialized", "True", "now"), at("Other", "True", "now")],
   };
-  const before: PodStatus = {
+  const previous: PodStatus = {
     startTime: "2026-01-01T00:00:00Z",
     conditions: [at("Ready", "False", "then"), at("Initialized", "True", "then")],
   };
-  assert.deepEqual(withMirrorTimes(before, own), {
+  assert.deepEqual(withMirrorTimes(previous, own), {
     startTime: "2026-01-01T00:00:00Z",
     conditions: [at("Ready", "True", "now"), at("Initialized", "True", "then"), at("Other", "True", "now")],
   });

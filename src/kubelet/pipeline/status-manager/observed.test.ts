@@ -59,8 +59,8 @@ test("status as recorded: a sidecar, volumes, users, and the limits of the pod's
     exited("init", { user }),
   ]);
   const passed = more({ "startup side-0": "success", "readiness app-0": "success" });
-  const before = statusOf(pod, observedPod, passed);
-  const known: Pod = { ...pod, status: before };
+  const previous = statusOf(pod, observedPod, passed);
+  const known: Pod = { ...pod, status: previous };
   // No quota: the init containers have no limit. In cgroup v1 "no limit" is a number of bytes.
   const podCgroup = {
     cpuShares: 51n,
@@ -68,7 +68,7 @@ test("status as recorded: a sidecar, volumes, users, and the limits of the pod's
     cpuPeriodUs: 100_000n,
     memoryLimit: 9_223_372_036_854_771_712n,
   };
-  assertAsObserved(statusOf(known, observedPod, { ...passed, before, podCgroup }), status);
+  assertAsObserved(statusOf(known, observedPod, { ...passed, previous, podCgroup }), status);
 });
 
 test("status as recorded: a crashing container, and one whose image cannot be pulled", () => {

@@ -18,7 +18,7 @@ const withSidecar = (restartPolicy: Policy) =>
 const withEphemeral = (restartPolicy: Policy): Pod => ({
   ...aPod({ restartPolicy, ephemeralContainers: [{ name: "e", image: "busybox:1" }] }),
 });
-const ruled = (action: string) =>
+const withRule = (action: string) =>
   aContainer("a", {
     restartPolicy: "Never",
     restartPolicyRules: [{ action, exitCodes: { operator: "In", values: [42] } }],
@@ -138,20 +138,20 @@ table.push(
   ],
   [
     "a rule restarts after this exit code",
-    (restartPolicy) => aPod({ restartPolicy, containers: [ruled("Restart")] }),
+    (restartPolicy) => aPod({ restartPolicy, containers: [withRule("Restart")] }),
     [failed("a", { exitCode: 42 })],
     all("Running"),
   ],
   [
     "a rule restarts after another exit code",
-    (restartPolicy) => aPod({ restartPolicy, containers: [ruled("Restart")] }),
+    (restartPolicy) => aPod({ restartPolicy, containers: [withRule("Restart")] }),
     [failed("a")],
     all("Failed"),
   ],
   [
     "a rule restarts all containers",
     (restartPolicy) =>
-      aPod({ restartPolicy: restartPolicy, containers: [ruled("RestartAllContainers"), aContainer("b")] }),
+      aPod({ restartPolicy: restartPolicy, containers: [withRule("RestartAllContainers"), aContainer("b")] }),
     [failed("a", { exitCode: 42 }), done("b")],
     all("Running"),
   ],
@@ -188,7 +188,7 @@ const failure = { phase: "Failed", reason: "Evicted", message: "The node was low
 const sidecarTriggers = aPod({
   restartPolicy: "Never",
   initContainers: [
-    { ...ruled("RestartAllContainers"), name: "s", restartPolicy: "Always" as const },
+    { ...withRule("RestartAllContainers"), name: "s", restartPolicy: "Always" as const },
     aContainer("i"),
   ],
 });
@@ -239,17 +239,17 @@ const memory: [
     "a failure does not change a succeeded pod",
     two("Never"),
     both(done("a"), done("b")),
-    { failure, before: { phase: "Succeeded" } },
+    { failure, previous: { phase: "Succeeded" } },
     "Succeeded",
   ],
   [
     "Succeeded is final",
     two("Never"),
     both(run("a"), run("b")),
-    { before: { phase: "Succeeded" } },
+    { previous: { phase: "Succeeded" } },
     "Succeeded",
   ],
-  ["Failed is final", two("Never"), undefined, { before: { phase: "Failed" } }, "Failed"],
+  ["Failed is final", two("Never"), undefined, { previous: { phase: "Failed" } }, "Failed"],
   [
     "a final phase in the API stays",
     { ...fromApi("Always"), status: { phase: "Failed" } },
@@ -286,35 +286,35 @@ const memory: [
       failed("s", { exitCode: 42 }),
       done("i"),
     ]),
-    { before: { phase: "Running" } },
+    { previous: { phase: "Running" } },
     "Running",
   ]),
   [
     "a sidecar restarts all: an init container that was killed for it runs again",
     sidecarTriggers,
     anObservedPod([failed("i", { exitCode: 137 }), failed("s", { exitCode: 42 })]),
-    { before: { phase: "Pending" } },
+    { previous: { phase: "Pending" } },
     "Pending",
   ],
   [
     "a sidecar with a restart rule restarts nothing in a terminating pod",
     { ...sidecarTriggers, metadata: { ...sidecarTriggers.metadata, annotations: {} } },
     anObservedPod([failed("a"), failed("s", { exitCode: 42 }), done("i")]),
-    { before: { phase: "Running" }, workerPhase: "terminating" },
+    { previous: { phase: "Running" }, workerPhase: "terminating" },
     "Failed",
   ],
   [
     "ran, and is lost: it is restarted",
     aPod({ restartPolicy: "Always" }),
     undefined,
-    { before: statusOf(aPod(), anObservedPod([run("a")])) },
+    { previous: statusOf(aPod(), anObservedPod([run("a")])) },
     "Running",
   ],
   [
     "ran, and is lost: it is not restarted",
     aPod({ restartPolicy: "Never" }),
     undefined,
-    { before: statusOf(aPod({ restartPolicy: "Never" }), anObservedPod([run("a")])) },
+    { previous: statusOf(aPod({ restartPolicy: "Never" }), anObservedPod([run("a")])) },
     "Failed",
   ],
 ];

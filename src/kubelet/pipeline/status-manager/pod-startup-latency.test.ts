@@ -84,10 +84,10 @@ describe("pod startup latency", () => {
       [2, 2],
     ],
   ];
-  for (const [name, before, spec, expected] of rows)
+  for (const [name, previous, spec, expected] of rows)
     it(name, async () => {
       const { clock, times, pod, measured } = setUp();
-      times.received(pod(before, spec));
+      times.received(pod(previous, spec));
       await clock.advance(2000);
       times.received(pod(running, spec));
       assert.deepEqual(await measured(), expected);
@@ -97,7 +97,7 @@ describe("pod startup latency", () => {
     for (const end of ["Failed", "gone"]) {
       const { times, pod, measured } = setUp();
       times.received(pod({}));
-      if (end === "gone") times.gone(pod({}).metadata.uid);
+      if (end === "gone") times.forget(pod({}).metadata.uid);
       else times.received(pod({ phase: "Failed" }));
       times.received(pod(running));
       assert.deepEqual(await measured(), [undefined, undefined]);

@@ -56,7 +56,7 @@ export class PodStartupLatency {
   received(pod: Pod): void {
     const { uid } = pod.metadata;
     const phase = pod.status?.phase;
-    if (phase === "Failed" || phase === "Succeeded") return this.gone(uid);
+    if (phase === "Failed" || phase === "Succeeded") return this.forget(uid);
     const starting = this.#pods.get(uid);
     if (!starting) {
       // A pod that was unschedulable did not wait for the node.
@@ -64,7 +64,7 @@ export class PodStartupLatency {
       return;
     }
     if (!allStarted(pod)) return;
-    this.gone(uid);
+    this.forget(uid);
     this.#count(pod, starting);
   }
 
@@ -74,7 +74,7 @@ export class PodStartupLatency {
     return () => this.#pods.get(uid)?.pulls.push({ from, to: this.#o.clock.monotonic() });
   }
 
-  gone(uid: PodUid): void {
+  forget(uid: PodUid): void {
     this.#pods.delete(uid);
   }
 

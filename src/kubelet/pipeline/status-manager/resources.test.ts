@@ -35,7 +35,7 @@ const table: [
   rule: string,
   spec: ResourceRequirements,
   container: ObservedContainer,
-  before: ApiPodStatus | undefined,
+  previous: ApiPodStatus | undefined,
   expected: ResourceRequirements,
 ][] = [
   ["nothing requested", {}, runs({ milliCpuRequest: 2 }), undefined, {}],
@@ -96,9 +96,10 @@ const table: [
     requested,
   ],
 ];
-for (const [rule, spec, container, before, expected] of table)
+for (const [rule, spec, container, previous, expected] of table)
   test(`resources of a container: ${rule}`, () => {
-    const [status] = statusOf(withResources(spec), anObservedPod([container]), { before }).containerStatuses!;
+    const [status] = statusOf(withResources(spec), anObservedPod([container]), { previous })
+      .containerStatuses!;
     assert.deepEqual(status?.resources, expected);
     assert.deepEqual(status?.allocatedResources, spec.requests);
   });
@@ -175,7 +176,7 @@ const podTable: [
     apiRuns(simple),
     {
       podCgroup: { cpuShares: 2n },
-      before: {
+      previous: {
         phase: "Running",
         resources: { limits: { cpu: "7" }, requests: { cpu: "8", memory: "9Mi" } },
       },

@@ -24,13 +24,13 @@ const minMilliLimit = 10n;
 export function containerResources(
   container: Container,
   last: ObservedContainer,
-  before: ApiContainerStatus | undefined,
+  previous: ApiContainerStatus | undefined,
   actuated?: ResourceRequirements,
 ): ResourceRequirements {
   const resources: ResourceRequirements = structuredClone(container.resources ?? {});
   if (last.state !== "running") return resources;
   const { milliCpuLimit, milliCpuRequest, memoryLimit } = last.resources ?? {};
-  const reported = before?.state?.running ? before.resources : undefined;
+  const reported = previous?.state?.running ? previous.resources : undefined;
   if (resources.limits) {
     const limits = resources.limits as ResourceList;
     setActual(limits, "cpu", milliCpu(milliCpuLimit), reported?.limits, minMilliLimit);
@@ -76,7 +76,7 @@ function bytes(amount: number | bigint | undefined): string | undefined {
 
 /** The pod-level resources: those of the spec, and once the API reports the pod as running, those of its cgroup. */
 export function podResources(
-  input: Pick<StatusInput, "pod" | "podCgroup" | "before" | "gates">,
+  input: Pick<StatusInput, "pod" | "podCgroup" | "previous" | "gates">,
 ): Pick<ApiPodStatus, "resources" | "allocatedResources"> {
   const { pod, gates } = input;
   if (!gates.podLevelStatus) return {};
@@ -84,7 +84,7 @@ export function podResources(
   const requests = formatAmounts(pod, "requests", podRequests(pod, options));
   const resources =
     pod.status?.phase === "Running" && input.podCgroup
-      ? actualResources(pod, input.podCgroup, requests, input.before)
+      ? actualResources(pod, input.podCgroup, requests, input.previous)
       : withoutEmpty({
           ...pod.spec.resources,
           requests,
@@ -97,9 +97,9 @@ function actualResources(
   pod: Pod,
   cgroup: CgroupLimits,
   requested: ResourceList,
-  before: ApiPodStatus | undefined,
+  previous: ApiPodStatus | undefined,
 ): ResourceRequirements {
-  const reported = before?.phase === "Running" ? before.resources : undefined;
+  const reported = previous?.phase === "Running" ? previous.resources : undefined;
   const requests: ResourceList = { ...pod.spec.resources?.requests };
   const limits: ResourceList = { ...pod.spec.resources?.limits };
   const { cpuShares = 0n, cpuQuotaUs = -1n, cpuPeriodUs = 0n, memoryLimit } = cgroup;

@@ -22,11 +22,12 @@ export function couldRestartAll(pod: Pod, { restart }: StatusGates): boolean {
 export function isRestartingAll(
   pod: Pod,
   observed: ObservedPod | undefined,
-  before: ApiPodStatus | undefined,
+  previous: ApiPodStatus | undefined,
   gates: StatusGates,
 ): boolean {
   if (!couldRestartAll(pod, gates)) return false;
-  if (before?.conditions?.some((c) => c.type === conditionRestartingAll && c.status === "True")) return true;
+  if (previous?.conditions?.some((c) => c.type === conditionRestartingAll && c.status === "True"))
+    return true;
   return restartsAll(pod, (name) => newestContainer(observed, name), gates.restart);
 }
 

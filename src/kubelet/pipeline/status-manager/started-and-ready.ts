@@ -12,16 +12,17 @@ export function startedAndReady(
   container: Container,
   role: ContainerRole,
   status: ApiContainerStatus,
-  before: ApiContainerStatus | undefined,
+  previous: ApiContainerStatus | undefined,
   probe: StatusInput["probe"],
 ): { started?: boolean; ready: boolean } {
   // Ephemeral containers have no probes.
   if (role === "ephemeral") return { ready: false };
-  const previous = before?.containerID && before.containerID === status.containerID ? before : undefined;
+  const sameContainer =
+    previous?.containerID && previous.containerID === status.containerID ? previous : undefined;
   const id = bareId(status.containerID);
-  const started = isStarted(container, status, previous, id && probe("startup", id));
+  const started = isStarted(container, status, sameContainer, id && probe("startup", id));
   if (role === "init") return { started, ready: status.state?.terminated?.exitCode === 0 };
-  return { started, ready: started && isReady(container, previous, id && probe("readiness", id)) };
+  return { started, ready: started && isReady(container, sameContainer, id && probe("readiness", id)) };
 }
 
 type Outcome = ReturnType<StatusInput["probe"]> | "";
@@ -29,20 +30,24 @@ type Outcome = ReturnType<StatusInput["probe"]> | "";
 function isStarted(
   container: Container,
   status: ApiContainerStatus,
-  previous: ApiContainerStatus | undefined,
+  sameContainer: ApiContainerStatus | undefined,
   outcome: Outcome,
 ): boolean {
   if (!status.state?.running) return false;
   if (outcome === "success") return true;
   if (outcome === "failure") return false;
-  return previous?.started === true || !container.startupProbe;
+  return sameContainer?.started === true || !container.startupProbe;
 }
 
-function isReady(container: Container, previous: ApiContainerStatus | undefined, outcome: Outcome): boolean {
+function isReady(
+  container: Container,
+  sameContainer: ApiContainerStatus | undefined,
+  outcome: Outcome,
+): boolean {
   // Without a probe a previous value would never change.
   if (!container.readinessProbe || outcome === "success") return true;
   if (outcome === "failure") return false;
-  return previous?.ready === true;
+  return sameContainer?.ready === true;
 }
 
 /** The ID without the "containerd://" prefix. */

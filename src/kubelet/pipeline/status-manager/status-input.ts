@@ -50,7 +50,7 @@ export interface StatusInput {
   startTime: WallTime;
   now: WallTime;
   /** The previous status: ours, or after a restart of the agent that of the API. */
-  before: ApiPodStatus | undefined;
+  previous: ApiPodStatus | undefined;
   /** True if the runtime supports recursive read-only mounts. */
   recursiveReadOnly: boolean;
   podCgroup?: CgroupLimits;

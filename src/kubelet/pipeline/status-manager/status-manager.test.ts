@@ -117,19 +117,19 @@ for (const when of ["with the first status", "later"] as const)
 test("after a restart of the agent the previous status is kept until a probe has a result", () => {
   const pod = aPod({ containers: [aContainer("a", { startupProbe: {}, readinessProbe: {} })] });
   const ready = { probe: () => "success" as const };
-  const before = statusOf(pod, anObservedPod([run()]), {
+  const previous = statusOf(pod, anObservedPod([run()]), {
     ...ready,
     startTime: wallTime(at - 90_000),
     hostIPs: [],
   });
   const { statuses, state, probes } = manager();
   state.observed = anObservedPod([run()]);
-  statuses.refresh(pod, { ...details, before });
-  assert.deepEqual(statuses.get(uid), before, "nothing has changed");
+  statuses.refresh(pod, { ...details, previous });
+  assert.deepEqual(statuses.get(uid), previous, "nothing has changed");
   const id = "a-0" as ContainerId;
   probes.set({ uid, id, kind: "readiness", outcome: "unknown" });
   statuses.refresh(pod, details);
-  assert.deepEqual(statuses.get(uid), before, "an unknown probe result does not count");
+  assert.deepEqual(statuses.get(uid), previous, "an unknown probe result does not count");
   probes.set({ uid, id, kind: "readiness", outcome: "failure" });
   statuses.refresh(pod, details);
   assert.equal(statuses.get(uid)?.containerStatuses?.[0]?.ready, false);
@@ -151,13 +151,13 @@ test("before the first relist a status stays as it was, and a pod without one ge
   state.knows = false;
   statuses.refresh(pod, details);
   assert.equal(statuses.get(uid), undefined);
-  const before = statusOf(pod, anObservedPod([run()]), { hostIPs: [] });
-  statuses.refresh(pod, { ...details, before });
-  assert.deepEqual([statuses.get(uid), statuses.activeSince(uid), changes], [before, at, []]);
+  const previous = statusOf(pod, anObservedPod([run()]), { hostIPs: [] });
+  statuses.refresh(pod, { ...details, previous });
+  assert.deepEqual([statuses.get(uid), statuses.activeSince(uid), changes], [previous, at, []]);
   state.knows = true;
   state.observed = anObservedPod([run()]);
   statuses.refresh(pod, details);
-  assert.deepEqual([statuses.get(uid), changes], [before, []]);
+  assert.deepEqual([statuses.get(uid), changes], [previous, []]);
 });
 
 test("an invalid transition of a terminated container is rejected: the status stays as it was", () => {
@@ -165,10 +165,10 @@ test("an invalid transition of a terminated container is rejected: the status st
   const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] });
   state.observed = anObservedPod([exitedWith(0), anObservedContainer("b")]);
   statuses.refresh(pod, details);
-  const before = statuses.get(uid);
+  const previous = statuses.get(uid);
   state.observed = anObservedPod([run({ attempt: 1 }), exitedWith(0), anObservedContainer("b")]);
   statuses.refresh(pod, details);
-  assert.equal(statuses.get(uid), before);
+  assert.equal(statuses.get(uid), previous);
   assert.deepEqual(errors, ["terminated container a attempted illegal transition to non-terminated state"]);
   state.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { state: "exited", exitCode: 1 })]);
   statuses.refresh(pod, details);

@@ -49,7 +49,7 @@ export interface StatusManagerOptions {
 /** What the pod worker reports. */
 export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhase" | "failure" | "rejected"> {
   /** A status from before this agent started, of the pod or its mirror in the API. */
-  before?: PodStatus;
+  previous?: PodStatus;
   /**
    * The status of a static pod's mirror, as soon as there is one. Its times are used for conditions that have not changed, nothing else.
    * Used once: later it has what this agent wrote.
@@ -96,18 +96,18 @@ export class StatusManager {
     const now = clock.wall();
     const entry = this.#entries.get(uid);
     const observed = this.#o.observed.get(uid);
-    const before = entry?.status ?? details.before ?? (isStatic(pod) ? undefined : pod.status);
+    const previous = entry?.status ?? details.previous ?? (isStatic(pod) ? undefined : pod.status);
     if (this.#o.observed.knows?.(uid) === false) {
-      if (!entry && before?.phase)
+      if (!entry && previous?.phase)
         this.#entries.set(uid, {
-          ...startsOf(pod, before, observed, now),
+          ...startsOf(pod, previous, observed, now),
           hasMirrorTimes: false,
-          status: before,
+          status: previous,
         });
       return;
     }
     const mirror = entry?.hasMirrorTimes ? undefined : details.mirror;
-    const starts = entry && !mirror?.startTime ? entry : startsOf(pod, mirror ?? before, observed, now);
+    const starts = entry && !mirror?.startTime ? entry : startsOf(pod, mirror ?? previous, observed, now);
     const podCgroup = this.#o.podCgroup?.(pod);
     const resize = this.#o.allocation?.pending(uid);
     const computed = podStatus({
@@ -123,7 +123,7 @@ export class StatusManager {
       runtimeName: runtimeName(),
       startTime: starts.startTime,
       now,
-      before,
+      previous,
       recursiveReadOnly: this.#o.recursiveReadOnly?.(pod) ?? false,
       ...(podCgroup ? { podCgroup } : {}),
       ...(resize ? { resize } : {}),
@@ -131,7 +131,7 @@ export class StatusManager {
       gates,
     });
     const status = withMirrorTimes(mirror, computed);
-    const problem = invalidTransition(pod, before, status, gates);
+    const problem = invalidTransition(pod, previous, status, gates);
     if (problem && entry) {
       this.#o.logger?.error("Rejected invalid pod status transition", {
         podUID: uid,
@@ -139,7 +139,7 @@ export class StatusManager {
       });
       return;
     }
-    this.#o.metrics?.containersChanged(before, status);
+    this.#o.metrics?.containersChanged(previous, status);
     if (entry?.status.phase === "Pending" && status.phase === "Running")
       this.#o.metrics?.podRunning(pod, now);
     const { startTime, activeSince } = starts;
@@ -159,12 +159,12 @@ export class StatusManager {
  */
 function startsOf(
   pod: Pod,
-  before: PodStatus | undefined,
+  previous: PodStatus | undefined,
   observed: ObservedPod | undefined,
   now: WallTime,
 ): Pick<Entry, "startTime" | "activeSince"> {
-  const activeSince = startOf(before) ?? observed?.sandboxes.at(-1)?.createdAt ?? now;
-  return { activeSince, startTime: startOf(before) ?? (isStatic(pod) ? now : activeSince) };
+  const activeSince = startOf(previous) ?? observed?.sandboxes.at(-1)?.createdAt ?? now;
+  return { activeSince, startTime: startOf(previous) ?? (isStatic(pod) ? now : activeSince) };
 }
 
 function startOf(status: PodStatus | undefined): WallTime | undefined {

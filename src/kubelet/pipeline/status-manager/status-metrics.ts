@@ -3,8 +3,8 @@ import { msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { annotationSeen, type ContainerStatus, type Pod, type PodStatus } from "../../../lib/model/pod.ts";
 
 export interface StatusMetrics {
-  /** The status of a pod changed; `before` is of this agent or of the API. */
-  containersChanged(before: PodStatus | undefined, after: PodStatus): void;
+  /** The status of a pod changed; `previous` is the status by this agent or in the API. */
+  containersChanged(previous: PodStatus | undefined, current: PodStatus): void;
   /** A pod that this agent has observed as pending is running. */
   podRunning(pod: Pod, now: WallTime): void;
 }
@@ -34,8 +34,8 @@ export function createStatusMetrics(metrics: Metrics): StatusMetrics {
     buckets: startBuckets,
   });
   return {
-    containersChanged(before, after) {
-      for (const end of newTerminations(before, after))
+    containersChanged(previous, current) {
+      for (const end of newTerminations(previous, current))
         terminations.inc({ container_type: end.type, exit_code: String(end.exitCode), reason: end.reason });
     },
     podRunning(pod, now) {
@@ -47,13 +47,13 @@ export function createStatusMetrics(metrics: Metrics): StatusMetrics {
 
 /** The containers that terminated between two statuses. */
 export function newTerminations(
-  before: PodStatus | undefined,
-  after: PodStatus,
+  previous: PodStatus | undefined,
+  current: PodStatus,
 ): { type: string; exitCode: number; reason: string }[] {
   return lists.flatMap(([type, list]) =>
-    (after[list] ?? []).flatMap((status) => {
+    (current[list] ?? []).flatMap((status) => {
       const end = status.state?.terminated;
-      const old = before?.[list]?.find((s) => s.name === status.name);
+      const old = previous?.[list]?.find((s) => s.name === status.name);
       if (!end || old?.state?.terminated || hadTerminated(old, end.containerID)) return [];
       return [{ type, exitCode: end.exitCode, reason: end.reason ?? "" }];
     }),

@@ -79,11 +79,11 @@ test("in any history: final phases stay, counts never decrease, times change wit
           },
           options.isStatic ? {} : { annotations: {} },
         );
-        let before: ApiPodStatus | undefined;
+        let previous: ApiPodStatus | undefined;
         moments.forEach((m, step) => {
           const workerPhase = workerPhases[Math.max(0, Math.min(2, step - endsAt + 1))] ?? "syncing";
           const input: Partial<StatusInput> = {
-            before,
+            previous,
             now: wallTime(at + step * 1000),
             workerPhase,
             probe: () => m.probe,
@@ -95,13 +95,13 @@ test("in any history: final phases stay, counts never decrease, times change wit
             m.sandbox ? [aSandbox({ state: m.sandbox })] : [],
           );
           const now = statusOf(pod, observed, input);
-          check(before, now);
+          check(previous, now);
           if (workerPhase === "terminated" && !options.isStatic) assert.ok(isFinal(now.phase));
           assert.deepEqual(
-            statusOf(pod, observed, { ...input, before: now, now: wallTime(at + 99_000) }),
+            statusOf(pod, observed, { ...input, previous: now, now: wallTime(at + 99_000) }),
             now,
           );
-          before = now;
+          previous = now;
         });
       },
     ),
@@ -109,13 +109,13 @@ test("in any history: final phases stay, counts never decrease, times change wit
   );
 });
 
-function check(before: ApiPodStatus | undefined, now: ApiPodStatus): void {
-  if (isFinal(before?.phase)) assert.equal(now.phase, before?.phase);
+function check(previous: ApiPodStatus | undefined, now: ApiPodStatus): void {
+  if (isFinal(previous?.phase)) assert.equal(now.phase, previous?.phase);
   for (const status of [...(now.initContainerStatuses ?? []), ...(now.containerStatuses ?? [])]) {
     assert.equal(Object.keys(status.state ?? {}).length, 1, "in one state");
     if (status.ready && status.name !== "i")
       assert.ok(status.state?.running, "only running containers are ready");
-    const old = [...(before?.initContainerStatuses ?? []), ...(before?.containerStatuses ?? [])].find(
+    const old = [...(previous?.initContainerStatuses ?? []), ...(previous?.containerStatuses ?? [])].find(
       (s) => s.name === status.name,
     );
     assert.ok(status.restartCount >= (old?.restartCount ?? 0), "the count never decreases");
@@ -123,7 +123,7 @@ function check(before: ApiPodStatus | undefined, now: ApiPodStatus): void {
   const isReady = now.conditions?.find((c) => c.type === "Ready")?.status === "True";
   if (isReady) assert.ok(!isFinal(now.phase) && now.containerStatuses?.every((c) => c.ready));
   for (const condition of now.conditions ?? []) {
-    const old = before?.conditions?.find((c) => c.type === condition.type);
+    const old = previous?.conditions?.find((c) => c.type === condition.type);
     if (old?.status === condition.status) assert.equal(condition.lastTransitionTime, old.lastTransitionTime);
   }
 }

@@ -15,7 +15,7 @@ import type { ApiContainerStatus } from "./api-types.ts";
 import { at, iso, statusOf } from "./fake-input.ts";
 import type { StatusInput } from "./status-input.ts";
 
-const before = (ip: string) => ({ before: { podIPs: [{ ip }] } });
+const previous = (ip: string) => ({ previous: { podIPs: [{ ip }] } });
 const addressTable: [
   rule: string,
   hostNetwork: boolean,
@@ -43,9 +43,9 @@ const addressTable: [
   ["the node's", true, [{ ips: [], hostNetwork: true }], {}, ["192.0.2.1", "2001:db8::1"]],
   ["the node's, before there is a sandbox", true, [], {}, ["192.0.2.1", "2001:db8::1"]],
   ["the node's: one of each family", true, [], { hostIPs: ["192.0.2.1", "192.0.2.2"] }, ["192.0.2.1"]],
-  ["a terminated pod keeps its own", false, [{ state: "notready" }], before("10.0.0.9"), ["10.0.0.9"]],
-  ["a pod without sandboxes keeps its own", false, [], before("10.0.0.9"), ["10.0.0.9"]],
-  ["a new sandbox has a new one", false, [{ ips: ["10.0.0.8"] }], before("10.0.0.9"), ["10.0.0.8"]],
+  ["a terminated pod keeps its own", false, [{ state: "notready" }], previous("10.0.0.9"), ["10.0.0.9"]],
+  ["a pod without sandboxes keeps its own", false, [], previous("10.0.0.9"), ["10.0.0.9"]],
+  ["a new sandbox has a new one", false, [{ ips: ["10.0.0.8"] }], previous("10.0.0.9"), ["10.0.0.8"]],
   ["that of an old sandbox is not reported", false, [{ state: "notready", attempt: 1 }, {}], {}, undefined],
 ];
 for (const [rule, hostNetwork, list, more, podIPs] of addressTable)
@@ -89,9 +89,9 @@ test("container statuses are sorted by name, those of init containers as in the 
 
 test("a reason stays as long as its phase", () => {
   const known = { phase: "Pending", reason: "Slow", message: "very" };
-  const pending = statusOf(aPod(), undefined, { before: known });
+  const pending = statusOf(aPod(), undefined, { previous: known });
   assert.deepEqual([pending.reason, pending.message], ["Slow", "very"]);
-  const running = statusOf(aPod(), anObservedPod([anObservedContainer("a")]), { before: known });
+  const running = statusOf(aPod(), anObservedPod([anObservedContainer("a")]), { previous: known });
   assert.deepEqual(["reason" in running, "message" in running], [false, false]);
 });
 
@@ -118,8 +118,8 @@ const afterRunning: [rule: string, inits: string[], observed: ObservedContainer[
 for (const [rule, inits, containers, phase] of afterRunning)
   test(`the phase of a pod that was Running: ${rule}`, () => {
     const pod = aPod({ initContainers: inits.map((name) => aContainer(name)) });
-    const before = { phase: "Running" };
-    assert.equal(statusOf(pod, anObservedPod(containers, lost), { before }).phase, phase);
+    const previous = { phase: "Running" };
+    assert.equal(statusOf(pod, anObservedPod(containers, lost), { previous }).phase, phase);
   });
 
 test("the reason is that of the failure; the first one stays", () => {
@@ -128,7 +128,7 @@ test("the reason is that of the failure; the first one stays", () => {
   assert.deepEqual([failed.phase, failed.reason, failed.message], ["Failed", "DeadlineExceeded", "too long"]);
   const later = statusOf(aPod(), undefined, {
     failure: { phase: "Failed", reason: "Evicted", message: "low" },
-    before: failed,
+    previous: failed,
   });
   assert.deepEqual([later.reason, later.message], ["DeadlineExceeded", "too long"]);
 });
@@ -147,7 +147,7 @@ test("the status of a rejected pod has only the failure", () => {
 test("the observed generation never decreases", () => {
   const generation = (now: number | undefined, was: number | undefined) =>
     statusOf(aPod({}, now ? { generation: now } : {}), undefined, {
-      before: was ? { observedGeneration: was } : {},
+      previous: was ? { observedGeneration: was } : {},
     }).observedGeneration;
   assert.deepEqual([generation(2, 1), generation(1, 2), generation(undefined, undefined)], [2, 2, undefined]);
 });

@@ -13,15 +13,15 @@ import { terminateStatuses } from "./terminate-statuses.ts";
 
 /** The API status of a pod. Pure. */
 export function podStatus(input: StatusInput): ApiPodStatus {
-  const { pod, observed, before, gates } = input;
+  const { pod, observed, previous, gates } = input;
   if (input.rejected && input.failure) return rejectedStatus(input);
   const isTerminated =
-    input.workerPhase !== "syncing" || input.failure !== undefined || isFinal(before?.phase);
-  return fullStatus(input, !isTerminated && isRestartingAll(pod, observed, before, gates));
+    input.workerPhase !== "syncing" || input.failure !== undefined || isFinal(previous?.phase);
+  return fullStatus(input, !isTerminated && isRestartingAll(pod, observed, previous, gates));
 }
 
 function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
-  const { pod, before } = input;
+  const { pod, previous } = input;
   const statusOf = (container: Container, role: ContainerRole, old: ApiContainerStatus[] | undefined) =>
     containerStatus(
       container,
@@ -30,15 +30,15 @@ function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
       input,
       restartingAll,
     );
-  let containers = pod.spec.containers.map((c) => statusOf(c, "regular", before?.containerStatuses));
+  let containers = pod.spec.containers.map((c) => statusOf(c, "regular", previous?.containerStatuses));
   let inits = (pod.spec.initContainers ?? []).map((c) =>
-    statusOf(c, isSidecar(c) ? "sidecar" : "init", before?.initContainerStatuses),
+    statusOf(c, isSidecar(c) ? "sidecar" : "init", previous?.initContainerStatuses),
   );
   const ephemeral = (pod.spec.ephemeralContainers ?? []).map((c) =>
-    statusOf(c as Container, "ephemeral", before?.ephemeralContainerStatuses),
+    statusOf(c as Container, "ephemeral", previous?.ephemeralContainerStatuses),
   );
   if (input.workerPhase === "terminated")
-    ({ containers, inits } = terminateStatuses(pod, { containers, inits }, before?.containerStatuses));
+    ({ containers, inits } = terminateStatuses(pod, { containers, inits }, previous?.containerStatuses));
   const phase = phaseWithReason(input, containers, inits, restartingAll);
   const statuses = [...inits, ...containers];
   return {
@@ -68,8 +68,8 @@ function rejectedStatus(input: StatusInput): ApiPodStatus {
   };
 }
 
-function generationOf({ pod, before }: StatusInput): { observedGeneration?: number } {
-  const generation = Math.max(pod.metadata.generation ?? 0, before?.observedGeneration ?? 0);
+function generationOf({ pod, previous }: StatusInput): { observedGeneration?: number } {
+  const generation = Math.max(pod.metadata.generation ?? 0, previous?.observedGeneration ?? 0);
   return generation > 0 ? { observedGeneration: generation } : {};
 }
 
@@ -82,8 +82,8 @@ function phaseWithReason(
   inits: ApiContainerStatus[],
   restartingAll: boolean,
 ): { phase: PodPhase; reason?: string; message?: string } {
-  const { pod, before, failure, workerPhase, gates } = input;
-  const old = [isStatic(pod) ? undefined : pod.status, before].find((s) => isFinal(s?.phase)) ?? before;
+  const { pod, previous, failure, workerPhase, gates } = input;
+  const old = [isStatic(pod) ? undefined : pod.status, previous].find((s) => isFinal(s?.phase)) ?? previous;
   const reasons = (from: { reason?: string; message?: string } | undefined) => ({
     ...(from?.reason ? { reason: from.reason } : {}),
     ...(from?.message ? { message: from.message } : {}),

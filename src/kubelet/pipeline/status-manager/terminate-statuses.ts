@@ -10,13 +10,13 @@ import { unobservedTermination } from "./container-state.ts";
 export function terminateStatuses(
   pod: Pod,
   statuses: { containers: ApiContainerStatus[]; inits: ApiContainerStatus[] },
-  before: readonly ApiContainerStatus[] = [],
+  previous: readonly ApiContainerStatus[] = [],
 ): { containers: ApiContainerStatus[]; inits: ApiContainerStatus[] } {
   const { containers, inits } = statuses;
   const startedInits = Math.max(inits.findLastIndex(hasStarted) + 1, 1);
   return {
     containers:
-      before.some(hasStarted) || wasInitialized(pod, statuses) ? containers.map(terminated) : containers,
+      previous.some(hasStarted) || wasInitialized(pod, statuses) ? containers.map(terminated) : containers,
     inits: inits.map((status, i) => (i < startedInits ? terminated(status) : status)),
   };
 }

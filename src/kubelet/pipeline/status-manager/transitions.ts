@@ -7,13 +7,13 @@ import type { StatusGates } from "./status-input.ts";
 /** Why a new status is invalid: a terminated container that may not be restarted is not terminated any more. Undefined if valid. */
 export function invalidTransition(
   pod: Pod,
-  before: ApiPodStatus | undefined,
-  after: ApiPodStatus,
+  previous: ApiPodStatus | undefined,
+  current: ApiPodStatus,
   gates: StatusGates,
 ): string | undefined {
   const policy = pod.spec.restartPolicy ?? "Always";
-  if (!before || policy === "Always" || couldRestartAll(pod, gates)) return undefined;
-  const revived = (
+  if (!previous || policy === "Always" || couldRestartAll(pod, gates)) return undefined;
+  const restarted = (
     containers: readonly Container[],
     role: ContainerRole,
     old: readonly ApiContainerStatus[] = [],
@@ -25,13 +25,18 @@ export function invalidTransition(
       const status = now.find((s) => s.name === container.name);
       return status !== undefined && !status.state?.terminated;
     });
-  const regular = revived(pod.spec.containers, "regular", before.containerStatuses, after.containerStatuses);
+  const regular = restarted(
+    pod.spec.containers,
+    "regular",
+    previous.containerStatuses,
+    current.containerStatuses,
+  );
   if (regular)
     return `terminated container ${regular.name} attempted illegal transition to non-terminated state`;
   // With OnFailure a new sandbox runs all init containers again, including those that succeeded.
   if (policy !== "Never") return undefined;
   const inits = (pod.spec.initContainers ?? []).filter((c) => !isSidecar(c));
-  const init = revived(inits, "init", before.initContainerStatuses, after.initContainerStatuses);
+  const init = restarted(inits, "init", previous.initContainerStatuses, current.initContainerStatuses);
   if (!init) return undefined;
   return `terminated init container ${init.name} attempted illegal transition to non-terminated state`;
 }

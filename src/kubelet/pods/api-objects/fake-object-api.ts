@@ -49,14 +49,14 @@ export class FakeObjectApi {
 
   /** `path`: "secrets/default/x". */
   put(path: string, more: Omit<FakeObject, "metadata"> = {}): string {
-    const before = this.at(path, this.version);
-    const uid = before?.metadata.uid ?? `uid-${++this.#uids}`;
-    return this.#write(path, before ? "MODIFIED" : "ADDED", uid, more);
+    const previous = this.at(path, this.version);
+    const uid = previous?.metadata.uid ?? `uid-${++this.#uids}`;
+    return this.#write(path, previous ? "MODIFIED" : "ADDED", uid, more);
   }
 
   delete(path: string): void {
-    const before = this.at(path, this.version);
-    if (before) this.#write(path, "DELETED", before.metadata.uid, {});
+    const previous = this.at(path, this.version);
+    if (previous) this.#write(path, "DELETED", previous.metadata.uid, {});
   }
 
   /** The object at this version. */

@@ -16,18 +16,18 @@ export class References {
   /** Also for a known pod, whose references may have changed. */
   register(pod: Pod): ReferenceChanges {
     const { uid } = pod.metadata;
-    const before = this.#ofPod.get(uid);
+    const previous = this.#ofPod.get(uid);
     const refs = new Map(objectsOf(pod).map((ref) => [refKey(ref), ref]));
     const added: ObjectRef[] = [];
     for (const [key, ref] of refs) {
-      if (before?.has(key)) continue;
+      if (previous?.has(key)) continue;
       added.push(ref);
       const pods = this.#podsOf.get(key);
       if (pods) pods.add(uid);
       else this.#podsOf.set(key, new Set([uid]));
     }
     this.#ofPod.set(uid, refs);
-    const lost = [...(before ?? [])].filter(([key]) => !refs.has(key));
+    const lost = [...(previous ?? [])].filter(([key]) => !refs.has(key));
     return { added, dropped: this.#release(uid, lost) };
   }
 

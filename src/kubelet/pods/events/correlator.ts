@@ -64,10 +64,10 @@ export class EventCorrelator {
   }
 
   #count({ key, event }: Correlated): Correlated {
-    const before = this.#occurrences.get(key);
-    const { name } = before ?? event.metadata;
-    const firstTimestamp = before?.firstTimestamp ?? event.firstTimestamp;
-    const count = (before?.count ?? 0) + 1;
+    const previous = this.#occurrences.get(key);
+    const { name } = previous ?? event.metadata;
+    const firstTimestamp = previous?.firstTimestamp ?? event.firstTimestamp;
+    const count = (previous?.count ?? 0) + 1;
     this.#occurrences.set(key, { count, firstTimestamp, name });
     return { key, event: { ...event, metadata: { ...event.metadata, name }, firstTimestamp, count } };
   }

@@ -265,8 +265,8 @@ test("httpGet: redirects are followed within the host, to another they are not",
     await s.run({ httpGet: { port: first, httpHeaders: [{ name: "X-A", value: "1" }] } });
     assert.deepEqual(requests.splice(0), [`/next?q 127.0.0.1:${second} 1`], `status ${status}`);
   }
-  const away = await listen(t, createServer(to(`http://localhost:${second}/`)));
-  await s.run({ httpGet: { port: away } });
+  const redirecting = await listen(t, createServer(to(`http://localhost:${second}/`)));
+  await s.run({ httpGet: { port: redirecting } });
   assert.deepEqual(requests, []);
 });
 

@@ -63,13 +63,13 @@ test("the status of a mirror is used until the pod has terminated and started ag
   desired.set(own);
   state.inApi = mirrorPod("1");
   assert.deepEqual(watch.statusInApi(own), { phase: "Running" });
-  watch.gone(own.metadata.uid);
+  watch.forget(own.metadata.uid);
   assert.deepEqual(calls.splice(0), ["terminated"]);
   assert.equal(watch.statusInApi(own), undefined);
   watch.apiPodChanged(mirrorPod("1"));
   assert.deepEqual(calls.splice(0), ["wake", "static-1 first"], "it is another run");
   desired.remove(own.metadata.uid);
-  watch.gone(own.metadata.uid);
+  watch.forget(own.metadata.uid);
   assert.deepEqual(calls, ["wake"]);
   assert.deepEqual(watch.statusInApi(own), { phase: "Running" });
 });

@@ -42,7 +42,7 @@ export class MirrorWatch {
     if (pod && isStatic(pod)) this.#o.mirrors.wake();
   }
 
-  gone(uid: PodUid): void {
+  forget(uid: PodUid): void {
     this.#mirrored.delete(uid);
     const desired = this.#o.desired.get(uid);
     if (desired && isStatic(desired)) {

@@ -46,8 +46,8 @@ export function actuatedResources(
 export function withAllocation(pod: Pod, info: PodResourceInfo, gates: AllocationGates): Pod | undefined {
   const { spec } = pod;
   const isOther = (c: Container) => {
-    const given = info.containers.get(c.name);
-    return given !== undefined && !areEqual(c.resources, given);
+    const allocated = info.containers.get(c.name);
+    return allocated !== undefined && !areEqual(c.resources, allocated);
   };
   const podDiffers = gates.podLevel && !areEqual(spec.resources, info.pod);
   const { initContainers = [], containers } = spec;

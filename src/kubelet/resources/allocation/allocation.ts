@@ -104,7 +104,7 @@ export class Allocation {
     });
   }
 
-  gone(uid: PodUid): void {
+  forget(uid: PodUid): void {
     this.#pending.delete(uid);
     this.#allocated.remove(uid);
     this.#actuated.remove(uid);

@@ -26,15 +26,15 @@ describe("the checkpoint of pod resources", () => {
     assert.deepEqual(decodeCheckpoint(encodeCheckpoint(new Map())), new Map());
   });
 
-  const damaged: [string, (text: string) => string][] = [
+  const corruptions: [string, (text: string) => string][] = [
     ["another number in it", (text) => text.replace("64Mi", "65Mi")],
     ["another checksum", (text) => text.replace(/\d+\}$/, "1}")],
     ["half of it", (text) => text.slice(0, text.length / 2)],
     ["nothing", () => ""],
     ["no object", () => "null"],
   ];
-  for (const [what, damage] of damaged)
+  for (const [what, corrupt] of corruptions)
     it(`is rejected if it is corrupt: ${what}`, () => {
-      assert.throws(() => decodeCheckpoint(damage(encodeCheckpoint(new Map([[uid, info]])))));
+      assert.throws(() => decodeCheckpoint(corrupt(encodeCheckpoint(new Map([[uid, info]])))));
     });
 });

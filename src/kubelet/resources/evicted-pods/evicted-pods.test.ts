@@ -56,8 +56,8 @@ test("the record of a pod is removed when the pod is gone, or unknown at houseke
   const { create, onDisk } = setUp(t);
   const pods = create();
   for (const id of ["a", "b", "c"]) await pods.evict(uid(id), low);
-  pods.gone(uid("a"));
-  pods.gone(uid("z"));
+  pods.forget(uid("a"));
+  pods.forget(uid("z"));
   pods.keepOnly((id) => id === "c");
   await pods.flushed();
   assert.deepEqual(onDisk(), ["c"]);

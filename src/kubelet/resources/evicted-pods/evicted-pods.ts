@@ -62,12 +62,12 @@ export class EvictedPods {
     this.#o.onEvicted(uid, eviction);
   }
 
-  gone(uid: PodUid): void {
+  forget(uid: PodUid): void {
     if (this.#evictions.delete(uid)) void this.#save();
   }
 
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
-    for (const uid of [...this.#evictions.keys()]) if (!isKnown(uid)) this.gone(uid);
+    for (const uid of [...this.#evictions.keys()]) if (!isKnown(uid)) this.forget(uid);
   }
 
   flushed(): Promise<void> {

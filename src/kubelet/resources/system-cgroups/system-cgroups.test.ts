@@ -13,7 +13,7 @@ function machine(over: Partial<SystemCgroupsOptions> = {}) {
   const created: string[] = [];
   const warnings: string[] = [];
   const logger: Logger = { ...silentLogger, warn: (message) => warnings.push(message) };
-  const stubborn = new Set<number>();
+  const unmovable = new Set<number>();
   const options: SystemCgroupsOptions = {
     kubelet: "/kubelet",
     system: "/system",
@@ -22,7 +22,7 @@ function machine(over: Partial<SystemCgroupsOptions> = {}) {
       rootProcesses: async () => [...at].filter(([, path]) => path === "/").map(([pid]) => pid),
       async attach(path, pid) {
         assert.ok(path === "/" || created.includes(path), `${path} does not exist`);
-        if (stubborn.has(pid)) throw new Error(`EINVAL: ${pid}`);
+        if (unmovable.has(pid)) throw new Error(`EINVAL: ${pid}`);
         at.set(pid, path);
       },
     },
@@ -37,7 +37,7 @@ function machine(over: Partial<SystemCgroupsOptions> = {}) {
   };
   const cgroups = new SystemCgroups(options);
   const stop = new AbortController();
-  return { at, clock, created, warnings, stubborn, cgroups, stop, start: () => cgroups.start(stop.signal) };
+  return { at, clock, created, warnings, unmovable, cgroups, stop, start: () => cgroups.start(stop.signal) };
 }
 
 describe("system cgroups", () => {
@@ -95,12 +95,12 @@ describe("system cgroups", () => {
   });
 
   it("a process that cannot be moved is reported, blocks no other, and is retried", async () => {
-    const { at, clock, stubborn, warnings, start } = machine();
-    stubborn.add(30);
+    const { at, clock, unmovable, warnings, start } = machine();
+    unmovable.add(30);
     await start();
     assert.equal(at.get(31), "/system");
     assert.deepEqual(warnings, ["Failed to ensure state of system cgroup"]);
-    stubborn.clear();
+    unmovable.clear();
     await clock.advance(60_000);
     await settle();
     assert.equal(at.get(30), "/system");

@@ -139,8 +139,8 @@ describe("reviews of the cluster", () => {
     ["a server that is not there", () => new TransportError("connection refused"), 1],
     ["a rejection", () => failed(403), 1],
   ];
-  for (const [name, failure, tries] of failures)
-    test(`after ${name} a review is sent ${tries === 1 ? "once" : `up to ${tries} times`}`, async () => {
+  for (const [name, failure, attempts] of failures)
+    test(`after ${name} a review is sent ${attempts === 1 ? "once" : `up to ${attempts} times`}`, async () => {
       const clock = new FakeClock();
       const { transport, requests } = fakeReviews({ token: failure });
       const rejection = assert.rejects(
@@ -149,13 +149,13 @@ describe("reviews of the cluster", () => {
       );
       for (let second = 0; second < 10; second++) await clock.advance(1000);
       await rejection;
-      assert.equal(requests.length, tries);
+      assert.equal(requests.length, attempts);
     });
 
   test("a review that succeeds on retry is used", async () => {
     const clock = new FakeClock();
-    const rights = [lost(), { allowed: true }];
-    const { transport } = fakeReviews({ token: () => known, access: () => rights.shift() ?? {} });
+    const reviews = [lost(), { allowed: true }];
+    const { transport } = fakeReviews({ token: () => known, access: () => reviews.shift() ?? {} });
     const authorized = access({ transport, clock }).authorize(withToken, right);
     for (let step = 0; step < 10; step++) await clock.advance(100);
     assert.equal((await authorized).name, "u");
@@ -214,7 +214,7 @@ describe("the token of a request", () => {
 });
 
 describe("the permissions that a request needs", () => {
-  const rights: [string, string, string, string[]][] = [
+  const permissions: [string, string, string, string[]][] = [
     ["GET", "/pods", "get", ["pods", "proxy"]],
     ["GET", "/runningpods/", "get", ["pods", "proxy"]],
     ["GET", "/healthz/ping", "get", ["healthz", "proxy"]],
@@ -233,7 +233,7 @@ describe("the permissions that a request needs", () => {
     ["GET", "/constructor", "get", ["proxy"]],
     ["BREW", "/pods", "", ["pods", "proxy"]],
   ];
-  for (const [method, path, verb, subresources] of rights)
+  for (const [method, path, verb, subresources] of permissions)
     test(`${method} ${path}: ${verb} ${subresources}`, () =>
       assert.deepEqual(attributesOf(method, path), { verb, subresources }));
 });

@@ -159,8 +159,8 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     assert.deepEqual(findChain(own, [], [own]), { kind: "valid", chain: [own] });
     const top = x509(root());
     const copies = Array.from({ length: 50 }, () => top);
-    const stranger = x509(make({ subject: "/CN=stranger", extensions: client }));
-    assert.equal(findChain(stranger, [top, ...copies], []).kind, "invalid");
+    const unknown = x509(make({ subject: "/CN=stranger", extensions: client }));
+    assert.equal(findChain(unknown, [top, ...copies], []).kind, "invalid");
     assert.equal(findChain(top, copies, []).kind, "invalid");
   });
 });

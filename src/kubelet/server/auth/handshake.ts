@@ -20,7 +20,7 @@ export function clientCaOf(socket: Partial<TLSSocket>): string | undefined {
  * Node 24, so that any client could crash the process.)
  */
 export function peerOf(socket: TLSSocket): X509Certificate | undefined {
-  const noted = socket as { [peer]?: X509Certificate };
-  noted[peer] ??= socket.getPeerX509Certificate();
-  return noted[peer];
+  const tagged = socket as { [peer]?: X509Certificate };
+  tagged[peer] ??= socket.getPeerX509Certificate();
+  return tagged[peer];
 }

@@ -14,11 +14,11 @@ const waitFactor = 1.5;
 export function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
   return {
     async request(call) {
-      for (let tries = 1, waitMs = firstWaitMs; ; tries++, waitMs *= waitFactor) {
+      for (let attempts = 1, waitMs = firstWaitMs; ; attempts++, waitMs *= waitFactor) {
         try {
           return await reviewer.request(call);
         } catch (error) {
-          if (tries >= maxAttempts || !mayPass(error)) throw error;
+          if (attempts >= maxAttempts || !mayPass(error)) throw error;
           await sleep(clock, waitMs, call.signal);
         }
       }

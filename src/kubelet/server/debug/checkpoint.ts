@@ -32,8 +32,8 @@ export function checkpointRoute(o: CheckpointOptions): Route {
       if (!pod) throw new HttpError(404, "pod does not exist");
       if (!namesOf(pod).includes(container))
         throw new HttpError(404, `container ${container} does not exist`);
-      const given = query.getAll("timeout").at(-1) ?? "0";
-      if (!/^[+-]?\d{1,18}$/.test(given)) throw new HttpError(404, "cannot parse value of timeout parameter");
+      const text = query.getAll("timeout").at(-1) ?? "0";
+      if (!/^[+-]?\d{1,18}$/.test(text)) throw new HttpError(404, "cannot parse value of timeout parameter");
       const at = dateOf(o.clock.wall())
         .toISOString()
         .replace(/\.\d+Z$/, "Z");
@@ -41,7 +41,7 @@ export function checkpointRoute(o: CheckpointOptions): Route {
       try {
         const running = newestContainer(o.observed.get(pod.metadata.uid), container);
         if (running?.state !== "running") throw new Error(`container ${container} not found`);
-        const seconds = Number(given);
+        const seconds = Number(text);
         // As in the CRI.
         if (seconds < 0) throw new Error("CheckpointContainer requires the timeout value to be > 0");
         location = join(await o.checkpointDir(), `checkpoint-${fullNameOf(pod)}-${container}-${at}.tar`);

@@ -33,8 +33,8 @@ const index =
 
 const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> = {
   async profile({ query, response, signal }) {
-    const given = query.get("seconds") ?? "30";
-    const seconds = /^\d{1,4}$/.test(given) ? Math.min(Math.max(Number(given), 1), maxSeconds) : 30;
+    const text = query.get("seconds") ?? "30";
+    const seconds = /^\d{1,4}$/.test(text) ? Math.min(Math.max(Number(text), 1), maxSeconds) : 30;
     const session = new Session();
     session.connect();
     try {

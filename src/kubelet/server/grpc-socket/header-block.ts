@@ -1,7 +1,7 @@
 import { huffmanText } from "./huffman.ts";
 
 const authorityIndex = 1;
-const stand = "localhost";
+const replacement = "localhost";
 
 /**
  * The same header block with a valid :authority of the same length: the HPACK tables of both ends
@@ -17,7 +17,7 @@ export function withValidAuthority(block: Buffer): Buffer | undefined {
     if (field.kind !== "literal" || field.name !== authorityIndex) continue;
     const size = sizeOf(field.value);
     if (!size) continue;
-    const name = stand.padEnd(size, "x").slice(0, size);
+    const name = replacement.padEnd(size, "x").slice(0, size);
     parts.push(block.subarray(from, field.valueAt), integer(size, 7), Buffer.from(name));
     from = reader.at;
   }
@@ -74,9 +74,9 @@ class BlockReader {
   #integer(prefixBits: number): number | undefined {
     const first = this.#block[this.at++];
     if (first === undefined) return undefined;
-    const most = (1 << prefixBits) - 1;
-    let value = first & most;
-    if (value < most) return value;
+    const max = (1 << prefixBits) - 1;
+    let value = first & max;
+    if (value < max) return value;
     for (let shift = 0; shift <= 21; shift += 7) {
       const byte = this.#block[this.at++];
       if (byte === undefined) return undefined;
@@ -88,10 +88,10 @@ class BlockReader {
 }
 
 function integer(value: number, prefixBits: number): Buffer {
-  const most = (1 << prefixBits) - 1;
-  if (value < most) return Buffer.from([value]);
-  const bytes = [most];
-  let rest = value - most;
+  const max = (1 << prefixBits) - 1;
+  if (value < max) return Buffer.from([value]);
+  const bytes = [max];
+  let rest = value - max;
   for (; rest >= 0x80; rest >>= 7) bytes.push((rest & 0x7f) | 0x80);
   return Buffer.from([...bytes, rest]);
 }

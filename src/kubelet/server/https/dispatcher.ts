@@ -61,31 +61,31 @@ export class Dispatcher {
     const target = requestTarget(request.url);
     const method = request.method ?? "";
     const over = this.#o.metrics.start(method, target.kind === "path" ? target.path : "");
-    const gone = new AbortController();
-    const leave = () => gone.abort();
+    const disconnected = new AbortController();
+    const onDisconnect = () => disconnected.abort();
     const side = upgrade?.socket ?? response;
-    side.once("close", leave);
-    stop.addEventListener("abort", leave, { once: true });
+    side.once("close", onDisconnect);
+    stop.addEventListener("abort", onDisconnect, { once: true });
     try {
       // The parser still accepts a line without a version as a request: HTTP/0.9 has been obsolete for thirty years.
       if (target.kind === "bad" || request.httpVersionMajor < 1)
         throw new HttpError(400, "400 Bad Request\n");
       if (target.kind === "redirect") return redirect(response, target.to);
       const { path, query } = target;
-      const signal = gone.signal;
+      const signal = disconnected.signal;
       await this.#route(request, { request, response, query, signal }, path, upgrade);
     } catch (error) {
       this.#replyError(request, response, error, upgrade);
     } finally {
-      side.off("close", leave);
-      stop.removeEventListener("abort", leave);
+      side.off("close", onDisconnect);
+      stop.removeEventListener("abort", onDisconnect);
       over();
     }
   }
 
   async #route(
     request: IncomingMessage,
-    given: Omit<Exchange, "params" | "caller">,
+    parts: Omit<Exchange, "params" | "caller">,
     path: string,
     upgrade: Upgrade | undefined,
   ): Promise<void> {
@@ -106,9 +106,9 @@ export class Dispatcher {
         throw new HttpError(405, "405: Method Not Allowed", { headers });
       }
       case "redirect":
-        return redirect(given.response, `${encodeURI(found.to)}${searchOf(given.query)}`);
+        return redirect(parts.response, `${encodeURI(found.to)}${searchOf(parts.query)}`);
       case "route": {
-        const exchange = { ...given, params: found.params, caller };
+        const exchange = { ...parts, params: found.params, caller };
         const { tracing } = this.#o;
         if (!tracing) return await act(found.route, exchange, upgrade);
         return await tracedExchange(tracing, found.route.path, exchange, () =>
@@ -124,8 +124,9 @@ export class Dispatcher {
     const httpError = error instanceof HttpError ? error : undefined;
     if (!httpError && !isAbort(error))
       this.#o.logger.error("Request failed", { path: request.url?.slice(0, 200), err: messageOf(error) });
-    const taken = upgrade !== undefined && upgrade.socket.bytesWritten > (written.get(upgrade.socket) ?? 0);
-    if (response.headersSent || taken) {
+    const isUpgraded =
+      upgrade !== undefined && upgrade.socket.bytesWritten > (written.get(upgrade.socket) ?? 0);
+    if (response.headersSent || isUpgraded) {
       // Too late for an error message: closing the connection is the only way left to signal that something is missing.
       (upgrade?.socket ?? response).destroy();
       return;

@@ -5,7 +5,7 @@ import { HttpError } from "../http-error.ts";
 import type { Exchange } from "../route.ts";
 import { tracedExchange } from "./traced-exchange.ts";
 
-const theirs = { traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: true };
+const callerContext = { traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: true };
 
 async function serve(
   trustsCallers: boolean,
@@ -14,7 +14,7 @@ async function serve(
 ): Promise<{ span: FinishedSpan; thrown: unknown }> {
   const spans: FinishedSpan[] = [];
   const tracer = new RecordingTracer({ sampler: () => true, onEnd: (span) => spans.push(span) });
-  const { traceparent = `00-${theirs.traceId}-${theirs.spanId}-01`, status = 200 } = o;
+  const { traceparent = `00-${callerContext.traceId}-${callerContext.spanId}-01`, status = 200 } = o;
   const exchange = {
     request: { method: "GET", url: "/pods?x=secret", headers: { traceparent }, httpVersion: "1.1" },
     response: { statusCode: status },
@@ -30,7 +30,7 @@ test("the trace of an authenticated caller is continued", async () => {
   const { span } = await serve(true, async () => {});
   assert.deepEqual(
     [span.name, span.kind, span.traceId, span.parentId, span.links],
-    ["/pods", "server", theirs.traceId, theirs.spanId, []],
+    ["/pods", "server", callerContext.traceId, callerContext.spanId, []],
   );
   assert.equal(span.attributes["url.path"], "/pods", "the query is left out");
 });
@@ -38,8 +38,8 @@ test("the trace of an authenticated caller is continued", async () => {
 test("for other callers it is only a link", async () => {
   const { span } = await serve(false, async () => {});
   assert.equal(span.parentId, undefined);
-  assert.notEqual(span.traceId, theirs.traceId);
-  assert.deepEqual(span.links, [theirs]);
+  assert.notEqual(span.traceId, callerContext.traceId);
+  assert.deepEqual(span.links, [callerContext]);
 });
 
 test("an invalid header is ignored", async () => {

@@ -20,12 +20,14 @@ export async function tracedExchange(
   work: () => Promise<void>,
 ): Promise<void> {
   const header = request.headers.traceparent;
-  const theirs = parseTraceparent(Array.isArray(header) ? header[0] : header);
+  const callerContext = parseTraceparent(Array.isArray(header) ? header[0] : header);
   const agent = request.headers["user-agent"];
   const options = {
     kind: "server" as const,
     // The trace context of the connection does not apply to its requests.
-    ...(trustsCallers && theirs ? { parent: theirs } : { isRoot: true, links: theirs ? [theirs] : [] }),
+    ...(trustsCallers && callerContext
+      ? { parent: callerContext }
+      : { isRoot: true, links: callerContext ? [callerContext] : [] }),
     attributes: {
       "server.address": "kubelet",
       "http.request.method": request.method ?? "",

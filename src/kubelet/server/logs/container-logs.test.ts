@@ -177,10 +177,10 @@ test("a follower gets its response immediately, receives new lines, and ends wit
 
 test("a client that disconnects ends its follower", async (t) => {
   const { url, server, listeners } = await setUp(t, running);
-  const gone = new AbortController();
-  await fetch(url("follow=true"), { signal: gone.signal });
+  const disconnected = new AbortController();
+  await fetch(url("follow=true"), { signal: disconnected.signal });
   await until(() => listeners() === 1);
-  gone.abort();
+  disconnected.abort();
   await until(() => server.active() === 0 && listeners() === 0);
   assert.deepEqual(server.faults, []);
 });
@@ -189,8 +189,8 @@ test("a client that does not read applies back-pressure", async (t) => {
   const { url, log, server } = await setUp(t, running);
   const block = "x".repeat(16_000);
   for (let i = 0; i < 4000; i++) log.row(block);
-  const gone = new AbortController();
-  const response = await fetch(url(), { signal: gone.signal });
+  const disconnected = new AbortController();
+  const response = await fetch(url(), { signal: disconnected.signal });
   // A second client, which reads, gets everything meanwhile.
   const other = await fetch(url());
   let size = 0;
@@ -198,7 +198,7 @@ test("a client that does not read applies back-pressure", async (t) => {
   assert.equal(size, 4000 * 16_001);
   // It would have ended if everything were buffered in memory.
   assert.equal(server.active(), 1);
-  gone.abort();
+  disconnected.abort();
   await until(() => server.active() === 0);
   assert.equal(response.status, 200);
 });

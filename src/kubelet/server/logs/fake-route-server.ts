@@ -26,13 +26,20 @@ export async function serveRoutes(t: TestContext, routes: readonly Route[]): Pro
     if (target.kind !== "path") return replyText(response, 404, target.kind);
     const found = table.find(request.method ?? "", target.path);
     if (found.kind !== "route") return replyText(response, found.kind === "method" ? 405 : 404, found.kind);
-    const gone = new AbortController();
-    response.on("close", () => gone.abort());
+    const disconnected = new AbortController();
+    response.on("close", () => disconnected.abort());
     const { params, route } = found;
     const caller = { name: "test", groups: [] };
     active++;
     try {
-      await route.handle({ request, response, params, query: target.query, signal: gone.signal, caller });
+      await route.handle({
+        request,
+        response,
+        params,
+        query: target.query,
+        signal: disconnected.signal,
+        caller,
+      });
     } catch (error) {
       if (error instanceof HttpError) return replyText(response, error.status, error.message, error.headers);
       faults.push(messageOf(error));

@@ -117,15 +117,15 @@ test("the log of a fast writer is followed over rotations and compressions, with
   const { log, follow, until, lines } = setUp(t);
   const reading = follow();
   const rotateAt = new Set([5_000, 10_000, 15_000, 20_000, 20_001]);
-  let aside: string | undefined;
+  let rotatedName: string | undefined;
   for (let i = 0; i < 25_000; i++) {
     log.row(`line ${i}`);
     if (rotateAt.has(i)) {
-      if (aside) log.compress(aside);
+      if (rotatedName) log.compress(rotatedName);
       const rotation = log.beginRotation();
       rotation.write(rowText({ stream: "stdout", tag: "F", text: `late ${i}`, at: Date.now() }));
       rotation.close();
-      aside = rotation.name;
+      rotatedName = rotation.name;
     }
     if (i % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -208,11 +208,11 @@ test("a reader that fell several rotations behind gets all of them, compressed o
   log.row("0");
   void follow();
   await until(() => got.length === 1);
-  let aside: string | undefined;
+  let rotatedName: string | undefined;
   for (let i = 1; i <= 4; i++) {
     log.row(`${i}`);
-    if (aside) log.compress(aside);
-    aside = log.rotate();
+    if (rotatedName) log.compress(rotatedName);
+    rotatedName = log.rotate();
   }
   log.row("5");
   gate.resolve();

@@ -63,10 +63,10 @@ export async function followLog(options: FollowOptions): Promise<void> {
       const checkNames = renamed || ended;
       renamed = false;
       if ((await follower.read()) === "full") return;
-      const left = checkNames ? await follower.leave(ended) : "stay";
-      if (left === "full" || (left === "stay" && ended)) return;
-      if (left === "left") renamed = true;
-      else if (left === "soon") renamed = await wake.wait(handoverPollMs).then(() => true);
+      const result = checkNames ? await follower.advance(ended) : "unchanged";
+      if (result === "full" || (result === "unchanged" && ended)) return;
+      if (result === "advanced") renamed = true;
+      else if (result === "soon") renamed = await wake.wait(handoverPollMs).then(() => true);
       else if ((await wake.wait(directory ? rescanMs : pollMs)) === "timeout") renamed = true;
     }
   } finally {
@@ -147,14 +147,14 @@ class Follower {
   }
 
   /** Switches to the next file, if there is one and this one is complete; "soon" if it is about to be. */
-  async leave(ended: boolean): Promise<"left" | "stay" | "soon" | "full"> {
+  async advance(ended: boolean): Promise<"advanced" | "unchanged" | "soon" | "full"> {
     const { chain, splitter } = this.#o;
     const next = await chain.next();
     if (!next) {
       this.#nextSince = undefined;
-      return "stay";
+      return "unchanged";
     }
-    let left = false;
+    let isAdvanced = false;
     try {
       if (!ended && !this.#isComplete()) return "soon";
       // A row may have been written between the last read and the last close.
@@ -162,13 +162,13 @@ class Follower {
       splitter.end({ ends: true });
       splitter.restart();
       await chain.advance(next);
-      left = true;
+      isAdvanced = true;
     } finally {
-      if (!left) await closeLog(next.log);
+      if (!isAdvanced) await closeLog(next.log);
     }
     this.#at = 0;
     this.#nextSince = undefined;
-    return "left";
+    return "advanced";
   }
 
   #isComplete(): boolean {

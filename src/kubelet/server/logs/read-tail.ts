@@ -68,30 +68,30 @@ async function rowIn(handle: FileHandle, bytes: Buffer, rowAt: number, rowEnd: n
 
 /** Reads forward and records the positions of rows, no more than the search can need. */
 async function searchNotes(search: TailSearch, log: OpenLog, file: number): Promise<void> {
-  let notes: { stream: "stdout" | "stderr"; partial: boolean; at: number }[] = [];
+  let rows: { stream: "stdout" | "stderr"; partial: boolean; at: number }[] = [];
   let limit = maxNotes;
   let read = 0;
   const splitter = new RowSplitter(({ stream, ends, at }) => {
-    notes.push({ stream, partial: !ends, at });
-    if (notes.length < limit) return;
-    notes = notes.slice(needed(notes, search.missing));
-    limit = notes.length + maxNotes;
+    rows.push({ stream, partial: !ends, at });
+    if (rows.length < limit) return;
+    rows = rows.slice(needed(rows, search.missing));
+    limit = rows.length + maxNotes;
   });
   for await (const chunk of readLog(log, 0)) {
     read += chunk.length;
     splitter.push(chunk);
   }
   splitter.end({ ends: true });
-  for (let end = read; notes.length > 0 && !search.done; ) {
-    const { stream, partial, at } = notes.pop()!;
+  for (let end = read; rows.length > 0 && !search.done; ) {
+    const { stream, partial, at } = rows.pop()!;
     search.row({ stream, partial, position: { file, offset: at }, bytes: end - at });
     end = at;
   }
 }
 
 /** The first recorded row that is needed to find this many lines, with enough before it for the first line. */
-function needed(notes: { partial: boolean }[], lines: number): number {
-  let from = notes.length;
-  for (let left = lines; from > 0 && left > 0; from--) if (!notes[from - 1]!.partial) left--;
+function needed(rows: { partial: boolean }[], lines: number): number {
+  let from = rows.length;
+  for (let left = lines; from > 0 && left > 0; from--) if (!rows[from - 1]!.partial) left--;
   return Math.max(0, from - 4096);
 }

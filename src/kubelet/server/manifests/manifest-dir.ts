@@ -4,7 +4,7 @@ import { errnoOf } from "../../../lib/base/errors.ts";
 import { replaceDurably, syncDir } from "../../../lib/host/durable-file.ts";
 
 /** Names of manifests never start with a dot. */
-const draft = ".draft";
+const draftName = ".draft";
 
 /**
  * Files with atomic, durable writes. One write at a time: the caller ensures
@@ -18,8 +18,8 @@ export class ManifestDir {
   }
 
   /** Removes partially written files. */
-  async tidy(): Promise<void> {
-    await rm(join(this.#dir, draft), { force: true });
+  async removeDraft(): Promise<void> {
+    await rm(join(this.#dir, draftName), { force: true });
   }
 
   /** Files only, sorted; other files do not have such names. */
@@ -46,12 +46,12 @@ export class ManifestDir {
 
   /** Resolves when it is durable. If it fails, the previous content is kept. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
-    const beside = join(this.#dir, draft);
+    const draftPath = join(this.#dir, draftName);
     await this.#createDir();
     try {
-      await replaceDurably(join(this.#dir, name), bytes, 0o600, beside);
+      await replaceDurably(join(this.#dir, name), bytes, 0o600, draftPath);
     } catch (error) {
-      await rm(beside, { force: true }).catch(() => {});
+      await rm(draftPath, { force: true }).catch(() => {});
       throw error;
     }
   }

@@ -131,8 +131,8 @@ test("a truncated body changes nothing with HTTP/2, where it ends like a complet
   const put = manifestRoutes({ store }).find(({ method }) => method === "PUT")!;
   const ended = Promise.withResolvers<unknown>();
   const server = createServer((request, response) => {
-    const gone = new AbortController();
-    response.on("close", () => gone.abort());
+    const disconnected = new AbortController();
+    response.on("close", () => disconnected.abort());
     const caller = { name: "test", groups: [] };
     put
       .handle({
@@ -140,7 +140,7 @@ test("a truncated body changes nothing with HTTP/2, where it ends like a complet
         response: response as unknown as ServerResponse,
         params: { name: "a" },
         query: new URLSearchParams(),
-        signal: gone.signal,
+        signal: disconnected.signal,
         caller,
       })
       .then(() => ended.resolve("put"), ended.resolve);

@@ -90,7 +90,7 @@ async function put(exchange: Exchange, store: ManifestStore, maxBytes: number): 
     case "full":
       return replyJson(
         response,
-        { message: `there are ${result.most} manifests already, and there may be no more` },
+        { message: `there are ${result.max} manifests already, and there may be no more` },
         403,
       );
     default: {

@@ -78,7 +78,7 @@ test("their number is limited; existing ones can still be changed", async (t) =>
   const store = await opened(directory(t), { maxManifests: 2 });
   await store.put("a", podManifest("a"));
   await store.put("b", podManifest("b"));
-  assert.deepEqual(await store.put("c", podManifest("c")), { kind: "full", most: 2 });
+  assert.deepEqual(await store.put("c", podManifest("c")), { kind: "full", max: 2 });
   assert.equal((await store.put("b", podManifest("b", "img:2"))).kind, "replaced");
 });
 
@@ -122,7 +122,7 @@ test("nothing is created on disk before the first manifest", async (t) => {
 
 test("a pod of another source is rejected, and the error names the source", async (t) => {
   const store = await opened(directory(t), {
-    takenBy: (pod) => (pod.metadata.name === "web-node" ? "file" : undefined),
+    otherSourceOf: (pod) => (pod.metadata.name === "web-node" ? "file" : undefined),
   });
   assert.deepEqual(await store.put("a", podManifest("web")), {
     kind: "conflict",

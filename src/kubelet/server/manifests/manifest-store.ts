@@ -25,7 +25,7 @@ export interface ManifestStoreOptions {
   readonly decode: DecodeManifest;
   readonly logger: Logger;
   /** The other source that has a pod of this name, for example "file": then the manifest is rejected. */
-  readonly takenBy?: (pod: Pod) => string | undefined;
+  readonly otherSourceOf?: (pod: Pod) => string | undefined;
   /** The maximum number; default 1000. */
   readonly maxManifests?: number;
 }
@@ -39,7 +39,7 @@ export type PutResult =
   | { readonly kind: "invalid"; readonly problems: readonly ManifestProblem[] }
   /** One of its pods belongs to another source. */
   | { readonly kind: "conflict"; readonly pod: string; readonly holder: string }
-  | { readonly kind: "full"; readonly most: number };
+  | { readonly kind: "full"; readonly max: number };
 
 export interface StoredManifest {
   readonly name: string;
@@ -58,18 +58,18 @@ export interface StoredManifest {
 export class ManifestStore {
   readonly #o: ManifestStoreOptions;
   readonly #directory: ManifestDir;
-  readonly #most: number;
+  readonly #maxManifests: number;
   #manifests = new Map<string, StoredManifest>();
   #listeners = new Set<() => void>();
   /** Names whose last change failed, so that the file may not be durable. */
-  readonly #unsure = new Set<string>();
+  readonly #uncertain = new Set<string>();
   readonly #opened = Promise.withResolvers<void>();
   #last: Promise<unknown> = this.#opened.promise;
 
   constructor(options: ManifestStoreOptions) {
     this.#o = options;
     this.#directory = new ManifestDir(options.dir);
-    this.#most = options.maxManifests ?? 1000;
+    this.#maxManifests = options.maxManifests ?? 1000;
   }
 
   /** Resolves when the manifests of earlier runs were read. Changes wait for it. */
@@ -79,7 +79,7 @@ export class ManifestStore {
 
   /** Reads the manifests of earlier runs; for the only process that uses the directory. */
   async open(): Promise<void> {
-    await this.#directory.tidy();
+    await this.#directory.removeDraft();
     for (const name of await this.#directory.names()) {
       const file = await this.#directory.read(name);
       if (!file) continue;
@@ -127,9 +127,9 @@ export class ManifestStore {
   /** False if there is no such manifest. */
   remove(name: string): Promise<boolean> {
     return this.#enqueue(async () => {
-      if (!this.#manifests.has(name) && !this.#unsure.has(name)) return false;
+      if (!this.#manifests.has(name) && !this.#uncertain.has(name)) return false;
       await this.#directory.remove(name).catch((error) => this.#failed(name, error));
-      this.#unsure.delete(name);
+      this.#uncertain.delete(name);
       if (!this.#manifests.delete(name)) return false;
       this.#changed();
       return true;
@@ -137,27 +137,28 @@ export class ManifestStore {
   }
 
   async #put(name: string, bytes: Uint8Array): Promise<PutResult> {
-    const before = this.#manifests.get(name);
+    const previous = this.#manifests.get(name);
     const decoded = this.#o.decode(name, bytes);
     if ("problems" in decoded) return { kind: "invalid", problems: decoded.problems };
     const { pods, warnings } = decoded;
-    const taken = this.#holder(name, pods) ?? this.#inOtherSource(pods);
-    if (taken) return { kind: "conflict", ...taken };
-    if (!before && this.#manifests.size >= this.#most) return { kind: "full", most: this.#most };
+    const conflicting = this.#conflictIn(name, pods) ?? this.#inOtherSource(pods);
+    if (conflicting) return { kind: "conflict", ...conflicting };
+    if (!previous && this.#manifests.size >= this.#maxManifests)
+      return { kind: "full", max: this.#maxManifests };
     const digest = digestOf(bytes);
-    if (before?.digest === digest && before.problems.length === 0 && !this.#unsure.has(name))
+    if (previous?.digest === digest && previous.problems.length === 0 && !this.#uncertain.has(name))
       return { kind: "unchanged", pods, warnings };
     await this.#directory.write(name, bytes).catch((error) => this.#failed(name, error));
-    this.#unsure.delete(name);
+    this.#uncertain.delete(name);
     const modified = new Date();
     this.#manifests.set(name, { name, digest, bytes: bytes.length, modified, pods, problems: [] });
     this.#changed();
-    return { kind: before ? "replaced" : "created", pods, warnings };
+    return { kind: previous ? "replaced" : "created", pods, warnings };
   }
 
   /** An unacknowledged change may have been stored: the file on disk is authoritative. */
   async #failed(name: string, error: unknown): Promise<never> {
-    this.#unsure.add(name);
+    this.#uncertain.add(name);
     const file = await this.#directory.read(name).catch(() => {
       throw error; // unknown: the previous state is still desired
     });
@@ -172,14 +173,14 @@ export class ManifestStore {
 
   #manifestOf(name: string, bytes: Buffer, modified: Date): StoredManifest {
     const decoded = this.#o.decode(name, bytes);
-    const taken = "pods" in decoded ? this.#holder(name, decoded.pods) : undefined;
-    const problems = "problems" in decoded ? decoded.problems : taken ? [conflict(taken)] : [];
-    const pods = "pods" in decoded && !taken ? decoded.pods : [];
+    const conflicting = "pods" in decoded ? this.#conflictIn(name, decoded.pods) : undefined;
+    const problems = "problems" in decoded ? decoded.problems : conflicting ? [conflict(conflicting)] : [];
+    const pods = "pods" in decoded && !conflicting ? decoded.pods : [];
     return { name, digest: digestOf(bytes), bytes: bytes.length, modified, pods, problems };
   }
 
   /** The manifest that already has one of the pods. */
-  #holder(name: string, pods: readonly Pod[]): { pod: string; holder: string } | undefined {
+  #conflictIn(name: string, pods: readonly Pod[]): { pod: string; holder: string } | undefined {
     const own = new Map<string, string>();
     for (const other of this.#manifests.values())
       if (other.name !== name)
@@ -196,7 +197,7 @@ export class ManifestStore {
   /** Only for new manifests: for existing ones, the order of the sources decides. */
   #inOtherSource(pods: readonly Pod[]): { pod: string; holder: string } | undefined {
     for (const pod of pods) {
-      const source = this.#o.takenBy?.(pod);
+      const source = this.#o.otherSourceOf?.(pod);
       if (source !== undefined) return { pod: podRef(pod), holder: `the pods of source "${source}"` };
     }
     return undefined;

@@ -246,10 +246,10 @@ test("the journalctl process ends with its client", async (t) => {
   const server = await serveRoutes(t, [
     nodeLogs({ enabled: true, queries: true, dir: directory, journalctl: command }),
   ]);
-  const gone = new AbortController();
-  const response = await fetch(`${server.url}/logs/?query=a`, { signal: gone.signal });
+  const disconnected = new AbortController();
+  const response = await fetch(`${server.url}/logs/?query=a`, { signal: disconnected.signal });
   await response.body!.getReader().read();
-  gone.abort();
+  disconnected.abort();
   // The request ends only when the process has ended.
   for (const end = Date.now() + 10_000; server.active() > 0; ) {
     assert.ok(Date.now() < end, "the process still runs");

@@ -14,10 +14,10 @@ type ContainerResources = MessageInitShape<typeof ContainerResourcesSchema>;
 /** Terminated init containers have no resources: only restartable ones are listed, before the others. */
 export function podResources(pod: Pod, sources: PodResourcesSources): PodResources {
   const { name, namespace } = pod.metadata;
-  const staying = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
+  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
   return {
     ...{ name, namespace },
-    containers: [...staying, ...pod.spec.containers].map((c) => containerResources(pod, c.name, sources)),
+    containers: [...sidecars, ...pod.spec.containers].map((c) => containerResources(pod, c.name, sources)),
   };
 }
 

@@ -61,7 +61,7 @@ describe("the feed of pods", () => {
     set("b");
     feed.finished(uid("b"));
     set("b", "Succeeded");
-    feed.gone(uid("b"));
+    feed.forget(uid("b"));
     assert.deepEqual(stream.types, ["ADDED", "INITIAL_SYNC_COMPLETE", "MODIFIED", "ADDED", "DELETED"]);
   });
 
@@ -69,7 +69,7 @@ describe("the feed of pods", () => {
     feed.watch(stream);
     set("a");
     feed.finished(uid("a"));
-    feed.gone(uid("a"));
+    feed.forget(uid("a"));
     set("a");
     assert.deepEqual(stream.types, ["INITIAL_SYNC_COMPLETE", "ADDED", "DELETED", "ADDED"]);
   });
@@ -77,7 +77,7 @@ describe("the feed of pods", () => {
   it("a pod without a status is not reported", () => {
     feed.watch(stream);
     feed.changed(uid("unknown"));
-    feed.gone(uid("unknown"));
+    feed.forget(uid("unknown"));
     assert.deepEqual(stream.types, ["INITIAL_SYNC_COMPLETE"]);
   });
 

@@ -60,7 +60,7 @@ export class PodFeed {
   }
 
   /** A pod was removed; another may be added with the same UID. */
-  gone(uid: PodUid): void {
+  forget(uid: PodUid): void {
     this.#finished.delete(uid);
     this.#deleted(uid);
   }

@@ -23,9 +23,9 @@ export function streamOptions(query: URLSearchParams): StreamOptions {
 
 /** The ports of a WebSocket port-forward request. */
 export function forwardedPorts(query: URLSearchParams): number[] {
-  const given = query.getAll("port").flatMap((value) => value.split(","));
-  if (given.length === 0) throw new HttpError(400, 'query parameter "port" is required');
-  return given.map((text) => {
+  const ports = query.getAll("port").flatMap((value) => value.split(","));
+  if (ports.length === 0) throw new HttpError(400, 'query parameter "port" is required');
+  return ports.map((text) => {
     const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
     if (port < 1 || port > 65535)
       throw new HttpError(400, `unable to parse ${JSON.stringify(text)} as a port`);

@@ -7,7 +7,7 @@ import { clientFrame } from "./fake-client.ts";
 import { tunnel } from "./tunnel.ts";
 
 /** One side of a connection whose other side accepts data on demand. */
-function stubborn() {
+function pausedSocket() {
   const received: Buffer[] = [];
   let take = () => {};
   const socket = Object.assign(
@@ -25,7 +25,7 @@ function stubborn() {
 }
 
 test("many messages to a runtime that does not read: the client is paused once, and all arrive", async () => {
-  const [client, runtime] = [stubborn(), stubborn()];
+  const [client, runtime] = [pausedSocket(), pausedSocket()];
   const ending = new AbortController();
   const { signal } = ending;
   const nothing = Buffer.alloc(0);

@@ -9,12 +9,12 @@ export function planCleanup(plan: PodPlan, { observed, sandbox, context }: PodVi
   for (const container of observed.containers) {
     if (container.state === "created") plan.removeContainers.push(container);
     if (container.state !== "exited") continue;
-    const before = dead.get(container.name) ?? 0;
+    const counted = dead.get(container.name) ?? 0;
     // The last one is always kept: the next decision depends on it.
     const isOld = msBetween(container.createdAt, wall) >= minDeadAgeMs;
-    if (maxDeadPerContainer >= 0 && before >= Math.max(1, maxDeadPerContainer) && isOld)
+    if (maxDeadPerContainer >= 0 && counted >= Math.max(1, maxDeadPerContainer) && isOld)
       plan.removeContainers.push(container);
-    dead.set(container.name, before + 1);
+    dead.set(container.name, counted + 1);
   }
   const kept = new Set(
     observed.containers.filter((c) => !plan.removeContainers.includes(c)).map((c) => c.sandboxId),

@@ -149,7 +149,7 @@ test("in any order of events: init order is kept, no two of a name run, and the 
   );
 });
 
-const strange = fc.array(
+const anyContainers = fc.array(
   fc.record({
     name: fc.constantFrom("i0", "i1", "c0", "c1", "e"),
     state: fc.constantFrom("created" as const, "running" as const, "exited" as const, "unknown" as const),
@@ -169,12 +169,12 @@ const sandboxes = fc.array(
 
 test("from any observed state: no two of a name are started, and the plan converges", () => {
   fc.assert(
-    fc.property(pods, sandboxes, strange, fc.nat(2), (pod, found, containers, inVain) => {
+    fc.property(pods, sandboxes, anyContainers, fc.nat(2), (pod, found, containers, failedStages) => {
       const model = new PlanModel(pod);
       for (const [attempt, sandbox] of found.entries()) model.addSandbox({ ...sandbox, attempt });
       for (const [attempt, container] of containers.entries())
         model.addContainer(container.name, { ...container, attempt });
-      for (let stage = 0; stage < inVain; stage++) model.act(model.plan(), "keeps running");
+      for (let stage = 0; stage < failedStages; stage++) model.act(model.plan(), "keeps running");
       rest(model);
       // What ran before is unknown in such a state: the order can only be checked from the start.
       assert.deepEqual(

@@ -51,9 +51,9 @@ export function checkAccess(access: ImagePullCredentials, pod: PodCredentials): 
   const { kubernetesSecrets: known = [], kubernetesServiceAccounts: accounts = [] } = access;
   const mayRecord = known.length < maxRecordedSecrets;
   for (const secret of pod.secrets)
-    for (const before of known) {
-      const sameHash = before.credentialHash !== "" && before.credentialHash === secret.credentialHash;
-      const sameSecret = keyOf(before) === keyOf(secret);
+    for (const previous of known) {
+      const sameHash = previous.credentialHash !== "" && previous.credentialHash === secret.credentialHash;
+      const sameSecret = keyOf(previous) === keyOf(secret);
       if (sameHash)
         return sameSecret || !mayRecord ? { allowed: true } : { allowed: true, newSecret: secret };
       if (sameSecret && mayRecord) return { allowed: true, newSecret: secret };

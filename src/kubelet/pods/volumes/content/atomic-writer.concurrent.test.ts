@@ -27,7 +27,7 @@ describe("atomic writer with concurrent readers and kills", () => {
     for (let version = 2; version <= 1001; version++) assert.equal(await write(version), true);
     Atomics.store(stop, 0, 1);
     const [report] = await done;
-    assert.deepEqual([report.mixed, report.torn, report.back], [[], [], []]);
+    assert.deepEqual([report.mixed, report.partial, report.back], [[], [], []]);
     assert.ok(report.reads > 100, `${report.reads} reads`);
     assert.ok(report.versions > 20, `${report.versions} versions`);
     t.diagnostic(

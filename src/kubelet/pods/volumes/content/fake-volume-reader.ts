@@ -16,7 +16,7 @@ export interface ReaderReport {
   /** Reads that returned files of more than one version. */
   readonly mixed: readonly string[];
   /** Partial files. */
-  readonly torn: readonly string[];
+  readonly partial: readonly string[];
   /** Files that returned to an older version. */
   readonly back: readonly string[];
   /** Reads in which a file was missing: the generation was replaced meanwhile. */
@@ -25,13 +25,13 @@ export interface ReaderReport {
 
 /** For tests, in a worker thread: reads the volume continuously, as a program in a container would. */
 function read({ dir, names, stop }: ReaderTask): ReaderReport {
-  const report = { reads: 0, mixed: [] as string[], torn: [] as string[], back: [] as string[], gone: 0 };
+  const report = { reads: 0, mixed: [] as string[], partial: [] as string[], back: [] as string[], gone: 0 };
   const versions = new Set<number>();
   const newest = new Map<string, number>();
   const versionOf = (path: string): number => {
     const lines = readFileSync(path, "utf8").split("\n");
     // Each line of a file is its version, the last one "end".
-    if (lines.at(-1) !== "end" || new Set(lines.slice(0, -1)).size !== 1) report.torn.push(path);
+    if (lines.at(-1) !== "end" || new Set(lines.slice(0, -1)).size !== 1) report.partial.push(path);
     return Number(lines[0]);
   };
   const attempt = (readAll: () => void) => {
@@ -60,8 +60,8 @@ function read({ dir, names, stop }: ReaderTask): ReaderReport {
   }
   // There may be very many; a few are enough for the message.
   const few = (list: readonly string[]) => list.slice(0, 5);
-  const { mixed, torn, back } = report;
-  return { ...report, mixed: few(mixed), torn: few(torn), back: few(back), versions: versions.size };
+  const { mixed, partial, back } = report;
+  return { ...report, mixed: few(mixed), partial: few(partial), back: few(back), versions: versions.size };
 }
 
 parentPort?.postMessage(read(workerData as ReaderTask));

@@ -154,11 +154,11 @@ export class CsiNode implements CsiNodeInfo, Component {
 
   /** An aborted caller leaves the queue. */
   async #serialize(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    const before = this.#queue;
+    const previous = this.#queue;
     const ended = Promise.withResolvers<void>();
-    this.#queue = before.then(() => ended.promise);
+    this.#queue = previous.then(() => ended.promise);
     try {
-      await orAbort(before, signal);
+      await orAbort(previous, signal);
       await this.#attempts(what, signal, work);
     } finally {
       ended.resolve();

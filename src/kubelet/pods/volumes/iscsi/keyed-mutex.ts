@@ -3,8 +3,8 @@ export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(key) ?? Promise.resolve();
-    const result = before.then(work, work);
+    const previous = this.#last.get(key) ?? Promise.resolve();
+    const result = previous.then(work, work);
     const settled = result
       .catch(() => {})
       .then(() => {

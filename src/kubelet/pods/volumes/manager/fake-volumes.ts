@@ -17,7 +17,7 @@ export interface Behaviour {
   /** Calls do not return while this is set. */
   hangs?: boolean;
   /** Calls that hang return when they are aborted. */
-  obeysAbort?: boolean;
+  respectsAbort?: boolean;
 }
 
 /** A host for tests in simulated time: mounts outlive the manager, as on a real one. */
@@ -96,17 +96,17 @@ export class FakeVolumeHost {
     if (this.#running.has(unique)) this.violations.push(`two concurrent calls for ${unique}`);
     this.#running.add(unique);
     try {
-      const now = () => this.behaviour.get(unique) ?? {};
-      while (now().hangs && incarnation === this.#incarnation) {
-        if (now().obeysAbort && signal.aborted) throw new Error("aborted");
+      const behaviourNow = () => this.behaviour.get(unique) ?? {};
+      while (behaviourNow().hangs && incarnation === this.#incarnation) {
+        if (behaviourNow().respectsAbort && signal.aborted) throw new Error("aborted");
         await sleep(this.#clock, 100);
       }
       await sleep(this.#clock, 10);
       if (incarnation !== this.#incarnation) return await new Promise(() => {});
-      const mine = now();
-      if ((mine.failures ?? 0) > 0) {
-        mine.failures = (mine.failures ?? 0) - 1;
-        if (what === "setUp" && mine.failures % 2 === 0) effect(); // done, but the response was lost
+      const behaviour = behaviourNow();
+      if ((behaviour.failures ?? 0) > 0) {
+        behaviour.failures = (behaviour.failures ?? 0) - 1;
+        if (what === "setUp" && behaviour.failures % 2 === 0) effect(); // done, but the response was lost
         throw new Error(`${what} is out of order`);
       }
       effect();

@@ -24,7 +24,7 @@ const step = fc.oneof(
     unique: fc.constantFrom(...uniques),
     failures: fc.nat(4),
     hangs: fc.boolean(),
-    obeysAbort: fc.boolean(),
+    respectsAbort: fc.boolean(),
   }),
   fc.record({ do: fc.constant("repair" as const), unique: fc.constantFrom(...uniques) }),
   fc.record({ do: fc.constant("changed" as const), pod: fc.constantFrom(...podNames) }),

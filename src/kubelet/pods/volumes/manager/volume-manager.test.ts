@@ -181,7 +181,7 @@ describe("failures", () => {
 
   test("a release aborts a running mount", async () => {
     const { clock, host, manager } = await started();
-    host.behaviour.set("fake/own/a-x", { hangs: true, obeysAbort: true });
+    host.behaviour.set("fake/own/a-x", { hangs: true, respectsAbort: true });
     manager.register(podWithVolumes("a", ["x"]));
     await clock.advance(200);
     const released = outcome(manager.release(uid, never));
