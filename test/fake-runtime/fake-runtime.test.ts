@@ -73,13 +73,13 @@ describe("fake runtime", () => {
     assert.equal((await client.containerStatus(id)).status?.exitCode, 137);
   });
 
-  it("does what the test defines for a container", async (t) => {
+  it("runs the program that the test defines for a container", async (t) => {
     const program = () => ({ steps: [{ do: "exit", code: 42 } as const], onTerm: 0 });
     const { client, run } = await started(t, { program });
     assert.equal((await client.containerStatus(await run(["/anything"]))).status?.exitCode, 42);
   });
 
-  it("lets a test end a container or a sandbox", async (t) => {
+  it("lets a test make a container or a sandbox exit", async (t) => {
     const { runtime, client, run } = await started(t);
     const id = await run([]);
     runtime.exit(id, 9);
@@ -139,7 +139,7 @@ describe("fake runtime", () => {
     assert.equal((await result).runtimeName, "fake");
   });
 
-  it("pulls what its registry has, in the time that takes, and can be stopped", async (t) => {
+  it("pulls images of its registry with their delay, and a pull can be aborted", async (t) => {
     const clock = new FakeClock();
     const { runtime, client } = await started(t, {
       clock,
@@ -148,10 +148,10 @@ describe("fake runtime", () => {
     const pull = (image: string, signal?: AbortSignal) =>
       client.pullImage({ image }, undefined, undefined, { signal });
     const abort = new AbortController();
-    const given = assert.rejects(pull("example.test/app:2", abort.signal));
+    const aborted = assert.rejects(pull("example.test/app:2", abort.signal));
     const call = await eventually(() => runtime.calls[0]);
     abort.abort();
-    await given;
+    await aborted;
     await eventually(() => call.result);
     assert.equal(await client.imageStatus({ image: "example.test/app:2" }), undefined);
 

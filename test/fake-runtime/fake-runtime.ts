@@ -43,7 +43,7 @@ export interface FakeRuntimeOptions {
   program?: (config: ContainerConfig, sandbox: PodSandboxConfig) => Program | undefined;
   /** Overrides the result of a command in a container. */
   exec?: Exec;
-  /** The streaming server for exec, attach and port-forward; without it there are none. */
+  /** The streaming server for exec, attach and port-forward, which are not supported without it. */
   streamUrl?: StreamUrl;
   faults?: Fault[];
   version?: string;
@@ -68,7 +68,7 @@ export interface FakeRuntime {
   readonly pods: FakePods;
   readonly images: FakeImages;
   readonly conditions: RuntimeState["conditions"];
-  /** How many read the event stream. */
+  /** The number of open event streams. */
   readonly eventReaders: number;
   /** Calls of these methods, in order. */
   callsOf(...methods: string[]): RecordedCall[];

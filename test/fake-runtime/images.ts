@@ -7,7 +7,7 @@ import { RuntimeFailure } from "./failure.ts";
 import { type Program, parseCommand, server } from "./program.ts";
 
 export interface FakeImage {
-  /** What a container without a command does; by default a server. */
+  /** The program of a container without a command; by default a server. */
   command?: string[];
   size?: number;
   /** The user of the image, by number or by name. */

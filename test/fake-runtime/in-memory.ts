@@ -29,8 +29,8 @@ export interface CallBehavior {
   beforeMs?: number;
   /** How long the response takes. */
   afterMs?: number;
-  /** Nothing is done, or it is done and the response is lost, or the caller gets an error before it is done. */
-  fault?: "not done" | "response lost" | "done late";
+  /** The call is not executed, or its response is lost, or the caller gets an error before it is executed. */
+  fault?: "not executed" | "response lost" | "executed late";
 }
 
 export interface InMemoryOptions {
@@ -45,9 +45,9 @@ export interface InMemoryOptions {
 }
 
 export interface InMemoryClientOptions {
-  /** Called for each call. */
+  /** Decides the behavior of each call. */
   behavior?: (method: string, request: unknown) => CallBehavior;
-  /** Before a call takes effect; late if its caller got an error before. */
+  /** Called before a call takes effect; `late` if its caller has already got an error. */
   onCall?: (method: string, request: unknown, late: boolean) => void;
 }
 
@@ -122,12 +122,12 @@ export class InMemoryRuntime {
       if (signal?.aborted) throw abortError(signal.reason);
       const { beforeMs = 0, afterMs = 0, fault } = options.behavior?.(method.name, request) ?? {};
       const work = async () => {
-        if (fault === "not done") throw new CriError("UNAVAILABLE", method.name, "not done");
-        if (fault === "done late") {
+        if (fault === "not executed") throw new CriError("UNAVAILABLE", method.name, "not executed");
+        if (fault === "executed late") {
           void sleep(this.#clock, 2000 + beforeMs)
             .then(() => act(method, request, { late: true }))
             .catch(() => {});
-          throw new CriError("DEADLINE_EXCEEDED", method.name, "will be done late");
+          throw new CriError("DEADLINE_EXCEEDED", method.name, "will be executed late");
         }
         const result = await act(method, request, { signal });
         if (fault === "response lost") throw new CriError("UNAVAILABLE", method.name, "response lost");
@@ -220,7 +220,7 @@ export class InMemoryRuntime {
         const event = queue.shift();
         if (event) yield event;
         else if (broken.signal.aborted)
-          throw new CriError("UNAVAILABLE", "GetContainerEvents", "the connection broke");
+          throw new CriError("UNAVAILABLE", "GetContainerEvents", "connection broke");
         else
           await new Promise<void>((resolve) => {
             wake = resolve;

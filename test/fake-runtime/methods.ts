@@ -41,7 +41,7 @@ export interface RuntimeState {
   version: string;
   /** Overrides the result of a command in a container. */
   exec?: Exec;
-  /** The streaming server; without one there are no streams. */
+  /** The streaming server; without one, streams are not supported. */
   streamUrl?: StreamUrl;
 }
 

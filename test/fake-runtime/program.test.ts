@@ -10,7 +10,7 @@ const forever = { do: "run-forever" } as const;
 describe("commands of fake containers", () => {
   const rows: [rule: string, argv: string[], program: Program | undefined][] = [
     [
-      "sleep takes its time and ends well",
+      "sleep exits with 0 after its duration",
       ["/bin/sleep", "2"],
       { steps: [{ do: "wait", ms: 2000 }, exit(0)], onTerm: "default" },
     ],
@@ -21,7 +21,7 @@ describe("commands of fake containers", () => {
       { steps: [print("a b"), print("c;d", "stderr"), exit(3), exit(3)], onTerm: "default" },
     ],
     [
-      "a loop has no end",
+      "a loop runs forever",
       sh("echo up; while true; do sleep 1; done"),
       { steps: [print("up"), forever, exit(0)], onTerm: "default" },
     ],
@@ -31,7 +31,7 @@ describe("commands of fake containers", () => {
       sh("trap '' TERM; sleep inf"),
       { steps: [forever, exit(0)], onTerm: "ignore" },
     ],
-    ["there is no other program", ["/no/such/program"], undefined],
+    ["other programs do not exist", ["/no/such/program"], undefined],
     [
       "a shell returns 127 for an unknown command",
       sh("nonsense"),

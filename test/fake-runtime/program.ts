@@ -1,7 +1,7 @@
-/** What the main process of a container does, as far as a test can see. */
+/** The observable behavior of the main process of a container. */
 export interface Program {
   readonly steps: readonly Step[];
-  /** What SIGTERM does: end with this exit code, nothing, or what the kernel does with an untrapped signal. */
+  /** On SIGTERM: exit with this code, ignore it, or the default action of the kernel. */
   readonly onTerm: number | "ignore" | "default";
 }
 

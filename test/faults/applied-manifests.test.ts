@@ -30,7 +30,7 @@ async function started(t: TestContext): Promise<StandaloneAgent> {
 }
 
 /** The files that the agent keeps, by name. */
-function kept(agent: StandaloneAgent): Record<string, string> {
+function storedFiles(agent: StandaloneAgent): Record<string, string> {
   const dir = join(agent.rootDir, "applied");
   const names = (() => {
     try {
@@ -42,31 +42,31 @@ function kept(agent: StandaloneAgent): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(dir, name), "utf8")]));
 }
 
-type Wanted = Map<string, string>;
+type Manifests = Map<string, string>;
 
-function sorted(wanted: Wanted): Record<string, string> {
-  return Object.fromEntries([...wanted].sort(([a], [b]) => (a < b ? -1 : 1)));
+function sorted(desired: Manifests): Record<string, string> {
+  return Object.fromEntries([...desired].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Files, responses, desired pods and running containers all match the last acknowledged state. */
-async function settles(agent: StandaloneAgent, wanted: Wanted): Promise<void> {
-  assert.deepEqual(sorted(new Map(Object.entries(kept(agent)))), sorted(wanted), "files");
+async function assertConverged(agent: StandaloneAgent, desired: Manifests): Promise<void> {
+  assert.deepEqual(sorted(new Map(Object.entries(storedFiles(agent)))), sorted(desired), "files");
   const list = JSON.parse((await agent.request("GET", "/manifests")).body) as { items: { name: string }[] };
   assert.deepEqual(
     list.items.map(({ name }) => name),
-    Object.keys(sorted(wanted)),
+    Object.keys(sorted(desired)),
     "the list",
   );
   const versionOf = (text: string) => (JSON.parse(text) as { metadata: { labels: { v: string } } }).metadata;
-  const expected = Object.entries(sorted(wanted)).map(
+  const expected = Object.entries(sorted(desired)).map(
     ([name, text]) => `${name} ${versionOf(text).labels.v}`,
   );
   await waitFor(async () => {
     const lines = agent.running().map(({ pod, version }) => `${pod} ${version}`);
-    assert.deepEqual(lines.sort(byText), expected.sort(byText), "what runs");
+    assert.deepEqual(lines.sort(byText), expected.sort(byText), "running containers");
     const rows = (await agent.pods()).map(({ name, phase }) => `${name} ${phase}`);
-    const names = [...wanted.keys()].map((name) => `${name}-node-a Running`);
-    assert.deepEqual(rows.sort(byText), names.sort(byText), "what the agent shows");
+    const names = [...desired.keys()].map((name) => `${name}-node-a Running`);
+    assert.deepEqual(rows.sort(byText), names.sort(byText), "pods of the agent");
   }, 120_000);
 }
 
@@ -79,20 +79,20 @@ async function survivesKills(t: TestContext, count: number): Promise<void> {
   const agent = await started(t);
   const random = seededRandom(seed);
   const names = Array.from({ length: 12 }, (_, i) => `m${i}`);
-  const wanted: Wanted = new Map();
+  const desired: Manifests = new Map();
   let version = 0;
   let acknowledged = 0;
   for (let round = 0; round < count; round++) {
     agent.start();
     await agent.ready();
     /** The change in progress when the agent was killed: it may have been applied or not. */
-    const open = new Map<string, string | undefined>();
+    const pending = new Map<string, string | undefined>();
     const last = acknowledged + 1 + random.below(80);
     const killed = Promise.withResolvers<void>();
-    const lane = async (name: string) => {
+    const write = async (name: string) => {
       for (;;) {
         const text = random.below(3) === 0 ? undefined : podOf(name, ++version);
-        open.set(name, text);
+        pending.set(name, text);
         try {
           const { status } = await (text === undefined
             ? agent.request("DELETE", `/manifests/${name}`)
@@ -102,33 +102,33 @@ async function survivesKills(t: TestContext, count: number): Promise<void> {
           if (error instanceof assert.AssertionError) throw error;
           return;
         }
-        open.delete(name);
-        if (text === undefined) wanted.delete(name);
-        else wanted.set(name, text);
+        pending.delete(name);
+        if (text === undefined) desired.delete(name);
+        else desired.set(name, text);
         if (++acknowledged >= last) killed.resolve();
       }
     };
-    const lanes = names.map(lane);
+    const writers = names.map(write);
     await killed.promise;
     await agent.end("SIGKILL");
-    await Promise.all(lanes);
-    const found = kept(agent);
+    await Promise.all(writers);
+    const found = storedFiles(agent);
     for (const name of names) {
-      if (found[name] === wanted.get(name)) continue;
-      assert.ok(open.has(name), `round ${round}: ${name} is not what was acknowledged`);
+      if (found[name] === desired.get(name)) continue;
+      assert.ok(pending.has(name), `round ${round}: ${name} is not in its acknowledged state`);
       assert.equal(
         found[name],
-        open.get(name),
-        `round ${round}: ${name} is neither as before nor as requested`,
+        pending.get(name),
+        `round ${round}: ${name} is neither in its previous nor in the requested state`,
       );
-      const text = open.get(name);
-      if (text === undefined) wanted.delete(name);
-      else wanted.set(name, text);
+      const text = pending.get(name);
+      if (text === undefined) desired.delete(name);
+      else desired.set(name, text);
     }
   }
   agent.start();
   await agent.ready();
-  await settles(agent, wanted);
+  await assertConverged(agent, desired);
   t.diagnostic(`${acknowledged} changes were acknowledged`);
 
   // Another kill does not affect running containers.
@@ -136,28 +136,29 @@ async function survivesKills(t: TestContext, count: number): Promise<void> {
   await agent.end("SIGKILL");
   agent.start();
   await agent.ready();
-  await settles(agent, wanted);
+  await assertConverged(agent, desired);
   assert.deepEqual(new Set(agent.running().map(({ container }) => container)), new Set(before));
 }
 
 for (const { count, named } of rounds("APPLY_CHANGES", 300, 1000)) {
-  const title = "random concurrent changes end in what was acknowledged last; invalid ones change nothing";
-  test(named(`${count} puts and deletes ${title}`), (t) => endsInTheLast(t, count));
+  const title =
+    "concurrent puts and deletes converge to the last acknowledged state, and invalid ones change nothing";
+  test(named(`${count} ${title}`), (t) => convergesToLast(t, count));
 }
 
-async function endsInTheLast(t: TestContext, changes: number): Promise<void> {
+async function convergesToLast(t: TestContext, changes: number): Promise<void> {
   const agent = await started(t);
   const random = seededRandom(seed + 1);
   agent.start();
   await agent.ready();
-  const wanted: Wanted = new Map();
-  const lanes = new Map<string, Promise<void>>();
+  const desired: Manifests = new Map();
+  const writers = new Map<string, Promise<void>>();
   const counts = { put: 0, deleted: 0, absent: 0, rejected: 0 };
   const change = async (name: string, what: number, version: number) => {
     if (what === 0) {
       const { status } = await agent.request("DELETE", `/manifests/${name}`);
-      assert.equal(status, wanted.has(name) ? 200 : 404, "a delete");
-      counts[wanted.delete(name) ? "deleted" : "absent"]++;
+      assert.equal(status, desired.has(name) ? 200 : 404, "status of a delete");
+      counts[desired.delete(name) ? "deleted" : "absent"]++;
       return;
     }
     if (what === 1) {
@@ -170,22 +171,22 @@ async function endsInTheLast(t: TestContext, changes: number): Promise<void> {
     }
     const text = podOf(name, version);
     const { status, body } = await agent.request("PUT", `/manifests/${name}`, text);
-    assert.equal(status, wanted.has(name) ? 200 : 201, body);
-    wanted.set(name, text);
+    assert.equal(status, desired.has(name) ? 200 : 201, body);
+    desired.set(name, text);
     counts.put++;
   };
   for (let version = 1; version <= changes; version++) {
     const name = `m${random.below(40)}`;
     const kind = random.below(10);
     const what = kind < 3 ? 0 : kind < 4 ? 1 : 2;
-    const queued = (lanes.get(name) ?? Promise.resolve()).then(() => change(name, what, version));
-    lanes.set(name, queued);
-    if (version % 32 === 0) await Promise.race(lanes.values());
+    const queued = (writers.get(name) ?? Promise.resolve()).then(() => change(name, what, version));
+    writers.set(name, queued);
+    if (version % 32 === 0) await Promise.race(writers.values());
   }
-  await Promise.all(lanes.values());
+  await Promise.all(writers.values());
   t.diagnostic(JSON.stringify(counts));
   assert.ok(Object.values(counts).every((count) => count > 0));
-  await settles(agent, wanted);
+  await assertConverged(agent, desired);
 }
 
 function byText(a: string, b: string): number {

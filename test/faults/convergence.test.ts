@@ -13,7 +13,7 @@ import { SimulatedAgent } from "./simulated-node.ts";
 const calls = ["RunPodSandbox", "CreateContainer", "StartContainer", "StopContainer", "RemoveContainer"];
 const changes = new Set([...calls, "StopPodSandbox", "RemovePodSandbox"]);
 
-/** What the main process of a container does, by the name of the container. */
+/** The program of a container, by its name. */
 function programOf(container: string): Program {
   if (container.startsWith("once"))
     return {
@@ -53,7 +53,7 @@ function podOf(manifest: number, version: number): Pod {
   return kinds[manifest % kinds.length]!(`${name}-v${version}` as PodUid, name);
 }
 
-/** The node: a runtime that outlives agents, manifests that change, temporary faults, and observers. */
+/** A node with a runtime that outlives agents, manifests that change, and temporary faults. */
 class Harness {
   readonly clock = new FakeClock();
   readonly manifests = new Map<number, Pod>();
@@ -61,12 +61,12 @@ class Harness {
   readonly changed: string[] = [];
   readonly runtime: InMemoryRuntime;
   agent: SimulatedAgent | undefined;
-  /** Percentage of calls. */
+  /** The percentage of calls that fail. */
   faults = 0;
   slow = 0;
   readonly #random: Random;
   /** Containers that there was a reason to stop. */
-  readonly #excused = new Set<string>();
+  readonly #mayBeStopped = new Set<string>();
   /** How many containers of a name were started in a pod that must not restart them. */
   readonly #started = new Map<string, number>();
   #twoReadySince = new Map<string, number>();
@@ -95,28 +95,28 @@ class Harness {
     await agent?.kill();
   }
 
-  want(manifest: number, version: number): void {
+  apply(manifest: number, version: number): void {
     const pod = podOf(manifest, version);
-    const former = this.manifests.get(manifest);
-    if (former?.metadata.uid === pod.metadata.uid) return;
-    if (former) this.#drop(former);
+    const previous = this.manifests.get(manifest);
+    if (previous?.metadata.uid === pod.metadata.uid) return;
+    if (previous) this.#removePod(previous);
     this.manifests.set(manifest, pod);
     this.agent?.add(pod);
   }
 
-  dropDesired(manifest: number): void {
-    const former = this.manifests.get(manifest);
-    if (!former) return;
+  remove(manifest: number): void {
+    const previous = this.manifests.get(manifest);
+    if (!previous) return;
     this.manifests.delete(manifest);
-    this.#drop(former);
+    this.#removePod(previous);
   }
 
-  #drop(pod: Pod): void {
-    for (const c of this.#containersOf(pod.metadata.uid)) this.#excused.add(c.id);
-    this.#unwantedOnce.add(pod.metadata.uid);
+  #removePod(pod: Pod): void {
+    for (const c of this.#containersOf(pod.metadata.uid)) this.#mayBeStopped.add(c.id);
+    this.#removedOnce.add(pod.metadata.uid);
     this.agent?.remove(pod);
   }
-  readonly #unwantedOnce = new Set<string>();
+  readonly #removedOnce = new Set<string>();
 
   /** Some running container exits. */
   crash(nth: number, code: number): void {
@@ -132,7 +132,7 @@ class Harness {
     if (lost) this.runtime.pods.loseSandbox(lost.id);
   }
 
-  look(): void {
+  check(): void {
     const running = new Set<string>();
     for (const c of this.#running()) {
       const key = `${uidOf(c)}/${c.config.metadata?.name}`;
@@ -154,7 +154,7 @@ class Harness {
   }
 
   /** The actual state, one line for each pod. */
-  summary(): Record<string, string> {
+  actual(): Record<string, string> {
     const pods: Record<string, string> = {};
     for (const s of this.runtime.pods.sandboxes.values()) {
       const uid = s.config.metadata!.uid;
@@ -172,7 +172,7 @@ class Harness {
   }
 
   /** The desired state. */
-  wanted(): Record<string, string> {
+  desired(): Record<string, string> {
     const expected: Record<string, string> = {};
     for (const [manifest, pod] of this.manifests) {
       const { uid } = pod.metadata;
@@ -190,35 +190,35 @@ class Harness {
   #onCall(method: string, request: Record<string, string>, late: boolean): void {
     if (changes.has(method)) this.changed.push(method);
     if (method === "StopContainer" || method === "RemoveContainer")
-      this.#mayEnd(request.containerId ?? "", method);
+      this.#checkStop(request.containerId ?? "", method);
     if (method === "StopPodSandbox" || method === "RemovePodSandbox") {
       for (const c of this.runtime.pods.containers.values())
-        if (c.sandbox.id === request.podSandboxId) this.#mayEnd(c.id, method);
+        if (c.sandbox.id === request.podSandboxId) this.#checkStop(c.id, method);
     }
-    if (method === "StartContainer") this.#mayStart(request.containerId ?? "");
-    // The agent got an error, and may be about to remove what was never started.
-    if (method === "StartContainer" && late) this.#excused.add(request.containerId ?? "");
+    if (method === "StartContainer") this.#checkStart(request.containerId ?? "");
+    // The agent got an error, and may remove the container as never started.
+    if (method === "StartContainer" && late) this.#mayBeStopped.add(request.containerId ?? "");
   }
 
   /** A running container of a desired pod in a ready sandbox must not be stopped. */
-  #mayEnd(id: string, method: string): void {
+  #checkStop(id: string, method: string): void {
     const container = this.runtime.pods.containers.get(id);
-    if (container?.state !== ContainerState.CONTAINER_RUNNING || this.#excused.has(id)) return;
+    if (container?.state !== ContainerState.CONTAINER_RUNNING || this.#mayBeStopped.has(id)) return;
     const uid = uidOf(container);
-    const wanted = [...this.manifests.values()].some((p) => p.metadata.uid === uid);
-    if (!wanted || container.sandbox.state !== PodSandboxState.SANDBOX_READY) return;
+    const desired = [...this.manifests.values()].some((p) => p.metadata.uid === uid);
+    if (!desired || container.sandbox.state !== PodSandboxState.SANDBOX_READY) return;
     const pod = [...this.manifests.values()].find((p) => p.metadata.uid === uid)!;
     // A pod whose regular containers have completed stops its sidecars.
     if (pod.spec.restartPolicy !== "Always") return;
-    this.violations.push(`${method} of ${uid}/${container.config.metadata?.name}, which runs and is wanted`);
+    this.violations.push(`${method} of ${uid}/${container.config.metadata?.name}, which runs and is desired`);
   }
 
-  #mayStart(id: string): void {
+  #checkStart(id: string): void {
     const container = this.runtime.pods.containers.get(id);
     if (!container || container.state !== ContainerState.CONTAINER_CREATED) return;
     const uid = uidOf(container);
     const pod = [...this.manifests.values()].find((p) => p.metadata.uid === uid);
-    if (pod?.spec.restartPolicy !== "Never" || this.#unwantedOnce.has(uid)) return;
+    if (pod?.spec.restartPolicy !== "Never" || this.#removedOnce.has(uid)) return;
     if (container.sandbox.state !== PodSandboxState.SANDBOX_READY) return;
     const key = `${uid}/${container.config.metadata?.name}`;
     const count = (this.#started.get(key) ?? 0) + 1;
@@ -231,8 +231,8 @@ class Harness {
     const behavior: CallBehavior = { beforeMs: below(1 + this.slow), afterMs: below(1 + this.slow) };
     if (below(100) >= this.faults) return behavior;
     const kinds = changes.has(method)
-      ? (["not done", "response lost", "done late"] as const)
-      : (["not done", "response lost"] as const);
+      ? (["not executed", "response lost", "executed late"] as const)
+      : (["not executed", "response lost"] as const);
     return { ...behavior, fault: kinds[below(kinds.length)] };
   }
 
@@ -252,8 +252,8 @@ function uidOf(container: { sandbox: { config: { metadata?: { uid: string } } } 
 }
 
 type Step =
-  | { kind: "want"; manifest: number; version: number }
-  | { kind: "unwant"; manifest: number }
+  | { kind: "apply"; manifest: number; version: number }
+  | { kind: "remove"; manifest: number }
   | { kind: "fault"; percent: number }
   | { kind: "slow"; ms: number }
   | { kind: "crash"; nth: number; code: number }
@@ -266,9 +266,9 @@ const is = <K extends string>(kind: K) => fc.constant(kind);
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({ kind: is("want"), manifest: nat(4), version: nat(2) }),
+    arbitrary: fc.record({ kind: is("apply"), manifest: nat(4), version: nat(2) }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: is("unwant"), manifest: nat(4) }) },
+  { weight: 2, arbitrary: fc.record({ kind: is("remove"), manifest: nat(4) }) },
   { weight: 2, arbitrary: fc.record({ kind: is("fault"), percent: nat(50) }) },
   { weight: 1, arbitrary: fc.record({ kind: is("slow"), ms: nat(400) }) },
   { weight: 2, arbitrary: fc.record({ kind: is("crash"), nth: nat(20), code: fc.constantFrom(1, 137) }) },
@@ -278,12 +278,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: is("wait"), ms: nat(4000) }) },
 );
 
-async function carryOut(harness: Harness, s: Step): Promise<void> {
+async function execute(harness: Harness, s: Step): Promise<void> {
   switch (s.kind) {
-    case "want":
-      return harness.want(s.manifest, s.version);
-    case "unwant":
-      return harness.dropDesired(s.manifest);
+    case "apply":
+      return harness.apply(s.manifest, s.version);
+    case "remove":
+      return harness.remove(s.manifest);
     case "fault":
       harness.faults = s.percent;
       return;
@@ -299,7 +299,7 @@ async function carryOut(harness: Harness, s: Step): Promise<void> {
     case "stop": {
       const stopped = harness.agent?.stop();
       harness.agent = undefined;
-      // A start in progress is not canceled: an agent may take that long to stop.
+      // The agent waits for starts in progress before it stops.
       await harness.clock.advance(40_000);
       return stopped;
     }
@@ -308,7 +308,7 @@ async function carryOut(harness: Harness, s: Step): Promise<void> {
     case "wait":
       for (let left = s.ms; left > 0; left -= 100) {
         await harness.clock.advance(Math.min(left, 100));
-        harness.look();
+        harness.check();
       }
       return;
     default:
@@ -316,15 +316,15 @@ async function carryOut(harness: Harness, s: Step): Promise<void> {
   }
 }
 
-test("whatever fails, whatever is killed: the node converges to its manifests, and no desired container is stopped", async () => {
+test("the node converges to its manifests despite faults and kills, and no desired container is stopped", async () => {
   await fc.assert(
     fc.asyncProperty(nat(0x7fffffff), fc.array(step, { maxLength: 40, size: "max" }), async (seed, steps) => {
       const harness = new Harness(seed);
       await harness.startAgent();
       for (const s of steps) {
-        await carryOut(harness, s);
+        await execute(harness, s);
         await settle(1);
-        harness.look();
+        harness.check();
         assert.deepEqual(harness.violations, []);
       }
       harness.faults = 0;
@@ -332,19 +332,19 @@ test("whatever fails, whatever is killed: the node converges to its manifests, a
       if (!harness.agent) await harness.startAgent();
       for (let i = 0; i < 12; i++) {
         await harness.clock.advance(10_000);
-        harness.look();
+        harness.check();
       }
       assert.deepEqual(harness.violations, []);
-      assert.deepEqual(harness.summary(), harness.wanted());
+      assert.deepEqual(harness.actual(), harness.desired());
       harness.changed.length = 0;
       await harness.clock.advance(120_000);
-      assert.deepEqual(harness.changed, [], "a node in its desired state is not changed");
+      assert.deepEqual(harness.changed, [], "the agent changed a node in its desired state");
       await harness.killAgent();
       await harness.startAgent();
       await harness.clock.advance(30_000);
       // Terminated pods may be stopped once more.
       const done = harness.changed.filter((call) => call !== "StopPodSandbox");
-      assert.deepEqual(done, [], "also by an agent that finds it so");
+      assert.deepEqual(done, [], "a restarted agent changed a node in its desired state");
       await harness.killAgent();
     }),
     { numRuns: Number(process.env.PROPERTY_RUNS ?? 25) },

@@ -16,13 +16,13 @@ const sandboxesOf = ({ runtime }: StandaloneAgent) => [...runtime.pods.sandboxes
 const relistsOf = ({ runtime }: StandaloneAgent) =>
   runtime.callsOf("ListPodSandbox").filter(({ request }) => JSON.stringify(request) === "{}");
 
-/** What the agent calls and logs from one relist to a later one: both see the same number of relists. */
+/** The calls and log lines of an agent during a fixed number of relists. */
 async function idle(observed: StandaloneAgent): Promise<{ calls: Record<string, number>; lines: string[] }> {
   const { runtime } = observed;
   const nextRelist = async (more: number) => {
-    const seen = relistsOf(observed).length;
-    await waitFor(() => assert.ok(relistsOf(observed).length >= seen + more), 120_000);
-    return runtime.calls.lastIndexOf(relistsOf(observed)[seen + more - 1]!);
+    const before = relistsOf(observed).length;
+    await waitFor(() => assert.ok(relistsOf(observed).length >= before + more), 120_000);
+    return runtime.calls.lastIndexOf(relistsOf(observed)[before + more - 1]!);
   };
   const begin = await nextRelist(1);
   const logged = observed.log().length;
@@ -44,21 +44,24 @@ test(`${count} sandboxes that no kubelet created are stopped once, and cause no 
 
   const stops = agent.runtime.callsOf("StopPodSandbox").map(({ request }) => JSON.stringify(request));
   for (const id of ids)
-    assert.ok(stops.includes(JSON.stringify({ podSandboxId: id })), `${id} was stopped by its own id`);
+    assert.ok(stops.includes(JSON.stringify({ podSandboxId: id })), `${id} was not stopped by its own ID`);
   const lines = agent.log().split("\n");
   for (const i of ids.keys()) {
     const about = lines.filter((line) => line.includes(`elsewhere/foreign-${i}"`));
     assert.equal(new Set(about.map(messageOf)).size, about.length, about.join("\n"));
   }
 
-  const [cleaned, bare] = await Promise.all([idle(agent), idle(other)]);
+  const [cleaned, baseline] = await Promise.all([idle(agent), idle(other)]);
   t.diagnostic(`calls of ${relists} relists: ${JSON.stringify(cleaned.calls)}`);
-  assert.deepEqual(cleaned.lines, [], "an idle agent logs nothing");
-  assert.deepEqual(cleaned.lines, bare.lines);
+  assert.deepEqual(cleaned.lines, [], "an idle agent logs");
+  assert.deepEqual(cleaned.lines, baseline.lines);
   // Timers of other periods may fall on either side of a relist.
-  for (const method of new Set([...Object.keys(cleaned.calls), ...Object.keys(bare.calls)])) {
-    const [with60, without] = [cleaned.calls[method] ?? 0, bare.calls[method] ?? 0];
-    assert.ok(Math.abs(with60 - without) <= 2, `${method}: ${with60} with, ${without} without`);
+  for (const method of new Set([...Object.keys(cleaned.calls), ...Object.keys(baseline.calls)])) {
+    const [after, expected] = [cleaned.calls[method] ?? 0, baseline.calls[method] ?? 0];
+    assert.ok(
+      Math.abs(after - expected) <= 2,
+      `${method}: ${after} calls, ${expected} without foreign sandboxes`,
+    );
   }
 });
 

@@ -27,7 +27,11 @@ test("/healthz?verbose shows an unreadable manifest directory, and /healthz is s
   assert.equal((await verbose()).status, 200);
   assert.match((await verbose()).body, /\nhealthz check passed\n$/);
   assert.deepEqual(await health("/healthz"), { status: 200, body: "ok" });
-  assert.equal((await health("/healthz/pod-config")).status, 404, "information is not a check");
+  assert.equal(
+    (await health("/healthz/pod-config")).status,
+    404,
+    "a component without a check has an endpoint",
+  );
   await rm(blocked);
   await mkdir(join(blocked, "manifests"), { recursive: true });
   await waitFor(async () => assert.match((await verbose()).body, /^\[i\]pod-config ok$/m));

@@ -17,8 +17,8 @@ const seed = Number(process.env.KILL_SEED ?? 20261115);
 
 /**
  * containerd (1.6 and 2.1 alike) that is interrupted while it starts a container may keep a task that it does not track,
- * and then fails to remove the container until it is restarted. Nothing of it runs; the agent reports what it is
- * blocked on and keeps trying.
+ * and then fails to remove the container until it is restarted. The container does not run; the agent reports what it is
+ * blocked on and retries.
  */
 const cannotRemove = /cannot delete running task/;
 
@@ -34,13 +34,13 @@ interface Running {
  * have exactly what the manifests specify: one container a pod, and every container that ran and was still desired,
  * untouched.
  */
-function killed(version: ContainerdVersion, count: number): void {
+function killRounds(version: ContainerdVersion, count: number): void {
   let node: TestNode;
   let agent: AgentProcess;
   let runtime: CriClient;
   const random = seededRandom(seed);
-  /** The desired content: file number to the note in its content. */
-  const wanted = new Map<number, string>();
+  /** The desired manifests: the note in each, by file number. */
+  const desired = new Map<number, string>();
 
   before(async () => {
     node = await startTestNode({ containerd: version });
@@ -58,26 +58,29 @@ function killed(version: ContainerdVersion, count: number): void {
       agent.start();
       const changed = new Set<string>();
       // Some kills happen while the agent is still starting, some in the middle of the changes, some after them.
-      const moment = random.below(1200);
-      const killAt = Date.now() + moment;
+      const killedAfterMs = random.below(1200);
+      const killAt = Date.now() + killedAfterMs;
       for (let change = 0; change < 5 && Date.now() < killAt; change++) {
         changed.add(changeOne());
         await pause(random.below(120));
       }
       await pause(killAt - Date.now());
-      const ran = await runningNow();
+      const runningBefore = await runningContainers();
       await agent.end("SIGKILL");
-      // What was requested in the round may have been started: it may be replaced. All else must stay as it was.
-      const untouched = ran.filter((c) => !changed.has(c.pod));
+      // Pods that changed in this round may have been started and may be replaced. All other containers must keep running.
+      const untouched = runningBefore.filter((c) => !changed.has(c.pod));
 
       agent.start();
       try {
         await converged();
-        const now = new Set((await runningNow()).map((c) => c.id));
+        const runningIds = new Set((await runningContainers()).map((c) => c.id));
         for (const container of untouched)
-          assert.ok(now.has(container.id), `${container.pod} ran as ${container.id} and was restarted`);
+          assert.ok(
+            runningIds.has(container.id),
+            `${container.pod} ran as ${container.id} and was restarted`,
+          );
       } catch (error) {
-        t.diagnostic(`round ${round}, killed after ${moment} ms, seed ${seed}`);
+        t.diagnostic(`round ${round}, killed after ${killedAfterMs} ms, seed ${seed}`);
         t.diagnostic(agent.log().split("\n").slice(-40).join("\n"));
         throw error;
       }
@@ -85,9 +88,9 @@ function killed(version: ContainerdVersion, count: number): void {
     }
   });
 
-  test("and when all manifests are removed, nothing remains", async () => {
+  test("nothing remains when all manifests are removed", async () => {
     for (const file of readdirSync(node.manifests)) rmSync(join(node.manifests, file));
-    wanted.clear();
+    desired.clear();
     await agent.end("SIGKILL");
     // After a restart the runtime can remove everything; the agent then does so.
     await node.stopRuntime();
@@ -110,19 +113,19 @@ function killed(version: ContainerdVersion, count: number): void {
   function changeOne(): string {
     const n = random.below(podCount);
     const file = `p${n}.yaml`;
-    const note = wanted.get(n);
+    const note = desired.get(n);
     if (note !== undefined && random.below(3) > 0) {
-      wanted.delete(n);
+      desired.delete(n);
       rmSync(join(node.manifests, file));
     } else {
       const next = String(random.below(1_000_000));
-      wanted.set(n, next);
+      desired.set(n, next);
       place(node.manifests, file, manifest({ name: `p${n}`, note: next, hostNetwork: n % 2 === 0 }));
     }
     return `p${n}`;
   }
 
-  async function runningNow(): Promise<Running[]> {
+  async function runningContainers(): Promise<Running[]> {
     const containers = await runtime.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } });
     return containers.map((c) => ({
       id: c.id,
@@ -137,28 +140,28 @@ function killed(version: ContainerdVersion, count: number): void {
       const sandboxes = await runtime.listPodSandboxes();
       const ready = sandboxes.filter((s) => s.state === PodSandboxState.SANDBOX_READY);
       const names = ready.map((s) => podName(s.metadata?.name ?? "")).sort(byText);
-      assert.deepEqual(names, [...wanted.keys()].map((n) => `p${n}`).sort(byText), "ready sandboxes");
+      assert.deepEqual(names, [...desired.keys()].map((n) => `p${n}`).sort(byText), "ready sandboxes");
       for (const s of ready)
         assert.equal(
           s.labels.test,
-          wanted.get(Number(podName(s.metadata?.name ?? "").slice(1))),
+          desired.get(Number(podName(s.metadata?.name ?? "").slice(1))),
           "an old version runs",
         );
-      const running = await runningNow();
+      const running = await runningContainers();
       assert.deepEqual(running.map((c) => c.pod).sort(byText), names, "running containers");
       const rows = (await agent.pods()) ?? [];
       const stuck = rows.filter((row) => cannotRemove.test(row.blockedOn)).map((row) => row.uid);
       const uids = new Set([...ready.map((s) => s.metadata?.uid), ...stuck]);
-      const strays = sandboxes.filter((s) => !uids.has(s.metadata?.uid));
+      const orphans = sandboxes.filter((s) => !uids.has(s.metadata?.uid));
       assert.equal(
-        strays.length,
+        orphans.length,
         0,
-        `sandboxes of pods that are gone: ${strays.map((s) => s.metadata?.name).join()}`,
+        `sandboxes of pods that are gone: ${orphans.map((s) => s.metadata?.name).join()}`,
       );
       assert.equal(
         rows.filter((row) => row.phase === "Running").length,
-        wanted.size,
-        "running pods as the agent sees them",
+        desired.size,
+        "running pods of the agent",
       );
     }, 90_000);
   }
@@ -169,7 +172,7 @@ function killed(version: ContainerdVersion, count: number): void {
 for (const some of rounds("KILL_ROUNDS", 6, 50))
   describeOnContainerd(
     `the agent killed at random moments, ${some.count} rounds with seed ${seed}`,
-    (version) => killed(version, some.count),
+    (version) => killRounds(version, some.count),
     some,
   );
 

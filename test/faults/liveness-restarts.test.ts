@@ -17,7 +17,7 @@ interface Scenario {
   starts: number[];
 }
 
-/** A runtime on a machine that is not idle. */
+/** Latencies of a runtime on a busy machine. */
 const latencies: Record<string, CallBehavior> = {
   RunPodSandbox: { afterMs: 900 },
   StartContainer: { afterMs: 100 },
@@ -56,7 +56,7 @@ const forTenSeconds = (age: number) => age <= 10;
 
 const table: Scenario[] = [
   {
-    rule: "a program that is ready for its probe after 2 s is not restarted",
+    rule: "a program that passes its probe from 2 s on is not restarted",
     probe: { failureThreshold: 1 },
     passes: (age) => age >= 2,
     forSeconds: 300,
@@ -64,21 +64,21 @@ const table: Scenario[] = [
   },
   {
     // Kubernetes' "should have monotonically increasing restart count": 146 to 156 s with namespace and deletion.
-    rule: "a server that fails after 10 s gets to its fifth restart after 140 s",
+    rule: "a server that fails after 10 s is restarted for the fifth time after 140 s",
     probe: { initialDelaySeconds: 5, failureThreshold: 1 },
     passes: forTenSeconds,
     forSeconds: 150,
     starts: [1, 20, 40, 60, 80, 140],
   },
   {
-    rule: "a server that never passes waits from its third restart on",
+    rule: "a server that never passes its probe is restarted with back-off from the third restart on",
     probe: { failureThreshold: 1, periodSeconds: 2 },
     passes: () => false,
     forSeconds: 60,
     starts: [1, 2, 4, 16, 38],
   },
   {
-    rule: "after 10 minutes without a restart the next ones are immediate again",
+    rule: "a restart is immediate again after 10 minutes without one",
     probe: { failureThreshold: 1 },
     passes: (age, restarts) => age < (restarts === 4 ? 601 : 9),
     forSeconds: 800,

@@ -10,7 +10,7 @@ import type { Program } from "../fake-runtime/program.ts";
 import { probe } from "./simulated-health.ts";
 import { type HookKind, hook } from "./simulated-hooks.ts";
 
-/** What the main process of a container does, by the first part of its name. */
+/** The program of a container, by the first part of its name. */
 export function programOf(name: string, attempt: number): Program {
   const exit = (ms: number, code: number): Program => ({
     steps: [
@@ -32,7 +32,7 @@ export function programOf(name: string, attempt: number): Program {
       return exit(100, 1);
     case "coded":
       return exit(200, attempt === 0 ? 42 : 0);
-    case "asks":
+    case "trigger":
       return attempt === 0 ? exit(600, 42) : { steps: [{ do: "run-forever" }], onTerm: 143 };
     case "side":
     case "gate":
@@ -42,7 +42,7 @@ export function programOf(name: string, attempt: number): Program {
   }
 }
 
-/** What may be changed about a pod that keeps its UID. */
+/** Changes of a pod that keeps its UID. */
 export interface Edits {
   /** A different one changes the container hash. */
   revision: number;
@@ -122,7 +122,7 @@ export const kinds = {
   ownFailedInit: (c) => ({ initContainers: [c("bad", ownPolicy("Never"))], containers: [c("server")] }),
   restartAll: (c) => ({
     initContainers: [c("init-a"), c("gate", { restartPolicy: always, ...probed("startup") })],
-    containers: [c("asks", on42("RestartAllContainers")), c("server", hooked("preStop"))],
+    containers: [c("trigger", on42("RestartAllContainers")), c("server", hooked("preStop"))],
   }),
   restartAllJob: (c) => ({
     restartPolicy: "Never",

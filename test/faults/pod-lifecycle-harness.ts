@@ -9,22 +9,26 @@ import { PodLifecycleRules, uidOf } from "./pod-lifecycle-rules.ts";
 import { type Random, seededRandom } from "./seeded-random.ts";
 import { eventLoopTurns, SimulatedClock } from "./simulated-clock.ts";
 import { type Health, SimulatedHealth } from "./simulated-health.ts";
-import { type HookManner, SimulatedHooks } from "./simulated-hooks.ts";
+import { type HookBehavior, SimulatedHooks } from "./simulated-hooks.ts";
 import { SimulatedHost } from "./simulated-host.ts";
 import { SimulatedAgent } from "./simulated-node.ts";
 
-export interface Wanted {
+export interface DesiredPod {
   kind: Kind;
   uid: PodUid;
   edits: Edits;
   pod: Pod;
-  /** It has a failure, which the agent keeps until termination. */
+  /** The pod was evicted; the agent keeps this failure until the pod has terminated. */
   evicted?: boolean;
 }
 
 const changing = /^(Run|Stop|Remove)PodSandbox$|^(Create|Start|Stop|Remove)Container$/;
-const rejection: PodFailure = { phase: "Failed", reason: "NodeAffinity", message: "not here" };
-const eviction: PodFailure = { phase: "Failed", reason: "Evicted", message: "no room" };
+const rejection: PodFailure = {
+  phase: "Failed",
+  reason: "NodeAffinity",
+  message: "node affinity does not match",
+};
+const eviction: PodFailure = { phase: "Failed", reason: "Evicted", message: "node is low on memory" };
 
 /** A node with a runtime, agents that are started and killed, desired pods, and all their events. */
 export class PodLifecycleHarness {
@@ -35,11 +39,11 @@ export class PodLifecycleHarness {
   readonly hooks: SimulatedHooks;
   readonly health: SimulatedHealth;
   /** By slot: at most one pod of a name is desired at a time. */
-  readonly wanted = new Map<number, Wanted>();
+  readonly desired = new Map<number, DesiredPod>();
   agent: SimulatedAgent | undefined;
-  /** Calls that change something, since it was last emptied. */
+  /** Calls that change something, since the list was last cleared. */
   readonly changes: string[] = [];
-  /** Percentage of calls. */
+  /** Percentages of calls. */
   faults = 0;
   hangs = 0;
   slowMs = 0;
@@ -63,7 +67,7 @@ export class PodLifecycleHarness {
       clock: this.clock,
       runs: (id) => this.running().some((c) => c.id === id),
       onResult: (kind, id, health) => {
-        if (kind === "startup" && health === "success") this.rules.passed(id);
+        if (kind === "startup" && health === "success") this.rules.startupSucceeded(id);
         if (kind !== "readiness" && health === "failure") this.rules.failedProbe(id);
       },
     });
@@ -87,20 +91,20 @@ export class PodLifecycleHarness {
         return this.#behavior(method);
       },
       onCall: (method, request, late) => {
-        if (this.#changesSomething(method, request as { podSandboxId?: string })) this.changes.push(method);
-        this.rules.done(method, request as Record<string, unknown>, late, this.#pods());
+        if (this.#isChange(method, request as { podSandboxId?: string })) this.changes.push(method);
+        this.rules.executed(method, request as Record<string, unknown>, late, this.#pods());
       },
       onStatus: (pod, phase) => this.rules.phase(pod, phase),
       onGone: (uid) => this.rules.gone(uid),
     });
     this.agent = agent;
-    this.rules.newAgent();
+    this.rules.agentStarted();
     await agent.start(this.#pods());
   }
 
   async killAgent(): Promise<void> {
     const { agent } = this;
-    this.#agentGoes();
+    this.#agentExited();
     this.#process.abort();
     await agent?.kill();
   }
@@ -111,94 +115,94 @@ export class PodLifecycleHarness {
     void this.agent?.stop().then(() => {
       stopped = true;
     });
-    this.#agentGoes();
+    this.#agentExited();
     for (let waited = 0; !stopped && waited < 120_000; waited += 3000) await this.clock.advance(3000);
     this.#process.abort();
-    if (!stopped) this.rules.broken.push("an agent that is stopped does not stop");
+    if (!stopped) this.rules.violations.push("a stopped agent does not exit");
   }
 
-  /** The status of API pods is kept; failures on others are lost. */
-  #agentGoes(): void {
+  /** The status of API pods is kept in the API; that of static pods is lost with the agent. */
+  #agentExited(): void {
     this.rules.fault();
-    for (const wanted of this.wanted.values()) {
-      if (!isStatic(wanted.pod))
-        wanted.pod = { ...wanted.pod, status: this.agent?.statuses.get(wanted.uid) ?? wanted.pod.status };
-      wanted.evicted &&= wanted.pod.status?.phase === "Failed";
+    for (const desired of this.desired.values()) {
+      if (!isStatic(desired.pod))
+        desired.pod = { ...desired.pod, status: this.agent?.statuses.get(desired.uid) ?? desired.pod.status };
+      desired.evicted &&= desired.pod.status?.phase === "Failed";
     }
     this.agent = undefined;
   }
 
-  /** A pod of that slot is desired, instead of the current one. */
+  /** Replaces the desired pod of the slot. */
   add(slot: number, kind: Kind, version: number): void {
     const uid = `p${slot}-${kind}-${version}` as PodUid;
-    if (this.wanted.get(slot)?.uid === uid) return;
+    if (this.desired.get(slot)?.uid === uid) return;
     this.remove(slot);
     const pod = podOf(kind, version === 0 ? "file" : "api", uid, `p${slot}`, unedited);
-    this.wanted.set(slot, { kind, uid, edits: unedited, pod });
+    this.desired.set(slot, { kind, uid, edits: unedited, pod });
     this.uids.add(uid);
     this.agent?.report("ADD", pod);
   }
 
   edit(slot: number, what: "revision" | "image" | "deadline"): void {
-    const wanted = this.wanted.get(slot);
-    if (!wanted || wanted.pod.metadata.deletionTimestamp) return;
-    const { edits, kind, uid } = wanted;
+    const desired = this.desired.get(slot);
+    if (!desired || desired.pod.metadata.deletionTimestamp) return;
+    const { edits, kind, uid } = desired;
     // Containers whose definition changed are replaced, whatever the restart policy.
-    this.rules.meddledWith(uid);
-    if (what === "revision") wanted.edits = { ...edits, revision: edits.revision + 1 };
-    if (what === "image") wanted.edits = { ...edits, image: "busybox:2" };
-    if (what === "deadline" && kind === "limited") wanted.edits = { ...edits, deadlineSeconds: 2 };
-    this.#update(slot, wanted);
+    this.rules.disturbed(uid);
+    if (what === "revision") desired.edits = { ...edits, revision: edits.revision + 1 };
+    if (what === "image") desired.edits = { ...edits, image: "busybox:2" };
+    if (what === "deadline" && kind === "limited") desired.edits = { ...edits, deadlineSeconds: 2 };
+    this.#update(slot, desired);
   }
 
   /** Adds an ephemeral container to the pod; not possible for a static pod. */
   debug(slot: number): void {
-    const wanted = this.wanted.get(slot);
-    if (!wanted || wanted.pod.metadata.deletionTimestamp || isStatic(wanted.pod)) return;
-    wanted.edits = { ...wanted.edits, debuggers: Math.min(2, wanted.edits.debuggers + 1) };
-    this.#update(slot, wanted);
+    const desired = this.desired.get(slot);
+    if (!desired || desired.pod.metadata.deletionTimestamp || isStatic(desired.pod)) return;
+    desired.edits = { ...desired.edits, debuggers: Math.min(2, desired.edits.debuggers + 1) };
+    this.#update(slot, desired);
   }
 
-  #update(slot: number, wanted: Wanted): void {
-    const { kind, uid, edits, pod } = wanted;
+  #update(slot: number, desired: DesiredPod): void {
+    const { kind, uid, edits, pod } = desired;
     const updated = podOf(kind, isStatic(pod) ? "file" : "api", uid, `p${slot}`, edits);
-    wanted.pod = { ...updated, status: pod.status };
-    this.agent?.report("UPDATE", wanted.pod);
+    desired.pod = { ...updated, status: pod.status };
+    this.agent?.report("UPDATE", desired.pod);
   }
 
   /** The pod is deleted, and its object is removed after termination. */
   async delete(slot: number, graceSeconds: number): Promise<void> {
-    const wanted = this.wanted.get(slot);
-    if (!wanted) return;
-    const { pod } = wanted;
-    const { deletionGracePeriodSeconds: before = Number.POSITIVE_INFINITY } = pod.metadata;
+    const desired = this.desired.get(slot);
+    if (!desired) return;
+    const { pod } = desired;
+    const { deletionGracePeriodSeconds: previous = Number.POSITIVE_INFINITY } = pod.metadata;
     const metadata = {
       ...pod.metadata,
       deletionTimestamp: "2026-01-01T00:00:00Z",
-      deletionGracePeriodSeconds: Math.min(before, graceSeconds),
+      deletionGracePeriodSeconds: Math.min(previous, graceSeconds),
     };
-    wanted.pod = { ...pod, metadata };
-    this.agent?.report("DELETE", wanted.pod);
+    desired.pod = { ...pod, metadata };
+    this.agent?.report("DELETE", desired.pod);
     await eventLoopTurns();
-    if (this.agent) this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.elapsedMs);
+    if (this.agent) this.rules.mustTerminateWithin(desired.uid, graceSeconds, this.clock.elapsedMs);
   }
 
   remove(slot: number): void {
-    const wanted = this.wanted.get(slot);
-    if (!wanted) return;
-    this.wanted.delete(slot);
-    this.rules.unwanted(wanted.uid);
-    this.agent?.report("REMOVE", wanted.pod);
+    const desired = this.desired.get(slot);
+    if (!desired) return;
+    this.desired.delete(slot);
+    this.rules.removed(desired.uid);
+    this.agent?.report("REMOVE", desired.pod);
   }
 
   async evict(slot: number, graceSeconds: number): Promise<void> {
     await eventLoopTurns();
-    const wanted = this.wanted.get(slot);
-    const worker = wanted && this.agent?.workers.get(wanted.uid);
-    if (!wanted || !worker?.pod || worker.removed) return;
-    this.agent?.workers.terminate(wanted.uid, { removed: false, graceSeconds, failure: eviction });
-    wanted.evicted = worker.failure !== undefined;
-    this.rules.mustEndWithin(wanted.uid, graceSeconds, this.clock.elapsedMs);
+    const desired = this.desired.get(slot);
+    const worker = desired && this.agent?.workers.get(desired.uid);
+    if (!desired || !worker?.pod || worker.removed) return;
+    this.agent?.workers.terminate(desired.uid, { removed: false, graceSeconds, failure: eviction });
+    desired.evicted = worker.failure !== undefined;
+    this.rules.mustTerminateWithin(desired.uid, graceSeconds, this.clock.elapsedMs);
   }
 
   /** Some running container exits. */
@@ -206,13 +210,13 @@ export class PodLifecycleHarness {
     const container = pick(this.running(), nth);
     if (!container) return;
     if (how === "unknown") {
-      // It is stopped and replaced, however it exits.
-      this.rules.meddledWith(uidOf(container));
+      // It is stopped and replaced, whatever its exit code.
+      this.rules.disturbed(uidOf(container));
       return this.runtime.pods.setUnknown(container.id);
     }
     if (how === "oom") return this.runtime.pods.oomKill(container.id);
     if (how !== "vanish") return container.process?.end(how);
-    this.rules.vanishedFrom(uidOf(container));
+    this.rules.lostContainer(uidOf(container));
     return this.runtime.pods.remove(container.id);
   }
 
@@ -223,23 +227,23 @@ export class PodLifecycleHarness {
       nth,
     );
     if (!lost) return;
-    // Its containers are stopped and run in another one, however they exit.
-    this.rules.meddledWith(lost.config.metadata!.uid);
+    // Its containers are stopped and restarted in another sandbox, whatever their exit codes.
+    this.rules.disturbed(lost.config.metadata!.uid);
     this.runtime.pods.loseSandbox(lost.id);
   }
 
   /** From now on, a probe of a running container has this result. */
-  ail(nth: number, health: Health): void {
-    const ailing = pick(
+  setProbeResult(nth: number, health: Health): void {
+    const target = pick(
       this.running().flatMap((c) => probesOf(c, this.#pods()).map((kind) => ({ kind, id: c.id }))),
       nth,
     );
-    if (ailing) this.health.set(ailing.kind, ailing.id, health);
+    if (target) this.health.set(target.kind, target.id, health);
   }
 
   /** The behavior of hooks that start from now on. */
-  hookManner(manner: HookManner): void {
-    this.hooks.manner = manner;
+  setHookBehavior(behavior: HookBehavior): void {
+    this.hooks.behavior = behavior;
   }
 
   outage(ms: number): void {
@@ -251,41 +255,41 @@ export class PodLifecycleHarness {
   }
 
   /** After every step: objects of deleted pods that have terminated are removed, and the invariants are checked. */
-  look(): void {
-    for (const [slot, { uid, pod }] of this.wanted)
+  check(): void {
+    for (const [slot, { uid, pod }] of this.desired)
       if (pod.metadata.deletionTimestamp && this.agent?.workers.get(uid)?.phase === "terminated")
         this.remove(slot);
-    this.rules.look(this.agent?.workers.all() ?? [], this.clock.elapsedMs);
+    this.rules.check(this.agent?.workers.all() ?? [], this.clock.elapsedMs);
     for (const id of this.hooks.starting) {
       const container = this.runtime.pods.containers.get(id);
       const status = container && this.agent?.statuses.get(uidOf(container));
       const reported = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
       if (reported.some((c) => c.state?.running && c.containerID?.endsWith(id)))
-        this.rules.broken.push(`${id} is reported as running while its postStart hook does`);
+        this.rules.violations.push(`${id} is reported as running while its postStart hook runs`);
     }
   }
 
-  disturb(how: { faults?: number; hangs?: number; slowMs?: number }): void {
+  injectFaults(how: { faults?: number; hangs?: number; slowMs?: number }): void {
     this.rules.fault();
     Object.assign(this, how);
   }
 
-  calm(): void {
+  clearFaults(): void {
     this.faults = 0;
     this.hangs = 0;
     this.slowMs = 0;
-    this.hooks.manner = "quick";
-    this.health.allGood();
+    this.hooks.behavior = "quick";
+    this.health.reset();
   }
 
   /** A stopped sandbox may be stopped once more. */
-  #changesSomething(method: string, { podSandboxId = "" }: { podSandboxId?: string }): boolean {
+  #isChange(method: string, { podSandboxId = "" }: { podSandboxId?: string }): boolean {
     if (method !== "StopPodSandbox") return changing.test(method);
     return this.runtime.pods.sandboxes.get(podSandboxId)?.state === PodSandboxState.SANDBOX_READY;
   }
 
   #pods(): Pod[] {
-    return [...this.wanted.values()].map((w) => w.pod);
+    return [...this.desired.values()].map((w) => w.pod);
   }
 
   running(): FakeContainer[] {
@@ -303,7 +307,7 @@ export class PodLifecycleHarness {
       else behavior.afterMs = 8000;
     }
     if (this.faults === 0 || below(100) >= this.faults) return behavior;
-    const faults = ["not done", "response lost", "done late"] as const;
+    const faults = ["not executed", "response lost", "executed late"] as const;
     return { ...behavior, fault: faults[below(changing.test(method) ? 3 : 2)] };
   }
 }

@@ -6,7 +6,7 @@ import type { HistoriesToRun } from "./pod-lifecycle.property.test.ts";
 import { PodLifecycleHarness } from "./pod-lifecycle-harness.ts";
 import { orphans, unsettled } from "./pod-lifecycle-settled.ts";
 import type { Health } from "./simulated-health.ts";
-import type { HookManner } from "./simulated-hooks.ts";
+import type { HookBehavior } from "./simulated-hooks.ts";
 
 type Step =
   | { do: "add"; slot: number; kind: Kind; version: number }
@@ -16,8 +16,8 @@ type Step =
   | { do: "crash"; nth: number; how: number | "oom" | "vanish" | "unknown" }
   | { do: "lose sandbox"; nth: number }
   | { do: "debug"; slot: number }
-  | { do: "ail"; nth: number; health: Health }
-  | { do: "hooks"; manner: HookManner }
+  | { do: "probe"; nth: number; health: Health }
+  | { do: "hooks"; behavior: HookBehavior }
   | { do: "fault"; percent: number; hangs: number }
   | { do: "slow"; ms: number }
   | { do: "outage"; ms: number }
@@ -41,8 +41,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   weighted(6, fc.record({ do: one("crash"), nth, how: one(0, 1, 42, 137, "oom", "vanish", "unknown") })),
   weighted(1, fc.record({ do: one("lose sandbox"), nth })),
   weighted(2, fc.record({ do: one("debug"), slot })),
-  weighted(4, fc.record({ do: one("ail"), nth, health: one("failure", "failure", "error", "success") })),
-  weighted(2, fc.record({ do: one("hooks"), manner: one("quick", "slow", "fails", "hangs") })),
+  weighted(4, fc.record({ do: one("probe"), nth, health: one("failure", "failure", "error", "success") })),
+  weighted(2, fc.record({ do: one("hooks"), behavior: one("quick", "slow", "fails", "hangs") })),
   weighted(2, fc.record({ do: one("fault"), percent: one(0, 10, 30), hangs: one(0, 0, 5) })),
   weighted(1, fc.record({ do: one("slow"), ms: one(0, 50, 400) })),
   weighted(1, fc.record({ do: one("outage"), ms: one(100, 2500) })),
@@ -54,14 +54,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** The start of a history: two pods, at some point of their lifecycle. */
-interface Beginning {
+interface InitialState {
   pods: { kind: Kind; version: number; debuggers: number }[];
-  hooks: HookManner;
+  hooks: HookBehavior;
   faults: number;
   afterMs: number;
 }
 
-const beginning: fc.Arbitrary<Beginning> = fc.record({
+const initialState: fc.Arbitrary<InitialState> = fc.record({
   pods: fc.array(fc.record({ kind, version: nat(1), debuggers: one(0, 0, 1) }), {
     minLength: 1,
     maxLength: 2,
@@ -71,21 +71,21 @@ const beginning: fc.Arbitrary<Beginning> = fc.record({
   afterMs: one(0, 300, 1000, 3000),
 });
 
-async function begin(
+async function setUp(
   harness: PodLifecycleHarness,
-  { pods, hooks, faults, afterMs }: Beginning,
+  { pods, hooks, faults, afterMs }: InitialState,
 ): Promise<void> {
   await harness.startAgent();
   for (const [slot, { kind, version, debuggers }] of pods.entries()) {
     harness.add(slot, kind, version);
     if (debuggers > 0) harness.debug(slot);
   }
-  harness.hookManner(hooks);
-  if (faults > 0) harness.disturb({ faults });
+  harness.setHookBehavior(hooks);
+  if (faults > 0) harness.injectFaults({ faults });
   await harness.clock.advance(afterMs);
 }
 
-async function carryOut(harness: PodLifecycleHarness, s: Step): Promise<void> {
+async function apply(harness: PodLifecycleHarness, s: Step): Promise<void> {
   switch (s.do) {
     case "add":
       return harness.add(s.slot, s.kind, s.version);
@@ -103,14 +103,14 @@ async function carryOut(harness: PodLifecycleHarness, s: Step): Promise<void> {
       return harness.loseSandbox(s.nth);
     case "debug":
       return harness.debug(s.slot);
-    case "ail":
-      return harness.ail(s.nth, s.health);
+    case "probe":
+      return harness.setProbeResult(s.nth, s.health);
     case "hooks":
-      return harness.hookManner(s.manner);
+      return harness.setHookBehavior(s.behavior);
     case "fault":
-      return harness.disturb({ faults: s.percent, hangs: s.hangs });
+      return harness.injectFaults({ faults: s.percent, hangs: s.hangs });
     case "slow":
-      return harness.disturb({ slowMs: s.ms });
+      return harness.injectFaults({ slowMs: s.ms });
     case "outage":
       return harness.outage(s.ms);
     case "kill":
@@ -128,36 +128,40 @@ async function carryOut(harness: PodLifecycleHarness, s: Step): Promise<void> {
   }
 }
 
-/** Advances time until the condition holds, or for this long. */
-async function within(harness: PodLifecycleHarness, ms: number, lacks: () => string[]): Promise<void> {
+/** Advances time until there are no problems; fails if there are some after `ms`. */
+async function settlesWithin(
+  harness: PodLifecycleHarness,
+  ms: number,
+  problems: () => string[],
+): Promise<void> {
   const until = harness.clock.elapsedMs + ms;
   do {
     await harness.clock.advance(2000);
-    harness.look();
-    assert.deepEqual(harness.rules.broken, []);
-  } while (lacks().length > 0 && harness.clock.elapsedMs < until);
-  assert.deepEqual(lacks(), [], `within ${ms / 1000} s without faults`);
+    harness.check();
+    assert.deepEqual(harness.rules.violations, []);
+  } while (problems().length > 0 && harness.clock.elapsedMs < until);
+  assert.deepEqual(problems(), [], `within ${ms / 1000} s without faults`);
 }
 
-async function live(seed: number, first: Beginning, steps: Step[]): Promise<void> {
+async function runHistory(seed: number, first: InitialState, steps: Step[]): Promise<void> {
   const harness = new PodLifecycleHarness(seed);
-  await begin(harness, first);
+  await setUp(harness, first);
   for (const s of steps) {
-    await carryOut(harness, s);
-    harness.look();
-    assert.deepEqual(harness.rules.broken, [], `after ${s.do}`);
+    await apply(harness, s);
+    harness.check();
+    assert.deepEqual(harness.rules.violations, [], `after ${s.do}`);
   }
-  harness.calm();
+  harness.clearFaults();
   await harness.startAgent();
   // Hung or delayed calls have returned by then.
   await harness.clock.advance(20_000);
-  await within(harness, 60_000, () => unsettled(harness));
-  if (![...harness.wanted.values()].some((w) => w.kind === "crashing")) {
+  await settlesWithin(harness, 60_000, () => unsettled(harness));
+  if (![...harness.desired.values()].some((w) => w.kind === "crashing")) {
     harness.changes.length = 0;
     await harness.clock.advance(30_000);
-    assert.deepEqual(harness.changes, [], "a node in its desired state is not changed");
+    assert.deepEqual(harness.changes, [], "the agent changed a node in its desired state");
   }
-  for (const slot of harness.wanted.keys()) {
+  for (const slot of harness.desired.keys()) {
     if (slot % 2 === 0) await harness.delete(slot, 8);
     else harness.remove(slot);
   }
@@ -165,20 +169,20 @@ async function live(seed: number, first: Beginning, steps: Step[]): Promise<void
   await harness.delete(0, 1);
   // Directories and cgroups of a previous agent are cleaned up about once a minute; an agent's own immediately.
   const restarted = steps.some((s) => s.do === "kill" || s.do === "stop");
-  await within(harness, restarted ? 90_000 : 20_000, () => orphans(harness));
+  await settlesWithin(harness, restarted ? 90_000 : 20_000, () => orphans(harness));
   await harness.stopAgent();
-  assert.equal(harness.clock.pending, 0, "timers that are left");
+  assert.equal(harness.clock.pending, 0, "timers were not canceled");
 }
 
 const { numRuns, seed, path, maxSteps } = workerData as HistoriesToRun;
 const report = await fc.check(
   fc.asyncProperty(
     nat(0x7fffffff),
-    beginning,
+    initialState,
     fc.array(step, { minLength: 2, maxLength: maxSteps, size: "max" }),
-    live,
+    runHistory,
   ),
-  // Uniform distribution: with a bias to small values nothing would happen to pods.
+  // Unbiased: with a bias to small values, few steps would affect a pod.
   { numRuns, seed, path, unbiased: true },
 );
 parentPort?.postMessage({

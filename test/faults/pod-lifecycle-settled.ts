@@ -4,23 +4,23 @@ import { containerHash } from "../../src/lib/model/container-hash.ts";
 import { annotationContainerHash } from "../../src/lib/model/labels.ts";
 import type { Container, Pod, PodUid } from "../../src/lib/model/pod.ts";
 import type { FakeContainer } from "../fake-runtime/pod-records.ts";
-import type { PodLifecycleHarness, Wanted } from "./pod-lifecycle-harness.ts";
-import { mayFollow, nameOf, uidOf } from "./pod-lifecycle-rules.ts";
+import type { DesiredPod, PodLifecycleHarness } from "./pod-lifecycle-harness.ts";
+import { isRestarted, nameOf, uidOf } from "./pod-lifecycle-rules.ts";
 
 /** Differences from the desired state after everything has settled. */
 export function unsettled(harness: PodLifecycleHarness): string[] {
-  const wrong: string[] = [];
-  for (const wanted of harness.wanted.values())
-    for (const what of unsettledOf(harness, wanted)) wrong.push(`${wanted.uid}: ${what}`);
-  const uids = new Set<string>([...harness.wanted.values()].map((w) => w.uid));
+  const problems: string[] = [];
+  for (const desired of harness.desired.values())
+    for (const what of unsettledPod(harness, desired)) problems.push(`${desired.uid}: ${what}`);
+  const uids = new Set<string>([...harness.desired.values()].map((w) => w.uid));
   for (const s of harness.runtime.pods.sandboxes.values()) {
     const uid = s.config.metadata!.uid;
-    if (!uids.has(uid)) wrong.push(`${uid}: there is a sandbox that is not desired`);
+    if (!uids.has(uid)) problems.push(`${uid}: has a sandbox, but is not desired`);
   }
-  return wrong;
+  return problems;
 }
 
-/** What remains of pods when none is desired. */
+/** Resources of pods that remain when none is desired. */
 export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifecycleHarness): string[] {
   const counts: Record<string, number> = {
     sandboxes: runtime.pods.sandboxes.size,
@@ -30,43 +30,45 @@ export function orphans({ runtime, host, agent, uids, hooks, health }: PodLifecy
     statuses: [...uids].filter((uid) => agent?.statuses.get(uid)).length,
     "hooks in progress": hooks.inProgress,
     "probes in progress": health.inProgress,
-    ...agent?.remembered,
+    ...agent?.stateCounts,
   };
   return Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([what, count]) => `${count} ${what}`);
 }
 
-function unsettledOf(harness: PodLifecycleHarness, wanted: Wanted): string[] {
-  const { kind, uid, pod, evicted } = wanted;
+function unsettledPod(harness: PodLifecycleHarness, desired: DesiredPod): string[] {
+  const { kind, uid, pod, evicted } = desired;
   const { agent } = harness;
-  const wrong: string[] = [];
-  if (pod.metadata.deletionTimestamp) return ["it is still being deleted"];
+  const problems: string[] = [];
+  if (pod.metadata.deletionTimestamp) return ["is still being deleted"];
   const phase = agent?.phaseOf(uid) ?? "none";
   const sandboxes = [...harness.runtime.pods.sandboxes.values()].filter(
     (s) => s.config.metadata!.uid === uid,
   );
   const ready = sandboxes.filter((s) => s.state === PodSandboxState.SANDBOX_READY);
   const running = harness.running().filter((c) => uidOf(c) === uid);
-  const failsFor = kind === "limited" || kind === "rejected" || evicted;
-  if (failsFor && phase !== "Failed") wrong.push(`its phase is ${phase}, not Failed`);
-  if (kind === "rejected" && sandboxes.length > 0) wrong.push("it was rejected and has a sandbox");
+  const mustFail = kind === "limited" || kind === "rejected" || evicted;
+  if (mustFail && phase !== "Failed") problems.push(`has phase ${phase}, not Failed`);
+  if (kind === "rejected" && sandboxes.length > 0) problems.push("was rejected, but has a sandbox");
   if (phase === "Succeeded" || phase === "Failed") {
-    if (running.length > 0) wrong.push(`it is ${phase}, and ${nameOf(running[0]!)} runs`);
-    if (ready.length > 0) wrong.push(`it is ${phase}, and its sandbox is ready`);
-    const ending = agent?.workers.get(uid)?.phase;
-    if (ending !== "terminated") wrong.push(`it is ${phase}, and its worker is ${ending}`);
+    if (running.length > 0) problems.push(`is ${phase}, but ${nameOf(running[0]!)} runs`);
+    if (ready.length > 0) problems.push(`is ${phase}, but its sandbox is ready`);
+    const workerPhase = agent?.workers.get(uid)?.phase;
+    if (workerPhase !== "terminated") problems.push(`is ${phase}, but its worker is ${workerPhase}`);
     for (const container of pod.spec.containers) {
       const last = newest(harness, uid, container.name);
-      if (failsFor || !last || harness.rules.isMeddledWith(uid)) continue;
-      if (!mayRest(pod, container, last)) wrong.push(`it is ${phase}, and ${container.name} is to run again`);
+      if (mustFail || !last || harness.rules.isDisturbed(uid)) continue;
+      if (!isFinished(pod, container, last))
+        problems.push(`is ${phase}, but ${container.name} must be restarted`);
     }
-    if (runsForEver(wanted) && !failsFor) wrong.push(`it is ${phase}, and runs for ever`);
-    return wrong;
+    if (runsForever(desired) && !mustFail)
+      problems.push(`is ${phase}, but has a container that runs forever`);
+    return problems;
   }
-  if (kind === "crashing") return wrong;
-  if (phase !== "Running") wrong.push(`its phase is ${phase}`);
-  if (ready.length !== 1) wrong.push(`${ready.length} sandboxes are ready`);
+  if (kind === "crashing") return problems;
+  if (phase !== "Running") problems.push(`has phase ${phase}`);
+  if (ready.length !== 1) problems.push(`has ${ready.length} ready sandboxes`);
   let left = 0;
   for (const container of [
     ...(pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === "Always"),
@@ -75,23 +77,23 @@ function unsettledOf(harness: PodLifecycleHarness, wanted: Wanted): string[] {
     const runs = running.find((c) => nameOf(c) === container.name);
     const last = newest(harness, uid, container.name);
     if (runs) {
-      if (/^(once|flaky|coded)/.test(container.name)) wrong.push(`${container.name} is still at work`);
-      wrong.push(...unwell(harness, wanted, container, runs));
+      if (/^(once|flaky|coded)/.test(container.name)) problems.push(`${container.name} still runs`);
+      problems.push(...unhealthy(harness, desired, container, runs));
       left += pod.spec.containers.includes(container) ? 1 : 0;
       if (runs.config.annotations[annotationContainerHash] !== containerHash(container))
-        wrong.push(`${container.name} runs as it was defined before`);
-    } else if (!last || !mayRest(pod, container, last)) wrong.push(`${container.name} does not run`);
+        problems.push(`${container.name} runs with an outdated definition`);
+    } else if (!last || !isFinished(pod, container, last)) problems.push(`${container.name} does not run`);
   }
-  if (left === 0) wrong.push("all is done, and it is not reported");
+  if (left === 0) problems.push("has no container left to run, but is not completed");
   for (const { name } of pod.spec.ephemeralContainers ?? [])
-    if (!harness.rules.wasDebugged(uid, name)) wrong.push(`${name} was never started`);
-  return wrong;
+    if (!harness.rules.wasStarted(uid, name)) problems.push(`${name} was never started`);
+  return problems;
 }
 
 /** Without faults, running containers are started and ready. */
-function unwell(
+function unhealthy(
   harness: PodLifecycleHarness,
-  { uid }: Wanted,
+  { uid }: DesiredPod,
   { name }: Container,
   runs: FakeContainer,
 ): string[] {
@@ -99,19 +101,19 @@ function unwell(
   const reported = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find(
     (c) => c.name === name,
   );
-  const wrong: string[] = [];
-  if (!reported?.state?.running) wrong.push(`${name} runs, and it is not reported`);
-  if (!reported?.started) wrong.push(`${name} is not reported as started`);
-  if (!reported?.ready) wrong.push(`${name} is not reported as ready`);
+  const problems: string[] = [];
+  if (!reported?.state?.running) problems.push(`${name} runs, but is not reported as running`);
+  if (!reported?.started) problems.push(`${name} is not reported as started`);
+  if (!reported?.ready) problems.push(`${name} is not reported as ready`);
   for (const kind of ["liveness", "startup"] as const)
     if (harness.agent?.probes.get(kind, runs.id as ContainerId) === "failure")
-      wrong.push(`${name} runs, and its ${kind} probe failed`);
-  return wrong;
+      problems.push(`${name} runs, but its ${kind} probe failed`);
+  return problems;
 }
 
-/** It has a container that is always restarted, and is reached. */
-function runsForEver({ kind, pod }: Wanted): boolean {
-  return kind !== "ownFailedInit" && pod.spec.containers.some((c) => mayFollow(pod, c, 0));
+/** The pod has a container that is always restarted, and that its init containers do not prevent from starting. */
+function runsForever({ kind, pod }: DesiredPod): boolean {
+  return kind !== "ownFailedInit" && pod.spec.containers.some((c) => isRestarted(pod, c, 0));
 }
 
 function newest(harness: PodLifecycleHarness, uid: PodUid, name: string): FakeContainer | undefined {
@@ -120,6 +122,6 @@ function newest(harness: PodLifecycleHarness, uid: PodUid, name: string): FakeCo
     .sort((a, b) => b.config.metadata!.attempt - a.config.metadata!.attempt)[0];
 }
 
-function mayRest(pod: Pod, container: Container, last: FakeContainer): boolean {
-  return last.state === ContainerState.CONTAINER_EXITED && !mayFollow(pod, container, last.exitCode);
+function isFinished(pod: Pod, container: Container, last: FakeContainer): boolean {
+  return last.state === ContainerState.CONTAINER_EXITED && !isRestarted(pod, container, last.exitCode);
 }

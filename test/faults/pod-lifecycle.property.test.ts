@@ -8,7 +8,7 @@ export interface HistoriesToRun {
   numRuns: number;
   seed: number;
   path?: string;
-  /** The most steps that a history has. */
+  /** The maximum number of steps of a history. */
   maxSteps: number;
 }
 
@@ -18,7 +18,7 @@ interface Outcome {
   cause?: string;
 }
 
-/** In separate threads: the test runner tracks every promise of its own thread, and there are millions. */
+/** Runs in a separate thread: the test runner tracks every promise of its own thread, and there are millions. */
 function run(histories: HistoriesToRun): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL("./pod-lifecycle-histories.ts", import.meta.url), {
@@ -38,9 +38,9 @@ const maxSteps = Number(PROPERTY_STEPS);
  * PROPERTY_PATH repeat it.
  */
 for (const { count, named } of rounds("PROPERTY_RUNS", 2000, 10_000))
-  test(named(`the life of pods keeps its rules in ${count} histories`), () => keepsItsRules(count));
+  test(named(`pods keep the lifecycle invariants in ${count} random histories`), () => checkHistories(count));
 
-async function keepsItsRules(total: number): Promise<void> {
+async function checkHistories(total: number): Promise<void> {
   const threads = path === undefined ? Math.min(2, availableParallelism()) : 1;
   const seed = Number(PROPERTY_SEED);
   const numRuns = Math.ceil(total / threads);
@@ -48,6 +48,6 @@ async function keepsItsRules(total: number): Promise<void> {
     Array.from({ length: threads }, (_, i) => run({ numRuns, seed: seed + i, path, maxSteps })),
   );
   for (const { failure, cause } of outcomes) assert.ok(!failure, `${failure}\n${cause}`);
-  const lived = outcomes.reduce((sum, outcome) => sum + outcome.numRuns, 0);
-  if (path === undefined) assert.ok(lived >= total, `${lived} histories`);
+  const completed = outcomes.reduce((sum, outcome) => sum + outcome.numRuns, 0);
+  if (path === undefined) assert.ok(completed >= total, `${completed} histories`);
 }

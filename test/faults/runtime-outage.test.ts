@@ -14,7 +14,7 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 
 const outageMs = 20_000;
-const survivors = ["stays", "hosted"];
+const untouchedPods = ["stays", "hosted"];
 
 describeOnContainerd("an outage of the runtime", (version) => {
   let node: TestNode;
@@ -22,7 +22,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
   let runtime: CriClient;
   let pods: ReturnType<typeof podsOf>;
   /** The log position at the start of the current test. */
-  let mark = 0;
+  let logStart = 0;
 
   before(async () => {
     node = await startTestNode({ containerd: version });
@@ -33,7 +33,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
       place(node.manifests, `${name}.yaml`, manifest({ name }));
     place(node.manifests, "hosted.yaml", manifest({ name: "hosted", hostNetwork: true }));
     start();
-    for (const name of [...survivors, "dies", "edited", "removed"]) await pods.running(name);
+    for (const name of [...untouchedPods, "dies", "edited", "removed"]) await pods.running(name);
   });
 
   after(async () => {
@@ -49,19 +49,19 @@ describeOnContainerd("an outage of the runtime", (version) => {
   const logged = (pattern: RegExp) =>
     agent
       .log()
-      .slice(mark)
+      .slice(logStart)
       .split("\n")
       .filter((line) => pattern.test(line));
 
-  /** What must not change for untouched pods: sandboxes, containers and their restarts. */
-  async function traces(names: readonly string[]): Promise<string[]> {
-    const mine = (name: string | undefined) => names.some((n) => name?.startsWith(`${n}-`));
+  /** The sandboxes, containers and attempts of pods, which must not change for untouched pods. */
+  async function runtimeState(names: readonly string[]): Promise<string[]> {
+    const belongs = (name: string | undefined) => names.some((n) => name?.startsWith(`${n}-`));
     const sandboxes = await runtime.listPodSandboxes();
     const containers = await runtime.listContainers();
     return [
-      ...sandboxes.filter((s) => mine(s.metadata?.name)).map((s) => `sandbox ${s.id} is ${s.state}`),
+      ...sandboxes.filter((s) => belongs(s.metadata?.name)).map((s) => `sandbox ${s.id} is ${s.state}`),
       ...containers
-        .filter((c) => mine(c.labels["io.kubernetes.pod.name"]))
+        .filter((c) => belongs(c.labels["io.kubernetes.pod.name"]))
         .map((c) => `container ${c.id}, attempt ${c.metadata?.attempt}, is ${c.state}`),
     ].sort((a, b) => (a < b ? -1 : 1));
   }
@@ -76,73 +76,73 @@ describeOnContainerd("an outage of the runtime", (version) => {
       assert.match(verbose?.body ?? "", new RegExp(`^\\[\\+\\]${check} ok$`, "m"));
   }
 
-  test(`stopped for ${outageMs / 1000} s and started again: running containers are not touched, the rest is restarted`, async () => {
-    mark = agent.log().length;
+  test(`does not affect running containers when it lasts ${outageMs / 1000} s; pending changes are applied afterwards`, async () => {
+    logStart = agent.log().length;
     const pid = agent.pid;
-    const survived = await traces(survivors);
-    assert.equal(survived.length, 4, "two pods with a sandbox and a container each");
-    const doomed = containerIdOf(await pods.running("dies"));
-    const doomedPid = await pidOf(doomed);
-    const formerUid = (await pods.running("edited")).uid;
+    const expectedState = await runtimeState(untouchedPods);
+    assert.equal(expectedState.length, 4, "there are not two pods with a sandbox and a container each");
+    const killedContainer = containerIdOf(await pods.running("dies"));
+    const killedPid = await pidOf(killedContainer);
+    const previousUid = (await pods.running("edited")).uid;
 
-    const awayUntil = Date.now() + outageMs;
+    const outageEnd = Date.now() + outageMs;
     await node.stopRuntime();
-    process.kill(doomedPid, "SIGKILL");
-    place(node.manifests, "edited.yaml", manifest({ name: "edited", note: "anew" }));
+    process.kill(killedPid, "SIGKILL");
+    place(node.manifests, "edited.yaml", manifest({ name: "edited", note: "edited" }));
     rmSync(join(node.manifests, "removed.yaml"));
     place(node.manifests, "added.yaml", manifest({ name: "added" }));
     await waitFor(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
     // The command prints the last known state, and what each pod waits for.
     await pods.is("added", (row) =>
-      assert.notEqual(row.blockedOn, "", "a pod that cannot start reports why"),
+      assert.notEqual(row.blockedOn, "", "a pod that cannot start does not report why"),
     );
     const table = await cli(["pods", `--root-dir=${node.rootDir}`]);
     assert.equal(table.status, 0, table.stderr);
     assert.match(table.stdout, /^default +stays-\S+ +Running +1\/1 +0 /m);
     // A restart of containerd must cause neither a restart of the agent nor an eviction.
     assert.equal((await agent.health())?.status, 200);
-    await new Promise((resolve) => setTimeout(resolve, awayUntil - Date.now()));
+    await new Promise((resolve) => setTimeout(resolve, outageEnd - Date.now()));
     await node.startRuntime();
 
     const edited = await waitFor(async () => {
       const row = await pods.running("edited");
-      assert.notEqual(row.uid, formerUid, "the old version runs");
+      assert.notEqual(row.uid, previousUid, "the old version runs");
       return row;
     });
     assert.equal(edited.restarts, 0);
     assert.equal((await pods.running("added")).restarts, 0);
     await pods.gone("removed");
     await pods.is("dies", (row) => {
-      assert.notEqual(containerIdOf(row), doomed);
+      assert.notEqual(containerIdOf(row), killedContainer);
       assert.equal(row.restarts, 1);
       assert.equal(row.phase, "Running");
       assert.equal(row.ready, "1/1");
     });
-    assert.deepEqual(await traces(survivors), survived);
-    for (const name of survivors) assert.equal((await pods.running(name)).restarts, 0);
+    assert.deepEqual(await runtimeState(untouchedPods), expectedState);
+    for (const name of untouchedPods) assert.equal((await pods.running(name)).restarts, 0);
     await healthyAgain();
     assert.equal(agent.pid, pid);
-    assert.equal(logged(/Container runtime is down/).length, 1, "logged once, not for every attempt");
+    assert.equal(logged(/Container runtime is down/).length, 1, "not logged exactly once");
     assert.equal(logged(/Container runtime is ready/).length, 1);
     assert.ok(logged(/Failed to relist pods/).length <= 1);
     assert.ok(logged(/Event stream broke/).length <= 1);
     const perPod = logged(/Error syncing pod/);
-    // Three pods had something to do; each may meet a refused and a dropped connection.
+    // Three pods had work to do; each may encounter a refused and a dropped connection.
     assert.ok(perPod.length <= 9, `the log repeats itself:\n${perPod.join("\n")}`);
   });
 
-  test("killed with SIGKILL in the middle of work: the work continues, running containers are not touched", async () => {
-    mark = agent.log().length;
+  test("by SIGKILL in the middle of work does not affect running containers, and the work continues", async () => {
+    logStart = agent.log().length;
     const pid = agent.pid;
-    const survived = await traces(survivors);
+    const expectedState = await runtimeState(untouchedPods);
     for (let i = 0; i < 4; i++) place(node.manifests, `busy${i}.yaml`, manifest({ name: `busy${i}` }));
     await pods.is("busy3", (row) => assert.notEqual(row.blockedOn, ""));
     for (const { pid } of processesOfNode(nodeFiles(node.name), readProcesses(), process.pid).containerd)
       process.kill(pid, "SIGKILL");
-    await node.stopRuntime(); // waits for its end
+    await node.stopRuntime(); // waits for its exit
     await node.startRuntime();
     for (let i = 0; i < 4; i++) await pods.running(`busy${i}`);
-    assert.deepEqual(await traces(survivors), survived);
+    assert.deepEqual(await runtimeState(untouchedPods), expectedState);
     await healthyAgain();
     assert.equal(agent.pid, pid);
     assert.ok(logged(/Container runtime is down/).length <= 1);
@@ -150,14 +150,14 @@ describeOnContainerd("an outage of the runtime", (version) => {
     for (let i = 0; i < 4; i++) await pods.gone(`busy${i}`);
   });
 
-  test("unavailable when the agent starts: it waits, reports it, and starts the pods when the runtime is available", async () => {
-    const survived = await traces(survivors);
+  test("when the agent starts makes it wait, report the cause, and start the pods once the runtime is available", async () => {
+    const expectedState = await runtimeState(untouchedPods);
     await node.stopRuntime();
-    const begun = Date.now();
-    assert.equal(await agent.end("SIGTERM"), 0, "it ends as well without a runtime");
-    // Less than a request to the runtime may take, and than it has to stop at all.
-    assert.ok(Date.now() - begun < 8000, `it took ${Date.now() - begun} ms`);
-    mark = agent.log().length;
+    const stopping = Date.now();
+    assert.equal(await agent.end("SIGTERM"), 0, "the agent does not stop cleanly without a runtime");
+    // Less than the timeout of a request to the runtime, and than the time limit of a stop.
+    assert.ok(Date.now() - stopping < 8000, `it took ${Date.now() - stopping} ms`);
+    logStart = agent.log().length;
     place(node.manifests, "waits.yaml", manifest({ name: "waits" }));
     start();
     const { pid } = agent;
@@ -170,7 +170,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     assert.match(health?.body ?? "", /^\[-\]runtime failed: container runtime is down: /m);
     await pods.is("waits", (row) => {
       assert.notEqual(row.phase, "Running");
-      assert.match(row.blockedOn, /runtime/, "it reports what it waits for");
+      assert.match(row.blockedOn, /runtime/, "the pod does not report what it waits for");
     });
     const table = await cli(["pods", `--root-dir=${node.rootDir}`]);
     assert.equal(table.status, 0, table.stderr);
@@ -178,8 +178,8 @@ describeOnContainerd("an outage of the runtime", (version) => {
 
     await node.startRuntime();
     assert.equal((await pods.running("waits")).restarts, 0);
-    for (const name of survivors) await pods.running(name);
-    assert.deepEqual(await traces(survivors), survived);
+    for (const name of untouchedPods) await pods.running(name);
+    assert.deepEqual(await runtimeState(untouchedPods), expectedState);
     await healthyAgain();
     assert.equal(agent.pid, pid);
     assert.equal(logged(/Container runtime is down/).length, 1);

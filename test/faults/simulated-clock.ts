@@ -14,7 +14,7 @@ interface Timer {
 export class SimulatedClock implements Clock {
   #wallOrigin = wallTime(Date.UTC(2026, 0, 1));
   #elapsedMs = 0;
-  /** Soonest first; of one moment, oldest first. */
+  /** In the order in which they fire; those of the same time in the order in which they were set. */
   #timers: Timer[] = [];
 
   wall(): WallTime {
@@ -41,9 +41,9 @@ export class SimulatedClock implements Clock {
 
   after(ms: number, callback: () => void): () => void {
     const timer = { at: this.#elapsedMs + Math.max(0, ms), callback };
-    let place = this.#timers.length;
-    while (place > 0 && this.#timers[place - 1]!.at > timer.at) place--;
-    this.#timers.splice(place, 0, timer);
+    let index = this.#timers.length;
+    while (index > 0 && this.#timers[index - 1]!.at > timer.at) index--;
+    this.#timers.splice(index, 0, timer);
     return () => {
       const index = this.#timers.indexOf(timer);
       if (index >= 0) this.#timers.splice(index, 1);

@@ -41,14 +41,14 @@ export class SimulatedHealth {
     this.#wake();
   }
 
-  allGood(): void {
+  reset(): void {
     this.#results.clear();
     this.#wake();
   }
 
   /**
-   * The prober of one agent. It responds when there is a change: probing every second costs thousands of histories much
-   * time.
+   * The prober of one agent. It returns when a result changes: with a probe every second, thousands of histories would take
+   * too long.
    */
   ofAgent(results: ProbeResults): Prober {
     return async ({ probe, id, signal }) => {

@@ -11,7 +11,7 @@ export class SimulatedHost {
 
 class RecordedFiles extends PodFiles {
   readonly dirs = new Map<PodUid, PodId>();
-  /** The attempt that the newest log of a container has. */
+  /** The attempt of the newest log of a container. */
   readonly #attempts = new Map<string, number>();
 
   constructor() {

@@ -39,7 +39,7 @@ export interface SimulatedAgentOptions {
   admit?: (pod: Pod) => PodFailure | undefined;
   hooks?: PodRuntimeOptions["hooks"];
   prober?: (results: ProbeResults) => Prober;
-  /** The status of a pod was computed again. */
+  /** Called when the status of a pod was computed. */
   onStatus?: (pod: Pod, phase: string) => void;
   onGone?: (uid: PodUid) => void;
 }
@@ -61,9 +61,9 @@ export class SimulatedAgent {
   readonly #probeManager: ProbeManager;
   readonly #runtime: PodRuntime;
   readonly #o: SimulatedAgentOptions;
-  /** How many probes had changes. */
-  #probed = 0;
-  readonly #reportedFrom = new Map<PodUid, unknown[]>();
+  /** The number of changes of probe results. */
+  #probeChanges = 0;
+  readonly #statusInputs = new Map<PodUid, unknown[]>();
 
   constructor(options: SimulatedAgentOptions) {
     this.#o = options;
@@ -168,7 +168,7 @@ export class SimulatedAgent {
     });
     probes.onChange((result) => {
       const { uid, id, kind, outcome } = result;
-      this.#probed++;
+      this.#probeChanges++;
       if (outcome === "success") host.passedProbes.add(`${kind}/${id}`);
       else host.passedProbes.delete(`${kind}/${id}`);
       post({ kind: "probe-result", uid, result });
@@ -220,7 +220,7 @@ export class SimulatedAgent {
         "worker-changed": ({ uid }) => this.#refreshStatus(uid),
         "worker-gone": ({ uid }) => {
           this.statuses.forget(uid);
-          this.#reportedFrom.delete(uid);
+          this.#statusInputs.delete(uid);
           this.#o.onGone?.(uid);
         },
         "mirror-changed": () => {},
@@ -279,8 +279,8 @@ export class SimulatedAgent {
     await this.workers.done;
   }
 
-  /** How much state of pods and containers it keeps, by kind. */
-  get remembered(): Record<string, number> {
+  /** The number of pods and containers that the agent keeps state of, by kind of state. */
+  get stateCounts(): Record<string, number> {
     return {
       ...this.#runtime.entryCounts,
       "probe results": this.probes.size,
@@ -299,16 +299,23 @@ export class SimulatedAgent {
     const worker = this.workers.get(uid);
     if (!worker?.pod) return;
     const { pod, waiting, phase, failure, rejected } = worker;
-    // A status follows from these and from nothing else: computing it again for every event of a worker costs much
-    // time.
-    const seen = this.#reportedPods.get(uid);
-    const info = [pod, seen, this.observed.knows(uid), phase, failure, this.#probed, this.replaced.size];
-    const known = this.#reportedFrom.get(uid);
-    if (waiting.size === 0 && known && info.every((fact, i) => fact === known[i])) return;
-    if (waiting.size === 0) this.#reportedFrom.set(uid, info);
-    else this.#reportedFrom.delete(uid);
+    // A status depends on these inputs only. Computing it for every event of a worker would take too long.
+    const reportedPod = this.#reportedPods.get(uid);
+    const inputs = [
+      pod,
+      reportedPod,
+      this.observed.knows(uid),
+      phase,
+      failure,
+      this.#probeChanges,
+      this.replaced.size,
+    ];
+    const known = this.#statusInputs.get(uid);
+    if (waiting.size === 0 && known && inputs.every((fact, i) => fact === known[i])) return;
+    if (waiting.size === 0) this.#statusInputs.set(uid, inputs);
+    else this.#statusInputs.delete(uid);
     this.statuses.refresh(pod, { waiting, workerPhase: phase, failure, rejected });
-    // Of a pod that is no longer desired nothing is reported.
+    // The status of a pod that is no longer desired is not reported.
     const reported = this.phaseOf(uid);
     if (!worker.removed && reported) this.#o.onStatus?.(pod, reported);
   }

@@ -22,7 +22,7 @@ import type { RegistryEntry } from "../fake-runtime/images.ts";
 import { isLive } from "../fake-runtime/pod-records.ts";
 import { removeDir } from "../node/remove-dir.ts";
 
-/** The agent as a standalone process, on a runtime in the test's memory that outlives it. */
+/** The agent as a standalone process; its runtime is in the test process and outlives it. */
 export class StandaloneAgent {
   readonly dir: string;
   readonly runtime: FakeRuntime;
@@ -117,7 +117,7 @@ export class StandaloneAgent {
     return (JSON.parse((await this.request("GET", "/pods")).body) as { pods: PodRow[] }).pods;
   }
 
-  /** What runs in the runtime: a line for each container, with the label `v` of its pod. */
+  /** The running containers in the runtime, with the label `v` of their pods. */
   running(): { pod: string; version: string; container: string }[] {
     return [...this.runtime.pods.containers.values()].filter(isLive).map(({ id, sandbox }) => ({
       pod: (sandbox.config.metadata?.name ?? "").replace(/-node-a$/, ""),
@@ -135,7 +135,7 @@ export class StandaloneAgent {
     await this.runtime.close();
     // All kubelets of a machine link their logs in one directory.
     for (const name of namesIn(links))
-      if (leadsInto(join(links, name), this.#logs)) rmSync(join(links, name));
+      if (pointsInto(join(links, name), this.#logs)) rmSync(join(links, name));
     await removeDir(this.dir);
   }
 }
@@ -150,7 +150,7 @@ function namesIn(dir: string): string[] {
   }
 }
 
-function leadsInto(link: string, dir: string): boolean {
+function pointsInto(link: string, dir: string): boolean {
   try {
     return readlinkSync(link).startsWith(`${dir}/`);
   } catch {
