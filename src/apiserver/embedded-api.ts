@@ -20,7 +20,7 @@ import { decoded } from "./openapi/decode.ts";
 import { OpenApiDocuments } from "./openapi/documents.ts";
 import { duplicateFields } from "./openapi/duplicate-fields.ts";
 import { kubeletConnections } from "./proxy/kubelet-connections.ts";
-import type { SeenRequest } from "./rest/rest-handler.ts";
+import type { ServedRequest } from "./rest/rest-handler.ts";
 import { ApiServer } from "./server.ts";
 import { Store } from "./storage/store.ts";
 import { tableOf } from "./tables/table-of.ts";
@@ -47,7 +47,7 @@ export interface EmbeddedApiOptions {
   readonly certificateLifetimeMs?: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly onRequest?: (seen: SeenRequest) => void;
+  readonly onRequest?: (seen: ServedRequest) => void;
 }
 
 export interface EmbeddedApi {

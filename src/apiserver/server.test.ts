@@ -72,7 +72,7 @@ async function secureApi(t: TestContext, more: Partial<ApiServerOptions> = {}) {
   return { server, store, pair, client };
 }
 
-/** Passes connections on, until nothing of what the server sends is read any more. */
+/** Relays connections until it is suspended; then it no longer reads from the server. */
 async function suspendableRelay(t: TestContext, to: number): Promise<{ port: number; suspend(): void }> {
   const servers: Socket[] = [];
   const relay = createServer({ allowHalfOpen: true }, (near) => {
@@ -162,13 +162,13 @@ test("another endpoint serves the same API, and closes with it", async (t) => {
   assert.equal(rejected.code, "ECONNREFUSED");
 });
 
-test("HTTP/1.1: a large request may follow while a large response is still on its way", async (t) => {
+test("HTTP/1.1: a large request may follow while a large response is being sent", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const text = "x".repeat(2_000_000);
   await server.objects.create("configmaps", configMap("a", { text }, { namespace: "default" }) as never);
   const socket = connectTls({ port: server.port, host: "127.0.0.1", ca: pair.cert, ...client });
   t.after(() => socket.destroy());
-  const gets = 8; // more than fits between a server and a client that does not read
+  const gets = 8; // more than all buffers between the server and a client that does not read
   socket.write(`GET ${mapsPath}/a HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(gets));
   await once(socket, "readable");
   const body = JSON.stringify(configMap("b", { text: "y".repeat(500_000) }));
@@ -207,7 +207,7 @@ test("HTTP/1.1: an idle connection is kept, for as long as without TLS", async (
   assert.equal(response.headers["keep-alive"], "timeout=180");
 });
 
-test("an upgrade over TLS is handed on", async (t) => {
+test("an upgrade over TLS is passed to its handler", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const socket = connectTls({ port: server.port, host: "127.0.0.1", ca: pair.cert, ...client });
   socket.write(
@@ -218,7 +218,7 @@ test("an upgrade over TLS is handed on", async (t) => {
   assert.match(text, /^HTTP\/1\.1 101 [\s\S]*default\/w \/x$/);
 });
 
-test("a new certificate is for new connections", async (t) => {
+test("a new certificate is used for new connections", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const old = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
   t.after(() => old.destroy());
@@ -232,7 +232,7 @@ test("a new certificate is for new connections", async (t) => {
   assert.equal((await overHttp2(old, "/version")).status, 200);
 });
 
-test("an upgrade of what cannot be upgraded is rejected", async (t) => {
+test("an upgrade is rejected for a resource without connect subresource", async (t) => {
   const api = await testApi(t);
   await api.send("POST", widgetsPath, widget("w"));
   const upgrade = async (path: string) => {
@@ -337,7 +337,7 @@ test("stopping does not wait for a client that no longer reads, nor for a body t
   await stopping;
 });
 
-test("stopping ends watches where a line ends, and then the server", async (t) => {
+test("stopping ends watches at the end of a line, and then the server", async (t) => {
   const api = await testApi(t);
   const response = await fetch(`${api.url}${mapsPath}?watch=1`);
   const text = response.text();
@@ -357,7 +357,7 @@ test("stopping ends watches where a line ends, and then the server", async (t) =
   await assert.rejects(fetch(`${api.url}/version`));
 });
 
-test("a client that goes away ends its watch", async (t) => {
+test("a client that disconnects ends its watch", async (t) => {
   const ended = Promise.withResolvers<void>();
   const api = await testApi(t, {
     onRequest: ({ verb }) => {
@@ -370,7 +370,7 @@ test("a client that goes away ends its watch", async (t) => {
   await ended.promise;
 });
 
-test("many silent connections keep no client out, and no connection with a pending response is closed", async (t) => {
+test("many idle connections do not block other clients, and no connection with a pending response is closed", async (t) => {
   const { server, pair, client } = await secureApi(t, { limits: { connections: 20 } });
   const { port } = server;
   const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: pair.cert, ...client });
@@ -378,22 +378,22 @@ test("many silent connections keep no client out, and no connection with a pendi
   await overHttp2(session, mapsPath, configMap("a"));
   const watch = session.request({ ":path": `${mapsPath}?watch=1` });
   await firstLine(watch);
-  const crowd = Array.from({ length: 60 }, (_, i) => {
+  const silentConnections = Array.from({ length: 60 }, (_, i) => {
     const socket = i % 2 ? connect(port, "127.0.0.1") : connectTls({ port, rejectUnauthorized: false });
     return socket.on("error", () => {}).resume();
   });
-  t.after(() => crowd.forEach((socket) => void socket.destroy()));
-  await Promise.all(crowd.map((socket) => once(socket, "connect")));
-  const newcomer = connectHttp2(`https://127.0.0.1:${port}`, { ca: pair.cert, ...client });
-  t.after(() => newcomer.destroy());
-  assert.equal((await overHttp2(newcomer, `${mapsPath}/a`)).status, 200);
-  await eventually(() => crowd.filter((socket) => socket.closed).length > 40 || undefined);
+  t.after(() => silentConnections.forEach((socket) => void socket.destroy()));
+  await Promise.all(silentConnections.map((socket) => once(socket, "connect")));
+  const newClient = connectHttp2(`https://127.0.0.1:${port}`, { ca: pair.cert, ...client });
+  t.after(() => newClient.destroy());
+  assert.equal((await overHttp2(newClient, `${mapsPath}/a`)).status, 200);
+  await eventually(() => silentConnections.filter((socket) => socket.closed).length > 40 || undefined);
   const added = once(watch, "data");
-  assert.equal((await overHttp2(newcomer, mapsPath, configMap("b"))).status, 201);
+  assert.equal((await overHttp2(newClient, mapsPath, configMap("b"))).status, 201);
   assert.equal(JSON.parse(String((await added)[0])).object.metadata.name, "b");
 });
 
-test("HTTP/2: a connection is kept while a request is in progress, and then not forever", async (t) => {
+test("HTTP/2: a connection is kept while a request is in progress, and closed when it has been idle", async (t) => {
   const { server, pair, client } = await secureApi(t, { limits: { idleMs: 100 } });
   const open = () => connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
   const [idle, watching] = [open(), open()];

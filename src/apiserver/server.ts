@@ -16,7 +16,7 @@ import { Catalog } from "./rest/catalog.ts";
 import type { Propagation } from "./rest/delete-options.ts";
 import type { FieldChecks } from "./rest/field-checks.ts";
 import { serveHealth } from "./rest/health.ts";
-import { RestHandler, type SeenRequest } from "./rest/rest-handler.ts";
+import { RestHandler, type ServedRequest } from "./rest/rest-handler.ts";
 import { SystemObjects } from "./rest/system-objects.ts";
 import type { TableMaker } from "./rest/views.ts";
 import type { WriteDependencies } from "./rest/write-context.ts";
@@ -39,9 +39,9 @@ export interface ApiServerOptions {
   /** Absent: plain HTTP, for tests. */
   readonly tls?: TlsFiles;
   readonly host?: string;
-  /** 0 or absent: any that is free. */
+  /** 0 or absent: any free port. */
   readonly port?: number;
-  /** Where else it is reached. */
+  /** Further listeners. */
   readonly podEndpoints?: readonly PodEndpoint[];
   readonly clock?: Clock;
   readonly logger?: Logger;
@@ -50,11 +50,11 @@ export interface ApiServerOptions {
   readonly openapi?: OpenApi;
   /** Other paths that return JSON: "/openid/v1/jwks". */
   readonly documents?: Readonly<Record<string, () => object>>;
-  /** Propagation policies that a controller acts on; others are treated as Background. */
+  /** Propagation policies that a controller handles; others are treated as Background. */
   readonly propagation?: readonly Propagation[];
-  /** More checks of /healthz and its like, by name. */
+  /** Additional checks of /healthz, /livez and /readyz, by name. */
   readonly checks?: Readonly<Record<string, () => Health>>;
-  readonly onRequest?: (seen: SeenRequest) => void;
+  readonly onRequest?: (seen: ServedRequest) => void;
   readonly maxBodyBytes?: number;
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -71,11 +71,11 @@ const megabyte = 1024 * 1024;
 /** HTTP/1.1 header limit: the command of an exec is in the URL, and may be as long as a program's arguments. */
 const maxHeaderSize = megabyte;
 /** How long requests in progress may take when the server stops. */
-const stopWithinMs = 5000;
+const stopTimeoutMs = 5000;
 /** How long clients have to close connections without a request: one that is suspended never does. */
-const closeWithinMs = 500;
-const headersWithinMs = 32_000;
-const usualLimits: ConnectionLimits = { connections: 4096, idleMs: 180_000 };
+const closeTimeoutMs = 500;
+const headersTimeoutMs = 32_000;
+const defaultLimits: ConnectionLimits = { connections: 4096, idleMs: 180_000 };
 
 /** The API over HTTP. The store is closed by its creator. */
 export class ApiServer implements Component {
@@ -98,7 +98,7 @@ export class ApiServer implements Component {
     this.#o = options;
     const { store, definitions, clock = systemClock, logger = silentLogger } = options;
     this.#clock = clock;
-    this.#limits = { ...usualLimits, ...options.limits };
+    this.#limits = { ...defaultLimits, ...options.limits };
     this.#connections = new Connections(this.#limits.connections);
     this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
     const catalog = new Catalog(definitions);
@@ -180,7 +180,7 @@ export class ApiServer implements Component {
     server.on("connection", (socket) => this.#connected(socket));
     // A watch may last for any length of time; only receiving a request has a timeout.
     server.requestTimeout = 0;
-    server.headersTimeout = headersWithinMs;
+    server.headersTimeout = headersTimeoutMs;
     server.keepAliveTimeout = this.#limits.idleMs;
     return server;
   }
@@ -189,11 +189,11 @@ export class ApiServer implements Component {
     const server = createSecureServer({
       ...{ key, cert, ca: clientCa },
       requestCert: true,
-      // Who has no certificate may have a token.
+      // A client without a certificate may have a token.
       rejectUnauthorized: false,
       allowHTTP1: true,
       minVersion: "TLSv1.2",
-      handshakeTimeout: headersWithinMs,
+      handshakeTimeout: headersTimeoutMs,
       maxSessionMemory: 256,
       settings: { maxConcurrentStreams: 1000, initialWindowSize: megabyte },
     });
@@ -207,9 +207,9 @@ export class ApiServer implements Component {
     server.on("connection", (socket: Socket) => this.#connected(socket));
     this.#sessions.follow(server);
     server.on("secureConnection", bufferPipelinedData);
-    // Those of HTTP/1.1, which Node reads from here, too.
+    // Node also reads the HTTP/1.1 settings from here.
     Object.assign(server, {
-      ...{ keepAliveTimeout: this.#limits.idleMs, headersTimeout: headersWithinMs, requestTimeout: 0 },
+      ...{ keepAliveTimeout: this.#limits.idleMs, headersTimeout: headersTimeoutMs, requestTimeout: 0 },
       maxHeaderSize,
     });
     return server;
@@ -250,13 +250,13 @@ export class ApiServer implements Component {
     };
     let cancelSweep = () => {};
     const sweepSoon = () => {
-      cancelSweep = this.#clock.after(closeWithinMs, () => {
+      cancelSweep = this.#clock.after(closeTimeoutMs, () => {
         for (const socket of [...this.#connections.idle]) socket.destroySoon();
         sweepSoon();
       });
     };
     sweepSoon();
-    const cancel = this.#clock.after(stopWithinMs, destroyAll);
+    const cancel = this.#clock.after(stopTimeoutMs, destroyAll);
     await closed;
     cancel();
     cancelSweep();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { startEmbeddedApi } from "../../src/apiserver/embedded-api.ts";
-import type { SeenRequest } from "../../src/apiserver/rest/rest-handler.ts";
+import type { ServedRequest } from "../../src/apiserver/rest/rest-handler.ts";
 import { clusterAccess } from "../../src/kubelet/agent/cluster-access.ts";
 import type { ClusterOptions } from "../../src/kubelet/agent/cluster-view.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
@@ -21,7 +21,7 @@ export interface MachineApi {
   readonly cluster: ClusterOptions;
   readonly admin: HttpKubeTransport;
   /** All requests and their responses. */
-  readonly seen: SeenRequest[];
+  readonly seen: ServedRequest[];
   client(who: Who, userAgent: string): Promise<HttpKubeTransport>;
   access(who: Who): Promise<KubeAccess>;
 }
@@ -35,7 +35,7 @@ const logger = silentLogger;
 export async function startMachineApi(t: Pick<TestContext, "after">): Promise<MachineApi> {
   const dir = await mkdtemp(join(tmpdir(), "machine-api-"));
   const port = await freePort();
-  const seen: SeenRequest[] = [];
+  const seen: ServedRequest[] = [];
   const api = await startEmbeddedApi({
     ...{ dir, port, clock, logger },
     kubeconfig: join(dir, "kubeconfig"),

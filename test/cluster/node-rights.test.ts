@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SeenRequest } from "../../src/apiserver/rest/rest-handler.ts";
+import type { ServedRequest } from "../../src/apiserver/rest/rest-handler.ts";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import type { KubeRequest } from "../../src/lib/clients/kube/transport-interface.ts";
 import type { Pod, PodSpec } from "../../src/lib/model/pod.ts";
@@ -12,9 +12,9 @@ const inDefault = "/api/v1/namespaces/default";
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
 const nodePath = `/api/v1/nodes/${nodeName}`;
 
-const isNodes = ({ caller }: SeenRequest) => caller?.name === `system:node:${nodeName}`;
-const isDenied = ({ status }: SeenRequest) => status === 401 || status === 403;
-const brief = ({ status, verb, path }: SeenRequest) => `${status} ${verb} ${path}`;
+const isNodes = ({ caller }: ServedRequest) => caller?.name === `system:node:${nodeName}`;
+const isDenied = ({ status }: ServedRequest) => status === 401 || status === 403;
+const brief = ({ status, verb, path }: ServedRequest) => `${status} ${verb} ${path}`;
 
 test("in its whole lifecycle no request of the agent is forbidden", {
   timeout: 100_000,

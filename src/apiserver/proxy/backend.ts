@@ -26,7 +26,7 @@ const dialTimeoutMs = 30_000;
 const keepAliveMs = 30_000;
 
 /**
- * Starts a request. Each has its own connection: so renewed certificates are used immediately, and an upgraded
+ * Starts a request. Each has its own connection, so that renewed certificates are used immediately and an upgraded
  * connection is not shared.
  */
 export function openRequest(backend: Backend, request: BackendRequest, clock: Clock): ClientRequest {

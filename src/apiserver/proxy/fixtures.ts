@@ -10,7 +10,7 @@ import type { ApiObject } from "../storage/object.ts";
 import type { KubeletConnectionOptions } from "./connection-options.ts";
 import { kubeletConnections } from "./kubelet-connections.ts";
 
-/** For tests: a CA, and what it has signed. */
+/** For tests: a CA, and certificates that it signs. */
 export interface Authority {
   readonly ca: string;
   sign(name: string, usage: Usage): { readonly cert: string; readonly key: string };
@@ -120,7 +120,7 @@ export interface Api extends FakeServer {
   abort(): void;
   /** Resolves when the next request has been handled. */
   nextDone(): Promise<void>;
-  /** The client's connection, as the API has it, of the last request for an upgrade. */
+  /** The API's socket of the client that last requested an upgrade. */
   clientSocket?: Socket;
 }
 

@@ -43,7 +43,7 @@ function responseOf(outgoing: ClientRequest): Promise<IncomingMessage> {
 }
 
 /** Streams the body of a response. A body that is aborted is aborted for the client, too. */
-export async function handBack(
+export async function sendResponse(
   backendResponse: IncomingMessage,
   { response, signal }: Exchange,
 ): Promise<void> {

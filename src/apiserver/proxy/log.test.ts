@@ -29,7 +29,7 @@ async function setUp(t: TestContext, o: { pod?: ReturnType<typeof aPod>; credent
 }
 
 describe("logs", () => {
-  test("come from the kubelet, which is shown the API's certificate", async (t) => {
+  test("come from the kubelet, to which the API presents its certificate", async (t) => {
     const { kubelet, api } = await setUp(t);
     let seen: string[] = [];
     kubelet.handle = ({ url = "", method = "", socket, headers }, response) => {
@@ -48,7 +48,7 @@ describe("logs", () => {
     assert.deepEqual(seen, ["GET", path, "kube-apiserver-kubelet-client", "undefined"]);
   });
 
-  test("are followed: each piece comes when it is there", async (t) => {
+  test("are followed: each chunk is sent as soon as it is received", async (t) => {
     const { kubelet, api } = await setUp(t);
     let more: (chunk?: string) => void = () => undefined;
     kubelet.handle = (_, response) => {
@@ -65,7 +65,7 @@ describe("logs", () => {
     assert.equal((await pieces.next()).done, true);
   });
 
-  test("a client that goes away takes the kubelet's request with it", async (t) => {
+  test("a client that disconnects aborts the kubelet's request", async (t) => {
     const { kubelet, api } = await setUp(t);
     const gone = new Promise<void>((resolve) => {
       kubelet.handle = (_, response) => {
@@ -91,7 +91,7 @@ describe("logs", () => {
     await Promise.all([gone, api.nextDone()]);
   });
 
-  test("a log that breaks off is not taken for a whole one", async (t) => {
+  test("a log that is cut off is not a complete response", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = ({ socket }, response) => {
       response.write("x", () => socket.destroy());
@@ -99,7 +99,7 @@ describe("logs", () => {
     await assert.rejects(text(await send(api, "/log/p")), { code: "ECONNRESET" });
   });
 
-  test("the end of the API is the end of the log", async (t) => {
+  test("stopping the API ends the log", async (t) => {
     const { kubelet, api } = await setUp(t);
     const gone = new Promise<void>((resolve) => {
       kubelet.handle = (_, response) => {
@@ -113,7 +113,7 @@ describe("logs", () => {
     await gone;
   });
 
-  test("of a pod without node there are none", async (t) => {
+  test("a pod without a node has an empty log", async (t) => {
     const { api } = await setUp(t, { pod: aPod({ nodeName: "" }) });
     assert.equal((await send(api, "/log/p")).statusCode, 204);
   });
@@ -138,7 +138,7 @@ describe("logs", () => {
     assert.equal((await rejection(api)).message, 'Get "https://example.org/": redirects forbidden');
   });
 
-  test("a kubelet that is not reachable", async (t) => {
+  test("an unreachable kubelet is reported with the dial error", async (t) => {
     const objects = { pods: aPod(), nodes: aNode(1) };
     const api = await anApi(t, { objects });
     const { code, reason, message } = await rejection(api);
@@ -157,16 +157,16 @@ describe("logs", () => {
     assert.equal(await text(await send(api, "/log/p?insecureSkipTLSVerifyBackend=true")), "hello");
   });
 
-  test("a kubelet's certificate is not looked at if nothing is known of who signs them", async (t) => {
+  test("a kubelet's certificate is not verified without a CA", async (t) => {
     const { kubelet, api } = await setUp(t, { credentials: { clientCert, clientKey } });
     kubelet.handle = (_, response) => response.end("hello");
     assert.equal(await text(await send(api, "/log/p")), "hello");
   });
 
   const rejections: [string, object, string, string][] = [
-    ["a pod that is not there", {}, "/log/x", 'pods "x" not found'],
-    ["a node that is not there", { nodeName: "m" }, "/log/p", 'nodes "m" not found'],
-    ["no container of the pod's", {}, "/log/p?container=x", "container x is not valid for pod p"],
+    ["a missing pod", {}, "/log/x", 'pods "x" not found'],
+    ["a missing node", { nodeName: "m" }, "/log/p", 'nodes "m" not found'],
+    ["an unknown container", {}, "/log/p?container=x", "container x is not valid for pod p"],
   ];
   for (const [rule, spec, path, message] of rejections) {
     test(rule, async (t) => {

@@ -6,7 +6,7 @@ import { StatusError } from "../status-error.ts";
 import { type KubeletConnectionOptions, kubeletOf, podOf, queryOf } from "./connection-options.ts";
 import { chooseContainer } from "./container-choice.ts";
 import { dialMessage } from "./dial-message.ts";
-import { handBack, sendRequest } from "./forward-request.ts";
+import { sendRequest, sendResponse } from "./forward-request.ts";
 import { hostPort } from "./kubelet-address.ts";
 import { logError } from "./log-error.ts";
 import { parseLogOptions } from "./log-options.ts";
@@ -48,13 +48,13 @@ export function logConnection(options: KubeletConnectionOptions): ConnectSubreso
       }
       const status = backendResponse.statusCode ?? 0;
       if (status < 200 || status > 206) {
-        const elsewhere = status < 400 ? backendResponse.headers.location : undefined;
+        const redirect = status < 400 ? backendResponse.headers.location : undefined;
         const body = await textOf(backendResponse);
-        if (elsewhere !== undefined) throw describe(new URL(elsewhere, base).href, "redirects forbidden");
+        if (redirect !== undefined) throw describe(new URL(redirect, base).href, "redirects forbidden");
         throw logError(status, body, ref.name);
       }
       response.writeHead(200, { "content-type": "text/plain" });
-      await handBack(backendResponse, exchange);
+      await sendResponse(backendResponse, exchange);
     },
   };
 }

@@ -21,7 +21,7 @@ const rejected = (work: () => unknown): string => {
   }
 };
 
-describe("where a kubelet is", () => {
+describe("the address of a kubelet", () => {
   const at = (addresses: [string, string][], port?: number, types?: string[]) =>
     kubeletAddress(
       {
@@ -33,7 +33,7 @@ describe("where a kubelet is", () => {
       types,
     );
 
-  test("the internal address goes before the host name", () => {
+  test("the internal address is preferred to the host name", () => {
     const found = at(
       [
         ["Hostname", "h"],
@@ -45,7 +45,7 @@ describe("where a kubelet is", () => {
     assert.deepEqual(found, { host: "10.0.0.1", port: 10251 });
   });
 
-  test("another order can be configured, and the usual port is assumed", () => {
+  test("another order can be configured, and the port defaults to 10250", () => {
     const found = at(
       [
         ["InternalIP", "10.0.0.1"],
@@ -57,7 +57,7 @@ describe("where a kubelet is", () => {
     assert.deepEqual(found, { host: "1.1.1.1", port: 10250 });
   });
 
-  test("a node without an address that is of use cannot be reached", () => {
+  test("a node without a usable address is an error", () => {
     assert.equal(
       rejected(() => kubeletAddress({})),
       "500 : no preferred addresses found; known addresses: []",
@@ -78,7 +78,7 @@ describe("where a kubelet is", () => {
   });
 });
 
-describe("which container is meant", () => {
+describe("the container of a request", () => {
   const spec = (...names: string[]) => ({ containers: names.map((name) => ({ name })) }) as PodSpec;
   const all = {
     ...spec("a", "b"),
@@ -86,7 +86,7 @@ describe("which container is meant", () => {
     ephemeralContainers: [{ name: "e" }],
   } as PodSpec;
 
-  test("the only one, or any that is named", () => {
+  test("the named one, or the only one", () => {
     assert.equal(chooseContainer("p", spec("a"), ""), "a");
     assert.deepEqual(
       ["a", "b", "i", "e"].map((name) => chooseContainer("p", all, name)),
@@ -179,7 +179,7 @@ describe("options of streams", () => {
   });
 });
 
-describe("whom a proxy is for", () => {
+describe("the target of a proxy", () => {
   const names: [string, [string, string, string]][] = [
     ["a", ["http", "a", ""]],
     ["a:80", ["http", "a", "80"]],
@@ -192,14 +192,14 @@ describe("whom a proxy is for", () => {
     test(text, () => assert.deepEqual(parseProxyName("pod", text), { scheme, name, port }));
   }
   for (const text of [":80", "ftp:a:1", "a:b:c:d", "https::1"]) {
-    test(`${text} names no port`, () =>
+    test(`${text} has no port`, () =>
       assert.equal(
         rejected(() => parseProxyName("node", text)),
         `400 BadRequest: invalid node request ${JSON.stringify(text)}`,
       ));
   }
 
-  test("a pod's first port is taken, if none is requested", () => {
+  test("the default is the pod's first port", () => {
     const containers = [{ name: "a" }, { name: "b", ports: [{ containerPort: 8080 }, { containerPort: 1 }] }];
     const pod = { spec: { containers }, status: { podIPs: [{ ip: "10.0.0.1" }] } };
     assert.deepEqual(podTarget(pod, ""), { host: "10.0.0.1", port: "8080" });
@@ -222,7 +222,7 @@ describe("whom a proxy is for", () => {
     );
   });
 
-  test("a proxy leads to other machines only", () => {
+  test("a proxy connects to other machines only", () => {
     const addresses = ["10.0.0.1", "8.8.8.8", "fd00::1", "2001:db8::1", "::ffff:10.0.0.1"];
     const own = ["127.0.0.1", "127.9.9.9", "169.254.169.254", "0.0.0.0", "255.255.255.255", "224.0.0.1"];
     const own6 = ["::1", "::", "fe80::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:7f00:1", "", "localhost"];
@@ -231,7 +231,7 @@ describe("whom a proxy is for", () => {
   });
 });
 
-describe("why a backend is not reached", () => {
+describe("dial errors have the messages of Go", () => {
   const backend = { host: "10.0.0.1", port: 10250 };
   const failed = (code: string, rest: object = {}) =>
     Object.assign(new Error(`node error ${code}`), { code, ...rest });
@@ -284,7 +284,7 @@ describe("the error for a log request that the kubelet rejects", () => {
   }
 });
 
-describe("where a redirect leads through a proxy", () => {
+describe("redirects of a backend are rewritten to the proxy", () => {
   const at = { prefix: "/api/v1/nodes/n/proxy", backendHost: "10.0.0.1:10250", requestHost: "api:6443" };
   const rows: [string, string][] = [
     ["/logs/", "/api/v1/nodes/n/proxy/logs/"],

@@ -12,7 +12,7 @@ own.addAddress("::1", "ipv6");
 own.addSubnet("fe80::", 10, "ipv6");
 own.addSubnet("ff00::", 8, "ipv6");
 
-/** Whether a proxy may connect to an address: otherwise clients could reach what only this machine may. */
+/** Whether a proxy may connect to an address: clients must not reach addresses that only this machine can reach. */
 export function mayProxyTo(address: string): boolean {
   const family = isIP(address);
   if (family === 0) return false;

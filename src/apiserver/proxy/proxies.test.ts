@@ -58,7 +58,7 @@ async function rejection(api: Api, path: string): Promise<[number, string]> {
 }
 
 describe("the proxy to a node", () => {
-  test("hands on method, path, query, headers and body, and hands back what comes", async (t) => {
+  test("forwards method, path, query, headers and body, and returns the response", async (t) => {
     const { kubelet, api } = await setUp(t);
     let seen: unknown[] = [];
     let headers: IncomingMessage["headers"] = {};
@@ -94,7 +94,7 @@ describe("the proxy to a node", () => {
   });
 
   for (const method of ["GET", "DELETE", "POST"]) {
-    test(`a body without a length is handed on with a ${method}, too`, async (t) => {
+    test(`a body without a length is forwarded with a ${method}, too`, async (t) => {
       const { kubelet, api } = await setUp(t);
       kubelet.handle = async (request, response) => response.end(await text(request));
       const headers = { "transfer-encoding": "chunked" };
@@ -109,7 +109,7 @@ describe("the proxy to a node", () => {
     assert.equal(await text(await fetchPath(api, "/nodeProxy/n/")), "/");
   });
 
-  test("an address without slash at its end is sent to the one with it", async (t) => {
+  test("an address without a trailing slash is redirected to the one with it", async (t) => {
     const { kubelet, api } = await setUp(t);
     const { statusCode, headers } = await fetchPath(api, "/nodeProxy/n?a=b");
     assert.deepEqual([statusCode, headers.location], [301, "/nodeProxy/n/?a=b"]);
@@ -117,14 +117,14 @@ describe("the proxy to a node", () => {
     assert.equal(await text(await fetchPath(api, "/nodeProxy/n", { method: "POST" })), "POST");
   });
 
-  test("redirects lead through the API", async (t) => {
+  test("redirects are rewritten to go through the API", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = (_, response) => response.writeHead(302, { location: "/logs/" }).end();
     const { statusCode, headers } = await fetchPath(api, "/nodeProxy/n/logs");
     assert.deepEqual([statusCode, headers.location], [302, "/nodeProxy/n/logs/"]);
   });
 
-  test("another port of the node is not shown the API's certificate", async (t) => {
+  test("the API does not present its certificate to another port of the node", async (t) => {
     const { other, api, kubelet } = await setUp(t);
     other.handle = (_, response) => response.end("other");
     assert.equal(await text(await fetchPath(api, `/nodeProxy/n:${other.port}/`)), "other");
@@ -165,7 +165,7 @@ describe("the proxy to a node", () => {
     assert.deepEqual([response.statusCode, await text(response)], [413, "too much"]);
   });
 
-  test("protocols are changed through it, too", async (t) => {
+  test("protocol upgrades are proxied, too", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.upgrade = (request, socket) => {
       socket.write(`${switching}${request.url};`);
@@ -177,7 +177,7 @@ describe("the proxy to a node", () => {
     await client.until(/;echo$/);
   });
 
-  test("a node that is not reachable", async (t) => {
+  test("an unreachable node is reported with the dial error", async (t) => {
     const { objects } = await setUp(t);
     const api = await anApi(t, { objects: { ...objects, nodes: aNode(1) } });
     assert.deepEqual(await rejection(api, "/nodeProxy/n/"), [
@@ -186,7 +186,7 @@ describe("the proxy to a node", () => {
     ]);
   });
 
-  test("by default, it does not lead back to this machine", async (t) => {
+  test("by default, it does not connect to this machine", async (t) => {
     const { objects } = await setUp(t);
     const api = await anApi(t, { objects, mayProxyTo: undefined });
     assert.deepEqual(await rejection(api, "/nodeProxy/n/"), [400, "address not allowed"]);
@@ -195,7 +195,7 @@ describe("the proxy to a node", () => {
 });
 
 describe("over HTTP/2, as kubectl connects", () => {
-  /** An API that is called over HTTP/2, with what a request has there. */
+  /** An API that is called over HTTP/2, with pseudo headers in its requests. */
   async function overHttp2(t: TestContext, api: Api, headers: OutgoingHttpHeaders, body?: string) {
     const server = createHttp2Server((request, response) => {
       api.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
@@ -215,7 +215,7 @@ describe("over HTTP/2, as kubectl connects", () => {
     return { status: head[":status"], headers: head, body: await text(stream) };
   }
 
-  test("method, path, headers and a body without a length are handed on, pseudo headers are not", async (t) => {
+  test("method, path, headers and a body without a length are forwarded, pseudo headers are not", async (t) => {
     const { kubelet, api } = await setUp(t);
     let seen: unknown[] = [];
     let names: string[] = [];
@@ -237,7 +237,7 @@ describe("over HTTP/2, as kubectl connects", () => {
     assert.ok(!names.some((name) => name.startsWith(":")), names.join());
   });
 
-  test("a request without a body is handed on without", async (t) => {
+  test("a request without a body is forwarded without one", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = (request, response) => {
       response.end(
@@ -252,19 +252,19 @@ describe("over HTTP/2, as kubectl connects", () => {
 });
 
 describe("the proxy to a pod", () => {
-  test("leads to the pod's first port, over http", async (t) => {
+  test("connects to the pod's first port, over HTTP", async (t) => {
     const { other, api } = await setUp(t);
     other.handle = ({ url }, response) => response.end(url);
     assert.equal(await text(await fetchPath(api, "/podProxy/p/a?b=c")), "/a?b=c");
   });
 
-  test("or to the requested port, over https if requested", async (t) => {
+  test("connects to the requested port, over HTTPS if requested", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.handle = (_, response) => response.end("secure");
     assert.equal(await text(await fetchPath(api, `/podProxy/https:p:${kubelet.port}/`)), "secure");
   });
 
-  test("a pod that is not there, and a name that is none", async (t) => {
+  test("a missing pod and an invalid name are rejected", async (t) => {
     const { api } = await setUp(t);
     assert.deepEqual(await rejection(api, "/podProxy/x:80/"), [404, 'pods "x" not found']);
     assert.deepEqual(await rejection(api, "/podProxy/ftp:x:80/"), [400, 'invalid pod request "ftp:x:80"']);

@@ -10,7 +10,7 @@ import { StatusError } from "../status-error.ts";
 import type { Backend } from "./backend.ts";
 import { type KubeletConnectionOptions, kubeletOf, pathOf, podOf, rawQueryOf } from "./connection-options.ts";
 import { dialMessage, unreachable } from "./dial-message.ts";
-import { handBack, sendRequest } from "./forward-request.ts";
+import { sendRequest, sendResponse } from "./forward-request.ts";
 import { forwardUpgrade } from "./forward-upgrade.ts";
 import { requestHeaders, requestHost, responseHeaders } from "./forwarded-headers.ts";
 import { hostPort } from "./kubelet-address.ts";
@@ -121,5 +121,5 @@ async function forward(
   // HTTP/2 has no reason phrases.
   const statusText = request.httpVersionMajor < 2 ? backendResponse.statusMessage : undefined;
   response.writeHead(backendResponse.statusCode ?? 502, statusText, handed);
-  await handBack(backendResponse, exchange);
+  await sendResponse(backendResponse, exchange);
 }

@@ -12,8 +12,8 @@ export function rewrittenLocation(location: string, { prefix, backendHost, reque
   const url = URL.canParse(location, base) ? new URL(location, base) : undefined;
   const hasHost = /^([a-z][a-z0-9+.-]*:)?\/\//i.test(location);
   if (url === undefined || !(hasHost || location.startsWith("/"))) return location;
-  const theirs = hasHost && url.host !== hostOf(base) && url.host !== hostOf(`http://${requestHost}`);
-  if (theirs) return location;
+  const isForeign = hasHost && url.host !== hostOf(base) && url.host !== hostOf(`http://${requestHost}`);
+  if (isForeign) return location;
   const path = location.replace(/^([a-z][a-z0-9+.-]*:)?\/\/[^/?#]*/i, "") || "/";
   return path.startsWith(prefix) ? path : `${prefix}${path.startsWith("/") ? "" : "/"}${path}`;
 }

@@ -16,7 +16,7 @@ async function setUp(t: TestContext, options: Partial<Parameters<typeof anApi>[1
   return { kubelet, api: await anApi(t, { objects, credentials, ...options }) };
 }
 
-/** A kubelet that upgrades every request, and its end of the connection. */
+/** A kubelet that upgrades every request, and its side of the connection. */
 async function upgraded(t: TestContext, path = "/exec/p?command=sh") {
   const { kubelet, api } = await setUp(t);
   const accepted = new Promise<Socket>((resolve) => {
@@ -61,7 +61,7 @@ describe("streams", () => {
     });
   }
 
-  test("headers that come more than once do so for the kubelet; what is meant for the API stays there", async (t) => {
+  test("repeated headers are forwarded to the kubelet; headers for the API are not", async (t) => {
     const { kubelet, api } = await setUp(t);
     const seen = new Promise<Record<string, unknown>>((resolve) => {
       kubelet.upgrade = ({ method, headersDistinct }, socket) => {
@@ -92,7 +92,7 @@ describe("streams", () => {
     assert.equal(client.seen, switching);
   });
 
-  test("both sides send, and nothing that was sent early is lost", async (t) => {
+  test("both sides can send, and data sent early is not lost", async (t) => {
     const { kubelet, api } = await setUp(t);
     kubelet.upgrade = (_, socket, head) => {
       // In one chunk with the response, and before the client sent anything.
@@ -116,7 +116,7 @@ describe("streams", () => {
     await done;
   });
 
-  test("and the other way round", async (t) => {
+  test("after the client has closed, the kubelet may still send", async (t) => {
     const { client, socket, done } = await upgraded(t);
     const received = text(socket);
     socket.end("that is all");
@@ -126,13 +126,13 @@ describe("streams", () => {
     await done;
   });
 
-  test("a client that breaks off is gone for the kubelet", async (t) => {
+  test("a client that disconnects closes the kubelet's connection", async (t) => {
     const { client, socket, done } = await upgraded(t);
     client.socket.resetAndDestroy();
     await Promise.all([gone(socket), done]);
   });
 
-  test("a kubelet that breaks off is gone for the client", async (t) => {
+  test("a kubelet that disconnects closes the client's connection", async (t) => {
     const { client, socket, done } = await upgraded(t);
     socket.destroy();
     await client.ended;
@@ -140,7 +140,7 @@ describe("streams", () => {
     await Promise.all([client.closed, done]);
   });
 
-  test("the end of the API is the end for both", async (t) => {
+  test("stopping the API closes both connections", async (t) => {
     const { api, client, socket, done } = await upgraded(t);
     api.abort();
     await Promise.all([client.ended, gone(socket), done]);
@@ -167,7 +167,7 @@ describe("streams", () => {
     }
     const held = api.clientSocket?.writableLength ?? 0;
     assert.ok(written < blocks, "the kubelet could write all of it");
-    assert.ok(held < 512 * 1024, `${held} bytes are held in the API`);
+    assert.ok(held < 512 * 1024, `${held} bytes are buffered in the API`);
     const hash = createHash("sha256");
     let length = -switching.length;
     for await (const chunk of client as AsyncIterable<Buffer>) {
@@ -205,14 +205,14 @@ describe("streams", () => {
     });
   }
 
-  test("a kubelet that is not reachable", async (t) => {
+  test("an unreachable kubelet is reported with the dial error", async (t) => {
     const { api } = await setUp(t, { objects: { pods: aPod(), nodes: aNode(1) } });
     const client = new RawClient(t, api.port, upgradeText("/attach/p"));
     await client.ended;
     assert.match(client.seen, /"error dialing backend: dial tcp 127.0.0.1:1: connect: connection refused"/);
   });
 
-  test("a pod without node has no streams", async (t) => {
+  test("a pod without a node has no streams", async (t) => {
     const { api } = await setUp(t, { objects: { pods: aPod({ nodeName: "" }) } });
     const client = new RawClient(t, api.port, upgradeText("/portforward/p"));
     await client.ended;

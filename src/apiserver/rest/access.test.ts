@@ -7,7 +7,7 @@ import { StatusError } from "../status-error.ts";
 import { memoryStore } from "../storage/fixtures.ts";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
 import { forbiddenError } from "./permission.ts";
-import type { SeenRequest } from "./rest-handler.ts";
+import type { ServedRequest } from "./rest-handler.ts";
 
 const noResource = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
 const sentences: [Partial<Attributes>, string][] = [
@@ -72,7 +72,7 @@ const requested: [string, string, string][] = [
   ["GET", "/apis/things.example/v1", "get /apis/things.example/v1"],
 ];
 for (const [method, path, expected] of requested)
-  test(`authorizers see ${method} ${path} as "${expected}"`, async (t) => {
+  test(`the attributes are ${method} ${path} as "${expected}"`, async (t) => {
     const seen: Attributes[] = [];
     const authorizer = {
       async allows(_: unknown, attributes: Attributes) {
@@ -108,7 +108,7 @@ test("creating an object by an update or an apply requires the permission to cre
   assert.equal(apply.status, 403);
 });
 
-test("admission can change or reject what is written", async (t) => {
+test("admission can change or reject an object", async (t) => {
   const seen: AdmissionRequest[] = [];
   const admission = {
     async admit(request: AdmissionRequest) {
@@ -144,7 +144,7 @@ test("admission can change or reject what is written", async (t) => {
 });
 
 test("each request is logged once it is complete", async (t) => {
-  const seen: SeenRequest[] = [];
+  const seen: ServedRequest[] = [];
   const caller = { name: "x", groups: [] };
   const api = await testApi(t, {
     authenticator: { authenticate: async () => caller },

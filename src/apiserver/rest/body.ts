@@ -10,14 +10,14 @@ export interface BodyLimits {
   readonly clock: Clock;
   readonly maxBytes: number;
   /** Timeout for receiving it. */
-  readonly withinMs: number;
+  readonly timeoutMs: number;
   /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
 
 /** The whole body. */
 export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
-  const { clock, maxBytes, withinMs, signal } = limits;
+  const { clock, maxBytes, timeoutMs, signal } = limits;
   const encoding = request.headers["content-encoding"];
   if (encoding && encoding !== "identity")
     throw new StatusError(
@@ -30,9 +30,11 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
   const chunks: Buffer[] = [];
   let size = 0;
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(withinMs, () => {
+    const cancel = clock.after(timeoutMs, () => {
       finish();
-      reject(new StatusError(408, "Timeout", "Timeout: the body of the request did not come in time", {}));
+      reject(
+        new StatusError(408, "Timeout", "Timeout: the body of the request was not received in time", {}),
+      );
     });
     const onData = (chunk: Buffer) => {
       size += chunk.length;
@@ -45,7 +47,7 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
       finish();
       resolve(Buffer.concat(chunks));
     };
-    const onCut = () => {
+    const onClose = () => {
       finish();
       reject(badRequest("unexpected EOF"));
     };
@@ -56,11 +58,11 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
     const finish = () => {
       cancel();
       signal.removeEventListener("abort", onAbort);
-      request.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
+      request.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose);
       request.on("error", () => {});
     };
     signal.addEventListener("abort", onAbort, { once: true });
-    request.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut);
+    request.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
   });
 }
 
@@ -97,8 +99,8 @@ export function parseYaml(text: string): ParsedBody {
   }
   const document = parseDocument(text, { uniqueKeys: true });
   const twice = document.errors.filter((error) => error.code === "DUPLICATE_KEY");
-  const broken = document.errors.find((error) => error.code !== "DUPLICATE_KEY");
-  if (broken) throw badRequest(`error converting YAML to JSON: yaml: ${firstLine(broken.message)}`);
+  const syntaxError = document.errors.find((error) => error.code !== "DUPLICATE_KEY");
+  if (syntaxError) throw badRequest(`error converting YAML to JSON: yaml: ${firstLine(syntaxError.message)}`);
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 });

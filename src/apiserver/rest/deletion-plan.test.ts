@@ -16,7 +16,7 @@ interface Case {
 const cases: Case[] = [
   { rule: "an object without grace period is removed immediately", plan: "remove" },
   {
-    rule: "finalizers keep it, marked",
+    rule: "an object with finalizers is marked as deleted",
     meta: { finalizers: ["x/y"] },
     plan: { finalizers: ["x/y"], deletionTimestamp: time(0), deletionGracePeriodSeconds: 0 },
   },
@@ -26,23 +26,23 @@ const cases: Case[] = [
     plan: { finalizers: ["x/y"], deletionTimestamp: time(0), deletionGracePeriodSeconds: 0, generation: 5 },
   },
   {
-    rule: "an object that is marked is not marked again",
+    rule: "an object that is being deleted is not marked again",
     meta: { finalizers: ["x/y"], deletionTimestamp: time(-9), deletionGracePeriodSeconds: 0, generation: 5 },
     plan: { finalizers: ["x/y"], deletionTimestamp: time(-9), deletionGracePeriodSeconds: 0, generation: 5 },
   },
   {
-    rule: "a graceful kind is marked with the end of its grace",
+    rule: "a graceful kind gets the end of its grace period as deletionTimestamp",
     meta: { generation: 1 },
     requested: { grace: graceful },
     plan: { deletionTimestamp: time(30), deletionGracePeriodSeconds: 30, generation: 2 },
   },
   {
-    rule: "the client may choose the grace",
+    rule: "the client may set the grace period",
     requested: { grace: graceful, gracePeriodSeconds: 5 },
     plan: { deletionTimestamp: time(5), deletionGracePeriodSeconds: 5 },
   },
   {
-    rule: "a negative grace is one second",
+    rule: "a negative grace period is one second",
     requested: { grace: graceful, gracePeriodSeconds: -1 },
     plan: { deletionTimestamp: time(1), deletionGracePeriodSeconds: 1 },
   },
@@ -52,7 +52,7 @@ const cases: Case[] = [
     plan: "remove",
   },
   {
-    rule: "no grace and a finalizer",
+    rule: "a grace period of 0 and a finalizer",
     meta: { finalizers: ["x/y"] },
     requested: { grace: graceful, gracePeriodSeconds: 0 },
     plan: { finalizers: ["x/y"], deletionTimestamp: time(0), deletionGracePeriodSeconds: 0 },
@@ -76,30 +76,34 @@ const cases: Case[] = [
     plan: { deletionTimestamp: time(5), deletionGracePeriodSeconds: 15, generation: 2 },
   },
   {
-    rule: "grace that would be over by now is one second more",
+    rule: "a grace period that would have elapsed ends in one second",
     meta: { deletionTimestamp: time(20), deletionGracePeriodSeconds: 30 },
     requested: { grace: graceful, gracePeriodSeconds: 2 },
     plan: { deletionTimestamp: time(0), deletionGracePeriodSeconds: 1 },
   },
   {
-    rule: "the component that stopped it deletes it",
+    rule: "a deletion with grace period 0 removes it",
     meta: { deletionTimestamp: time(20), deletionGracePeriodSeconds: 30 },
     requested: { grace: graceful, gracePeriodSeconds: 0 },
     plan: "remove",
   },
   {
-    rule: "a kind with reasons of its own keeps it",
+    rule: "an object with finalizers in its spec is kept",
     requested: { hasSpecFinalizers: () => true },
     plan: { deletionTimestamp: time(0), deletionGracePeriodSeconds: 0 },
   },
   {
-    rule: "foreground is noted if a controller acts on it",
+    rule: "Foreground adds a finalizer if a controller handles it",
     requested: { propagation: "Foreground", handled: ["Foreground"] },
     plan: { finalizers: ["foregroundDeletion"], deletionTimestamp: time(0), deletionGracePeriodSeconds: 0 },
   },
-  { rule: "and is background if none does", requested: { propagation: "Foreground" }, plan: "remove" },
   {
-    rule: "background takes back what was noted",
+    rule: "Foreground is Background if no controller handles it",
+    requested: { propagation: "Foreground" },
+    plan: "remove",
+  },
+  {
+    rule: "Background removes the finalizer of Foreground",
     meta: { finalizers: ["orphan"], deletionTimestamp: time(-1), deletionGracePeriodSeconds: 0 },
     requested: { propagation: "Background", handled: ["Orphan"] },
     plan: "remove",
@@ -111,7 +115,7 @@ for (const { rule, meta = {}, requested = {}, plan } of cases)
     const current = { metadata: { name: "a", uid: "u", ...meta } };
     const before = structuredClone(current);
     const got = planDeletion(current, { now, handled: [], ...requested });
-    assert.deepEqual(current, before, "the present object is left alone");
+    assert.deepEqual(current, before, "the current object is not modified");
     if (typeof plan === "string") assert.equal(got.kind, plan);
     else assert.deepEqual(got.kind === "mark" && got.draft.metadata, { name: "a", uid: "u", ...plan });
   });

@@ -19,7 +19,7 @@ export interface DeletionRequest {
   readonly grace?: ((requested: number | undefined) => number) | undefined;
   /** The finalizers that a controller handles. */
   readonly handled: readonly Propagation[];
-  /** The kind keeps the deleted object for other reasons than finalizers. */
+  /** True if the deleted object has finalizers in its spec. */
   readonly hasSpecFinalizers?: ((draft: Draft) => boolean) | undefined;
 }
 
@@ -54,7 +54,7 @@ export function planDeletion(current: ApiObject, requested: DeletionRequest): De
   return { kind: "remove" };
 }
 
-/** True if nothing keeps a deleted object any more. */
+/** True if a deleted object can be removed. */
 export function isReleased(oldObject: ApiObject, newObject: Draft, hasSpecFinalizers: boolean): boolean {
   if (hasSpecFinalizers || (newObject.metadata.finalizers ?? []).length > 0) return false;
   return (
@@ -64,12 +64,12 @@ export function isReleased(oldObject: ApiObject, newObject: Draft, hasSpecFinali
 
 function shorten(draft: Draft, left: number, seconds: number, now: number): void {
   const meta = draft.metadata;
-  const began = Date.parse(meta.deletionTimestamp!) - left * 1000;
-  const end = began + seconds * 1000;
-  // Elapsed time cannot be given back; the component that stops the object still gets to do so.
-  const over = end < now;
-  meta.deletionTimestamp = wireTime(over ? now : end);
-  meta.deletionGracePeriodSeconds = over && seconds !== 0 ? 1 : seconds;
+  const startedAt = Date.parse(meta.deletionTimestamp!) - left * 1000;
+  const end = startedAt + seconds * 1000;
+  // The period has elapsed already; one second is left for the component that stops the object.
+  const elapsed = end < now;
+  meta.deletionTimestamp = wireTime(elapsed ? now : end);
+  meta.deletionGracePeriodSeconds = elapsed && seconds !== 0 ? 1 : seconds;
 }
 
 function markDeleted(draft: Draft, now: number): void {
@@ -88,9 +88,8 @@ function propagate(draft: Draft, { propagation, handled }: DeletionRequest): voi
   const others = (draft.metadata.finalizers ?? []).filter(
     (name) => name !== finalizerOf.Orphan && name !== finalizerOf.Foreground,
   );
-  const mine =
-    propagation !== "Background" && handled.includes(propagation) ? [finalizerOf[propagation]] : [];
-  const finalizers = [...others, ...mine];
+  const own = propagation !== "Background" && handled.includes(propagation) ? [finalizerOf[propagation]] : [];
+  const finalizers = [...others, ...own];
   if (finalizers.length > 0) draft.metadata.finalizers = finalizers;
   else delete draft.metadata.finalizers;
 }

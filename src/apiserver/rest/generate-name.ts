@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 /** Without vowels and ambiguous characters, as upstream. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
-const longestName = 63;
+const maxNameLength = 63;
 
 /** How often a name is generated before the client gets an error. */
 export const nameAttempts = 8;
@@ -11,5 +11,5 @@ export const nameAttempts = 8;
 export function generatedName(base: string): string {
   let suffix = "";
   for (let i = 0; i < suffixLength; i++) suffix += alphabet[randomInt(alphabet.length)];
-  return base.slice(0, longestName - suffixLength) + suffix;
+  return base.slice(0, maxNameLength - suffixLength) + suffix;
 }

@@ -22,7 +22,7 @@ test("the server sets its own fields in a new object and ignores those of the cl
   assert.deepEqual((await send("GET", `${mapsPath}/a`)).body, body);
 });
 
-test("generateName gets five random characters, and a retry when the name is taken", async (t) => {
+test("generateName adds five random characters, and is retried when the name exists", async (t) => {
   const { send } = await testApi(t);
   const body = { metadata: { generateName: "run-" } };
   const names = await Promise.all(
@@ -55,7 +55,7 @@ const rejections: {
     message: `ConfigMap "a/b" is invalid: metadata.name: Invalid value: "a/b": may not contain '/'`,
   },
   {
-    rule: "a namespace that is not there",
+    rule: "a missing namespace",
     path: "/api/v1/namespaces/nowhere/configmaps",
     body: configMap("a"),
     ...{ status: 404, reason: "NotFound" },
@@ -95,20 +95,20 @@ const rejections: {
       "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
   },
   {
-    rule: "what the kind does not allow",
+    rule: "an object that fails validation",
     body: configMap("a", { forbidden: "x" }),
     ...{ status: 422, reason: "Invalid" },
     message: 'ConfigMap "a" is invalid: data[forbidden]: Invalid value: "forbidden": not this one',
   },
   {
-    rule: "a method that means nothing",
+    rule: "an unknown method",
     method: "PUT",
     body: configMap("a"),
     ...{ status: 405, reason: "MethodNotAllowed" },
     message: "the server does not allow this method on the requested resource",
   },
   {
-    rule: "a resource that is not offered",
+    rule: "an unknown resource",
     path: "/api/v1/namespaces/default/gadgets",
     body: configMap("a"),
     ...{ status: 404, reason: "NotFound" },
@@ -285,7 +285,7 @@ test("requests and responses can be YAML", async (t) => {
 
 test("a protobuf request can have a JSON response", async (t) => {
   const { url } = await testApi(t);
-  // What `kubectl create configmap a --from-literal=k=v` sends.
+  // Recorded from `kubectl create configmap a --from-literal=k=v`.
   const sent = "azhzAAoPCgJ2MRIJQ29uZmlnTWFwEhsKEQoBYRIAGgAiACoAMgA4AEIAEgYKAWsSAXYaACIA";
   const type = "application/vnd.kubernetes.protobuf";
   const response = await fetch(url + mapsPath, {

@@ -22,9 +22,9 @@ for (const [kind, headers, patch, data] of patches)
   });
 
 const rejected = [
-  ["of what is not there", "none", merge, { data: {} }, 404, 'configmaps "none" not found'],
+  ["of a missing object", "none", merge, { data: {} }, 404, 'configmaps "none" not found'],
   [
-    "of no known kind",
+    "of an unknown type",
     "a",
     { "content-type": "application/json" },
     {},
@@ -32,7 +32,7 @@ const rejected = [
     "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml",
   ],
   [
-    "that renames",
+    "that changes the name",
     "a",
     merge,
     { metadata: { name: "b" } },
@@ -40,7 +40,7 @@ const rejected = [
     'ConfigMap "a" is invalid: metadata.name: Invalid value: "b": field is immutable',
   ],
   [
-    "of a version that is past",
+    "of an outdated version",
     "a",
     merge,
     { metadata: { resourceVersion: "1" } },
@@ -128,7 +128,7 @@ test("fields that the API adds have no owner; requested fields and defaults are 
   assert.deepEqual(owned(created), [{ "f:spec": { "f:size": {} } }]);
 });
 
-/** Knows `data` and what all objects have. */
+/** Accepts `data` and the fields that all objects have. */
 const fields = {
   check: (_: string, __: string, ___: string, value: unknown) => ({
     unknown: Object.keys(value as object).filter(

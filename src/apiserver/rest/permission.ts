@@ -23,11 +23,11 @@ export function forbiddenError(caller: Caller, attributes: Attributes, reason?: 
 
 function sentence({ name: user }: Caller, attributes: Attributes): string {
   const { verb, group, resource, subresource, path } = attributes;
-  const begin = `User ${JSON.stringify(user)} cannot ${verb}`;
-  if (path !== undefined) return `${begin} path ${JSON.stringify(path)}`;
-  const what = JSON.stringify(subresource === "" ? resource : `${resource}/${subresource}`);
+  const prefix = `User ${JSON.stringify(user)} cannot ${verb}`;
+  if (path !== undefined) return `${prefix} path ${JSON.stringify(path)}`;
+  const subject = JSON.stringify(subresource === "" ? resource : `${resource}/${subresource}`);
   // For authorization a namespace is in itself.
   const namespace = attributes.namespace || (resource === "namespaces" ? attributes.name : "");
-  const where = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
-  return `${begin} resource ${what} in API group ${JSON.stringify(group)} ${where}`;
+  const scope = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
+  return `${prefix} resource ${subject} in API group ${JSON.stringify(group)} ${scope}`;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { decodeProtobuf, encodeProtobuf, protobufType } from "../protobuf/protobuf.ts";
 import { configMap, mapsPath, type TestApi, testApi, widget, widgetsPath } from "./fixtures.ts";
 
-/** A client that takes and sends nothing but protobuf. */
+/** A client that sends and accepts only protobuf. */
 async function send(api: TestApi, method: string, path: string, body?: object) {
   const response = await fetch(api.url + path, {
     method,
@@ -105,7 +105,7 @@ async function* framesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
   }
 }
 
-/** The type stands first, the object begins with its own mark. */
+/** The type comes first; the object starts with its own prefix. */
 function eventOf(frame: Buffer): [string, ReturnType<typeof decodeProtobuf>] {
   const type = frame.toString("utf8", 2, 2 + frame[1]!);
   return [type, decodeProtobuf(frame.subarray(frame.indexOf("k8s\0")))];

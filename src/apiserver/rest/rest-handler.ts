@@ -14,7 +14,7 @@ import { asStatusError, continueTokenOf, type Status, type Subject, statusOf } f
 import { attributesOf, verbOf } from "./verbs.ts";
 
 /** The request and its result, for metrics and logs. */
-export interface SeenRequest {
+export interface ServedRequest {
   readonly caller: Caller | undefined;
   readonly verb: string;
   readonly path: string;
@@ -26,10 +26,10 @@ export interface RestHandlerOptions extends RestParts {
   readonly authenticator: Authenticator;
   /** Serves paths that are not resources; false if the path does not exist. */
   readonly other: (path: string, writer: ResponseWriter, query: URLSearchParams) => Promise<boolean>;
-  readonly onRequest?: ((seen: SeenRequest) => void) | undefined;
+  readonly onRequest?: ((seen: ServedRequest) => void) | undefined;
 }
 
-const requestWithinMs = 60_000;
+const requestTimeoutMs = 60_000;
 
 /** Handles all requests. */
 export class RestHandler {
@@ -124,7 +124,7 @@ export class RestHandler {
     if (verb === "") throw methodNotAllowed();
     const cancel = this.#isLong(target, verb)
       ? () => {}
-      : clock.after(requestWithinMs, () => controller.abort());
+      : clock.after(requestTimeoutMs, () => controller.abort());
     const { signal } = controller;
     try {
       await serveResource({ parts: this.#o, target, verb, query, caller, writer, signal }, upgrade);
@@ -162,7 +162,7 @@ export class RestHandler {
       });
       if (isAbort(error)) endUnreadBody(request);
     } catch {
-      response.destroy(); // the client is gone
+      response.destroy(); // the client has disconnected
     }
   }
 
@@ -173,7 +173,7 @@ export class RestHandler {
     return { name, group, object: target.name, resource: group ? `${name}.${group}` : name };
   }
 
-  #log(seen: SeenRequest): void {
+  #log(seen: ServedRequest): void {
     const { caller, verb, path, status } = seen;
     this.#o.logger.debug(3, "Request", { verb, path, status, user: caller?.name });
     this.#o.onRequest?.(seen);

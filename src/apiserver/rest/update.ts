@@ -17,8 +17,8 @@ export interface Update {
   /** The subresource that is updated, if not the main resource. */
   readonly subresource?: { readonly name: string; readonly part: PartSubresource };
   /**
-   * What the object becomes, in the version of the request; called again on a write conflict. Gets a copy of the
-   * current object. Undefined: there is nothing to update.
+   * Returns the new object, in the version of the request; called again on a write conflict. Gets a copy of the current
+   * object. Undefined: there is nothing to update.
    */
   mutate(oldObject: Draft | undefined): Draft | undefined;
   /** Called before an object is created that did not exist: update and create are different verbs. */

@@ -8,7 +8,7 @@ interface WatchLine {
   object: any;
 }
 
-/** The lines of a watch as they come. */
+/** The lines of a watch as they are received. */
 async function openWatch(api: TestApi, path: string, headers: Record<string, string> = {}) {
   const response = await fetch(api.url + path, { headers });
   assert.equal(response.status, 200);
@@ -190,7 +190,7 @@ test("objects, lists and watches are tables for clients that request them", asyn
   await watch.cancel();
 });
 
-test("only the metadata is sent to clients that request no more", async (t) => {
+test("only the metadata is sent to clients that request PartialObjectMetadata", async (t) => {
   const api = await testApi(t);
   await api.send("POST", mapsPath, configMap("a", { k: "v" }));
   const one = await api.send("GET", `${mapsPath}/a`, undefined, {

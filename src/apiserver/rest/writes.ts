@@ -21,13 +21,13 @@ import { type Update, updateObject } from "./update.ts";
 import { listText, objectText } from "./views.ts";
 import type { WriteRequest } from "./write-context.ts";
 
-const bodyWithinMs = 60_000;
+const bodyTimeoutMs = 60_000;
 
 export type PartTarget = { readonly name: string; readonly part: PartSubresource } | undefined;
 
 function bodyOf({ parts, writer, signal }: Exchange): Promise<Buffer> {
   const { clock, maxBodyBytes: maxBytes } = parts;
-  return readBody(writer.request, { clock, maxBytes, withinMs: bodyWithinMs, signal });
+  return readBody(writer.request, { clock, maxBytes, timeoutMs: bodyTimeoutMs, signal });
 }
 
 export function writeRequest(

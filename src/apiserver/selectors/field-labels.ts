@@ -3,11 +3,11 @@ import { KubeletError } from "../../lib/base/errors.ts";
 /** The fields of an object that selectors may use; all values are text. */
 export type Fields = Readonly<Record<string, string>>;
 
-/** Any object of the API; only what is read is checked. */
+/** Any object of the API; only the fields that are read are checked. */
 type AnyObject = { readonly [field: string]: unknown };
 
 interface KindFields {
-  /** The fields that only this kind offers, each with the path of its value, or with how it is found. */
+  /** The fields that only this kind supports, each with the path of its value or a function that returns it. */
   readonly fields: Readonly<Record<string, string | ((object: AnyObject) => string)>>;
   readonly namespaced: boolean;
   /** Other names of the same fields. */
@@ -38,7 +38,7 @@ const kinds: Readonly<Record<string, KindFields>> = {
       "spec.hostNetwork": (pod) => String(at(pod, "spec.hostNetwork") === true),
       "status.phase": "status.phase",
       "status.podIP": (pod) => text(at(pod, "status.podIPs.0.ip")) || text(at(pod, "status.podIP")),
-      "status.podIPs": () => "", // accepted, and never filled: so it is in every cluster
+      "status.podIPs": () => "", // accepted but never set, as upstream
       "status.nominatedNodeName": "status.nominatedNodeName",
     },
     aliases: { "spec.host": "spec.nodeName" },

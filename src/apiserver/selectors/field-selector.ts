@@ -13,7 +13,10 @@ export type FieldSelector = readonly FieldRequirement[];
 
 const operators = ["!=", "==", "="] as const;
 
-/** The selector of a query parameter: `spec.nodeName=n1,status.phase!=Running`. A field that the kind does not offer is rejected. */
+/**
+ * The selector of a query parameter: `spec.nodeName=n1,status.phase!=Running`. A field that the kind does not support
+ * is rejected.
+ */
 export function parseFieldSelector(text: string, apiVersion: string, kind: string): FieldSelector {
   return terms(text).map((term) => {
     const { field, operator, value } = parseTerm(term, text);
@@ -28,7 +31,7 @@ export function matchesFields(selector: FieldSelector, fields: Fields): boolean 
   });
 }
 
-/** The one value that the selector allows for a field, if it allows only one: lists and watches of one object are cheap. */
+/** The value that the selector requires for a field, if it requires one: lists and watches of one object are cheap. */
 export function requiredField(selector: FieldSelector, field: string): string | undefined {
   return selector.find((requirement) => requirement.field === field && requirement.operator === "=")?.value;
 }

@@ -40,7 +40,7 @@ describe("query parameters", () => {
     ["constructor", false],
   ];
   for (const [selector, matches] of table)
-    test(`${selector || "nothing"} ${matches ? "holds" : "does not hold"}`, () =>
+    test(`${selector || "nothing"} ${matches ? "matches" : "does not match"}`, () =>
       assert.equal(matchesLabels(parseLabelSelector(selector), web), matches));
 });
 
@@ -72,8 +72,9 @@ describe("rejections", () => {
 
 describe("selectors of objects", () => {
   const labels: Labels = { app: "web" };
-  test("none selects nothing", () => assert.equal(matchesLabels(labelSelectorOf(undefined), labels), false));
-  test("an empty one selects everything", () =>
+  test("an absent selector selects nothing", () =>
+    assert.equal(matchesLabels(labelSelectorOf(undefined), labels), false));
+  test("an empty selector selects everything", () =>
     assert.equal(matchesLabels(labelSelectorOf({}), undefined), true));
   const table: [string, string, string[] | undefined, boolean][] = [
     ["app", "In", ["web"], true],

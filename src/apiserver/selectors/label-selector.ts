@@ -12,7 +12,7 @@ export type LabelRequirement =
 /** All requirements must match. None: everything matches. "nothing": no object does. */
 export type LabelSelector = readonly LabelRequirement[] | "nothing";
 
-/** The form that objects have. */
+/** The LabelSelector of API objects. */
 export interface LabelSelectorObject {
   readonly matchLabels?: Labels;
   readonly matchExpressions?: readonly {
@@ -24,10 +24,10 @@ export interface LabelSelectorObject {
 
 export function matchesLabels(selector: LabelSelector, labels: Labels | undefined): boolean {
   if (selector === "nothing") return false;
-  return selector.every((requirement) => holds(requirement, labels ?? {}));
+  return selector.every((requirement) => isMet(requirement, labels ?? {}));
 }
 
-function holds(requirement: LabelRequirement, labels: Labels): boolean {
+function isMet(requirement: LabelRequirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {
     case "in":
@@ -49,7 +49,7 @@ function holds(requirement: LabelRequirement, labels: Labels): boolean {
   }
 }
 
-/** The selector of an object. None at all selects nothing, an empty one everything. */
+/** The selector of an object. An absent one selects nothing, an empty one everything. */
 export function labelSelectorOf(object: LabelSelectorObject | null | undefined): LabelSelector {
   if (!object) return "nothing";
   const labels = Object.entries(object.matchLabels ?? {}).map(([key, value]) =>

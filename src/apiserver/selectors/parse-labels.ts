@@ -73,13 +73,13 @@ class LabelParser {
     }
   }
 
-  /** Nothing is a value too: `a=` wants the empty one. */
+  /** The value may be empty: `a=` requires an empty value. */
   #value(): string {
     const token = this.#peek();
     return token.kind === "end" || isSymbol(token, ",") ? "" : this.#word("identifier");
   }
 
-  /** `(a, b)`; an empty place is the empty value. Sorted, each once. */
+  /** `(a, b)`; an empty item is the empty value. Sorted, without duplicates. */
   #values(): string[] {
     const open = this.#take();
     if (!isSymbol(open, "(")) throw badRequest(`found '${open.text}' expected: '('`);

@@ -30,19 +30,19 @@ export interface Scope {
 }
 
 /** The event for a watcher of this scope: an object that does not match any more is deleted for it. */
-export function seenThrough(scope: Scope, event: ChangeEvent): ChangeEvent | undefined {
+export function eventInScope(scope: Scope, event: ChangeEvent): ChangeEvent | undefined {
   const { key } = event.object;
   if (key.resource !== scope.resource) return undefined;
   if (scope.namespace !== undefined && key.namespace !== scope.namespace) return undefined;
   if (scope.name !== undefined && key.name !== scope.name) return undefined;
   const { matches } = scope;
   if (!matches) return event;
-  const before = event.previous !== undefined && matches(event.previous.value);
-  const after = event.type !== "DELETED" && matches(event.object.value);
-  if (before && after) return event;
-  if (after) return event.type === "ADDED" ? event : { ...event, type: "ADDED" };
-  if (!before) return undefined;
+  const matchedBefore = event.previous !== undefined && matches(event.previous.value);
+  const matchesNow = event.type !== "DELETED" && matches(event.object.value);
+  if (matchedBefore && matchesNow) return event;
+  if (matchesNow) return event.type === "ADDED" ? event : { ...event, type: "ADDED" };
+  if (!matchedBefore) return undefined;
   if (event.type === "DELETED") return event;
-  // The client gets only what it selected: the last matching state, at the version of this change.
+  // The client gets the last state that matched its selector, at the version of this change.
   return { ...event, type: "DELETED", object: event.previous.at(event.version) };
 }

@@ -23,7 +23,7 @@ export interface HistorySize {
   readonly chars: number;
 }
 
-/** What can be compacted now: the version of the last row to delete, and the size of all deleted rows. */
+/** One step of a compaction: the version of the last row to delete, and the size of all deleted rows. */
 export interface CompactionStep extends HistorySize {
   readonly version: number;
 }

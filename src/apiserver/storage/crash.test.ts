@@ -23,10 +23,10 @@ interface Ack {
   readonly n: number | undefined;
 }
 
-if (childPath) writeForEver(childPath);
+if (childPath) writeForever(childPath);
 else test(`no acknowledged write is lost and no version is used twice, killed ${rounds} times`, killRounds);
 
-function writeForEver(path: string): void {
+function writeForever(path: string): void {
   const store = Store.open({
     path,
     firstVersion: 0,
@@ -56,8 +56,8 @@ async function writeOne(store: Store, name: string): Promise<never> {
 }
 
 async function killRounds(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "store-crash-"));
-  const path = join(folder, "api.db");
+  const directory = mkdtempSync(join(tmpdir(), "store-crash-"));
+  const path = join(directory, "api.db");
   let newest = 0;
   let total = 0;
   try {
@@ -65,18 +65,18 @@ async function killRounds(): Promise<void> {
       const acks = await runAndKill(path, 1 + Math.floor(Math.random() * 60));
       total += acks.length;
       const versions = acks.map((ack) => ack.version);
-      assert.equal(new Set(versions).size, versions.length, "a version was given twice");
+      assert.equal(new Set(versions).size, versions.length, "a version was assigned twice");
       assert.ok(Math.min(...versions) > newest, `version ${Math.min(...versions)} came after ${newest}`);
       newest = Math.max(...versions);
       await checkAll(path, acks);
     }
     assert.ok(total >= rounds);
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
   }
 }
 
-/** Everything that the child acknowledged before it was killed, including what was still in the pipe. */
+/** All writes that the child acknowledged before it was killed, including those still in the pipe. */
 async function runAndKill(path: string, after: number): Promise<Ack[]> {
   const env = { ...process.env, STORE_CRASH_TEST_PATH: path, NODE_TEST_CONTEXT: undefined };
   const child = spawn(process.execPath, [import.meta.filename], {
@@ -121,7 +121,7 @@ async function checkAll(path: string, acks: readonly Ack[]): Promise<void> {
   }
 }
 
-/** What was acknowledged is in the history as well, so far as that is kept. */
+/** Acknowledged writes are also in the history, unless it is compacted. */
 async function checkHistory(store: Store, acks: readonly Ack[]): Promise<void> {
   const from = store.compactedVersion;
   const inHistory = new Set<number>();

@@ -50,7 +50,10 @@ export class Head {
     for (const waiter of this.#waiters) waiter.wake("closed");
   }
 
-  /** Waits for a change of the resource. Returns why the wait ended, and up to which version nothing was missed. */
+  /**
+   * Waits for a change of the resource. Returns the reason for the end of the wait, and the version up to which it
+   * missed nothing.
+   */
   nextChange(
     resource: string,
     position: number,

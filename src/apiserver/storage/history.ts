@@ -28,14 +28,14 @@ export class History {
   state(scope: Scope, version: number, after: Position | undefined, limit: number): StoredObject[] {
     this.#mustHave(version, after);
     const found: StoredObject[] = [];
-    let place = after;
+    let position = after;
     while (found.length < limit) {
       const wanted = scope.matches ? pageSize : Math.min(pageSize, limit - found.length);
-      const page = this.#revisions.snapshot(scope, version, place, wanted);
+      const page = this.#revisions.snapshot(scope, version, position, wanted);
       for (const object of page) {
         if (found.length < limit && (!scope.matches || scope.matches(object.value))) found.push(object);
       }
-      place = page.at(-1)?.key;
+      position = page.at(-1)?.key;
       if (page.length < wanted) break;
     }
     return found;
@@ -65,7 +65,7 @@ export class History {
     throw new StoreError(
       "Expired",
       "The provided continue parameter is too old to display a consistent list result. Start a new list without it, " +
-        "or go on with the continue token in this response: then what changed since the first page may or may not show.",
+        "or continue with the token in this response: changes since the first page may then be missing.",
       { continueToken: encodeContinue({ version: "latest", after }) },
     );
   }

@@ -34,7 +34,7 @@ const schema = `
 
 /** Opens or creates the database. `path` ":memory:" is not persistent. */
 export function openDatabase(path: string, firstVersion: () => number): DatabaseSync {
-  if (path !== ":memory:") makeFile(path);
+  if (path !== ":memory:") createFile(path);
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
@@ -66,12 +66,12 @@ function prepareSchema(database: DatabaseSync, firstVersion: () => number): void
 }
 
 /** It contains Secrets, so only the owner may read it; its journal gets the same mode. */
-function makeFile(path: string): void {
+function createFile(path: string): void {
   try {
     closeSync(openSync(path, "a", 0o600));
-    const folder = openSync(dirname(path), "r");
-    fsyncSync(folder);
-    closeSync(folder);
+    const directory = openSync(dirname(path), "r");
+    fsyncSync(directory);
+    closeSync(directory);
   } catch (cause) {
     throw new StoreError("StorageFailed", `open database "${path}": ${messageOf(cause)}`, { cause });
   }

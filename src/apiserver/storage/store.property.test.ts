@@ -8,8 +8,8 @@ import { anObject, memoryStore } from "./fixtures.ts";
 import type { ApiObject, ObjectKey, StoredObject } from "./object.ts";
 import type { Store } from "./store.ts";
 
-// Random writes, lists and watchers that come and go, and compaction: every watcher that starts from a list sees exactly
-// the history after it, or an exact beginning of it and then that the rest is forgotten.
+// Random writes, lists, watchers that start and stop, and compaction: every watcher that starts from a list receives exactly
+// the history after it, or an exact prefix of it and then Expired.
 
 type Kind = "create" | "update" | "delete";
 interface Write {
@@ -19,16 +19,16 @@ interface Write {
   readonly on: boolean;
 }
 type Command =
-  | { readonly do: "write"; readonly writes: readonly Write[] }
-  | { readonly do: "watch"; readonly limit: number; readonly selective: boolean; readonly eager: boolean }
-  | { readonly do: "read"; readonly watcher: number; readonly events: number }
-  | { readonly do: "stop"; readonly watcher: number }
-  | { readonly do: "compact"; readonly keep: number };
+  | { readonly kind: "write"; readonly writes: readonly Write[] }
+  | { readonly kind: "watch"; readonly limit: number; readonly selective: boolean; readonly eager: boolean }
+  | { readonly kind: "read"; readonly watcher: number; readonly events: number }
+  | { readonly kind: "stop"; readonly watcher: number }
+  | { readonly kind: "compact"; readonly keep: number };
 
 const isOn = (object: ApiObject) => object.on === true;
 const keyOf = (write: Write): ObjectKey => ({ resource: write.resource, namespace: "", name: write.name });
 
-/** The truth, kept beside the store: each write that was acknowledged. */
+/** The expected history, recorded beside the store: each acknowledged write. */
 interface Fact {
   readonly version: number;
   readonly type: "put" | "delete";
@@ -36,7 +36,7 @@ interface Fact {
   readonly on: boolean;
 }
 
-/** What a client of pods must know at a version. */
+/** The expected state of a client that lists pods at a version. */
 function stateAt(info: readonly Fact[], version: number): Map<string, Fact> {
   const state = new Map<string, Fact>();
   for (const fact of info) {
@@ -90,7 +90,7 @@ class Watcher {
     return this.#pump !== undefined;
   }
 
-  /** Reads so many events, of which it is known that they are there. */
+  /** Reads a number of events that must exist. */
   async read(events: number): Promise<void> {
     if (this.eager || this.expired) return;
     let done = false;
@@ -98,7 +98,7 @@ class Watcher {
       done = true;
     });
     for (let i = 0; i < 100 && !done; i++) await settle(1);
-    assert.ok(done, `fewer than ${events} more events came`);
+    assert.ok(done, `fewer than ${events} more events were received`);
     await reading;
   }
 
@@ -123,7 +123,7 @@ class Watcher {
   }
 }
 
-class World {
+class Simulation {
   readonly store: Store;
   readonly info: Fact[] = [];
   readonly watchers: Watcher[] = [];
@@ -134,7 +134,7 @@ class World {
   }
 
   async run(command: Command): Promise<void> {
-    switch (command.do) {
+    switch (command.kind) {
       case "write":
         return this.#write(command.writes);
       case "watch":
@@ -210,7 +210,7 @@ class World {
   }
 
   /** Lists in pages, with writes between them, and watches from the version of the list. */
-  async #listAndWatch(command: Command & { do: "watch" }): Promise<void> {
+  async #listAndWatch(command: Command & { kind: "watch" }): Promise<void> {
     const scope = { resource: "pods", matches: command.selective ? isOn : undefined };
     const items: StoredObject[] = [];
     let version: number | undefined;
@@ -264,30 +264,30 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      do: fc.constant("write" as const),
+      kind: fc.constant("write" as const),
       writes: fc.array(write, { minLength: 1, maxLength: 6 }),
     }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
-      ...{ do: fc.constant("watch" as const), limit: fc.integer({ min: 0, max: 3 }) },
+      ...{ kind: fc.constant("watch" as const), limit: fc.integer({ min: 0, max: 3 }) },
       ...{ selective: fc.boolean(), eager: fc.boolean() },
     }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
-      do: fc.constant("read" as const),
+      kind: fc.constant("read" as const),
       watcher: fc.nat(9),
       events: fc.integer({ min: 1, max: 4 }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("stop" as const), watcher: fc.nat(9) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("compact" as const), keep: fc.nat(4) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("stop" as const), watcher: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("compact" as const), keep: fc.nat(4) }) },
 );
 
-test("every watcher that starts from a list sees exactly the history", async () => {
+test("every watcher that starts from a list receives exactly the history", async () => {
   let expirations = 0;
   let events = 0;
   await fc.assert(
@@ -295,16 +295,16 @@ test("every watcher that starts from a list sees exactly the history", async () 
       fc.integer({ min: 0, max: 8 }),
       fc.array(command, { minLength: 8, maxLength: 20 }),
       async (recent, commands) => {
-        const world = new World(recent);
-        for (const each of commands) await world.run(each);
-        await world.finish();
-        expirations += world.expirations;
-        for (const watcher of world.watchers) events += watcher.seen.length;
+        const simulation = new Simulation(recent);
+        for (const each of commands) await simulation.run(each);
+        await simulation.finish();
+        expirations += simulation.expirations;
+        for (const watcher of simulation.watchers) events += watcher.seen.length;
       },
     ),
     { numRuns: 2000 },
   );
-  // That the runs were worth something: changes were seen, and some watchers were too slow.
+  // The runs must have covered both: received changes, and watchers that were too slow.
   assert.ok(events > 5_000, `${events} events`);
   assert.ok(expirations > 20, `${expirations} expirations`);
 });

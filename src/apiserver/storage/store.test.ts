@@ -205,15 +205,15 @@ test("a get not older than a future version waits for it", async () => {
 });
 
 test("on disk: state, versions and history survive a close; only the owner can read the file", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "store-"));
-  const path = join(folder, "api.db");
+  const directory = mkdtempSync(join(tmpdir(), "store-"));
+  const path = join(directory, "api.db");
   try {
     const first = Store.open({ path, firstVersion: 0 });
     await first.create(pod("a"), anObject(pod("a")));
     const pending = first.delete(pod("a"));
     assert.throws(() => Store.open({ path }), fails("StorageFailed", /locked/), "one writer only");
     first.close();
-    assert.equal((await pending).version, 2, "a write that was requested before the close is done");
+    assert.equal((await pending).version, 2, "a write that was requested before the close is completed");
     await assert.rejects(first.get(pod("a")), fails("Closed"));
     await assert.rejects(first.create(pod("b"), anObject(pod("b"))), fails("Closed"));
 
@@ -226,19 +226,22 @@ test("on disk: state, versions and history survive a close; only the owner can r
     assert.equal((await second.create(pod("a"), anObject(pod("a")))).version, 3);
     second.close();
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
   }
 });
 
 test("a file that is not a database is rejected", () => {
-  const folder = mkdtempSync(join(tmpdir(), "store-"));
-  const path = join(folder, "api.db");
+  const directory = mkdtempSync(join(tmpdir(), "store-"));
+  const path = join(directory, "api.db");
   try {
     writeFileSync(path, "something else ".repeat(500));
     assert.throws(() => Store.open({ path }), fails("StorageFailed", /not a database/));
-    assert.throws(() => Store.open({ path: join(folder, "no", "api.db") }), fails("StorageFailed", /ENOENT/));
+    assert.throws(
+      () => Store.open({ path: join(directory, "no", "api.db") }),
+      fails("StorageFailed", /ENOENT/),
+    );
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(directory, { recursive: true });
   }
 });
 

@@ -130,7 +130,7 @@ export class Store {
   /** Throws NotFound. */
   async get(key: ObjectKey, options: GetOptions = {}): Promise<StoredObject> {
     if (options.notOlderThan) await this.#head.reach(options.notOlderThan, this.#freshnessMs, options.signal);
-    this.#mayRead();
+    this.#assertMayRead();
     const object = this.#revisions.latest(key);
     if (!object) throw notFound(key);
     return object;
@@ -139,15 +139,15 @@ export class Store {
   /** Throws Expired, FutureVersion, BadRequest. Without a limit the list is one page. */
   async list(scope: Scope, options: ListOptions = {}): Promise<ListPage> {
     const { version, after } = await this.#pageStart(options);
-    this.#mayRead();
+    this.#assertMayRead();
     const limit = options.limit || Number.POSITIVE_INFINITY;
     const items = this.#history.state(scope, version, after, limit + 1);
     if (items.length <= limit) return { version, items, continueToken: undefined, remaining: undefined };
     items.pop();
     const { namespace, name } = items.at(-1)!.key;
-    const place = { namespace, name };
-    const continueToken = encodeContinue({ version, after: place });
-    const remaining = scope.matches ? undefined : this.#history.count(scope, version, place);
+    const position = { namespace, name };
+    const continueToken = encodeContinue({ version, after: position });
+    const remaining = scope.matches ? undefined : this.#history.count(scope, version, position);
     return { version, items, continueToken, remaining };
   }
 
@@ -228,7 +228,7 @@ export class Store {
 
   /** Compacts all history but the last events. For tests and tools: the store does it itself, by age and size. */
   compact(keepEvents = 0): void {
-    this.#mayRead();
+    this.#assertMayRead();
     const limits = {
       maxAgeMs: Number.POSITIVE_INFINITY,
       maxEvents: keepEvents,
@@ -281,7 +281,7 @@ export class Store {
     return version;
   }
 
-  #mayRead(): void {
+  #assertMayRead(): void {
     if (this.#head.closed) throw closed();
     // It would see writes that may be rolled back.
     if (this.#writer.deciding) throw new Error("a write that is being decided must not read the store");

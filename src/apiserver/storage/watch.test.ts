@@ -35,7 +35,7 @@ test("a watch from a version shows every change after it, with the state before"
   assert.equal((await watch.next()).done, true);
 });
 
-test("where a watch starts", async () => {
+test("the start of a watch", async () => {
   const table: [WatchStart | undefined, string[]][] = [
     [undefined, ["ADDED a@1", "ADDED b@3", "ADDED c@4", "DELETED c@5"]],
     [
@@ -200,7 +200,7 @@ test("without bookmarks a watch ends silently at its timeout", async () => {
   store.close();
 });
 
-test("an abort ends a watch without an error, wherever it is", async () => {
+test("an abort ends a watch without an error, in any state", async () => {
   const store = memoryStore();
   await add(store, "a");
   await add(store, "b");

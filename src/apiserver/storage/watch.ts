@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { type Clock, msFromNow } from "../../lib/base/clock.ts";
 import { isAbort } from "../../lib/base/errors.ts";
 import { earliest, endOfTime, msBetween, plusMs } from "../../lib/base/time.ts";
-import { type Scope, seenThrough, type WatchEvent } from "./change-event.ts";
+import { eventInScope, type Scope, type WatchEvent } from "./change-event.ts";
 import type { Position } from "./continue-token.ts";
 import { tooOld } from "./errors.ts";
 import type { Head } from "./head.ts";
@@ -67,7 +67,7 @@ export async function* watchEvents(
   while (!ended()) {
     const { events, through, more } = history.changes(scope.resource, position);
     for (const event of events) {
-      const seen = seenThrough(scope, event);
+      const seen = eventInScope(scope, event);
       if (!seen) continue;
       yield seen;
       if (ended()) return;
@@ -99,12 +99,12 @@ function* stateEvents(
   scope: Scope,
   version: number,
 ): Generator<WatchEvent, void, undefined> {
-  let place: Position | undefined;
+  let pagePosition: Position | undefined;
   for (;;) {
     if (version < history.compacted) throw tooOld(version, history.compacted);
-    const page = history.state(scope, version, place, pageSize);
+    const page = history.state(scope, version, pagePosition, pageSize);
     for (const object of page) yield { type: "ADDED", version: object.version, object, previous: undefined };
     if (page.length < pageSize) return;
-    place = page.at(-1)!.key;
+    pagePosition = page.at(-1)!.key;
   }
 }

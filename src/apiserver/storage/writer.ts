@@ -35,8 +35,8 @@ export interface WriterOptions {
 }
 
 /**
- * Serializes all writes. Pending writes share one transaction, and so one fsync, which is what makes many writers fast. A
- * write is acknowledged and published only after it is on disk.
+ * Serializes all writes. Pending writes share one transaction, and so one fsync, which is much faster with many
+ * writers. A write is acknowledged and published only after it is on disk.
  */
 export class Writer {
   readonly #options: WriterOptions;

@@ -13,15 +13,19 @@ export const certificateSigningRequestTable = tableDefinition<RequestView>([
   ageColumn,
   column("SignerName", "The requested signer.", (o) => o.spec?.signerName || "<none>"),
   column("Requestor", "The user who created the request.", (o) => o.spec?.username ?? ""),
-  column("RequestedDuration", "How long the certificate shall live.", (o) =>
+  column("RequestedDuration", "The requested lifetime of the certificate.", (o) =>
     o.spec?.expirationSeconds == null ? "<none>" : humanDuration(o.spec.expirationSeconds * 1000),
   ),
-  column("Condition", "What became of the request.", condition),
+  column("Condition", "The state of the request.", condition),
 ]);
 
 export const clusterTrustBundleTable = tableDefinition<Bundle>([
   nameColumn,
-  column("SignerName", "Whose certificates it lets one verify.", (o) => o.spec?.signerName || "<none>"),
+  column(
+    "SignerName",
+    "The signer of the certificates that it verifies.",
+    (o) => o.spec?.signerName || "<none>",
+  ),
 ]);
 
 function condition(request: RequestView): string {

@@ -5,13 +5,13 @@ import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./ta
 
 export const leaseTable = tableDefinition<Lease & Named>([
   nameColumn,
-  column("Holder", "Who holds it.", (o) => o.spec?.holderIdentity ?? ""),
+  column("Holder", "The holder of the lease.", (o) => o.spec?.holderIdentity ?? ""),
   ageColumn,
 ]);
 
 export const runtimeClassTable = tableDefinition<RuntimeClass & Named>([
   nameColumn,
-  column("Handler", "What the container runtime calls it.", (o) => o.handler ?? ""),
+  column("Handler", "The name of the handler in the container runtime.", (o) => o.handler ?? ""),
   ageColumn,
 ]);
 

@@ -11,14 +11,14 @@ export const namespaceTable = tableDefinition<Namespace & Named>([
 
 export const configMapTable = tableDefinition<ConfigMap & Named>([
   nameColumn,
-  column("Data", "How many entries it has.", (o) => count(o.data) + count(o.binaryData)),
+  column("Data", "The number of entries.", (o) => count(o.data) + count(o.binaryData)),
   ageColumn,
 ]);
 
 export const secretTable = tableDefinition<Secret & Named>([
   nameColumn,
-  column("Type", "What the secret is for.", (o) => o.type ?? ""),
-  column("Data", "How many entries it has.", (o) => count(o.data)),
+  column("Type", "The type of the secret.", (o) => o.type ?? ""),
+  column("Data", "The number of entries.", (o) => count(o.data)),
   ageColumn,
 ]);
 

@@ -4,13 +4,13 @@ import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./ta
 
 export const endpointsTable = tableDefinition<Endpoints & Named>([
   nameColumn,
-  column("Endpoints", "Where the service is found.", endpoints),
+  column("Endpoints", "The addresses of the service.", endpoints),
   ageColumn,
 ]);
 
 export const endpointSliceTable = tableDefinition<EndpointSlice & Named>([
   nameColumn,
-  column("AddressType", "What kind of addresses these are.", (o) => o.addressType ?? ""),
+  column("AddressType", "The type of the addresses.", (o) => o.addressType ?? ""),
   column("Ports", "The ports of all endpoints.", (o) => firstOf(slicePorts(o)) || "<unset>"),
   column(
     "Endpoints",

@@ -12,21 +12,31 @@ interface EventView extends Named {
 const wide = { wide: true } as const;
 
 export const eventTable = viewTableDefinition<EventView>(viewOf, [
-  column("Last Seen", "When it happened last.", ({ event }, now) => lastSeen(event, now)),
+  column("Last Seen", "The time since the last occurrence.", ({ event }, now) => lastSeen(event, now)),
   column("Type", "Normal, or Warning.", ({ event }) => event.type ?? ""),
-  column("Reason", "What happened, in a short form for programs.", ({ event }) => event.reason ?? ""),
-  column("Object", "What it happened to.", ({ event }) => target(event)),
+  column("Reason", "The reason, in a machine-readable form.", ({ event }) => event.reason ?? ""),
+  column("Object", "The object that the event is about.", ({ event }) => target(event)),
   column(
     "Subobject",
-    "The part of the object that it is about.",
+    "The part of the object that the event is about.",
     ({ event }) => event.involvedObject?.fieldPath ?? "",
     wide,
   ),
   column("Source", "The component that reported it.", ({ event }) => source(event), wide),
-  column("Message", "What happened, for people.", ({ event }) => (event.message ?? "").trim()),
-  column("First Seen", "When it happened first.", ({ event }, now) => firstSeen(event, now), wide),
-  // Declared as a string, though its cells are numbers: so kubectl expects it.
-  column("Count", "How often it happened.", ({ event }) => event.series?.count ?? (event.count || 1), wide),
+  column("Message", "A human-readable description.", ({ event }) => (event.message ?? "").trim()),
+  column(
+    "First Seen",
+    "The time since the first occurrence.",
+    ({ event }, now) => firstSeen(event, now),
+    wide,
+  ),
+  // Declared as a string although its cells are numbers, as kubectl expects.
+  column(
+    "Count",
+    "The number of occurrences.",
+    ({ event }) => event.series?.count ?? (event.count || 1),
+    wide,
+  ),
   { ...nameColumn, definition: { ...nameColumn.definition, priority: 1 } },
 ]);
 

@@ -3,11 +3,11 @@ import { type TableOptions, tableOf } from "./table-of.ts";
 
 /** For tests: it is noon, and all objects were created five minutes and ten seconds ago. */
 export const noon = Date.UTC(2026, 0, 1, 12);
-export const before = (seconds: number) => new Date(noon - seconds * 1000).toISOString();
+export const secondsBeforeNoon = (seconds: number) => new Date(noon - seconds * 1000).toISOString();
 
 export function anObject(fields: Record<string, unknown> = {}, metadata: Record<string, unknown> = {}) {
   const object = {
-    metadata: { name: "a", uid: "u", creationTimestamp: before(310), ...metadata },
+    metadata: { name: "a", uid: "u", creationTimestamp: secondsBeforeNoon(310), ...metadata },
     ...fields,
   };
   return object as ApiObject;
@@ -22,7 +22,7 @@ export function table(resource: string, objects: ApiObject[], options: Partial<T
   return tableOf(definition, objects, { ...defaults, ...options });
 }
 
-/** One object, as its cells under their headers. */
+/** One object as its cells, by header. */
 export function shown(resource: string, object: ApiObject): Record<string, unknown> {
   const { columnDefinitions, rows } = table(resource, [object]);
   const cells = rows[0]?.cells ?? [];

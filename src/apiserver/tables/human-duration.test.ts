@@ -42,7 +42,7 @@ for (const [ms, text] of durations) {
   test(`${ms} ms are ${text}`, () => assert.equal(humanDuration(ms), text));
 }
 
-test("the age of what has no timestamp is not known", () => {
+test("the age of an object without a timestamp is unknown", () => {
   assert.equal(since(undefined, 0), "<unknown>");
   assert.equal(since(null, 0), "<unknown>");
   assert.equal(since("1970-01-01T00:00:01Z", 61_000), "60s");

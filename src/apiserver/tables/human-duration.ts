@@ -1,4 +1,4 @@
-/** How long something lasts, in two or three digits, as kubectl shows it: `5m10s`, `3h`, `2d`. */
+/** A duration in two or three digits, as kubectl prints it: `5m10s`, `3h`, `2d`. */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000);
   // Clocks of two machines differ a little: one second ahead still is "now".
@@ -24,6 +24,6 @@ function two(large: number, largeUnit: string, small: number, smallUnit: string)
 
 /** The time from a timestamp until now. */
 export function since(timestamp: string | null | undefined, now: number): string {
-  const then = timestamp ? Date.parse(timestamp) : Number.NaN;
-  return Number.isNaN(then) ? "<unknown>" : humanDuration(now - then);
+  const startedAt = timestamp ? Date.parse(timestamp) : Number.NaN;
+  return Number.isNaN(startedAt) ? "<unknown>" : humanDuration(now - startedAt);
 }

@@ -14,14 +14,14 @@ interface PodMetrics extends Named {
 
 export const nodeMetricsTable = tableDefinition<NodeMetrics>([
   nameColumn,
-  column("cpu", "CPU that it uses.", ({ usage }) => usage?.cpu ?? ""),
+  column("cpu", "CPU usage.", ({ usage }) => usage?.cpu ?? ""),
   column("memory", "Working set.", ({ usage }) => usage?.memory ?? ""),
   column("Window", "The time in which it was measured.", ({ window }) => window ?? ""),
 ]);
 
 export const podMetricsTable = tableDefinition<PodMetrics>([
   nameColumn,
-  column("cpu", "CPU that its containers use.", ({ containers = [] }) => `${sum(containers, "cpu", "n")}n`),
+  column("cpu", "CPU usage of its containers.", ({ containers = [] }) => `${sum(containers, "cpu", "n")}n`),
   column(
     "memory",
     "Working set of its containers.",

@@ -10,32 +10,22 @@ const info = (node: NodeView) => node.status?.nodeInfo;
 
 export const nodeTable = tableDefinition<NodeView>([
   nameColumn,
-  column("Status", "Whether the node is ready, and whether it takes new pods.", status),
+  column("Status", "Whether the node is ready, and whether it is schedulable.", status),
   column("Roles", "The roles of the node, from its labels.", (node) => roles(node) || "<none>"),
   ageColumn,
   column("Version", "The version of the node's kubelet.", (node) => info(node)?.kubeletVersion ?? ""),
-  column(
-    "Internal-IP",
-    "Where the node is reached from within the cluster.",
-    (node) => addressOf(node, "InternalIP"),
-    wide,
-  ),
-  column(
-    "External-IP",
-    "Where the node is reached from outside.",
-    (node) => addressOf(node, "ExternalIP"),
-    wide,
-  ),
+  column("Internal-IP", "The internal address of the node.", (node) => addressOf(node, "InternalIP"), wide),
+  column("External-IP", "The external address of the node.", (node) => addressOf(node, "ExternalIP"), wide),
   column(
     "OS-Image",
-    "The node's operating system, as it names itself.",
+    "The operating system that the node reports.",
     (node) => info(node)?.osImage || "<unknown>",
     wide,
   ),
   column("Kernel-Version", "The node's kernel and its architecture.", kernel, wide),
   column(
     "Container-Runtime",
-    "What runs containers on the node, and its version.",
+    "The container runtime of the node, and its version.",
     (node) => info(node)?.containerRuntimeVersion || "<unknown>",
     wide,
   ),
@@ -43,8 +33,8 @@ export const nodeTable = tableDefinition<NodeView>([
 
 function status(node: NodeView): string {
   const ready = node.status?.conditions?.findLast((condition) => condition.type === "Ready");
-  const word = ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady";
-  return node.spec?.unschedulable ? `${word},SchedulingDisabled` : word;
+  const readiness = ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady";
+  return node.spec?.unschedulable ? `${readiness},SchedulingDisabled` : readiness;
 }
 
 function roles(node: NodeView): string {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { anObject, before, noon, shown, table } from "./fixtures.ts";
+import { anObject, noon, secondsBeforeNoon, shown, table } from "./fixtures.ts";
 
 type Fields = Record<string, unknown>;
 
-const running = { running: { startedAt: before(60) } };
+const running = { running: { startedAt: secondsBeforeNoon(60) } };
 const waiting = (reason?: string) => ({ waiting: { reason } });
 const terminated = (exitCode: number, rest: Fields = {}) => ({ terminated: { exitCode, ...rest } });
 const status = (name: string, state: Fields, rest: Fields = {}) => ({
@@ -15,7 +15,7 @@ const status = (name: string, state: Fields, rest: Fields = {}) => ({
 });
 const restarted = (restartCount: number, secondsAgo: number) => ({
   restartCount,
-  lastState: { terminated: { exitCode: 1, finishedAt: before(secondsAgo) } },
+  lastState: { terminated: { exitCode: 1, finishedAt: secondsBeforeNoon(secondsAgo) } },
 });
 const condition = (type: string, value: string, reason?: string) => ({ type, status: value, reason });
 
@@ -31,21 +31,21 @@ interface Row {
 
 const init = [{ name: "i0" }, { name: "i1" }];
 const sidecar = { name: "s", restartPolicy: "Always" };
-const gone = { deletionTimestamp: before(0) };
+const gone = { deletionTimestamp: secondsBeforeNoon(0) };
 
 const rows: Row[] = [
   {
-    rule: "the phase is shown if nothing else is known",
+    rule: "the phase is the default",
     status: { phase: "Pending" },
     is: ["0/1", "Pending", "0"],
   },
   {
-    rule: "the pod's reason goes before its phase",
+    rule: "the pod's reason takes precedence over its phase",
     status: { phase: "Failed", reason: "Evicted" },
     is: ["0/1", "Evicted", "0"],
   },
   {
-    rule: "a gated pod shows it",
+    rule: "a gated pod is SchedulingGated",
     status: { phase: "Pending", conditions: [condition("PodScheduled", "False", "SchedulingGated")] },
     is: ["0/1", "SchedulingGated", "0"],
   },
@@ -55,7 +55,7 @@ const rows: Row[] = [
     is: ["0/1", "ContainerCreating", "0"],
   },
   {
-    rule: "a container that waits for no reason does not count",
+    rule: "a waiting container without a reason is ignored",
     status: { phase: "Pending", containerStatuses: [status("a", waiting())] },
     is: ["0/1", "Pending", "0"],
   },
@@ -101,12 +101,12 @@ const rows: Row[] = [
     is: ["0/1", "Error", "0"],
   },
   {
-    rule: "or its signal",
+    rule: "a terminated container without a reason shows its signal",
     status: { phase: "Failed", containerStatuses: [status("a", terminated(137, { signal: 9 }))] },
     is: ["0/1", "Signal:9", "0"],
   },
   {
-    rule: "or its exit code",
+    rule: "a terminated container without a signal shows its exit code",
     status: { phase: "Failed", containerStatuses: [status("a", terminated(3))] },
     is: ["0/1", "ExitCode:3", "0"],
   },
@@ -173,7 +173,7 @@ const rows: Row[] = [
     is: ["0/1", "Init:1/2", "0"],
   },
   {
-    rule: "waiting init containers show their reason, and theirs are the restarts",
+    rule: "a waiting init container shows its reason and its restarts",
     init,
     status: {
       phase: "Pending",
@@ -201,7 +201,7 @@ const rows: Row[] = [
     is: ["0/1", "Init:ExitCode:2", "0"],
   },
   {
-    rule: "when all are done, the restarts of init containers are forgotten",
+    rule: "when all init containers have completed, their restarts are not shown",
     init,
     status: {
       phase: "Running",
@@ -211,7 +211,7 @@ const rows: Row[] = [
     is: ["0/1", "PodInitializing", "0"],
   },
   {
-    rule: "an initialized pod shows its containers, whatever an init container does",
+    rule: "an initialized pod shows its containers, regardless of its init containers",
     init,
     status: {
       phase: "Running",
@@ -232,7 +232,7 @@ const rows: Row[] = [
     is: ["2/2", "Running", "2 (30s ago)"],
   },
   {
-    rule: "a sidecar that has not started is waited for",
+    rule: "a sidecar that has not started blocks initialization",
     init: [sidecar, { name: "i1" }],
     status: {
       phase: "Pending",
@@ -244,7 +244,7 @@ const rows: Row[] = [
     is: ["0/2", "Init:0/2", "0"],
   },
   {
-    rule: "a sidecar that started but is not ready lets the others begin",
+    rule: "a sidecar that started but is not ready does not block initialization",
     init: [sidecar, { name: "i1" }],
     status: {
       phase: "Pending",
@@ -268,7 +268,7 @@ const rows: Row[] = [
     is: ["0/1", "Completed", "0"],
   },
   {
-    rule: "nothing is known of a deleted pod whose node is lost",
+    rule: "a deleted pod on a lost node is Unknown",
     metadata: gone,
     status: { phase: "Running", reason: "NodeLost" },
     is: ["0/1", "Unknown", "0"],
@@ -294,7 +294,7 @@ describe("pods", () => {
     });
   }
 
-  test("the wide columns of a pod of which little is known", () => {
+  test("the wide columns of a pod without a status", () => {
     const {
       IP,
       Node,
@@ -305,7 +305,7 @@ describe("pods", () => {
     assert.deepEqual([IP, Node, nominated, gates, Age], ["<none>", "<none>", "<none>", "<none>", "5m10s"]);
   });
 
-  test("the wide columns of a pod of which all is known", () => {
+  test("the wide columns of a pod with a complete status", () => {
     const pod = aPod({
       spec: { nodeName: "n", readinessGates: [{ conditionType: "x" }, { conditionType: "y" }] },
       status: {
@@ -318,7 +318,7 @@ describe("pods", () => {
     assert.deepEqual([IP, Node, nominated, gates], ["10.0.0.1", "n", "m", "1/2"]);
   });
 
-  test("a pod with nothing but a name has a row, too", () => {
+  test("a pod that has only a name has a row, too", () => {
     const cells = table("pods", [{ metadata: { name: "a", uid: "u" } }]).rows[0]?.cells;
     assert.deepEqual(cells?.slice(0, 5), ["a", "0/0", "", "0", "<unknown>"]);
   });
@@ -333,7 +333,7 @@ describe("pods", () => {
     assert.deepEqual(reasons, [undefined, [["Completed", "Succeeded"]], [["Completed", "Failed"]]]);
   });
 
-  test("ages are those of the moment that is given", () => {
+  test("ages are relative to the time of the options", () => {
     const { rows: shownRows } = table("pods", [aPod({ status: {} })], { now: noon + 86_400_000 });
     assert.equal(shownRows[0]?.cells[4], "24h");
   });

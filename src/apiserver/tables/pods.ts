@@ -27,11 +27,11 @@ const columns = viewTableDefinition<PodView>(viewOf, [
   nameColumn,
   column(
     "Ready",
-    "How many of the containers are ready, of all that run side by side.",
+    "The number of ready containers, and of all containers without init containers that run once.",
     ({ containers }) => `${containers.ready}/${containers.total}`,
   ),
-  column("Status", "The state of the pod or what it waits for, in a short form.", podStatus),
-  column("Restarts", "How often containers were restarted, and when the last time was.", restarts),
+  column("Status", "The state of the pod, or the reason why it is waiting.", podStatus),
+  column("Restarts", "The number of container restarts, and the time since the last one.", restarts),
   ageColumn,
   column("IP", "The pod's first address.", ({ pod }) => podIp(pod) || none, { wide: true }),
   column("Node", "The node that the pod is bound to.", ({ pod }) => pod.spec.nodeName || none, {
@@ -39,11 +39,11 @@ const columns = viewTableDefinition<PodView>(viewOf, [
   }),
   column(
     "Nominated Node",
-    "The node on which other pods are preempted for the pod.",
+    "The node on which pods are preempted for this pod.",
     ({ pod }) => pod.status?.nominatedNodeName || none,
     { wide: true },
   ),
-  column("Readiness Gates", "How many of the pod's readiness gates are open.", readinessGates, {
+  column("Readiness Gates", "The number of readiness gates that are true.", readinessGates, {
     wide: true,
   }),
 ]);

@@ -8,14 +8,14 @@ const none = "<none>";
 
 export const serviceTable = tableDefinition<ServiceView>([
   nameColumn,
-  column("Type", "How the service is offered.", (o) => o.spec?.type ?? ""),
+  column("Type", "The type of the service.", (o) => o.spec?.type ?? ""),
   column(
     "Cluster-IP",
     "The address within the cluster.",
     (o) => o.spec?.clusterIPs?.[0] ?? (o.spec?.clusterIP || none),
   ),
-  column("External-IP", "Addresses for those outside the cluster.", externalAddress),
-  column("Port(s)", "Ports, with the nodes' port after a colon, and protocols.", (o) => ports(o) || none),
+  column("External-IP", "Addresses outside of the cluster.", externalAddress),
+  column("Port(s)", "Ports with protocol; the node port follows a colon.", (o) => ports(o) || none),
   ageColumn,
   column("Selector", "The labels of the pods behind the service.", selector, { wide: true }),
 ]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { anObject, before, shown, table } from "./fixtures.ts";
+import { anObject, secondsBeforeNoon, shown, table } from "./fixtures.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -9,7 +9,7 @@ interface Row {
   of: string;
   object?: Fields;
   metadata?: Fields;
-  /** The cells that the rule is about. */
+  /** The expected cells. */
   is: Record<string, unknown>;
 }
 
@@ -57,7 +57,7 @@ const rows: Row[] = [
     },
   },
   {
-    rule: "a node of which nothing is known",
+    rule: "a node without a status",
     of: "nodes",
     is: {
       Status: "Unknown",
@@ -71,7 +71,7 @@ const rows: Row[] = [
     },
   },
   {
-    rule: "a cordoned node whose kubelet is silent",
+    rule: "a cordoned node whose kubelet does not report",
     of: "nodes",
     object: { spec: { unschedulable: true }, status: { conditions: [{ type: "Ready", status: "Unknown" }] } },
     is: { Status: "NotReady,SchedulingDisabled" },
@@ -118,7 +118,7 @@ const rows: Row[] = [
     },
   },
   {
-    rule: "a service that is only a name",
+    rule: "an ExternalName service",
     of: "services",
     object: { spec: { type: "ExternalName", externalName: "example.org" } },
     is: { "Cluster-IP": "<none>", "External-IP": "example.org", "Port(s)": "<none>", Selector: "<none>" },
@@ -161,13 +161,13 @@ const rows: Row[] = [
     is: { AddressType: "IPv4", Ports: "80,web,* + 1 more...", Endpoints: "1,2,3 + 1 more..." },
   },
   {
-    rule: "an endpoint slice with nothing in it",
+    rule: "an empty endpoint slice",
     of: "endpointslices.discovery.k8s.io",
     object: { addressType: "IPv4" },
     is: { Ports: "<unset>", Endpoints: "<unset>" },
   },
   {
-    rule: "an event that was counted",
+    rule: "an event with a count",
     of: "events",
     object: {
       type: "Warning",
@@ -176,8 +176,8 @@ const rows: Row[] = [
       count: 7,
       involvedObject: { kind: "Pod", name: "p", fieldPath: "spec.containers{a}" },
       source: { component: "kubelet", host: "n" },
-      firstTimestamp: before(600),
-      lastTimestamp: before(30),
+      firstTimestamp: secondsBeforeNoon(600),
+      lastTimestamp: secondsBeforeNoon(30),
     },
     is: {
       "Last Seen": "30s",
@@ -193,10 +193,10 @@ const rows: Row[] = [
     },
   },
   {
-    rule: "an event of the new kind, seen once",
+    rule: "an event of events.k8s.io, reported once",
     of: "events",
     object: {
-      eventTime: before(20),
+      eventTime: secondsBeforeNoon(20),
       involvedObject: { kind: "Node" },
       reportingComponent: "s",
       message: "m",
@@ -204,16 +204,16 @@ const rows: Row[] = [
     is: { "Last Seen": "20s", "First Seen": "20s", Count: 1, Object: "node", Source: "s" },
   },
   {
-    rule: "an event of events.k8s.io, seen as a series",
+    rule: "an event of events.k8s.io, reported as a series",
     of: "events.events.k8s.io",
     object: {
       apiVersion: "events.k8s.io/v1",
       note: "m",
-      eventTime: before(90),
+      eventTime: secondsBeforeNoon(90),
       regarding: { kind: "Pod", name: "p" },
       reportingController: "c",
       reportingInstance: "i",
-      series: { count: 4, lastObservedTime: before(5) },
+      series: { count: 4, lastObservedTime: secondsBeforeNoon(5) },
     },
     is: { "Last Seen": "5s", "First Seen": "90s", Count: 4, Object: "pod/p", Source: "c, i", Message: "m" },
   },
@@ -244,17 +244,17 @@ const rows: Row[] = [
     },
   },
   {
-    rule: "a volume that is being deleted, with the old annotation for its class",
+    rule: "a volume that is being deleted, with the deprecated class annotation",
     of: "persistentvolumes",
     metadata: {
-      deletionTimestamp: before(0),
+      deletionTimestamp: secondsBeforeNoon(0),
       annotations: { "volume.beta.kubernetes.io/storage-class": "old" },
     },
     object: { spec: { storageClassName: "new", accessModes: ["ReadWriteOncePod", "ReadOnlyMany"] } },
     is: { Status: "Terminating", StorageClass: "old", Capacity: "0", "Access Modes": "ROX,RWOP", Claim: "" },
   },
   {
-    rule: "a claim that waits shows nothing of a volume",
+    rule: "a pending claim shows no volume",
     of: "persistentvolumeclaims",
     object: {
       spec: { resources: { requests: { storage: "1Gi" } }, accessModes: ["ReadWriteOnce"] },
@@ -285,7 +285,7 @@ const rows: Row[] = [
     },
   },
   {
-    rule: "the default storage class, with what is assumed",
+    rule: "the default storage class, with default values",
     of: "storageclasses.storage.k8s.io",
     metadata: { annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
     object: { provisioner: "p" },
@@ -383,7 +383,7 @@ const rows: Row[] = [
     is: { Name: "a", SignerName: "<none>" },
   },
   {
-    rule: "anything else is shown with its date",
+    rule: "other kinds have a name and a date",
     of: "things.example.org",
     metadata: { creationTimestamp: "2026-01-01T02:00:00+01:00" },
     is: { Name: "a", "Created At": "2026-01-01T01:00:00Z" },
@@ -399,7 +399,7 @@ describe("tables", () => {
     });
   }
 
-  test("of every kind there is one column with the name, and an object with a name alone has a row", () => {
+  test("every kind has one name column, and a row for an object that has only a name", () => {
     for (const resource of new Set(rows.map((row) => row.of))) {
       const { columnDefinitions, rows: found } = table(resource, [{ metadata: { name: "a", uid: "u" } }]);
       assert.equal(found[0]?.cells.length, columnDefinitions?.length, resource);
@@ -442,7 +442,7 @@ describe("tables", () => {
     );
   });
 
-  test("headers are left out if they are not wanted", () => {
+  test("headers are omitted if they are not requested", () => {
     assert.equal(table("pods", [], { withHeaders: false }).columnDefinitions, null);
     assert.deepEqual(table("pods", []).rows, []);
   });

@@ -11,24 +11,24 @@ const unset = "<unset>";
 
 export const persistentVolumeTable = tableDefinition<VolumeView>([
   nameColumn,
-  column("Capacity", "How much fits into it.", (o) => storage(o.spec?.capacity)),
-  column("Access Modes", "From how many nodes it can be used, and how.", (o) => modes(o.spec?.accessModes)),
+  column("Capacity", "The capacity of the volume.", (o) => storage(o.spec?.capacity)),
+  column("Access Modes", "The access modes of the volume.", (o) => modes(o.spec?.accessModes)),
   column(
     "Reclaim Policy",
-    "What becomes of it when its claim is gone.",
+    "What happens to the volume when its claim is deleted.",
     (o) => o.spec?.persistentVolumeReclaimPolicy ?? "",
   ),
   column("Status", "Whether it is bound to a claim.", phase),
   column("Claim", "The claim that it is bound to.", (o) =>
     o.spec?.claimRef ? `${o.spec.claimRef.namespace ?? ""}/${o.spec.claimRef.name ?? ""}` : "",
   ),
-  column("StorageClass", "The class that it belongs to.", (o) => classOf(o)),
+  column("StorageClass", "The storage class of the volume.", (o) => classOf(o)),
   column(
     "VolumeAttributesClass",
-    "The class of its attributes.",
+    "The volume attributes class.",
     (o) => o.spec?.volumeAttributesClassName ?? unset,
   ),
-  column("Reason", "Why it is in this status.", (o) => o.status?.reason ?? ""),
+  column("Reason", "The reason for the status.", (o) => o.status?.reason ?? ""),
   ageColumn,
   column("VolumeMode", "A file system or a block device.", (o) => o.spec?.volumeMode ?? unset, {
     wide: true,
@@ -39,10 +39,10 @@ export const persistentVolumeClaimTable = tableDefinition<ClaimView>([
   nameColumn,
   column("Status", "Whether it is bound to a volume.", phase),
   column("Volume", "The volume that it is bound to.", (o) => o.spec?.volumeName ?? ""),
-  column("Capacity", "How much fits into the volume.", (o) =>
+  column("Capacity", "The capacity of the bound volume.", (o) =>
     o.spec?.volumeName ? storage(o.status?.capacity) : "",
   ),
-  column("Access Modes", "How the volume can be used.", (o) =>
+  column("Access Modes", "The access modes of the bound volume.", (o) =>
     o.spec?.volumeName ? modes(o.status?.accessModes) : "",
   ),
   column("StorageClass", "The requested class.", (o) => classOf(o)),
@@ -62,9 +62,13 @@ export const storageClassTable = tableDefinition<ClassView>([
     format: "name",
   }),
   column("Provisioner", "The provisioner of volumes of this class.", (o) => o.provisioner ?? ""),
-  column("ReclaimPolicy", "What becomes of a volume without claim.", (o) => o.reclaimPolicy ?? "Delete"),
+  column(
+    "ReclaimPolicy",
+    "What happens to a volume when its claim is deleted.",
+    (o) => o.reclaimPolicy ?? "Delete",
+  ),
   column("VolumeBindingMode", "When claims are bound.", (o) => o.volumeBindingMode ?? "Immediate"),
-  column("AllowVolumeExpansion", "Whether volumes can grow.", (o) => o.allowVolumeExpansion ?? false),
+  column("AllowVolumeExpansion", "Whether volumes can be expanded.", (o) => o.allowVolumeExpansion ?? false),
   ageColumn,
 ]);
 
