@@ -88,9 +88,9 @@ class Cluster {
     };
     await this.#kubectl.ok(["create", "-f", "-"], { input: pod });
     const exited = await waitFor(async () => {
-      const seen = await this.json<Pod>("pod", name);
-      assert.equal(seen.status?.phase, "Succeeded", JSON.stringify(seen.status));
-      return seen;
+      const pod = await this.json<Pod>("pod", name);
+      assert.equal(pod.status?.phase, "Succeeded", JSON.stringify(pod.status));
+      return pod;
     }, 60_000);
     await this.#kubectl.ok(["delete", "pod", name, "--wait=false"]);
     const output = exited.status?.containerStatuses?.[0]?.state?.terminated?.message ?? "";
@@ -127,7 +127,8 @@ function suite(version: ContainerdVersion): void {
     const other = clusters[1 - i]!;
     for (const hostNetwork of [false, true]) {
       const name = hostNetwork ? "in-host-network" : "in-pod-network";
-      const title = "a pod reads itself with its token and the mounted CA, and nothing more";
+      const title =
+        "a pod may read itself with its token and the mounted CA, and no pods of other namespaces";
       test(`${cluster.title}, ${name}: ${title}`, async () => {
         const [pod, results] = await cluster.request(name, other, { hostNetwork });
         const { address, own, elsewhere, wrongAuthority, noToken, otherNode } = results;
@@ -136,12 +137,12 @@ function suite(version: ContainerdVersion): void {
         assert.match(elsewhere!, /Forbidden.*system:serviceaccount:default:default/);
         assert.match(wrongAuthority!, /certificate signed by unknown authority/);
         assert.match(noToken!, /Unauthorized/);
-        // All clients on the machine itself have access, as at 127.0.0.1; pods of another node do not.
+        // Pods on the host network can connect to the API of the other node, as to 127.0.0.1; other pods cannot.
         assert.match(otherNode!, hostNetwork ? /Unauthorized/ : /reset by peer|EOF/);
       });
     }
 
-    test(`${cluster.title}: the endpoints of the API are where it listens`, async () => {
+    test(`${cluster.title}: the endpoints of the service kubernetes are the address of the API`, async () => {
       const address = await cluster.apiAddress();
       const { subsets } = await cluster.json<{ subsets: object[] }>("endpoints", "kubernetes");
       const port = { name: "https", port: 443, protocol: "TCP" };

@@ -2,22 +2,22 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitFor } from "../e2e/wait-for.ts";
 import type { Kubectl } from "./kubectl.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { configMap, demoImage, list, type Manifest, pod, run, uidOf } from "./pods.ts";
 
 /** kubectl apply, client side, and diff. */
-export function applying(bench: Bench): void {
-  describeIn(
-    bench,
+export function applying(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "applying",
-    (at) => {
+    (kubectl) => {
       test("apply creates a pod that runs, leaves an unchanged one, and updates a changed one", async () => {
-        const k = at();
+        const k = kubectl();
         const manifest = pod("web", { labels: { app: "web" } });
         assert.equal(await apply(k, manifest), "pod/web created\n");
         await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
         const uid = await uidOf(k, "web");
-        const [container] = await bench.node.running(uid);
+        const [container] = await setup.node.running(uid);
         assert.ok(container, "it runs");
         const version = () => k.ok(["get", "pod", "web", "-o", "jsonpath={.metadata.resourceVersion}"]);
         const before = await version();
@@ -30,13 +30,13 @@ export function applying(bench: Bench): void {
           '{"app":"other"}',
         );
         assert.deepEqual(
-          (await bench.node.running(uid)).map(({ id }) => id),
+          (await setup.node.running(uid)).map(({ id }) => id),
           [container.id],
         );
       });
 
-      test("fields removed from the manifest are deleted; fields of others are kept", async () => {
-        const k = at();
+      test("fields that were removed from the manifest are deleted; fields of other managers are kept", async () => {
+        const k = kubectl();
         const manifest = configMap("shared", { a: "1", b: "2" }, { labels: { mine: "1", also: "2" } });
         await apply(k, manifest);
         await k.ok(["label", "configmap", "shared", "theirs=3"]);
@@ -50,8 +50,8 @@ export function applying(bench: Bench): void {
       });
 
       test("list items are merged by key: tolerations are added, another image restarts the container", async () => {
-        const k = at();
-        await bench.node.tag(demoImage, "localhost/kubelet-ts/demo:applied");
+        const k = kubectl();
+        await setup.node.tag(demoImage, "localhost/kubelet-ts/demo:applied");
         const manifest = pod("lists");
         await apply(k, manifest);
         await k.ok(["wait", "--for=condition=Ready", "pod/lists", "--timeout=60s"]);
@@ -76,8 +76,8 @@ export function applying(bench: Bench): void {
         await k.ok(["wait", "--for=condition=Ready", "pod/lists", "--timeout=60s"]);
       });
 
-      test("several objects of one file are applied in their order, each by itself", async () => {
-        const k = at();
+      test("the objects of one file are applied in order, one by one", async () => {
+        const k = kubectl();
         const file = k.file(
           "several.yaml",
           "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: two}\ndata: {a: Yg==}\n",
@@ -87,8 +87,8 @@ export function applying(bench: Bench): void {
         assert.equal(await k.ok(["get", "secret", "two", "-o", "jsonpath={.data.a}"]), "Yg==");
       });
 
-      test("apply --prune removes what is no longer in the files", async () => {
-        const k = at();
+      test("apply --prune deletes objects that are no longer in the files", async () => {
+        const k = kubectl();
         const labels = { set: "pruned" };
         await apply(k, list(configMap("stays", {}, { labels }), configMap("goes", {}, { labels })));
         const args = [
@@ -110,7 +110,7 @@ export function applying(bench: Bench): void {
         ["server", "server dry run"],
       ] as const) {
         test(`--dry-run=${how} prints what would be done and does nothing`, async () => {
-          const k = at();
+          const k = kubectl();
           const input = configMap(`dry-${how}`, { a: "1" });
           const dry = ["apply", "-f", "-", `--dry-run=${how}`];
           assert.equal(await k.ok(dry, { input }), `configmap/dry-${how} created (${output})\n`);
@@ -126,7 +126,7 @@ export function applying(bench: Bench): void {
       }
 
       test("a server-side dry run shows defaults, and runs nothing", async () => {
-        const k = at();
+        const k = kubectl();
         const input = pod("dry-pod");
         const created = JSON.parse(
           await k.ok(["apply", "-f", "-", "--dry-run=server", "-o", "json"], { input }),
@@ -134,23 +134,23 @@ export function applying(bench: Bench): void {
         assert.equal(created.spec.serviceAccountName, "default");
         assert.equal(created.spec.dnsPolicy, "ClusterFirst");
         assert.match(await k.fails(["get", "pod", "dry-pod"]), /not found/);
-        await bench.node.nothingRuns(created.metadata.uid);
+        await setup.node.nothingRuns(created.metadata.uid);
       });
 
-      test("diff shows what apply would change, and reports it with its status", async () => {
-        const k = at();
+      test("diff shows what apply would change, and exits with 1 if there are changes", async () => {
+        const k = kubectl();
         const input = configMap("differs", { a: "1" });
         await apply(k, input);
-        assert.equal((await k.type(["diff", "-f", "-"], { input })).status, 0);
+        assert.equal((await k.run(["diff", "-f", "-"], { input })).status, 0);
         input.data.a = "2";
-        const { status, stdout } = await k.type(["diff", "-f", "-"], { input });
+        const { status, stdout } = await k.run(["diff", "-f", "-"], { input });
         assert.equal(status, 1);
         assert.match(stdout, /^- {2}a: "1"\n\+ {2}a: "2"$/m);
         assert.equal(await k.ok(["get", "configmap", "differs", "-o", "jsonpath={.data.a}"]), "1");
       });
 
-      test("a field of a pod that cannot change is named, with what it would become", async () => {
-        const k = at();
+      test("a change of an immutable field of a pod is rejected, with the field and its new value", async () => {
+        const k = kubectl();
         const manifest = pod("fixed");
         await apply(k, manifest);
         manifest.spec.dnsPolicy = "None";
@@ -163,8 +163,8 @@ export function applying(bench: Bench): void {
         assert.match(output, /^\+ "dnsPolicy": "None",$/m);
       });
 
-      test("replace needs the whole object; an outdated one is rejected", async () => {
-        const k = at();
+      test("replace replaces the whole object, and rejects an outdated one", async () => {
+        const k = kubectl();
         await k.ok(["create", "-f", "-"], { input: configMap("whole", { a: "1", b: "2" }) });
         const old = await k.json(["get", "configmap", "whole"]);
         const input = { ...old, data: { a: "3" } };
@@ -180,20 +180,20 @@ export function applying(bench: Bench): void {
         );
       });
 
-      test("replace --force deletes a pod and creates another of its name", async () => {
-        const k = at();
+      test("replace --force deletes a pod and creates another with the same name", async () => {
+        const k = kubectl();
         const [uid] = await run(k, pod("again"));
         const file = k.file("again.json", pod("again", { labels: { second: "yes" } }));
         const out = await k.ok(["replace", "--force", "-f", file]);
         assert.match(out, /^pod "again" deleted.*\npod\/again replaced\n$/);
-        await bench.node.nothingRuns(uid!);
+        await setup.node.nothingRuns(uid!);
         await k.ok(["wait", "--for=condition=Ready", "pod/again", "--timeout=60s"]);
         const next = await uidOf(k, "again");
         assert.notEqual(next, uid);
-        await waitFor(async () => assert.equal((await bench.node.running(next)).length, 1));
+        await waitFor(async () => assert.equal((await setup.node.running(next)).length, 1));
       });
     },
-    "together",
+    "parallel",
   );
 }
 

@@ -2,43 +2,43 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { waitFor } from "../e2e/wait-for.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { demoImage, pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
 
 const echoesLines = ["sh", "-c", 'echo up; while read -r x; do echo "got $x"; done; sleep 1000'];
 const image = `--image=${demoImage}`;
 
-/** kubectl attach, and what attaches: run -i, debug -i. */
-export function attaching(bench: Bench): void {
-  describeIn(
-    bench,
+/** kubectl attach, and commands that attach: run -i, debug -i. */
+export function attaching(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "attaching",
-    (at) => {
+    (kubectl) => {
       for (const { by, env } of transports) {
         const named = (name: string) => `${name}-${by.toLowerCase()}`;
 
-        test(`over ${by}: attach -i streams to the container's first process, which outlives it`, async () => {
-          const k = at();
+        test(`over ${by}: attach -i streams to the container's first process, which keeps running afterwards`, async () => {
+          const k = kubectl();
           const name = named("talks");
           const [uid = ""] = await run(k, pod(name, { container: { stdin: true, command: echoesLines } }));
           const attached = k.start(["attach", "-i", name], { env, open: true });
           attached.write("a\n");
           await attached.prints(/^got a$/m);
-          const listens = k.start(["attach", name], { env });
+          const observer = k.start(["attach", name], { env });
           await waitFor(() => {
             attached.write("b\n");
-            assert.match(listens.stdout, /^got b$/m);
+            assert.match(observer.stdout, /^got b$/m);
           });
           attached.child.stdin?.end();
           assert.equal(await attached.exited, 0, attached.stderr);
-          await listens.stop();
-          assert.equal((await bench.node.running(uid)).length, 1);
+          await observer.stop();
+          assert.equal((await setup.node.running(uid)).length, 1);
           assert.match(await k.ok(["logs", name]), /^up\ngot a\ngot b\n/);
         });
 
-        test(`over ${by}: attach -it to a terminal that follows the user's`, async () => {
-          const k = at();
+        test(`over ${by}: attach -it resizes the container's terminal with the user's`, async () => {
+          const k = kubectl();
           const name = named("terminal");
           await run(k, pod(name, { container: { stdin: true, tty: true, command: ["sh"] } }));
           const attached = k.start(["attach", "-it", name], { env, terminal: true, open: true });
@@ -54,11 +54,11 @@ export function attaching(bench: Bench): void {
         });
 
         test(`over ${by}: run -i --rm passes standard input, and deletes the pod`, async () => {
-          const k = at();
+          const k = kubectl();
           const name = named("piped");
           const input = `${randomBytes(500_000).toString("hex")}\n`;
           const flags = ["-i", "--rm", "--quiet", "--restart=Never", image];
-          const { status, stdout, stderr } = await k.type(["run", name, ...flags, "--", "md5sum"], {
+          const { status, stdout, stderr } = await k.run(["run", name, ...flags, "--", "md5sum"], {
             env,
             input,
           });
@@ -67,8 +67,8 @@ export function attaching(bench: Bench): void {
           assert.match(await k.fails(["get", "pod", name]), /NotFound/);
         });
 
-        test(`over ${by}: run -it --rm is a shell, with its exit code`, async () => {
-          const k = at();
+        test(`over ${by}: run -it --rm runs a shell and returns its exit code`, async () => {
+          const k = kubectl();
           const name = named("shell");
           const shell = k.start(["run", name, "-it", "--rm", "--restart=Never", image, "--", "sh"], {
             ...{ env, terminal: true, open: true },
@@ -81,7 +81,7 @@ export function attaching(bench: Bench): void {
         });
 
         test(`over ${by}: debug -it starts a shell that sees the processes of a container`, async () => {
-          const k = at();
+          const k = kubectl();
           const name = named("studied");
           await run(k, pod(name, { container: { command: ["sh", "-c", "exec sleep 12345"] } }));
           const added = ["-it", image, "--target=c", "--container=tool", "--profile=general"];
@@ -96,6 +96,6 @@ export function attaching(bench: Bench): void {
         });
       }
     },
-    "together",
+    "parallel",
   );
 }

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { configMap, demoImage, type Manifest, pod, run } from "./pods.ts";
 
 /** kubectl label, annotate, patch, edit and set. */
-export function changing(bench: Bench): void {
-  describeIn(bench, "changing", (at) => {
+export function changing(setup: KubectlSetup): void {
+  describeInNamespace(setup, "changing", (kubectl) => {
     let uid: string;
     before(async () => {
-      [uid = ""] = await run(at(), pod("web", { labels: { app: "web" } }));
+      [uid = ""] = await run(kubectl(), pod("web", { labels: { app: "web" } }));
     });
-    const labels = () => at().ok(["get", "pod", "web", "-o", "jsonpath={.metadata.labels}"]);
-    const annotations = () => at().ok(["get", "pod", "web", "-o", "jsonpath={.metadata.annotations}"]);
+    const labels = () => kubectl().ok(["get", "pod", "web", "-o", "jsonpath={.metadata.labels}"]);
+    const annotations = () => kubectl().ok(["get", "pod", "web", "-o", "jsonpath={.metadata.annotations}"]);
 
     test("labels are added, changed only with --overwrite, and removed", async () => {
-      const k = at();
+      const k = kubectl();
       assert.equal(await k.ok(["label", "pod", "web", "tier=front"]), "pod/web labeled\n");
       assert.equal(await labels(), '{"app":"web","tier":"front"}');
       assert.match(
@@ -32,7 +32,7 @@ export function changing(bench: Bench): void {
     });
 
     test("annotations are added, changed only with --overwrite, and removed", async () => {
-      const k = at();
+      const k = kubectl();
       assert.equal(await k.ok(["annotate", "pod", "web", "note=one"]), "pod/web annotated\n");
       assert.match(
         await k.fails(["annotate", "pod", "web", "note=two"]),
@@ -46,7 +46,7 @@ export function changing(bench: Bench): void {
 
     test("an outdated resourceVersion changes nothing", async () => {
       assert.match(
-        await at().fails(["label", "pod", "web", "late=1", "--resource-version=1"]),
+        await kubectl().fails(["label", "pod", "web", "late=1", "--resource-version=1"]),
         /\(Conflict\).*the object has been modified; please apply your changes to the latest version and try again/,
       );
     });
@@ -65,8 +65,15 @@ export function changing(bench: Bench): void {
       ["json", [{ op: "remove", path: "/metadata/labels/c" }], '{"app":"web"}'],
     ];
     for (const [type, patch, after] of patches) {
-      test(`a ${type} patch: ${JSON.stringify(patch)}`, async () => {
-        const patched = await at().ok(["patch", "pod", "web", `--type=${type}`, "-p", JSON.stringify(patch)]);
+      test(`a ${type} patch is applied: ${JSON.stringify(patch)}`, async () => {
+        const patched = await kubectl().ok([
+          "patch",
+          "pod",
+          "web",
+          `--type=${type}`,
+          "-p",
+          JSON.stringify(patch),
+        ]);
         assert.equal(patched, "pod/web patched\n");
         assert.equal(await labels(), after);
       });
@@ -74,11 +81,11 @@ export function changing(bench: Bench): void {
 
     test("a patch that changes nothing reports that", async () => {
       const patch = ["patch", "pod", "web", "-p", '{"metadata":{"labels":{"app":"web"}}}'];
-      assert.equal(await at().ok(patch), "pod/web patched (no change)\n");
+      assert.equal(await kubectl().ok(patch), "pod/web patched (no change)\n");
     });
 
     test("a strategic patch merges items by key, a merge patch replaces the whole list", async () => {
-      const k = at();
+      const k = kubectl();
       const ports = (...all: [name: string, port: number][]) => ({
         spec: { ports: all.map(([name, port]) => ({ name, port })) },
       });
@@ -119,11 +126,11 @@ export function changing(bench: Bench): void {
         [["-p", '{"metadata":{"labels":'], /unexpected end of/i],
       ];
       for (const [patch, reason] of rejected)
-        assert.match(await at().fails(["patch", "pod", "web", ...patch]), reason);
+        assert.match(await kubectl().fails(["patch", "pod", "web", ...patch]), reason);
     });
 
     test("--subresource=status writes the status, and nothing else", async () => {
-      const k = at();
+      const k = kubectl();
       const condition = {
         type: "example.com/Seen",
         status: "True",
@@ -138,18 +145,18 @@ export function changing(bench: Bench): void {
       assert.equal(spec.activeDeadlineSeconds, undefined);
       assert.ok(
         status.conditions.some(({ type }: Manifest) => type === "Ready"),
-        "elements go by their keys",
+        "conditions are not merged by type",
       );
     });
 
     test("the main endpoint does not write the status", async () => {
       const args = ["patch", "pod", "web", "--type=merge", "-p", '{"status":{"phase":"Failed"}}'];
-      assert.equal(await at().ok(args), "pod/web patched (no change)\n");
-      assert.equal(await at().ok(["get", "pod", "web", "-o", "jsonpath={.status.phase}"]), "Running");
+      assert.equal(await kubectl().ok(args), "pod/web patched (no change)\n");
+      assert.equal(await kubectl().ok(["get", "pod", "web", "-o", "jsonpath={.status.phase}"]), "Running");
     });
 
     test("edit opens the object and writes the result", async () => {
-      const k = at();
+      const k = kubectl();
       await k.ok(["create", "-f", "-"], { input: configMap("edited", { a: "1" }) });
       const editor = (script: string) => ({ env: { EDITOR: `sed -i '${script}'`, KUBE_EDITOR: "" } });
       assert.equal(
@@ -157,7 +164,7 @@ export function changing(bench: Bench): void {
         "configmap/edited edited\n",
       );
       assert.equal(await k.ok(["get", "configmap", "edited", "-o", "jsonpath={.data}"]), '{"a":"2"}');
-      const { stderr } = await k.type(["edit", "configmap", "edited"], editor(""));
+      const { stderr } = await k.run(["edit", "configmap", "edited"], editor(""));
       assert.match(stderr, /^Edit cancelled, no changes made\.\n$/);
       assert.match(
         await k.fails(["edit", "configmap", "edited"], editor("s/^data:/dta:/")),
@@ -166,8 +173,8 @@ export function changing(bench: Bench): void {
       assert.equal(await k.ok(["get", "configmap", "edited", "-o", "jsonpath={.data}"]), '{"a":"2"}');
     });
 
-    test("debug adds a container to a pod that runs", async () => {
-      const k = at();
+    test("debug adds an ephemeral container to a running pod", async () => {
+      const k = kubectl();
       const args = [
         "debug",
         "web",
@@ -179,15 +186,15 @@ export function changing(bench: Bench): void {
       await k.ok([...args, "--", "sleep", "1000"]);
       const runs = "--for=jsonpath={.status.ephemeralContainerStatuses[0].state.running}";
       await k.ok(["wait", runs, "pod/web", "--timeout=60s"]);
-      const names = (await bench.node.running(uid)).map(({ metadata }) => metadata?.name);
+      const names = (await setup.node.running(uid)).map(({ metadata }) => metadata?.name);
       assert.deepEqual(new Set(names), new Set(["c", "tool"]));
     });
 
-    test("set image restarts the container with another image, in the same pod", async () => {
-      const k = at();
+    test("set image restarts the container with the new image, in the same pod", async () => {
+      const k = kubectl();
       const image = "localhost/kubelet-ts/demo:second";
-      await bench.node.tag(demoImage, image);
-      const main = async () => (await bench.node.running(uid)).find(({ metadata }) => metadata?.name === "c");
+      await setup.node.tag(demoImage, image);
+      const main = async () => (await setup.node.running(uid)).find(({ metadata }) => metadata?.name === "c");
       const before = await main();
       assert.equal(await k.ok(["set", "image", "pod/web", `c=${image}`]), "pod/web image updated\n");
       await k.ok([

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AddressRange } from "../../src/apiserver/kinds/services/address-range.ts";
 import { keyPair } from "./key-pair.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { pod, podThatPrints, run, uidOf } from "./pods.ts";
 
 /** kubectl create and run. */
-export function creating(bench: Bench): void {
-  describeIn(
-    bench,
+export function creating(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "creating",
-    (at) => {
-      test("a configmap of values, files and variables reaches a container", async () => {
-        const k = at();
+    (kubectl) => {
+      test("a ConfigMap from literals, files and env files reaches a container", async () => {
+        const k = kubectl();
         const file = k.file("settings.txt", "from a file\n");
         const env = k.file("settings.env", "A=1\nB=two parts\n");
         assert.equal(
@@ -34,11 +34,11 @@ export function creating(bench: Bench): void {
         });
         await k.ok(["create", "-f", "-"], { input });
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads-map", "--timeout=60s"]);
-        assert.match(bench.node.log(await uidOf(k, "reads-map")), / A=1 B=two parts X=y$/m);
+        assert.match(setup.node.log(await uidOf(k, "reads-map")), / A=1 B=two parts X=y$/m);
       });
 
       test("a generic secret is stored unchanged, described by its size, and reaches a container", async () => {
-        const k = at();
+        const k = kubectl();
         assert.equal(
           await k.ok(["create", "secret", "generic", "login", "--from-literal=password=geheim"]),
           "secret/login created\n",
@@ -56,11 +56,11 @@ export function creating(bench: Bench): void {
         input.spec.containers[0].env = env;
         await k.ok(["create", "-f", "-"], { input });
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads-secret", "--timeout=60s"]);
-        assert.match(bench.node.log(await uidOf(k, "reads-secret")), / P=geheim$/m);
+        assert.match(setup.node.log(await uidOf(k, "reads-secret")), / P=geheim$/m);
       });
 
       test("a tls secret has a certificate and its key", async () => {
-        const k = at();
+        const k = kubectl();
         const { certificate, key } = keyPair();
         const files = [`--cert=${k.file("tls.crt", certificate)}`, `--key=${k.file("tls.key", key)}`];
         assert.equal(await k.ok(["create", "secret", "tls", "tls", ...files]), "secret/tls created\n");
@@ -70,8 +70,8 @@ export function creating(bench: Bench): void {
         assert.equal(Buffer.from(data["tls.key"], "base64").toString(), key);
       });
 
-      test("a docker-registry secret has the login of a registry", async () => {
-        const k = at();
+      test("a docker-registry secret has the credentials of a registry", async () => {
+        const k = kubectl();
         const login = ["--docker-server=registry.example", "--docker-username=u", "--docker-password=p"];
         assert.equal(
           await k.ok(["create", "secret", "docker-registry", "pull", ...login]),
@@ -84,7 +84,7 @@ export function creating(bench: Bench): void {
       });
 
       test("a service account gets tokens that the API accepts", async () => {
-        const k = at();
+        const k = kubectl();
         assert.equal(await k.ok(["create", "serviceaccount", "robot"]), "serviceaccount/robot created\n");
         const token = (await k.ok(["create", "token", "robot", "--duration=20m"])).trim();
         const { exp, iat, sub } = JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString());
@@ -106,8 +106,8 @@ export function creating(bench: Bench): void {
         assert.match(await k.fails(["create", "token", "robot"]), /serviceaccounts "robot" not found/);
       });
 
-      test("a token may be bound to a pod, and becomes invalid with it", async () => {
-        const k = at();
+      test("a token that is bound to a pod is invalid after the pod was deleted", async () => {
+        const k = kubectl();
         await run(k, pod("bearer"));
         const bound = ["create", "token", "default", "--bound-object-kind=Pod", "--bound-object-name"];
         const token = (await k.ok([...bound, "bearer"])).trim();
@@ -119,7 +119,7 @@ export function creating(bench: Bench): void {
       });
 
       test("a namespace gets a service account and the CA certificate", async () => {
-        const k = at().in("with-defaults");
+        const k = kubectl().in("with-defaults");
         assert.equal(
           await k.ok(["create", "namespace", "with-defaults"]),
           "namespace/with-defaults created\n",
@@ -134,7 +134,7 @@ export function creating(bench: Bench): void {
       });
 
       test("a priority class sets the priority of pods; pods with a missing one are rejected", async () => {
-        const k = at();
+        const k = kubectl();
         const created = await k.ok([
           "create",
           "priorityclass",
@@ -154,8 +154,8 @@ export function creating(bench: Bench): void {
         );
       });
 
-      test("generateName generates a name for each", async () => {
-        const k = at();
+      test("generateName generates a name for each object", async () => {
+        const k = kubectl();
         const input = { apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "made-" } };
         const names = [
           await k.ok(["create", "-f", "-"], { input }),
@@ -166,13 +166,13 @@ export function creating(bench: Bench): void {
       });
 
       test("a service gets an address", async () => {
-        const k = at();
+        const k = kubectl();
         assert.equal(
           await k.ok(["create", "service", "clusterip", "web", "--tcp=80:8080"]),
           "service/web created\n",
         );
         const { clusterIP } = (await k.json(["get", "service", "web"])).spec;
-        assert.ok(new AddressRange(bench.node.serviceRange).has(clusterIP), clusterIP);
+        assert.ok(new AddressRange(setup.node.serviceRange).has(clusterIP), clusterIP);
         await run(k, pod("served", { labels: { app: "web" } }));
         assert.equal(
           await k.ok(["expose", "pod", "served", "--port=80", "--name=exposed"]),
@@ -184,6 +184,6 @@ export function creating(bench: Bench): void {
         );
       });
     },
-    "together",
+    "parallel",
   );
 }

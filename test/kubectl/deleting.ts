@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitFor } from "../e2e/wait-for.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { configMap, list, pod, run } from "./pods.ts";
 
 /** Ignores SIGTERM. */
-const deaf = { command: ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"] };
+const ignoresTerm = { command: ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"] };
 
 /** kubectl delete. */
-export function deleting(bench: Bench): void {
-  describeIn(
-    bench,
+export function deleting(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "deleting",
-    (at) => {
-      test("a pod is terminated, and removed when its containers are", async () => {
-        const k = at();
+    (kubectl) => {
+      test("a pod is terminated, and removed after its containers", async () => {
+        const k = kubectl();
         const [uid] = await run(k, pod("web"));
         const watched = k.start([
           "get",
@@ -26,50 +26,50 @@ export function deleting(bench: Bench): void {
         ]);
         await watched.prints(/,/);
         assert.match(await k.ok(["delete", "pod", "web"]), /^pod "web" deleted/);
-        await bench.node.nothingRuns(uid!);
+        await setup.node.nothingRuns(uid!);
         assert.match(await k.fails(["get", "pod", "web"]), /NotFound/);
         await watched.stop();
-        assert.match(watched.stdout, /10,/, "it had the grace of its manifest");
+        assert.match(watched.stdout, /10,/, "the grace period is not that of the manifest");
       });
 
-      test("--wait=false returns immediately: the pod is Terminating, and its containers end within the grace period", async () => {
-        const k = at();
+      test("--wait=false returns immediately; the pod is Terminating, and its containers exit within the grace period", async () => {
+        const k = kubectl();
         const [uid] = await run(
           k,
-          pod("slow", { container: deaf, spec: { terminationGracePeriodSeconds: 8 } }),
+          pod("slow", { container: ignoresTerm, spec: { terminationGracePeriodSeconds: 8 } }),
         );
         assert.match(await k.ok(["delete", "pod", "slow", "--wait=false"]), /^pod "slow" deleted/);
         assert.match(await k.ok(["get", "pod", "slow"]), /Terminating/);
-        assert.equal((await bench.node.running(uid!)).length, 1);
+        assert.equal((await setup.node.running(uid!)).length, 1);
         await k.ok(["wait", "--for=delete", "pod/slow", "--timeout=60s"]);
-        await bench.node.nothingRuns(uid!);
+        await setup.node.nothingRuns(uid!);
       });
 
       test("--now sets a grace period of one second", async () => {
-        const k = at();
+        const k = kubectl();
         const [uid] = await run(
           k,
-          pod("now", { container: deaf, spec: { terminationGracePeriodSeconds: 3600 } }),
+          pod("now", { container: ignoresTerm, spec: { terminationGracePeriodSeconds: 3600 } }),
         );
         assert.match(await k.ok(["delete", "pod", "now", "--now"]), /^pod "now" deleted/);
-        await bench.node.nothingRuns(uid!);
+        await setup.node.nothingRuns(uid!);
       });
 
       test("--grace-period shortens the grace period of the manifest, even while the pod terminates", async () => {
-        const k = at();
+        const k = kubectl();
         const [uid] = await run(
           k,
-          pod("shorter", { container: deaf, spec: { terminationGracePeriodSeconds: 3600 } }),
+          pod("shorter", { container: ignoresTerm, spec: { terminationGracePeriodSeconds: 3600 } }),
         );
         await k.ok(["delete", "pod", "shorter", "--wait=false"]);
         await k.ok(["delete", "pod", "shorter", "--grace-period=1", "--timeout=60s"]);
-        await bench.node.nothingRuns(uid!);
+        await setup.node.nothingRuns(uid!);
       });
 
       test("--force --grace-period=0 removes the pod immediately, and the node kills its containers", async () => {
-        const k = at();
+        const k = kubectl();
         const [uid] = await run(k, pod("forced"));
-        const { status, stdout, stderr } = await k.type([
+        const { status, stdout, stderr } = await k.run([
           "delete",
           "pod",
           "forced",
@@ -83,21 +83,21 @@ export function deleting(bench: Bench): void {
           /^Warning: Immediate deletion does not wait for confirmation that the running resource has been terminated/,
         );
         assert.match(await k.fails(["get", "pod", "forced"]), /NotFound/);
-        await waitFor(() => bench.node.nothingRuns(uid!));
+        await waitFor(() => setup.node.nothingRuns(uid!));
       });
 
       test("a pod of the same name can be created immediately", async () => {
-        const k = at();
+        const k = kubectl();
         const [first] = await run(k, pod("next"));
         await k.ok(["delete", "pod", "next", "--force", "--grace-period=0"]);
         const [second] = await run(k, pod("next"));
         assert.notEqual(first, second);
-        assert.equal((await bench.node.running(second!)).length, 1);
-        await waitFor(() => bench.node.nothingRuns(first!));
+        assert.equal((await setup.node.running(second!)).length, 1);
+        await waitFor(() => setup.node.nothingRuns(first!));
       });
 
       test("--dry-run=server deletes nothing", async () => {
-        const k = at();
+        const k = kubectl();
         await k.ok(["create", "configmap", "dry"]);
         assert.match(
           await k.ok(["delete", "configmap", "dry", "--dry-run=server"]),
@@ -107,7 +107,7 @@ export function deleting(bench: Bench): void {
       });
 
       test("a finalizer keeps an object until it is removed", async () => {
-        const k = at();
+        const k = kubectl();
         const input = configMap("held", {}, { finalizers: ["example.com/hold"] });
         await k.ok(["create", "-f", "-"], { input });
         await k.ok(["delete", "configmap", "held", "--wait=false"]);
@@ -118,7 +118,7 @@ export function deleting(bench: Bench): void {
       });
 
       test("dependents are deleted with their owner, unless they are orphaned", async () => {
-        const k = at();
+        const k = kubectl();
         for (const [owner, cascade] of [
           ["parent", "background"],
           ["strict", "foreground"],
@@ -141,30 +141,30 @@ export function deleting(bench: Bench): void {
       });
 
       test("a namespace is deleted with its content; its pods are terminated on the node", async () => {
-        const k = at().in("doomed");
+        const k = kubectl().in("doomed");
         await k.ok(["create", "namespace", "doomed"]);
         const [uid] = await run(k, pod("web"));
         await k.ok(["create", "configmap", "settings"]);
         assert.match(await k.ok(["delete", "namespace", "doomed"]), /^namespace "doomed" deleted\n$/);
         assert.match(await k.fails(["get", "namespace", "doomed"]), /namespaces "doomed" not found/);
         assert.equal(await k.ok(["get", "pods,configmaps,serviceaccounts", "-o", "name"]), "");
-        await bench.node.nothingRuns(uid!);
+        await setup.node.nothingRuns(uid!);
         assert.match(await k.fails(["create", "configmap", "late"]), /namespaces "doomed" not found/);
       });
 
       test("system namespaces cannot be deleted", async () => {
         assert.match(
-          await at().fails(["delete", "namespace", "kube-system"]),
+          await kubectl().fails(["delete", "namespace", "kube-system"]),
           /\(Forbidden\): namespaces "kube-system" is forbidden: this namespace may not be deleted/,
         );
       });
     },
-    "together",
+    "parallel",
   );
 
-  describeIn(bench, "deleting-many", (at) => {
-    test("by label, by file, and all of a kind", async () => {
-      const k = at();
+  describeInNamespace(setup, "deleting-many", (kubectl) => {
+    test("objects are deleted by label, by file, or all of a kind", async () => {
+      const k = kubectl();
       const labels = { of: "these" };
       const maps = ["a", "b", "c", "d"].map((name) => configMap(name, {}, name < "c" ? { labels } : {}));
       await k.ok(["create", "-f", "-"], { input: list(...maps) });
@@ -177,7 +177,7 @@ export function deleting(bench: Bench): void {
       const [uid] = await run(k, pod("one"));
       assert.match(await k.ok(["delete", "pods", "--all"]), /^pod "one" deleted/m);
       assert.equal(await k.ok(["get", "pods", "-o", "name"]), "");
-      await bench.node.nothingRuns(uid!);
+      await setup.node.nothingRuns(uid!);
       assert.match(await k.ok(["delete", "configmap", "--all"]), /^configmap "d" deleted/m);
     });
   });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { waitFor } from "../e2e/wait-for.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { demoImage, list, pod, podThatPrints } from "./pods.ts";
 
 /** kubectl describe. */
-export function describing(bench: Bench): void {
-  describeIn(bench, "describing", (at) => {
+export function describing(setup: KubectlSetup): void {
+  describeInNamespace(setup, "describing", (kubectl) => {
     before(async () => {
-      const k = at();
+      const k = kubectl();
       const resources = { requests: { cpu: "10m", memory: "8Mi" }, limits: { memory: "64Mi" } };
       const web = pod("web", {
         labels: { app: "web" },
@@ -19,10 +19,10 @@ export function describing(bench: Bench): void {
       await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
     });
 
-    test("a pod: node, containers, conditions, and events", async () => {
-      const { status } = await at().json(["get", "pod", "web"]);
+    test("describe pod shows its node, containers, conditions and events", async () => {
+      const { status } = await kubectl().json(["get", "pod", "web"]);
       const reported = await waitFor(async () => {
-        const text = await at().ok(["describe", "pod", "web"]);
+        const text = await kubectl().ok(["describe", "pod", "web"]);
         assert.match(text, /Normal +Started +\S+ +kubelet +.*Container started/);
         return text;
       });
@@ -30,7 +30,7 @@ export function describing(bench: Bench): void {
         /^Name: +web$/m,
         /^Namespace: +describing$/m,
         /^Service Account: +default$/m,
-        new RegExp(`^Node: +${bench.nodeName}/${status.hostIP}$`, "m"),
+        new RegExp(`^Node: +${setup.nodeName}/${status.hostIP}$`, "m"),
         /^Labels: +app=web$/m,
         /^Status: +Running$/m,
         new RegExp(`^IP: +${status.podIP}$`, "m"),
@@ -44,7 +44,7 @@ export function describing(bench: Bench): void {
         /^QoS Class: +Burstable$/m,
         /^Tolerations: +node\.kubernetes\.io\/not-ready:NoExecute op=Exists for 300s$/m,
         new RegExp(
-          `Normal +Scheduled +\\S+ +default-scheduler +Successfully assigned describing/web to ${bench.nodeName}`,
+          `Normal +Scheduled +\\S+ +default-scheduler +Successfully assigned describing/web to ${setup.nodeName}`,
         ),
         new RegExp(
           `Normal +Pulled +\\S+ +kubelet +.*Container image "${demoImage}" already present on machine`,
@@ -54,18 +54,18 @@ export function describing(bench: Bench): void {
         assert.match(reported, line);
     });
 
-    test("a container that failed: with its reason and its exit code", async () => {
-      const reported = await at().ok(["describe", "pod", "broken"]);
+    test("describe pod shows the reason and the exit code of a failed container", async () => {
+      const reported = await kubectl().ok(["describe", "pod", "broken"]);
       assert.match(reported, /^ {4}State: +Terminated\n {6}Reason: +Error\n {6}Exit Code: +3$/m);
       assert.match(reported, /^Status: +Failed$/m);
     });
 
-    test("the node: conditions, capacity, pods, and lease", async () => {
-      const reported = await at().ok(["describe", "node", bench.nodeName]);
+    test("describe node shows its conditions, capacity, pods and lease", async () => {
+      const reported = await kubectl().ok(["describe", "node", setup.nodeName]);
       for (const line of [
         /^Taints: +<none>$/m,
         /^Unschedulable: +false$/m,
-        new RegExp(`^ {2}HolderIdentity: +${bench.nodeName}$`, "m"),
+        new RegExp(`^ {2}HolderIdentity: +${setup.nodeName}$`, "m"),
         /^ {2}MemoryPressure +False .*KubeletHasSufficientMemory/m,
         /^ {2}Ready +True .*KubeletReady +kubelet is posting ready status$/m,
         /^ {2}pods: +110$/m,
@@ -75,16 +75,16 @@ export function describing(bench: Bench): void {
         assert.match(reported, line);
     });
 
-    test("a service: its address and endpoints", async () => {
-      const reported = await bench.kubectl.ok(["describe", "service", "kubernetes"]);
+    test("describe service shows its address and endpoints", async () => {
+      const reported = await setup.kubectl.ok(["describe", "service", "kubernetes"]);
       assert.match(reported, /^Type: +ClusterIP$/m);
-      assert.match(reported, new RegExp(`^IP: +${bench.node.apiAddress}$`, "m"));
+      assert.match(reported, new RegExp(`^IP: +${setup.node.apiAddress}$`, "m"));
       assert.match(reported, /^Port: +https {2}443\/TCP$/m);
       assert.match(reported, /^Endpoints: +[\d.]+:\d+$/m);
     });
 
-    test("a configmap with its data, a secret without, a namespace with its status, an account, a class, a lease", async () => {
-      const k = at();
+    test("describe shows the data of a ConfigMap but not of a Secret, and supports other kinds", async () => {
+      const k = kubectl();
       await k.ok(["create", "configmap", "settings", "--from-literal=a=one"]);
       await k.ok(["create", "secret", "generic", "hidden", "--from-literal=a=one"]);
       const expected: [args: string[], line: RegExp][] = [
@@ -96,13 +96,13 @@ export function describing(bench: Bench): void {
         ],
         [["serviceaccount", "default"], /^Name: +default$[\s\S]*^Image pull secrets: +<none>$/m],
         [["priorityclass", "system-node-critical"], /^Value: +2000001000$/m],
-        [["lease", "-n", "kube-node-lease", bench.nodeName], /Holder Identity: +\S+/],
+        [["lease", "-n", "kube-node-lease", setup.nodeName], /Holder Identity: +\S+/],
       ];
       for (const [args, line] of expected) assert.match(await k.ok(["describe", ...args]), line);
     });
 
-    test("several objects in one command, by name prefix or label", async () => {
-      const k = at();
+    test("describe selects several objects by name prefix or label", async () => {
+      const k = kubectl();
       assert.match(await k.ok(["describe", "pod", "we"]), /^Name: +web$/m);
       assert.match(await k.ok(["describe", "pods", "-l", "app=web"]), /^Name: +web$/m);
       assert.match(await k.fails(["describe", "pod", "none"]), /pods "none" not found/);

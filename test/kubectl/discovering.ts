@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { rows } from "./kubectl.ts";
-import type { Bench } from "./kubectl-suite.ts";
+import type { KubectlSetup } from "./kubectl-suite.ts";
 
-/** explain, api-resources, version and the like: what the API publishes about itself. */
-export function discovering(bench: Bench): void {
+/** Commands that show what the API publishes about itself: explain, api-resources, version and others. */
+export function discovering(setup: KubectlSetup): void {
   describe("discovering", () => {
-    const k = () => bench.kubectl;
+    const k = () => setup.kubectl;
 
     test("explain shows kinds, fields, and their types", async () => {
       assert.match(
@@ -29,7 +29,7 @@ export function discovering(bench: Bench): void {
       );
     });
 
-    test("explain --recursive shows the fields of fields", async () => {
+    test("explain --recursive shows nested fields", async () => {
       const all = await k().ok(["explain", "pod", "--recursive"]);
       for (const line of [
         "  spec\t<PodSpec>",
@@ -72,13 +72,13 @@ export function discovering(bench: Bench): void {
       assert.match(verbs, /^tokenreviews +authentication\.k8s\.io\/v1 +false +TokenReview +create *$/m);
     });
 
-    test("each kind that api-resources lists as listable is listed", async () => {
+    test("each kind with the verb list can be listed", async () => {
       const names = (await k().ok(["api-resources", "--verbs=list", "-o", "name"])).trim().split("\n");
       assert.ok(names.length > 15, names.join());
       for (const name of names) await k().ok(["get", name, "-A"]);
     });
 
-    test("api-versions, cluster-info, version and config view", async () => {
+    test("api-versions, cluster-info, version and config view show this API server", async () => {
       const versions = (await k().ok(["api-versions"])).split("\n");
       for (const one of ["v1", "coordination.k8s.io/v1", "certificates.k8s.io/v1"])
         assert.ok(versions.includes(one));
@@ -88,13 +88,13 @@ export function discovering(bench: Bench): void {
       );
       const { clientVersion, serverVersion } = JSON.parse(await k().ok(["version", "-o", "json"]));
       assert.equal(serverVersion.gitVersion, "v1.36.4");
-      assert.ok(clientVersion.gitVersion.startsWith(`v${bench.kubectl.version}.`));
+      assert.ok(clientVersion.gitVersion.startsWith(`v${setup.kubectl.version}.`));
       const config = await k().ok(["config", "view"]);
       assert.match(config, /client-key-data: DATA\+OMITTED/);
       assert.equal(await k().ok(["config", "current-context"]), "kubelet-ts\n");
     });
 
-    test("auth: whoami and can-i", async () => {
+    test("auth whoami and can-i show the user and its permissions", async () => {
       const who = JSON.parse(await k().ok(["auth", "whoami", "-o", "json"])).status.userInfo;
       assert.deepEqual(
         [who.username, who.groups],
@@ -102,7 +102,7 @@ export function discovering(bench: Bench): void {
       );
       assert.equal(await k().ok(["auth", "can-i", "delete", "pods", "-A"]), "yes\n");
       assert.match(await k().ok(["auth", "can-i", "--list"]), /^\*\.\* +\[\] +\[\] +\[\*\]$/m);
-      const { status, stdout } = await k().type(["auth", "can-i", "list", "secrets", "--as=somebody"]);
+      const { status, stdout } = await k().run(["auth", "can-i", "list", "secrets", "--as=somebody"]);
       assert.deepEqual([status, stdout], [1, "no\n"]);
       assert.match(
         await k().ok(["auth", "whoami", "--as=somebody", "--as-group=some"]),

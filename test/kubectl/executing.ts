@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { before, test } from "node:test";
 import { waitFor } from "../e2e/wait-for.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { longRunningCommand, pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
 
 const sum = (data: Buffer) => createHash("md5").update(data).digest("hex");
 
 /** kubectl exec. */
-export function executing(bench: Bench): void {
-  describeIn(
-    bench,
+export function executing(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "executing",
-    (at) => {
+    (kubectl) => {
       before(() =>
         run(
-          at(),
+          kubectl(),
           pod("worked"),
           pod("two", {
             spec: {
@@ -32,9 +32,9 @@ export function executing(bench: Bench): void {
 
       for (const { by, env } of transports) {
         const exec = (...command: readonly string[]) =>
-          at().type(["exec", "worked", "--", ...command], { env });
+          kubectl().run(["exec", "worked", "--", ...command], { env });
 
-        test(`over ${by}: output, errors and exit codes are those of the command`, async () => {
+        test(`over ${by}: exec returns the output, the errors and the exit code of the command`, async () => {
           const { status, stdout, stderr } = await exec("sh", "-c", "echo a; echo b >&2; exit 7");
           assert.deepEqual([status, stdout], [7, "a\n"]);
           assert.equal(stderr, "b\ncommand terminated with exit code 7\n");
@@ -42,9 +42,9 @@ export function executing(bench: Bench): void {
           assert.equal((await exec("sh", "-c", "kill -9 $$")).status, 137);
         });
 
-        test(`over ${by}: 20 MiB of standard input are echoed, with EOF`, async () => {
+        test(`over ${by}: 20 MiB of standard input are passed with EOF, and echoed unchanged`, async () => {
           const input = randomBytes(20 * 1024 * 1024);
-          const k = at();
+          const k = kubectl();
           const inside = await k.ok(["exec", "-i", "worked", "--", "md5sum"], { env, input });
           assert.equal(inside, `${sum(input)}  -\n`);
           const running = k.start(["exec", "-i", "worked", "--", "cat"], { env, input });
@@ -57,15 +57,15 @@ export function executing(bench: Bench): void {
             `until [ "$(stty size 2> /dev/null)" = "${size}" ]; do sleep 0.05; done`;
           const script = `${until("24 80")}; echo small; ${until("33 91")}; echo err >&2; exit 5`;
           const command = ["exec", "-it", "worked", "--", "sh", "-c", script];
-          const running = at().start(command, { env, terminal: true, open: true });
+          const running = kubectl().start(command, { env, terminal: true, open: true });
           await running.prints(/^small\r$/m);
           await running.resize(33, 91);
           assert.equal(await running.exited, 5, running.stdout);
           assert.match(running.stdout, /^err\r\ncommand terminated with exit code 5\r$/m);
         });
 
-        test(`over ${by}: input of a TTY is read by the shell, including Ctrl-C`, async () => {
-          const running = at().start(["exec", "-it", "worked", "--", "sh"], {
+        test(`over ${by}: a shell reads the input of a TTY, including Ctrl-C`, async () => {
+          const running = kubectl().start(["exec", "-it", "worked", "--", "sh"], {
             env,
             terminal: true,
             open: true,
@@ -79,8 +79,8 @@ export function executing(bench: Bench): void {
           assert.equal(await running.exited, 3, running.stdout);
         });
 
-        test(`over ${by}: a missing command, container or pod`, async () => {
-          const k = at();
+        test(`over ${by}: a missing command, container or pod is reported`, async () => {
+          const k = kubectl();
           const none = await k.fails(["exec", "worked", "--", "no-such-command"], { env });
           assert.match(none, /"no-such-command": executable file not found in \$PATH/);
           assert.match(
@@ -90,23 +90,23 @@ export function executing(bench: Bench): void {
           assert.match(await k.fails(["exec", "nobody", "--", "true"], { env }), /pods "nobody" not found/);
         });
 
-        test(`over ${by}: a command of maximum length`, async () => {
+        test(`over ${by}: a command of maximum length is executed`, async () => {
           const long = "ä b%".repeat(20_000);
           const script = 'printf %s "$0" | md5sum';
-          const inside = await at().ok(["exec", "worked", "--", "sh", "-c", script, long], { env });
+          const inside = await kubectl().ok(["exec", "worked", "--", "sh", "-c", script, long], { env });
           assert.equal(inside, `${sum(Buffer.from(long))}  -\n`);
         });
 
         test(`over ${by}: the named container is used, otherwise the first`, async () => {
-          const k = at();
+          const k = kubectl();
           await k.ok(["exec", "two", "-c", "b", "--", "touch", `/here-${by}`], { env });
-          const look = ["--", "sh", "-c", `test -e /here-${by} && echo yes || echo no`];
-          assert.equal(await k.ok(["exec", "two", ...look], { env }), "no\n");
-          assert.equal(await k.ok(["exec", "two", "-c", "b", ...look], { env }), "yes\n");
+          const checkFile = ["--", "sh", "-c", `test -e /here-${by} && echo yes || echo no`];
+          assert.equal(await k.ok(["exec", "two", ...checkFile], { env }), "no\n");
+          assert.equal(await k.ok(["exec", "two", "-c", "b", ...checkFile], { env }), "yes\n");
         });
 
-        test(`over ${by}: the command ends with the container`, async () => {
-          const k = at();
+        test(`over ${by}: a command ends when its container exits`, async () => {
+          const k = kubectl();
           const name = `ends-${by.toLowerCase()}`;
           await run(k, pod(name, { spec: { restartPolicy: "Never" } }));
           const running = k.start(["exec", "-i", name, "--", "sh", "-c", "echo up; sleep 1000"], {
@@ -114,7 +114,7 @@ export function executing(bench: Bench): void {
             open: true,
           });
           await running.prints(/^up$/m);
-          await k.type(["exec", name, "--", "kill", "1"], { env });
+          await k.run(["exec", name, "--", "kill", "1"], { env });
           assert.equal(await running.exited, 137, running.stderr);
           await waitFor(async () =>
             assert.match(
@@ -125,7 +125,7 @@ export function executing(bench: Bench): void {
         });
 
         test(`over ${by}: an interrupted command does not affect others`, async () => {
-          const k = at();
+          const k = kubectl();
           const cats = [0, 1].map(() => k.start(["exec", "-i", "worked", "--", "cat"], { env, open: true }));
           const [one, other] = cats as [(typeof cats)[0], (typeof cats)[0]];
           for (const cat of cats) cat.write("first\n");
@@ -139,6 +139,6 @@ export function executing(bench: Bench): void {
         });
       }
     },
-    "together",
+    "parallel",
   );
 }

@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explained } from "../cluster/explained.ts";
 import { waitFor } from "../e2e/wait-for.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { list, pod } from "./pods.ts";
 
-/** `kubelet explain` beside kubectl: pods that were applied and are on no node are explained too. */
-export function explaining(bench: Bench): void {
-  describeIn(bench, "explaining", (at) => {
-    test("pods that do not fit the node: the label and the amount, by name and among all", async () => {
-      const k = at();
+/** `kubelet explain` also explains pods that are not assigned to a node. */
+export function explaining(setup: KubectlSetup): void {
+  describeInNamespace(setup, "explaining", (kubectl) => {
+    test("explain names the label or the amount because of which a pod does not fit the node", async () => {
+      const k = kubectl();
       const input = list(
         pod("choosy", { spec: { nodeSelector: { disk: "ssd" } } }),
         pod("large", { container: { resources: { requests: { cpu: "4k" } } } }),
       );
       await k.ok(["create", "-f", "-"], { input });
-      const explain = explained(bench.node.files.kubelet);
+      const explain = explained(setup.node.files.kubelet);
       const firstLine = async (name: string) => (await explain.type(name)).split("\n", 1)[0] ?? "";
       await waitFor(async () => {
         assert.match(

@@ -6,7 +6,7 @@ import type { RunningKubectl } from "./kubectl.ts";
 
 /**
  * Servers for the network of a pod: 8080 echoes, 8081 sends a mebibyte after it received something and ends, 8082
- * resets connections. busybox has nothing that accepts many concurrent connections.
+ * resets connections. busybox has no server that accepts many concurrent connections.
  */
 export const servers = `
 const { createServer } = require("node:net");
@@ -19,9 +19,9 @@ Promise.all([
 ]).then(() => console.log("up"));
 `;
 
-/** Which port of this machine leads to which of the pod. */
+/** Returns a function from ports of the pod to the local ports that are forwarded to them. */
 export async function forwardedPorts(forward: RunningKubectl): Promise<(port: number) => number> {
-  // Each is printed separately; this is the last.
+  // Each port is printed separately; this is the last one.
   await forward.prints(/^Forwarding from 127\.0\.0\.1:\d+ -> 8099$/m);
   return (port) => {
     const found = new RegExp(`^Forwarding from 127\\.0\\.0\\.1:(\\d+) -> ${port}$`, "m").exec(forward.stdout);
@@ -30,12 +30,12 @@ export async function forwardedPorts(forward: RunningKubectl): Promise<(port: nu
   };
 }
 
-/** A connection that sends something, whatever comes of it. */
+/** Opens a connection and ignores its errors. */
 export function dial(port: number): Socket {
   return connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
 }
 
-/** All data of the other side until it ends. */
+/** All data that is received until the other side ends. */
 export async function received(socket: Socket): Promise<Buffer> {
   const parts: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => parts.push(chunk));
@@ -43,7 +43,7 @@ export async function received(socket: Socket): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Sends so many bytes and receives as many; they are compared by checksums, since they may be many. */
+/** Sends `bytes` bytes to the echo server and compares what it returns by checksum. */
 export async function echoes(port: number, seed: number, bytes: number): Promise<void> {
   const socket = dial(port);
   const [sent, got] = [createHash("sha1"), createHash("sha1")];

@@ -3,33 +3,33 @@ import type { ChildProcess } from "node:child_process";
 import { after, before, test } from "node:test";
 import { waitFor } from "../e2e/wait-for.ts";
 import { dial, echoes, forwardedPorts, received, servers } from "./forwarded.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { pod, run } from "./pods.ts";
 import { transports } from "./transports.ts";
 
 const connections = 100;
-/** What all connections together send and get back; 100 for each of them takes minutes. */
+/** The amount of data of all connections together, each way; 100 MiB per connection take minutes. */
 const mebibytes = Number(process.env.FORWARD_MIB ?? 100);
 
 /** kubectl port-forward. */
-export function forwarding(bench: Bench): void {
-  describeIn(
-    bench,
+export function forwarding(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "forwarding",
-    (at) => {
+    (kubectl) => {
       let inPod: ChildProcess | undefined;
       before(async () => {
-        const [uid = ""] = await run(at(), pod("serves"));
-        inPod = await bench.node.inNetworkOf(uid, [process.execPath, "-e", servers]);
+        const [uid = ""] = await run(kubectl(), pod("serves"));
+        inPod = await setup.node.inNetworkOf(uid, [process.execPath, "-e", servers]);
         await new Promise((resolve) => inPod?.stdout?.once("data", resolve));
       });
       after(() => inPod?.kill());
 
       for (const { by, env } of transports) {
         const forward = () =>
-          at().start(["port-forward", "serves", ":8080", ":8081", ":8082", ":8099"], { env });
+          kubectl().start(["port-forward", "serves", ":8080", ":8081", ":8082", ":8099"], { env });
 
-        test(`over ${by}: ${connections} concurrent connections, ${mebibytes} MiB each way, byte for byte`, async (t) => {
+        test(`over ${by}: ${connections} concurrent connections transfer ${mebibytes} MiB each way unchanged`, async (t) => {
           const running = forward();
           const portOf = await forwardedPorts(running);
           const began = Date.now();
@@ -42,7 +42,7 @@ export function forwarding(bench: Bench): void {
         test(`over ${by}: after a half-close the other side may still send`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
-          // containerd gives up half a second after one side has closed: a slower client connects again.
+          // containerd closes the connection half a second after one side has closed; a slow client connects again.
           await waitFor(async () => {
             const client = dial(portOf(8081));
             client.end("?");
@@ -76,14 +76,14 @@ export function forwarding(bench: Bench): void {
           const refused = dial(portOf(8099));
           refused.write("?");
           assert.equal((await received(refused)).length, 0);
-          // kubectl itself closes all of its connections in this case.
+          // kubectl closes all of its connections in this case.
           assert.equal(await running.exited, 1);
           assert.match(running.stderr, /connection refused.*lost connection to pod/s);
         });
       }
 
       test("a pod that does not exist, or does not run, is reported", async () => {
-        const k = at();
+        const k = kubectl();
         assert.match(await k.fails(["port-forward", "nobody", ":8080"]), /pods "nobody" not found/);
         await k.ok(["create", "-f", "-"], {
           input: pod("pends", { spec: { nodeSelector: { no: "node" } } }),
@@ -94,6 +94,6 @@ export function forwarding(bench: Bench): void {
         );
       });
     },
-    "together",
+    "parallel",
   );
 }

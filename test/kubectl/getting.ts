@@ -1,53 +1,53 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { columns, rows } from "./kubectl.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { list, pod, podThatPrints } from "./pods.ts";
 
 const age = /^\d+m?\d*s$/;
 
-/** kubectl get, in all its forms. */
-export function getting(bench: Bench): void {
-  describeIn(
-    bench,
+/** kubectl get. */
+export function getting(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "getting",
-    (at) => {
+    (kubectl) => {
       before(async () => {
         const web = pod("web", { labels: { app: "web", tier: "front" } });
         const job = podThatPrints("job", "exit 0", { labels: { app: "job" } });
         const broken = podThatPrints("broken", "exit 3", { labels: { app: "job" } });
-        const k = at();
+        const k = kubectl();
         await k.ok(["create", "-f", "-"], { input: list(web, job, broken) });
         await k.ok(["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"]);
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/job", "--timeout=60s"]);
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Failed", "pod/broken", "--timeout=60s"]);
       });
 
-      test("a table of pods shows ready containers, and the reason of others", async () => {
-        const table = await at().ok(["get", "pods"]);
+      test("a table of pods shows ready containers, and the reasons of pods that do not run", async () => {
+        const table = await kubectl().ok(["get", "pods"]);
         assert.deepEqual(columns(table), ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]);
-        const seen = rows(table).map(({ AGE, ...row }) => {
+        const shown = rows(table).map(({ AGE, ...row }) => {
           assert.match(AGE ?? "", age);
           return Object.values(row);
         });
-        assert.deepEqual(seen, [
+        assert.deepEqual(shown, [
           ["broken", "0/1", "Error", "0"],
           ["job", "0/1", "Completed", "0"],
           ["web", "1/1", "Running", "0"],
         ]);
       });
 
-      test("-o wide adds address and node, which are those of the pod", async () => {
-        const table = await at().ok(["get", "pod", "web", "-o", "wide"]);
+      test("-o wide adds the address and the node of a pod", async () => {
+        const table = await kubectl().ok(["get", "pod", "web", "-o", "wide"]);
         const [row] = rows(table);
-        const { status, spec } = await at().json(["get", "pod", "web"]);
+        const { status, spec } = await kubectl().json(["get", "pod", "web"]);
         assert.equal(row?.IP, status.podIP);
-        assert.deepEqual([row?.NODE, spec.nodeName], [bench.nodeName, bench.nodeName]);
+        assert.deepEqual([row?.NODE, spec.nodeName], [setup.nodeName, setup.nodeName]);
         assert.deepEqual([row?.["NOMINATED NODE"], row?.["READINESS GATES"]], ["<none>", "<none>"]);
       });
 
       test("-o yaml, json, jsonpath, name, custom-columns and go-template show the same object", async () => {
-        const k = at();
+        const k = kubectl();
         const { uid } = (await k.json(["get", "pod", "web"])).metadata;
         const yaml = await k.ok(["get", "pod", "web", "-o", "yaml"]);
         assert.match(yaml, /^apiVersion: v1\nkind: Pod\nmetadata:\n/);
@@ -70,8 +70,8 @@ export function getting(bench: Bench): void {
         assert.deepEqual(rows(custom), [{ ID: uid, A: "web" }]);
       });
 
-      test("a list as json has all items and a version", async () => {
-        const { kind, items } = await at().json(["get", "pods"]);
+      test("a list as JSON has all items and a resourceVersion", async () => {
+        const { kind, items } = await kubectl().json(["get", "pods"]);
         assert.equal(kind, "List");
         assert.deepEqual(
           items.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
@@ -81,29 +81,21 @@ export function getting(bench: Bench): void {
 
       const selections: [what: string, args: string[], names: string[]][] = [
         ["by a label", ["-l", "app=web"], ["web"]],
+        ["by a set of values and a missing label", ["-l", "app in (web,job),!tier"], ["broken", "job"]],
+        ["by a different value of a label", ["-l", "app!=job"], ["web"]],
+        ["by phase", ["--field-selector", "status.phase=Running"], ["web"]],
         [
-          "by a set of values, and by a label that is not there",
-          ["-l", "app in (web,job),!tier"],
-          ["broken", "job"],
-        ],
-        ["by a value that it does not have", ["-l", "app!=job"], ["web"]],
-        ["by its phase", ["--field-selector", "status.phase=Running"], ["web"]],
-        [
-          "by fields that differ",
+          "by different values of fields",
           ["--field-selector", "status.phase!=Running,metadata.name!=job"],
           ["broken"],
         ],
-        [
-          "by labels and fields together",
-          ["-l", "app=job", "--field-selector", "status.phase=Failed"],
-          ["broken"],
-        ],
-        ["nothing", ["-l", "app=none"], []],
+        ["by labels and fields", ["-l", "app=job", "--field-selector", "status.phase=Failed"], ["broken"]],
+        ["by a label that no pod has", ["-l", "app=none"], []],
         ["by name", ["web", "job"], ["web", "job"]],
       ];
       for (const [what, args, names] of selections) {
-        test(`get lists only what is selected: ${what}`, async () => {
-          const out = await at().ok(["get", "pods", ...args, "-o", "name"]);
+        test(`get selects pods ${what}`, async () => {
+          const out = await kubectl().ok(["get", "pods", ...args, "-o", "name"]);
           assert.deepEqual(
             out.split("\n").slice(0, -1),
             names.map((name) => `pod/${name}`),
@@ -112,16 +104,16 @@ export function getting(bench: Bench): void {
       }
 
       test("the field spec.nodeName selects the pods of a node, in all namespaces", async () => {
-        const out = await at().ok([
+        const out = await kubectl().ok([
           "get",
           "pods",
           "-A",
           "--field-selector",
-          `spec.nodeName=${bench.nodeName}`,
+          `spec.nodeName=${setup.nodeName}`,
         ]);
         const found = rows(out);
         assert.ok(
-          found.some((row) => row.NAMESPACE === "default" && row.NAME === `demo-${bench.nodeName}`),
+          found.some((row) => row.NAMESPACE === "default" && row.NAME === `demo-${setup.nodeName}`),
           out,
         );
         assert.ok(
@@ -131,7 +123,7 @@ export function getting(bench: Bench): void {
       });
 
       test("--sort-by, --no-headers, --show-labels and -L change the table", async () => {
-        const k = at();
+        const k = kubectl();
         const sorted = await k.ok(["get", "pods", "--sort-by=.status.phase", "--no-headers"]);
         assert.deepEqual(sorted.match(/^\S+/gm), ["broken", "web", "job"]);
         const labelled = rows(await k.ok(["get", "pod", "web", "--show-labels"]));
@@ -143,18 +135,18 @@ export function getting(bench: Bench): void {
         );
       });
 
-      test("pages of a list are complete", async () => {
-        const out = await at().ok(["get", "pods", "--chunk-size=1", "-o", "name"]);
+      test("a list in pages is complete", async () => {
+        const out = await kubectl().ok(["get", "pods", "--chunk-size=1", "-o", "name"]);
         assert.deepEqual(out.split("\n"), ["pod/broken", "pod/job", "pod/web", ""]);
       });
 
-      test("several kinds in one command, by their short names, and all", async () => {
-        const out = await at().ok(["get", "po,cm,sa"]);
+      test("one command lists several kinds, by their short names or as `all`", async () => {
+        const out = await kubectl().ok(["get", "po,cm,sa"]);
         for (const one of ["pod/web", "configmap/kube-root-ca.crt", "serviceaccount/default"])
           assert.ok(out.includes(`\n${one} `), out);
-        const all = await bench.kubectl.ok(["get", "all", "-A"]);
+        const all = await setup.kubectl.ok(["get", "all", "-A"]);
         const row = new RegExp(
-          `default\\s+service/kubernetes\\s+ClusterIP\\s+${bench.node.apiAddress}\\s+<none>\\s+443/TCP`,
+          `default\\s+service/kubernetes\\s+ClusterIP\\s+${setup.node.apiAddress}\\s+<none>\\s+443/TCP`,
         );
         assert.match(all, row);
       });
@@ -173,18 +165,18 @@ export function getting(bench: Bench): void {
           events: "LAST SEEN TYPE REASON OBJECT MESSAGE",
         };
         for (const [what, names] of Object.entries(expected)) {
-          const table = await at().ok(["get", ...what.split(" ")]);
+          const table = await kubectl().ok(["get", ...what.split(" ")]);
           assert.equal(columns(table).join(" "), names);
         }
       });
 
-      test("the node is ready and of our version", async () => {
-        const [row] = rows(await at().ok(["get", "nodes"]));
-        assert.deepEqual([row?.NAME, row?.STATUS, row?.VERSION], [bench.nodeName, "Ready", "v1.36.4"]);
+      test("the node is ready and has the version of this kubelet", async () => {
+        const [row] = rows(await kubectl().ok(["get", "nodes"]));
+        assert.deepEqual([row?.NAME, row?.STATUS, row?.VERSION], [setup.nodeName, "Ready", "v1.36.4"]);
       });
 
-      test("a missing object is not found", async () => {
-        const k = at();
+      test("a missing object is reported as NotFound", async () => {
+        const k = kubectl();
         assert.equal(
           await k.fails(["get", "pod", "none"]),
           'Error from server (NotFound): pods "none" not found\n',
@@ -194,18 +186,18 @@ export function getting(bench: Bench): void {
           `error: the server doesn't have a resource type "unicorns"\n`,
         );
         assert.equal(await k.ok(["get", "pod", "none", "--ignore-not-found"]), "");
-        const { stderr } = await k.type(["get", "secrets"]);
+        const { stderr } = await k.run(["get", "secrets"]);
         assert.equal(stderr, "No resources found in getting namespace.\n");
       });
 
       test("--raw prints the response of the API", async () => {
-        const k = at();
+        const k = kubectl();
         assert.equal(await k.ok(["get", "--raw", "/healthz"]), "ok");
         assert.match(await k.ok(["get", "--raw", "/readyz?verbose"]), /readyz check passed/);
         const pods = JSON.parse(await k.ok(["get", "--raw", "/api/v1/namespaces/getting/pods?limit=1"]));
         assert.deepEqual([pods.kind, pods.items.length, pods.metadata.remainingItemCount], ["PodList", 1, 2]);
       });
     },
-    "together",
+    "parallel",
   );
 }

@@ -4,18 +4,18 @@ import { type ContainerdVersion, containerdVersions } from "../node/test-node.ts
 import { Kubectl, type KubectlVersion, kubectlAvailable } from "./kubectl.ts";
 import { UpNode } from "./up-node.ts";
 
-/** One kubectl and one node, for the duration of the tests. */
-export class Bench {
+/** The kubectl and the node of the tests. */
+export class KubectlSetup {
   kubectl!: Kubectl;
   node!: UpNode;
   nodeName!: string;
 }
 
-/** All suites of one kubectl on one node; each has its own namespace. */
+/** Runs all suites with one kubectl on one node; each suite has its own namespace. */
 export function describeKubectl(
   version: KubectlVersion,
   containerd: ContainerdVersion,
-  suites: readonly ((bench: Bench) => void)[],
+  suites: readonly ((setup: KubectlSetup) => void)[],
 ): void {
   const reasons = [
     kubectlAvailable(version),
@@ -24,33 +24,33 @@ export function describeKubectl(
   const skip = reasons.find((available) => available !== true) ?? false;
   const title = namedOnContainerd(`kubectl ${version} (containerd ${containerd})`, containerd);
   describe(title, { skip }, () => {
-    const bench = new Bench();
+    const setup = new KubectlSetup();
     before(async () => {
-      bench.node = await UpNode.start(containerd);
-      bench.kubectl = new Kubectl(version, bench.node.kubeconfig);
-      bench.nodeName = await bench.kubectl.ok(["get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"]);
+      setup.node = await UpNode.start(containerd);
+      setup.kubectl = new Kubectl(version, setup.node.kubeconfig);
+      setup.nodeName = await setup.kubectl.ok(["get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"]);
     });
     after(async () => {
-      bench.kubectl?.remove();
-      await bench.node?.stop();
+      setup.kubectl?.remove();
+      await setup.node?.stop();
     });
-    for (const suite of suites) suite(bench);
+    for (const suite of suites) suite(setup);
   });
 }
 
 /** How many independent tests of a suite run at a time: they mostly wait for the node. */
-const together = 4;
+const parallelTests = 4;
 
 /** A suite in a namespace that is created before its first test and deleted after its last. */
-export function describeIn(
-  bench: Bench,
+export function describeInNamespace(
+  setup: KubectlSetup,
   namespace: string,
   suite: (k: () => Kubectl) => void,
-  tests: "one by one" | "together" = "one by one",
+  tests: "serial" | "parallel" = "serial",
 ): void {
-  describe(namespace, { concurrency: tests === "together" ? together : 1 }, () => {
-    before(() => bench.kubectl.ok(["create", "namespace", namespace]));
-    after(() => bench.kubectl.ok(["delete", "namespace", namespace, "--wait=false"]));
-    suite(() => bench.kubectl.in(namespace));
+  describe(namespace, { concurrency: tests === "parallel" ? parallelTests : 1 }, () => {
+    before(() => setup.kubectl.ok(["create", "namespace", namespace]));
+    after(() => setup.kubectl.ok(["delete", "namespace", namespace, "--wait=false"]));
+    suite(() => setup.kubectl.in(namespace));
   });
 }

@@ -12,7 +12,7 @@ const execFile = promisify(execFileBack);
 
 export type KubectlVersion = "1.32" | "1.36";
 
-/** Where `npm test` unpacks them. */
+/** The kubectl that `npm test` unpacks. */
 export function kubectlFile(version: KubectlVersion): string {
   return join(repoDir, `.cache/kubectl-${version}/usr/bin/kubectl`);
 }
@@ -21,27 +21,27 @@ export function kubectlAvailable(version: KubectlVersion): true | string {
   return existsSync(kubectlFile(version)) || `kubectl ${version} is not in the cache`;
 }
 
-export interface TypedOptions {
-  /** Its standard input, for example for `-f -`. */
+export interface KubectlOptions {
+  /** The standard input, for example for `-f -`. */
   readonly input?: string | Buffer | object;
-  /** More may be written after that; else it is all. */
+  /** Keeps standard input open for more input. */
   readonly open?: boolean;
-  /** It has a terminal, of 24 rows and 80 columns. */
+  /** Runs it in a terminal of 24 rows and 80 columns. */
   readonly terminal?: boolean;
   readonly env?: NodeJS.ProcessEnv;
 }
 
-export interface Typed {
+export interface KubectlResult {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 let written = 0;
-/** A command that has hung this long has failed. */
+/** A command that takes longer is killed. */
 const withinMs = 90_000;
 
-/** kubectl, typed as a user would, in one namespace. */
+/** Runs kubectl as a user would, in one namespace. */
 export class Kubectl {
   readonly version: KubectlVersion;
   readonly namespace: string;
@@ -55,12 +55,12 @@ export class Kubectl {
     this.#dir = dir ?? mkdtempSync(join(tmpdir(), "kubectl-"));
   }
 
-  /** The same in another namespace. */
+  /** The same kubectl in another namespace. */
   in(namespace: string): Kubectl {
     return new Kubectl(this.version, this.#kubeconfig, namespace, this.#dir);
   }
 
-  /** The same for another user of a kubeconfig. A token on the command line is not enough, since a certificate takes precedence. */
+  /** The same kubectl as another user. A token on the command line is not enough, since a client certificate takes precedence. */
   async as(user: Record<string, string>): Promise<Kubectl> {
     const config = JSON.parse(await this.ok(["config", "view", "--raw", "-o", "json"]));
     for (const one of config.users) one.user = user;
@@ -68,14 +68,14 @@ export class Kubectl {
     return new Kubectl(this.version, path, this.namespace, this.#dir);
   }
 
-  /** A manifest, or any other file, on disk. */
+  /** Writes a manifest, or any other file. */
   file(name: string, content: string | object): string {
     const path = join(this.#dir, name);
     writeFileSync(path, text(content));
     return path;
   }
 
-  async type(args: readonly string[], options: TypedOptions = {}): Promise<Typed> {
+  async run(args: readonly string[], options: KubectlOptions = {}): Promise<KubectlResult> {
     const running = this.start(args, options);
     const timer = setTimeout(() => running.child.kill("SIGKILL"), withinMs);
     const status = await running.exited;
@@ -83,16 +83,16 @@ export class Kubectl {
     return { status, stdout: running.stdout, stderr: running.stderr };
   }
 
-  /** Its output on success. */
-  async ok(args: readonly string[], options: TypedOptions = {}): Promise<string> {
-    const { status, stdout, stderr } = await this.type(args, options);
+  /** Runs a command that must succeed; returns its output. */
+  async ok(args: readonly string[], options: KubectlOptions = {}): Promise<string> {
+    const { status, stdout, stderr } = await this.run(args, options);
     assert.equal(status, 0, `kubectl ${args.join(" ")}: ${stderr}${stdout}`);
     return stdout;
   }
 
-  /** Its error output on failure. */
-  async fails(args: readonly string[], options: TypedOptions = {}): Promise<string> {
-    const { status, stdout, stderr } = await this.type(args, options);
+  /** Runs a command that must fail; returns its error output. */
+  async fails(args: readonly string[], options: KubectlOptions = {}): Promise<string> {
+    const { status, stdout, stderr } = await this.run(args, options);
     assert.equal(status, 1, `kubectl ${args.join(" ")} should have failed: ${stdout}${stderr}`);
     return stderr;
   }
@@ -102,17 +102,17 @@ export class Kubectl {
     return JSON.parse(await this.ok([...args, "-o", "json"]));
   }
 
-  /** For commands that run until they are stopped. */
-  start(args: readonly string[], options: TypedOptions = {}): RunningKubectl {
-    const given = ["--kubeconfig", this.#kubeconfig, "-n", this.namespace, ...args];
-    const command: readonly [string, ...string[]] = [kubectlFile(this.version), ...given];
+  /** Starts a command that runs until it is stopped. */
+  start(args: readonly string[], options: KubectlOptions = {}): RunningKubectl {
+    const kubectlArgs = ["--kubeconfig", this.#kubeconfig, "-n", this.namespace, ...args];
+    const command: readonly [string, ...string[]] = [kubectlFile(this.version), ...kubectlArgs];
     const [program, ...programArgs] = options.terminal ? onTerminal(command) : command;
     const child = spawn(program, programArgs, {
       stdio: ["pipe", "pipe", "pipe"],
-      // Whatever discovery it keeps is of this node only.
+      // The discovery cache must not be shared with other nodes.
       env: { ...process.env, KUBECACHEDIR: join(this.#dir, "cache"), TMPDIR: this.#dir, ...options.env },
     });
-    child.stdin.on("error", () => {}); // it may end before it has read all
+    child.stdin.on("error", () => {}); // it may exit before it has read everything
     if (options.input !== undefined) child.stdin.write(text(options.input));
     if (!options.open) child.stdin.end();
     return new RunningKubectl(child);
@@ -138,7 +138,7 @@ export class RunningKubectl {
     this.exited = once(child, "close").then(() => child.exitCode);
   }
 
-  /** As it came. */
+  /** Standard output as bytes. */
   get output(): Buffer {
     return Buffer.concat(this.#output);
   }
@@ -147,7 +147,7 @@ export class RunningKubectl {
     return this.output.toString();
   }
 
-  /** Whole lines. */
+  /** The complete lines of standard output. */
   get lines(): string[] {
     return this.stdout.split("\n").slice(0, -1);
   }
@@ -156,12 +156,12 @@ export class RunningKubectl {
     await waitFor(() => assert.match(this.stdout, what, this.stderr));
   }
 
-  /** Types into it. */
+  /** Writes to standard input. */
   write(input: string): void {
     this.child.stdin?.write(input);
   }
 
-  /** The terminal's window is resized. */
+  /** Resizes the terminal. */
   async resize(rows: number, columns: number): Promise<void> {
     const inside = await waitFor(() => {
       const [pid = ""] = readFileSync(
@@ -179,13 +179,13 @@ export class RunningKubectl {
   }
 }
 
-/** The command with a terminal of its own around it, which takes what is typed from a pipe. */
+/** Runs the command in a terminal whose input is a pipe. */
 function onTerminal(command: readonly string[]): [string, ...string[]] {
   const quoted = command.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
   return ["script", "-qfec", `stty rows 24 cols 80; exec ${quoted}`, "/dev/null"];
 }
 
-/** Rows of a table by the name of their column: what a user sees. */
+/** The rows of a table, by column name. */
 export function rows(table: string): Record<string, string>[] {
   const [head = "", ...lines] = table.trimEnd().split("\n");
   const columns = [...head.matchAll(/\S+(?: \S+)*\s*/g)].map((m) => ({ name: m[0].trim(), at: m.index }));
@@ -194,7 +194,7 @@ export function rows(table: string): Record<string, string>[] {
   );
 }
 
-/** The names of its columns. */
+/** The column names of a table. */
 export function columns(table: string): string[] {
   return Object.keys(rows(`${table.split("\n", 1)[0]}\nx`)[0] ?? {});
 }

@@ -2,22 +2,22 @@ import assert from "node:assert/strict";
 import { basename } from "node:path";
 import { before, test } from "node:test";
 import { waitFor } from "../e2e/wait-for.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { demoImage, pod, podThatPrints, run, uidOf } from "./pods.ts";
 
 const lines = 60_000;
-/** In chunks, to write faster than a shell loop. */
+/** Writes in chunks, which is faster than a line at a time. */
 const counts = `i=0; while [ $i -lt ${lines} ]; do seq $((i + 1)) $((i + 500)); i=$((i + 500)); sleep 0.1; done`;
 
 /** kubectl logs. */
-export function logging(bench: Bench): void {
-  describeIn(
-    bench,
+export function logging(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "logging",
-    (at) => {
+    (kubectl) => {
       before(() =>
         run(
-          at(),
+          kubectl(),
           pod("talks", {
             labels: { app: "pair" },
             container: { command: ["sh", "-c", "echo one; sleep 5; echo two; echo three; sleep 1000"] },
@@ -35,20 +35,20 @@ export function logging(bench: Bench): void {
       );
 
       test("-f loses and repeats no line while the log is rotated and compressed", async () => {
-        const k = at();
+        const k = kubectl();
         await k.ok(["create", "-f", "-"], { input: podThatPrints("counts", counts) });
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Running", "pod/counts", "--timeout=60s"]);
         const uid = await uidOf(k, "counts");
         const rotated = new Set<string>();
-        const look = setInterval(() => {
-          for (const path of bench.node.logFiles(uid)) rotated.add(basename(path));
+        const timer = setInterval(() => {
+          for (const path of setup.node.logFiles(uid)) rotated.add(basename(path));
         }, 200);
         const followed = k.start(["logs", "-f", "counts"]);
         assert.equal(await followed.exited, 0, followed.stderr);
-        clearInterval(look);
+        clearInterval(timer);
         assertCounted(followed.lines);
-        const aside = [...rotated].filter((name) => /^0\.log\.[-0-9]+$/.test(name));
-        assert.ok(aside.length >= 3, [...rotated].join(" "));
+        const uncompressed = [...rotated].filter((name) => /^0\.log\.[-0-9]+$/.test(name));
+        assert.ok(uncompressed.length >= 3, [...rotated].join(" "));
         assert.ok(
           [...rotated].some((name) => name.endsWith(".gz")),
           [...rotated].join(" "),
@@ -56,8 +56,8 @@ export function logging(bench: Bench): void {
         assert.equal(await k.ok(["logs", "counts", "--tail=2"]), `${lines - 1}\n${lines}\n`);
       });
 
-      test("logs by line, by byte, with timestamps", async () => {
-        const k = at();
+      test("--tail and --limit-bytes limit the output, and --timestamps adds times", async () => {
+        const k = kubectl();
         await waitFor(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
         assert.equal(await k.ok(["logs", "talks", "--tail=1"]), "three\n");
         assert.equal(await k.ok(["logs", "talks", "--tail=0"]), "");
@@ -69,13 +69,13 @@ export function logging(bench: Bench): void {
         );
       });
 
-      test("logs by time: --since-time and --since", async () => {
-        const k = at();
+      test("--since-time and --since select lines by time", async () => {
+        const k = kubectl();
         await waitFor(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
         const [, two = ""] = (await k.ok(["logs", "talks", "--timestamps"])).split("\n");
         const moment = two.split(" ", 1)[0] ?? "";
         assert.equal(await k.ok(["logs", "talks", `--since-time=${moment}`]), "two\nthree\n");
-        // kubectl takes its time to connect: two seconds for that, and still more than two before "two" was printed.
+        // Two seconds for kubectl to connect; "one" was printed more than two seconds before that.
         await waitFor(async () => {
           const ago = Math.ceil((Date.now() - Date.parse(moment)) / 1000) + 2;
           assert.equal(await k.ok(["logs", "talks", `--since=${ago}s`]), "two\nthree\n");
@@ -87,8 +87,8 @@ export function logging(bench: Bench): void {
         );
       });
 
-      test("logs of several containers and pods, with their names", async () => {
-        const k = at();
+      test("--prefix prints the pod and the container of each line", async () => {
+        const k = kubectl();
         await waitFor(async () => {
           assert.match(await k.ok(["logs", "two"]), /^prints a\n$/);
           const all = await k.ok(["logs", "two", "--all-containers", "--prefix"]);
@@ -106,8 +106,8 @@ export function logging(bench: Bench): void {
         });
       });
 
-      test("-f follows many logs, up to --max-log-requests", async () => {
-        const k = at();
+      test("-f follows several logs, up to --max-log-requests", async () => {
+        const k = kubectl();
         const all = ["logs", "-f", "-l", "app=pair", "--all-containers"];
         assert.match(
           await k.fails([...all, "--max-log-requests=2"]),
@@ -119,8 +119,8 @@ export function logging(bench: Bench): void {
         await followed.stop();
       });
 
-      test("--previous shows the previous container", async () => {
-        const k = at();
+      test("--previous prints the log of the previous container", async () => {
+        const k = kubectl();
         const script =
           "test -e /kept/first && { echo second; sleep 1000; }; touch /kept/first; echo first; exit 1";
         const kept = { name: "kept", mountPath: "/kept" };
@@ -135,16 +135,16 @@ export function logging(bench: Bench): void {
         );
       });
 
-      test("-f ends with its container, and immediately for a terminated one", async () => {
-        const k = at();
+      test("-f ends when the container exits, and immediately for a terminated one", async () => {
+        const k = kubectl();
         await k.ok(["create", "-f", "-"], { input: podThatPrints("spoke", "echo a; sleep 1; echo the end") });
         await waitFor(async () => assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n"));
         await k.ok(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/spoke", "--timeout=60s"]);
         assert.equal(await k.ok(["logs", "spoke", "-f"]), "a\nthe end\n");
       });
 
-      test("-f of a pod that is deleted prints its last lines", async () => {
-        const k = at();
+      test("-f prints the last lines of a deleted pod", async () => {
+        const k = kubectl();
         await run(k, pod("leaves"));
         const followed = k.start(["logs", "-f", "leaves"]);
         await k.ok(["exec", "leaves", "--", "sh", "-c", "echo hello > /proc/1/fd/1"]);
@@ -154,19 +154,20 @@ export function logging(bench: Bench): void {
         assert.equal(followed.stdout, "hello\nstopping\n");
       });
 
-      test("missing pods, containers and options are reported", async () => {
-        const k = at();
+      test("a missing pod or container is reported", async () => {
+        const k = kubectl();
         assert.match(await k.fails(["logs", "nobody"]), /pods "nobody" not found/);
         assert.match(await k.fails(["logs", "talks", "-c", "x"]), /container x is not valid for pod talks/);
       });
     },
-    "together",
+    "parallel",
   );
 }
 
-/** 1, 2, 3 and so on, each once: returns the first that is not so. */
-function assertCounted(seen: readonly string[]): void {
-  const wrong = seen.findIndex((line, i) => line !== String(i + 1));
-  if (wrong >= 0) assert.fail(`line ${wrong + 1} of ${seen.length}: ${seen.slice(wrong - 1, wrong + 3)}`);
-  assert.equal(seen.length, lines);
+/** Asserts that the lines are 1, 2, 3 and so on, each once. */
+function assertCounted(printed: readonly string[]): void {
+  const wrong = printed.findIndex((line, i) => line !== String(i + 1));
+  if (wrong >= 0)
+    assert.fail(`line ${wrong + 1} of ${printed.length}: ${printed.slice(wrong - 1, wrong + 3)}`);
+  assert.equal(printed.length, lines);
 }

@@ -1,38 +1,38 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import type { Kubectl } from "./kubectl.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { pod, run, uidOf } from "./pods.ts";
 
-/** kubectl cordon, taint and drain. They change the node, so they come last. */
-export function nodes(bench: Bench): void {
-  describeIn(bench, "nodes", (at) => {
+/** kubectl cordon, taint and drain. They change the node, so they run last. */
+export function nodes(setup: KubectlSetup): void {
+  describeInNamespace(setup, "nodes", (kubectl) => {
     afterEach(async () => {
-      await at().type(["uncordon", bench.nodeName]);
-      await at().type(["taint", "node", bench.nodeName, "reserved-"]);
+      await kubectl().run(["uncordon", setup.nodeName]);
+      await kubectl().run(["taint", "node", setup.nodeName, "reserved-"]);
     });
 
-    const status = async () => /^\S+ +(\S+)/m.exec(await at().ok(["get", "node", "--no-headers"]))?.[1];
+    const status = async () => /^\S+ +(\S+)/m.exec(await kubectl().ok(["get", "node", "--no-headers"]))?.[1];
 
-    test("a cordoned node gets no pods, until it is uncordoned; running pods are not affected", async () => {
-      const k = at();
+    test("a cordoned node gets no pods until it is uncordoned, and keeps its running pods", async () => {
+      const k = kubectl();
       const [earlier] = await run(k, pod("earlier"));
-      assert.equal(await k.ok(["cordon", bench.nodeName]), `node/${bench.nodeName} cordoned\n`);
+      assert.equal(await k.ok(["cordon", setup.nodeName]), `node/${setup.nodeName} cordoned\n`);
       assert.equal(await status(), "Ready,SchedulingDisabled");
       await waitsForNode(k, "waits", "0/1 nodes are available: 1 node(s) were unschedulable.");
-      assert.equal((await bench.node.running(earlier!)).length, 1);
-      assert.equal(await k.ok(["uncordon", bench.nodeName]), `node/${bench.nodeName} uncordoned\n`);
+      assert.equal((await setup.node.running(earlier!)).length, 1);
+      assert.equal(await k.ok(["uncordon", setup.nodeName]), `node/${setup.nodeName} uncordoned\n`);
       assert.equal(await status(), "Ready");
       await runsNow(k, "waits");
     });
 
-    test("a taint keeps away pods that do not tolerate it", async () => {
-      const k = at();
+    test("pods that do not tolerate a taint are not scheduled to the node", async () => {
+      const k = kubectl();
       assert.equal(
-        await k.ok(["taint", "node", bench.nodeName, "reserved=yes:NoSchedule"]),
-        `node/${bench.nodeName} tainted\n`,
+        await k.ok(["taint", "node", setup.nodeName, "reserved=yes:NoSchedule"]),
+        `node/${setup.nodeName} tainted\n`,
       );
-      assert.match(await k.ok(["describe", "node", bench.nodeName]), /^Taints: +reserved=yes:NoSchedule$/m);
+      assert.match(await k.ok(["describe", "node", setup.nodeName]), /^Taints: +reserved=yes:NoSchedule$/m);
       await waitsForNode(
         k,
         "strange",
@@ -40,33 +40,33 @@ export function nodes(bench: Bench): void {
       );
       await run(k, pod("tolerant", { spec: { tolerations: [{ key: "reserved", operator: "Exists" }] } }));
       assert.equal(
-        await k.ok(["taint", "node", bench.nodeName, "reserved-"]),
-        `node/${bench.nodeName} untainted\n`,
+        await k.ok(["taint", "node", setup.nodeName, "reserved-"]),
+        `node/${setup.nodeName} untainted\n`,
       );
       await runsNow(k, "strange");
     });
 
-    test("a node is selected by its labels", async () => {
-      const k = at();
+    test("a nodeSelector selects the node by its labels", async () => {
+      const k = kubectl();
       await k.ok(["create", "-f", "-"], {
         input: pod("picky", { spec: { nodeSelector: { disk: "fast" } } }),
       });
       await k.ok(["wait", "--for=condition=PodScheduled=False", "pod/picky", "--timeout=30s"]);
-      await k.ok(["label", "node", bench.nodeName, "disk=fast"]);
+      await k.ok(["label", "node", setup.nodeName, "disk=fast"]);
       await runsNow(k, "picky");
-      await k.ok(["label", "node", bench.nodeName, "disk-"]);
+      await k.ok(["label", "node", setup.nodeName, "disk-"]);
     });
 
     test("drain evicts pods of users, and leaves mirror pods", async () => {
-      const k = at();
+      const k = kubectl();
       const [uid] = await run(k, pod("evicted"));
       const only = ["--force", "--ignore-daemonsets", "--pod-selector=!app", "--timeout=60s"];
-      const { status, stdout } = await k.type(["drain", bench.nodeName, ...only]);
+      const { status, stdout } = await k.run(["drain", setup.nodeName, ...only]);
       assert.equal(status, 0, stdout);
       assert.match(stdout, /^pod\/evicted evicted$/m);
-      assert.match(stdout, new RegExp(`^node/${bench.nodeName} drained$`, "m"));
-      await bench.node.nothingRuns(uid!);
-      assert.match(await bench.kubectl.ok(["get", "pods"]), /^demo-\S+ +1\/1 +Running/m);
+      assert.match(stdout, new RegExp(`^node/${setup.nodeName} drained$`, "m"));
+      await setup.node.nothingRuns(uid!);
+      assert.match(await setup.kubectl.ok(["get", "pods"]), /^demo-\S+ +1\/1 +Running/m);
     });
   });
 
@@ -78,11 +78,11 @@ export function nodes(bench: Bench): void {
     assert.equal(status.phase, "Pending");
     assert.equal(status.conditions[0].reason, "Unschedulable");
     assert.ok(status.conditions[0].message.startsWith(reason), status.conditions[0].message);
-    await bench.node.nothingRuns(await uidOf(k, name));
+    await setup.node.nothingRuns(await uidOf(k, name));
   }
 
   async function runsNow(k: Kubectl, name: string): Promise<void> {
     await k.ok(["wait", "--for=condition=Ready", `pod/${name}`, "--timeout=60s"]);
-    assert.equal((await bench.node.running(await uidOf(k, name))).length, 1);
+    assert.equal((await setup.node.running(await uidOf(k, name))).length, 1);
   }
 }

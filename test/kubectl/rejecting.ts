@@ -1,44 +1,44 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { configMap, type Manifest, pod } from "./pods.ts";
 
 /** Invalid manifests, and the errors they get. */
-export function rejecting(bench: Bench): void {
-  describeIn(
-    bench,
+export function rejecting(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "rejecting",
-    (at) => {
+    (kubectl) => {
       const strict = (kind: string) => `${kind} in version "v1" cannot be handled as a ${kind}: `;
-      const mistakes: [what: string, manifest: Manifest, reported: string[]][] = [
+      const invalid: [what: string, manifest: Manifest, reported: string[]][] = [
         [
-          "fields that do not exist",
+          "a manifest with unknown fields",
           pod("p", { spec: { hostnam: "x" }, container: { imag: "y" } }),
           [
             `${strict("Pod")}strict decoding error: unknown field "spec.containers[0].imag", unknown field "spec.hostnam"`,
           ],
         ],
         [
-          "a text where a number belongs",
+          "a string in a numeric field",
           pod("p", { spec: { terminationGracePeriodSeconds: "5" } }),
           [
             `${strict("Pod")}json: cannot unmarshal string into Go struct field PodSpec.spec.terminationGracePeriodSeconds of type int64`,
           ],
         ],
         [
-          "a number where a text belongs",
+          "a number in a string field",
           { ...configMap("c", {}), data: { a: 1 } },
           [
             `${strict("ConfigMap")}json: cannot unmarshal number into Go struct field ConfigMap.data of type string`,
           ],
         ],
         [
-          "no name",
+          "an object without a name",
           { ...configMap("", {}), metadata: {} },
           [`metadata.name: Required value: name or generateName is required`],
         ],
         [
-          "a bad name",
+          "an invalid name",
           pod("Bad_Name"),
           [
             'The Pod "Bad_Name" is invalid: ',
@@ -46,7 +46,7 @@ export function rejecting(bench: Bench): void {
           ],
         ],
         [
-          "an invalid image, and an invalid name of a container: both are reported",
+          "a container with an invalid image and an invalid name",
           pod("p", { container: { image: " x ", name: "C" } }),
           [
             'The Pod "p" is invalid: \n* ',
@@ -55,29 +55,29 @@ export function rejecting(bench: Bench): void {
           ],
         ],
         [
-          "no containers",
+          "a pod without containers",
           pod("p", { spec: { containers: [] } }),
           ['The Pod "p" is invalid: spec.containers: Required value'],
         ],
         [
-          "a value of none that there are",
+          "an unsupported value",
           pod("p", { spec: { restartPolicy: "Sometimes" } }),
           [
             'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"',
           ],
         ],
         [
-          "a quantity that is none",
+          "an invalid quantity",
           pod("p", { container: { resources: { limits: { memory: "much" } } } }),
           ["quantities must match the regular expression"],
         ],
         [
-          "a lower limit than requested",
+          "a limit below the request",
           pod("p", { container: { resources: { limits: { cpu: "1" }, requests: { cpu: "2" } } } }),
           ['Invalid value: "2": must be less than or equal to cpu limit of 1'],
         ],
         [
-          "an account that does not exist",
+          "a missing service account",
           pod("p", { spec: { serviceAccountName: "none" } }),
           [
             'pods "p" is forbidden: error looking up service account rejecting/none: serviceaccount "none" not found',
@@ -89,79 +89,77 @@ export function rejecting(bench: Bench): void {
           ['no matches for kind "Deployment" in version "apps/v1"'],
         ],
         [
-          "a key that no file could have",
+          "an invalid key of a ConfigMap",
           configMap("c", { "a/b": "1" }),
           ['data[a/b]: Invalid value: "a/b": a valid config key must consist of'],
         ],
         [
-          "a namespace other than the one that is typed",
+          "a namespace other than that of the command",
           configMap("c", {}, { namespace: "other" }),
           ['the namespace from the provided object "other" does not match the namespace "rejecting"'],
         ],
       ];
-      for (const [what, input, reported] of mistakes) {
-        test(what, async () => {
-          const error = await at().fails(["create", "-f", "-"], { input });
+      for (const [what, input, reported] of invalid) {
+        test(`${what} is rejected`, async () => {
+          const error = await kubectl().fails(["create", "-f", "-"], { input });
           for (const text of reported) assert.ok(error.includes(text), error);
         });
       }
 
-      test("duplicate fields are reported, too", async () => {
+      test("a duplicate field is rejected", async () => {
         const input =
           '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"twice"},"data":{"a":"1","a":"2"}}';
-        // kubectl itself would take the last one.
+        // kubectl itself would send only the last one.
         const raw = "/api/v1/namespaces/rejecting/configmaps?fieldValidation=Strict";
         assert.match(
-          await at().fails(["create", "--raw", raw, "-f", "-"], { input }),
+          await kubectl().fails(["create", "--raw", raw, "-f", "-"], { input }),
           /strict decoding error: duplicate field "data\.a"/,
         );
       });
 
       test("--validate=warn warns and continues, --validate=false prints nothing", async () => {
         const input = { ...configMap("lenient", {}), dta: {} };
-        const warned = await at().type(["create", "--validate=warn", "--dry-run=server", "-f", "-"], {
+        const warned = await kubectl().run(["create", "--validate=warn", "--dry-run=server", "-f", "-"], {
           input,
         });
         assert.deepEqual([warned.status, warned.stderr], [0, 'Warning: unknown field "dta"\n']);
-        const silent = await at().type(["create", "--validate=false", "--dry-run=server", "-f", "-"], {
+        const silent = await kubectl().run(["create", "--validate=false", "--dry-run=server", "-f", "-"], {
           input,
         });
         assert.deepEqual([silent.status, silent.stderr], [0, ""]);
       });
 
       before(() =>
-        at().ok(["create", "-f", "-"], { input: { ...configMap("fixed", { a: "1" }), immutable: true } }),
+        kubectl().ok(["create", "-f", "-"], {
+          input: { ...configMap("fixed", { a: "1" }), immutable: true },
+        }),
       );
       const changes: [what: string, args: string[], reported: string][] = [
         [
-          "an immutable configmap",
+          "a change of an immutable ConfigMap",
           ["patch", "configmap", "fixed", "-p", '{"data":{"a":"2"}}'],
           "data: Forbidden: field is immutable when `immutable` is set",
         ],
-        ["a name that is taken", ["create", "configmap", "fixed"], 'configmaps "fixed" already exists'],
+        ["a name that is in use", ["create", "configmap", "fixed"], 'configmaps "fixed" already exists'],
+        ["a missing namespace", ["create", "configmap", "x", "-n", "none"], 'namespaces "none" not found'],
         [
-          "a namespace that is not there",
-          ["create", "configmap", "x", "-n", "none"],
-          'namespaces "none" not found',
-        ],
-        [
-          "a selector that cannot be read",
+          "an invalid label selector",
           ["get", "pods", "-l", "a in b"],
           "unable to parse requirement: found 'b' expected: '('",
         ],
         [
-          "a field that cannot be selected by",
+          "an unsupported field selector",
           ["get", "pods", "--field-selector", "spec.foo=x"],
           "field label not supported: spec.foo",
         ],
       ];
       for (const [what, args, reported] of changes) {
-        test(what, async () => {
-          const error = await at().fails(args);
+        test(`${what} is rejected`, async () => {
+          const error = await kubectl().fails(args);
           assert.ok(error.includes(reported), error);
         });
       }
     },
-    "together",
+    "parallel",
   );
 }

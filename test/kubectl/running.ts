@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitFor } from "../e2e/wait-for.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { demoImage, uidOf } from "./pods.ts";
 
 /** kubectl run. */
-export function running(bench: Bench): void {
-  describeIn(
-    bench,
+export function running(setup: KubectlSetup): void {
+  describeInNamespace(
+    setup,
     "running",
-    (at) => {
+    (kubectl) => {
       const image = `--image=${demoImage}`;
 
-      test("a pod runs with the labels, variables and ports that were typed", async () => {
-        const k = at();
+      test("a pod runs with the labels, variables and ports of the command", async () => {
+        const k = kubectl();
         const given = ["--labels=app=web,tier=front", "--env=A=one two", "--port=8080"];
         const command = ["--command", "--", "sh", "-c", 'echo "A=$A"; exec sleep 1000'];
         assert.equal(await k.ok(["run", "web", image, ...given, ...command]), "pod/web created\n");
@@ -22,10 +22,10 @@ export function running(bench: Bench): void {
         assert.deepEqual(metadata.labels, { app: "web", tier: "front" });
         assert.deepEqual(spec.containers[0].ports, [{ containerPort: 8080, protocol: "TCP" }]);
         assert.equal(spec.restartPolicy, "Always");
-        assert.equal((await bench.node.running(metadata.uid)).length, 1);
-        assert.match(bench.node.log(metadata.uid), / A=one two$/m);
+        assert.equal((await setup.node.running(metadata.uid)).length, 1);
+        assert.match(setup.node.log(metadata.uid), / A=one two$/m);
         await k.ok(["delete", "pod", "web", "--now"]);
-        await bench.node.nothingRuns(metadata.uid);
+        await setup.node.nothingRuns(metadata.uid);
       });
 
       const ends: [name: string, script: string, phase: string, shown: RegExp][] = [
@@ -33,17 +33,17 @@ export function running(bench: Bench): void {
         ["wrong", "exit 7", "Failed", /0\/1 +Error +0/],
       ];
       for (const [name, script, phase, shown] of ends) {
-        test(`with --restart=Never, a pod is ${phase} after \`${script}\``, async () => {
-          const k = at();
+        test(`a pod with --restart=Never is ${phase} after \`${script}\``, async () => {
+          const k = kubectl();
           await k.ok(["run", name, image, "--restart=Never", "--", "sh", "-c", script]);
           await k.ok(["wait", `--for=jsonpath={.status.phase}=${phase}`, `pod/${name}`, "--timeout=60s"]);
           assert.match(await k.ok(["get", "pod", name]), shown);
-          assert.deepEqual(await bench.node.running(await uidOf(k, name)), []);
+          assert.deepEqual(await setup.node.running(await uidOf(k, name)), []);
         });
       }
 
-      test("with --restart=OnFailure, a failed container is restarted", async () => {
-        const k = at();
+      test("a failed container is restarted with --restart=OnFailure", async () => {
+        const k = kubectl();
         const overrides = JSON.stringify({ spec: { terminationGracePeriodSeconds: 1 } });
         await k.ok(["run", "tries", image, "--restart=OnFailure", `--overrides=${overrides}`, "--", "false"]);
         await k.ok([
@@ -56,7 +56,7 @@ export function running(bench: Bench): void {
       });
 
       test("--dry-run=client -o yaml prints a manifest that create accepts", async () => {
-        const k = at();
+        const k = kubectl();
         const dry = ["run", "written", image, "--restart=Never", "--dry-run=client", "-o", "yaml"];
         const input = await k.ok([...dry, "--command", "--", "true"]);
         assert.match(input, /^kind: Pod$/m);
@@ -66,7 +66,7 @@ export function running(bench: Bench): void {
       });
 
       test("a missing image is shown in the table and in the events", async () => {
-        const k = at();
+        const k = kubectl();
         const none = ["--image=localhost/kubelet-ts/none:1", "--image-pull-policy=Never"];
         await k.ok(["run", "none", ...none]);
         const waiting =
@@ -81,6 +81,6 @@ export function running(bench: Bench): void {
         );
       });
     },
-    "together",
+    "parallel",
   );
 }

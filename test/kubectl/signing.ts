@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { generateKey, makeRequest, privateKeyPem } from "../../src/lib/base/x509/x509.ts";
 import { rows } from "./kubectl.ts";
-import type { Bench } from "./kubectl-suite.ts";
+import type { KubectlSetup } from "./kubectl-suite.ts";
 
-/** kubectl certificate: users of the API. */
-export function signing(bench: Bench): void {
+/** kubectl certificate. */
+export function signing(setup: KubectlSetup): void {
   describe("signing", () => {
     const request = (name: string, pem: string) => ({
       apiVersion: "certificates.k8s.io/v1",
@@ -20,8 +20,8 @@ export function signing(bench: Bench): void {
     });
     const subject = { commonName: "jane", organizations: ["developers"] };
 
-    test("a request is signed after approval: the API authenticates its certificate", async () => {
-      const k = bench.kubectl;
+    test("an approved request is signed, and the API authenticates its certificate", async () => {
+      const k = setup.kubectl;
       const { privateKey } = generateKey();
       const input = request("jane", makeRequest({ subject, key: privateKey }));
       await k.ok(["create", "-f", "-"], { input });
@@ -51,7 +51,7 @@ export function signing(bench: Bench): void {
     });
 
     test("a request that is denied gets no certificate", async () => {
-      const k = bench.kubectl;
+      const k = setup.kubectl;
       const input = request("joe", makeRequest({ subject, key: generateKey().privateKey }));
       await k.ok(["create", "-f", "-"], { input });
       assert.match(await k.ok(["certificate", "deny", "joe"]), /\/joe denied$/m);

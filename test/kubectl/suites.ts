@@ -20,7 +20,7 @@ import { running } from "./running.ts";
 import { signing } from "./signing.ts";
 import { waiting } from "./waiting.ts";
 
-/** Everything that a user types; last what changes the node for all. */
+/** All suites; those that change the node are last. */
 export const suites = [
   discovering,
   getting,

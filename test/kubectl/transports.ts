@@ -1,4 +1,4 @@
-/** The two streaming protocols of kubectl; it uses the first by default. */
+/** The streaming protocols of kubectl; the first is its default. */
 export const transports = (["WebSocket", "SPDY"] as const).map((by) => {
   const wanted = String(by === "WebSocket");
   return {

@@ -17,7 +17,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 
 const execFile = promisify(execFileBack);
-/** Longer than any test: it is stopped after the tests. */
+/** Longer than any test; the node is stopped after the tests. */
 const lifetimeMs = 1_200_000;
 /** Logs are rotated as often as the configuration allows. */
 const configuration = {
@@ -41,7 +41,7 @@ export class UpNode {
     this.cri = runtimeClient(`unix://${files.containerd.socket}`);
   }
 
-  /** Suffix of the name, for several nodes. */
+  /** The suffix of the name, for tests with several nodes. */
   static async start(containerd: ContainerdVersion, suffix = ""): Promise<UpNode> {
     await removeAbandonedNodes(/^kubectl-(\d+)(-[a-z]+)?$/);
     const files = nodeFiles(`kubectl-${process.pid}${suffix}`);
@@ -76,7 +76,7 @@ export class UpNode {
     return reported;
   }
 
-  /** Addresses of services here: "10.64.16.0/20". */
+  /** The range of service addresses: "10.64.16.0/20". */
   get serviceRange(): string {
     return readFileSync(this.files.serviceRange, "utf8").trim();
   }
@@ -86,13 +86,13 @@ export class UpNode {
     return firstAddress(this.serviceRange);
   }
 
-  /** Containers of a pod that run. */
+  /** The running containers of a pod. */
   async running(uid: string) {
     const all = await this.cri.listContainers({ labelSelector: { "io.kubernetes.pod.uid": uid } });
     return all.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
   }
 
-  /** Sandboxes of a pod that are ready: its network and its first process. */
+  /** The ready sandboxes of a pod. */
   async sandboxes(uid: string) {
     const all = await this.cri.listPodSandboxes({ labelSelector: { "io.kubernetes.pod.uid": uid } });
     return all.filter(({ state }) => state === PodSandboxState.SANDBOX_READY);
@@ -102,7 +102,7 @@ export class UpNode {
     assert.deepEqual([await this.running(uid), await this.sandboxes(uid)], [[], []]);
   }
 
-  /** Another name for an image of the node. */
+  /** Adds a name to an image of the node. */
   async tag(image: string, name: string): Promise<void> {
     const socket = this.files.containerd.socket;
     await execFile("ctr", ["-a", socket, "-n", "k8s.io", "images", "tag", image, name], { env: this.#env });
@@ -126,7 +126,7 @@ export class UpNode {
       .join("");
   }
 
-  /** The files where that is. */
+  /** The log files of the pod. */
   logFiles(uid: string): string[] {
     const dir = readdirSync(this.files.podLogs).find((name) => name.endsWith(`_${uid}`));
     if (!dir) return [];

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kubectl, RunningKubectl } from "./kubectl.ts";
-import { type Bench, describeIn } from "./kubectl-suite.ts";
+import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
 import { pod, podThatPrints, run } from "./pods.ts";
 
 /** kubectl wait, and get -w. */
-export function waiting(bench: Bench): void {
-  describeIn(bench, "waiting", (at) => {
-    test("wait ends when a condition holds, a field has a value, or an object exists or was deleted", async () => {
-      const k = at();
+export function waiting(setup: KubectlSetup): void {
+  describeInNamespace(setup, "waiting", (kubectl) => {
+    test("wait ends when a condition is true, a field has a value, or an object exists or was deleted", async () => {
+      const k = kubectl();
       const there = k.start(["wait", "--for=create", "pod/late", "--timeout=60s"]);
       await k.ok(["create", "-f", "-"], { input: pod("late") });
       assert.equal(await there.exited, 0, there.stderr);
@@ -26,8 +26,8 @@ export function waiting(bench: Bench): void {
       assert.match(await k.fails(["get", "pod", "late"]), /NotFound/);
     });
 
-    test("wait for all pods, or those with a label", async () => {
-      const k = at();
+    test("wait waits for all pods, or those with a label", async () => {
+      const k = kubectl();
       await run(k, pod("one", { labels: { a: "1" } }), pod("two"));
       assert.equal(
         await k.ok(["wait", "--for=condition=Ready", "pod", "--all"]),
@@ -40,7 +40,7 @@ export function waiting(bench: Bench): void {
     });
 
     test("wait times out, and names what it waited for", async () => {
-      const k = at();
+      const k = kubectl();
       await k.ok(["create", "configmap", "never"]);
       const never = ["wait", "--for=jsonpath={.data.a}=1", "configmap/never", "--timeout=1s"];
       assert.match(await k.fails(never), /timed out waiting for the condition on configmaps\/never/);
@@ -51,31 +51,31 @@ export function waiting(bench: Bench): void {
     });
 
     test("get -w --output-watch-events shows the lifecycle of a pod in order", async () => {
-      const k = at();
+      const k = kubectl();
       const labels = { watched: "yes" };
       const watched = await watchFrom(k, labels, ["--output-watch-events", "-o", "wide"]);
       await run(k, pod("seen", { labels }));
       await k.ok(["delete", "pod", "seen"]);
       await watched.prints(/^DELETED +seen/m);
       await watched.stop();
-      const seen = linesOf(watched, /^\S+ +seen /);
-      const events = seen.map(([event]) => event);
+      const lines = linesOf(watched, /^\S+ +seen /);
+      const events = lines.map(([event]) => event);
       assert.deepEqual(steps(events), ["ADDED", "MODIFIED", "DELETED"], watched.stdout);
-      const states = steps(seen.map(([, , , status, , , , node]) => `${status} ${node}`));
+      const states = steps(lines.map(([, , , status, , , , node]) => `${status} ${node}`));
       inOrder(states, [
         "Pending <none>",
-        `Pending ${bench.nodeName}`,
-        `ContainerCreating ${bench.nodeName}`,
-        `Running ${bench.nodeName}`,
-        `Terminating ${bench.nodeName}`,
-        `Completed ${bench.nodeName}`,
+        `Pending ${setup.nodeName}`,
+        `ContainerCreating ${setup.nodeName}`,
+        `Running ${setup.nodeName}`,
+        `Terminating ${setup.nodeName}`,
+        `Completed ${setup.nodeName}`,
       ]);
-      for (const state of ["Pending <none>", `Running ${bench.nodeName}`, `Terminating ${bench.nodeName}`])
+      for (const state of ["Pending <none>", `Running ${setup.nodeName}`, `Terminating ${setup.nodeName}`])
         assert.ok(states.includes(state), watched.stdout);
     });
 
     test("get -w appends rows to its table", async () => {
-      const k = at();
+      const k = kubectl();
       const labels = { table: "grows" };
       const watched = await watchFrom(k, labels, []);
       await k.ok(["create", "-f", "-"], { input: podThatPrints("ends", "exit 0", { labels }) });
@@ -87,7 +87,7 @@ export function waiting(bench: Bench): void {
     });
 
     test("get -w -o jsonpath prints each change of one object", async () => {
-      const k = at();
+      const k = kubectl();
       await k.ok(["create", "configmap", "counted", "--from-literal=n=0"]);
       const watched = k.start(["get", "configmap", "counted", "-w", "-o", "jsonpath={.data.n},"]);
       await watched.prints(/0,/);
@@ -101,8 +101,7 @@ export function waiting(bench: Bench): void {
 }
 
 /**
- * A watch of pods with these labels that is sure to see the whole lifecycle of the next one: it has printed another
- * already.
+ * Starts a watch of pods with these labels. It has already printed one pod, so it shows the whole lifecycle of the next one.
  */
 async function watchFrom(
   k: Kubectl,
@@ -120,15 +119,15 @@ function linesOf(watched: RunningKubectl, which: RegExp): string[][] {
   return watched.lines.filter((line) => which.test(line)).map((line) => line.split(/ +/));
 }
 
-/** Without repetitions. */
+/** Removes repeated states. */
 function steps(all: readonly (string | undefined)[]): (string | undefined)[] {
   return all.filter((one, i) => one !== all[i - 1]);
 }
 
-/** Some states may be too short to be seen, but the order must hold. */
-function inOrder(seen: readonly (string | undefined)[], order: readonly string[]): void {
+/** Some states may be too short to be observed, but their order must be right. */
+function inOrder(states: readonly (string | undefined)[], order: readonly string[]): void {
   assert.deepEqual(
-    seen,
-    order.filter((one) => seen.includes(one)),
+    states,
+    order.filter((one) => states.includes(one)),
   );
 }
