@@ -69,7 +69,7 @@ export async function provideMachineImage() {
 }
 
 async function buildImage(work) {
-  for (const name of machineTools) await unpack(work, name);
+  await unpackTools(work);
   const tree = join(work, "root");
   await command(work, "perl", [
     join(work, "mmdebstrap/usr/bin/mmdebstrap"),
@@ -100,15 +100,16 @@ async function buildImage(work) {
   copyFileSync(join(work, "user-mode-linux/usr/bin/linux.uml"), join(image, "linux.uml"));
 }
 
-async function unpack(work, name) {
+async function unpackTools(work) {
   const options = ownApt(join(work, "apt"), machineSuite);
-  const debs = join(work, "debs");
-  rmSync(debs, { recursive: true, force: true });
-  mkdirSync(debs);
-  await command(debs, "apt-get", ["-qq", ...options, "update"]);
-  await command(debs, "apt-get", ["-qq", ...options, "download", name]);
-  const problem = unpackPackage(debs, join(work, name));
-  if (problem) throw new Error(problem);
+  await command(work, "apt-get", ["-qq", ...options, "update"]);
+  for (const name of machineTools) {
+    const debs = join(work, `${name}.debs`);
+    mkdirSync(debs);
+    await command(debs, "apt-get", ["-qq", ...options, "download", name]);
+    const problem = unpackPackage(debs, join(work, name));
+    if (problem) throw new Error(problem);
+  }
 }
 
 const execute = promisify(execFile);

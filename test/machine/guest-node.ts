@@ -1,8 +1,10 @@
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import { messageOf } from "../../src/lib/base/errors.ts";
 import { busyboxImage, type OciImage, pauseImage, pauseImageName } from "../../src/single-node/oci-image.ts";
 import { findProgram } from "../../src/single-node/requirements.ts";
 import { repoDir } from "../e2e/agent-process.ts";
 import { busyboxName } from "../node/test-node.ts";
+import { GuestApi } from "./guest-api.ts";
 import { containerdToml, kubeletUnit, networkConflist } from "./guest-files.ts";
 import { Machine, type MachineOptions } from "./machine.ts";
 
@@ -14,24 +16,33 @@ export interface GuestNodeOptions extends MachineOptions {
   /** Fields of the KubeletConfiguration that differ from those of `kubeletConfig`. */
   readonly config?: Record<string, unknown>;
   readonly flags?: readonly string[];
+  /** With an API server, which runs on the host. Otherwise the node has static pods only. */
+  readonly withApi?: boolean;
   /** Besides pause and busybox. */
   readonly images?: readonly OciImage[];
   /** Runs before containerd starts, for example to mount a small file system. */
   readonly prepare?: (machine: Machine) => Promise<void>;
 }
 
+/** The host name of the guest. */
+const guestNodeName = "machine";
+
 export const guestPaths = {
   project: "/project",
   config: "/etc/kubernetes/kubelet.json",
+  kubeconfig: "/etc/kubernetes/kubelet.conf",
   manifests: "/etc/kubernetes/manifests",
   root: "/var/lib/kubelet",
   socket: "/var/lib/kubelet/kubelet.sock",
 } as const;
 
+const checkEveryMs = 300;
+
 /** A node in a guest as an administrator would set it up: containerd, CNI and the kubelet are services of systemd. */
 export class GuestNode {
   readonly machine: Machine;
   readonly driver: GuestCgroupDriver;
+  #api: GuestApi | undefined;
 
   private constructor(machine: Machine, driver: GuestCgroupDriver) {
     this.machine = machine;
@@ -44,16 +55,22 @@ export class GuestNode {
     const node = new GuestNode(machine, options.driver);
     try {
       await options.prepare?.(machine);
-      await node.#network();
+      await node.#podNetwork();
       await node.#runtime(options.images ?? []);
+      if (options.withApi) await node.#startApi();
       await node.configure(options.config, options.flags);
       await node.startAgent();
       return node;
     } catch (error) {
       const log = await node.log().catch(String);
-      await machine.powerOff();
+      await node.stop();
       throw new Error(`no node in the machine: ${log}`, { cause: error });
     }
+  }
+
+  get api(): GuestApi {
+    if (!this.#api) throw new Error("this node was started without an API server");
+    return this.#api;
   }
 
   /** Writes the configuration and the unit of the agent, which the next start reads. */
@@ -68,8 +85,9 @@ export class GuestNode {
       enableServer: false,
       ...config,
     };
+    const all = this.#api ? [`--kubeconfig=${guestPaths.kubeconfig}`, ...flags] : flags;
     await this.machine.write(guestPaths.config, JSON.stringify(content));
-    await this.machine.write("/etc/systemd/system/kubelet.service", kubeletUnit(guestPaths, flags));
+    await this.machine.write("/etc/systemd/system/kubelet.service", kubeletUnit(guestPaths, all));
     await this.machine.sh(`mkdir -p ${guestPaths.manifests} && systemctl daemon-reload`);
   }
 
@@ -102,7 +120,7 @@ export class GuestNode {
 
   /** The static pod of a manifest, whose name has that of the node at its end. */
   async pod(name: string): Promise<PodRow | undefined> {
-    return (await this.pods()).find((row) => row.name === `${name}-machine`);
+    return (await this.pods()).find((row) => row.name === `${name}-${guestNodeName}`);
   }
 
   /** A request to the agent's local API. */
@@ -127,21 +145,34 @@ export class GuestNode {
     return `${await this.machine.journal("kubelet", 60)}\n${await this.machine.journal("containerd", 20)}`;
   }
 
+  /** Resolves as soon as the assertions hold. When they do not in time, throws the last failure with the log of the agent. */
+  async waitFor<T>(check: () => Promise<T> | T, withinMs = 120_000): Promise<T> {
+    const deadline = Date.now() + withinMs;
+    for (;;) {
+      try {
+        return await check();
+      } catch (error) {
+        if (Date.now() > deadline)
+          throw new Error(`${messageOf(error)}\n${await this.log()}`, { cause: error });
+      }
+      // Each check costs the guest's only processor a few processes.
+      await new Promise((resolve) => setTimeout(resolve, checkEveryMs));
+    }
+  }
+
   async stop(): Promise<void> {
+    await this.#api?.stop();
     await this.machine.powerOff();
   }
 
-  /** An address and a default route, though nothing is behind it, and what the pods' bridge needs. */
-  async #network(): Promise<void> {
-    await this.machine.sh(`set -e
-      modprobe -a overlay bridge veth br_netfilter dummy
-      ip link set lo up
-      ip link add node0 type dummy
-      ip address add 192.0.2.10/24 dev node0
-      ip link set node0 up
-      ip route add default via 192.0.2.1
-      mkdir -p /etc/cni/net.d`);
+  async #podNetwork(): Promise<void> {
+    await this.machine.sh("modprobe -a overlay bridge veth br_netfilter");
     await this.machine.write("/etc/cni/net.d/10-bridge.conflist", networkConflist);
+  }
+
+  async #startApi(): Promise<void> {
+    this.#api = await GuestApi.start(this.machine.network.hostAddress, guestNodeName);
+    await this.machine.write(guestPaths.kubeconfig, await this.#api.nodeKubeconfig());
   }
 
   async #runtime(images: readonly OciImage[]): Promise<void> {

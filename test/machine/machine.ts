@@ -15,6 +15,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import { machineFiles } from "./machine-files.ts";
+import { createNetwork, type MachineNetwork, removeNetwork } from "./machine-network.ts";
 
 export interface CommandResult {
   readonly code: number;
@@ -32,6 +33,8 @@ const commandTimeoutMs = 120_000;
 
 /** A guest with its own kernel, systemd and cgroup v2. It ends with the test process, however that ends. */
 export class Machine {
+  /** Only the host and the guest are in it. */
+  readonly network: MachineNetwork;
   readonly #kernel: ChildProcess;
   readonly #line: Duplex;
   readonly #dir: string;
@@ -40,7 +43,8 @@ export class Machine {
   #commands = 0;
   #isPoweredOff = false;
 
-  private constructor(kernel: ChildProcess, dir: string) {
+  private constructor(kernel: ChildProcess, dir: string, network: MachineNetwork) {
+    this.network = network;
     this.#kernel = kernel;
     this.#dir = dir;
     this.#line = kernel.stdio[3] as Duplex;
@@ -58,12 +62,14 @@ export class Machine {
     removeAbandoned();
     const dir = mkdtempSync(join(tmpdir(), `machine-${process.pid}-`));
     const console = openSync(join(dir, "console.log"), "w");
+    const network = createNetwork();
     const memory = options.memoryMb ?? 2048;
     const args = [
       `mem=${memory}M`,
       // Writes go to the first file: the disk stays as it was built.
       `ubd0=${join(dir, "changes.img")},${disk}`,
       ...["root=/dev/ubda", "rw", "con=null", "con0=null,fd:1", "ssl0=fd:3"],
+      `vec0:transport=tap,ifname=${network.link},depth=64,gro=0`,
       `uml_dir=${dir}`,
       `machine.exchange=${dir}`,
       ...["systemd.show_status=0", "systemd.unified_cgroup_hierarchy=1"],
@@ -75,9 +81,10 @@ export class Machine {
       env: { PATH: process.env.PATH, HOME: dir, TMPDIR: memoryDir(memory) },
     });
     closeSync(console);
-    const machine = new Machine(kernel, dir);
+    const machine = new Machine(kernel, dir, network);
     try {
       await machine.#untilReady();
+      await machine.#configureNetwork();
     } catch (error) {
       await machine.powerOff();
       throw error;
@@ -149,7 +156,14 @@ export class Machine {
     await this.#exited;
     // The processes of the guest end a moment after its kernel.
     while (this.#end()) await new Promise((resolve) => setTimeout(resolve, 20));
+    removeNetwork(this.network);
     rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  async #configureNetwork(): Promise<void> {
+    const { guestAddress, hostAddress, bits } = this.network;
+    await this.sh(`ip link set lo up && ip address add ${guestAddress}/${bits} dev vec0 &&
+      ip link set vec0 up && ip route add default via ${hostAddress}`);
   }
 
   /** False if no process of the guest is left. */

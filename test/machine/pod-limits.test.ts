@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { podManifest } from "../e2e/manifests.ts";
 import { cgroupDirs, podCgroup, readCgroups } from "./guest-cgroups.ts";
-import { guestHolds } from "./guest-holds.ts";
 import { GuestNode } from "./guest-node.ts";
 import { describeOnMachine } from "./on-machine.ts";
 
@@ -28,7 +27,7 @@ describeOnMachine("a static pod with limits on cgroup v2 (cgroupfs driver)", () 
         ],
       }),
     );
-    const row = await guestHolds(node, async () => {
+    const row = await node.waitFor(async () => {
       const pod = await node.pod("limited");
       assert.equal(pod?.phase, "Running", `${pod?.phase}: ${pod?.blockedOn}`);
       assert.equal(pod.ready, "1/1");
@@ -43,8 +42,8 @@ describeOnMachine("a static pod with limits on cgroup v2 (cgroupfs driver)", () 
     assert.partialDeepStrictEqual(cgroups.get(`${path}/${id}`), limits);
 
     await node.remove("limited");
-    await guestHolds(node, async () => assert.equal(await node.pod("limited"), undefined));
-    await guestHolds(node, async () =>
+    await node.waitFor(async () => assert.equal(await node.pod("limited"), undefined));
+    await node.waitFor(async () =>
       assert.deepEqual(
         (await cgroupDirs(machine, "")).filter((dir) => !before.includes(dir)),
         [],
