@@ -27,7 +27,7 @@ export function startGate(o: { clock: Clock; metrics: Metrics; cpus: number; wid
   });
   return new ConcurrencyGate<StartKind>(o.width || startWidth(o.cpus), {
     clock: o.clock,
-    longestMs: maxSlotMs,
+    maxHoldMs: maxSlotMs,
     kinds: ["restart", "container", "sandbox"],
     reserved: ["restart"],
     onAdmitted: (waitMs, kind) => waits.observe({ kind: kind ?? "sandbox" }, waitMs / 1000),

@@ -11,7 +11,7 @@ export function callSite(callee: Caller): string {
     Error.stackTraceLimit = 1;
     Error.prepareStackTrace = firstSite;
     Error.captureStackTrace(holder, callee);
-    return placeOf(holder.stack as NodeJS.CallSite | undefined);
+    return positionOf(holder.stack as NodeJS.CallSite | undefined);
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
     Error.prepareStackTrace = prepareStackTrace;
@@ -25,15 +25,15 @@ const unknown = "unknown:1";
 const firstSite = (_: Error, sites: NodeJS.CallSite[]) => sites[0];
 const tables = new Map<string, Readonly<Record<string, string>>>();
 
-function placeOf(site: NodeJS.CallSite | undefined): string {
+function positionOf(site: NodeJS.CallSite | undefined): string {
   const file = site?.getFileName();
   const line = site?.getLineNumber();
   if (!site || !file || !line) return unknown;
-  const place = `${file.split("/").slice(-2).join("/")}:${line}`;
-  return file.endsWith(".cjs") ? (tableOf(file)[`${line}:${site.getColumnNumber()}`] ?? place) : place;
+  const position = `${file.split("/").slice(-2).join("/")}:${line}`;
+  return file.endsWith(".cjs") ? (tableOf(file)[`${line}:${site.getColumnNumber()}`] ?? position) : position;
 }
 
-/** Read when the first line is logged. Without a table, lines name their place in the bundle. */
+/** Read when the first line is logged. Without a table, lines name their position in the bundle. */
 function tableOf(bundle: string): Readonly<Record<string, string>> {
   let table = tables.get(bundle);
   if (!table) {

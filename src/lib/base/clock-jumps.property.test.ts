@@ -31,7 +31,7 @@ unaffectedByJumps("a gate whose slots are held too long", 40_000, async (clock) 
   const seen: string[] = [];
   const gate = new ConcurrencyGate<"a">(1, {
     clock,
-    longestMs: 10_000,
+    maxHoldMs: 10_000,
     onAdmitted: (ms) => seen.push(`waited ${ms}`),
   });
   for (let i = 0; i < 4; i++) {

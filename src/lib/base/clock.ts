@@ -12,7 +12,7 @@ export interface Clock {
 }
 
 /** Node fires immediately if the delay is longer. */
-const longestTimerMs = 0x7fffffff;
+const maxTimerMs = 0x7fffffff;
 
 export const systemClock: Clock = {
   wall: () => wallTime(Date.now()),
@@ -21,10 +21,10 @@ export const systemClock: Clock = {
   after(ms, callback) {
     let timer: NodeJS.Timeout;
     const wait = (leftMs: number) => {
-      const more = leftMs > longestTimerMs;
+      const more = leftMs > maxTimerMs;
       // Node warns about negative delays, for example of a hook whose grace period has passed.
       timer = more
-        ? setTimeout(wait, longestTimerMs, leftMs - longestTimerMs)
+        ? setTimeout(wait, maxTimerMs, leftMs - maxTimerMs)
         : setTimeout(callback, Math.max(leftMs, 0));
     };
     wait(ms);
@@ -55,7 +55,7 @@ export function monotonicOf(clock: Pick<Clock, "wall" | "monotonic">, time: Wall
   return plusMs(clock.monotonic(), -Math.max(0, msBetween(time, clock.wall())));
 }
 
-/** What the wall clock shows at that point in monotonic time unless it is set, for display. */
+/** The wall time of a point in monotonic time, for display; it is wrong if the clock was set in between. */
 export function wallTimeOf(clock: Pick<Clock, "wall" | "monotonic">, time: MonotonicTime): WallTime {
   return plusMs(clock.wall(), msUntil(clock, time));
 }

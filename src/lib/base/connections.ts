@@ -45,11 +45,11 @@ export class Connections {
     return true;
   }
 
-  /** After the TLS handshake another socket object stands for the same connection. */
-  replace(before: Socket, after: Socket): void {
-    if (!this.#idle.delete(before)) return void after.destroy();
-    this.#idle.add(after);
-    after.once("close", () => this.remove(after));
+  /** After the TLS handshake another socket object represents the same connection. */
+  replace(oldSocket: Socket, newSocket: Socket): void {
+    if (!this.#idle.delete(oldSocket)) return void newSocket.destroy();
+    this.#idle.add(newSocket);
+    newSocket.once("close", () => this.remove(newSocket));
   }
 
   remove(socket: Socket): void {

@@ -3,7 +3,7 @@ import type { MonotonicTime } from "./time.ts";
 /** Marks the class in all bundles of the process. */
 const mark = Symbol.for("kubelet-ts/KubeletError");
 
-/** An error with a stable code, a message that a user can act on, and what caused it. */
+/** An error with a stable code, a message that a user can act on, and a cause. */
 export class KubeletError extends Error {
   readonly code: string;
   /** When to retry (milliseconds since the epoch), if known. */
@@ -55,7 +55,7 @@ export function httpStatusOf(error: unknown): number | undefined {
   return typeof status === "number" ? status : undefined;
 }
 
-/** What was requested, or undefined if the response is 404. */
+/** The result of the request, or undefined if the response is 404. */
 export async function orNotFound<T>(requested: Promise<T>): Promise<T | undefined> {
   try {
     return await requested;

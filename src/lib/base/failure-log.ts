@@ -2,13 +2,13 @@ import type { Fields, Logger } from "./logger.ts";
 
 const reported = new WeakSet<Error>();
 
-/** Many callers fail for the same reason, and that reason is logged once, where it arises. */
+/** Errors that were already logged where they occurred: many callers fail for the same reason. */
 export function markReported<E>(error: E): E {
   if (error instanceof Error) reported.add(error);
   return error;
 }
 
-/** True if the error, or what caused it, is logged where it arises. */
+/** True if the error, or its cause, was logged where it occurred. */
 export function isReported(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (reported.has(cause)) return true;
   return false;

@@ -34,14 +34,14 @@ export class FileBackedValue<T> {
 
   async reload(): Promise<ReloadResult> {
     const versions = (await Promise.all(this.#parts.map((part) => part.version()))).join("\n");
-    const before = this.#value;
-    if (before && versions === this.#versions) return "untouched";
+    const previous = this.#value;
+    if (previous && versions === this.#versions) return "untouched";
     const texts = await Promise.all(this.#parts.map((part) => part.read()));
     const hash = createHash("sha256").update(texts.join("\0")).digest("hex");
-    if (hash !== before?.hash) this.#value = { value: this.#make(texts), hash };
+    if (hash !== previous?.hash) this.#value = { value: this.#make(texts), hash };
     this.#versions = versions;
-    if (!before) return "loaded";
-    return before === this.#value ? "same" : "changed";
+    if (!previous) return "loaded";
+    return previous === this.#value ? "same" : "changed";
   }
 }
 

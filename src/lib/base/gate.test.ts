@@ -61,7 +61,7 @@ test("an aborted waiter never runs and uses no slot", async () => {
   const { run, end, order, gate } = setUp(1);
   const first = run("first");
   const stop = new AbortController();
-  const given = run("given up", { signal: stop.signal });
+  const given = run("aborted", { signal: stop.signal });
   const last = run("last");
   stop.abort();
   await assert.rejects(given, isAbort);
@@ -113,7 +113,7 @@ for (const width of [0, -1, Number.NaN])
 
 test("work that hangs passes its slot on, and frees it only once", async () => {
   const clock = new FakeClock();
-  const gate = new ConcurrencyGate(1, { clock, longestMs: 10_000 });
+  const gate = new ConcurrencyGate(1, { clock, maxHoldMs: 10_000 });
   const hang = Promise.withResolvers<void>();
   const order: string[] = [];
   const run = (name: string, until: Promise<void>) =>
@@ -162,7 +162,7 @@ const orders: [rule: string, turns: [name: string, turn: SlotRequest][], expecte
     ["critical", "restart"],
   ],
   [
-    "of one kind the oldest goes first, whenever it came",
+    "of one kind the oldest runs first, in any order of arrival",
     [
       ["young", { kind: "sandbox", since: monotonicTime(300) }],
       ["old", { kind: "sandbox", since: monotonicTime(100) }],
@@ -171,7 +171,7 @@ const orders: [rule: string, turns: [name: string, turn: SlotRequest][], expecte
     ["old", "middle", "young"],
   ],
   [
-    "of one age the first that came goes first",
+    "of the same age the first to arrive runs first",
     [
       ["a", { since: monotonicTime(100) }],
       ["b", { since: monotonicTime(100) }],
@@ -209,12 +209,12 @@ test("the reserved slot is for its kind only, one at a time, beyond the width", 
     run("r2", { kind: "restart" }),
   ];
   await settle();
-  assert.deepEqual(running, ["s1", "r1"], "no priority keeps a restart from its place");
+  assert.deepEqual(running, ["s1", "r1"], "a restart gets the reserved slot regardless of priorities");
   assert.deepEqual([gate.running, gate.waiting], [2, 2]);
   await end("r1");
   assert.deepEqual(running, ["s1", "r2"]);
   await end("r2");
-  assert.deepEqual(running, ["s1"], "a sandbox does not take it");
+  assert.deepEqual(running, ["s1"], "a sandbox does not use it");
   await end("s1");
   assert.deepEqual(running, ["s2"]);
   await end("s2");
@@ -256,7 +256,7 @@ test("a restart during a burst of 60 waits for one slot at most, even when other
   await Promise.all([...pods, ...restarts]);
   const waited = waits.filter((w) => w.kind === "restart").map((w) => w.waitMs);
   assert.equal(waited.length, 5);
-  assert.equal(waited[0], 0, "the reserved place was free");
+  assert.equal(waited[0], 0, "the reserved slot was free");
   assert.ok(Math.max(...waited) <= turnMs, `${waited}`);
   assert.equal(waits.length, 125);
 });
@@ -306,7 +306,7 @@ test("waits and counts are reported, including aborted callers", async () => {
 
 test("a restart that hangs frees the reserved slot for the next restart", async () => {
   const clock = new FakeClock();
-  const gate = new ConcurrencyGate(1, { clock, longestMs: 1000, kinds, reserved: ["restart"] });
+  const gate = new ConcurrencyGate(1, { clock, maxHoldMs: 1000, kinds, reserved: ["restart"] });
   const hang = Promise.withResolvers<void>();
   const order: string[] = [];
   const run = (name: string, kind: (typeof kinds)[number]) =>

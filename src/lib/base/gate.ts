@@ -6,7 +6,7 @@ export interface GateOptions<Kind extends string = string> {
   /** Needed for `longestMs`, and to report waits. */
   clock?: Clock;
   /** Work that takes longer is blocked on something other than the CPU: its slot is passed on. */
-  longestMs?: number;
+  maxHoldMs?: number;
   /** With equal priority, kinds run in this order. */
   kinds?: readonly Kind[];
   /** Kinds that have one slot beyond the width, reserved for them: no burst can delay them. */
@@ -25,7 +25,7 @@ export interface SlotRequest<Kind extends string = string> {
   signal?: AbortSignal;
 }
 
-type Place = "shared" | "reserved";
+type Slot = "shared" | "reserved";
 
 interface Waiter<Kind extends string> {
   priority: number;
@@ -33,7 +33,7 @@ interface Waiter<Kind extends string> {
   kind: Kind | undefined;
   since: MonotonicTime | undefined;
   order: number;
-  admit: (place: Place) => void;
+  admit: (slot: Slot) => void;
 }
 
 /**
@@ -43,12 +43,12 @@ interface Waiter<Kind extends string> {
 export class ConcurrencyGate<Kind extends string = string> {
   readonly #width: number;
   readonly #o: GateOptions<Kind>;
-  #running: Record<Place, number> = { shared: 0, reserved: 0 };
+  #running: Record<Slot, number> = { shared: 0, reserved: 0 };
   #order = 0;
   #waiting: Waiter<Kind>[] = [];
 
   constructor(width: number, options: GateOptions<Kind> = {}) {
-    if (!(width >= 1)) throw new RangeError(`a gate of width ${width} lets nothing through`);
+    if (!(width >= 1)) throw new RangeError(`a gate of width ${width} admits nothing`);
     this.#width = width;
     this.#o = options;
   }
@@ -67,15 +67,15 @@ export class ConcurrencyGate<Kind extends string = string> {
 
   /** Runs the work when a slot is free. */
   async run<T>(work: () => Promise<T>, turn: SlotRequest<Kind> = {}): Promise<T> {
-    const { clock, longestMs } = this.#o;
+    const { clock, maxHoldMs } = this.#o;
     const requestedAt = clock?.monotonic();
-    let place: Place | undefined = await this.#enter(turn, turn.since ?? requestedAt);
+    let slot: Slot | undefined = await this.#enter(turn, turn.since ?? requestedAt);
     this.#o.onAdmitted?.(clock && requestedAt ? msSince(clock, requestedAt) : 0, turn.kind);
     const leave = () => {
-      if (place) this.#leave(place);
-      place = undefined;
+      if (slot) this.#leave(slot);
+      slot = undefined;
     };
-    const cancel = longestMs === undefined ? undefined : clock?.after(longestMs, leave);
+    const cancel = maxHoldMs === undefined ? undefined : clock?.after(maxHoldMs, leave);
     try {
       return await work();
     } finally {
@@ -84,12 +84,9 @@ export class ConcurrencyGate<Kind extends string = string> {
     }
   }
 
-  #enter(
-    { priority = 0, kind, signal }: SlotRequest<Kind>,
-    since: MonotonicTime | undefined,
-  ): Promise<Place> {
+  #enter({ priority = 0, kind, signal }: SlotRequest<Kind>, since: MonotonicTime | undefined): Promise<Slot> {
     if (signal?.aborted) return Promise.reject(abortError(signal.reason));
-    const free = this.#freePlace(kind);
+    const free = this.#freeSlot(kind);
     if (free) {
       this.#running[free]++;
       this.#changed();
@@ -107,9 +104,9 @@ export class ConcurrencyGate<Kind extends string = string> {
         kind,
         since,
         order: this.#order++,
-        admit: (place) => {
+        admit: (slot) => {
           signal?.removeEventListener("abort", onAbort);
-          resolve(place);
+          resolve(slot);
         },
       };
       signal?.addEventListener("abort", onAbort, { once: true });
@@ -118,13 +115,13 @@ export class ConcurrencyGate<Kind extends string = string> {
     });
   }
 
-  #freePlace(kind: Kind | undefined): Place | undefined {
+  #freeSlot(kind: Kind | undefined): Slot | undefined {
     if (this.#running.shared < this.#width) return "shared";
     return this.#running.reserved === 0 && this.#mayUse("reserved", kind) ? "reserved" : undefined;
   }
 
-  #mayUse(place: Place, kind: Kind | undefined): boolean {
-    return place === "shared" || (kind !== undefined && (this.#o.reserved?.includes(kind) ?? false));
+  #mayUse(slot: Slot, kind: Kind | undefined): boolean {
+    return slot === "shared" || (kind !== undefined && (this.#o.reserved?.includes(kind) ?? false));
   }
 
   /** Unlisted kinds come last. */
@@ -134,15 +131,15 @@ export class ConcurrencyGate<Kind extends string = string> {
     return index < 0 ? kinds.length : index;
   }
 
-  #leave(place: Place): void {
+  #leave(slot: Slot): void {
     const next = this.#waiting
-      .filter((waiter) => this.#mayUse(place, waiter.kind))
-      .reduce<Waiter<Kind> | undefined>((best, w) => (best && !goesBefore(w, best) ? best : w), undefined);
+      .filter((waiter) => this.#mayUse(slot, waiter.kind))
+      .reduce<Waiter<Kind> | undefined>((best, w) => (best && !precedes(w, best) ? best : w), undefined);
     if (next) {
       // The slot passes directly to the next waiter, so that no other caller gets it first.
       this.#waiting.splice(this.#waiting.indexOf(next), 1);
-      next.admit(place);
-    } else this.#running[place]--;
+      next.admit(slot);
+    } else this.#running[slot]--;
     this.#changed();
   }
 
@@ -151,7 +148,7 @@ export class ConcurrencyGate<Kind extends string = string> {
   }
 }
 
-function goesBefore(a: Waiter<string>, b: Waiter<string>): boolean {
+function precedes(a: Waiter<string>, b: Waiter<string>): boolean {
   return (
     (b.priority - a.priority ||
       a.rank - b.rank ||

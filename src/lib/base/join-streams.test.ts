@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import { describe, test } from "node:test";
 import { joinStreams } from "./join-streams.ts";
 
-/** One end of a connection: `incoming` is sent to it, and what it receives waits until it is let through. */
+/** One side of a connection: `incoming` is sent to it, and data that it receives is held until `letThrough`. */
 class FakeEnd extends Duplex {
   readonly received: string[] = [];
   readonly #waiting: (() => void)[] = [];

@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 export async function joinStreams(a: Duplex, b: Duplex, signal: AbortSignal): Promise<void> {
   const both = Promise.all([follow(a, b), follow(b, a)]);
   const stop = () => {
-    // The client has closed already, maybe just now and for that reason: its last data is still in flight.
+    // The client has closed already, and its last data may still be in flight.
     if (a.closed) return;
     a.destroy();
     b.destroy();
@@ -24,7 +24,7 @@ function follow(side: Duplex, other: Duplex): Promise<void> {
   return new Promise((resolve) => {
     const closed = () => {
       if (!side.readableEnded || !side.writableFinished || side.errored) other.destroy();
-      // Its data is discarded, but unless it is read its end is not seen either.
+      // Its data is discarded, but has to be read to detect its end.
       else other.resume();
       resolve();
     };

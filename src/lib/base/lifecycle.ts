@@ -44,11 +44,11 @@ export class Lifecycle {
 
   /** A component that hangs gets half of the time that is left: those after it can still stop properly, within the deadline. */
   async stop(deadlineMs: number): Promise<void> {
-    const giveUpAt = msFromNow(this.#clock, deadlineMs);
+    const deadline = msFromNow(this.#clock, deadlineMs);
     const stopping = this.#started.reverse();
     for (const [i, { component, controller }] of stopping.entries()) {
       controller.abort();
-      const leftMs = Math.max(0, msUntil(this.#clock, giveUpAt));
+      const leftMs = Math.max(0, msUntil(this.#clock, deadline));
       const shareMs = i === stopping.length - 1 ? leftMs : leftMs / 2;
       const timer = new AbortController();
       const late = sleep(this.#clock, shareMs, timer.signal).then(

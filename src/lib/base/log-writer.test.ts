@@ -23,17 +23,17 @@ const text: [rule: string, emit: (log: Logger) => void, expected: string][] = [
   ["warnings", (log) => log.warn("hm"), 'W1115 05:08:01.123000      42 "hm"'],
   ["errors", (log) => log.error("oh"), 'E1115 05:08:01.123000      42 "oh"'],
   [
-    "fields: strings quoted, numbers and truth not, what is undefined left out",
+    "strings are quoted, numbers and booleans are not, undefined fields are omitted",
     (log) => log.info("m", { pod: "a/b", count: 3, ok: true, none: undefined }),
     'I1115 05:08:01.123000      42 "m" pod="a/b" count=3 ok=true',
   ],
   [
-    "errors as fields give their message",
+    "an error as a field is its message",
     (log) => log.info("m", { err: new Error('x "y"') }),
     'I1115 05:08:01.123000      42 "m" err="x \\"y\\""',
   ],
   [
-    "a message stays in its line, whatever is in it",
+    "a message with any characters is one line",
     (log) => log.info("a\nb", { k: "c\nd" }),
     'I1115 05:08:01.123000      42 "a\\nb" k="c\\nd"',
   ],
@@ -70,11 +70,7 @@ const json: [rule: string, emit: (log: Logger) => void, expected: Fields][] = [
   ["info has its verbosity", (log) => log.info("m", { pod: "p" }), { ts, msg: "m", v: 0, pod: "p" }],
   ["debug too", (log) => log.debug(2, "m"), { ts, msg: "m", v: 2 }],
   ["warnings have their severity", (log) => log.warn("m"), { ts, msg: "m", level: "warning" }],
-  [
-    "errors have what went wrong",
-    (log) => log.error("m", { err: new Error("x") }),
-    { ts, msg: "m", err: "x" },
-  ],
+  ["errors have their message", (log) => log.error("m", { err: new Error("x") }), { ts, msg: "m", err: "x" }],
   ["large numbers", (log) => log.info("m", { bytes: 5n }), { ts, msg: "m", v: 0, bytes: "5" }],
 ];
 for (const [rule, emit, expected] of json)

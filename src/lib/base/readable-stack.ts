@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type SourceMapFile, type SourcePosition, sourcePositions } from "./source-map.ts";
 
 /** A position in a bundle within a stack: "/opt/kubelet/dist/agent.cjs:12:345", counted from 1. */
-const bundlePlace = /(?:file:\/\/)?(\/[^\s():]+\.cjs):(\d+):(\d+)/g;
+const bundlePosition = /(?:file:\/\/)?(\/[^\s():]+\.cjs):(\d+):(\d+)/g;
 
 /**
  * The stack of an error with the positions in the sources ("src/kubelet/agent/agent.ts:99:5") instead of those in minified bundles. The
@@ -11,17 +11,17 @@ const bundlePlace = /(?:file:\/\/)?(\/[^\s():]+\.cjs):(\d+):(\d+)/g;
  */
 export function readableStack(error: Error): string {
   const stack = error.stack ?? `${error.name}: ${error.message}`;
-  const places = [...stack.matchAll(bundlePlace)].map(([place, bundle = "", line, column]) => ({
-    ...{ place, bundle, line: Number(line) - 1, column: Number(column) - 1 },
+  const frames = [...stack.matchAll(bundlePosition)].map(([frame, bundle = "", line, column]) => ({
+    ...{ place: frame, bundle, line: Number(line) - 1, column: Number(column) - 1 },
   }));
   const readable = new Map<string, string>();
-  for (const [bundle, inBundle] of Map.groupBy(places, (place) => place.bundle)) {
+  for (const [bundle, inBundle] of Map.groupBy(frames, (frame) => frame.bundle)) {
     const map = readMap(`${bundle}.map`);
     if (!map) continue;
     for (const [index, position] of sourcePositions(map, inBundle).entries())
       if (position) readable.set(inBundle[index]!.place, shown(position));
   }
-  return stack.replace(bundlePlace, (place) => readable.get(place) ?? place);
+  return stack.replace(bundlePosition, (frame) => readable.get(frame) ?? frame);
 }
 
 /** Sources are relative to the bundle; the result is relative to the project. */

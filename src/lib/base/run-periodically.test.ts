@@ -23,7 +23,7 @@ test("the first run is immediate, the next one period after the end of the last"
   let end = Promise.withResolvers<void>();
   const { clock, stop, at, done } = setUp(() => end.promise);
   await clock.advance(500);
-  assert.deepEqual(at, [0], "a round that lasts is not overtaken");
+  assert.deepEqual(at, [0], "a long run is not overlapped by the next");
   end.resolve();
   end = Promise.withResolvers();
   end.resolve();

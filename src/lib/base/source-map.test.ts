@@ -19,7 +19,7 @@ const rows: [what: string, line: number, column: number, expected: string | unde
   ["before the first mapping of the line", 2, 1, undefined],
   ["a mapping with a name, in another source, further up", 2, 7, "../src/b.ts 0:3"],
   ["a mapping without a source", 2, 8, undefined],
-  ["a line that is not there", 9, 0, undefined],
+  ["a line beyond the end", 9, 0, undefined],
 ];
 
 for (const [what, line, column, expected] of rows)

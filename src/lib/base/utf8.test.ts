@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { lastUtf8 } from "./utf8.ts";
 
 const ends: [rule: string, bytes: Buffer, limit: number, text: string][] = [
-  ["all of a short one", Buffer.from("abc"), 3, "abc"],
-  ["the end of a long one", Buffer.from("abcdef"), 3, "def"],
+  ["short text is complete", Buffer.from("abc"), 3, "abc"],
+  ["long text is cut at the start", Buffer.from("abcdef"), 3, "def"],
   ["no partial character at the start", Buffer.from("a€b"), 3, "b"],
   ["a character that fits is kept", Buffer.from("a€b"), 4, "€b"],
-  ["what is no UTF-8 is replaced", Buffer.from([0x61, 0xff, 0x62]), 9, "a\ufffdb"],
+  ["invalid UTF-8 is replaced", Buffer.from([0x61, 0xff, 0x62]), 9, "a\ufffdb"],
   ["a replacement character has its own length", Buffer.from([0xff, 0xff, 0xff]), 3, "\ufffd"],
-  ["stray bytes at the start of all that there is are shown", Buffer.from([0x80, 0x61]), 9, "\ufffda"],
+  ["invalid bytes at the start of short text are replaced", Buffer.from([0x80, 0x61]), 9, "\ufffda"],
   ["nothing", Buffer.alloc(0), 3, ""],
 ];
 for (const [rule, bytes, limit, text] of ends)

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whenAborted } from "./when-aborted.ts";
 
-test("it calls back once, after the abort or immediately", () => {
+test("the callback runs once, after the abort or immediately", () => {
   const controller = new AbortController();
   const calls: string[] = [];
   whenAborted(controller.signal, () => calls.push("later"));

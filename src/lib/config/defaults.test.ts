@@ -14,7 +14,7 @@ const observed = JSON.parse(
 
 test("a node with an almost empty file shows the defaults of a real kubelet, in the same order", () => {
   const config = withDefaults(withFileDefaults({}), gates);
-  // What that node's file and flags had set.
+  // The settings of that node's file and flags.
   config.tlsCertFile = "/var/lib/kubelet/pki/kubelet.crt";
   config.tlsPrivateKeyFile = "/var/lib/kubelet/pki/kubelet.key";
   config.authentication.x509.clientCAFile = "/etc/kubernetes/pki/ca.crt";
@@ -61,13 +61,13 @@ const rules: Rule[] = [
   ["an empty list is kept", { enforceNodeAllocatable: [] }, (c) => c.enforceNodeAllocatable, []],
   ["any negative limit of processes is -1", { podPidsLimit: -5 }, (c) => c.podPidsLimit, -1],
   [
-    "reports follow a chosen update period",
+    "the report period defaults to the update period",
     { nodeStatusUpdateFrequency: 3000 },
     (c) => c.nodeStatusReportFrequency,
     3000,
   ],
   [
-    "unless they have their own period",
+    "a report period of its own is kept",
     { nodeStatusUpdateFrequency: 3000, nodeStatusReportFrequency: 9000 },
     (c) => c.nodeStatusReportFrequency,
     9000,
@@ -86,7 +86,12 @@ const rules: Rule[] = [
     (c) => c.logging.vmodule,
     [{ filePattern: "x", verbosity: 0 }],
   ],
-  ["what was never set stays away", {}, (c) => "singleProcessOOMKill" in c || "tracing" in c, false],
+  [
+    "optional fields that were not set stay absent",
+    {},
+    (c) => "singleProcessOOMKill" in c || "tracing" in c,
+    false,
+  ],
 ];
 for (const [name, given, select, want] of rules) {
   test(`defaults: ${name}`, () => assert.deepEqual(select(withDefaults(given, gates)), want));
@@ -102,10 +107,14 @@ test("a disabled feature sets no defaults", () => {
 
 const thresholds: [name: string, given: PartialConfiguration, want: unknown][] = [
   ["a file without thresholds gets them all", {}, defaultEvictionHard],
-  ["own thresholds replace them", { evictionHard: { "pid.available": "5%" } }, { "pid.available": "5%" }],
+  [
+    "own thresholds replace the defaults",
+    { evictionHard: { "pid.available": "5%" } },
+    { "pid.available": "5%" },
+  ],
   ["an empty map switches them off", { evictionHard: {} }, {}],
   [
-    "or join them on demand",
+    "own thresholds are merged if requested",
     { evictionHard: { "memory.available": "1Gi" }, mergeDefaultEvictionSettings: true },
     { ...defaultEvictionHard, "memory.available": "1Gi" },
   ],

@@ -43,7 +43,7 @@ const bad: [name: string, text: string, shown: RegExp][] = [
   ["a duplicate key", "a: 1\nb: 2\na: 3\n", /^\/f:3: a: is given more than once$/],
   ["a duplicate JSON key", '{"a": {"b": 1,\n"b": 2}}', /^\/f:2: a\.b: is given more than once$/],
   ["broken YAML", "a: [1\nb: 2\n", /^\/f:\d: ./],
-  ["two documents", "a: 1\n---\nb: 2\n", /^\/f:3: holds more than one document$/],
+  ["two documents", "a: 1\n---\nb: 2\n", /^\/f:3: contains more than one document$/],
   ["an alias of nothing", "a: *nope\n", /^\/f:1: ./],
   ["an alias within itself", "a: &x\n  b: *x\n", /^\/f: has too many values$/],
 ];

@@ -58,7 +58,7 @@ export function parseDocument(text: string, file: string): ConfigDocument {
     return { value: undefined, origins, problems: [{ path: [], message: "is empty", origin: file }] };
   if (second) {
     const origin = at(second.contents?.range?.[0] ?? second.range[0]);
-    problems.push({ path: [], message: "holds more than one document", origin });
+    problems.push({ path: [], message: "contains more than one document", origin });
   }
   if (problems.length > 0) return { value: undefined, origins, problems };
 

@@ -40,8 +40,8 @@ const merges: [name: string, base: unknown, patch: unknown, want: unknown][] = [
   ],
   ["lists are replaced", { l: [1, 2] }, { l: [3] }, { l: [3] }],
   ["an empty list replaces too", { l: [1, 2] }, { l: [] }, { l: [] }],
-  ["null takes a field away", { a: 1, m: { x: 1, y: 2 } }, { a: null, m: { x: null } }, { m: { y: 2 } }],
-  ["null within something new is dropped", {}, { m: { x: null, y: 1 } }, { m: { y: 1 } }],
+  ["null removes a field", { a: 1, m: { x: 1, y: 2 } }, { a: null, m: { x: null } }, { m: { y: 2 } }],
+  ["null in a new object is dropped", {}, { m: { x: null, y: 1 } }, { m: { y: 1 } }],
   ["an object replaces a scalar", { a: 1 }, { a: { b: 2 } }, { a: { b: 2 } }],
 ];
 for (const [name, base, patch, want] of merges) {

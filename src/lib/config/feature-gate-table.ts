@@ -17,7 +17,7 @@ const deprecatedOn = { stage: "DEPRECATED", default: true, locked: false } as co
 const gaLockedOn = { stage: "GA", default: true, locked: true } as const;
 const gaOn = { stage: "GA", default: true, locked: false } as const;
 
-/** Every feature gate that a kubelet v1.36 knows, including those that only other programs act on. */
+/** Every feature gate that a kubelet v1.36 knows, including those that only other components use. */
 export const gateTable = {
   APIResponseCompression: betaOn,
   APIServerIdentity: betaOn,

@@ -60,7 +60,7 @@ export class FeatureGates {
       const stage = Object.hasOwn(all, name) ? all[name]?.stage : undefined;
       if (stage === "GA" || stage === "DEPRECATED") {
         lines.push(
-          `feature gate ${name}=${value}: the gate is ${stage} and a later version will not know it`,
+          `feature gate ${name}=${value}: the gate is ${stage} and will be removed in a later version`,
         );
       }
     }

@@ -195,5 +195,5 @@ export const kubeletFields = {
 /** The whole configuration with its defaults. Durations are milliseconds; quantities keep their text. */
 export interface KubeletConfiguration extends ObjectOf<typeof kubeletFields> {}
 
-/** What a file sets, before defaults. */
+/** The settings of a file, before defaults. */
 export type PartialConfiguration = Partially<ObjectOf<typeof kubeletFields>>;

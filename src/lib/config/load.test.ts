@@ -81,7 +81,7 @@ const matrix: Row[] = [
     2,
   ],
   [
-    "a drop-in takes back to the default with null",
+    "null in a drop-in resets a field to its default",
     { file: "maxPods: 1", dropIns: { "a.conf": "maxPods: null" } },
     (c) => c.maxPods,
     110,
@@ -103,7 +103,7 @@ const matrix: Row[] = [
     ["c"],
   ],
   [
-    "drop-ins keep what else an object holds",
+    "drop-ins keep other fields of an object",
     { file: "logging: {verbosity: 3}", dropIns: { "a.conf": "logging: {format: json}" } },
     (c) => [c.logging.verbosity, c.logging.format],
     [3, "json"],
@@ -161,13 +161,13 @@ const matrix: Row[] = [
     true,
   ],
   [
-    "with a file the closed defaults hold",
+    "with a file the restrictive defaults apply",
     { file: "maxPods: 1" },
     (c) => [c.authorization.mode, c.readOnlyPort],
     ["Webhook", 0],
   ],
   [
-    "without a file the open defaults of the command line hold",
+    "without a file the permissive defaults of the command line apply",
     { dropIns: { "a.conf": "maxPods: 2" }, flags: ["--kubeconfig=/k"] },
     (c) => [c.authentication.anonymous.enabled, c.authorization.mode, c.readOnlyPort],
     [true, "AlwaysAllow", 10255],
@@ -185,7 +185,7 @@ const matrix: Row[] = [
     [true, "AlwaysAllow", 10255],
   ],
   [
-    "a gate of a flag decides about defaults",
+    "a gate set by a flag affects defaults",
     { file: "maxPods: 1", flags: ["--feature-gates=KubeletCrashLoopBackOffMax=false"] },
     (c) => c.crashLoopBackOff,
     {},
@@ -272,12 +272,12 @@ const rejected: [name: string, sources: Sources, ...lines: string[]][] = [
     'd/a.conf:5: enforceNodeAllocatable[1]: "none" must stand alone',
   ],
   [
-    "a wrong gate in the file",
+    "an invalid gate in the file",
     { file: "featureGates:\n  Nope: true\n" },
     "k.yaml:4: featureGates.Nope: is not a known feature gate",
   ],
   [
-    "a wrong gate in a flag",
+    "an invalid gate in a flag",
     { file: "featureGates:\n  MemoryQoS: true\n", flags: ["--feature-gates=NodeSwap=false"] },
     "--feature-gates: featureGates.NodeSwap: is locked to true",
   ],

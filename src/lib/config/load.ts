@@ -52,7 +52,7 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
   if (main) {
     const partial = withFileDefaults(withAbsolutePaths(main.partial, dirname(main.path)));
     config = withDefaults(partial, gatesOf(partial));
-    origins.overlay(main.origins);
+    origins.merge(main.origins);
   } else {
     config = withDefaults({}, gatesOf({}));
     // Without a cluster no client needs anonymous access.
@@ -62,7 +62,7 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
     let merged: unknown = encodeConfiguration(config);
     for (const dropIn of dropIns) {
       merged = mergePatch(merged, dropIn.raw);
-      origins.overlay(dropIn.origins, listPaths(dropIn.raw));
+      origins.merge(dropIn.origins, listPaths(dropIn.raw));
     }
     // Each drop-in was already decoded by itself, so this finds no new problems.
     const { config: partial } = decodeConfiguration(merged);
@@ -171,12 +171,12 @@ function apply(config: KubeletConfiguration, { flag, path, value }: ConfigOverri
   if (last === "featureGates") {
     holder[last] = { ...(holder[last] as object), ...(value as object) };
     for (const name of Object.keys(value as object)) given.set([...path, name], `--${flag}`);
-    origins.overlay(given);
+    origins.merge(given);
     return;
   }
   holder[last] = last === "vmodule" ? [...(holder[last] as unknown[]), ...(value as unknown[])] : value;
   given.set(path, `--${flag}`);
-  origins.overlay(given, [path]);
+  origins.merge(given, [path]);
 }
 
 /** The lists in a document, which replace earlier lists as a whole. */

@@ -15,7 +15,7 @@ export function isLabelValue(text: string): boolean {
 
 export const taintEffects: readonly string[] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** "memory" or "hugepages-<size>": what can be set aside for a NUMA node. */
+/** "memory" or "hugepages-<size>": resources that can be reserved on a NUMA node. */
 export function isMemoryResource(name: string): boolean {
   return name === "memory" || name.startsWith("hugepages-");
 }

@@ -29,7 +29,7 @@ export class Origins {
   }
 
   /** Merges a later source; whatever that source replaced as a whole is dropped. */
-  overlay(later: Origins, replaced: readonly Path[] = []): void {
+  merge(later: Origins, replaced: readonly Path[] = []): void {
     for (const path of replaced) {
       const prefix = keyOf(path);
       for (const key of this.#byPath.keys()) if (key.startsWith(prefix)) this.#byPath.delete(key);

@@ -1,6 +1,6 @@
 import type { Milliseconds } from "./duration.ts";
 
-/** What a value may be. Decoding, defaults, encoding, tests and the TypeScript types all follow from these tables. */
+/** The type of a value. Decoding, defaults, encoding, tests and the TypeScript types all follow from these tables. */
 export type Kind =
   | { readonly kind: "bool" }
   | { readonly kind: "int"; readonly size: IntSize }

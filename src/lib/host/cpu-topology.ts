@@ -9,7 +9,7 @@ export interface CpuTopology {
 /** How many sockets and cores the logical CPUs belong to. */
 export async function readCpuTopology(dir = "/sys/devices/system/cpu"): Promise<CpuTopology> {
   const names = (await readdir(dir).catch(() => [])).filter((name) => /^cpu\d+$/.test(name));
-  const places = await Promise.all(
+  const logicalCpus = await Promise.all(
     names.map(async (name) => {
       const read = (file: string) => readFile(join(dir, name, "topology", file), "utf8").catch(() => "");
       const [socket, core] = await Promise.all([read("physical_package_id"), read("core_id")]);
@@ -17,7 +17,7 @@ export async function readCpuTopology(dir = "/sys/devices/system/cpu"): Promise<
     }),
   );
   // An offline CPU has no topology.
-  const known = places.filter(({ socket, core }) => socket !== "" && core !== "");
+  const known = logicalCpus.filter(({ socket, core }) => socket !== "" && core !== "");
   return {
     sockets: Math.max(1, new Set(known.map(({ socket }) => socket)).size),
     cores: Math.max(1, new Set(known.map(({ socket, core }) => `${socket}/${core}`)).size),

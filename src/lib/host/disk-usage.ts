@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, statfs } from "node:fs/promises";
 import { abortError, errnoOf } from "../base/errors.ts";
-import { longestPath, namesIn, type RawPath, rawJoin, shortened } from "./entries.ts";
+import { maxPathLength, namesIn, type RawPath, rawJoin, shortened } from "./entries.ts";
 
 export interface DiskUsage {
   readonly bytes: number;
@@ -18,7 +18,7 @@ export interface FilesystemSpace {
 }
 
 /** How many files are checked concurrently: enough to keep the thread pool busy, without starving other calls. */
-const together = 8;
+const concurrency = 8;
 
 /**
  * The disk usage of a directory, itself included: by blocks, each file once whatever its number of links, without
@@ -46,16 +46,16 @@ export async function diskUsage(dir: string, signal?: AbortSignal): Promise<Disk
         continue;
       }
       let directory = next;
-      if (directory.length > longestPath) {
-        const short = await shortened(directory).catch(goneIsFine);
+      if (directory.length > maxPathLength) {
+        const short = await shortened(directory).catch(ignoreMissing);
         if (!short) continue;
         left.push(short.handle);
         directory = short.path;
       }
-      for await (const names of unlessGone(namesIn(directory, together))) {
+      for await (const names of unlessGone(namesIn(directory, concurrency))) {
         if (signal?.aborted) throw abortError(signal.reason);
         const paths = names.map((name) => rawJoin(directory, name));
-        const stats = await Promise.all(paths.map((path) => lstat(path).catch(goneIsFine)));
+        const stats = await Promise.all(paths.map((path) => lstat(path).catch(ignoreMissing)));
         stats.forEach((stat, index) => {
           if (!stat || stat.dev !== top.dev) return;
           count(stat);
@@ -73,11 +73,11 @@ async function* unlessGone<T>(names: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
     yield* names;
   } catch (error) {
-    goneIsFine(error);
+    ignoreMissing(error);
   }
 }
 
-function goneIsFine(error: unknown): undefined {
+function ignoreMissing(error: unknown): undefined {
   // ENOTDIR, ELOOP: the directory was replaced.
   if (["ENOENT", "ENOTDIR", "ELOOP"].includes(errnoOf(error) ?? "")) return undefined;
   throw error;

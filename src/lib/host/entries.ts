@@ -7,20 +7,20 @@ export type RawPath = Buffer;
 
 const slash = Buffer.from("/");
 /** The kernel accepts paths of 4096 bytes, and containers can create longer ones: space for a name is left. */
-export const longestPath = 3_500;
+export const maxPathLength = 3_500;
 
 export function rawJoin(directory: RawPath, name: Buffer): RawPath {
   return Buffer.concat([directory, slash, name]);
 }
 
 /** The names in a directory, in batches: it may have millions. */
-export async function* namesIn(directory: RawPath, together: number): AsyncGenerator<Buffer[]> {
+export async function* namesIn(directory: RawPath, batchSize: number): AsyncGenerator<Buffer[]> {
   const encoding = "buffer" as BufferEncoding; // missing in the types
   const dir = await opendir(directory, { encoding, bufferSize: 256 });
   let names: Buffer[] = [];
   for await (const { name } of dir) {
     names.push(name as unknown as Buffer);
-    if (names.length < together) continue;
+    if (names.length < batchSize) continue;
     yield names;
     names = [];
   }

@@ -27,7 +27,7 @@ export interface HeldLock {
 
 /** A process that has just acquired the lock is about to write its PID. */
 const readAttempts = 20;
-const readAgainMs = 10;
+const rereadMs = 10;
 
 /**
  * Takes an exclusive flock(2) on a file, which names its holder by pid and start time. The kernel releases the lock when the process
@@ -85,12 +85,12 @@ async function holderOf(path: string): Promise<number | undefined> {
   for (let attempt = 1; attempt <= readAttempts; attempt++) {
     const pid = readHolder(path);
     if (pid !== undefined) return pid;
-    await delay(readAgainMs);
+    await delay(rereadMs);
   }
   return undefined;
 }
 
-/** Ignore what a killed process wrote. */
+/** Ignores the content that a killed process wrote. */
 function readHolder(path: string): number | undefined {
   try {
     const text = readFileSync(path, "utf8");

@@ -12,7 +12,7 @@ export function interfaceAddresses(): Interfaces {
   return Object.fromEntries(all.map(([name, list]) => [name, (list ?? []).map(({ address }) => address)]));
 }
 
-/** What a host name resolves to; nothing if it does not. */
+/** The addresses of a host name; none if it cannot be resolved. */
 export async function addressesOfName(name: string): Promise<string[]> {
   const found = await lookup(name, { all: true, order: "verbatim" }).catch(() => []);
   return found.map(({ address }) => address);

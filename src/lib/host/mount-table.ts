@@ -81,7 +81,7 @@ export function readMountAt(path: string): MountPoint | undefined {
   return findMount(readFileSync("/proc/self/mountinfo", "utf8"), path);
 }
 
-/** What is mounted at exactly this path, the topmost if there are several. */
+/** The mount at exactly this path, the topmost if there are several. */
 export function mountAt(mounts: readonly MountPoint[], path: string): MountPoint | undefined {
   return mounts.findLast((mount) => mount.path === path);
 }
@@ -95,7 +95,7 @@ export function mountsBelow(mounts: readonly MountPoint[], dirs: readonly string
     .reverse();
 }
 
-/** Where else the same part of the same file system is mounted. */
+/** Other mount points of the same part of the same file system. */
 export function mountReferences(mounts: readonly MountPoint[], path: string): string[] {
   const own = mountAt(mounts, path);
   if (!own) return [];

@@ -94,10 +94,10 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
   test("mount propagation of a directory is made shared, once", async () => {
     const at = await directory("shared");
     await makeMountsShared(at);
-    const holder = hostMounts
+    const parent = hostMounts
       .list()
       .findLast((m) => at === m.path || at.startsWith(`${m.path}/`) || m.path === "/");
-    assert.equal(holder?.shared, true);
+    assert.equal(parent?.shared, true);
     const before = hostMounts.list().length;
     await makeMountsShared(at);
     assert.equal(hostMounts.list().length, before);
@@ -169,7 +169,7 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     }
   });
 
-  test("usage counts blocks and files, each once, and not what is mounted below", async () => {
+  test("usage counts blocks and files, each once, without mounts below", async () => {
     const at = await directory("usage");
     await hostMounts.mountTmpfs(at);
     const none = await diskUsage(at);

@@ -21,7 +21,7 @@ export interface Mounts {
   /** A path where nothing is mounted is not an error. */
   unmount(dir: string): Promise<void>;
   isMountPoint(dir: string): Promise<boolean>;
-  /** What is mounted there, if anything; read from the mount table, so that an unresponsive server cannot block it. */
+  /** The mount at this path, if any; read from the mount table, so that an unresponsive server cannot block it. */
   at(dir: string): Promise<MountPoint | undefined>;
   list(): MountPoint[];
 }
@@ -170,9 +170,9 @@ async function realPathOf(dir: string): Promise<string | undefined> {
  */
 export async function makeMountsShared(dir: string): Promise<() => Promise<void>> {
   const real = await realpath(dir);
-  const holds = (m: MountPoint) => m.path === "/" || real === m.path || real.startsWith(`${m.path}/`);
+  const covers = (m: MountPoint) => m.path === "/" || real === m.path || real.startsWith(`${m.path}/`);
   const longest = readMounts()
-    .filter(holds)
+    .filter(covers)
     .reduce<MountPoint | undefined>(
       (best, m) => (best && best.path.length > m.path.length ? best : m),
       undefined,

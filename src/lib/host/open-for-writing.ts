@@ -10,7 +10,7 @@ type Fcntl = (fd: number, command: number, argument: number) => number;
 let fcntl: Fcntl | undefined;
 
 /**
- * Does any process still have this file open for writing? The kernel grants a read lease on a file only if none has: we
+ * Whether any process has this file open for writing. The kernel grants a read lease on a file only if none has: we
  * request one, and release it immediately. Undefined where the file system has no leases.
  */
 export function isOpenForWriting(fd: number): boolean | undefined {

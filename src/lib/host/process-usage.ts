@@ -4,7 +4,7 @@ import { mapWithLimit } from "../base/map-with-limit.ts";
 import { plusMs, type WallTime } from "../base/time.ts";
 
 /** Reading the open files of a process in batches does not block others. */
-const readAtOnce = 16;
+const batchSize = 16;
 
 /** Resource usage of a process. */
 export interface ProcessUsage {
@@ -34,7 +34,7 @@ export async function readProcessUsage(
     readFile(join(dir, "status"), "utf8"),
     readFile(join(dir, "net/netstat"), "utf8").catch(() => ""),
   ]);
-  // The name of the program may have blanks and brackets in it; what follows it has not.
+  // The name of the program may contain blanks and brackets; the fields after it do not.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3] ?? 0);
   const residentKib = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0);
@@ -70,9 +70,7 @@ export async function readOpenFiles(pids: readonly number[]): Promise<{ files: n
   for (const pid of pids) {
     const dir = `/proc/${pid}/fd`;
     const names = await readdir(dir).catch(() => []);
-    const targets = await mapWithLimit(names, readAtOnce, (name) =>
-      readlink(join(dir, name)).catch(() => ""),
-    );
+    const targets = await mapWithLimit(names, batchSize, (name) => readlink(join(dir, name)).catch(() => ""));
     total.files += names.length;
     total.sockets += targets.filter((target) => target.startsWith("socket:")).length;
   }

@@ -1,11 +1,11 @@
 import { lstat, readdir, realpath, rename, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, KubeletError } from "../base/errors.ts";
-import { longestPath, namesIn, type RawPath, rawJoin } from "./entries.ts";
+import { maxPathLength, namesIn, type RawPath, rawJoin } from "./entries.ts";
 import { readMountsBelow } from "./mount-table.ts";
 
 /** How many files are removed concurrently: other calls need the thread pool too. */
-const together = 32;
+const concurrency = 32;
 
 /**
  * Removes a directory recursively, unless something is mounted in it: that would delete the content of the
@@ -27,7 +27,7 @@ export async function removeTree(dir: string): Promise<void> {
       continue;
     }
     // A container can nest directories deeper than PATH_MAX: these are removed from the top.
-    if (path.length > longestPath) path = await moveTo(root, path, () => moved++);
+    if (path.length > maxPathLength) path = await moveTo(root, path, () => moved++);
     left.push({ path, tries, isEmptied: true });
     for (const name of await removeFiles(path, top.dev))
       left.push({ path: rawJoin(path, name), tries: 1, isEmptied: false });
@@ -73,12 +73,9 @@ async function removeFiles(directory: RawPath, device: number): Promise<Buffer[]
   if (!found) return [];
   // The mount table was read before: later mounts are not in it.
   if (found.dev !== device)
-    throw new KubeletError(
-      "EBUSY",
-      `remove ${directory}: it is on another file system than what is above it`,
-    );
+    throw new KubeletError("EBUSY", `remove ${directory}: it is on another file system than its parent`);
   const dirs: Buffer[] = [];
-  for await (const names of namesIn(directory, together))
+  for await (const names of namesIn(directory, concurrency))
     await Promise.all(
       names.map((name) =>
         unlink(rawJoin(directory, name)).catch((error) => {

@@ -5,7 +5,7 @@ const familyUnix = 1;
 const typeDatagram = 2;
 const closeOnExec = 0o2000000;
 /** struct sockaddr_un: two bytes of family, 108 of path. */
-const longestPath = 107;
+const maxPathLength = 107;
 
 type SendDatagram = (path: string, message: string) => void;
 
@@ -19,7 +19,7 @@ function datagramSender(): SendDatagram {
   const close = libc.func("int close(int fd)");
   return (path, message) => {
     const name = Buffer.from(path);
-    if (name.length > longestPath) throw new Error(`socket path is too long: ${path}`);
+    if (name.length > maxPathLength) throw new Error(`socket path is too long: ${path}`);
     if (name[0] === 0x40) name[0] = 0; // "@x" is the abstract socket "\0x"
     const family = Buffer.alloc(2);
     family.writeUInt16LE(familyUnix);
@@ -64,12 +64,12 @@ export function serviceManager(env: NodeJS.ProcessEnv, pid: number, logger: Logg
       logger.debug(2, "Failed to send sd_notify message", { err: String(error) });
     }
   };
-  const meant = !env.WATCHDOG_PID || Number(env.WATCHDOG_PID) === pid;
+  const isForThisProcess = !env.WATCHDOG_PID || Number(env.WATCHDOG_PID) === pid;
   const micros = Number(env.WATCHDOG_USEC);
   return {
     ready: () => notify("READY=1"),
     stopping: () => notify("STOPPING=1"),
     alive: () => notify("WATCHDOG=1"),
-    watchdogMs: meant && micros > 0 ? micros / 1000 : undefined,
+    watchdogMs: isForThisProcess && micros > 0 ? micros / 1000 : undefined,
   };
 }

@@ -20,7 +20,7 @@ describe("kinds of processes", () => {
           return false;
         }
       });
-    if (thread === undefined) t.diagnostic("no kernel threads to be seen here");
+    if (thread === undefined) t.diagnostic("kernel threads are not visible here");
     else assert.equal(await processes.isKernelThread(Number(thread)), true);
   });
 

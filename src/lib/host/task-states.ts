@@ -13,7 +13,7 @@ export interface TaskStates {
 }
 
 /** A process may have more threads than our limit of open files. */
-const readAtOnce = 16;
+const batchSize = 16;
 
 const stateOf: Readonly<Record<string, keyof TaskStates>> = {
   R: "running",
@@ -30,11 +30,11 @@ export async function readTaskStates(pids: readonly number[], proc = "/proc"): P
   for (const pid of pids) {
     const dir = join(proc, String(pid), "task");
     const tasks = await readdir(dir).catch(() => []);
-    const stats = await mapWithLimit(tasks, readAtOnce, (task) =>
+    const stats = await mapWithLimit(tasks, batchSize, (task) =>
       readFile(join(dir, task, "stat"), "utf8").catch(() => ""),
     );
     for (const stat of stats) {
-      // The name of the program may have blanks and brackets in it; what follows it has not.
+      // The name of the program may contain blanks and brackets; the fields after it do not.
       const state = stateOf[stat.slice(stat.lastIndexOf(")") + 2)[0] ?? ""];
       if (state) counts[state]++;
     }

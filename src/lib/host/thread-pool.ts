@@ -2,12 +2,12 @@
  * All file calls of the process, and the system calls of `libc.ts`, are made by a pool of threads. Node has four of them, and a call
  * on a dead file system blocks one forever.
  */
-const wanted = 8;
+const poolSize = 8;
 const maxThreads = 1024;
 
 /** To be called before the first file call: the pool is created then, from the environment. */
 export function widenThreadPool(env: NodeJS.ProcessEnv = process.env): void {
-  env.UV_THREADPOOL_SIZE ??= String(wanted);
+  env.UV_THREADPOOL_SIZE ??= String(poolSize);
 }
 
 /** How many threads there are. */

@@ -43,7 +43,7 @@ it("an ended process has no network, our own has no loopback", async () => {
   assert.ok(own && !own.some(({ name }) => name === "lo" || name.startsWith("veth")));
 });
 
-it("tasks: the smaller limit applies, what cannot be read is left out", async () => {
+it("tasks: the smaller limit applies, unreadable values are omitted", async () => {
   const proc = await mkdtemp(join(tmpdir(), "proc-"));
   try {
     assert.deepEqual(await readTaskCounts(proc), {});

@@ -48,7 +48,7 @@ function summarizeInit(statuses: readonly ContainerStatus[], sidecars: ReadonlyS
       if (status.ready) ready++;
       continue;
     }
-    // The first one that is not done yet is what the pod waits for.
+    // The pod waits for the first one that has not completed.
     return { ready, restarts, sidecarRestarts, reason: `Init:${initReason(status.state, i, count)}` };
   }
   return { ready, restarts, sidecarRestarts, reason: undefined };

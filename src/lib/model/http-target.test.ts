@@ -8,8 +8,8 @@ describe("the path of an httpGet", () => {
     ["gets its slash", "healthz", "/healthz"],
     ["loses its fragment", "/a?b#c", "/a?b"],
     ["loses scheme and host", "http://other:1/a?b", "/a?b"],
-    ["is not normalised", "/a/../b//c", "/a/../b//c"],
-    ["has what may not be sent escaped", "/a b/ü?c d", "/a%20b/%C3%BC?c%20d"],
+    ["is not normalized", "/a/../b//c", "/a/../b//c"],
+    ["has invalid characters escaped", "/a b/ü?c d", "/a%20b/%C3%BC?c%20d"],
     ["keeps escapes", "/a%2Fb", "/a%2Fb"],
     ["is used as it is if it is not a URL", "/100%?x#y", "/100%25%3Fx%23y"],
   ];

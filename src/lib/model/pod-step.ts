@@ -1,6 +1,6 @@
 /**
- * What a pod can wait for. These values are part of the output of `kubelet explain -o json` and /debug/blocked
- * (docs/EXPLAIN.md): tools may rely on them.
+ * The steps that a pod can wait for. These values are part of the output of `kubelet explain -o json` and
+ * /debug/blocked (docs/EXPLAIN.md): tools may rely on them.
  */
 export type StepKind =
   | "admission"
@@ -31,7 +31,7 @@ export interface StepDetails {
   readonly until?: number;
 }
 
-/** What a pod waits for, as one line for users, and for programs. */
+/** The step that a pod waits for, as one line for users, and with details for programs. */
 export interface Step extends StepDetails {
   readonly text: string;
 }

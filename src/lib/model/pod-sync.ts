@@ -18,7 +18,7 @@ export interface SyncReport {
 export interface SyncResult {
   /** When to sync again. */
   wakeAt?: MonotonicTime;
-  /** What the pod waits for, if it does. */
+  /** The step that the pod waits for, if any. */
   waitingFor?: string;
   waitsOn?: StepDetails;
   /** Why no container of the pod will run again: remaining ones, such as sidecars, are to be stopped. */

@@ -22,7 +22,7 @@ const rows: { rule: string; pod: Pod; qos: QosClass }[] = [
     pod: pod({ limits: { "example.com/gpu": "1" } }),
     qos: "BestEffort",
   },
-  { rule: "both limited to what is requested is Guaranteed", pod: pod(full, full), qos: "Guaranteed" },
+  { rule: "limits equal to requests for both is Guaranteed", pod: pod(full, full), qos: "Guaranteed" },
   {
     rule: "the same amount written differently is the same",
     pod: pod({ requests: { cpu: "1000m", memory: "1024Mi" }, limits: both }),

@@ -10,8 +10,8 @@ export interface QosOptions {
 
 /** The class in the status takes precedence: it is set at creation and a later resize does not change it. */
 export function podQos(pod: Pod, options: QosOptions = {}): QosClass {
-  const settled = pod.status?.qosClass;
-  return settled ? (settled as QosClass) : computeQos(pod, options);
+  const fromStatus = pod.status?.qosClass;
+  return fromStatus ? (fromStatus as QosClass) : computeQos(pod, options);
 }
 
 /**

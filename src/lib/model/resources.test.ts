@@ -96,7 +96,7 @@ describe("podRequests", () => {
 });
 
 describe("podLimits", () => {
-  it("adds overhead only to what is limited", () => {
+  it("adds overhead only to limited resources", () => {
     const pod = fakePod({ spec: { containers: [cpu("100m")], overhead: { cpu: "10m", memory: "1Mi" } } });
     assert.equal(milliOf(podLimits(pod), "cpu"), 110n);
     assert.equal(podLimits(pod).has("memory"), false);
@@ -134,7 +134,7 @@ describe("CPU conversions", () => {
     it(`${milli}m in a period of ${period} is a quota of ${want}`, () =>
       assert.equal(milliCpuToQuota(milli, period), want));
   }
-  it("shares back to millicores round up, and the minimum means nothing was requested", () => {
+  it("shares are converted to millicores rounded up, and the minimum means no request", () => {
     assert.equal(sharesToMilliCpu(51n), 50n);
     assert.equal(sharesToMilliCpu(1n), 0n);
     assert.equal(quotaToMilliCpu(-1n, 100_000n), 0n);

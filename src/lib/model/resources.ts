@@ -69,7 +69,7 @@ export function podRequests(pod: Pod, options: PodResourceOptions = {}): Map<str
   return total;
 }
 
-/** What the pod may use. Overhead is added only to resources that have a limit. */
+/** The limits of the pod. Overhead is added only to resources that have a limit. */
 export function podLimits(pod: Pod, options: PodResourceOptions = {}): Map<string, bigint> {
   const total = aggregate(pod, "limits").total;
   if (options.podLevel !== false && hasPodLevelResources(pod)) override(total, pod.spec.resources?.limits);

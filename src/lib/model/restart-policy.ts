@@ -3,7 +3,7 @@ import type { Container, Pod } from "./pod.ts";
 /** The role of a container in its pod. A sidecar is an init container with restartPolicy Always. */
 export type ContainerRole = "init" | "sidecar" | "regular" | "ephemeral";
 
-/** What the termination of a container leads to: nothing, its restart, or that of all containers of the pod. */
+/** The consequence of a container's termination: nothing, its restart, or that of all containers of the pod. */
 export type RestartDecision = "restart" | "restart-all" | "no";
 
 export interface RestartGates {
@@ -21,7 +21,7 @@ export interface Termination {
   reason?: string;
 }
 
-/** What this exit code leads to, by the rules and policies of the container and its pod. */
+/** The decision for an exit code, by the rules and policies of the container and its pod. */
 export function restartDecision(
   pod: Pod,
   container: Container,
@@ -33,7 +33,7 @@ export function restartDecision(
   const action = gates.containerRules ? matchingAction(container, exitCode) : undefined;
   if (action === "RestartAllContainers" && gates.restartAll) return "restart-all";
   if (role === "sidecar") return "restart";
-  // An init container that succeeded has done its work, whatever its policy.
+  // An init container that succeeded is never run again, whatever its policy.
   if (role === "init" && exitCode === 0) return "no";
   if (action === "Restart") return "restart";
   const policy = policyOf(pod, container, role, gates);

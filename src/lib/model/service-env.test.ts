@@ -48,7 +48,7 @@ describe("serviceVariables", () => {
       ["KUBERNETES_SERVICE_HOST=10.0.0.1"],
     ],
     [
-      "the namespace's own service of that name instead of the API server, in whatever order",
+      "the namespace's own service of that name instead of the API server, in any order",
       [kubernetes, service("app", "kubernetes")],
       inApp,
       ["KUBERNETES_SERVICE_HOST=10.0.0.7"],

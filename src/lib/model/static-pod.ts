@@ -44,7 +44,7 @@ export function makeStaticPod(input: unknown, options: StaticPodOptions, at = ""
 
 function onThisNode(written: UndefaultedPod, input: unknown, { nodeName, origin }: StaticPodOptions): Pod {
   const pod = applyPodDefaults(written) as Pod;
-  const uid = (written.metadata.uid || staticPodUid(pod, input, placeOf(origin, nodeName))) as PodUid;
+  const uid = (written.metadata.uid || staticPodUid(pod, input, originText(origin, nodeName))) as PodUid;
   pod.metadata.uid = uid;
   // Unique in the cluster, for the mirror pod.
   pod.metadata.name = `${pod.metadata.name}-${nodeName.toLowerCase()}`;
@@ -69,7 +69,7 @@ function tolerateNoExecute(pod: Pod): void {
   pod.spec.tolerations = [...others, { operator: "Exists", effect: "NoExecute" }];
 }
 
-function placeOf(origin: ManifestOrigin, nodeName: string): string {
+function originText(origin: ManifestOrigin, nodeName: string): string {
   switch (origin.source) {
     case "file":
       return `host:${nodeName}file:${origin.path}`;

@@ -59,7 +59,7 @@ export interface MemoryStats {
   /** Up to the limit; absent if there is none. */
   readonly availableBytes?: number;
   readonly usageBytes?: number;
-  /** What cannot be reclaimed easily: usage less the inactive file pages. */
+  /** Memory that cannot be reclaimed easily: usage less the inactive file pages. */
   readonly workingSetBytes?: number;
   readonly rssBytes?: number;
   readonly pageFaults?: number;

@@ -10,13 +10,13 @@ const [one, two] = [
 ];
 
 const rows: [rule: string, before: Fields, after: Fields, patch: Fields, rules?: DiffRules][] = [
-  ["what is the same is left out", { a: 1, b: { c: [1] } }, { a: 1, b: { c: [1] } }, {}],
+  ["unchanged fields are omitted", { a: 1, b: { c: [1] } }, { a: 1, b: { c: [1] } }, {}],
   ["a new value", { a: 1 }, { a: 1, b: 2 }, { b: 2 }],
   ["a changed value", { a: 1 }, { a: 2 }, { a: 2 }],
   ["a removed value is null", { a: 1 }, {}, { a: null }],
-  ["objects field by field", { a: { b: 1, c: 1 } }, { a: { b: 1, c: 2 } }, { a: { c: 2 } }],
-  ["of an emptied object, the fields that were known", { a: { b: 1 } }, { a: {} }, { a: { b: null } }],
-  ["lists as a whole", { a: [1, 2] }, { a: [2] }, { a: [2] }],
+  ["objects are compared field by field", { a: { b: 1, c: 1 } }, { a: { b: 1, c: 2 } }, { a: { c: 2 } }],
+  ["the known fields of an emptied object are removed", { a: { b: 1 } }, { a: {} }, { a: { b: null } }],
+  ["lists are replaced as a whole", { a: [1, 2] }, { a: [2] }, { a: [2] }],
   ["empty is the same as absent", { a: [], b: {}, c: "", d: null }, {}, {}],
   ["absent is the same as empty", {}, { a: [], b: {}, c: "", d: null }, {}],
   ["an emptied list is removed", { a: [1] }, { a: [] }, { a: null }],
@@ -38,15 +38,15 @@ const rows: [rule: string, before: Fields, after: Fields, patch: Fields, rules?:
     merged,
   ],
   [
-    "of an emptied merged list, the items that were known",
+    "the known items of an emptied merged list are removed",
     { list: [one] },
     { list: [] },
     { "$setElementOrder/list": [], list: [{ $patch: "delete", id: 1 }] },
     merged,
   ],
-  ["an order without meaning", { list: [one, two] }, { list: [two, one] }, {}, merged],
+  ["a list whose order does not matter", { list: [one, two] }, { list: [two, one] }, {}, merged],
   [
-    "an order with a meaning",
+    "a list whose order matters",
     { list: [one, two] },
     { list: [two, one] },
     { "$setElementOrder/list": [{ id: 2 }, { id: 1 }] },

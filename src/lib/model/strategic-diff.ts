@@ -11,12 +11,12 @@ export interface DiffRules {
   readonly keepEmptyText?: boolean;
 }
 
-/** The strategic merge patch from `before` to `after`. */
-export function strategicDiff(before: Fields, after: Fields, rules: DiffRules = {}): Fields {
+/** The strategic merge patch from `oldFields` to `newFields`. */
+export function strategicDiff(oldFields: Fields, newFields: Fields, rules: DiffRules = {}): Fields {
   const { mergeKeys = {}, ...nested } = rules;
   const patch: Fields = {};
-  for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [old, now] = [before[field], after[field]];
+  for (const field of new Set([...Object.keys(oldFields), ...Object.keys(newFields)])) {
+    const [old, now] = [oldFields[field], newFields[field]];
     const key = mergeKeys[field];
     if (isSame(old, now, rules)) continue;
     // Of objects and merged lists only known entries are removed: other writers may have added to them.
@@ -30,21 +30,27 @@ export function strategicDiff(before: Fields, after: Fields, rules: DiffRules = 
   return patch;
 }
 
-function listDiff(field: string, key: string, before: Fields[], after: Fields[], rules: DiffRules): Fields {
+function listDiff(
+  field: string,
+  key: string,
+  oldFields: Fields[],
+  newFields: Fields[],
+  rules: DiffRules,
+): Fields {
   const { mergeKeys: _, ...nested } = rules;
   const items: Fields[] = [];
-  for (const item of after) {
-    const old = before.find((b) => b[key] === item[key]);
+  for (const item of newFields) {
+    const old = oldFields.find((b) => b[key] === item[key]);
     const changed = old ? strategicDiff(old, item, nested) : item;
     if (Object.keys(changed).length > 0) items.push({ ...changed, [key]: item[key] });
   }
-  for (const old of before)
-    if (!after.some((a) => a[key] === old[key])) items.push({ $patch: "delete", [key]: old[key] });
+  for (const old of oldFields)
+    if (!newFields.some((a) => a[key] === old[key])) items.push({ $patch: "delete", [key]: old[key] });
   const order = (list: Fields[]) => list.map((item) => item[key]).join("\n");
-  const moved = rules.ordered?.includes(field) && order(before) !== order(after);
+  const moved = rules.ordered?.includes(field) && order(oldFields) !== order(newFields);
   if (items.length === 0 && !moved) return {};
   return {
-    [`$setElementOrder/${field}`]: after.map((item) => ({ [key]: item[key] })),
+    [`$setElementOrder/${field}`]: newFields.map((item) => ({ [key]: item[key] })),
     ...(items.length > 0 ? { [field]: items } : {}),
   };
 }

@@ -1,4 +1,4 @@
-/** Which span of which trace, as it is passed from process to process (W3C Trace Context). */
+/** Identifies a span of a trace between processes (W3C Trace Context). */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;

@@ -38,7 +38,7 @@ export interface SpanOptions {
 }
 
 export interface Tracer {
-  /** Runs the work in a span: spans started within it are its children. What it throws is its error. */
+  /** Runs the work in a span: spans started within it are its children. A thrown error is the error of the span. */
   run<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>;
 }
 
@@ -81,7 +81,7 @@ export class RecordingTracer implements Tracer {
 
   #begin(name: string, options: SpanOptions): LiveSpan {
     const around = this.#storage.getStore();
-    // Timers and loops that were started within a span outlive it; what they do later is not part of it.
+    // Timers and loops that were started within a span outlive it; their later work is not part of it.
     const parent = options.isRoot
       ? undefined
       : (options.parent ?? (around && !around.isOver ? around : undefined));

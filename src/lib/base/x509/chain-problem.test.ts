@@ -12,7 +12,7 @@ const noCa = "x509: certificate is not authorized to sign other certificates";
 const forbidden = (name: string) =>
   `x509: a root or intermediate certificate is not authorized to sign for this name: ${name} is not permitted by any constraint`;
 
-/** Extensions from the root to the leaf; what is wrong with that chain; what openssl calls it. */
+/** Extensions from the root to the leaf; the expected error; the error of openssl. */
 type Case = readonly [
   name: string,
   chain: readonly (readonly string[])[],

@@ -46,11 +46,12 @@ export class DerReader {
   }
 
   expect(tag: number): Element {
-    if (!this.sees(tag)) throw this.#malformed(`no element of type 0x${tag.toString(16)} where one belongs`);
+    if (!this.sees(tag))
+      throw this.#malformed(`no element of type 0x${tag.toString(16)} where one is expected`);
     return this.next();
   }
 
-  /** What is inside the next element, which must be of this type. */
+  /** The content of the next element, which must be of this type. */
   into(tag: number): DerReader {
     return new DerReader(this.expect(tag).content, this.#what);
   }

@@ -2,7 +2,7 @@ import { element, sequence, setOf, TAG } from "./der.ts";
 import { type DerReader, readText } from "./der-reader.ts";
 import { OID, type Oid, readOid, writeOid } from "./oids.ts";
 
-/** What Kubernetes reads of a subject: the user's name and its groups. */
+/** The parts of a subject that Kubernetes uses: the user's name and groups. */
 export interface DistinguishedName {
   readonly commonName: string;
   readonly organizations: readonly string[];

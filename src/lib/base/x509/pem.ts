@@ -9,7 +9,7 @@ export interface PemBlock {
 const BEGIN = "-----BEGIN ";
 const DASHES = "-----";
 
-/** The blocks of a PEM text, in order. Text around them, and what only looks like a block, is ignored. */
+/** The blocks of a PEM text, in order. Other text is ignored, including malformed blocks. */
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   let from = 0;

@@ -128,7 +128,7 @@ describe("compatibility with openssl", { skip }, () => {
   const read = (path: string) => openssl("enc", "-in", path, "-none");
 });
 
-test("a certificate signed by an authority contains what was requested", () => {
+test("a certificate signed by a CA contains the requested fields", () => {
   const ca = authority("P-256");
   const { publicKey } = generateKey();
   const usages = ["digital signature", "client auth"] as const;

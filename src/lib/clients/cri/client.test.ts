@@ -69,15 +69,15 @@ describe("CRI client: deadlines", () => {
     ms: number | undefined,
     call: (client: CriClient) => Promise<unknown>,
   ][] = [
-    ["the request timeout is the rule", "Status", 60_000, (x) => x.status(false)],
+    ["the default is the request timeout", "Status", 60_000, (x) => x.status(false)],
     [
-      "to run a sandbox may take twice as long",
+      "RunPodSandbox has twice the request timeout",
       "RunPodSandbox",
       120_000,
       (x) => x.runPodSandbox(sandboxConfig, ""),
     ],
-    ["a stop has its grace period on top", "StopContainer", 90_000, (x) => x.stopContainer(c, 30)],
-    ["a command has its own timeout on top", "ExecSync", 65_000, (x) => x.execSync(c, ["true"], 5)],
+    ["a stop has its grace period in addition", "StopContainer", 90_000, (x) => x.stopContainer(c, 30)],
+    ["a command has its own timeout in addition", "ExecSync", 65_000, (x) => x.execSync(c, ["true"], 5)],
     ["a command without a timeout has no deadline", "ExecSync", undefined, (x) => x.execSync(c, ["true"], 0)],
     [
       "a pull has no deadline",
@@ -85,9 +85,9 @@ describe("CRI client: deadlines", () => {
       undefined,
       (x) => x.pullImage({ image: "a" }, undefined, undefined),
     ],
-    ["the caller may set another", "Version", 1000, (x) => x.version({ timeoutMs: 1000 })],
+    ["the caller may set another timeout", "Version", 1000, (x) => x.version({ timeoutMs: 1000 })],
     [
-      "the caller may set one for a pull",
+      "the caller may set a timeout for a pull",
       "PullImage",
       50,
       (x) => x.pullImage({ image: "a" }, undefined, undefined, { timeoutMs: 50 }),
@@ -142,7 +142,7 @@ describe("CRI client: aborting", () => {
     assert.equal(await eventually(() => call.result), "CANCELLED");
   });
 
-  it("beforehand does not call the runtime", async (t) => {
+  it("before the call does not call the runtime", async (t) => {
     const { runtime, client } = await connected(t);
     assert.ok(isAbort(await failureOf(client.version({ signal: AbortSignal.abort() }))));
     await client.version();
@@ -214,7 +214,7 @@ describe("CRI client: errors", () => {
     });
   }
 
-  it("reports what to do about a missing runtime", async (t) => {
+  it("the error of a missing runtime names its socket", async (t) => {
     const socket = join(await tempDir(t), "none.sock");
     const { client } = clientOf(t, socket);
     const error = await failureOf(client.version());

@@ -17,7 +17,7 @@ import { unaryCalls } from "./traced-call.ts";
 const KUBELET_API_VERSION = "0.1.0";
 
 /** The maximum of a timer; no call takes that long. */
-const longestTimerSeconds = 2_147_483;
+const maxTimerSeconds = 2_147_483;
 
 export interface CriClientOptions {
   runtimeEndpoint: string;
@@ -35,7 +35,7 @@ export interface CriClientOptions {
 interface Limits extends CallOptions {
   defaultTimeoutMs?: number | "none";
   /** NOT_FOUND is a success. */
-  mayBeGone?: boolean;
+  notFoundIsSuccess?: boolean;
 }
 
 export function createCriClient(options: CriClientOptions): CriClient {
@@ -70,7 +70,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     try {
       return await callUnary(channel, method, request, { clock, timeoutMs, signal: o.signal });
     } catch (error) {
-      failed = !(o.mayBeGone && hasGrpcCode(error, "NOT_FOUND"));
+      failed = !(o.notFoundIsSuccess && hasGrpcCode(error, "NOT_FOUND"));
       if (failed) onFailure(method.name, error);
       throw error;
     } finally {
@@ -85,7 +85,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     o?: Limits,
   ): Promise<void> => {
     try {
-      await call(method, request, { ...o, mayBeGone: true });
+      await call(method, request, { ...o, notFoundIsSuccess: true });
     } catch (error) {
       if (!hasGrpcCode(error, "NOT_FOUND")) throw error;
     }
@@ -154,7 +154,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     },
     checkpointContainer: async (id, location, timeoutSeconds, o) => {
       const least = Math.floor(requestTimeoutMs / 1000);
-      const seconds = Math.min(Math.max(timeoutSeconds, least), longestTimerSeconds);
+      const seconds = Math.min(Math.max(timeoutSeconds, least), maxTimerSeconds);
       const request = { containerId: id, location, timeout: BigInt(seconds) };
       await call(r.checkpointContainer, request, {
         ...o,

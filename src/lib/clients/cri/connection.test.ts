@@ -239,7 +239,7 @@ describe("runtime connection", () => {
     s.connection.onChange(() => changes++);
     await s.start();
     await settle();
-    assert.equal(changes, 1, "the runtime is there");
+    assert.equal(changes, 1, "the runtime is available");
     const before = s.runtime.probes;
     await s.clock.advance(10_000);
     assert.equal(s.runtime.probes - before, 10);
@@ -285,7 +285,7 @@ describe("runtime connection", () => {
     assert.ok(isAbort(await s.connection.waitForRuntime(s.stop.signal).catch((error: unknown) => error)));
   });
 
-  it("notices a real runtime within about a second of its return", async (t) => {
+  it("detects a real runtime within about a second after it is back", async (t) => {
     const dir = await mkdtemp(join(tmpdir(), "cri-connection-"));
     const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock") });
     const clock = systemClock;
@@ -318,6 +318,6 @@ describe("runtime connection", () => {
     await runtime.start();
     await connection.waitForRuntime(stop.signal);
     // Without our limit the back-off would be most of a minute.
-    assert.ok(Date.now() - back < 10_000, `noticed after ${Date.now() - back} ms`);
+    assert.ok(Date.now() - back < 10_000, `detected after ${Date.now() - back} ms`);
   });
 });

@@ -56,7 +56,7 @@ export class RuntimeConnection implements Component {
     this.done = this.#ended.promise;
   }
 
-  /** Starts watching without waiting for the runtime: that is what waitForRuntime does. */
+  /** Starts watching. Does not wait for the runtime: see waitForRuntime. */
   start(signal: AbortSignal): Promise<void> {
     this.#run(signal).then(
       () => this.#ended.resolve(),
@@ -115,7 +115,7 @@ export class RuntimeConnection implements Component {
     try {
       while (!signal.aborted) {
         this.#woken = false;
-        this.#become(await this.#probe(signal));
+        this.#setState(await this.#probe(signal));
         await sleep(this.#clock, MIN_PAUSE_MS, signal);
         await this.#pause(this.#nextProbeMs() - MIN_PAUSE_MS, signal);
       }
@@ -187,18 +187,18 @@ export class RuntimeConnection implements Component {
     };
   }
 
-  #become(state: RuntimeState): void {
-    const before = this.#state;
+  #setState(state: RuntimeState): void {
+    const previous = this.#state;
     this.#state = state;
     if (state.kind === "up") this.#lastUp = this.#clock.monotonic();
     const network = state.kind === "up" ? this.networkHealth() : undefined;
     const networkChanged = network !== undefined && network.ok !== this.#networkOk;
     if (network) this.#networkOk = network.ok;
-    if (before.kind === state.kind && !networkChanged) return;
-    if (before.kind !== state.kind) this.#log(state);
+    if (previous.kind === state.kind && !networkChanged) return;
+    if (previous.kind !== state.kind) this.#log(state);
     if (networkChanged && !network.ok)
       this.#logger.warn("Pod network is not ready, waiting for it", { reason: network.reason });
-    else if (networkChanged && before.kind === state.kind) this.#logger.info("Pod network is ready");
+    else if (networkChanged && previous.kind === state.kind) this.#logger.info("Pod network is ready");
     for (const listener of [...this.#listeners]) listener(state);
   }
 

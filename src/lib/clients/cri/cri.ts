@@ -92,7 +92,7 @@ export interface ImageService {
   listImages(o?: CallOptions): Promise<api.Image[]>;
   /** Undefined if the runtime does not have the image. */
   imageStatus(image: ImageSpecInit, o?: CallOptions): Promise<api.Image | undefined>;
-  /** Resolves with the reference of what was pulled. */
+  /** Resolves with the reference of the pulled image. */
   pullImage(
     image: ImageSpecInit,
     auth: AuthConfigInit | undefined,

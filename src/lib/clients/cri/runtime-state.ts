@@ -34,13 +34,13 @@ export function runtimeHealth(
 ): Health {
   switch (state.kind) {
     case "up":
-      return silentTooLong(lastUp, now)
+      return isDownTooLong(lastUp, now)
         ? bad("container runtime is down: it has stopped responding")
         : healthy;
     case "not-ready":
       return bad(`container runtime not ready: ${state.reason}`);
     case "away":
-      return silentTooLong(lastUp, now) ? bad(`container runtime is down: ${state.reason}`) : healthy;
+      return isDownTooLong(lastUp, now) ? bad(`container runtime is down: ${state.reason}`) : healthy;
     case "unknown":
       return bad("container runtime status check may not have completed yet");
     default:
@@ -57,7 +57,7 @@ export function networkHealth(state: RuntimeState, lastStatus: StatusResponse | 
   return bad(`container runtime network not ready: ${describe("NetworkReady", ready)}`);
 }
 
-function silentTooLong(lastUp: MonotonicTime | undefined, now: MonotonicTime): boolean {
+function isDownTooLong(lastUp: MonotonicTime | undefined, now: MonotonicTime): boolean {
   return lastUp === undefined || msBetween(lastUp, now) >= DOWN_AFTER_MS;
 }
 

@@ -10,7 +10,7 @@ import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 
 const known = new WeakMap<DescMethod, MethodDefinition<Message, Message>>();
 
-/** What grpc-js needs to call and to serve one method. */
+/** The grpc-js definition of one method, for client and server. */
 export function methodDefinition(method: DescMethod): MethodDefinition<Message, Message> {
   let definition = known.get(method);
   if (!definition) {

@@ -44,7 +44,7 @@ const anonymous: UserAccess = {
   exec: undefined,
 };
 
-/** What the kubeconfig itself holds or names: certificate, token, password. */
+/** Credentials in the kubeconfig or in files that it names: certificate, token, password. */
 class FixedAuthenticator implements Authenticator {
   readonly #pair: PemFiles<KeyPair> | undefined;
   readonly #token: TokenFile | undefined;

@@ -6,7 +6,10 @@ import type { KubeTransport } from "./transport-interface.ts";
 import { StreamGuard } from "./watch-stream-guard.ts";
 
 unaffectedByJumps("the timeout of a silent watch", 200_000, async (clock) => {
-  const guard = new StreamGuard(clock, new AbortController().signal, { silenceMs: 60_000, lifeMs: 170_000 });
+  const guard = new StreamGuard(clock, new AbortController().signal, {
+    idleTimeoutMs: 60_000,
+    lifetimeMs: 170_000,
+  });
   const seen: string[] = [];
   guard.signal.addEventListener("abort", () => seen.push(`${clock.elapsedMs} ended`));
   for (const pauseMs of [10_000, 50_000, 40_000]) {

@@ -39,7 +39,7 @@ async function serve(t: TestContext, handler: Handler, settings = {}): Promise<T
   return server;
 }
 
-/** Between us and the server; when it freezes, everything stays connected and nothing gets through. */
+/** A relay in front of the server. While it is frozen, connections stay open but no data is forwarded. */
 async function startRelay(t: TestContext, port: number) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

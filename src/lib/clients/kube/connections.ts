@@ -104,7 +104,7 @@ export class Connections {
 
   async #open(): Promise<void> {
     const identity = this.#identity;
-    const link = await this.#inTime(async (signal) => this.#link(await this.#dial(signal), signal));
+    const link = await this.#withDialTimeout(async (signal) => this.#link(await this.#dial(signal), signal));
     // The identity changed meanwhile: this connection must not be used.
     if (identity !== this.#identity || this.#closed.signal.aborted) link.destroy();
     else this.#links.push(link);
@@ -113,7 +113,8 @@ export class Connections {
   async #link({ socket, protocol }: Dialed, signal: AbortSignal): Promise<Link> {
     const { server } = this.#cluster;
     if (protocol === "http/1.1") {
-      const another = () => this.#inTime(async (inTime) => (await this.#dial(inTime)).socket);
+      const another = () =>
+        this.#withDialTimeout(async (dialSignal) => (await this.#dial(dialSignal)).socket);
       return new Http1Link(socket, server, another);
     }
     const link = new Http2Link(socket, server, this.#clock, () => {
@@ -139,15 +140,15 @@ export class Connections {
     return dial(server, this.#proxy, identity, signal);
   }
 
-  async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #withDialTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const timeoutError = () => new Error(`no connection within ${dialDeadlineMs / 1000} s`);
     const limits = { clock: this.#clock, ms: dialDeadlineMs, signal: this.#closed.signal, timeoutError };
     try {
       const link = await within(limits, work);
-      const wasAway = this.#isAway;
+      const wasUnreachable = this.#isAway;
       this.#isAway = false;
       this.#outages.reachable(this.#cluster.server.host);
-      if (wasAway) for (const listener of [...this.#onReconnect]) listener();
+      if (wasUnreachable) for (const listener of [...this.#onReconnect]) listener();
       return link;
     } catch (error) {
       this.#isAway = true;

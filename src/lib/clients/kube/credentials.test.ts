@@ -116,7 +116,7 @@ describe("credentials", { timeout: 30_000 }, () => {
       who: "Bearer t1",
     },
     {
-      name: "a token beats an exec plugin",
+      name: "a token takes precedence over an exec plugin",
       user: { token: "t1", exec: plugin("/does/not/exist") },
       who: "Bearer t1",
     },
@@ -223,7 +223,7 @@ describe("certificate files", { timeout: 30_000 }, () => {
 
   for (const moment of [
     "after a 401, and the request is sent again",
-    "in the last moments of a certificate",
+    "shortly before a certificate expires",
   ]) {
     it(`are read immediately ${moment}`, async (t) => {
       const rejected = new Set<string>();
@@ -240,7 +240,8 @@ describe("certificate files", { timeout: 30_000 }, () => {
         clock,
       });
       const { validToDate } = new X509Certificate(fixture("client-a.pem"));
-      if (moment.startsWith("in the last")) clock.move(validToDate.getTime() - epochMs(clock.wall()) - 4000);
+      if (moment.startsWith("shortly before"))
+        clock.move(validToDate.getTime() - epochMs(clock.wall()) - 4000);
       assert.equal(await who(), "system:node:a");
       if (moment.startsWith("after a 401")) rejected.add("system:node:a");
       await put("client-b");
@@ -374,7 +375,7 @@ describe("token file", { timeout: 30_000 }, () => {
   });
 });
 
-/** A plugin that counts its runs in a file and writes what the test defines, $N being the number of the run. */
+/** A plugin that counts its runs in a file and prints the output that the test defines; $N is the number of the run. */
 async function script(
   dir: string,
   statusFields: string,
@@ -546,7 +547,12 @@ describe("exec plugin", { timeout: 30_000 }, () => {
       status: '{"token":"t","expirationTimestamp":"soon"}',
       error: /not a time/,
     },
-    { name: "a user who is not there", status: '{"token":"t"}', mode: "Always", error: /not a terminal/ },
+    {
+      name: "no terminal for an interactive plugin",
+      status: '{"token":"t"}',
+      mode: "Always",
+      error: /not a terminal/,
+    },
   ];
   for (const { name, status: fields, kind, version, mode, error } of broken) {
     it(`${name} is an error that names the plugin`, async (t) => {
@@ -593,7 +599,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
       error: /credential plugin sh: failed with exit code 3: no key/,
     },
     {
-      name: "a program that is not there",
+      name: "a missing program",
       exec: plugin("/does/not/exist", { installHint: "get it from your cloud" }),
       error: /credential plugin \/does\/not\/exist: there is no such program\nget it from your cloud/,
     },

@@ -157,7 +157,7 @@ const hints: Record<string, string> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
   CERT_SIGNATURE_FAILURE: untrusted,
   CERT_HAS_EXPIRED: "the server's certificate has expired",
-  CERT_NOT_YET_VALID: "the server's certificate is not valid yet; is the clock right?",
+  CERT_NOT_YET_VALID: "the server's certificate is not valid yet; check the clock",
 };
 
 function explained(error: unknown): unknown {

@@ -30,7 +30,7 @@ export class Http2Link implements Link {
   #open = 0;
   #served = false;
   #retired = false;
-  #why: unknown;
+  #reason: unknown;
   #cancelPing: () => void = () => {};
   #pingDueAt: MonotonicTime | undefined;
 
@@ -43,7 +43,7 @@ export class Http2Link implements Link {
     });
     this.#session.on("connect", () => this.#session.setLocalWindowSize(connectionWindow));
     this.#session.on("error", (error) => {
-      this.#why ??= error;
+      this.#reason ??= error;
     });
     this.#session.on("goaway", () => this.retire());
     this.#session.on("close", () => {
@@ -65,7 +65,7 @@ export class Http2Link implements Link {
       });
       this.#session.once("close", () => {
         signal.removeEventListener("abort", onAbort);
-        reject(this.#why ?? new Error("the server closed the connection immediately"));
+        reject(this.#reason ?? new Error("the server closed the connection immediately"));
       });
     });
   }
@@ -118,7 +118,7 @@ export class Http2Link implements Link {
         signal.removeEventListener("abort", onAbort);
         if (responded) return;
         if (signal.aborted) return reject(abortError(signal.reason));
-        const cause = this.#why ?? failure;
+        const cause = this.#reason ?? failure;
         reject(
           new ConnectionLost(cause === undefined ? "the connection was closed" : messageOf(cause), {
             untouched: stream.rstCode === constants.NGHTTP2_REFUSED_STREAM,
@@ -145,11 +145,11 @@ export class Http2Link implements Link {
     this.#end(new Error("the client is closed"));
   }
 
-  #end(why: Error): void {
+  #end(reason: Error): void {
     this.#retired = true;
-    this.#why ??= why;
+    this.#reason ??= reason;
     // Without an error, streams would just end, as if the server had ended them.
-    this.#session.destroy(why, constants.NGHTTP2_CANCEL);
+    this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
   }
 
   #pingLater(): void {

@@ -98,31 +98,31 @@ users:
   });
 
   const mistakes: { name: string; text: string; message: RegExp }[] = [
-    { name: "nothing in it", text: "", message: /kubelet\.conf: is empty/ },
+    { name: "an empty file", text: "", message: /kubelet\.conf: is empty/ },
     { name: "no YAML", text: "a: b: c", message: /kubelet\.conf:1: / },
     { name: "no current context", text: "apiVersion: v1\n", message: /current-context: is not set/ },
     {
-      name: "a context that is not there",
+      name: "a missing context",
       text: "current-context: x\ncontexts: []\n",
       message: /kubelet\.conf:2: contexts: has no entry named "x"/,
     },
     {
-      name: "a cluster that is not there",
+      name: "a missing cluster",
       text: "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\nusers: [{name: u}]\n",
       message: /clusters: has no entry named "c"/,
     },
     {
-      name: "a user that is not there",
+      name: "a missing user",
       text: "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: a}}]\n",
       message: /users: has no entry named "u"/,
     },
     {
-      name: "a name twice",
+      name: "a duplicate name",
       text: "current-context: x\ncontexts: [{name: x, context: {cluster: c}}, {name: x}]\nclusters: [{name: c, cluster: {server: a}}]\n",
       message: /contexts: has more than one entry named "x"/,
     },
     {
-      name: "a list that is none",
+      name: "an object instead of a list",
       text: "current-context: x\ncontexts: 3\n",
       message: /contexts: must be a list/,
     },
@@ -138,12 +138,12 @@ users:
       message: /insecure-skip-tls-verify: must be true or false/,
     },
     {
-      name: "an authority that is not used",
+      name: "a CA together with insecure-skip-tls-verify",
       text: kubeconfig({ ...server, "certificate-authority": "ca", "insecure-skip-tls-verify": true }, {}),
       message: /insecure-skip-tls-verify: cannot be true together with a certificate authority/,
     },
     {
-      name: "data that is no PEM",
+      name: "data that is not PEM",
       text: kubeconfig({ ...server, "certificate-authority-data": "aGk=" }, {}),
       message: /certificate-authority-data: is not PEM in base64/,
     },

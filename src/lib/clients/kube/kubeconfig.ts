@@ -28,7 +28,7 @@ export interface ClusterAccess {
   readonly certificateAuthority: PemSource | undefined;
   readonly proxyUrl: URL | undefined;
   readonly disableCompression: boolean;
-  /** What the cluster's entry has for exec plugins (extension client.authentication.k8s.io/exec). */
+  /** The cluster's configuration for exec plugins (extension client.authentication.k8s.io/exec). */
   readonly execConfig: unknown;
 }
 
@@ -69,7 +69,7 @@ async function read(path: string, what: string): Promise<string> {
   }
 }
 
-/** Throws one error with a line for each mistake: file, line, field and what is wrong. */
+/** Throws one error with a line for each problem: file, line, field and message. */
 export function parseKubeconfig(text: string, file: string): KubeAccess {
   const { value, origins, problems } = parseDocument(text, file);
   if (problems.length > 0) throw kubeconfigError(problems, origins);
@@ -156,7 +156,7 @@ function proxyUrl(fields: Fields): URL | undefined {
   if (proxy === undefined) return undefined;
   const url = URL.parse(proxy);
   if (url && (url.protocol === "http:" || url.protocol === "https:")) return url;
-  // The value is left out of the message: it may hold a password.
+  // The value is left out of the message: it may contain a password.
   fields.problem("proxy-url", "is not a URL of a proxy that is supported: http or https");
   return undefined;
 }

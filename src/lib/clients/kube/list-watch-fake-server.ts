@@ -26,13 +26,13 @@ export interface FakeServerOptions {
   /** How it reports that a version is too old to watch from. */
   gone: "response" | "event";
   /** Also rejects lists from a version that is too old. */
-  forgetful: boolean;
+  rejectsOldLists: boolean;
 }
 
 const expired = () =>
   new KubeApiError({ status: 410, reason: "Expired", message: "too old resource version" });
 
-/** An API server with faults, in memory: its whole history is kept so that a test can query what was true when. */
+/** An API server with faults, in memory: its whole history is kept, so that a test can query the state at any time. */
 export class FakeServer implements KubeTransport {
   readonly history: HistoryEvent[] = [];
   lists = 0;
@@ -88,7 +88,7 @@ export class FakeServer implements KubeTransport {
     await this.#fail(signal, timeoutMs);
     if (!query.continue) this.lists++;
     const from = Number(query.resourceVersion ?? -1);
-    if (this.#o.forgetful && from > 0 && from < this.#compacted) throw expired();
+    if (this.#o.rejectsOldLists && from > 0 && from < this.#compacted) throw expired();
     const limit = this.#o.pages ? Number(query.limit ?? 0) : 0;
     const [at, offset] = query.continue
       ? String(query.continue).split(":").map(Number)

@@ -28,9 +28,9 @@ export interface Listed {
 }
 
 /** Lists all objects, page by page. When a continue token expires, all of them in one response. */
-export async function listPages(question: ListRequest): Promise<Listed> {
-  const { from, pageSize, page, restart } = question;
-  const first = await fetchPage(question, {
+export async function listPages(request: ListRequest): Promise<Listed> {
+  const { from, pageSize, page, restart } = request;
+  const first = await fetchPage(request, {
     resourceVersion: from || undefined,
     limit: pageSize || undefined,
   });
@@ -40,23 +40,23 @@ export async function listPages(question: ListRequest): Promise<Listed> {
   while (next !== "") {
     try {
       // A continue token implies its version: a request with both is rejected.
-      const more = await fetchPage(question, { continue: next, limit: pageSize || undefined });
+      const more = await fetchPage(request, { continue: next, limit: pageSize || undefined });
       page(more.items);
       next = more.next;
     } catch (error) {
       if (failureOf(error) !== "expired") throw error;
       restart();
-      const whole = await fetchPage(question, { resourceVersion: from || undefined });
+      const whole = await fetchPage(request, { resourceVersion: from || undefined });
       page(whole.items);
       return { resourceVersion: whole.resourceVersion, paged };
     }
   }
-  // Of the first page: if a server's pages are not consistent, the watch repeats what the later ones contained.
+  // Of the first page: if a server's pages are not consistent, the watch repeats changes that later pages contained.
   return { resourceVersion: first.resourceVersion, paged };
 }
 
-async function fetchPage(question: ListRequest, query: Query) {
-  const { transport, path, selectors, timeoutMs, signal } = question;
+async function fetchPage(request: ListRequest, query: Query) {
+  const { transport, path, selectors, timeoutMs, signal } = request;
   const response = await transport.request<ListResponse | undefined>({
     method: "GET",
     path,

@@ -3,8 +3,8 @@ import { KubeApiError } from "./api-error.ts";
 import type { Query } from "./transport-interface.ts";
 
 /**
- * What a list-watch does next. `from` is a resource version: at least as new as that for a list ("0": whatever the server
- * has cached, "": the newest), after that for a watch.
+ * The next step of a list-watch. `from` is a resource version: at least as new as that for a list ("0": whatever the
+ * server has cached, "": the newest), after that for a watch.
  */
 export type Step =
   | { readonly do: "list"; readonly from: string }

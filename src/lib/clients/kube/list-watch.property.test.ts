@@ -32,7 +32,7 @@ class Consumer {
     switch (type) {
       case "added":
         assert.equal(before, undefined, `${what}: a deletion was lost, or an addition was repeated`);
-        assert.ok(versionOf(object) > newest, `${what}: it was known to be over`);
+        assert.ok(versionOf(object) > newest, `${what}: the object was already deleted`);
         break;
       case "updated":
         assert.equal(change.oldObject, before, `${what}: does not follow the previous event`);
@@ -42,7 +42,7 @@ class Consumer {
       case "deleted":
         assert.equal(object.metadata.uid, before?.metadata.uid, `${what}: another object, or repeated`);
         assert.ok(versionOf(object) >= newest, `${what}: older than the previous event`);
-        assert.ok(this.#server.wasDeleted(object.metadata.uid), `${what}: it was not`);
+        assert.ok(this.#server.wasDeleted(object.metadata.uid), `${what}: the object did not exist`);
         break;
       default:
         change satisfies never;
@@ -67,7 +67,7 @@ async function live(seed: number): Promise<number> {
     streamedLists,
     pages: below(2) === 0,
     gone: below(2) === 0 ? "response" : "event",
-    forgetful: below(2) === 0,
+    rejectsOldLists: below(2) === 0,
   });
   const write = () => {
     const name = names[below(names.length)]!;
@@ -114,7 +114,7 @@ async function live(seed: number): Promise<number> {
   assert.deepEqual(problems, []);
   assert.ok(listWatch.hasSynced);
   if (faults === 0 && !compacts)
-    assert.equal(server.lists, streamList && streamedLists === "served" ? 0 : 1, "lists on a good day");
+    assert.equal(server.lists, streamList && streamedLists === "served" ? 0 : 1, "lists without faults");
   assert.deepEqual(listWatch.health(), { ok: true });
   for (const [name, object] of server.objects()) {
     const kept = listWatch.store.get("ns", name);

@@ -133,7 +133,7 @@ const watchFrom = (version: number) => ({
   timeoutSeconds: 300,
 });
 
-test("lists what the server has cached, then watches from there, and reports both", async () => {
+test("lists from the server's cache, then watches from there, and reports both", async () => {
   const stream = new FakeStream();
   const { clock, transport, reported, listWatch } = await started(
     [listOf(5, [thing("a", 3), thing("b", 4)]), stream],
@@ -161,7 +161,7 @@ test("a list without objects is synced too, and reported as complete", async () 
   assert.deepEqual(reported, ["."]);
 });
 
-test("resumes from the last version that it saw, of an event or a bookmark", async () => {
+test("resumes from the last version of an event or a bookmark", async () => {
   const streams = [new FakeStream(), new FakeStream(), new FakeStream()];
   const { clock, transport } = await started([listOf(5, []), ...streams]);
   streams[0]!.send({ type: "ADDED", object: thing("a", 6) });
@@ -199,7 +199,7 @@ test("a 410, as a response or as an event, leads to a list that is not older", a
   ]);
 });
 
-test("a server that was restored and knows no version that new: its newest is the truth, however old", async () => {
+test("after a restore of the server, its newest version is accepted, however old", async () => {
   const tooLarge = new KubeApiError({
     status: 504,
     reason: "Timeout",
@@ -511,7 +511,7 @@ test("a long stream yields to other work", async () => {
   assert.equal(listWatch.store.size, total);
 });
 
-test("ends when it is stopped, whatever it is doing, and leaves no timer", async () => {
+test("ends when it is stopped in any state, and leaves no timer", async () => {
   for (const responses of [[], [listOf(5, []), new FakeStream()], [listOf(5, []), down]]) {
     const { clock, listWatch, stop } = await started(responses);
     stop.abort();

@@ -19,7 +19,7 @@ import { StreamGuard } from "./watch-stream-guard.ts";
 /** Callbacks for metrics. */
 export interface ListWatchMetrics {
   listed?(tookMs: number, objects: number): void;
-  watchEnded?(livedMs: number, events: number): void;
+  watchEnded?(durationMs: number, events: number): void;
   failed?(step: Step["do"]): void;
   unreadable?(): void;
 }
@@ -55,19 +55,19 @@ const listTimeoutMs = 60_000;
 /** Parsed without yielding: about 5 ms of pods. */
 const defaultPageSize = 100;
 /** Chunks that have already arrived are processed without yielding, up to 2 MiB of them. */
-const bytesAtAStretch = 256 * 1024;
+const maxBytesPerTurn = 256 * 1024;
 const openTimeoutMs = 30_000;
 const watchSeconds = { atLeast: 300, more: 300 };
 /** How long after its timeout a watch that the server should have ended is kept. */
-const overtimeMs = 30_000;
+const graceMs = 30_000;
 /** The server sends bookmarks each minute. */
-const silenceMs = 3 * 60_000;
+const idleTimeoutMs = 3 * 60_000;
 /** A server that does not know streamed lists never marks one as complete. */
 const streamedListMs = 60_000;
 /** A watch that ended sooner without events is a failure. */
 const usefulAfterMs = 1000;
 const backoffLimits = { initialMs: 800, maxMs: 30_000, resetMs: 120_000 };
-const retryAfterAtMostMs = 60_000;
+const maxRetryAfterMs = 60_000;
 const unhealthyAfterMs = 5 * 60_000;
 
 /** `logged`: the status of the last logged response; undefined before that. */
@@ -169,7 +169,7 @@ export class ListWatch<T> implements Component {
     const error = "error" in outcome ? outcome.error : undefined;
     const delayMs = this.#backoff.failed("", clock.monotonic()) * (1 + this.#random());
     const requestedMs = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
-    const waitMs = Math.max(Math.min(delayMs, maxBackoffMs), Math.min(requestedMs, retryAfterAtMostMs));
+    const waitMs = Math.max(Math.min(delayMs, maxBackoffMs), Math.min(requestedMs, maxRetryAfterMs));
     const woken = new AbortController();
     // Other clients poll an unreachable server more often. One that responded with an error gets the full back-off.
     const stopListening =
@@ -224,9 +224,12 @@ export class ListWatch<T> implements Component {
     const { clock, transport, path, metrics } = this.#o;
     const copy = this.#copy;
     const seconds = Math.round(watchSeconds.atLeast + watchSeconds.more * this.#random());
-    const lifeMs = seconds * 1000 + overtimeMs;
+    const lifetimeMs = seconds * 1000 + graceMs;
     const isStreamed = step.do === "stream-list";
-    const guard = new StreamGuard(clock, signal, { silenceMs, lifeMs: isStreamed ? streamedListMs : lifeMs });
+    const guard = new StreamGuard(clock, signal, {
+      idleTimeoutMs: idleTimeoutMs,
+      lifetimeMs: isStreamed ? streamedListMs : lifetimeMs,
+    });
     const startedAt = clock.monotonic();
     const former = copy.version;
     const session: Session<T> = {
@@ -234,7 +237,7 @@ export class ListWatch<T> implements Component {
       initial: isStreamed ? new Map() : undefined,
       events: 0,
       onInitial: () => {
-        guard.extend(lifeMs);
+        guard.extend(lifetimeMs);
         metrics?.listed?.(msSince(clock, startedAt), copy.store.size);
         this.#works();
       },
@@ -256,12 +259,12 @@ export class ListWatch<T> implements Component {
     } finally {
       guard.release();
     }
-    const livedMs = msSince(clock, startedAt);
-    if (isOpen) metrics?.watchEnded?.(livedMs, session.events);
+    const durationMs = msSince(clock, startedAt);
+    if (isOpen) metrics?.watchEnded?.(durationMs, session.events);
     if (error instanceof StaleList) return { kind: "stale" };
     if (session.initial && isOpen && guard.expired) return { kind: "not-streamed" };
-    if (session.initial || !isOpen) return { kind: "failed", error: error ?? cutOff() };
-    const useful = isStreamed || copy.version !== former || livedMs >= usefulAfterMs;
+    if (session.initial || !isOpen) return { kind: "failed", error: error ?? truncated() };
+    const useful = isStreamed || copy.version !== former || durationMs >= usefulAfterMs;
     return { kind: "watched", resourceVersion: copy.version, useful, error };
   }
 
@@ -279,7 +282,7 @@ export class ListWatch<T> implements Component {
         this.#copy.endBatch();
       }
       bytes += chunk.length;
-      if (bytes < bytesAtAStretch) continue;
+      if (bytes < maxBytesPerTurn) continue;
       bytes = 0;
       await othersTurn();
     }
@@ -350,6 +353,6 @@ export class ListWatch<T> implements Component {
 
 class StaleList extends Error {}
 
-function cutOff(): KubeletError {
+function truncated(): KubeletError {
   return new KubeletError("WatchCut", "the streamed list ended before it was complete");
 }

@@ -10,7 +10,7 @@ import { parseKubeconfig } from "./kubeconfig.ts";
 import { OutageLog } from "./outage-log.ts";
 import { HttpKubeTransport } from "./transport.ts";
 
-/** What is logged at verbosity 2: of failed requests by their callers, and by the client itself. */
+/** The log at verbosity 2: failed requests by their callers, and the client's own lines. */
 function recorder() {
   const lines: string[] = [];
   const log = (message: string, fields?: object) =>

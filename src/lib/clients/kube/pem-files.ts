@@ -136,7 +136,9 @@ function parse<T>(field: string, what: string, make: () => T): T {
   try {
     return make();
   } catch (error) {
-    throw new KubeletError("Kubeconfig", `${field}: holds no ${what}: ${messageOf(error)}`, { cause: error });
+    throw new KubeletError("Kubeconfig", `${field}: contains no ${what}: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 

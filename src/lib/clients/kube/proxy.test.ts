@@ -20,24 +20,38 @@ describe("proxyFor", () => {
     proxy?: string;
   }[] = [
     { name: "none", env: {} },
-    { name: "of the environment", env: env(""), proxy: "http://p:3128/" },
-    { name: "in lower case", env: { https_proxy: "p:3128" }, proxy: "http://p:3128/" },
-    { name: "of the kubeconfig first", configured: "http://own:1/", env: env("*"), proxy: "http://own:1/" },
-    { name: "for the other scheme", env: { HTTP_PROXY: "http://p:3128" } },
-    { name: "a kind that is not spoken", env: { HTTPS_PROXY: "socks5://p:1080" } },
-    { name: "never for loopback", server: "https://127.0.0.1:6443", env: env("") },
-    { name: "never for ::1", server: "https://[::1]:6443", env: env("") },
-    { name: "never for localhost", server: "https://localhost:6443", env: env("") },
+    { name: "the proxy of the environment is used", env: env(""), proxy: "http://p:3128/" },
+    { name: "lower-case variables are used", env: { https_proxy: "p:3128" }, proxy: "http://p:3128/" },
+    {
+      name: "the proxy of the kubeconfig takes precedence",
+      configured: "http://own:1/",
+      env: env("*"),
+      proxy: "http://own:1/",
+    },
+    { name: "a proxy for another scheme is not used", env: { HTTP_PROXY: "http://p:3128" } },
+    { name: "an unsupported type of proxy is not used", env: { HTTPS_PROXY: "socks5://p:1080" } },
+    { name: "loopback needs no proxy", server: "https://127.0.0.1:6443", env: env("") },
+    { name: "::1 needs no proxy", server: "https://[::1]:6443", env: env("") },
+    { name: "localhost needs no proxy", server: "https://localhost:6443", env: env("") },
     { name: "no proxy at all", env: env("*") },
     { name: "no proxy for the name", env: env("other, api.example.org") },
     { name: "no proxy for its domain", env: env("example.org") },
     { name: "no proxy for subdomains", env: env(".example.org") },
-    { name: "not meant by a part of a name", env: env("ample.org"), proxy: "http://p:3128/" },
-    { name: "not meant by subdomains of itself", env: env(".api.example.org"), proxy: "http://p:3128/" },
+    { name: "part of a name does not match", env: env("ample.org"), proxy: "http://p:3128/" },
+    {
+      name: "a subdomain pattern does not match the domain itself",
+      env: env(".api.example.org"),
+      proxy: "http://p:3128/",
+    },
     { name: "no proxy for this port", env: env("example.org:6443") },
-    { name: "another port", env: env("example.org:443"), proxy: "http://p:3128/" },
+    { name: "another port is not excluded", env: env("example.org:443"), proxy: "http://p:3128/" },
     { name: "no proxy for a range", server: "https://10.0.3.4", env: env("10.0.0.0/16") },
-    { name: "another range", server: "https://10.1.3.4", env: env("10.0.0.0/16"), proxy: "http://p:3128/" },
+    {
+      name: "another range is not excluded",
+      server: "https://10.1.3.4",
+      env: env("10.0.0.0/16"),
+      proxy: "http://p:3128/",
+    },
     { name: "no proxy for an address", server: "https://[fd00::1]:6443", env: env("fd00::1") },
     { name: "no proxy for a range of IPv6", server: "https://[fd00::1]:6443", env: env("fd00::/8") },
   ];
@@ -105,7 +119,7 @@ describe("through a proxy", { timeout: 30_000 }, () => {
     });
   }
 
-  it("a proxy that rejects is named", async (t) => {
+  it("the error of a rejected connection names the proxy", async (t) => {
     const proxy = await startProxy(t, "reject");
     const { transport } = await through(t, `http://${proxy.url}`, "h2");
     await assert.rejects(transport.request({ method: "GET", path: "/" }), (error: unknown) => {

@@ -36,10 +36,10 @@ test("the result equals the newer version and the previous one is unchanged, for
 });
 
 const differences: [string, unknown, unknown][] = [
-  ["a field more", { a: 1 }, { a: 1, b: 1 }],
-  ["a field less", { a: 1, b: 1 }, { a: 1 }],
+  ["an added field", { a: 1 }, { a: 1, b: 1 }],
+  ["a removed field", { a: 1, b: 1 }, { a: 1 }],
   ["another field with no value", { a: undefined }, { b: undefined }],
-  ["an item less", [1, 2], [1]],
+  ["a removed item", [1, 2], [1]],
   ["an array and an object", { 0: 1 }, [1]],
   ["null and an object", null, {}],
 ];

@@ -1,7 +1,7 @@
 /**
- * Structural sharing: parts of `after` that equal those of `before` are replaced by them. Most updates change a few
+ * Structural sharing: parts of `newValue` that equal those of `oldValue` are replaced by them. Most updates change a few
  * fields: the rest is garbage immediately, which is cheap, and callers can compare two versions by
- * identity. Writes into `after`; data that is not plain (a Map, a class instance) is left unchanged.
+ * identity. Writes into `newValue`; data that is not plain (a Map, a class instance) is left unchanged.
  */
 export function shareEqualParts<T>(oldValue: unknown, newValue: T): T {
   if (oldValue === newValue) return oldValue as T;

@@ -30,7 +30,7 @@ const replacements = [
     after: ["a@1:1", "b@2:2"],
     reported: [added("a@1:1"), added("b@2:2")],
   },
-  { rule: "the same again is not a change", before: ["a@1:1"], after: ["a@1:1"], reported: [] },
+  { rule: "an equal list is not a change", before: ["a@1:1"], after: ["a@1:1"], reported: [] },
   {
     rule: "another version is an update",
     before: ["a@1:1"],
@@ -38,7 +38,7 @@ const replacements = [
     reported: [updated("a@1:1", "a@1:3")],
   },
   {
-    rule: "what is missing was deleted",
+    rule: "a missing object was deleted",
     before: ["a@1:1", "b@2:2"],
     after: ["b@2:2"],
     reported: [deleted("a@1:1")],
@@ -62,7 +62,7 @@ const replacements = [
     reported: [deleted("a@1:1"), added("b@2:2")],
   },
   {
-    rule: "an object that cannot be read any more stays as it was",
+    rule: "an object that can no longer be decoded keeps its last version",
     before: ["a@1:1"],
     after: [],
     unreadable: ["a@1:2"],
@@ -70,7 +70,7 @@ const replacements = [
     left: ["a@1:1"],
   },
   {
-    rule: "an object that cannot be read does not keep another one of its name",
+    rule: "an object that cannot be decoded does not keep another object of its name",
     before: ["a@1:1"],
     after: [],
     unreadable: ["a@2:2"],
@@ -133,8 +133,8 @@ const removals = [
     last: undefined,
     reported: [deleted("a@1:5")],
   },
-  { rule: "an older end is that of a former object", remove: "a@0:4", last: "end", reported: [] },
-  { rule: "what is not there cannot go", remove: "b@1:6", last: "end", reported: [] },
+  { rule: "an older deletion is that of a previous object", remove: "a@0:4", last: "end", reported: [] },
+  { rule: "the deletion of an unknown object is ignored", remove: "b@1:6", last: "end", reported: [] },
 ];
 
 for (const { rule, remove, last, reported } of removals)

@@ -1,4 +1,4 @@
-/** What distinguishes one version of one object from any other. */
+/** Identifies one version of one object. */
 export interface ObjectVersion {
   /** Empty for a cluster-scoped object. */
   readonly namespace: string;
@@ -39,7 +39,7 @@ export function isOlderVersion(version: string, than: string): boolean {
   return version.length === than.length ? version < than : version.length < than.length;
 }
 
-/** The objects of one kind by namespace and name. Each write returns what it changed, and only what it changed. */
+/** The objects of one kind by namespace and name. Each write returns exactly its changes. */
 export class Store<T> implements ObjectReader<T> {
   #entries = new Map<string, Stored<T>>();
 

@@ -3,31 +3,31 @@ import { earliest, type MonotonicTime, plusMs } from "../../base/time.ts";
 
 export interface StreamLimits {
   /** Without data for this long the server is considered unreachable. */
-  silenceMs: number;
+  idleTimeoutMs: number;
   /** The server should have ended the stream by then. */
-  lifeMs: number;
+  lifetimeMs: number;
 }
 
 /** A signal for one stream: aborted with its parent signal, when the stream is idle too long, or when it lasts too long. */
 export class StreamGuard {
   readonly #clock: Clock;
-  readonly #above: AbortSignal;
+  readonly #parent: AbortSignal;
   readonly #controller = new AbortController();
   readonly #abort = () => this.#controller.abort();
-  readonly #silenceMs: number;
+  readonly #idleTimeoutMs: number;
   #endAt: MonotonicTime;
   #receivedAt: MonotonicTime;
   #cancel: () => void;
 
-  constructor(clock: Clock, above: AbortSignal, limits: StreamLimits) {
+  constructor(clock: Clock, parent: AbortSignal, limits: StreamLimits) {
     this.#clock = clock;
-    this.#above = above;
-    this.#silenceMs = limits.silenceMs;
+    this.#parent = parent;
+    this.#idleTimeoutMs = limits.idleTimeoutMs;
     this.#receivedAt = clock.monotonic();
-    this.#endAt = plusMs(this.#receivedAt, limits.lifeMs);
+    this.#endAt = plusMs(this.#receivedAt, limits.lifetimeMs);
     this.#cancel = () => {};
-    if (above.aborted) this.#abort();
-    above.addEventListener("abort", this.#abort, { once: true });
+    if (parent.aborted) this.#abort();
+    parent.addEventListener("abort", this.#abort, { once: true });
     this.#wait();
   }
 
@@ -37,7 +37,7 @@ export class StreamGuard {
 
   /** The stream was ended by its limits, not by the parent signal. */
   get expired(): boolean {
-    return this.#controller.signal.aborted && !this.#above.aborted;
+    return this.#controller.signal.aborted && !this.#parent.aborted;
   }
 
   /** Data arrived. The timer is not reset: it checks the time when it fires, and a busy stream has many chunks a second. */
@@ -46,19 +46,19 @@ export class StreamGuard {
   }
 
   /** Sets the remaining lifetime. */
-  extend(lifeMs: number): void {
-    this.#endAt = msFromNow(this.#clock, lifeMs);
+  extend(lifetimeMs: number): void {
+    this.#endAt = msFromNow(this.#clock, lifetimeMs);
     this.#cancel();
     this.#wait();
   }
 
   release(): void {
     this.#cancel();
-    this.#above.removeEventListener("abort", this.#abort);
+    this.#parent.removeEventListener("abort", this.#abort);
   }
 
   #wait(): void {
-    const leftMs = msUntil(this.#clock, earliest(plusMs(this.#receivedAt, this.#silenceMs), this.#endAt));
+    const leftMs = msUntil(this.#clock, earliest(plusMs(this.#receivedAt, this.#idleTimeoutMs), this.#endAt));
     if (leftMs <= 0) return this.#abort();
     this.#cancel = this.#clock.after(leftMs, () => this.#wait());
   }

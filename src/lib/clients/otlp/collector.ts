@@ -15,7 +15,7 @@ export interface Collector {
 }
 
 const responseTimeoutMs = 10_000;
-const passing = new Set([
+const retryableCodes = new Set([
   "CANCELLED",
   "DEADLINE_EXCEEDED",
   "ABORTED",
@@ -40,7 +40,7 @@ export function otlpCollector(endpoint: string, resource: Attributes, clock: Clo
       const { partialSuccess } = await callUnary(channel, method, exportRequest(resource, spans), limits);
       return { rejected: Number(partialSuccess?.rejectedSpans ?? 0n) };
     },
-    mayRetry: (error) => error instanceof CriError && passing.has(error.grpcCode),
+    mayRetry: (error) => error instanceof CriError && retryableCodes.has(error.grpcCode),
     close: () => channel.close(),
   };
 }

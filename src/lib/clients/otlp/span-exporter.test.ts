@@ -16,15 +16,15 @@ class FakeCollector {
   tries = 0;
   isClosed = false;
   /** "hangs" ends only on abort. */
-  mood: "good" | "away" | "rejects" | "hangs" = "good";
+  behavior: "good" | "away" | "rejects" | "hangs" = "good";
 
   async send(spans: readonly FinishedSpan[], signal: AbortSignal) {
     this.tries++;
-    if (this.mood === "hangs")
+    if (this.behavior === "hangs")
       await new Promise((_, reject) =>
         signal.addEventListener("abort", () => reject(abortError(signal.reason)), { once: true }),
       );
-    if (this.mood !== "good") throw new Error(this.mood);
+    if (this.behavior !== "good") throw new Error(this.behavior);
     this.batches.push(spans.length);
     return { rejected: 0 };
   }
@@ -80,7 +80,7 @@ test("without spans there is no timer", async () => {
 
 test("an unavailable collector is retried with back-off, and gets the batch when it is back", async () => {
   const { clock, collector, add, exporter, lines } = await setUp();
-  collector.mood = "away";
+  collector.behavior = "away";
   add(10);
   await clock.advance(5000);
   assert.equal(collector.tries, 1);
@@ -88,7 +88,7 @@ test("an unavailable collector is retried with back-off, and gets the batch when
   assert.equal(collector.tries, 2);
   await clock.advance(1999);
   assert.equal(collector.tries, 2);
-  collector.mood = "good";
+  collector.behavior = "good";
   await clock.advance(1);
   assert.deepEqual(collector.batches, [10]);
   assert.equal(exporter.dropped, 0);
@@ -97,7 +97,7 @@ test("an unavailable collector is retried with back-off, and gets the batch when
 
 test("spans kept for an unavailable collector are bounded, in number and in time", async () => {
   const { clock, collector, add, exporter, lines } = await setUp();
-  collector.mood = "away";
+  collector.behavior = "away";
   add(10_000);
   await settle();
   assert.ok(exporter.waiting <= 2048);
@@ -112,7 +112,7 @@ test("spans kept for an unavailable collector are bounded, in number and in time
 
 test("permanently rejected spans are dropped immediately", async () => {
   const { clock, collector, add, exporter } = await setUp();
-  collector.mood = "rejects";
+  collector.behavior = "rejects";
   add(5);
   await clock.advance(5000);
   assert.deepEqual([exporter.dropped, collector.tries], [5, 1]);
@@ -126,12 +126,12 @@ test("on stop the rest is sent", async () => {
   assert.deepEqual(collector.batches, [400]);
   assert.ok(collector.isClosed);
   add(1);
-  assert.equal(exporter.dropped, 1, "what comes after is not kept");
+  assert.equal(exporter.dropped, 1, "later spans are not kept");
 });
 
 test("a collector that hangs delays the stop by two seconds at most", async () => {
   const { clock, collector, add, exporter, stop } = await setUp();
-  collector.mood = "hangs";
+  collector.behavior = "hangs";
   add(5);
   await clock.advance(5000);
   add(7);
@@ -149,7 +149,7 @@ test("a collector that hangs delays the stop by two seconds at most", async () =
 
 test("a collector that is known to be unavailable does not delay the stop", async () => {
   const { clock, collector, add, exporter, stop } = await setUp();
-  collector.mood = "away";
+  collector.behavior = "away";
   add(5);
   await clock.advance(5000);
   stop.abort();

@@ -15,9 +15,9 @@ export interface SpanExporterOptions {
 /** The defaults of OpenTelemetry. */
 const maxQueueSize = 2048;
 const maxBatchSize = 512;
-const gatherMs = 5000;
+const batchMs = 5000;
 const firstRetryMs = 1000;
-const longestRetryMs = 30_000;
+const maxRetryMs = 30_000;
 /** A batch that was not accepted for this long is dropped. */
 const retryForMs = 60_000;
 /** Timeout of the last export when the agent stops. */
@@ -68,7 +68,7 @@ export class SpanExporter implements Component {
     this.#waiting.push(span);
     if (this.#sending) return;
     if (this.#waiting.length >= maxBatchSize) this.#send();
-    else this.#cancelTimer ??= this.#o.clock.after(gatherMs, () => this.#send());
+    else this.#cancelTimer ??= this.#o.clock.after(batchMs, () => this.#send());
   }
 
   #send(): void {
@@ -85,14 +85,14 @@ export class SpanExporter implements Component {
     do await this.#deliver(this.#waiting.splice(0, maxBatchSize));
     while (this.#waiting.length >= maxBatchSize && !this.#stop.signal.aborted);
     if (this.#waiting.length > 0 && !this.#stop.signal.aborted)
-      this.#cancelTimer ??= this.#o.clock.after(gatherMs, () => this.#send());
+      this.#cancelTimer ??= this.#o.clock.after(batchMs, () => this.#send());
   }
 
   async #deliver(batch: readonly FinishedSpan[]): Promise<void> {
     const { collector, clock } = this.#o;
     const { signal } = this.#stop;
     const giveUpAt = msFromNow(clock, retryForMs);
-    for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, longestRetryMs)) {
+    for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, maxRetryMs)) {
       try {
         const { rejected } = await collector.send(batch, signal);
         this.#dropped += rejected;

@@ -28,7 +28,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   const values = new Map<FlagSpec, unknown>();
   const problems: string[] = [];
   const rest = [...args];
-  // Not to be mistaken for commands: what follows an unknown flag is most likely its value.
+  // Not a command: the argument after an unknown flag is most likely its value.
   const skipValue = () => {
     if (rest[0] !== undefined && !rest[0].startsWith("-")) rest.shift();
   };

@@ -3,7 +3,10 @@ import { parseQuantity } from "../../model/quantity.ts";
 import { parseDuration } from "../duration.ts";
 import { isLabelValue, isMemoryResource, isQualifiedName, taintEffects } from "../names.ts";
 
-/** Reads one occurrence of a flag. `before` is the value of earlier occurrences; lists and maps grow, other values are replaced. */
+/**
+ * Reads one occurrence of a flag. `previous` is the value of earlier occurrences; lists and maps grow, other values are
+ * replaced.
+ */
 interface Reader {
   /** The name of the type in help texts. */
   readonly label: string;

@@ -97,7 +97,7 @@ export function settingProblems(config: KubeletConfiguration): Problem[] {
       const path = ["logging", "vmodule", index];
       if (item.filePattern === "") note([...path, "filePattern"], "must not be empty");
       if (/[=,]/.test(item.filePattern)) {
-        note([...path, "filePattern"], `${JSON.stringify(item.filePattern)} must not hold "=" or ","`);
+        note([...path, "filePattern"], `${JSON.stringify(item.filePattern)} must not contain "=" or ","`);
       }
       if (item.verbosity > maxVerbosity) {
         note([...path, "verbosity"], `must be at most ${maxVerbosity}, not ${item.verbosity}`);

@@ -298,7 +298,7 @@ const invalid: [partial: PartialConfiguration, ...shown: string[]][] = [
   ],
   [
     { logging: { vmodule: [{ filePattern: "a=b", verbosity: 1 }] } },
-    'logging.vmodule[0].filePattern: "a=b" must not hold "=" or ","',
+    'logging.vmodule[0].filePattern: "a=b" must not contain "=" or ","',
   ],
   [
     { logging: { options: { text: { splitStream: true } } } },

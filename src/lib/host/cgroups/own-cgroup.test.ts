@@ -7,7 +7,7 @@ describe("the cgroup that accounts for a process", () => {
     ["v2: that of its service", 2, "0::/system.slice/kubelet.service\n", "/system.slice/kubelet.service"],
     ["v2: none in the root", 2, "0::/\n", undefined],
     ["v1: CPU and memory agree", 1, "4:memory:/a:b\n3:cpu,cpuacct:/a:b\n0::/\n", "/a:b"],
-    ["v1: they do not", 1, "4:memory:/a\n3:cpu,cpuacct:/\n0::/a\n", undefined],
+    ["v1: CPU and memory differ", 1, "4:memory:/a\n3:cpu,cpuacct:/\n0::/a\n", undefined],
     ["v1: one is not mounted", 1, "4:memory:/a\n", undefined],
     ["nothing", 2, "", undefined],
   ];

@@ -7,7 +7,7 @@ import { dirsBelow, pidsBelow } from "./tree.ts";
 
 const defaultDeadlineMs = 10_000;
 const firstPauseMs = 5;
-const longestPauseMs = 250;
+const maxPauseMs = 250;
 
 export interface RemoveDeps {
   readonly files: CgroupFiles;
@@ -28,7 +28,7 @@ export async function removeDirs(
   const deadline = msFromNow(clock, deadlineMs);
   // Most are already empty or removed.
   let left = await busyOf(dirs, (dir) => removeOne(files, dir));
-  for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     if (signal?.aborted) throw abortError(signal.reason);
     const pids = await pidsBelow(files, left);
     if (pids.length > 0) await endAll(left, pids, files, kill);

@@ -141,7 +141,7 @@ export class V1UsageReader implements CgroupUsageReader {
       ownMajorPageFaults: own("pgmajfault"),
       reservation: limitOf(soft) ?? 0,
       ...(memory !== undefined && { limit: memory }),
-      // What v1 limits is memory and swap together.
+      // The limit of v1 is for memory and swap together.
       ...(memory !== undefined && both !== undefined && { swapLimit: Math.max(0, both - memory) }),
     };
   }

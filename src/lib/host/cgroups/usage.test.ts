@@ -133,7 +133,7 @@ describe("cgroup usage", () => {
       },
       pids: { current: 7, max: 0 },
       io: common.io,
-      // What a hybrid host counts in its unified hierarchy is not reported.
+      // Counters of a hybrid host's unified hierarchy are not reported.
       pressure: {},
     });
   });
@@ -189,7 +189,7 @@ describe("cgroup usage", () => {
 
   it("no path leads out of the hierarchy", async () => {
     for (const path of ["/../x", "/a/../../x", "x", ""])
-      await assert.rejects(async () => v2.read(path, "basic"), /is no cgroup/, path);
+      await assert.rejects(async () => v2.read(path, "basic"), /is not a cgroup/, path);
   });
 });
 

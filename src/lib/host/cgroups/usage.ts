@@ -89,6 +89,6 @@ export function limitOf(text: string | undefined): number | undefined {
 
 /** A cgroup path cannot leave the hierarchy. */
 export function cgroupDirOf(mount: string, path: string): string {
-  if (!path.startsWith("/") || path.split("/").includes("..")) throw new Error(`"${path}" is no cgroup`);
+  if (!path.startsWith("/") || path.split("/").includes("..")) throw new Error(`"${path}" is not a cgroup`);
   return join(mount, path);
 }

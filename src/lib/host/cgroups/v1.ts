@@ -7,7 +7,7 @@ import { removeDirs } from "./remove.ts";
 import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
 
 /** The hierarchies that decide whether a cgroup exists; others are optional. */
-const needed = new Set(["cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids", "systemd"]);
+const requiredControllers = new Set(["cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids", "systemd"]);
 
 export interface V1Options {
   readonly mounts: ReadonlyMap<string, string>;
@@ -36,7 +36,7 @@ export class CgroupV1 implements CgroupDriver {
   }
 
   async lacks(path: CgroupPath): Promise<string[] | undefined> {
-    const mounts = [...this.#mounts].filter(([name]) => needed.has(name));
+    const mounts = [...this.#mounts].filter(([name]) => requiredControllers.has(name));
     const found = await Promise.all(mounts.map(([, mount]) => this.#present(join(mount, path))));
     if (mounts.length > 0 && !found.includes(true)) return undefined;
     return mounts.filter((_, index) => !found[index]).map(([name]) => name);

@@ -89,7 +89,7 @@ describe("cgroup v2 on this host", { skip }, async () => {
     for (const size of sizes) assert.notEqual(read(`${root}/huge`, `hugetlb.${size}.max`), "0");
   });
 
-  it("an update changes what it names and nothing else", async () => {
+  it("an update changes only the given limits", async () => {
     const path = `${root}/update`;
     await driver.create(path, { cpuQuota: 1_000n, cpuPeriod: 1_000n, memory: 33_554_432n, pids: 3n });
     await driver.update(path, { cpuQuota: 900_000n, cpuPeriod: 1_000_000n, pids: -1n });

@@ -76,9 +76,9 @@ describe("cgroup v2", () => {
   const written: [rule: string, file: string, want: string, resources: object][] = [
     ["shares become a weight", "cpu.weight", "4", { cpuShares: 102n }],
     ["quota and period are one line", "cpu.max", "20000 100000", { cpuQuota: 20_000n, cpuPeriod: 100_000n }],
-    ["an open quota is max", "cpu.max", "max 100000", { cpuQuota: -1n }],
+    ["an unlimited quota is max", "cpu.max", "max 100000", { cpuQuota: -1n }],
     ["memory", "memory.max", "1024", { memory: 1024n }],
-    ["open memory is max", "memory.max", "max", { memory: -1n }],
+    ["unlimited memory is max", "memory.max", "max", { memory: -1n }],
     ["pids", "pids.max", "7", { pids: 7n }],
     ["cpuset", "cpuset.cpus", "0-1", { cpuset: "0-1" }],
     ["other files as they are", "memory.low", "5", { unified: { "memory.low": "5" } }],
@@ -100,7 +100,7 @@ describe("cgroup v2", () => {
     assert.equal(await text("p/hugetlb.2MB.max"), "0");
   });
 
-  it("leaves unspecified values alone", async () => {
+  it("does not change unspecified values", async () => {
     const { driver, text } = await setUp();
     await driver.create("/p", { memory: 1n });
     await driver.update("/p", { pids: 2n });

@@ -8,7 +8,7 @@ import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
 import { sharesToWeight } from "./weight.ts";
 
 /** The controllers that pods need, if the kernel has them. */
-const wanted = ["cpu", "cpuset", "memory", "hugetlb", "pids"];
+const podControllers = ["cpu", "cpuset", "memory", "hugetlb", "pids"];
 const defaultPeriodUs = 100_000n;
 
 export interface V2Options {
@@ -41,8 +41,8 @@ export class CgroupV2 implements CgroupDriver {
 
   async lacks(path: CgroupPath): Promise<string[] | undefined> {
     try {
-      const there = await this.#controllers(join(this.#root, path));
-      return (await this.#usable()).filter((name) => !there.includes(name));
+      const available = await this.#controllers(join(this.#root, path));
+      return (await this.#usable()).filter((name) => !available.includes(name));
     } catch (error) {
       if (isGone(error)) return undefined;
       throw error;
@@ -51,11 +51,11 @@ export class CgroupV2 implements CgroupDriver {
 
   async create(path: CgroupPath, resources: CgroupResources): Promise<void> {
     checkPath(path);
-    await this.#handDown(this.#root);
+    await this.#delegate(this.#root);
     const steps = pathAndParents(path).map((step) => join(this.#root, step));
     for (const [index, dir] of steps.entries()) {
       await this.#files.mkdir(dir);
-      if (index < steps.length - 1) await this.#handDown(dir);
+      if (index < steps.length - 1) await this.#delegate(dir);
     }
     await this.update(path, resources);
   }
@@ -100,14 +100,14 @@ export class CgroupV2 implements CgroupDriver {
   }
 
   #usable(): Promise<string[]> {
-    this.#available ??= this.#controllers(this.#root).then((there) =>
-      wanted.filter((name) => there.includes(name)),
+    this.#available ??= this.#controllers(this.#root).then((available) =>
+      podControllers.filter((name) => available.includes(name)),
     );
     return this.#available;
   }
 
   /** Lets the children of this cgroup use the controllers. One that cannot be delegated does not affect the others. */
-  async #handDown(dir: string): Promise<void> {
+  async #delegate(dir: string): Promise<void> {
     const file = join(dir, "cgroup.subtree_control");
     const enabled = (await this.#files.read(file)).split(/\s+/);
     const missing = (await this.#usable()).filter((name) => !enabled.includes(name));

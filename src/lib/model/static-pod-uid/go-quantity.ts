@@ -14,8 +14,8 @@ const suffixes: Readonly<Record<string, readonly [base: 2 | 10, exponent: number
 const syntax = /^([+-]?)0*(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+)|([numkMGTPE]i?|Ki)?)$/;
 const largest = (1n << 63n) - 1n;
 
-/** How the reference holds a quantity in memory: what was written matters, not only the amount. */
-interface Held {
+/** The internal form of a quantity in the reference: it depends on the notation, not only on the amount. */
+interface InternalQuantity {
   readonly value: bigint;
   readonly scale: number;
   /** The text, if it is canonical. */
@@ -30,8 +30,8 @@ export const noQuantity = printed({ value: 0n, scale: 0, text: "", format: "", i
 
 /** A quantity as it is printed with all of its fields. In lists of resources it is rounded up to thousandths. */
 export function goQuantity(text: string, isRounded: boolean): string {
-  const held = parse(text.trim());
-  return printed(isRounded ? rounded(held) : held);
+  const internalForm = parse(text.trim());
+  return printed(isRounded ? rounded(internalForm) : internalForm);
 }
 
 /** The sum of quantities, in a list of resources: the original text is dropped, unless there is only one. */
@@ -40,18 +40,19 @@ export function goSum(texts: readonly string[]): string {
   return printed(rounded(others.reduce(added, first ?? parse("0"))));
 }
 
-function added(a: Held, b: Held): Held {
+function added(a: InternalQuantity, b: InternalQuantity): InternalQuantity {
   const format = a.value === 0n ? b.format : a.format;
   if (!a.isBig && !b.isBig) {
     if (b.value === 0n) return { ...a, text: "", format };
     if (a.value === 0n) return { ...b, text: "", format };
   }
   const scale = Math.min(a.scale, b.scale);
-  const of = (held: Held) => held.value * 10n ** BigInt(held.scale - scale);
+  const of = (internalForm: InternalQuantity) =>
+    internalForm.value * 10n ** BigInt(internalForm.scale - scale);
   return { value: of(a) + of(b), scale, text: "", format, isBig: a.isBig || b.isBig };
 }
 
-function parse(text: string): Held {
+function parse(text: string): InternalQuantity {
   if (text === "0") return { value: 0n, scale: 0, text, format: "DecimalSI", isBig: false };
   const [, sign, digits = "", fraction = "", power, suffix = ""] = syntax.exec(text) ?? [];
   const whole = digits || "0";
@@ -84,7 +85,7 @@ function big(
   fraction: string,
   base: 2 | 10,
   exponent: number,
-): Omit<Held, "format"> {
+): Omit<InternalQuantity, "format"> {
   const unscaled = base === 2 ? BigInt(shifted) << BigInt(exponent) : BigInt(shifted);
   const scale = (base === 10 ? exponent : 0) - fraction.length;
   const nano = atScale(unscaled, scale, -9);
@@ -93,11 +94,11 @@ function big(
   return { ...capped, value: signed(capped.value), text: "", isBig: true };
 }
 
-function rounded(held: Held): Held {
-  if (!held.isBig && held.scale >= -3) return held;
-  const size = held.value < 0n ? -held.value : held.value;
-  const value = atScale(size, held.scale, -3);
-  return { ...held, value: held.value < 0n ? -value : value, scale: -3, text: "" };
+function rounded(internalForm: InternalQuantity): InternalQuantity {
+  if (!internalForm.isBig && internalForm.scale >= -3) return internalForm;
+  const size = internalForm.value < 0n ? -internalForm.value : internalForm.value;
+  const value = atScale(size, internalForm.scale, -3);
+  return { ...internalForm, value: internalForm.value < 0n ? -value : value, scale: -3, text: "" };
 }
 
 /** The same amount with another exponent, rounded up. */
@@ -107,7 +108,7 @@ function atScale(value: bigint, from: number, to: number): bigint {
   return (value + unit - 1n) / unit;
 }
 
-function printed({ value, scale, text, format, isBig }: Held): string {
+function printed({ value, scale, text, format, isBig }: InternalQuantity): string {
   const small = isBig ? { value: 0n, scale: 0 } : { value, scale };
   const dec = isBig
     ? `{unscaled:(big.Int){neg:(bool)${value < 0n} abs:(big.nat)[${limbs(value).join(" ")}]} scale:(inf.Scale)${-scale}}`

@@ -21,11 +21,12 @@ interface StaticPod {
 const dropped = /^pod\.(alpha|beta)\.kubernetes\.io\/init-container(s|-statuses)$/;
 
 /**
- * The UID that the reference kubelet v1.36 gives to the pod of a manifest, so that either may take over the static pods of the other: a
- * hash of the pod as that one holds it in memory, and of where it comes from. `written` is the manifest, `pod` the same with defaults.
+ * The UID that the reference kubelet v1.36 gives to the pod of a manifest, so that either may take over the static pods
+ * of the other: a hash of the reference's internal form of the pod, and of its origin. `written` is the manifest, `pod`
+ * the same with defaults.
  */
-export function staticPodUid(pod: StaticPod, written: unknown, place: string): string {
-  return fnv128a(goPod(pod, written) + place);
+export function staticPodUid(pod: StaticPod, written: unknown, origin: string): string {
+  return fnv128a(goPod(pod, written) + origin);
 }
 
 /** The pod with all of its fields and their types. */
@@ -55,7 +56,7 @@ function kept(annotations: Readonly<Record<string, string>> | undefined) {
   );
 }
 
-/** CPU and memory that a pod does not request as a whole are the sum of what its containers do. Init containers do not count here. */
+/** Pod-level CPU and memory requests default to the sum over the containers. Init containers do not count here. */
 function withSums(spec: PodSpec, written: Written): Written {
   const { resources } = written;
   if (!resources || !spec.resources?.requests) return written;

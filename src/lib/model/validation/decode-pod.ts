@@ -15,7 +15,7 @@ export type UndefaultedPod = Omit<Pod, "metadata"> & {
 
 export type DecodeResult = { pod: UndefaultedPod; unknownFields: string[] } | { problems: Problem[] };
 
-/** The structural half of validation: is this a v1 Pod, and is every field of the type that it should be? */
+/** The structural half of validation: whether this is a v1 Pod whose fields have the right types. */
 export function decodePod(input: unknown, at = ""): DecodeResult {
   const wrongKind = kindProblem(input, at);
   if (wrongKind) return { problems: [wrongKind] };

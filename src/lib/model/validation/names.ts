@@ -1,4 +1,4 @@
-/** Checks of single strings. Each returns what is wrong, or undefined. */
+/** Checks of single strings. Each returns an error message, or undefined. */
 type ErrorMessage = string | undefined;
 
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";

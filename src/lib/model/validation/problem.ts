@@ -1,4 +1,4 @@
-/** One validation error of an object: where ("spec.containers[0].name") and what, with the message of Kubernetes. */
+/** One validation error of an object: its path ("spec.containers[0].name") and the message of Kubernetes. */
 export interface Problem {
   path: string;
   message: string;

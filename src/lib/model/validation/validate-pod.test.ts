@@ -39,7 +39,7 @@ const other = { name: "d", image: "i:1" };
 const exec = { exec: { command: ["x"] } };
 
 table("structure", [
-  ["a plain pod is fine", pod()],
+  ["a plain pod is valid", pod()],
   ["not an object", "text", ": expected a Pod"],
   ["a list", [], ": expected a Pod"],
   ["nothing", null, ": expected a Pod"],
@@ -105,11 +105,11 @@ table("structure", [
     "spec.containers[0].resources.limits[cpu]: expected a quantity",
   ],
   [
-    "a resource with the name of what every object has",
+    "a resource with the name of an inherited property",
     pod({ container: { resources: { requests: { constructor: "1" }, limits: { cpu: "1" } } } }),
     'spec.containers[0].resources.requests[constructor]: Invalid value: "constructor"',
   ],
-  ["null is nothing", pod({ spec: { volumes: null, dnsPolicy: null } })],
+  ["null is absent", pod({ spec: { volumes: null, dnsPolicy: null } })],
   [
     "a spec is needed",
     { apiVersion: "v1", kind: "Pod", metadata: { name: "p" } },
@@ -157,10 +157,10 @@ table("metadata", [
   ["with dots", pod({ metadata: { name: "a.b-c" } })],
   ["a UID of its own", pod({ metadata: { uid: "0d5b8b4a-95d7-4f3c-9b70-a1a1c0ffee00" } })],
   ["a short UID", pod({ metadata: { uid: "u1" } })],
-  ["a UID that leads elsewhere", pod({ metadata: { uid: "../../x" } }), "metadata.uid: Invalid value"],
+  ["a UID with path elements", pod({ metadata: { uid: "../../x" } }), "metadata.uid: Invalid value"],
   ["a UID that is not a directory name", pod({ metadata: { uid: ".." } }), "metadata.uid: Invalid value"],
   [
-    "a UID with the name of what every object has",
+    "a UID with the name of an inherited property",
     pod({ metadata: { uid: "__proto__" } }),
     "metadata.uid: Invalid value",
   ],
@@ -381,7 +381,7 @@ table("probes and hooks", [
     "spec.containers[0].livenessProbe: Required value: must specify a handler type",
   ],
   [
-    "and only one",
+    "only one handler",
     pod({ container: { livenessProbe: { ...exec, tcpSocket: { port: 1 } } } }),
     "spec.containers[0].livenessProbe.tcpSocket: Forbidden",
   ],
@@ -407,13 +407,16 @@ table("probes and hooks", [
     "spec.containers[0].readinessProbe.initialDelaySeconds: Invalid value: -1",
   ],
   [
-    "one success is alive",
+    "a liveness probe has a success threshold of 1",
     pod({ container: { livenessProbe: { ...exec, successThreshold: 2 } } }),
     "spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1",
   ],
-  ["several are ready", pod({ container: { readinessProbe: { ...exec, successThreshold: 2 } } })],
   [
-    "readiness does not terminate",
+    "a readiness probe may need several successes",
+    pod({ container: { readinessProbe: { ...exec, successThreshold: 2 } } }),
+  ],
+  [
+    "a readiness probe has no grace period",
     pod({ container: { readinessProbe: { ...exec, terminationGracePeriodSeconds: 2 } } }),
     "spec.containers[0].readinessProbe.terminationGracePeriodSeconds: Invalid",
   ],
@@ -586,7 +589,7 @@ table("resources", [
     "spec.containers[0].resources.requests[hugepages-2Mi]: Invalid",
   ],
   [
-    "a pod has room for its containers",
+    "pod-level requests cover those of the containers",
     pod({
       spec: { resources: { requests: { cpu: "1" } } },
       container: { resources: { requests: { cpu: "2" } } },
@@ -594,7 +597,7 @@ table("resources", [
     'spec.resources.requests[cpu]: Invalid value: "1"',
   ],
   [
-    "a pod as a whole has no disk",
+    "ephemeral-storage has no pod-level request",
     pod({ spec: { resources: { requests: { "ephemeral-storage": "1" } } } }),
     "spec.resources.requests[ephemeral-storage]: Invalid value",
   ],
@@ -609,7 +612,7 @@ table("spec", [
   ["DNS policies", pod({ spec: { dnsPolicy: "x" } }), "spec.dnsPolicy: Unsupported value"],
   ["DNS policy None has a config", pod({ spec: { dnsPolicy: "None" } }), "spec.dnsConfig: Required value"],
   [
-    "and a server",
+    "DNS policy None needs a nameserver",
     pod({ spec: { dnsPolicy: "None", dnsConfig: {} } }),
     "spec.dnsConfig.nameservers: Required value",
   ],
@@ -648,7 +651,10 @@ table("spec", [
     pod({ spec: { tolerations: [{ operator: "Equal" }] } }),
     "spec.tolerations[0].operator: Invalid value",
   ],
-  ["or tolerates all", pod({ spec: { tolerations: [{ operator: "Exists" }] } })],
+  [
+    "a toleration without a key tolerates everything",
+    pod({ spec: { tolerations: [{ operator: "Exists" }] } }),
+  ],
   [
     "seconds are for NoExecute",
     pod({ spec: { tolerations: [{ key: "a", operator: "Exists", tolerationSeconds: 1 }] } }),
