@@ -68,6 +68,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     rootDir: flags.rootDir,
     hostnameOverride: flags.hostnameOverride,
     nodeIp: flags.nodeIP,
+    host: { keepsKernelTunables: flags.keepKernelTunables },
     deadContainers: {
       minAgeMs: flags.minimumContainerTTLDuration,
       maxPerContainer: flags.maximumDeadContainersPerContainer,

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ContainerId, CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { type Container, ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { AgentProcess, repoDir, runtimeClient } from "../e2e/agent-process.ts";
+import { AgentProcess, keepsMachine, repoDir, runtimeClient } from "../e2e/agent-process.ts";
 import { place } from "../e2e/manifests.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { type CopiedPod, copyPod, type RecordedPod, recordPod } from "./recorded-pod.ts";
@@ -42,7 +42,7 @@ export class BenchNode {
     const { configFile, node } = this.#agent;
     this.#child = spawn(
       join(repoDir, "bin/kubelet"),
-      [`--config=${configFile}`, `--root-dir=${node.rootDir}`, ...extra],
+      [`--config=${configFile}`, `--root-dir=${node.rootDir}`, ...keepsMachine, ...extra],
       { stdio: ["ignore", log, log] },
     );
     await until("the kubelet is healthy", async () => (await this.#agent.health())?.status === 200);

@@ -72,6 +72,8 @@ export class ClusterAgent {
       "--cgroups-per-qos=false",
       "--enforce-node-allocatable=",
       "--fail-cgroupv1=false",
+      "--fail-swap-on=false",
+      "--keep-kernel-tunables",
       "--resolv-conf=",
       "--healthz-port=0",
       "--image-gc-high-threshold=100",

@@ -21,6 +21,8 @@ export class AgentProcess {
       "--cgroups-per-qos=false",
       "--enforce-node-allocatable=",
       "--fail-cgroupv1=false",
+      "--fail-swap-on=false",
+      "--keep-kernel-tunables",
       "--resolv-conf=",
       "--healthz-port=0",
       "--image-gc-high-threshold=100",

@@ -42,6 +42,8 @@ test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its 
       "--cgroups-per-qos=false",
       "--enforce-node-allocatable=",
       "--fail-cgroupv1=false",
+      "--fail-swap-on=false",
+      "--keep-kernel-tunables",
       "--resolv-conf=",
       "--healthz-port=0",
       "--image-gc-high-threshold=100",

@@ -19,6 +19,8 @@ export { freePort } from "./free-port.ts";
 
 export const repoDir = fileURLToPath(new URL("../..", import.meta.url));
 const main = join(repoDir, "src/cli/main.ts");
+/** Flags of a kubelet that leaves the settings of the machine alone. */
+export const keepsMachine = ["--keep-kernel-tunables"];
 
 /** The kubelet as a process on a test node: started, killed and restarted as a user would. */
 export class AgentProcess {
@@ -46,6 +48,7 @@ export class AgentProcess {
         podLogsDir: node.logDir,
         cgroupRoot: node.cgroupRoot,
         failCgroupV1: false,
+        failSwapOn: false,
         // Test images are kept, however full the disk is.
         imageGCHighThresholdPercent: 100,
         healthzPort: healthPort,
@@ -69,7 +72,14 @@ export class AgentProcess {
     const log = openSync(this.logFile, "a");
     this.#child = spawn(
       process.execPath,
-      [main, `--config=${this.configFile}`, `--root-dir=${this.node.rootDir}`, "-v=4", ...extra],
+      [
+        main,
+        `--config=${this.configFile}`,
+        `--root-dir=${this.node.rootDir}`,
+        "-v=4",
+        ...keepsMachine,
+        ...extra,
+      ],
       { stdio: ["ignore", log, log], env },
     );
   }

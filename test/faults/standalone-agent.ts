@@ -48,6 +48,7 @@ export class StandaloneAgent {
         cgroupsPerQOS: false,
         enforceNodeAllocatable: [],
         failCgroupV1: false,
+        failSwapOn: false,
         resolvConf: "",
         imageGCHighThresholdPercent: 100,
         enableServer: false,
@@ -73,6 +74,7 @@ export class StandaloneAgent {
       `--config=${this.#configFile}`,
       `--root-dir=${this.rootDir}`,
       "--hostname-override=node-a",
+      "--keep-kernel-tunables",
     ];
     this.#connections = new Agent({ keepAlive: true });
     this.#child = spawn(process.execPath, [program, ...common, "--healthz-port=0", ...flags], {

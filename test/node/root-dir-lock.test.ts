@@ -94,7 +94,11 @@ for (const { count, named } of rounds("LOCK_AGENT_ROUNDS", 1, 5))
 async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());
-  const flags = [`--config=${join(agent.dir, "kubelet.json")}`, `--root-dir=${agent.rootDir}`];
+  const flags = [
+    `--config=${join(agent.dir, "kubelet.json")}`,
+    `--root-dir=${agent.rootDir}`,
+    "--keep-kernel-tunables",
+  ];
   for (let round = 1; round <= count; round++) {
     const both = [1, 2].map(() =>
       spawn(process.execPath, [mainFile, ...flags, "--hostname-override=node-a", "--healthz-port=0"], {

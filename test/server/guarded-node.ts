@@ -81,6 +81,7 @@ export class GuardedNode {
     const flags = [
       ...[`--config=${configFile}`, `--root-dir=${join(cluster.dir, "root")}`],
       ...[`--cert-dir=${join(cluster.dir, "pki")}`, `--hostname-override=${nodeName}`, "-v=1"],
+      ...["--keep-kernel-tunables", "--fail-swap-on=false"],
       ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
     ];
     this.#child = spawn(process.execPath, [`--import=${probe}`, "--expose-gc", main, ...flags], {

@@ -23,6 +23,7 @@ import { ReplacedContainers } from "../state/replaced-containers.ts";
 import { StartingContainers } from "../state/starting-containers.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { ClusterView } from "./cluster-view.ts";
+import { hostSetup } from "./host-setup.ts";
 import { localObjects } from "./local-objects.ts";
 import { bothEvents, bothNodeEvents, loggedEvents, loggedNodeEvents } from "./logged-events.ts";
 import type { Node } from "./node.ts";
@@ -123,6 +124,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     ...clusterDependent,
     view,
     components: [
+      ...hostSetup(options),
       oomWatcher,
       nodeAllocatable({ config, node, clock, ...clusterDependent }),
       ...systemCgroups(options, node),

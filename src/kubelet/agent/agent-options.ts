@@ -57,6 +57,8 @@ export interface AgentOptions {
   credentialProviders?: LoadedProviders;
   /** Replace the configured sources and applied manifests. The pods of the cluster are added to them. */
   sources?: (nodeName: string) => PodSource[];
+  /** Set for the kubelet of a machine, which checks swap, sets kernel tunables and protects itself from the OOM killer. */
+  host?: { keepsKernelTunables: boolean };
   /** True if the agent creates the cgroup root. */
   createsCgroupRoot?: boolean;
   /** Which dead containers to keep; unless set, the last one of each name. */

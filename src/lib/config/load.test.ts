@@ -333,13 +333,13 @@ test("a bad command line is a usage error", async () => {
 
 test("a single warning names all settings that are accepted without effect", async (t) => {
   const { args } = await load(t, {
-    file: "oomScoreAdj: 5\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",
-    dropIns: { "a.conf": "oomScoreAdj: 6\nstaticPodPath: /x\nprotectKernelDefaults: true\n" },
-    flags: ["--oom-score-adj=7", "--housekeeping_interval=5s", "-v=2"],
+    file: "maxOpenFiles: 5\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",
+    dropIns: { "a.conf": "maxOpenFiles: 6\nstaticPodPath: /x\nmakeIPTablesUtilChains: true\n" },
+    flags: ["--max-open-files=7", "--housekeeping_interval=5s", "-v=2"],
   });
   const { warnings } = await loadConfiguration({ args });
   assert.deepEqual(warnings, [
-    "accepted but not implemented yet: --oom-score-adj, --housekeeping-interval, config oomScoreAdj, config protectKernelDefaults",
+    "accepted but not implemented yet: --max-open-files, --housekeeping-interval, config maxOpenFiles, config makeIPTablesUtilChains",
   ]);
 });
 

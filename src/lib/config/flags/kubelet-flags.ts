@@ -33,6 +33,8 @@ export interface KubeletFlags {
   enableManifestsHandler: boolean;
   /** kubelet-ts only: a directory of ConfigMaps and Secrets; "" for none. */
   localObjects: string;
+  /** kubelet-ts only: kernel settings that differ are reported, and not changed. */
+  keepKernelTunables: boolean;
 }
 
 export function defaultFlags(): KubeletFlags {
@@ -64,5 +66,6 @@ export function defaultFlags(): KubeletFlags {
     maxParallelStarts: 0,
     enableManifestsHandler: false,
     localObjects: "",
+    keepKernelTunables: false,
   };
 }

@@ -59,6 +59,12 @@ export const nodeFlags: readonly FlagGroup[] = [
         "protectKernelDefaults",
         "fail if kernel settings differ from the kubelet's defaults",
       ),
+      flagOnly(
+        "keep-kernel-tunables",
+        "bool",
+        "keepKernelTunables",
+        "report kernel settings that differ instead of changing them (kubelet-ts only)",
+      ),
       field("max-open-files", "int64", "maxOpenFiles", "maximum number of open files of the kubelet"),
       field("oom-score-adj", "int32", "oomScoreAdj", "oom_score_adj of the kubelet"),
     ],

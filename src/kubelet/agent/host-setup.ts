@@ -1,0 +1,32 @@
+import { readFile, writeFile } from "node:fs/promises";
+import type { Component } from "../../lib/base/component.ts";
+import { errnoOf } from "../../lib/base/errors.ts";
+import { sysctls } from "../../lib/host/sysctls.ts";
+import { HostSetup } from "../resources/host-setup/host-setup.ts";
+import type { AgentOptions } from "./agent-options.ts";
+
+/** Empty for an agent that shares its machine with others: it changes nothing outside of its own directories and cgroups. */
+export function hostSetup({ config, clock, logger, host }: AgentOptions): Component[] {
+  if (!host) return [];
+  return [
+    new HostSetup({
+      failSwapOn: config.failSwapOn,
+      isSwapOn,
+      tunables: config.protectKernelDefaults ? "fail" : host.keepsKernelTunables ? "warn" : "modify",
+      sysctls: sysctls(),
+      oomScoreAdj: config.oomScoreAdj,
+      setOomScoreAdj: (value) => writeFile("/proc/self/oom_score_adj", String(value)),
+      clock,
+      logger,
+    }),
+  ];
+}
+
+/** The first line of the file has the titles of the columns. */
+async function isSwapOn(): Promise<boolean> {
+  const text = await readFile("/proc/swaps", "utf8").catch((error: unknown) => {
+    if (errnoOf(error) === "ENOENT") return "";
+    throw error;
+  });
+  return text.trim().split("\n").length > 1;
+}

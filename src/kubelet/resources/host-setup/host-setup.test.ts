@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
+import { HostSetup, type HostSetupOptions } from "./host-setup.ts";
+
+const good: Readonly<Record<string, number>> = {
+  "vm/overcommit_memory": 1,
+  "vm/panic_on_oom": 0,
+  "kernel/panic": 10,
+  "kernel/panic_on_oops": 1,
+  "kernel/keys/root_maxkeys": 1_000_000,
+  "kernel/keys/root_maxbytes": 25_000_000,
+};
+
+function setUp(over: Partial<HostSetupOptions> = {}, kernel: Record<string, number> = { ...good }) {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const warnings: unknown[][] = [];
+  const written: string[] = [];
+  const scores: number[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    warn: (message, fields) => warnings.push([message, ...Object.values(fields ?? {})]),
+  };
+  const sysctls = {
+    async get(name: string) {
+      const value = kernel[name];
+      if (value === undefined) throw Object.assign(new Error("ENOENT"), { code: "ENOENT" });
+      return value;
+    },
+    async set(name: string, value: number) {
+      if (name === "kernel/panic")
+        throw Object.assign(new Error("EROFS: read-only file system"), { code: "EROFS" });
+      written.push(name);
+      kernel[name] = value;
+    },
+  };
+  const setup = new HostSetup({
+    failSwapOn: true,
+    isSwapOn: async () => false,
+    tunables: "modify",
+    sysctls,
+    oomScoreAdj: -999,
+    setOomScoreAdj: async (value) => void scores.push(value),
+    clock,
+    logger,
+    ...over,
+  });
+  return { clock, warnings, written, scores, kernel, stop, start: () => setup.start(stop.signal), setup };
+}
+
+describe("host setup", () => {
+  it("kernel settings that differ are changed", async () => {
+    const { start, written, kernel, stop } = setUp(
+      {},
+      { ...good, "vm/overcommit_memory": 0, "kernel/panic_on_oops": 0 },
+    );
+    await start();
+    assert.deepEqual(written, ["vm/overcommit_memory", "kernel/panic_on_oops"]);
+    assert.deepEqual(kernel, good);
+    stop.abort();
+  });
+  it("protected settings that differ fail the start, and all are named", async () => {
+    const differing = { ...good, "vm/overcommit_memory": 0, "kernel/panic": 1 };
+    const { start, written } = setUp({ tunables: "fail" }, differing);
+    await assert.rejects(start(), {
+      code: "KernelTunables",
+      message:
+        "[invalid kernel flag: vm/overcommit_memory, expected value: 1, actual value: 0, " +
+        "invalid kernel flag: kernel/panic, expected value: 10, actual value: 1]",
+    });
+    assert.deepEqual(written, []);
+  });
+  it("settings that are kept are reported", async () => {
+    const { start, written, warnings, stop } = setUp({ tunables: "warn" }, { ...good, "kernel/panic": 1 });
+    await start();
+    assert.deepEqual(warnings, [["Invalid kernel flag", "kernel/panic", 10, 1]]);
+    assert.deepEqual(written, []);
+    stop.abort();
+  });
+  it("a setting that cannot be changed fails the start", async () => {
+    await assert.rejects(setUp({}, { ...good, "kernel/panic": 1 }).start(), {
+      message: "kernel flag kernel/panic: EROFS: read-only file system",
+    });
+  });
+  it("a kernel without key rings needs no limit for them", async () => {
+    const { "kernel/keys/root_maxkeys": _, ...without } = good;
+    const { start, stop } = setUp({ tunables: "fail" }, without);
+    await start();
+    stop.abort();
+  });
+  it("swap fails the start unless it is allowed", async () => {
+    const isSwapOn = async () => true;
+    await assert.rejects(setUp({ isSwapOn }).start(), {
+      message:
+        "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false",
+    });
+    const { start, stop } = setUp({ isSwapOn, failSwapOn: false });
+    await start();
+    stop.abort();
+  });
+  it("the OOM score of the agent is set at the start and kept", async () => {
+    const { start, clock, scores, stop, setup } = setUp();
+    await start();
+    assert.deepEqual(scores, [-999]);
+    await clock.advance(5 * 60_000);
+    assert.deepEqual(scores, [-999, -999]);
+    stop.abort();
+    await setup.done;
+  });
+  it("an OOM score that cannot be set is logged once, and the agent starts", async () => {
+    const setOomScoreAdj = async () => {
+      throw new Error("EACCES: permission denied");
+    };
+    const { start, clock, warnings, stop } = setUp({ setOomScoreAdj });
+    await start();
+    await clock.advance(20 * 60_000);
+    assert.deepEqual(warnings, [["Failed to ApplyOOMScoreAdj", -999, "EACCES: permission denied"]]);
+    stop.abort();
+  });
+});

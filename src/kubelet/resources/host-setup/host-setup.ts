@@ -1,0 +1,72 @@
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Sysctls } from "../../../lib/host/sysctls.ts";
+import { ensureKernelTunables, type TunableBehavior } from "./kernel-tunables.ts";
+
+export interface HostSetupOptions {
+  readonly failSwapOn: boolean;
+  readonly isSwapOn: () => Promise<boolean>;
+  readonly tunables: TunableBehavior;
+  readonly sysctls: Sysctls;
+  readonly oomScoreAdj: number;
+  /** Sets oom_score_adj of the agent. */
+  readonly setOomScoreAdj: (value: number) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A process that started the agent may reset its score. */
+const everyMs = 5 * 60_000;
+
+/** Settings of the machine and of the agent's process that a kubelet needs. The start fails if they cannot be had. */
+export class HostSetup implements Component {
+  readonly name = "host-setup";
+  readonly #o: HostSetupOptions;
+  #loop: Promise<void> = Promise.resolve();
+  #failed = false;
+
+  constructor(options: HostSetupOptions) {
+    this.#o = options;
+  }
+
+  get done(): Promise<void> {
+    return this.#loop;
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { failSwapOn, isSwapOn, tunables, sysctls, logger } = this.#o;
+    if (failSwapOn && (await isSwapOn()))
+      throw new KubeletError(
+        "SwapOn",
+        "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false",
+      );
+    await ensureKernelTunables(tunables, { sysctls, logger });
+    await this.#adjust();
+    this.#loop = this.#run(signal);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await sleep(this.#o.clock, everyMs, signal);
+        await this.#adjust();
+      }
+    } catch (error) {
+      if (!isAbort(error)) throw error;
+    }
+  }
+
+  /** An agent without the privilege for it (CAP_SYS_RESOURCE) works, but may be killed before containers are. */
+  async #adjust(): Promise<void> {
+    const { oomScoreAdj, setOomScoreAdj, logger } = this.#o;
+    try {
+      await setOomScoreAdj(oomScoreAdj);
+      this.#failed = false;
+    } catch (error) {
+      if (!this.#failed) logger.warn("Failed to ApplyOOMScoreAdj", { oomScoreAdj, err: messageOf(error) });
+      this.#failed = true;
+    }
+  }
+}
