@@ -140,7 +140,10 @@ export class SimulatedAgent {
         release: (uid) => work.release(uid),
         remove: (id, signal) => work.remove(id, signal),
         isTerminal: ({ metadata: { uid } }) => isFinal(this.statuses.get(uid)?.phase),
-        admit: options.admit,
+        admit: (pod) => {
+          const failure = options.admit?.(pod);
+          return failure ? { kind: "rejected", failure } : { kind: "admitted" };
+        },
         deadlineOf: (pod) => this.#deadlineOf(pod),
       },
       clock,
@@ -232,6 +235,7 @@ export class SimulatedAgent {
         "runtime-state": () => {},
         "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
         "probe-result": ({ uid }) => workers.wake(uid),
+        "worker-phase": () => workers.wakeWaiting(),
         "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
         "pod-evicted": ({ uid, failure, graceSeconds }) => workers.evict(uid, { failure, graceSeconds }),
         "status-changed": () => {},

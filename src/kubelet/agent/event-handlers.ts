@@ -122,6 +122,9 @@ export function podHandlers(
       },
       "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
       "probe-result": ({ uid }) => workers.wake(uid),
+      "worker-phase": ({ phase }) => {
+        if (phase !== "syncing") workers.wakeWaiting();
+      },
       "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
       "pod-evicted": ({ uid, failure, graceSeconds }) => workers.evict(uid, { failure, graceSeconds }),
       "status-changed": ({ uid }) => {

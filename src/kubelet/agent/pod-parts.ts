@@ -93,6 +93,8 @@ export function podParts(
     ...{ runtime, probes, userNamespaces, statuses, activePods },
     volumes: volumes.manager,
     admitted: (pod) => allocation.admitted(pod),
+    evict: (uid, failure) => void evictedPods.evict(uid, { failure }),
+    isTerminating: (uid) => evictedPods.get(uid) !== undefined || workers.get(uid)?.phase === "terminating",
   });
   const workers: PodWorkers = new PodWorkers({
     syncer: tracedSyncer(syncer, core.tracing?.tracer),

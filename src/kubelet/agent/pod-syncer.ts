@@ -1,6 +1,7 @@
 import { healthy } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { createPodSyncer } from "../pipeline/pod-workers/create-pod-syncer.ts";
@@ -23,10 +24,12 @@ export function podSyncer(
     readonly volumes: VolumeManager;
     readonly activePods: () => Pod[];
     readonly admitted: (pod: Pod) => void;
+    readonly evict: (uid: PodUid, failure: PodFailure) => void;
+    readonly isTerminating: (uid: PodUid) => boolean;
   },
 ): PodSyncer {
-  const { node, config, events, connection, observed, post } = core;
-  const { runtime, probes, statuses, volumes, userNamespaces, admitted } = parts;
+  const { node, config, events, metrics, clock, logger, connection, observed, post } = core;
+  const { runtime, probes, statuses, volumes, userNamespaces, admitted, evict, isTerminating } = parts;
   return createPodSyncer({
     ...{ runtime, probes, userNamespaces, admitted, events },
     objects: core.objects ?? noObjects,
@@ -40,6 +43,7 @@ export function podSyncer(
     },
     networkHealth: () => (connection.state.kind === "unknown" ? healthy : connection.networkHealth()),
     admit: podAdmission({
+      ...{ clock, logger, events, metrics, evict, isTerminating },
       nodeName: node.name,
       labelsAndTaints: core.labelsAndTaints,
       allocatable: node.info.allocatable,

@@ -18,3 +18,13 @@ export function isCritical(pod: Pod): boolean {
   const mirror = pod.metadata.annotations?.[annotationMirror] !== undefined;
   return isStatic(pod) || mirror || (pod.spec.priority ?? 0) >= systemCritical;
 }
+
+/**
+ * True if a critical pod may preempt the other: any that is not critical; of critical ones, those with a lower priority if both have
+ * one.
+ */
+export function isPreemptable(other: Pod, preemptor: Pod): boolean {
+  if (isCritical(preemptor) && !isCritical(other)) return true;
+  const [theirs, own] = [other.spec.priority, preemptor.spec.priority];
+  return theirs !== undefined && own !== undefined && own > theirs;
+}

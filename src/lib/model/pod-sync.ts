@@ -1,4 +1,5 @@
 import type { MonotonicTime } from "../base/time.ts";
+import type { PodFailure } from "./pod-failure.ts";
 import type { StepDetails } from "./pod-step.ts";
 
 /** Why a container of a pod does not run, as its status shows it. */
@@ -6,6 +7,13 @@ export interface Waiting {
   reason: string;
   message: string;
 }
+
+/** Whether a pod may run on this node. */
+export type Admission =
+  | { readonly kind: "admitted" }
+  | { readonly kind: "rejected"; readonly failure: PodFailure }
+  /** Others have to terminate first. To be decided again when one has, and at `until` in any case. */
+  | { readonly kind: "waiting"; readonly text: string; readonly until: MonotonicTime };
 
 /** Receives the progress of a sync. */
 export interface SyncReport {

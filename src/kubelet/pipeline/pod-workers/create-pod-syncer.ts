@@ -4,7 +4,7 @@ import type { WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
-import type { SyncReport } from "../../../lib/model/pod-sync.ts";
+import type { Admission, SyncReport } from "../../../lib/model/pod-sync.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 
 export interface PodSyncerOptions {
@@ -19,8 +19,8 @@ export interface PodSyncerOptions {
   readonly volumes: SyncVolumes;
   /** Of the runtime; healthy until known. */
   readonly networkHealth: () => Health;
-  /** Why this node will not run the pod, or undefined if it will. */
-  readonly admit: (pod: Pod) => PodFailure | undefined;
+  /** Whether this node will run the pod. */
+  readonly admit: (pod: Pod) => Admission;
   /** The pod may run here, with the resources that it has now. */
   readonly admitted: (pod: Pod) => void;
   /** Whether the status of the pod is final. Changes no status. */
@@ -101,10 +101,13 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     remove: (id, signal) => runtime.remove(id, signal),
     isTerminal: ({ metadata }) => o.isTerminal(metadata.uid),
     admit: (pod) => {
-      const failure = o.admit(pod);
-      if (failure) events.warning(pod, failure.reason, failure.message.replace(/^Pod was rejected: /, ""));
-      else o.admitted(pod);
-      return failure;
+      const admission = o.admit(pod);
+      if (admission.kind === "admitted") o.admitted(pod);
+      if (admission.kind === "rejected") {
+        const { reason, message } = admission.failure;
+        events.warning(pod, reason, message.replace(/^Pod was rejected: /, ""));
+      }
+      return admission;
     },
     deadlineOf: ({ metadata, spec: { activeDeadlineSeconds } }) => {
       const since = o.activeSince(metadata.uid);

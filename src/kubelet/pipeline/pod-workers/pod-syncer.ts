@@ -1,7 +1,7 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
-import type { SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
+import type { Admission, SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
 import type { SyncKind } from "./worker-metrics.ts";
 
 /** What a worker does with its pod; the counterpart of upstream's podSyncer. */
@@ -17,8 +17,8 @@ export interface PodSyncer {
   remove(id: PodId, signal: AbortSignal): Promise<void>;
   /** True if the pod has succeeded or failed. */
   isTerminal(pod: Pod): boolean;
-  /** Called once, before a pod starts: why this node will not run it, or undefined if it will. */
-  admit?(pod: Pod): PodFailure | undefined;
+  /** Whether this node will run the pod. Called before it starts: once, unless it has to wait. */
+  admit?(pod: Pod): Admission;
   /** Start time and activeDeadlineSeconds of the pod, if both are known. */
   deadlineOf?(pod: Pod): ActiveDeadline | undefined;
 }

@@ -5,9 +5,10 @@ import { msFromNow } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import { FakeClock, monotonicTime, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
-import { type MonotonicTime, type WallTime, wallTime } from "../../../lib/base/time.ts";
+import { type MonotonicTime, plusMs, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
+import type { Admission } from "../../../lib/model/pod-sync.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorker } from "./pod-worker.ts";
 
@@ -310,7 +311,7 @@ test("a rejected pod is never synced; its containers in the runtime are stopped"
     sync: async () => assert.fail("it was rejected"),
     admit: () => {
       admissions++;
-      return rejected;
+      return { kind: "rejected", failure: rejected };
     },
   });
   await settle();
@@ -327,7 +328,7 @@ test("a pod is admitted once, before it starts, and not if it has already termin
   let admissions = 0;
   const admit = () => {
     admissions++;
-    return undefined;
+    return { kind: "admitted" } as const;
   };
   const { worker } = setUp({ admit });
   await settle();
@@ -337,6 +338,43 @@ test("a pod is admitted once, before it starts, and not if it has already termin
   setUp({ admit, isTerminal: () => true });
   await settle();
   assert.equal(admissions, 1);
+});
+
+test("a pod that waits to be admitted is decided again when it is woken, and at the end of its wait", async () => {
+  const until = plusMs(new FakeClock().monotonic(), 10_000);
+  let admission: Admission = { kind: "waiting", text: "waiting for web", until };
+  let admissions = 0;
+  let syncs = 0;
+  const { worker, clock } = setUp({
+    admit: () => {
+      admissions++;
+      return admission;
+    },
+    sync: async () => {
+      syncs++;
+      return {};
+    },
+  });
+  await settle();
+  assert.deepEqual([worker.blockedOn?.text, worker.started], ["waiting for web", false]);
+  worker.wake();
+  await clock.advance(9000);
+  assert.equal(admissions, 2);
+  admission = { kind: "admitted" };
+  await clock.advance(1000);
+  assert.deepEqual([admissions, syncs, worker.started, worker.blockedOn], [3, 1, true, undefined]);
+});
+
+test("a pod that waits to be admitted and is terminated never starts", async () => {
+  const until = plusMs(new FakeClock().monotonic(), 10_000);
+  const { worker } = setUp({
+    admit: () => ({ kind: "waiting", text: "", until }),
+    sync: async () => assert.fail("it was not admitted"),
+  });
+  await settle();
+  worker.terminate({ removed: false, failure: evicted });
+  await settle();
+  assert.deepEqual([worker.phase, worker.failure], ["terminated", evicted]);
 });
 
 /** The deadline of the pod is its activeDeadlineSeconds after the start of the fake clock. */

@@ -307,12 +307,16 @@ export class PodWorker implements PodSyncStatus {
     if (!state.started) {
       const obstacle = this.#o.mayStart();
       if (obstacle) return this.#report.blockedOn(obstacle, { kind: "admission" });
-      const rejection = syncer.isTerminal(pod) ? undefined : syncer.admit?.(pod);
+      const admission = syncer.isTerminal(pod) ? undefined : syncer.admit?.(pod);
+      if (admission?.kind === "waiting") {
+        this.#wakeAt(admission.until);
+        return this.#report.blockedOn(admission.text, { kind: "admission" });
+      }
       state.started = true;
-      if (rejection) {
+      if (admission?.kind === "rejected") {
         this.#rejected = true;
-        this.#o.metrics?.rejected(rejection.reason);
-        return this.#terminateSelf(rejection);
+        this.#o.metrics?.rejected(admission.failure.reason);
+        return this.#terminateSelf(admission.failure);
       }
       this.#o.metrics?.started(pod, clock.wall());
     }

@@ -118,6 +118,11 @@ export class PodWorkers implements Component {
     for (const worker of this.#workers.values()) worker.wake();
   }
 
+  /** Wakes the pods that were not admitted yet: one may wait for resources of another that has terminated. */
+  wakeWaiting(): void {
+    for (const worker of this.#workers.values()) if (!worker.started) worker.wake();
+  }
+
   #add(id: PodId, pod: Pod | undefined): void {
     if (this.#stopping) return;
     const { syncer, clock, logger, syncEveryMs, metrics } = this.#o;

@@ -160,7 +160,9 @@ describe("pods that start", () => {
   ];
   for (const [reason, counted] of rejections)
     it(`are not counted if they are rejected: ${reason} is counted as ${counted}`, async () => {
-      const { clock, workers, values } = setUp({ admit: () => ({ phase: "Failed", reason, message: "" }) });
+      const { clock, workers, values } = setUp({
+        admit: () => ({ kind: "rejected", failure: { phase: "Failed", reason, message: "" } }),
+      });
       workers.update(aPod());
       await clock.advance(5000);
       assert.deepEqual(await values("admission_rejections_total"), { [`reason=${counted}`]: 1 });

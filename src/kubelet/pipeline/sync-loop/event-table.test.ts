@@ -20,7 +20,7 @@ const expected: Record<EventKind, string> = {
   "post-start-done": "probes status overview",
   "probe-result": "explanations status overview workers",
   "worker-changed": "status overview statusWriter mirrors",
-  "worker-phase": "statusWriter probes",
+  "worker-phase": "statusWriter probes workers",
   "pod-failed": "podEvents",
   "pod-rejected": "workers",
   "pod-evicted": "workers",

@@ -20,7 +20,7 @@ export const eventTable = {
   "probe-result": ["explanations", "status", "overview", "workers"],
 
   "worker-changed": ["status", "overview", "statusWriter", "mirrors"],
-  "worker-phase": ["statusWriter", "probes"],
+  "worker-phase": ["statusWriter", "probes", "workers"],
   "pod-failed": ["podEvents"],
   "pod-rejected": ["workers"],
   "pod-evicted": ["workers"],

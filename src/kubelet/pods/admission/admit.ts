@@ -6,12 +6,7 @@ import { needsAppArmor } from "./app-armor.ts";
 import { requiredFeatures } from "./declared-features.ts";
 import { conflictingHostPort } from "./host-ports.ts";
 import { matchesNode, type NodeIdentity, nodeMismatch } from "./node-affinity.ts";
-import {
-  type FitContext,
-  type Insufficient,
-  insufficientMessage,
-  insufficientResources,
-} from "./resources-fit.ts";
+import { type FitContext, insufficientMessage, insufficientResources } from "./resources-fit.ts";
 import { forbiddenSysctl, type SysctlAllowlist } from "./sysctls.ts";
 import { type Taint, taintText, untoleratedTaint } from "./taints.ts";
 
@@ -37,7 +32,7 @@ interface Rejection {
 const os = "linux";
 const osLabel = "kubernetes.io/os";
 
-/** Undefined if the pod may run here. The first failed check decides. */
+/** Undefined if the pod may run here, for a critical pod apart from resources. The first failed check decides. */
 function rejectionOf(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
   const { declaredFeatures } = ctx;
   const missing =
@@ -90,10 +85,8 @@ function unsupportedByNode(pod: Pod, ctx: AdmissionContext): Rejection | undefin
 }
 
 function failedPredicate(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
-  // A critical pod preempts others; one that would not fit on an empty node is rejected.
-  const critical = isCritical(pod);
-  const [missing] = insufficientResources(pod, critical ? { ...ctx, others: [] } : ctx);
-  if (missing && critical) return { reason: "UnexpectedAdmissionError", message: preemptionFailure(missing) };
+  // A critical pod preempts others, if nothing else speaks against it.
+  const [missing] = isCritical(pod) ? [] : insufficientResources(pod, ctx);
   if (missing) return { reason: `OutOf${missing.resource}`, message: insufficientMessage(missing) };
   if (!matchesNode(pod, ctx.node))
     return predicate(
@@ -122,11 +115,6 @@ function failedPredicate(pod: Pod, ctx: AdmissionContext): Rejection | undefined
       `taint ${taintText(taint)}`,
     );
   return undefined;
-}
-
-function preemptionFailure({ resource, requested, capacity }: Insufficient): string {
-  const cause = `no set of running pods found to reclaim resources: [(res: ${resource}, q: ${requested - capacity}), ]`;
-  return `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${cause}`;
 }
 
 function predicate(reason: string, why: string, detail: string): Rejection {

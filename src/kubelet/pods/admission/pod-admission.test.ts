@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod } from "../../../../test/builders/pods.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import { podAdmission } from "./pod-admission.ts";
+import { type PodAdmissionOptions, podAdmission } from "./pod-admission.ts";
 
 const fromApi = (uid: string, cpu: string, more: object = {}) =>
   aPod(
@@ -10,7 +13,13 @@ const fromApi = (uid: string, cpu: string, more: object = {}) =>
     { uid: uid as PodUid, annotations: { "kubernetes.io/config.source": "api" } },
   );
 const active = [fromApi("a", "1500m"), fromApi("b", "400m")];
-const options = {
+const options: PodAdmissionOptions = {
+  clock: new FakeClock(),
+  logger: silentLogger,
+  metrics: createMetrics(),
+  events: { normal() {}, warning() {} },
+  evict: () => assert.fail("nothing is preempted"),
+  isTerminating: () => false,
   nodeName: "n1",
   allocatable: { cpu: "2", memory: "4Gi" },
   cpus: 2,
@@ -24,8 +33,18 @@ const options = {
   runs: () => true,
 };
 
+/** Why a pod is rejected. */
+function failureOf(o: PodAdmissionOptions) {
+  const admit = podAdmission(o);
+  return (pod: Pod) => {
+    const admission = admit(pod);
+    assert.notEqual(admission.kind, "waiting");
+    return admission.kind === "rejected" ? admission.failure : undefined;
+  };
+}
+
 test("a pod is checked against the others, and never against itself", () => {
-  const admit = podAdmission(options);
+  const admit = failureOf(options);
   assert.equal(admit(fromApi("b", "500m")), undefined);
   assert.deepEqual(admit(fromApi("c", "101m")), {
     phase: "Failed",
@@ -38,7 +57,7 @@ test("a pod is checked against the others, and never against itself", () => {
 test("only admitted pods count against the next one", () => {
   const [a, b, c] = ["a", "b", "c"].map((uid) => fromApi(uid, "1500m")) as [Pod, Pod, Pod];
   let desired = [a, b];
-  const admit = podAdmission({ ...options, activePods: () => desired, runs: () => false });
+  const admit = failureOf({ ...options, activePods: () => desired, runs: () => false });
   assert.equal(admit(a), undefined);
   assert.equal(admit(b)?.reason, "OutOfcpu");
   assert.equal(admit(a), undefined, "checked again, it stays admitted");
@@ -47,21 +66,21 @@ test("only admitted pods count against the next one", () => {
 });
 
 test("the smaller of podsPerCore and maxPods limits the pods", () => {
-  const reasonOf = (more: object) => podAdmission({ ...options, ...more })(fromApi("c", "0"))?.reason;
+  const reasonOf = (more: object) => failureOf({ ...options, ...more })(fromApi("c", "0"))?.reason;
   assert.equal(reasonOf({ podsPerCore: 1 }), "OutOfpods");
   assert.equal(reasonOf({ podsPerCore: 2 }), undefined);
   assert.equal(reasonOf({ maxPods: 2, podsPerCore: 50 }), "OutOfpods");
 });
 
 test("a node has the default labels and its own", () => {
-  const admit = podAdmission({ ...options, labelsAndTaints: () => ({ labels: { zone: "a" }, taints: [] }) });
+  const admit = failureOf({ ...options, labelsAndTaints: () => ({ labels: { zone: "a" }, taints: [] }) });
   const nodeSelector = { "kubernetes.io/os": "linux", "kubernetes.io/hostname": "n1", zone: "a" };
   assert.equal(admit(fromApi("c", "0", { nodeSelector })), undefined);
   assert.equal(admit(fromApi("c", "0", { nodeSelector: { zone: "b" } }))?.reason, "NodeAffinity");
 });
 
 test("unsafe sysctls are admitted if the configuration allows them", () => {
-  const admit = podAdmission(options);
+  const admit = failureOf(options);
   const setting = (name: string) => aPod({ securityContext: { sysctls: [{ name, value: "1" }] } });
   assert.equal(admit(setting("net.core.somaxconn")), undefined);
   assert.equal(admit(setting("net.core.rmem_max"))?.reason, "SysctlForbidden");
@@ -73,7 +92,7 @@ test("unsafe sysctls are admitted if the configuration allows them", () => {
 
 test("the features of the runtime are read each time: it may start later than the node", () => {
   let supported: boolean | undefined;
-  const admit = podAdmission({ ...options, runtime: { supplementalGroupsPolicy: () => supported } });
+  const admit = failureOf({ ...options, runtime: { supplementalGroupsPolicy: () => supported } });
   const strict = aPod({ securityContext: { supplementalGroupsPolicy: "Strict" } });
   assert.equal(admit(strict), undefined, "not known yet");
   supported = false;

@@ -1,11 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { arch, release } from "node:os";
+import { isCritical } from "../../../lib/model/critical-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import type { PodFailure } from "../../../lib/model/pod-failure.ts";
+import type { Admission } from "../../../lib/model/pod-sync.ts";
 import { type AdmissionContext, admitPod } from "./admit.ts";
+import { CriticalPods, type CriticalPodsOptions } from "./critical-pods.ts";
 import { safeSysctls, sysctlAllowlist } from "./sysctls.ts";
 
-export interface PodAdmissionOptions {
+export interface PodAdmissionOptions extends CriticalPodsOptions {
   nodeName: string;
   /** Current labels, besides the default ones, and taints. */
   labelsAndTaints?: () => { labels: Readonly<Record<string, string>>; taints: AdmissionContext["taints"] };
@@ -26,20 +28,26 @@ export interface PodAdmissionOptions {
 
 /**
  * Decides which pods may run here. Throws if allowedUnsafeSysctls has an invalid entry. Only admitted pods count against
- * the next one: pods that are not decided yet would block one another.
+ * the next one, and critical pods that wait for others to terminate: pods that are not decided yet would block one another.
  */
-export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodFailure | undefined {
+export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => Admission {
   const sysctls = sysctlAllowlist([...safeSysctls(release()), ...o.allowedUnsafeSysctls]);
   const pods = o.podsPerCore > 0 ? Math.min(o.maxPods, o.podsPerCore * o.cpus) : o.maxPods;
   const appArmor = hasAppArmor();
+  const criticalPods = new CriticalPods(o);
   let admitted = new Set<PodUid>();
   return (pod) => {
-    const others = o
-      .activePods()
-      .filter(({ metadata: { uid } }) => uid !== pod.metadata.uid && (admitted.has(uid) || o.runs(uid)));
-    admitted = new Set(others.map((other) => other.metadata.uid));
+    const { uid } = pod.metadata;
+    const active = o.activePods();
+    const reserved = criticalPods.reserved(uid, active);
+    const running = active.filter((other) => {
+      const { uid: otherUid } = other.metadata;
+      return otherUid !== uid && !reserved.includes(other) && (admitted.has(otherUid) || o.runs(otherUid));
+    });
+    admitted = new Set(running.map((other) => other.metadata.uid));
+    const others = [...running, ...reserved];
     const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
-    const failure = admitPod(pod, {
+    const context: AdmissionContext = {
       node: { name: o.nodeName, labels: { ...defaultLabels(o.nodeName), ...labels } },
       taints,
       sysctls,
@@ -50,9 +58,18 @@ export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => PodFailure |
       // A rejection is final: a runtime that has not reported its features yet is no reason for one.
       supplementalGroupsPolicy: o.runtime.supplementalGroupsPolicy() ?? true,
       others,
-    });
-    if (!failure) admitted.add(pod.metadata.uid);
-    return failure;
+    };
+    const failure = admitPod(pod, context);
+    if (failure) {
+      const staying = others.filter((other) => !o.isTerminating(other.metadata.uid));
+      const waits = admitPod(pod, { ...context, others: staying })
+        ? undefined
+        : criticalPods.waitFor(reserved);
+      return waits ?? { kind: "rejected", failure };
+    }
+    const admission: Admission = isCritical(pod) ? criticalPods.admit(pod, context) : { kind: "admitted" };
+    if (admission.kind === "admitted") admitted.add(uid);
+    return admission;
   };
 }
 
