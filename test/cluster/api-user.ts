@@ -72,14 +72,14 @@ export class ApiUser {
   async signingRequests(kind: Kind): Promise<SigningRequest[]> {
     const signer = kind === "client" ? "kube-apiserver-client-kubelet" : "kubelet-serving";
     const { items } = await this.get<{ items: SigningRequest[] }>(requests);
-    const madeAt = ({ metadata }: SigningRequest) => metadata.creationTimestamp;
+    const createdAt = ({ metadata }: SigningRequest) => metadata.creationTimestamp;
     return items
       .filter(({ spec }) => spec.signerName === `kubernetes.io/${signer}`)
-      .sort((a, b) => madeAt(a).localeCompare(madeAt(b)));
+      .sort((a, b) => createdAt(a).localeCompare(createdAt(b)));
   }
 
-  /** A request for a client certificate that is pending, as soon as there is one. */
-  openRequest(): Promise<SigningRequest> {
+  /** Waits for a pending request for a client certificate. */
+  pendingRequest(): Promise<SigningRequest> {
     return waitFor(async () => {
       const found = (await this.signingRequests("client")).find(({ status }) => !status.conditions);
       assert.ok(found, "no certificate was requested");
@@ -87,10 +87,10 @@ export class ApiUser {
     });
   }
 
-  /** The decision of an administrator on a request. */
+  /** Approves or denies a request, as an administrator does. */
   async decide(request: SigningRequest, type: "Approved" | "Denied", message: string): Promise<void> {
     const path = `${requests}/${request.metadata.name}/approval`;
-    const conditions = [{ type, status: "True", reason: "Looked", message }];
+    const conditions = [{ type, status: "True", reason: "ManualReview", message }];
     await this.#admin.request({ method: "PUT", path, body: { ...request, status: { conditions } } });
   }
 
@@ -98,7 +98,7 @@ export class ApiUser {
     return this.delete(`${requests}/${metadata.name}`);
   }
 
-  /** A pod that a user creates for the node; resolves with its UID. */
+  /** Creates a pod on the node; resolves with its UID. */
   async addPod(name: string): Promise<string> {
     const spec = { nodeName, terminationGracePeriodSeconds: 3, containers: [container()] };
     const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };

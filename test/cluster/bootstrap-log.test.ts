@@ -10,7 +10,7 @@ import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 import { startUnapprovingApi } from "./unapproving-api.ts";
 
-/** By then unlimited doubling would have reached its maximum. */
+/** After this time, an unlimited back-off would be longer than 10 s. */
 const rejections = 6;
 const longestPauseMs = 10_000;
 
@@ -28,7 +28,7 @@ test("a first certificate is requested, not rotated; a rejected request is retri
   const config = { ...cluster.config(), rotateCertificates: true };
   const bootstrapKubeconfig = join(cluster.dir, "bootstrap");
   await api.allowJoining(bootstrapKubeconfig);
-  const hopeless: string[] = [];
+  const rejectedAttempts: string[] = [];
   const access = await clusterAccessAsNode({
     flags: {
       bootstrapKubeconfig,
@@ -39,7 +39,7 @@ test("a first certificate is requested, not rotated; a rejected request is retri
     ...{ config, metrics, kubeletVersion: "v1.36.4", logger: log.logger },
     clock: acceleratedClock(20),
     signal: t.signal,
-    onCertificateUnavailable: (reason) => hopeless.push(reason),
+    onCertificateUnavailable: (reason) => rejectedAttempts.push(reason),
   });
   t.after(() => access.close());
   await cluster.startAgent({ cluster: access, config, metrics, logger: log.logger });
@@ -47,14 +47,14 @@ test("a first certificate is requested, not rotated; a rejected request is retri
   await waitFor(() => assert.ok(attempts >= rejections, log.lines.join("\n")));
   isRuleMissing = false;
   const rejected = attempts;
-  await api.decide(await api.openRequest(), "Approved", "this node is known");
+  await api.decide(await api.pendingRequest(), "Approved", "this node is known");
   await waitFor(async () => {
     const { status } = await api.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
     assert.equal(status.conditions?.find(({ type }) => type === "Ready")?.status, "True");
   });
   await cluster.stopAgent();
 
-  assert.equal(attempts, rejected + 1, "the first request after the correction is the last");
+  assert.equal(attempts, rejected + 1, "the first request after the role was added is not the last");
   const failures = log.lines.filter((line) => line.includes('"Certificate request failed, will retry"'));
   assert.equal(failures.length, rejected, log.lines.join("\n"));
   for (const line of failures) {
@@ -65,5 +65,5 @@ test("a first certificate is requested, not rotated; a rejected request is retri
   const requested = certificates.filter((line) => line.includes('"Requesting certificate"'));
   assert.equal(requested.length, rejected + 1, certificates.join("\n"));
   assert.doesNotMatch(certificates.join("\n"), /Rotating certificates|rotation failed/);
-  assert.deepEqual(hopeless, []);
+  assert.deepEqual(rejectedAttempts, []);
 });

@@ -3,16 +3,16 @@ import { sh } from "../e2e/lifecycle-suite.ts";
 import { sleeper } from "../e2e/manifests.ts";
 import { busyboxName } from "../node/test-node.ts";
 
-/** A pod that is broken in one way, and what the first line of its explanation must name. */
+/** A pod that is broken in one way, and the pattern that the first line of its explanation must match. */
 export interface BrokenPod {
   readonly name: string;
   readonly names: RegExp;
-  /** Fields of its only container that differ from one that sleeps. */
+  /** Fields of its only container, which sleeps otherwise. */
   readonly container?: Partial<Container>;
   readonly spec?: Partial<PodSpec>;
 }
 
-/** Of the node that all of them are bound to. */
+/** The taint of the node that all pods are bound to. */
 export const taint = "dedicated=database:NoExecute";
 
 /** Objects to create before the pods. */
@@ -37,7 +37,7 @@ const volume = (source: Record<string, unknown>): Pick<BrokenPod, "container" | 
   spec: { volumes: [{ name: "data", ...source }] } as Partial<PodSpec>,
 });
 const fast = { periodSeconds: 1, failureThreshold: 1 };
-const beside = (name: string, more: Partial<Container>): Container => ({
+const extraContainer = (name: string, more: Partial<Container>): Container => ({
   ...{ name, image: busyboxName, imagePullPolicy: "Never" as const, command: sleeper },
   ...more,
 });
@@ -103,7 +103,7 @@ export const brokenPods: readonly BrokenPod[] = [
     names: /init container migrate.*exited with code 4 \(Error\): schema 7 is missing/,
     spec: {
       initContainers: [
-        beside("migrate", { command: sh("echo schema 7 is missing > /dev/termination-log; exit 4") }),
+        extraContainer("migrate", { command: sh("echo schema 7 is missing > /dev/termination-log; exit 4") }),
       ],
     },
   },
@@ -112,7 +112,7 @@ export const brokenPods: readonly BrokenPod[] = [
     names: /sidecar proxy.*exited with code 5 \(Error\): no upstream/,
     spec: {
       initContainers: [
-        beside("proxy", {
+        extraContainer("proxy", {
           restartPolicy: "Always",
           command: sh("echo no upstream > /dev/termination-log; exit 5"),
         }),
@@ -124,7 +124,7 @@ export const brokenPods: readonly BrokenPod[] = [
     names: /startup probe of sidecar proxy.*not warm/,
     spec: {
       initContainers: [
-        beside("proxy", {
+        extraContainer("proxy", {
           restartPolicy: "Always",
           startupProbe: {
             ...{ exec: { command: sh("echo not warm; exit 1") }, periodSeconds: 1 },
@@ -216,8 +216,8 @@ export const brokenPods: readonly BrokenPod[] = [
   },
   {
     name: "host-path",
-    names: /volume data.*hostPath type check failed: \/no\/such\/folder is not a directory/,
-    ...volume({ hostPath: { path: "/no/such/folder", type: "Directory" } }),
+    names: /volume data.*hostPath type check failed: \/no\/such\/directory is not a directory/,
+    ...volume({ hostPath: { path: "/no/such/directory", type: "Directory" } }),
   },
   {
     name: "csi-driver",
@@ -248,7 +248,7 @@ export const brokenPods: readonly BrokenPod[] = [
   {
     name: "failed-init",
     names: /init container check.*exited with code 8/,
-    spec: { restartPolicy: "Never", initContainers: [beside("check", { command: sh("exit 8") })] },
+    spec: { restartPolicy: "Never", initContainers: [extraContainer("check", { command: sh("exit 8") })] },
   },
   {
     name: "host-port",

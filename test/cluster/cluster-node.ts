@@ -73,7 +73,7 @@ export class TestCluster {
   }
 
   get agent(): Agent {
-    assert.ok(this.#agent, "the agent runs");
+    assert.ok(this.#agent, "the agent has not been started");
     return this.#agent;
   }
 
@@ -114,7 +114,7 @@ export class TestCluster {
     this.#agent = undefined;
   }
 
-  /** A pod that a user created and the scheduler bound to this node. */
+  /** Creates a pod that is bound to this node. */
   addPod(name: string, spec: Partial<PodSpec> = {}): Pod {
     const pod = applyPodDefaults({
       apiVersion: "v1",

@@ -5,7 +5,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { startEmbeddedApi } from "./embedded-api.ts";
 
-test("with the embedded API, pods run and terminate, static ones have mirrors, and no request of the node is forbidden", async (t) => {
+test("the embedded API serves pods and mirrors of static pods, and forbids no request of the node", async (t) => {
   const { cluster, admin, rejected } = await startEmbeddedApi(t);
   const post = (path: string, kind: string, name: string, more: object = {}) =>
     admin.request({ method: "POST", path, body: { apiVersion: "v1", kind, metadata: { name }, ...more } });

@@ -19,9 +19,9 @@ import { nodeName } from "./cluster-node.ts";
 
 /** The embedded API over HTTP, where the agent has the permissions of a node only. */
 export interface EmbeddedApi {
-  /** For the agent. */
+  /** The agent's access. */
   readonly cluster: ClusterOptions;
-  /** For a user who may do everything. */
+  /** An administrator's access. */
   readonly admin: HttpKubeTransport;
   /** Rejected requests of the agent: "403 patch /api/v1/…". 404 does not count. */
   readonly rejected: string[];

@@ -7,14 +7,14 @@ import { nodeName } from "./cluster-node.ts";
 import { explained } from "./explained.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 
-// The texts do not depend on the runtime: one of them is enough.
+// The texts do not depend on the runtime, so one version of it is enough.
 const { name: version, available } = containerdVersions().findLast(({ available }) => available === true) ?? {
   name: "2.x" as const,
   available: "no containerd",
 };
 const withinMs = 180_000;
 
-/** All pods are bound to the node together, without a scheduler's checks. */
+/** All pods are bound to the node at the same time, without a scheduler. */
 describe("the first line of kubelet explain names the cause", {
   skip: available === true ? false : available,
 }, () => {
@@ -22,17 +22,17 @@ describe("the first line of kubelet explain names the cause", {
   /** By pod, the last observed first line. */
   const lines = new Map<string, string>();
   const named = new Set<string>();
-  const lost: string[] = [];
+  const missingAgain: string[] = [];
 
   /** Polls all pods until the cause of each has been named. */
-  const look = async () => {
-    const text = await explain().type("--all");
+  const poll = async () => {
+    const text = await explain().run("--all");
     for (const line of text.split("\n").filter((l) => l.startsWith("default/")))
       lines.set(/^default\/(\S+)/.exec(line)?.[1] ?? "", line);
     for (const { name, names } of brokenPods) {
       const line = lines.get(name) ?? "";
       if (names.test(line)) named.add(name);
-      else if (named.has(name)) lost.push(line);
+      else if (named.has(name)) missingAgain.push(line);
     }
     assert.equal(named.size, brokenPods.length);
   };
@@ -47,18 +47,19 @@ describe("the first line of kubelet explain names the cause", {
       brokenPods.map(({ name, container, spec }) => fullNode.addPod(name, container, { ...bound, ...spec })),
     );
     // The test of a pod whose cause was not named reports it.
-    await waitFor(look, withinMs).catch(() => {});
+    await waitFor(poll, withinMs).catch(() => {});
   });
   after(() => fullNode?.destroy());
 
   const explain = () => explained(fullNode.node.rootDir);
 
   for (const { name, names } of brokenPods)
-    test(name, () => assert.ok(named.has(name), `${names} is not in: ${lines.get(name)}`));
+    test(`of the broken pod ${name}`, () =>
+      assert.ok(named.has(name), `${names} is not in: ${lines.get(name)}`));
 
-  test("a cause is named as long as it lasts, including during retries", () => assert.deepEqual(lost, []));
+  test("as long as it lasts, including during retries", () => assert.deepEqual(missingAgain, []));
 
-  test("without a pod: all that are not ready or failed, and no other", async () => {
+  test("of exactly the pods that are not ready or failed, if no pod is given", async () => {
     const { pods } = await explain().all();
     assert.deepEqual(
       pods.map(({ name }) => name),
@@ -66,7 +67,7 @@ describe("the first line of kubelet explain names the cause", {
     );
   });
 
-  test("a pod that failed, after it was deleted", async () => {
+  test("of a failed pod after it was deleted", async () => {
     await fullNode.deletePod("selector");
     await fullNode.isGone("selector");
     const pod = await explain().is("selector", ({ goneAt }) => assert.ok(goneAt));
@@ -74,7 +75,7 @@ describe("the first line of kubelet explain names the cause", {
     assert.ok((await explain().all()).pods.some(({ name }) => name === "selector"));
   });
 
-  test("pods that failed, after the agent was started again", async () => {
+  test("of failed pods after a restart of the agent", async () => {
     await fullNode.agent.end("SIGTERM");
     fullNode.startAgent();
     const failed = [

@@ -7,7 +7,7 @@ import { containerdVersions } from "../node/test-node.ts";
 import { explained } from "./explained.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 
-// The messages are ours, whatever the runtime: one of them is enough.
+// The messages do not depend on the runtime, so one version of it is enough.
 const { name: version, available } = containerdVersions().findLast(({ available }) => available === true) ?? {
   name: "2.x" as const,
   available: "no containerd",
@@ -42,51 +42,51 @@ describe("kubelet explain shows what a pod waits for", {
   });
   after(() => fullNode?.destroy());
 
-  const readExplanation = () => explained(fullNode.node.rootDir);
+  const explain = () => explained(fullNode.node.rootDir);
 
-  test("a pod that is ready: the duration of each start step", async () => {
+  test("the start steps of a ready pod have durations", async () => {
     await fullNode.runs("good", 60_000);
-    const { start } = await readExplanation().is("good", ({ ready }) => assert.equal(ready, true));
+    const { start } = await explain().is("good", ({ ready }) => assert.equal(ready, true));
     const steps = new Map(start?.steps.map(({ step, ms }) => [step, ms]));
     assert.ok((steps.get("sandbox") ?? 0) > 0 && (steps.get("container") ?? 0) > 0, JSON.stringify(start));
     const sum = [...steps.values()].reduce((a, b) => a + b, 0);
-    assert.ok(sum <= start!.tookMs, "its parts are not more than the whole");
+    assert.ok(sum <= start!.tookMs, "the steps take longer than the whole start");
     assert.match(
-      await readExplanation().type("good"),
+      await explain().run("good"),
       /started in [\d.]+ s: .*sandbox [\d.]+ s, .*container [\d.]+ s/,
     );
   });
 
-  test("an image that cannot be pulled", async () => {
+  test("a pod waits for an image that cannot be pulled", async () => {
     const backOff = /^Back-off pulling image "127\.0\.0\.1:1\/no\/such:1"/;
-    const pod = await readExplanation().waits("no-image", "image", backOff, 60_000);
-    assert.ok(pod.waitsFor?.until, "it shows the next retry");
+    const pod = await explain().waits("no-image", "image", backOff, 60_000);
+    assert.ok(pod.waitsFor?.until, "the next retry is missing");
     assert.match(pod.lastError?.text ?? "", /connection refused/);
     const tried = pod.history.find(({ text }) => text === "pulling image 127.0.0.1:1/no/such:1");
     assert.match(tried?.error ?? "", /connection refused/);
   });
 
-  test("a missing secret", async () => {
-    await readExplanation().waits(
+  test("a pod waits for a missing secret", async () => {
+    await explain().waits(
       "no-secret",
       "volumes",
       /^waiting for volume data: .*secret "missing" not found/,
       60_000,
     );
     assert.match(
-      await readExplanation().type("default/no-secret"),
+      await explain().run("default/no-secret"),
       /waits for [\d.]+ .*: waiting for volume data: .*"missing" not found/,
     );
   });
 
-  test("a container that crashes", async () => {
+  test("a crashing container waits for its back-off", async () => {
     const backOff = /^back-off \d+s until \S+ before restarting c$/;
-    const pod = await readExplanation().waits("crashes", "backoff", backOff, 60_000);
+    const pod = await explain().waits("crashes", "backoff", backOff, 60_000);
     assert.match(pod.details[0] ?? "", /^c exited with code 3 \(Error\): oops; restarted (once|\d+ times)$/);
   });
 
-  test("a readiness probe that fails", async () => {
-    const pod = await readExplanation().is(
+  test("a pod waits for a failing readiness probe", async () => {
+    const pod = await explain().is(
       "unready",
       ({ details }) => assert.match(details[0] ?? "", /^readiness probe of c failed .*: not yet/),
       60_000,
@@ -95,10 +95,10 @@ describe("kubelet explain shows what a pod waits for", {
     assert.match(pod.lastError?.text ?? "", /^not yet/);
   });
 
-  test("a pod that terminates slowly", async () => {
+  test("a terminating pod waits for a container that ignores SIGTERM", async () => {
     await fullNode.runs("deaf", 60_000);
     await fullNode.deletePod("deaf");
-    const pod = await readExplanation().is("deaf", ({ details }) =>
+    const pod = await explain().is("deaf", ({ details }) =>
       assert.match(details[0] ?? "", /^c still runs; [\d.]+ s of its grace period are left$/),
     );
     assert.equal(pod.waitsFor?.step, "stop");
@@ -111,25 +111,25 @@ describe("kubelet explain shows what a pod waits for", {
     await fullNode.isGone("deaf");
   });
 
-  test("without a pod: all that are not ready, and no others", async () => {
+  test("without a name, exactly the pods that are not ready are shown", async () => {
     await waitFor(async () => {
-      const { pods } = await readExplanation().all();
+      const { pods } = await explain().all();
       const names = pods.map(({ name }) => name);
       assert.deepEqual(names, ["crashes", "no-image", "no-secret", "unready"]);
     });
   });
 
-  test("the command: one pod, a missing pod, no kubelet", async () => {
-    const [one, none, nowhere] = await Promise.all([
+  test("the command prints one pod, and fails for a missing pod or without a kubelet", async () => {
+    const [one, missing, noAgent] = await Promise.all([
       cli(["explain", "crashes", "--root-dir", fullNode.node.rootDir]),
       cli(["explain", "nobody", "--root-dir", fullNode.node.rootDir]),
       cli(["explain", "--root-dir", "/no/such"]),
     ]);
     assert.deepEqual([one.status, one.stderr], [0, ""]);
     assert.match(one.stdout, /^default\/crashes .*\n {2}waits for .*\n/);
-    assert.deepEqual([none.status, none.stdout], [1, ""]);
-    assert.match(none.stderr, /^kubelet: this kubelet has no pod nobody/);
-    assert.deepEqual([nowhere.status, nowhere.stdout], [1, ""]);
-    assert.match(nowhere.stderr, /^kubelet: cannot connect to the kubelet at \/no\/such\/kubelet\.sock/);
+    assert.deepEqual([missing.status, missing.stdout], [1, ""]);
+    assert.match(missing.stderr, /^kubelet: this kubelet has no pod nobody/);
+    assert.deepEqual([noAgent.status, noAgent.stdout], [1, ""]);
+    assert.match(noAgent.stderr, /^kubelet: cannot connect to the kubelet at \/no\/such\/kubelet\.sock/);
   });
 });

@@ -17,26 +17,26 @@ const secretVolume: Partial<PodSpec> = {
   containers: [container({ volumeMounts: [{ name: "data", mountPath: "/data" }] })],
 };
 
-test("an image that cannot be pulled: which, since when, the error, and the next retry", async (t) => {
-  const { cluster, waits, type } = await start(t);
+test("explain names an image that cannot be pulled, with its error and the next retry", async (t) => {
+  const { cluster, waits, run } = await start(t);
   const image = "example.test/no/such:1";
   cluster.addPod("web", { containers: [container({ image, imagePullPolicy: "IfNotPresent" })] });
   const pod = await waits("web", "image", /^Back-off pulling image "example\.test\/no\/such:1"/);
   assert.equal(pod.waitsFor?.container, "c");
   assert.ok(Date.parse(pod.waitsFor?.until ?? "") > Date.parse(pod.waitsFor?.since ?? ""));
   assert.match(pod.lastError?.text ?? "", /not found|no such/i);
-  const tried = pod.history.find(({ text }) => text === `pulling image ${image}`);
-  assert.ok(tried?.error, "the pull itself is in the history, with its error");
-  // A sync in between checks for the image again, for a moment.
+  const pull = pod.history.find(({ text }) => text === `pulling image ${image}`);
+  assert.ok(pull?.error, "the history has no failed pull");
+  // A sync in between briefly checks for the image again.
   await waitFor(async () => {
-    const text = await type("web");
+    const text = await run("web");
     assert.match(text, /^default\/web {2}Pending/);
     assert.match(text, /waits for [\d.]+ s, next at \d\d:\d\d:\d\d/);
     assert.match(text, /pulling image example\.test\/no\/such:1: failed: /);
   });
 });
 
-test("a secret that is missing: the volume, and its error", async (t) => {
+test("explain names the volume of a missing secret, and its error", async (t) => {
   const { cluster, waits, is } = await start(t);
   cluster.addPod("web", secretVolume);
   const pod = await waits("web", "volumes", /^waiting for volume data: .*secret "missing" not found/);
@@ -49,11 +49,11 @@ test("a secret that is missing: the volume, and its error", async (t) => {
   } as never);
   const started = await is("web", ({ ready, waitsFor }) => assert.deepEqual([ready, waitsFor], [true, null]));
   const volumes = started.start?.steps.find(({ step }) => step === "volumes");
-  assert.ok(volumes && volumes.ms > 0, "the wait for the volume is part of how it started");
+  assert.ok(volumes && volumes.ms > 0, "the start steps lack the wait for the volume");
   assert.ok(started.start!.tookMs >= volumes.ms);
 });
 
-test("a container that crashes: the end of its back-off, and how it terminated", async (t) => {
+test("explain shows the end of a back-off, and how the container terminated", async (t) => {
   const { cluster, waits } = await start(t);
   cluster.addPod("web", { containers: [container({ command: ["sh", "-c", "exit 3"] })] });
   const pod = await waits("web", "backoff", /^back-off 10s until \S+ before restarting c$/);
@@ -62,8 +62,8 @@ test("a container that crashes: the end of its back-off, and how it terminated",
   assert.equal(pod.waitsFor?.text.includes(pod.waitsFor.until ?? "?"), true);
 });
 
-test("a readiness probe that fails: which, and its output", async (t) => {
-  const { cluster, is, type } = await start(t);
+test("explain names a failed readiness probe, and its output", async (t) => {
+  const { cluster, is, run } = await start(t);
   const readinessProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 1 };
   cluster.addPod("web", { containers: [container({ readinessProbe })] });
   const pod = await is("web", ({ waitsFor, details }) => {
@@ -75,20 +75,23 @@ test("a readiness probe that fails: which, and its output", async (t) => {
   assert.equal(pod.history.at(-1)?.step, "readiness");
   assert.equal(pod.history.at(-1)?.endedAt, undefined);
   const row = cluster.agent.overview.rows().find(({ name }) => name === "web");
-  assert.equal(row?.blockedOn, "waiting for the readiness probe of c", "and the table shows it too");
-  assert.match(await type("web"), /- readiness probe of c failed/);
+  assert.equal(row?.blockedOn, "waiting for the readiness probe of c", "the table of pods does not show it");
+  assert.match(await run("web"), /- readiness probe of c failed/);
 });
 
-test("a readiness gate that stays false", async (t) => {
+test("explain names a readiness gate without a condition", async (t) => {
   const { cluster, waits } = await start(t);
   cluster.addPod("web", { readinessGates: [{ conditionType: "example.test/ok" }] });
   await waits("web", "gate", /readiness gate "example\.test\/ok" does not exist/);
 });
 
-test("a pod that terminates slowly: which container still runs, and its remaining grace period", async (t) => {
+test("explain names the container that delays termination, and its remaining grace period", async (t) => {
   const { cluster, is, all } = await start(t);
-  const deaf = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
-  cluster.addPod("web", { terminationGracePeriodSeconds: 6, containers: [container({ command: deaf })] });
+  const ignoresTerm = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
+  cluster.addPod("web", {
+    terminationGracePeriodSeconds: 6,
+    containers: [container({ command: ignoresTerm })],
+  });
   await cluster.runs("web");
   cluster.api.deletePod("web");
   const pod = await is("web", ({ waitsFor, phase, details }) => {
@@ -101,9 +104,9 @@ test("a pod that terminates slowly: which container still runs, and its remainin
   await waitFor(async () => assert.deepEqual((await all()).pods, []));
 });
 
-test("without a pod: those that are not ready; a pod is found by each of its names", async (t) => {
-  const { cluster, all, type } = await start(t);
-  assert.match(await type(), new RegExp(`^all pods of ${nodeName} are ready, and none has failed`, "m"));
+test("explain without a name shows pods that are not ready, and finds a pod by each of its names", async (t) => {
+  const { cluster, all, run } = await start(t);
+  assert.match(await run(), new RegExp(`^all pods of ${nodeName} are ready, and none has failed`, "m"));
   const { metadata } = cluster.addPod("good");
   cluster.addPod("bad", secretVolume);
   await cluster.placeManifest("fixed");
@@ -116,17 +119,17 @@ test("without a pod: those that are not ready; a pod is found by each of its nam
   for (const name of ["fixed", `fixed-${nodeName}`, "default/fixed"])
     assert.deepEqual(await names(name), [`fixed-${nodeName}`]);
   for (const name of ["other/good", "goo", "good/x"])
-    await assert.rejects(type(name), /this kubelet has no pod/);
-  assert.match(await type("good"), /started in [\d.]+ s: .*sandbox [\d.]+ s/);
+    await assert.rejects(run(name), /this kubelet has no pod/);
+  assert.match(await run("good"), /started in [\d.]+ s: .*sandbox [\d.]+ s/);
 });
 
-test("without a kubelet it reports that", async (t) => {
-  const { cluster, type } = await start(t);
+test("explain reports that no kubelet is running", async (t) => {
+  const { cluster, run } = await start(t);
   await cluster.stopAgent();
-  await assert.rejects(type(), /cannot connect to the kubelet at .*kubelet\.sock/);
+  await assert.rejects(run(), /cannot connect to the kubelet at .*kubelet\.sock/);
 });
 
-test("a sandbox that cannot be created: the runtime's error, and the next retry", async (t) => {
+test("explain shows the runtime's error for a failed sandbox, and the next retry", async (t) => {
   const { cluster, waits } = await start(t);
   const message = 'plugin type="bridge" failed: no addresses left';
   cluster.runtime.faults.add({
@@ -140,7 +143,7 @@ test("a sandbox that cannot be created: the runtime's error, and the next retry"
   assert.match(pod.lastError?.text ?? "", /no addresses left/);
 });
 
-test("a runtime without a network, an init container that runs, a startup probe, a hook", async (t) => {
+test("explain names a network that is not ready, a running init container, a startup probe and a hook", async (t) => {
   const { cluster, waits } = await start(t);
   const startupProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 100 };
   cluster.addPod("starting", { containers: [container({ startupProbe })] });
@@ -161,7 +164,7 @@ test("a runtime without a network, an init container that runs, a startup probe,
   await waits(late!.name, "network", /^network is not ready/);
 });
 
-test("a slow preStop hook, and an API server that rejects the last status", async (t) => {
+test("explain names a slow preStop hook, and an API server that does not accept the last status", async (t) => {
   const { cluster, is, waits } = await start(t);
   const lifecycle = { preStop: { sleep: { seconds: 2 } } };
   cluster.addPod("web", { containers: [container({ lifecycle })] });
@@ -175,19 +178,19 @@ test("a slow preStop hook, and an API server that rejects the last status", asyn
   );
   cluster.api.goDown();
   await waits("web", "status", /^waiting for the API server to accept the last status and delete the pod$/);
-  cluster.api.comeBack();
+  cluster.api.recover();
   await cluster.isGone("web");
 });
 
 const firstLine = (text: string) => text.split("\n", 1)[0] ?? "";
 
-test("a pod that is rejected: the label, in the first line; and it is listed", async (t) => {
-  const { cluster, is, all, type } = await start(t);
+test("explain names the missing label of a rejected pod in its first line, and lists the pod", async (t) => {
+  const { cluster, is, all, run } = await start(t);
   cluster.addPod("web", { nodeSelector: { disk: "ssd" } });
   const pod = await is("web", ({ phase }) => assert.equal(phase, "Failed"));
   assert.match(pod.cause ?? "", /^NodeAffinity: .*nodeSelector disk=ssd: the node has no label disk$/);
   assert.ok(pod.failedAt);
-  assert.match(firstLine(await type("web")), /^default\/web {2}Failed: NodeAffinity: .*disk=ssd/);
+  assert.match(firstLine(await run("web")), /^default\/web {2}Failed: NodeAffinity: .*disk=ssd/);
   assert.deepEqual(
     (await all()).pods.map(({ name }) => name),
     ["web"],
@@ -195,11 +198,11 @@ test("a pod that is rejected: the label, in the first line; and it is listed", a
   await waitFor(() => {
     const { reason, message } = cluster.api.pod("web")?.status ?? {};
     assert.equal(reason, "NodeAffinity");
-    assert.match(message ?? "", /node affinity\/selector$/, "the text in the API is the usual one");
+    assert.match(message ?? "", /node affinity\/selector$/, "the message in the API is not upstream's");
   });
 });
 
-test("a pod that failed is explained after it was deleted, beside the next one of its name", async (t) => {
+test("explain shows a failed pod after it was deleted, and the next pod of the same name", async (t) => {
   const { cluster, is, all } = await start(t);
   const spec: Partial<PodSpec> = {
     restartPolicy: "Never",
@@ -222,26 +225,29 @@ test("a pod that failed is explained after it was deleted, beside the next one o
   assert.deepEqual(
     (await all()).pods.map(({ uid }) => uid),
     [metadata.uid],
-    "the one that runs is not listed",
+    "the running pod is listed",
   );
 });
 
-test("a pod that was deleted has not failed", async (t) => {
-  const { cluster, all, type } = await start(t);
-  const deaf = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
-  cluster.addPod("web", { terminationGracePeriodSeconds: 1, containers: [container({ command: deaf })] });
+test("explain does not show a deleted pod that had not failed", async (t) => {
+  const { cluster, all, run } = await start(t);
+  const ignoresTerm = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
+  cluster.addPod("web", {
+    terminationGracePeriodSeconds: 1,
+    containers: [container({ command: ignoresTerm })],
+  });
   await cluster.runs("web");
   cluster.api.deletePod("web");
   await cluster.isGone("web");
   await waitFor(async () => assert.deepEqual((await all()).pods, []));
-  await waitFor(() => assert.rejects(type("web"), /this kubelet has no pod web/));
+  await waitFor(() => assert.rejects(run("web"), /this kubelet has no pod web/));
 });
 
-test("a container killed by its liveness probe: the probe and its result, even while it runs again", async (t) => {
-  const { cluster, is, type } = await start(t);
+test("explain names the liveness probe that killed a container, even while the container runs again", async (t) => {
+  const { cluster, is, run } = await start(t);
   const livenessProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 1 };
   cluster.addPod("web", { containers: [container({ livenessProbe })] });
   const killed = /^container c was killed because its liveness probe failed: .*refused.*; restarted/i;
   await is("web", ({ cause }) => assert.match(cause ?? "", killed), 30_000);
-  assert.match(firstLine(await type("web")), /^default\/web {2}(Ready|Running): container c was killed/);
+  assert.match(firstLine(await run("web")), /^default\/web {2}(Ready|Running): container c was killed/);
 });

@@ -5,9 +5,9 @@ import type { PodExplanation } from "../../src/kubelet/agent/explain-pod.ts";
 import type { Explanations } from "../../src/kubelet/agent/pod-explanations.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 
-/** `kubelet explain` of the agent with this root directory, without a process for each call. */
+/** Runs `kubelet explain` for the agent with this root directory, in this process. */
 export function explained(rootDir: string) {
-  const type = async (...args: string[]) => {
+  const run = async (...args: string[]) => {
     let text = "";
     const out = new Writable({
       write(chunk, _, done) {
@@ -18,7 +18,7 @@ export function explained(rootDir: string) {
     await explainCommand([...args, "--root-dir", rootDir], out);
     return text;
   };
-  const all = async (...args: string[]) => JSON.parse(await type(...args, "-o", "json")) as Explanations;
+  const all = async (...args: string[]) => JSON.parse(await run(...args, "-o", "json")) as Explanations;
   /** Waits until the explanation of the pod passes the check. */
   const is = (name: string, check: (pod: PodExplanation) => void, withinMs = 15_000) =>
     waitFor(async () => {
@@ -42,5 +42,5 @@ export function explained(rootDir: string) {
       },
       withinMs,
     );
-  return { type, all, is, waits };
+  return { run, all, is, waits };
 }

@@ -86,7 +86,7 @@ export class FakeApi implements KubeTransport {
     this.#wakeAll();
   }
 
-  comeBack(): void {
+  recover(): void {
     this.#isDown = false;
   }
 

@@ -1,22 +1,22 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** What happens to a connection when the byte is reached. */
+/** The fault of a connection when the byte is reached. */
 export type Fault =
-  /** Both ends are reset. */
+  /** Both sides are reset. */
   | "reset"
-  /** Both ends see an orderly end. */
+  /** Both sides are closed. */
   | "end"
-  /** One side sees an orderly end and may continue to send; there is no response. */
+  /** The receiving side is closed and may continue to send; it gets no response. */
   | "half-close"
   /** All data is dropped silently. */
   | "silence"
-  /** The rest comes late, and byte by byte for a while. */
+  /** The rest is delayed, and at first sent byte by byte. */
   | "delay";
 
 export const faults: readonly Fault[] = ["reset", "end", "half-close", "silence", "delay"];
 
-/** Where the fault is: after so many bytes in this direction, counted over all connections since the proxy was opened. */
+/** The fault occurs after `at` bytes in this direction, counted over all connections since the proxy was opened. */
 export interface FaultPlan {
   readonly direction: "down" | "up";
   readonly at: number;
@@ -24,14 +24,14 @@ export interface FaultPlan {
 }
 
 const slowBytes = 40;
-const lateMs = 2;
+const delayMs = 2;
 
-/** A TCP proxy between a client and a server on this machine, which fails where it is configured to. */
+/** A TCP proxy between a client and a server on this machine that fails at configured bytes. */
 export class FaultyProxy {
   /** Bytes forwarded so far, to the client and to the server. */
-  readonly passed = { down: 0, up: 0 };
-  /** How many faults are over. */
-  done = 0;
+  readonly forwarded = { down: 0, up: 0 };
+  /** The number of faults that have occurred. */
+  faultCount = 0;
   readonly #port: number;
   #plans: FaultPlan[];
   readonly #server: Server;
@@ -67,11 +67,11 @@ export class FaultyProxy {
       socket.on("error", () => {});
       socket.on("close", () => this.#sockets.delete(socket));
     }
-    this.#pass("down", server, client);
-    this.#pass("up", client, server);
+    this.#forward("down", server, client);
+    this.#forward("up", client, server);
   }
 
-  #pass(direction: FaultPlan["direction"], from: Socket, to: Socket): void {
+  #forward(direction: FaultPlan["direction"], from: Socket, to: Socket): void {
     /** Delayed data, in order. */
     let queue = Promise.resolve();
     let isDelayed = false;
@@ -81,11 +81,11 @@ export class FaultyProxy {
     };
     const onData = (chunk: Buffer) => {
       const plan = this.#plans.find((p) => p.direction === direction);
-      const before = this.passed[direction];
-      this.passed[direction] += chunk.length;
+      const before = this.forwarded[direction];
+      this.forwarded[direction] += chunk.length;
       if (!plan || plan.at > before + chunk.length) return write(chunk);
       this.#plans = this.#plans.filter((p) => p !== plan);
-      this.done++;
+      this.faultCount++;
       const at = Math.max(0, plan.at - before);
       const [head, rest] = [chunk.subarray(0, at), chunk.subarray(at)];
       if (plan.fault === "delay") {
@@ -115,7 +115,7 @@ export class FaultyProxy {
 }
 
 async function trickle(bytes: Buffer, to: Socket): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, lateMs));
+  await new Promise((resolve) => setTimeout(resolve, delayMs));
   const slow = Math.min(slowBytes, bytes.length);
   for (let i = 0; i < slow; i++) {
     to.write(bytes.subarray(i, i + 1));

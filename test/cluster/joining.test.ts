@@ -13,8 +13,8 @@ import { startUnapprovingApi } from "./unapproving-api.ts";
 
 const rotating = ["--rotate-certificates", "--rotate-server-certificates"];
 
-/** How long a command takes on this machine now. */
-function startMs(): number {
+/** The current duration of a command on this machine. */
+function commandMs(): number {
   const started = performance.now();
   execFileSync(process.execPath, [mainFile, "--version"]);
   return performance.now() - started;
@@ -22,10 +22,10 @@ function startMs(): number {
 
 test("a node joins with a token, continues with its certificate, and joins again when that has expired", async (t) => {
   // A lifetime that covers the start of 40 processes, so that certificates do not expire too early on a busy machine.
-  const lifeMs = Math.max(16_000, 40 * startMs());
-  const api = await startApiProcess(t, { certificatesFor: `${Math.ceil(lifeMs / 1000)}s` });
+  const lifetimeMs = Math.max(16_000, 40 * commandMs());
+  const api = await startApiProcess(t, { certificatesFor: `${Math.ceil(lifetimeMs / 1000)}s` });
   const node = await JoiningNode.prepare(t, api);
-  const endToken = await api.allowJoining(node.bootstrap);
+  const revokeToken = await api.allowJoining(node.bootstrap);
   const first = node.agent(...rotating);
   const uid = await api.addPod("web");
   await first.until(() => api.podRuns("web"));
@@ -34,20 +34,20 @@ test("a node joins with a token, continues with its certificate, and joins again
   await api.addAddress("192.0.2.7");
   const hasAddress = async () =>
     assert.match((await node.certificate("server")).subjectAltName!, /192\.0\.2\.7/);
-  await first.until(() => waitFor(hasAddress, lifeMs / 2));
+  await first.until(() => waitFor(hasAddress, lifetimeMs / 2));
   await first.stop();
 
   const second = node.agent(...rotating);
-  const requestsAgain = async () => assert.ok((await node.certificatesRequestedBy("system:node:")) >= 2);
-  await second.until(() => waitFor(requestsAgain, lifeMs + 60_000));
+  const isRotated = async () => assert.ok((await node.certificatesRequestedBy("system:node:")) >= 2);
+  await second.until(() => waitFor(isRotated, lifetimeMs + 60_000));
   assert.equal(
     await node.certificatesRequestedBy("system:bootstrap:"),
     1,
-    "the certificate of before will do",
+    "the bootstrap token was used again",
   );
   await second.stop();
 
-  await endToken();
+  await revokeToken();
   const last = await node.certificate();
   await pause(last.validToDate.getTime() - Date.now() + 1);
   const third = node.agent(...rotating);
@@ -57,7 +57,7 @@ test("a node joins with a token, continues with its certificate, and joins again
   await third.until(() => api.podRuns("after"));
   assert.notEqual((await node.certificate()).fingerprint256, last.fingerprint256);
   assert.equal(await node.certificatesRequestedBy("system:bootstrap:"), 2);
-  assert.equal(node.cluster.containersOf(uid).length, 1, "nothing was restarted");
+  assert.equal(node.cluster.containersOf(uid).length, 1, "the container was restarted");
   await third.stop();
 
   await rm(join(node.certDir, "kubelet-client-current.pem"));
@@ -71,41 +71,41 @@ test("a denied request is logged with its reason and created again; once approve
   const api = await startUnapprovingApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
-  const early = node.agent(...rotating);
-  const forgotten = await api.openRequest();
-  await early.stop();
-  assert.doesNotMatch(early.log, /Component did not stop in time/);
-  await api.deleteRequest(forgotten);
+  const stopped = node.agent(...rotating);
+  const oldRequest = await api.pendingRequest();
+  await stopped.stop();
+  assert.doesNotMatch(stopped.log, /Component did not stop in time/);
+  await api.deleteRequest(oldRequest);
 
   const agent = node.agent(...rotating);
-  await api.decide(await api.openRequest(), "Denied", "unknown node");
+  await api.decide(await api.pendingRequest(), "Denied", "unknown node");
   await agent.prints(
-    /Certificate request failed, will retry.*certificate signing request is denied, reason: Looked, message: unknown node/,
+    /Certificate request failed, will retry.*certificate signing request is denied, reason: ManualReview, message: unknown node/,
   );
-  assert.doesNotMatch(agent.log, /Failed to list or watch/, "what cannot be done is not tried");
-  const request = await api.openRequest();
+  assert.doesNotMatch(agent.log, /Failed to list or watch/, "the agent lists objects without a certificate");
+  const request = await api.pendingRequest();
   await api.decide(request, "Approved", "known node");
   await agent.until(() => waitFor(() => api.get(`/api/v1/nodes/${nodeName}`), 5000));
   await agent.stop();
 });
 
-test("without rotation the start waits for the certificate, and ends with a denial or a signal", async (t) => {
+test("an agent without rotation waits for its certificate at startup, and exits on a denial or a signal", async (t) => {
   const api = await startUnapprovingApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
   const denied = node.agent();
-  const request = await api.openRequest();
+  const request = await api.pendingRequest();
   await api.decide(request, "Denied", "unknown node");
   assert.equal(await denied.exits(), 1);
   assert.match(
     denied.log,
-    /^kubelet: certificate signing request is denied, reason: Looked, message: unknown node$/m,
+    /^kubelet: certificate signing request is denied, reason: ManualReview, message: unknown node$/m,
   );
   await api.deleteRequest(request);
 
   const signalled = node.agent();
-  const waiting = await api.openRequest();
-  assert.equal(waiting.metadata.name, request.metadata.name, "it is for the same key");
+  const waiting = await api.pendingRequest();
+  assert.equal(waiting.metadata.name, request.metadata.name, "the request is not for the same key");
   await signalled.stop();
 
   const approved = node.agent();

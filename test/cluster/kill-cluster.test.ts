@@ -34,29 +34,31 @@ function killed(version: ContainerdVersion, count: number): void {
 
   test("no acknowledged write is lost, and no pod is restarted", { timeout: 600_000 }, async (t) => {
     const writes = new RecordedWrites(fullNode.admin, seededRandom(seed + 1).below);
-    const untouched = await ofSteady();
+    const untouched = await steadyContainers();
     assert.deepEqual(untouched.map(({ pod }) => pod).sort(byText), steady);
     const kills = { agent: 0, api: 0 };
     let slowest = 0;
     for (let round = 0; round < count; round++) {
-      const victims = [["agent"], ["api"], both][below(3)]! as readonly ("agent" | "api")[];
+      const killed = [["agent"], ["api"], both][below(3)]! as readonly ("agent" | "api")[];
       const moment = below(500);
       const name = `new-${round}`;
       const end = new AbortController();
       try {
         const written = writes.run(writers, end.signal);
         written.catch(() => end.abort()); // reported where it is awaited
-        // A pod is created meanwhile.
+        // Meanwhile a pod is created.
         await fullNode.addPod(name);
         await pause(moment);
         await Promise.all(
-          victims.map((victim) => (victim === "agent" ? fullNode.agent.end("SIGKILL") : fullNode.api.kill())),
+          killed.map((process) =>
+            process === "agent" ? fullNode.agent.end("SIGKILL") : fullNode.api.kill(),
+          ),
         );
-        for (const victim of victims) kills[victim]++;
+        for (const process of killed) kills[process]++;
         await pause(below(200));
         const backAt = Date.now();
-        for (const victim of below(2) ? victims : victims.toReversed()) {
-          if (victim === "agent") fullNode.startAgent();
+        for (const process of below(2) ? killed : killed.toReversed()) {
+          if (process === "agent") fullNode.startAgent();
           else fullNode.api.start();
           await pause(below(300));
         }
@@ -69,9 +71,9 @@ function killed(version: ContainerdVersion, count: number): void {
         assert.equal((await fullNode.containersOf(name)).length, 1, `${name} runs once`);
         await fullNode.deletePod(name);
         await fullNode.isGone(name);
-        assert.deepEqual(await ofSteady(), untouched, "a pod was restarted");
+        assert.deepEqual(await steadyContainers(), untouched, "a pod was restarted");
       } catch (error) {
-        t.diagnostic(`round ${round}, ${victims.join(" and ")} killed after ${moment} ms, seed ${seed}`);
+        t.diagnostic(`round ${round}, ${killed.join(" and ")} killed after ${moment} ms, seed ${seed}`);
         t.diagnostic(fullNode.agent.log().split("\n").slice(-30).join("\n"));
         t.diagnostic((await fullNode.api.log()).split("\n").slice(-15).join("\n"));
         throw error;
@@ -86,12 +88,12 @@ function killed(version: ContainerdVersion, count: number): void {
     const { acknowledged, unacknowledged } = writes;
     t.diagnostic(`agent killed ${kills.agent} times, API ${kills.api} times`);
     t.diagnostic(`${acknowledged} writes acknowledged, ${unacknowledged} without a response`);
-    t.diagnostic(`at most ${slowest} ms from the new start to a pod that runs`);
+    t.diagnostic(`at most ${slowest} ms from a restart to a running pod`);
     assert.ok(acknowledged > count * 10, `only ${acknowledged} writes`);
     assert.ok(unacknowledged > 0, "no write was in progress when the API was killed");
   });
 
-  async function ofSteady(): Promise<Ran[]> {
+  async function steadyContainers(): Promise<Ran[]> {
     const found = (await fullNode.running()).filter(({ pod }) => steady.includes(pod));
     return found.sort((a, b) => byText(a.pod, b.pod));
   }

@@ -56,7 +56,7 @@ export class KillableApi {
     await exited;
   }
 
-  /** A user who may do everything. */
+  /** An administrator. */
   async admin(): Promise<HttpKubeTransport> {
     const access = await waitFor(() => loadKubeconfig(join(this.dir, "kubeconfig")));
     const client = new HttpKubeTransport({

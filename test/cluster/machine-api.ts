@@ -14,14 +14,14 @@ import { freePort } from "../e2e/agent-process.ts";
 import { removeDir } from "../node/remove-dir.ts";
 import { nodeName } from "./cluster-node.ts";
 
-/** The whole embedded API as `kubelet up` runs it: TLS, certificates, Node authorizer, NodeRestriction, controllers, database. */
+/** The complete embedded API as `kubelet up` runs it: TLS, certificates, Node authorizer, NodeRestriction, controllers, database. */
 export interface MachineApi {
   readonly port: number;
-  /** For the agent: it authenticates with the certificate of its node. */
+  /** The agent's access, with the certificate of its node. */
   readonly cluster: ClusterOptions;
   readonly admin: HttpKubeTransport;
   /** All requests and their responses. */
-  readonly seen: ServedRequest[];
+  readonly served: ServedRequest[];
   client(who: Who, userAgent: string): Promise<HttpKubeTransport>;
   access(who: Who): Promise<KubeAccess>;
 }
@@ -35,12 +35,12 @@ const logger = silentLogger;
 export async function startMachineApi(t: Pick<TestContext, "after">): Promise<MachineApi> {
   const dir = await mkdtemp(join(tmpdir(), "machine-api-"));
   const port = await freePort();
-  const seen: ServedRequest[] = [];
+  const served: ServedRequest[] = [];
   const api = await startEmbeddedApi({
     ...{ dir, port, clock, logger },
     kubeconfig: join(dir, "kubeconfig"),
     node: { name: nodeName, kubeconfig: join(dir, "kubelet.kubeconfig") },
-    onRequest: (request) => seen.push(request),
+    onRequest: (request) => served.push(request),
   });
   const clients: { close(): void }[] = [];
   const access = (who: Who) => loadKubeconfig(join(dir, who));
@@ -67,5 +67,5 @@ export async function startMachineApi(t: Pick<TestContext, "after">): Promise<Ma
     await api.stop();
     await removeDir(dir);
   });
-  return { port, cluster, admin: await client("kubeconfig", "admin"), seen, client, access };
+  return { port, cluster, admin: await client("kubeconfig", "admin"), served, client, access };
 }

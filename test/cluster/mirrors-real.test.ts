@@ -38,7 +38,7 @@ describeOnContainerd("mirrors on a real runtime", (version) => {
     const again = await waitFor(async () => {
       const pod = await fullNode.pod(mirror);
       const [status] = pod.status?.containerStatuses ?? [];
-      assert.notEqual(pod.metadata.uid, first.metadata.uid, "the mirror is another");
+      assert.notEqual(pod.metadata.uid, first.metadata.uid, "the mirror was not replaced");
       assert.equal(pod.status?.phase, "Running");
       assert.ok(status?.state?.running, JSON.stringify(pod.status));
       assert.equal(status?.restartCount, 1);
@@ -48,9 +48,9 @@ describeOnContainerd("mirrors on a real runtime", (version) => {
       again.metadata.annotations?.[annotationMirror],
       first.metadata.annotations?.[annotationMirror],
     );
-    const now = await fullNode.containersOf(mirror);
+    const containers = await fullNode.containersOf(mirror);
     assert.deepEqual(
-      now.map(({ id, attempt }) => [id === old.id, attempt]),
+      containers.map(({ id, attempt }) => [id === old.id, attempt]),
       [[false, 1]],
     );
     assert.match(
@@ -65,17 +65,17 @@ describeOnContainerd("mirrors on a real runtime", (version) => {
     await fullNode.runs(`control-${nodeName}`);
     assert.deepEqual(
       await fullNode.containersOf(mirror),
-      now,
-      "an editor that moves the file away ends nothing",
+      containers,
+      "an editor that moves the file away restarted the pod",
     );
 
     unlinkSync(file);
     await fullNode.isGone(mirror);
-    const left = await fullNode.runtime.listContainers();
+    const remaining = await fullNode.runtime.listContainers();
     assert.deepEqual(
-      left.filter(({ labels }) => labels["io.kubernetes.pod.name"] === mirror),
+      remaining.filter(({ labels }) => labels["io.kubernetes.pod.name"] === mirror),
       [],
-      "nothing of its former life is left either",
+      "a container of the first pod is left",
     );
   });
 });

@@ -17,11 +17,11 @@ test("a static pod has a mirror with its status; deleting the mirror does not af
   const first = await cluster.runs(mirror);
   const uid = first.metadata.annotations?.[annotationMirror] ?? "";
   const [running] = cluster.runningOf(uid);
-  assert.ok(running, "it runs under the UID of the manifest");
+  assert.ok(running, "the pod does not run under the UID of the manifest");
   assert.deepEqual(
     [...cluster.runtime.pods.sandboxes.values()].map((s) => s.config.metadata?.uid),
     [uid],
-    "the mirror itself is not run",
+    "the mirror itself runs",
   );
   const owner = (first.metadata.ownerReferences ?? [])[0];
   assert.equal(owner?.uid, cluster.api.get("nodes", "", nodeName)?.metadata.uid);
@@ -43,10 +43,10 @@ test("a static pod has a mirror with its status; deleting the mirror does not af
 
   await cluster.removeManifest("web");
   await cluster.isGone(mirror);
-  assert.equal(cluster.containersOf(uid).length, 0, "the mirror stays until its pod has terminated");
+  assert.equal(cluster.containersOf(uid).length, 0, "the mirror was deleted before its pod had terminated");
 });
 
-test("an applied pod has a mirror as any static pod has, until it is deleted", async (t) => {
+test("an applied pod has a mirror until it is deleted, as any static pod", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const spec = { terminationGracePeriodSeconds: 5, containers: [container()] };
@@ -106,17 +106,17 @@ test("a manifest that is deleted and written again restarts its pod; renamed ove
   await cluster.removeManifest("web");
   await cluster.placeManifest("web", { terminationGracePeriodSeconds: 1 });
   const after = await cluster.is(mirror, ({ metadata, status }) => {
-    assert.notEqual(metadata.uid, before.metadata.uid, "another mirror");
-    assert.equal(metadata.annotations?.[annotationMirror], uid, "of the same pod");
+    assert.notEqual(metadata.uid, before.metadata.uid, "the mirror is the same");
+    assert.equal(metadata.annotations?.[annotationMirror], uid, "the mirror is of another pod");
     assert.equal(status?.phase, "Running");
     assert.ok(status?.containerStatuses?.[0]?.state?.running, JSON.stringify(status));
     assert.equal(status?.containerStatuses?.[0]?.restartCount, 1);
   });
-  assert.ok(Date.parse(after.status?.startTime ?? "") > started, "and another start");
+  assert.ok(Date.parse(after.status?.startTime ?? "") > started, "the pod was not started again");
   assert.equal(after.status?.containerStatuses?.[0]?.lastState?.terminated?.containerID, `fake://${old?.id}`);
   assert.deepEqual(
     cluster.runningOf(uid).map(({ id }) => id === old?.id),
     [false],
-    "one container, and another one",
+    "the container was not replaced",
   );
 });

@@ -10,7 +10,7 @@ const nodePath = `/api/v1/nodes/${nodeName}`;
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
 const leaseName = `leases kube-node-lease/${nodeName}`;
 
-test("a deleted Node object is one error in the log, with what to do; once it exists again it is reported to", async (t) => {
+test("a deleted Node object is logged once, with what to do, and its status is updated once it exists again", async (t) => {
   const cluster = await TestCluster.start(t);
   const { api } = cluster;
   const log = new AgentLog();
@@ -29,7 +29,7 @@ test("a deleted Node object is one error in the log, with what to do; once it ex
     });
   const isOwned = () =>
     waitFor(() => assert.equal(lease()?.metadata.ownerReferences?.[0]?.uid, node()!.metadata.uid));
-  /** Waits for this many more of these requests. */
+  /** Waits until this request was sent `times` more. */
   const requested = (call: string, times: number) => {
     const sent = () => api.requests.filter((request) => request === call).length;
     const before = sent();
@@ -45,7 +45,7 @@ test("a deleted Node object is one error in the log, with what to do; once it ex
   const deletedAt = log.lines.length;
   await remove(nodePath);
   await Promise.all([requested(`GET nodes ${nodeName}`, 8), requested(`PUT ${leaseName}`, 3)]);
-  // The garbage collector deletes what the Node object owned.
+  // The garbage collector deletes the lease, which the Node object owned.
   await remove(leasePath);
   await Promise.all([requested(`GET nodes ${nodeName}`, 8), requested(`GET ${leaseName}`, 3)]);
   const since = log.messages(deletedAt).filter((message) => !message.startsWith("I SyncLoop"));
@@ -54,8 +54,8 @@ test("a deleted Node object is one error in the log, with what to do; once it ex
     ["E Node object was deleted, restart the kubelet to register the node again"],
     log.lines.slice(deletedAt).join("\n"),
   );
-  assert.deepEqual(since, [...new Set(since)], "no message is repeated");
-  assert.equal(node(), undefined, "it is not registered behind the administrator's back");
+  assert.deepEqual(since, [...new Set(since)], "a message was repeated");
+  assert.equal(node(), undefined, "the node was registered again");
 
   const createdAt = log.lines.length;
   await api.request({
@@ -74,7 +74,7 @@ test("a deleted Node object is one error in the log, with what to do; once it ex
   await remove(nodePath);
   await remove(leasePath);
   await requested(`GET nodes ${nodeName}`, 8);
-  assert.equal(log.problems(deletedAgainAt).length, 1, "again, for it existed meanwhile");
+  assert.equal(log.problems(deletedAgainAt).length, 1, "the second deletion was not logged");
   await cluster.stopAgent();
   await cluster.startAgent({ config, logger: log.logger });
   const restartedAt = log.lines.length;

@@ -16,10 +16,10 @@ const isNodes = ({ caller }: ServedRequest) => caller?.name === `system:node:${n
 const isDenied = ({ status }: ServedRequest) => status === 401 || status === 403;
 const brief = ({ status, verb, path }: ServedRequest) => `${status} ${verb} ${path}`;
 
-test("in its whole lifecycle no request of the agent is forbidden", {
+test("the API server rejects no request of an agent, from registration to the removal of its pods", {
   timeout: 100_000,
 }, async (t) => {
-  const { cluster, admin, seen, client } = await startMachineApi(t);
+  const { cluster, admin, served, client } = await startMachineApi(t);
   const get = <T>(path: string) => admin.request<T>({ method: "GET", path });
   const remove = (path: string, body: object = {}) => admin.request({ method: "DELETE", path, body });
   const post = <T>(path: string, kind: string, name: string, more: object = {}, apiVersion = "v1") =>
@@ -45,7 +45,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
   // The default service account is created soon after the namespace.
   await waitFor(() => get(`${inDefault}/serviceaccounts/default`));
   await post(`${inDefault}/configmaps`, "ConfigMap", "cm", { data: { a: "1" } });
-  for (const name of ["s", "pull", "nobodys"])
+  for (const name of ["s", "pull", "unreferenced"])
     await post(`${inDefault}/secrets`, "Secret", name, { data: { k: "YQ==" } });
   const classes = "/apis/node.k8s.io/v1/runtimeclasses";
   await post(classes, "RuntimeClass", "plain", { handler: "runc" }, "node.k8s.io/v1");
@@ -58,12 +58,12 @@ test("in its whole lifecycle no request of the agent is forbidden", {
   await node.startAgent({ config });
   const mirror = `${inDefault}/pods/static-${nodeName}`;
 
-  await t.test("register, mirrors of static pods", async () => {
+  await t.test("the node registers and creates mirrors of static pods", async () => {
     await hasPhase(`static-${nodeName}`, "Running");
     await nodeIsReady();
   });
 
-  await t.test("pods that read objects, are bound, complete, fail, are rejected and crash", async () => {
+  await t.test("pods read objects, complete, fail, are rejected and crash", async () => {
     await addPod("web", {
       nodeName,
       imagePullSecrets: [{ name: "pull" }],
@@ -98,7 +98,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
     }
   });
 
-  await t.test("deletions, graceful and forced, of pods and mirrors", async () => {
+  await t.test("pods and mirrors are deleted, gracefully and forcibly", async () => {
     await remove(`${inDefault}/pods/web`);
     await isGone(`${inDefault}/pods/web`);
     await remove(`${inDefault}/pods/bound`, { gracePeriodSeconds: 0 });
@@ -111,7 +111,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
     await isGone(mirror);
   });
 
-  await t.test("a lease that is renewed, a node that is changed, deleted and created again", async () => {
+  await t.test("the lease is renewed, and the node is changed, deleted and registered again", async () => {
     const renewal = async () => (await get<{ spec: { renewTime: string } }>(leasePath)).spec.renewTime;
     const first = await waitFor(renewal);
     await waitFor(async () => assert.notEqual(await renewal(), first));
@@ -121,7 +121,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
     await addPod("after", { nodeName });
     await hasPhase("after", "Running");
     await waitFor(() =>
-      assert.ok(seen.some((r) => isNodes(r) && brief(r) === `200 patch ${nodePath}/status`)),
+      assert.ok(served.some((r) => isNodes(r) && brief(r) === `200 patch ${nodePath}/status`)),
     );
     for (const isDeleted of [false, true]) {
       await node.stopAgent();
@@ -140,7 +140,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
     for (const { metadata } of items) await isGone(`${inDefault}/pods/${metadata.name}`);
   });
 
-  await t.test("events are written, and counted up", async () => {
+  await t.test("events are created and updated", async () => {
     const items = await waitFor(async () => {
       const list = await get<{ items: { reason: string; count?: number }[] }>(`${inDefault}/events`);
       assert.ok(list.items.some(({ reason }) => reason === "BackOff"));
@@ -152,11 +152,11 @@ test("in its whole lifecycle no request of the agent is forbidden", {
   });
 
   await t.test("no request was rejected", () => {
-    const used = seen.filter(isNodes);
+    const used = served.filter(isNodes);
     t.diagnostic(`${used.length} requests of the node`);
     assert.deepEqual(used.filter(isDenied).map(brief), []);
     assert.deepEqual(
-      seen.filter(({ caller, status }) => status === 401 || caller === undefined).map(brief),
+      served.filter(({ caller, status }) => status === 401 || caller === undefined).map(brief),
       [],
     );
     const kinds = new Set(used.map(({ verb, path }) => `${isRead(verb) ? "read" : verb} ${kindOf(path)}`));
@@ -200,7 +200,7 @@ test("in its whole lifecycle no request of the agent is forbidden", {
     ];
     for (const call of forbidden)
       await assert.rejects(asNode.request(call), { status: 403 }, `${call.method} ${call.path}`);
-    assert.equal(seen.filter((request) => isNodes(request) && isDenied(request)).length, forbidden.length);
+    assert.equal(served.filter((request) => isNodes(request) && isDenied(request)).length, forbidden.length);
   });
   await node.stopAgent();
 });

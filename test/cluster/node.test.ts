@@ -41,12 +41,12 @@ test("the node is registered as configured, becomes Ready and holds a lease", as
   assert.equal(capacity?.pods, "110");
   const kib = (text: string | undefined) => Number(wholeUnits(text ?? "")) / 1024;
   const hugePages = Object.entries(capacity ?? {}).filter(([name]) => name.startsWith("hugepages-"));
-  // Other tests may have reserved huge pages for as long as they run.
+  // Other tests may have reserved huge pages.
   const hugeKib = hugePages.reduce((sum, [, size]) => sum + kib(size), 0);
   assert.equal(
     kib(capacity?.memory) - kib(allocatable?.memory),
     128 * 1024 + hugeKib,
-    "reserved, the eviction threshold, and huge pages",
+    "allocatable is not capacity without reservations, the eviction threshold and huge pages",
   );
   await waitFor(() => {
     const lease = cluster.api.get("leases", "kube-node-lease", nodeName);
@@ -55,7 +55,7 @@ test("the node is registered as configured, becomes Ready and holds a lease", as
   await waitFor(() => assert.deepEqual(cluster.events(nodeName, "Starting"), ["Starting kubelet."]));
 });
 
-test("a runtime whose network fails makes the node not ready, and ready again when it works", async (t) => {
+test("the node is not ready while the network of the runtime is not ready", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   await waitFor(() => assert.equal(readyOf(cluster), "True"));

@@ -11,29 +11,29 @@ import { NodeWithApi } from "./node-with-api.ts";
 
 /** Longer than the back-off after two restarts. */
 const outageMs = Number(process.env.OUTAGE_SECONDS ?? 20) * 1000;
-/** By then the API is up to date. */
+/** The API must be up to date this long after the outage. */
 const caughtUpMs = 5000;
-/** A heartbeat in progress may still get a response, with the time when it was sent: not longer ago than this. */
+/** A heartbeat that was in progress may succeed after the outage; its renewal time is at most this old. */
 const requestMs = 10_000;
 
 type Probe = NonNullable<Container["readinessProbe"]>;
 
-const absent = (path: string): Probe => ({
+const missingFile = (path: string): Probe => ({
   exec: { command: ["sh", "-c", `test ! -e ${path}`] },
   ...{ periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 5 },
 });
 const restartsOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.restartCount;
 const isReady = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === "Ready")?.status;
 
-describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) => {
+describeOnContainerd(`an API outage of ${outageMs / 1000} s`, (version) => {
   let fullNode: NodeWithApi;
 
   before(async () => {
     fullNode = await NodeWithApi.start(version);
     await fullNode.addPod("steady");
     await fullNode.addPod("crashes");
-    await fullNode.addPod("probed", { readinessProbe: absent("/tmp/away") });
-    await fullNode.addPod("lively", { livenessProbe: absent("/tmp/away") });
+    await fullNode.addPod("probed", { readinessProbe: missingFile("/tmp/fail") });
+    await fullNode.addPod("lively", { livenessProbe: missingFile("/tmp/fail") });
     for (const name of ["steady", "crashes", "probed", "lively"]) await fullNode.runs(name);
   });
 
@@ -54,16 +54,16 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
   let outages = 0;
   const outage = async (
     t: { diagnostic(text: string): void },
-    api: { leave: () => unknown; comeBack: () => unknown; answersLate?: boolean },
+    api: { stop: () => unknown; resume: () => unknown; respondsLate?: boolean },
   ) => {
     const restarts = ++outages;
     const steady = await fullNode.containersOf("steady");
     const lastRenewal = await fullNode.renewedAt();
-    await api.leave();
-    const awayUntil = Date.now() + outageMs;
+    await api.stop();
+    const outageEnd = Date.now() + outageMs;
     await inside("crashes", "kill -TERM 1");
-    await inside("lively", "touch /tmp/away");
-    await inside("probed", restarts % 2 ? "touch /tmp/away" : "rm /tmp/away");
+    await inside("lively", "touch /tmp/fail");
+    await inside("probed", restarts % 2 ? "touch /tmp/fail" : "rm /tmp/fail");
     const [ready, readiness] = restarts % 2 ? ["0/1", "False"] : ["1/1", "True"];
     place(fullNode.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
     await waitFor(async () => {
@@ -74,14 +74,14 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
       assert.equal((await row("probed")).ready, ready);
       assert.equal((await row(`s${restarts}-${nodeName}`)).phase, "Running");
     }, outageMs - 1000);
-    await pause(awayUntil - Date.now());
-    await api.comeBack();
+    await pause(outageEnd - Date.now());
+    await api.resume();
     await waitFor(() => fullNode.get("/version"));
     const backAt = Date.now();
-    const took: string[] = [];
+    const times: string[] = [];
     const caughtUp = async (what: string, check: () => Promise<void>, withinMs = caughtUpMs) => {
       await waitFor(check, withinMs);
-      took.push(`${what} ${Date.now() - backAt} ms`);
+      times.push(`${what} ${Date.now() - backAt} ms`);
     };
     const podIs = (name: string, check: (pod: Pod) => void) => async () => check(await fullNode.pod(name));
     await fullNode.addPod(`new-${restarts}`);
@@ -101,14 +101,14 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
       ),
       caughtUp("lease", async () => {
         const renewedAt = await fullNode.renewedAt();
-        assert.ok(renewedAt > lastRenewal && renewedAt >= backAt - (api.answersLate ? requestMs : 0));
+        assert.ok(renewedAt > lastRenewal && renewedAt >= backAt - (api.respondsLate ? requestMs : 0));
       }),
       caughtUp(
         "mirror",
         podIs(`s${restarts}-${nodeName}`, (pod) => assert.equal(isReady(pod), "True")),
       ),
       caughtUp(
-        "new pod seen",
+        "new pod accepted",
         podIs(`new-${restarts}`, (pod) => assert.ok(pod.status?.startTime)),
       ),
       caughtUp(
@@ -116,23 +116,23 @@ describeOnContainerd(`the API unavailable for ${outageMs / 1000} s`, (version) =
         podIs(`new-${restarts}`, (pod) => assert.equal(isReady(pod), "True")),
         30_000,
       ),
-    ]).finally(() => t.diagnostic(took.join(", ")));
+    ]).finally(() => t.diagnostic(times.join(", ")));
     assert.deepEqual(await fullNode.containersOf("steady"), steady);
     assert.equal(restartsOf(await fullNode.pod("steady")), 0);
   };
 
-  test("killed and started again: pods keep running, are restarted and probed, and the API is updated immediately", async (t) => {
+  test("by a kill does not affect pods: they run, are restarted and probed, and the API is updated afterwards", async (t) => {
     await outage(t, {
-      leave: () => fullNode.api.kill(),
-      comeBack: () => fullNode.api.start(),
+      stop: () => fullNode.api.kill(),
+      resume: () => fullNode.api.start(),
     });
   });
 
-  test("connected but not responding: the same", async (t) => {
+  test("by a server that accepts connections and does not respond does not affect pods either", async (t) => {
     await outage(t, {
-      leave: () => fullNode.api.signal("SIGSTOP"),
-      comeBack: () => fullNode.api.signal("SIGCONT"),
-      answersLate: true,
+      stop: () => fullNode.api.signal("SIGSTOP"),
+      resume: () => fullNode.api.signal("SIGCONT"),
+      respondsLate: true,
     });
   });
 });

@@ -4,7 +4,7 @@ import type { Pod } from "../../src/lib/model/pod.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
-test("without an API at startup static pods run; when it is available, the node and the mirrors are created", async (t) => {
+test("static pods run without an API at startup, and the node and the mirrors are created once it is available", async (t) => {
   const cluster = await TestCluster.start(t);
   cluster.api.goDown();
   await cluster.placeManifest("web");
@@ -17,12 +17,12 @@ test("without an API at startup static pods run; when it is available, the node 
       [[`web-${nodeName}`, "Running"]],
     );
   });
-  cluster.api.comeBack();
+  cluster.api.recover();
   await cluster.runs(`web-${nodeName}`, 20_000);
   await cluster.runs("later", 20_000);
 });
 
-test("while the API is unavailable pods keep running and are restarted, and it is updated afterwards", async (t) => {
+test("pods run and are restarted while the API is unavailable, and the API is updated afterwards", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { metadata } = cluster.addPod("web");
@@ -34,7 +34,7 @@ test("while the API is unavailable pods keep running and are restarted, and it i
     assert.deepEqual([row?.restarts, row?.ready], [1, "1/1"]);
   });
   assert.equal(cluster.api.pod("web")?.status?.containerStatuses?.[0]?.restartCount, 0);
-  cluster.api.comeBack();
+  cluster.api.recover();
   await cluster.is(
     "web",
     ({ status }) => assert.equal(status?.containerStatuses?.[0]?.restartCount, 1),
@@ -55,7 +55,7 @@ test("a restarted agent changes nothing: no container, no status, no mirror, no 
   await cluster.stopAgent();
   const before = cluster.api.all("pods");
   const containers = [...cluster.runtime.pods.containers.keys()];
-  // Times have whole seconds: whatever is created again must be visible.
+  // Times have whole seconds: recreated objects must be distinguishable.
   const second = Math.floor(Date.now() / 1000);
   await waitFor(() => assert.ok(Math.floor(Date.now() / 1000) > second + 1));
   cluster.api.requests.length = 0;
@@ -80,7 +80,7 @@ test("a restarted agent changes nothing: no container, no status, no mirror, no 
   );
 });
 
-test("changes while the agent was down are applied, once the API has been read", async (t) => {
+test("changes in the API while the agent was down are applied once the API has been listed", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.placeManifest("static");
   await cluster.startAgent();
@@ -101,7 +101,7 @@ test("changes while the agent was down are applied, once the API has been read",
   await waitFor(() => assert.equal(cluster.agent.overview.rows()[0]?.phase, "Running"));
   assert.deepEqual(running(), [1, 1, 1]);
   assert.equal([...cluster.runtime.pods.sandboxes].length, 5);
-  cluster.api.comeBack();
+  cluster.api.recover();
   await cluster.isGone("deleted");
   await cluster.isGone(`static-${nodeName}`);
   await waitFor(() => assert.deepEqual(running(), [0, 0, 1]));

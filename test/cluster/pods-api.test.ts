@@ -36,14 +36,14 @@ async function droppedOf(cluster: TestCluster): Promise<number> {
   return Object.values(values)[0] ?? 0;
 }
 
-test("without its feature gate the Pods API is not served", async (t) => {
+test("the Pods API is not served without its feature gate", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   assert.ok(existsSync(join(cluster.dir, "root/pod-resources/kubelet.sock")));
   assert.ok(!existsSync(join(cluster.dir, "root/pods-api")));
 });
 
-test("pods are listed by UID and got one by one, with the status that the agent has now", async (t) => {
+test("List and Get return pods by UID, with the current status of the agent", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
   const resources = { limits: { cpu: "250m", memory: "64Mi" } };
   const added = ["web", "db", "cache"].map((name) =>
@@ -90,14 +90,14 @@ test("pods are served while the API server is unavailable", async (t) => {
 
 test("a watch receives ADDED, then each change of metadata and status, then DELETED, and no more", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
-  const { uid: before } = cluster.addPod("before").metadata;
-  await cluster.runs("before");
+  const { uid: existing } = cluster.addPod("existing").metadata;
+  await cluster.runs("existing");
   const watch = client.watch();
   await isSynced(watch);
   assert.deepEqual(
     watch.events.map(({ type, pod }) => [type, pod?.metadata.uid]),
     [
-      ["ADDED", before],
+      ["ADDED", existing],
       ["INITIAL_SYNC_COMPLETE", undefined],
     ],
   );
@@ -122,11 +122,14 @@ test("a watch receives ADDED, then each change of metadata and status, then DELE
   );
   const terminating = changes.map(({ metadata }) => metadata.deletionTimestamp !== undefined);
   assert.ok(terminating.includes(true));
-  assert.ok(!terminating.slice(terminating.indexOf(true)).includes(false), "once terminating, always");
+  assert.ok(
+    !terminating.slice(terminating.indexOf(true)).includes(false),
+    "an event has no deletion timestamp after one that has",
+  );
   assert.deepEqual(events.at(-1)?.pod?.metadata, { name: "web", namespace: "default", uid });
   // Another pod's event arrives after all events of this one.
-  label(cluster, "before", "last");
-  await waitFor(() => assert.equal(watch.of(before).at(-1)?.pod?.metadata.labels?.state, "last"));
+  label(cluster, "existing", "last");
+  await waitFor(() => assert.equal(watch.of(existing).at(-1)?.pod?.metadata.labels?.state, "last"));
   assert.equal(watch.of(uid).length, events.length);
 });
 
@@ -159,17 +162,17 @@ test("static pods are watched and listed, and their mirrors are not", async (t) 
   await cluster.placeManifest("fixed");
   const name = `fixed-${nodeName}`;
   await cluster.runs(name);
-  const [own, ...others] = await client.list();
-  assert.equal(own?.metadata.name, name);
+  const [staticPod, ...others] = await client.list();
+  assert.equal(staticPod?.metadata.name, name);
   assert.deepEqual(others, []);
-  assert.notEqual(own?.metadata.uid, cluster.api.pod(name)?.metadata.uid);
+  assert.notEqual(staticPod?.metadata.uid, cluster.api.pod(name)?.metadata.uid);
   await cluster.removeManifest("fixed");
   await waitFor(() => assert.equal(watch.events.at(-1)?.type, "DELETED"));
-  assert.ok(watch.events.every(({ pod }) => !pod || pod.metadata.uid === own?.metadata.uid));
+  assert.ok(watch.events.every(({ pod }) => !pod || pod.metadata.uid === staticPod?.metadata.uid));
   assert.deepEqual(await client.list(), []);
 });
 
-test("a client that does not read loses its watch and others keep theirs; it is counted", async (t) => {
+test("the watch of a client that does not read is closed and counted, and other watches continue", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
   const { uid } = cluster.addPod("web").metadata;
   await cluster.runs("web");

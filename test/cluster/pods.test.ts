@@ -55,7 +55,7 @@ test("a succeeded pod stays in the API until it is deleted, and is then removed 
   await waitFor(() => assert.equal(cluster.api.pod("job"), undefined), 20_000);
 });
 
-test("a pod that may not run here fails in the API, with a reason", async (t) => {
+test("a pod that the node does not admit fails in the API, with a reason", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { metadata } = cluster.addPod("elsewhere", { nodeSelector: { zone: "b" } });
@@ -93,7 +93,7 @@ test("labels of the node in the API decide where a pod may run", async (t) => {
   await cluster.runs("here");
 });
 
-test("variables come from config maps, secrets and services; missing ones are waited for", async (t) => {
+test("variables come from ConfigMaps, Secrets and services, and the pod waits for missing ones", async (t) => {
   const cluster = await TestCluster.start(t);
   cluster.api.put("services", {
     metadata: { namespace: "default", name: "kubernetes" },

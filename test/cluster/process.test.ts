@@ -10,7 +10,7 @@ import { serveApi } from "./serve-api.ts";
 
 const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
-test("a kubelet with --kubeconfig is a node of that cluster; SIGTERM leaves its pods running", async (t) => {
+test("a kubelet with --kubeconfig is a node of that cluster, and its pods keep running after SIGTERM", async (t) => {
   const cluster = await TestCluster.start(t);
   const proxy = await serveApi(cluster.api);
   t.after(() => proxy.close());

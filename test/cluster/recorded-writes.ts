@@ -8,10 +8,10 @@ interface ConfigMap {
 }
 
 /** The possible values of a name: after a lost response, the last written or the previous one. */
-interface Known {
-  /** Undefined: no such object. */
+interface PossibleValues {
+  /** Undefined if the object does not exist. */
   acknowledged: string | undefined;
-  readonly unsure: Set<string | undefined>;
+  readonly unconfirmed: Set<string | undefined>;
 }
 
 const path = "/api/v1/namespaces/default/configmaps";
@@ -22,7 +22,7 @@ export class RecordedWrites {
   unacknowledged = 0;
   readonly #api: KubeTransport;
   readonly #below: (limit: number) => number;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, PossibleValues>();
   #newest = 0;
   #written = 0;
 
@@ -40,27 +40,27 @@ export class RecordedWrites {
     let reachable = true;
     while (!signal.aborted) {
       const name = `${writer}-${this.#below(5)}`;
-      const known = this.#known.get(name) ?? { acknowledged: undefined, unsure: new Set() };
+      const known = this.#known.get(name) ?? { acknowledged: undefined, unconfirmed: new Set() };
       this.#known.set(name, known);
       const value = String(++this.#written);
-      const isThere = known.acknowledged !== undefined;
-      const removes = isThere && this.#below(4) === 0;
+      const exists = known.acknowledged !== undefined;
+      const removes = exists && this.#below(4) === 0;
       try {
         if (removes) await this.#api.request({ method: "DELETE", path: `${path}/${name}` });
-        else await this.#put(name, value, isThere);
+        else await this.#put(name, value, exists);
         known.acknowledged = removes ? undefined : value;
-        known.unsure.clear();
+        known.unconfirmed.clear();
         this.acknowledged++;
         reachable = true;
       } catch (error) {
         if (error instanceof KubeApiError && error.status < 500) {
-          // It was not written, which only happens after a lost response.
+          // The write was rejected, which only happens after a lost response.
           assert.ok([404, 409].includes(error.status), error.message);
-          await this.#look(name, known);
+          await this.#read(name, known);
           continue;
         }
-        known.unsure.add(removes ? undefined : value);
-        // Those without a response are not reported.
+        known.unconfirmed.add(removes ? undefined : value);
+        // Only the first of several writes without a response is counted.
         if (reachable) this.unacknowledged++;
         reachable = false;
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -68,7 +68,7 @@ export class RecordedWrites {
     }
   }
 
-  async #look(name: string, known: Known): Promise<void> {
+  async #read(name: string, known: PossibleValues): Promise<void> {
     try {
       const { data } = await this.#api.request<ConfigMap>({ method: "GET", path: `${path}/${name}` });
       this.#found(name, known, data.n);
@@ -78,17 +78,17 @@ export class RecordedWrites {
     }
   }
 
-  #found(name: string, known: Known, found: string | undefined): void {
-    const fits = found === known.acknowledged || known.unsure.has(found);
-    assert.ok(fits, `${name} is ${found}, acknowledged was ${known.acknowledged}`);
+  #found(name: string, known: PossibleValues, found: string | undefined): void {
+    const isExpected = found === known.acknowledged || known.unconfirmed.has(found);
+    assert.ok(isExpected, `${name} is ${found}, the acknowledged value is ${known.acknowledged}`);
     known.acknowledged = found;
-    known.unsure.clear();
+    known.unconfirmed.clear();
   }
 
-  async #put(name: string, value: string, isThere: boolean): Promise<void> {
+  async #put(name: string, value: string, exists: boolean): Promise<void> {
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { n: value } };
     const response = await this.#api.request<ConfigMap>(
-      isThere ? { method: "PUT", path: `${path}/${name}`, body } : { method: "POST", path, body },
+      exists ? { method: "PUT", path: `${path}/${name}`, body } : { method: "POST", path, body },
     );
     const version = Number(response.metadata.resourceVersion);
     this.#newest = Math.max(this.#newest, version);
@@ -100,13 +100,13 @@ export class RecordedWrites {
       method: "GET",
       path,
     });
-    const there = new Map(list.items.map(({ metadata, data }) => [metadata.name, data?.n]));
+    const stored = new Map(list.items.map(({ metadata, data }) => [metadata.name, data?.n]));
     for (const [name, known] of this.#known) {
-      this.#found(name, known, there.get(name));
+      this.#found(name, known, stored.get(name));
     }
-    for (const name of there.keys())
+    for (const name of stored.keys())
       assert.ok(this.#known.has(name) || name === "kube-root-ca.crt", `${name} was never written`);
     const version = Number(list.metadata.resourceVersion);
-    assert.ok(version >= this.#newest, `version ${version} after ${this.#newest} was received`);
+    assert.ok(version >= this.#newest, `the list has version ${version}, older than ${this.#newest}`);
   }
 }

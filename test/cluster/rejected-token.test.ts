@@ -41,7 +41,7 @@ class LateTokenApi implements KubeTransport {
 }
 
 for (const [who, message] of rejections)
-  test(`a token that ${who} rejects for a pod it does not know yet is requested again, silently`, async (t) => {
+  test(`a token that ${who} rejects for a pod it does not know yet is requested again without a log line`, async (t) => {
     const cluster = await TestCluster.start(t);
     const log = new AgentLog();
     const transport = new LateTokenApi(cluster.api, message);

@@ -7,20 +7,20 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { NodeWithApi, podsPath } from "./node-with-api.ts";
 
-const given: ResourceRequirements = {
+const admitted: ResourceRequirements = {
   limits: { cpu: "200m", memory: "64Mi" },
   requests: { cpu: "20m", memory: "16Mi" },
 };
-const wanted: ResourceRequirements = {
+const requested: ResourceRequirements = {
   limits: { cpu: "400m", memory: "128Mi" },
   requests: { cpu: "40m", memory: "32Mi" },
 };
 
-describeOnContainerd("a resize of a pod that runs", (version) => {
+describeOnContainerd("a resize of a running pod", (version) => {
   let fullNode: NodeWithApi;
   before(async () => {
     fullNode = await NodeWithApi.start(version);
-    await fullNode.addPod("resized", { resources: given });
+    await fullNode.addPod("resized", { resources: admitted });
     await fullNode.runs("resized");
   });
   after(() => fullNode?.destroy());
@@ -33,18 +33,18 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     });
   const pending = async (): Promise<PodCondition | undefined> =>
     (await fullNode.pod("resized")).status?.conditions?.find(({ type }) => type === "PodResizePending");
-  /** Allocation, status and cgroup agree. */
-  const keepsWhatItHas = async () => {
+  /** Allocation, status and cgroup have the resources that the pod was admitted with. */
+  const assertAdmittedResources = async () => {
     const { status, metadata } = await fullNode.pod("resized");
     const { allocatedResources, resources } = status as Record<string, unknown>;
     const [container] = status!.containerStatuses!;
-    assert.deepEqual(container?.allocatedResources, given.requests);
-    assert.deepEqual(container?.resources, given);
-    assert.deepEqual([allocatedResources, resources], [given.requests, given]);
+    assert.deepEqual(container?.allocatedResources, admitted.requests);
+    assert.deepEqual(container?.resources, admitted);
+    assert.deepEqual([allocatedResources, resources], [admitted.requests, admitted]);
     assert.equal(status?.observedGeneration, metadata.generation);
     const cgroup = `${fullNode.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
-    const inForce = cgroupFile(cgroup, "memory.limit_in_bytes") ?? cgroupFile(cgroup, "memory.max");
-    assert.equal(inForce, String(64 << 20));
+    const memoryLimit = cgroupFile(cgroup, "memory.limit_in_bytes") ?? cgroupFile(cgroup, "memory.max");
+    assert.equal(memoryLimit, String(64 << 20));
   };
   const eventsOf = async (reason: string) => {
     const { items } = await fullNode.get<{ items: { reason: string; message: string; count?: number }[] }>(
@@ -53,8 +53,8 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     return items.filter((event) => event.reason === reason);
   };
 
-  test("is reported as infeasible: condition, event, and the current resources", async () => {
-    await resize(wanted);
+  test("is reported as infeasible in a condition and an event, and the status has the admitted resources", async () => {
+    await resize(requested);
     const condition = await waitFor(async () => {
       const found = await pending();
       assert.ok(found);
@@ -66,7 +66,7 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
       ["True", "Infeasible", metadata.generation],
     );
     assert.match(condition.message ?? "", /^In-place resize is not supported by this kubelet/);
-    await waitFor(keepsWhatItHas);
+    await waitFor(assertAdmittedResources);
     const [event] = await waitFor(async () => {
       const found = await eventsOf("ResizeInfeasible");
       assert.equal(found.length, 1);
@@ -87,14 +87,14 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
       assert.equal(row?.phase, "Running");
     });
     assert.equal((await pending())?.lastTransitionTime, reported?.lastTransitionTime);
-    await keepsWhatItHas();
+    await assertAdmittedResources();
     const events = await eventsOf("ResizeInfeasible");
     assert.deepEqual([events.length, events[0]?.count ?? 1], [1, 1]);
   });
 
   test("a restarted container gets the resources that the pod was admitted with", async () => {
-    const [ran] = await fullNode.containersOf("resized");
-    await fullNode.runtime.stopContainer(ran!.id, 0);
+    const [previous] = await fullNode.containersOf("resized");
+    await fullNode.runtime.stopContainer(previous!.id, 0);
     const [next] = await waitFor(async () => {
       const found = await fullNode.containersOf("resized");
       assert.equal(found[0]?.attempt, 1);
@@ -102,10 +102,10 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
     });
     const status = await fullNode.runtime.containerStatus(next!.id);
     assert.equal(Number(status.status?.resources?.linux?.memoryLimitInBytes), 64 << 20);
-    await waitFor(keepsWhatItHas);
+    await waitFor(assertAdmittedResources);
   });
 
-  test("pod-level resources are those of its cgroup, however they were set", async () => {
+  test("pod-level resources in the status are those of the pod's cgroup, even if another process changed them", async () => {
     const { metadata } = await fullNode.pod("resized");
     const cgroup = `${fullNode.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
     const driver = cgroupDriver(await detectLayout());
@@ -123,8 +123,8 @@ describeOnContainerd("a resize of a pod that runs", (version) => {
   });
 
   test("ends when it is reverted", async () => {
-    await resize(given);
+    await resize(admitted);
     await waitFor(async () => assert.equal(await pending(), undefined));
-    await waitFor(keepsWhatItHas);
+    await waitFor(assertAdmittedResources);
   });
 });

@@ -13,7 +13,7 @@ const rules = {
   ],
 };
 const shared = { volumeMounts: [{ name: "work", mountPath: "/work" }] };
-/** Ends once, in a way that restarts all. */
+/** Exits once with the code that restarts all containers. */
 const triggers = (then: string) =>
   sh(`test -e /work/done && { ${then}; exit 0; }; sleep 1; touch /work/done; exit 42`);
 
@@ -31,28 +31,28 @@ describeOnContainerd("a container that restarts all containers of its pod", (ver
   });
 
   for (const role of ["regular", "sidecar", "init"] as const satisfies Role[])
-    test(`${role} container of a pod with restartPolicy Never`, async () => {
+    test(`may be a ${role} container, even with restartPolicy Never`, async () => {
       const image = { image: busyboxName, imagePullPolicy: "Never" as const };
-      const waits = sh("trap 'exit 0' TERM; sleep 10000 & wait");
+      const sleeps = sh("trap 'exit 0' TERM; sleep 10000 & wait");
       const trigger: Container = {
-        ...{ name: "asking", ...image, ...rules, ...shared },
+        ...{ name: "trigger", ...image, ...rules, ...shared },
         command: triggers(role === "init" ? "true" : "trap 'exit 0' TERM; sleep 10000 & wait"),
         restartPolicy: role === "sidecar" ? "Always" : "Never",
       };
       await fullNode.addPod(
         `by-${role}`,
-        role === "regular" ? trigger : { name: "regular", command: waits },
+        role === "regular" ? trigger : { name: "regular", command: sleeps },
         {
           restartPolicy: "Never",
           volumes: [{ name: "work", emptyDir: {} }],
           initContainers: [
             { name: "init", ...image, command: sh("exit 0") },
-            { name: "sidecar", ...image, command: waits, restartPolicy: "Always" },
+            { name: "sidecar", ...image, command: sleeps, restartPolicy: "Always" },
             ...(role === "regular" ? [] : [trigger]),
           ],
         },
       );
-      // An init container triggers it before there is a regular one.
+      // An init container exits before the regular container starts.
       const isRestarted = (name: string) => role !== "init" || name !== "regular";
       const restarted = await waitFor(async () => {
         const pod = await fullNode.pod(`by-${role}`);

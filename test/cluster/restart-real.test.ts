@@ -13,15 +13,15 @@ import { nodeName } from "./cluster-node.ts";
 import type { KillableApi } from "./killable-api.ts";
 
 /** Longer than the longest pause between two attempts to reach the API. */
-const awayMs = 1000 * Number(process.env.RESTART_AWAY_SECONDS ?? 6);
+const downMs = 1000 * Number(process.env.RESTART_AWAY_SECONDS ?? 6);
 const driverName = "restart.example.com";
 const nodePath = `/api/v1/nodes/${nodeName}`;
 const csiNodePath = `/apis/storage.k8s.io/v1/csinodes/${nodeName}`;
 const pods = ["plain", "probed", "stored"];
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
 
-/** How the agent ends, and the state of the API when it starts again. */
-const ways = (["up", "away", "coming back"] as const).flatMap((api) =>
+/** The signal that ends the agent, and the state of the API when the agent starts again. */
+const scenarios = (["up", "down", "starting"] as const).flatMap((api) =>
   (["SIGTERM", "SIGKILL"] as const).map((signal) => ({ signal, api })),
 );
 
@@ -47,7 +47,7 @@ describe("restarts of a node that joined by bootstrap", {
       certs: join(dir, "pki"),
     };
   };
-  const joined = (node: TestNode) => {
+  const bootstrapFlags = (node: TestNode) => {
     const { kubeconfig, bootstrap, certs } = files(node);
     return [
       "-v=2",
@@ -59,7 +59,7 @@ describe("restarts of a node that joined by bootstrap", {
   };
 
   before(async () => {
-    testNode = await CsiTestNode.start("2.x", {}, { flags: joined, join: allowJoining });
+    testNode = await CsiTestNode.start("2.x", {}, { flags: bootstrapFlags, join: allowJoining });
     driver = await testNode.driver(driverName, {});
     await driver.start();
     await testNode.fullNode.addPod("plain");
@@ -72,42 +72,38 @@ describe("restarts of a node that joined by bootstrap", {
     await testNode?.destroy();
   });
 
-  for (const { count, named } of rounds("RESTART_ROUNDS", ways.length, 2 * ways.length))
+  for (const { count, named } of rounds("RESTART_ROUNDS", scenarios.length, 2 * scenarios.length))
     test(
-      named(`${count} times it is ready soon, with its drivers, and no pod notices`),
+      named(`make it ready soon with its drivers and affect no pod, ${count} times`),
       { timeout: 1_200_000 },
       (t) => restarts(t, count),
     );
 
   async function restarts(t: TestContext, count: number): Promise<void> {
     const before = await state();
-    // The baseline: an agent with credentials in a file, on this machine, now.
+    // The baseline is an agent with credentials in a file.
     const plain = [await restart("SIGTERM", "up", ["-v=2"]), await restart("SIGKILL", "up", ["-v=2"])];
     const limit = Math.max(5000, 2 * Math.max(...plain));
     t.diagnostic(`without bootstrap: ready after ${plain.join(" and ")} ms`);
-    const took: number[] = [];
+    const times: number[] = [];
     for (let round = 0; round < count; round++) {
-      const { signal, api } = ways[round % ways.length]!;
+      const { signal, api } = scenarios[round % scenarios.length]!;
       const from = testNode.log().length;
       try {
-        const ms = await restart(signal, api, joined(testNode.fullNode.node));
-        took.push(ms);
+        const ms = await restart(signal, api, bootstrapFlags(testNode.fullNode.node));
+        times.push(ms);
         t.diagnostic(`round ${round}: ${signal}, API ${api}: ready after ${ms} ms`);
         assert.ok(ms <= limit, `ready after ${ms} ms, more than ${limit} ms`);
-        assert.deepEqual(
-          await state(),
-          before,
-          "neither a pod nor the node was not ready for a moment, no pod was restarted",
-        );
+        assert.deepEqual(await state(), before, "a pod or the node was not ready, or a pod was restarted");
         const log = testNode.log().slice(from);
         assert.doesNotMatch(log, /NodeNotReady|Component did not stop in time/);
-        if (api === "up") assert.deepEqual(noise(log), []);
+        if (api === "up") assert.deepEqual(warningsIn(log), []);
       } catch (error) {
         t.diagnostic(testNode.log().slice(from));
         throw error;
       }
     }
-    figures(t, took);
+    reportTimes(t, times);
     const last = `last-${count}`;
     await testNode.pod(last, { csi: { driver: driverName } });
     await testNode.fullNode.runs(last);
@@ -116,28 +112,31 @@ describe("restarts of a node that joined by bootstrap", {
   /** Milliseconds from when API and runtime were available until the node was ready and its driver registered. */
   async function restart(
     signal: "SIGTERM" | "SIGKILL",
-    api: "up" | "away" | "coming back",
+    api: "up" | "down" | "starting",
     flags: readonly string[],
   ): Promise<number> {
     const { fullNode } = testNode;
     const registrations = (await driver.calls("NodeGetInfo")).length;
     await fullNode.agent.end(signal);
-    // Times in the API are whole seconds: what is written from now on is of a later one than what was before.
+    // Times in the API are whole seconds: from now on, writes have a later time than those before.
     const endedAt = Math.floor(Date.now() / 1000) * 1000 + 1000;
     await pause(endedAt - Date.now());
     if (api !== "up") await fullNode.api.kill();
     fullNode.startAgent(flags);
-    if (api === "away") await pause(awayMs);
+    if (api === "down") await pause(downMs);
     if (api !== "up") fullNode.api.start();
-    const agentThere = waitFor(async () => assert.ok(await fullNode.agent.pods()));
-    const apiThere = waitFor(() => fullNode.get("/version"));
-    await apiThere;
-    const there = Date.now();
+    const agentResponds = waitFor(async () => assert.ok(await fullNode.agent.pods()));
+    const apiResponds = waitFor(() => fullNode.get("/version"));
+    await apiResponds;
+    const availableAt = Date.now();
     await waitFor(async () => {
       const { status } = await fullNode.get<{ status: { conditions: Condition[] } }>(nodePath);
       const ready = status.conditions.find(({ type }) => type === "Ready");
       assert.equal(ready?.status, "True", ready?.message);
-      assert.ok(Date.parse(ready.lastHeartbeatTime) >= endedAt, "it is reported by the restarted agent");
+      assert.ok(
+        Date.parse(ready.lastHeartbeatTime) >= endedAt,
+        "the heartbeat is not of the restarted agent",
+      );
       const { spec } = await fullNode.get<{ spec: { drivers: { name: string }[] } }>(csiNodePath);
       assert.deepEqual(
         spec.drivers.map(({ name }) => name),
@@ -145,15 +144,15 @@ describe("restarts of a node that joined by bootstrap", {
       );
       assert.ok(
         (await driver.calls("NodeGetInfo")).length > registrations,
-        "the driver was registered again",
+        "the driver was not registered again",
       );
     }, 60_000);
-    const ms = Date.now() - there;
-    await agentThere;
+    const ms = Date.now() - availableAt;
+    await agentResponds;
     return ms;
   }
 
-  /** Everything that a restart must not change: a lost readiness would show in the transition times. */
+  /** State that a restart must not change: transition times would show that a pod was not ready meanwhile. */
   async function state(): Promise<object[]> {
     const all = await Promise.all(pods.map((name) => testNode.fullNode.pod(name)));
     const { status } = await testNode.fullNode.get<{ status: { conditions: Condition[] } }>(nodePath);
@@ -180,12 +179,12 @@ describe("restarts of a node that joined by bootstrap", {
   }
 });
 
-/** Warnings and errors, but for the one that the reference logs on such a machine, too. */
-function noise(log: string): string[] {
+/** Warnings and errors, except the one that the reference kubelet also logs on cgroup v1. */
+function warningsIn(log: string): string[] {
   return log.split("\n").filter((line) => /^[WEF]\d{4} /.test(line) && !line.includes("cgroup v1 detected"));
 }
 
-function figures(t: TestContext, took: readonly number[]): void {
-  const sorted = [...took].sort((a, b) => a - b);
+function reportTimes(t: TestContext, times: readonly number[]): void {
+  const sorted = [...times].sort((a, b) => a - b);
   t.diagnostic(`ready after ${sorted[sorted.length >> 1]} ms (median), ${sorted.at(-1)} ms at most`);
 }

@@ -37,7 +37,7 @@ for (const rotates of [true, false])
       await agent.until(() => isReady(api));
       assert.ok(
         (await registration.calls("NodeGetInfo")).length > registrations,
-        "the driver was registered again",
+        "the driver was not registered again",
       );
       const stopping = Date.now();
       await agent.stop();
@@ -47,14 +47,14 @@ for (const rotates of [true, false])
     }
   });
 
-test("while its certificate is not approved a node is healthy, shows what it waits for, and stops immediately", async (t) => {
+test("a node whose certificate is not approved yet is healthy, reports what it waits for, and stops immediately", async (t) => {
   const api = await startUnapprovingApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
   await csiDriver(t, node);
   const port = await freePort();
   const agent = node.agent("--rotate-certificates", "-v=2", `--healthz-port=${port}`);
-  await api.openRequest();
+  await api.pendingRequest();
   await agent.prints(/Requesting certificate" certificate="client-certificate"/);
   await agent.prints(/Waiting for a client certificate, requests to the API server are held back/);
   const response = await get({ host: "127.0.0.1", port, path: "/healthz?verbose" });
@@ -68,7 +68,7 @@ test("while its certificate is not approved a node is healthy, shows what it wai
   assert.deepEqual(noise(agent), []);
 });
 
-/** Ready, and with its driver. */
+/** The node is ready and has its driver. */
 function isReady(api: ApiUser): Promise<void> {
   return waitFor(async () => {
     const { status } = await api.get<NodeStatus>(nodePath);
@@ -102,6 +102,6 @@ async function csiDriver(t: TestContext, node: JoiningNode): Promise<DriverProce
   return process;
 }
 
-/** Warnings and errors, but for the one that the reference logs on such a machine, too. */
+/** Warnings and errors, except the one that the reference kubelet also logs on cgroup v1. */
 const noise = ({ log }: AgentProcess) =>
   log.split("\n").filter((line) => /^[WEF]\d{4} /.test(line) && !line.includes("cgroup v1 detected"));

@@ -6,7 +6,7 @@ import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, server, TestCluster } from "./cluster-node.ts";
 
-/** Probed immediately when a container starts, but late when an agent found it running. */
+/** A probe that runs immediately when a container starts, but late when the agent finds the container running. */
 const probe = (command: string) => ({
   exec: { command: [command] },
   periodSeconds: 3600,
@@ -44,27 +44,27 @@ async function runningPods(t: TestContext): Promise<TestCluster> {
 }
 
 /** As left by a kubelet that keeps no probe results on disk. */
-const forgetResults = (cluster: TestCluster) => rm(join(cluster.dir, "root", "probe-results.json"));
+const removeProbeResults = (cluster: TestCluster) => rm(join(cluster.dir, "root", "probe-results.json"));
 
 const podsOf = (cluster: TestCluster) =>
   cluster.api.all("pods").filter((pod) => pod.metadata.name !== "control") as unknown as Pod[];
 
 /** When a new pod has a status, all earlier statuses have been processed. */
-async function settled(cluster: TestCluster): Promise<void> {
+async function allProcessed(cluster: TestCluster): Promise<void> {
   cluster.addPod("control");
   await cluster.runs("control");
 }
 
-test("taking over from another kubelet: readiness, started and times are those of the API", async (t) => {
+test("an agent that takes over from another kubelet keeps ready, started and times of the API", async (t) => {
   const cluster = await runningPods(t);
   const before = podsOf(cluster);
-  await forgetResults(cluster);
+  await removeProbeResults(cluster);
   await cluster.startAgent();
-  await settled(cluster);
-  assert.deepEqual(podsOf(cluster), before, "not one write");
+  await allProcessed(cluster);
+  assert.deepEqual(podsOf(cluster), before, "a pod was written");
 });
 
-test("taking over from another kubelet that found containers not ready: older results on disk do not count", async (t) => {
+test("an agent that takes over containers that are not ready in the API ignores older probe results on disk", async (t) => {
   const cluster = await runningPods(t);
   const names = ["probed", "sidecar", mirror];
   for (const name of names) {
@@ -75,23 +75,23 @@ test("taking over from another kubelet that found containers not ready: older re
     await cluster.api.request({ method: "PATCH", path, body });
   }
   await cluster.startAgent();
-  await settled(cluster);
+  await allProcessed(cluster);
   for (const name of names) {
     const [found] = cluster.api.pod(name)?.status?.containerStatuses ?? [];
     assert.deepEqual([found?.started, found?.ready], [true, false], name);
   }
 });
 
-test("taking over during an API outage: static pods get readiness from their mirror when it is back", async (t) => {
+test("an agent that takes over during an API outage reads the readiness of static pods from their mirrors afterwards", async (t) => {
   const cluster = await runningPods(t);
   const before = podsOf(cluster);
-  await forgetResults(cluster);
+  await removeProbeResults(cluster);
   cluster.api.goDown();
   await cluster.startAgent();
   await waitFor(() => assert.equal(cluster.agent.overview.rows()[0]?.phase, "Running"));
-  cluster.api.comeBack();
-  await settled(cluster);
-  assert.deepEqual(podsOf(cluster), before, "not one write");
+  cluster.api.recover();
+  await allProcessed(cluster);
+  assert.deepEqual(podsOf(cluster), before, "a pod was written");
 });
 
 for (const first of ["API", "runtime"] as const)
@@ -107,13 +107,13 @@ for (const first of ["API", "runtime"] as const)
       await runtime.start();
     } else {
       await waitFor(() => assert.equal(cluster.agent.overview.rows()[0]?.ready, "1/1"));
-      api.comeBack();
+      api.recover();
     }
-    await settled(cluster);
-    assert.deepEqual(podsOf(cluster), before, "not one write");
+    await allProcessed(cluster);
+    assert.deepEqual(podsOf(cluster), before, "a pod was written");
   });
 
-test("a static pod starts with the agent as long as no mirror is known, and its deadline is kept", async (t) => {
+test("the start time of a static pod without a mirror is that of the agent, but its deadline is kept", async (t) => {
   const cluster = await TestCluster.start(t, { cluster: undefined });
   await cluster.placeManifest("static", { activeDeadlineSeconds: 5 });
   const rowIs = (check: (row: ReturnType<typeof cluster.agent.overview.rows>[number] | undefined) => void) =>
@@ -126,13 +126,13 @@ test("a static pod starts with the agent as long as no mirror is known, and its 
   });
   await cluster.stopAgent();
   await waitFor(() => assert.ok(Date.now() > Date.parse(first) + 5000), 10_000);
-  const again = Date.now();
+  const restartedAt = Date.now();
   await cluster.startAgent();
   let second = "";
   await rowIs((row) => {
     second = row?.startTime ?? "";
-    assert.ok(Date.parse(second) >= again - 1000, second);
+    assert.ok(Date.parse(second) >= restartedAt - 1000, second);
   });
   await rowIs((row) => assert.equal(row?.status?.reason, "DeadlineExceeded"));
-  assert.ok(Date.now() < Date.parse(second) + 5000, "not counted again from the start of this agent");
+  assert.ok(Date.now() < Date.parse(second) + 5000, "the deadline was counted from the start of this agent");
 });

@@ -7,25 +7,26 @@ import { nodeName, TestCluster } from "./cluster-node.ts";
 
 type ApiFailure = ConstructorParameters<typeof KubeApiError>[0];
 
-const ending: ApiFailure = {
+const terminating: ApiFailure = {
   status: 403,
   reason: "Forbidden",
-  message: 'events "web" is forbidden: the namespace does not take new content',
+  message:
+    'events "web" is forbidden: unable to create new content in namespace default because it is being terminated',
   details: { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] },
 };
 const gone: ApiFailure = { status: 404, reason: "NotFound", message: 'namespaces "default" not found' };
-const noRight: ApiFailure = {
+const noPermission: ApiFailure = {
   status: 403,
   reason: "Forbidden",
-  message: "events is forbidden: no such right",
+  message: "events is forbidden: no permission",
 };
 
 for (const [what, response, warns] of [
-  ["of a namespace that is being terminated", ending, false],
-  ["of a namespace that does not exist any more", gone, false],
-  ["that the node may not create", noRight, true],
+  ["an event of a terminating namespace", terminating, false],
+  ["an event of a deleted namespace", gone, false],
+  ["an event that the node may not create", noPermission, true],
 ] as const)
-  test(`events ${what} are ${warns ? "a" : "no"} warning`, async (t) => {
+  test(`${what} is ${warns ? "" : "not "}logged as a warning`, async (t) => {
     const cluster = await TestCluster.start(t);
     const { api } = cluster;
     const log = new AgentLog();

@@ -10,7 +10,7 @@ import {
 import type { AnyValue, KeyValue } from "../../src/lib/gen/opentelemetry/proto/common/v1/common_pb.js";
 import type { Span_SpanKind } from "../../src/lib/gen/opentelemetry/proto/trace/v1/trace_pb.js";
 
-/** A span as it arrived. */
+/** A received span. */
 export interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
@@ -31,7 +31,7 @@ export class TraceCollector {
   readonly resources: Record<string, unknown>[] = [];
   requests = 0;
   /** "silent" accepts requests and never responds. */
-  mood: "good" | "silent" = "good";
+  behavior: "good" | "silent" = "good";
   readonly #server: Server;
   #port = 0;
 
@@ -49,7 +49,7 @@ export class TraceCollector {
         callback: sendUnaryData<ExportTraceServiceResponse>,
       ) => {
         this.requests++;
-        if (this.mood === "silent") return;
+        if (this.behavior === "silent") return;
         this.#take(call.request);
         callback(null, create(ExportTraceServiceResponseSchema));
       },
@@ -71,7 +71,7 @@ export class TraceCollector {
     );
   }
 
-  /** Cuts all connections. */
+  /** Closes all connections. */
   stop(): void {
     this.#server.forceShutdown();
   }

@@ -23,7 +23,7 @@ function tracingTo(endpoint: string, samplingRatePerMillion?: number) {
   return { tracing: { endpoint, ...(samplingRatePerMillion !== undefined && { samplingRatePerMillion }) } };
 }
 
-test("start and termination of a pod: syncs, calls to the runtime and to the API, each with its parent", async (t) => {
+test("syncs of a pod and their calls to the runtime and the API are spans with the right parents", async (t) => {
   const collector = await collectorOf(t);
   const tracing = configuredTracing({
     config: tracingTo(collector.endpoint, always),
@@ -50,7 +50,7 @@ test("start and termination of a pod: syncs, calls to the runtime and to the API
   await waitFor(() => assert.equal(node.agent.overview.rows().length, 0), 15_000);
   await node.stopAgent();
 
-  assert.ok(collector.requests > 0, "what was left was sent when the agent stopped");
+  assert.ok(collector.requests > 0, "remaining spans were not sent when the agent stopped");
   assert.deepEqual(collector.resources[0], {
     "service.name": "kubelet",
     "service.version": "v1.36.4",
@@ -58,7 +58,7 @@ test("start and termination of a pod: syncs, calls to the runtime and to the API
     "k8s.node.name": nodeName,
   });
   const first = collector.of("syncPod").find((s) => s.attributes["k8s.pod.update_type"] === "create");
-  assert.ok(first, "the first pass is a span");
+  assert.ok(first, "the first sync has no span");
   assert.deepEqual(first.attributes, {
     "k8s.pod.uid": metadata.uid,
     "k8s.pod": "default/web",
@@ -72,7 +72,7 @@ test("start and termination of a pod: syncs, calls to the runtime and to the API
   for (const method of ["RunPodSandbox", "CreateContainer", "StartContainer"]) {
     const [span, ...more] = collector.of(cri(method));
     assert.equal(more.length, 0, `${method} was called once`);
-    assert.equal(span?.parentId, first.spanId, `${method} belongs to the pass that called it`);
+    assert.equal(span?.parentId, first.spanId, `the span of ${method} is not a child of its sync`);
     assert.equal(span.traceId, first.traceId);
     assert.equal(span.kind, Span_SpanKind.CLIENT);
     assert.deepEqual(span.attributes, {
@@ -80,9 +80,13 @@ test("start and termination of a pod: syncs, calls to the runtime and to the API
       "rpc.system.name": "grpc",
       "rpc.response.status_code": "OK",
     });
-    assert.ok(first.start <= span.start && span.end <= first.end, "it lies within it");
+    assert.ok(first.start <= span.start && span.end <= first.end, "the span is not within its parent");
     const received = node.runtime.callsOf(method).map(({ traceparent }) => traceparent);
-    assert.deepEqual(received, [`00-${span.traceId}-${span.spanId}-01`], "and the runtime knows it");
+    assert.deepEqual(
+      received,
+      [`00-${span.traceId}-${span.spanId}-01`],
+      "the trace context was not propagated to the runtime",
+    );
   }
   assert.ok(collector.of("runtime.v1.ImageService/ImageStatus").some((s) => s.traceId === first.traceId));
 
@@ -90,7 +94,7 @@ test("start and termination of a pod: syncs, calls to the runtime and to the API
   const stop = collector.of(cri("StopContainer"))[0];
   assert.ok(
     ends.some(({ spanId }) => spanId === stop?.parentId),
-    "the stop belongs to the end",
+    "the stop is not a child of a terminating sync",
   );
   assert.ok(collector.of("syncTerminatedPod").some((s) => s.attributes["k8s.pod.uid"] === metadata.uid));
   assert.ok(collector.of("Containers/GarbageCollect").length > 0);
@@ -100,9 +104,9 @@ test("start and termination of a pod: syncs, calls to the runtime and to the API
     .find((s) => String(s.attributes["url.full"]).includes("/pods/web/"));
   assert.equal(patch?.attributes["http.response.status_code"], 200);
   const known = new Set(collector.spans.map((s) => `00-${s.traceId}-${s.spanId}-01`));
-  const strangers = [...traceparents].filter((traceparent) => !known.has(traceparent));
+  const unknown = [...traceparents].filter((traceparent) => !known.has(traceparent));
   // Spans in progress when the agent stopped were propagated to the API and have no end.
-  assert.ok(traceparents.size > 5 && strangers.length <= 3, `${strangers.length} of ${traceparents.size}`);
+  assert.ok(traceparents.size > 5 && unknown.length <= 3, `${unknown.length} of ${traceparents.size}`);
 });
 
 /** A separate agent for requests to its server. */
@@ -130,14 +134,14 @@ async function withServer(t: TestContext, tracing: object) {
 test("a request to the node belongs to the trace of its caller", async (t) => {
   const collector = await collectorOf(t);
   const { node, get } = await withServer(t, tracingTo(collector.endpoint, always));
-  const theirs = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
-  assert.equal(await get("/pods", `00-${theirs.traceId}-${theirs.spanId}-01`), 200);
+  const caller = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
+  assert.equal(await get("/pods", `00-${caller.traceId}-${caller.spanId}-01`), 200);
   assert.equal(await get("/containerLogs/default/none/c"), 404);
   await node.stopAgent();
   const [pods] = collector.of("/pods") as [ReceivedSpan];
   assert.deepEqual(
     [pods.traceId, pods.parentId, pods.kind],
-    [theirs.traceId, theirs.spanId, Span_SpanKind.SERVER],
+    [caller.traceId, caller.spanId, Span_SpanKind.SERVER],
   );
   assert.equal(pods.attributes["http.response.status_code"], 200);
   const [logs] = collector.of("/containerLogs/{namespace}/{pod}/{container}") as [ReceivedSpan];
@@ -147,29 +151,29 @@ test("a request to the node belongs to the trace of its caller", async (t) => {
 });
 
 for (const rate of [undefined, 0])
-  test(`with a rate of ${rate} no trace is started here, and sampled traces of callers are kept`, async (t) => {
+  test(`with a sampling rate of ${rate} the agent starts no trace, but continues sampled traces of callers`, async (t) => {
     const collector = await collectorOf(t);
     const { node, get } = await withServer(t, tracingTo(collector.endpoint, rate));
     node.addPod("web");
     await node.runs("web");
-    const theirs = "0af7651916cd43dd8448eb211c80319c";
-    await get("/pods", `00-${theirs}-b7ad6b7169203331-01`);
-    await get("/pods", `00-${theirs}-b7ad6b7169203331-00`);
+    const caller = "0af7651916cd43dd8448eb211c80319c";
+    await get("/pods", `00-${caller}-b7ad6b7169203331-01`);
+    await get("/pods", `00-${caller}-b7ad6b7169203331-00`);
     await get("/pods");
     await node.stopAgent();
     assert.deepEqual(
       collector.spans.map(({ name, traceId }) => [name, traceId]),
-      [["/pods", theirs]],
+      [["/pods", caller]],
     );
     const [call] = node.runtime.callsOf("RunPodSandbox");
     assert.match(
       call?.traceparent ?? "",
       /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/,
-      "others are notified that it is not sampled",
+      "the trace context is not propagated as unsampled",
     );
   });
 
-test("without tracing nothing is propagated", async (t) => {
+test("no trace context is propagated without tracing", async (t) => {
   const node = await TestCluster.start(t);
   await node.startAgent();
   node.addPod("web");
@@ -181,11 +185,11 @@ test("without tracing nothing is propagated", async (t) => {
 });
 
 test("an unavailable or unresponsive collector delays neither pods nor the stop of the agent", async (t) => {
-  const away = await TraceCollector.start();
-  away.stop();
+  const stopped = await TraceCollector.start();
+  stopped.stop();
   const silent = await collectorOf(t);
-  silent.mood = "silent";
-  for (const { endpoint } of [away, silent]) {
+  silent.behavior = "silent";
+  for (const { endpoint } of [stopped, silent]) {
     const node = await TestCluster.start(t);
     await node.startAgent({ config: { ...node.config(), ...tracingTo(endpoint, always) } });
     for (let i = 0; i < 5; i++) node.addPod(`web${i}`);
@@ -194,17 +198,17 @@ test("an unavailable or unresponsive collector delays neither pods nor the stop 
     await node.isGone("web0");
     await node.stopAgent();
   }
-  assert.ok(silent.requests > 0, "it got requests");
+  assert.ok(silent.requests > 0, "the collector got no requests");
 });
 
 test("a collector that starts late gets the queued spans", async (t) => {
-  const gone = await TraceCollector.start();
-  const port = Number(gone.endpoint.split(":")[1]);
-  gone.stop();
+  const unavailable = await TraceCollector.start();
+  const port = Number(unavailable.endpoint.split(":")[1]);
+  unavailable.stop();
   const node = await TestCluster.start(t);
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
-  await node.startAgent({ config: { ...node.config(), ...tracingTo(gone.endpoint, always) }, logger });
+  await node.startAgent({ config: { ...node.config(), ...tracingTo(unavailable.endpoint, always) }, logger });
   const { metadata } = node.addPod("web");
   await node.runs("web");
   await waitFor(() => assert.ok(warnings.includes("Failed to export traces")), 30_000);

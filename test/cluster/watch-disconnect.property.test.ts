@@ -12,9 +12,8 @@ import { acceleratedClock } from "./accelerated-clock.ts";
 import { type Fault, type FaultPlan, FaultyProxy, faults } from "./faulty-proxy.ts";
 import { startMachineApi } from "./machine-api.ts";
 
-// A client of the embedded API behind a proxy that fails at a chosen byte, on the way there or back: in the TLS
-// handshake, in a header, in the middle of a list, between two events or within one. Whatever it is, each change is
-// reported once, in order.
+// A client of the embedded API behind a proxy that fails at a chosen byte of either direction: in the TLS handshake, in a
+// header, in the middle of a list, between two events or within one. In all cases, each change is reported once, in order.
 
 type SendRequest = (method: "POST" | "PUT" | "DELETE", path: string, body?: object) => Promise<unknown>;
 
@@ -22,8 +21,8 @@ type SendRequest = (method: "POST" | "PUT" | "DELETE", path: string, body?: obje
 interface ServedApi {
   readonly port: number;
   readonly sendWrite: SendRequest;
-  /** This many clients see the same history concurrently, each through its own proxy. */
-  readonly clientsAtOnce: number;
+  /** How many clients follow the same history concurrently, each through its own proxy. */
+  readonly concurrentClients: number;
   access(port: number): KubeAccess;
 }
 
@@ -35,9 +34,9 @@ interface Run {
 /** The clock of the clients: accelerated, with a connection timeout of a third of a second. */
 const clock = acceleratedClock(30);
 
-interface Ran {
+interface RunResult {
   readonly received: readonly string[];
-  /** How often it had to list. */
+  /** The number of lists. */
   readonly lists: number;
   readonly proxy: FaultyProxy;
 }
@@ -47,7 +46,7 @@ interface Version {
 }
 
 let namespaces = 0;
-/** Longer than any wait of a client. */
+/** Longer than any retry of a client. */
 const withinMs = 60_000;
 
 /** Keeps a copy of one history through a proxy. */
@@ -102,8 +101,11 @@ class Client {
 const change = (type: string, name: string, { metadata }: Version) =>
   type === "deleted" ? `deleted ${name}` : `${type} ${name}@${metadata.resourceVersion}`;
 
-/** One history, seen by a client for each run. */
-async function live(api: ServedApi, runs: readonly Run[]): Promise<{ expected: string[]; ran: Ran[] }> {
+/** Writes one history, which one client per run follows. */
+async function runHistory(
+  api: ServedApi,
+  runs: readonly Run[],
+): Promise<{ expected: string[]; results: RunResult[] }> {
   const namespace = `n${++namespaces}`;
   const path = `/api/v1/namespaces/${namespace}/configmaps`;
   const kind = { apiVersion: "v1", kind: "Namespace" };
@@ -120,81 +122,87 @@ async function live(api: ServedApi, runs: readonly Run[]): Promise<{ expected: s
   const proxies = await Promise.all(runs.map(({ plans }) => FaultyProxy.open(api.port, plans)));
   const clients = runs.map(({ streamList }, i) => new Client(api, path, proxies[i]!, streamList));
   try {
-    await soon(runs, clients, (client) => client.synced());
+    await waitForAll(runs, clients, (client) => client.synced());
     await write("PUT", "a", "2");
     await write("POST", "c", "x".repeat(100));
     await write("DELETE", "b");
     await write("POST", "b", "again");
     await write("PUT", "c", "last");
     const last = expected.at(-1)!.replace("updated", "");
-    await soon(runs, clients, (client) => client.receives(last));
+    await waitForAll(runs, clients, (client) => client.receives(last));
   } finally {
     await Promise.all(clients.map((client) => client.end()));
   }
   return {
     expected,
-    ran: clients.map(({ received, lists }, i) => ({ received, lists, proxy: proxies[i]! })),
+    results: clients.map(({ received, lists }, i) => ({ received, lists, proxy: proxies[i]! })),
   };
 }
 
-/** Waits for all, or throws an error that names an unfinished one. */
-async function soon(
+/** Waits for all clients; throws an error that names one that is not done. */
+async function waitForAll(
   runs: readonly Run[],
   clients: readonly Client[],
   work: (client: Client) => Promise<void>,
 ) {
   const waiting = new Set(clients);
   const late = new AbortController();
-  const all = clients.map((client) => work(client).then(() => waiting.delete(client)));
+  const pending = clients.map((client) => work(client).then(() => waiting.delete(client)));
   const timer = setTimeout(() => late.abort(), withinMs);
-  await Promise.race([Promise.all(all), once(late.signal, "abort")]);
+  await Promise.race([Promise.all(pending), once(late.signal, "abort")]);
   clearTimeout(timer);
   const [first] = waiting;
   if (!first) return;
   const run = JSON.stringify(runs[clients.indexOf(first)]);
   assert.fail(
-    `${waiting.size} of ${clients.length} wait, one with ${run} was received ${first.received.join(", ")}`,
+    `${waiting.size} of ${clients.length} wait, one with ${run} received ${first.received.join(", ")}`,
   );
 }
 
-/** The first failure is reported with what led to it. */
-async function all(api: ServedApi, runs: readonly Run[]): Promise<{ met: number; listedAgain: number }> {
-  let [met, listedAgain] = [0, 0];
+/** Runs in batches; a failure is reported with its run. */
+async function runAll(
+  api: ServedApi,
+  runs: readonly Run[],
+): Promise<{ faultCount: number; listedAgain: number }> {
+  let [faultCount, listedAgain] = [0, 0];
   const isSilent = ({ plans }: Run) => plans.some(({ fault }) => fault === "silence");
   const batches = [
     ...inBatches(
       runs.filter((run) => !isSilent(run)),
-      api.clientsAtOnce,
+      api.concurrentClients,
     ),
-    // Stalled clients only wait, so many of them can run at the same time.
-    ...inBatches(runs.filter(isSilent), api.clientsAtOnce * 6),
+    // Clients of a silent connection only wait, so more of them can run at the same time.
+    ...inBatches(runs.filter(isSilent), api.concurrentClients * 6),
   ];
   for (const some of batches) {
-    const { expected, ran } = await live(api, some);
-    for (const [i, { received, lists, proxy }] of ran.entries()) {
+    const { expected, results } = await runHistory(api, some);
+    for (const [i, { received, lists, proxy }] of results.entries()) {
       if (lists === 1) assert.deepEqual(received, expected, JSON.stringify(some[i]));
       else checkDifferences(received, expected, JSON.stringify(some[i]));
-      met += proxy.done;
+      faultCount += proxy.faultCount;
       if (lists > 1) listedAgain++;
     }
   }
-  return { met, listedAgain };
+  return { faultCount, listedAgain };
 }
 
 /** After a truncated request was rejected, the client lists again and reports the differences. */
 function checkDifferences(received: readonly string[], expected: readonly string[], run: string): void {
-  const [known, wanted] = [new Map<string, string>(), new Map<string, string>()];
-  for (const text of expected) apply(wanted, text);
+  const [known, final] = [new Map<string, string>(), new Map<string, string>()];
+  for (const text of expected) apply(final, text);
   for (const text of received) {
     const [type = "", what = ""] = text.split(" ");
     const [name = "", version = ""] = what.split("@");
-    const before = known.get(name);
-    assert.equal(type === "added", before === undefined, `${run}: ${text}, known was ${before}`);
-    assert.ok(type === "deleted" || Number(version) > Number(before ?? 0), `${run}: ${text} after ${before}`);
+    const previous = known.get(name);
+    assert.equal(type === "added", previous === undefined, `${run}: ${text}, previous version ${previous}`);
+    assert.ok(
+      type === "deleted" || Number(version) > Number(previous ?? 0),
+      `${run}: ${text} after ${previous}`,
+    );
     assert.ok(type === "deleted" || expected.some((one) => one.endsWith(` ${what}`)), `${run}: ${text}`);
     apply(known, text);
   }
-  assert.deepEqual(sorted(known), sorted(wanted), run);
+  assert.deepEqual(sorted(known), sorted(final), run);
 }
 
 function apply(state: Map<string, string>, text: string): void {
@@ -211,72 +219,76 @@ function inBatches(runs: readonly Run[], size: number): Run[][] {
   return Array.from({ length: count }, (_, i) => runs.slice(i * size, (i + 1) * size));
 }
 
-/** Each byte of an undisturbed run, one fault at each; `every`: only each so many-th of them. */
+/** Runs with one fault each, at each `every`-th byte of a run without faults. */
 async function eachByte(api: ServedApi, streamList: boolean, every: number): Promise<Run[]> {
-  const { ran } = await live(api, [{ plans: [], streamList }]);
-  const { passed } = ran[0]!.proxy;
+  const { results } = await runHistory(api, [{ plans: [], streamList }]);
+  const { forwarded } = results[0]!.proxy;
   const runs: Run[] = [];
   for (const direction of ["down", "up"] as const)
-    for (let at = 0; at <= passed[direction]; at += every)
-      for (const fault of chosen(at / every)) runs.push({ plans: [{ direction, at, fault }], streamList });
+    for (let at = 0; at <= forwarded[direction]; at += every)
+      for (const fault of faultsAt(at / every)) runs.push({ plans: [{ direction, at, fault }], streamList });
   return runs;
 }
 
-/** All faults if requested; else one after the other from byte to byte, and stalls now and then, which take long. */
+/** All faults if requested; otherwise one kind after the other from byte to byte, and silence, which takes long, at some. */
 const allFaults = process.env.CUT_FAULTS === "all";
-const loud = faults.filter((fault) => fault !== "silence");
-const chosen = (turn: number): readonly Fault[] =>
-  allFaults ? faults : [loud[turn % loud.length]!, ...(turn % 12 === 0 ? ["silence" as const] : [])];
+const visibleFaults = faults.filter((fault) => fault !== "silence");
+const faultsAt = (index: number): readonly Fault[] =>
+  allFaults
+    ? faults
+    : [visibleFaults[index % visibleFaults.length]!, ...(index % 12 === 0 ? ["silence" as const] : [])];
 
-/** Many faults in one run, at random positions. */
-function many(seed: number, most: number): Run {
+/** A run with several faults at random positions. */
+function randomFaults(seed: number, maxBytes: number): Run {
   const { below } = seededRandom(seed);
   let at = 0;
   const plans = Array.from({ length: 2 + below(8) }, () => {
-    at += below(most / 3);
+    at += below(maxBytes / 3);
     return {
       direction: below(5) ? "down" : "up",
       at,
-      fault: (below(20) ? loud : faults)[below(loud.length)]!,
+      fault: (below(20) ? visibleFaults : faults)[below(visibleFaults.length)]!,
     } as const;
   });
   return { plans, streamList: below(2) === 0 };
 }
 
-async function show(t: TestContext, api: ServedApi, runs: readonly Run[]): Promise<void> {
+async function check(t: TestContext, api: ServedApi, runs: readonly Run[]): Promise<void> {
   const startedAt = Date.now();
-  const { met, listedAgain } = await all(api, runs);
-  t.diagnostic(`${runs.length} runs, ${met} faults, ${((Date.now() - startedAt) / 1000).toFixed(1)} s`);
+  const { faultCount, listedAgain } = await runAll(api, runs);
+  t.diagnostic(
+    `${runs.length} runs, ${faultCount} faults, ${((Date.now() - startedAt) / 1000).toFixed(1)} s`,
+  );
   t.diagnostic(`${listedAgain} clients listed again`);
   assert.ok(listedAgain < runs.length / 10, `${listedAgain} of ${runs.length} clients listed again`);
-  assert.ok(met >= runs.length * 0.8, `only ${met} faults in ${runs.length} runs`);
+  assert.ok(faultCount >= runs.length * 0.8, `only ${faultCount} faults in ${runs.length} runs`);
 }
 
-// Each byte where that is cheap; a sample of the bytes elsewhere, and with `npm test`.
+// Every byte where that is cheap; a sample of the bytes otherwise, and with `npm test`.
 for (const { count: every, named } of rounds("CUT_EVERY", 11, 1)) {
   const [streamed, secure] = process.env.CUT_EVERY === undefined ? [11 * every, 29 * every] : [every, every];
   test(named(
-    `HTTP/1.1: a connection that goes wrong at each ${every}. byte: nothing missed, nothing doubled`,
+    `HTTP/1.1: a list-watch misses and repeats nothing when its connection fails, at one in ${every} bytes`,
   ), {
     timeout: 300_000,
   }, async (t) => {
     const api = await plainApi(t);
-    await show(t, api, [
+    await check(t, api, [
       ...(await eachByte(api, false, every)),
       ...(await eachByte(api, true, streamed)),
-      ...Array.from({ length: 60 }, (_, seed) => many(seed, 2000)),
+      ...Array.from({ length: 60 }, (_, seed) => randomFaults(seed, 2000)),
     ]);
   });
 
   test(named(
-    `HTTP/2 and TLS: a connection that goes wrong at each ${secure}. byte: nothing missed, nothing doubled`,
+    `HTTP/2 and TLS: a list-watch misses and repeats nothing when its connection fails, at one in ${secure} bytes`,
   ), {
     timeout: 300_000,
   }, async (t) => {
     const api = await secureApi(t);
-    await show(t, api, [
+    await check(t, api, [
       ...(await eachByte(api, false, secure)),
-      ...Array.from({ length: 30 }, (_, seed) => many(seed, 6000)),
+      ...Array.from({ length: 30 }, (_, seed) => randomFaults(seed, 6000)),
     ]);
   });
 }
@@ -291,7 +303,7 @@ async function plainApi(t: TestContext): Promise<ServedApi> {
   return {
     port: api.server.port,
     sendWrite,
-    clientsAtOnce: 30,
+    concurrentClients: 30,
     access: (port) => parseKubeconfig(plainKubeconfig(port), "test"),
   };
 }
@@ -301,7 +313,7 @@ async function secureApi(t: TestContext): Promise<ServedApi> {
   const access = await api.access("kubeconfig");
   return {
     port: api.port,
-    clientsAtOnce: 8,
+    concurrentClients: 8,
     sendWrite: (method, path, body) => api.admin.request({ method, path, body }),
     access: (port) => ({
       ...access,

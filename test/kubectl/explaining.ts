@@ -16,7 +16,7 @@ export function explaining(setup: KubectlSetup): void {
       );
       await k.ok(["create", "-f", "-"], { input });
       const explain = explained(setup.node.files.kubelet);
-      const firstLine = async (name: string) => (await explain.type(name)).split("\n", 1)[0] ?? "";
+      const firstLine = async (name: string) => (await explain.run(name)).split("\n", 1)[0] ?? "";
       await waitFor(async () => {
         assert.match(
           await firstLine("choosy"),
@@ -32,7 +32,7 @@ export function explaining(setup: KubectlSetup): void {
         names.filter((name) => name === "choosy" || name === "large"),
         ["choosy", "large"],
       );
-      await assert.rejects(explain.type("nobody"), /this kubelet has no pod nobody/);
+      await assert.rejects(explain.run("nobody"), /this kubelet has no pod nobody/);
     });
   });
 }

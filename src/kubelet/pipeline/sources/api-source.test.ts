@@ -63,7 +63,7 @@ test("a node without pods emits an empty set; an unreachable server none", async
   await clock.advance(10_000);
   await settle();
   assert.deepEqual(sets, []);
-  api.comeBack();
+  api.recover();
   await clock.advance(30_000);
   await settle();
   assert.deepEqual(sets, [[]]);
