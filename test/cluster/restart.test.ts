@@ -56,7 +56,7 @@ test("a node whose certificate is not approved yet is healthy, reports what it w
   const agent = node.agent("--rotate-certificates", "-v=2", `--healthz-port=${port}`);
   await api.pendingRequest();
   await agent.prints(/Requesting certificate" certificate="client-certificate"/);
-  await agent.prints(/Waiting for a client certificate, requests to the API server are held back/);
+  await agent.prints(/Waiting for a client certificate before sending requests to the API server/);
   const response = await get({ host: "127.0.0.1", port, path: "/healthz?verbose" });
   assert.equal(response?.status, 200);
   assert.match(

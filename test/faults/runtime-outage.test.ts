@@ -125,7 +125,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     assert.equal(logged(/Container runtime is down/).length, 1, "not logged exactly once");
     assert.equal(logged(/Container runtime is ready/).length, 1);
     assert.ok(logged(/Failed to relist pods/).length <= 1);
-    assert.ok(logged(/Event stream broke/).length <= 1);
+    assert.ok(logged(/Runtime event stream failed/).length <= 1);
     const perPod = logged(/Error syncing pod/);
     // Three pods had work to do; each may encounter a refused and a dropped connection.
     assert.ok(perPod.length <= 9, `the log repeats itself:\n${perPod.join("\n")}`);

@@ -112,7 +112,7 @@ async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
     const winner = both.find((child) => child !== loser);
     assert.equal(loser.exitCode, 1, `round ${round}`);
     const log = await logs[both.indexOf(loser)];
-    assert.match(log ?? "", /Root directory is in use, waiting for its holder to exit/);
+    assert.match(log ?? "", /Root directory is in use, waiting for the other kubelet to exit/);
     assert.match(
       log ?? "",
       new RegExp(`root directory ${agent.rootDir} is in use by another kubelet \\(process ${winner?.pid}\\)`),
@@ -134,7 +134,9 @@ test("an agent that is started while its predecessor stops waits for it", async 
   first.start();
   assert.equal(await first.line(), "running");
   agent.start();
-  await waitFor(() => assert.match(agent.log(), /Root directory is in use, waiting for its holder to exit/));
+  await waitFor(() =>
+    assert.match(agent.log(), /Root directory is in use, waiting for the other kubelet to exit/),
+  );
   await first.kill();
   await agent.ready();
 });

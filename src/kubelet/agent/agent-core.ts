@@ -33,7 +33,7 @@ import { watchRuntimeSupport } from "./runtime-support.ts";
 import { systemCgroups } from "./system-cgroups.ts";
 import { configuredTracing, type Tracing } from "./tracing.ts";
 
-/** What all components of the agent depend on: the runtime, the shared state, events and metrics. */
+/** The common dependencies of all components of the agent: the runtime, the shared state, events and metrics. */
 export interface AgentCore {
   readonly options: AgentOptions;
   readonly config: KubeletConfiguration;
@@ -55,7 +55,7 @@ export interface AgentCore {
   readonly view: ClusterView | undefined;
   /** The ConfigMaps and Secrets that pods refer to: of the cluster, or of a directory; undefined if there is neither. */
   readonly objects: ReferencedObjects | undefined;
-  /** To be started before the first pod is synced. */
+  /** Must be started before the first pod is synced. */
   readonly components: readonly Component[];
   readonly desired: DesiredPods;
   readonly observed: ObservedPods;

@@ -22,7 +22,7 @@ export interface GateState {
 export interface AgentOptions {
   config: KubeletConfiguration;
   rootDir: string;
-  /** The directory of the links to container logs. */
+  /** The directory of the symlinks to container logs. */
   containerLogsDir?: string;
   hostnameOverride?: string;
   nodeIp?: string;
@@ -73,7 +73,7 @@ export interface AgentOptions {
   keepsApiPods?: boolean;
   /** Passed in if components were created before the agent; otherwise created. */
   metrics?: Metrics;
-  /** The same; otherwise as configured. */
+  /** Passed in likewise; otherwise created as configured. */
   tracing?: Tracing | undefined;
   /** Replaces the log of the kernel. */
   kernelLog?: () => Promise<KernelLog>;

@@ -85,7 +85,7 @@ test("a wait is logged once after a few seconds, and reported by the health chec
   await clock.advance(2000);
   assert.deepEqual(logs, []);
   await clock.advance(10_000);
-  assert.deepEqual(logs, ["Waiting for a client certificate, requests to the API server are held back"]);
+  assert.deepEqual(logs, ["Waiting for a client certificate before sending requests to the API server"]);
   assert.equal(
     readiness.waiting,
     "no valid client certificate for 12s, 2 requests are waiting: a certificate has been requested and is not issued yet",
@@ -102,7 +102,7 @@ test("a wait is logged in time, and never negative, when the clock is set back",
   await clock.advance(1000);
   setBack(3_600_000);
   await clock.advance(10_000);
-  assert.deepEqual(logs, ["Waiting for a client certificate, requests to the API server are held back"]);
+  assert.deepEqual(logs, ["Waiting for a client certificate before sending requests to the API server"]);
   assert.match(readiness.waiting ?? "", /^no valid client certificate for 11s, /);
   await clock.advance(60_000);
   await rejected;

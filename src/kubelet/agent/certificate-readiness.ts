@@ -129,7 +129,7 @@ export class CertificateReadiness {
     if (this.#logged || (this.#waitedMs ?? 0) < logAfterMs) return;
     this.#logged = true;
     const reason = source.reason;
-    logger.info("Waiting for a client certificate, requests to the API server are held back", {
+    logger.info("Waiting for a client certificate before sending requests to the API server", {
       requests: this.#waiting.size,
       ...(reason && { reason }),
     });

@@ -12,7 +12,7 @@ export function cgroupManager(naming: CgroupNaming, layout: CgroupLayout, clock:
   if (naming === "cgroupfs") return new CgroupfsManager(cgroupDriver(layout, { clock }));
   throw new KubeletError(
     "NotSupported",
-    'cgroupDriver: "systemd" is not supported yet, because slices have to be made by systemd; ' +
+    'cgroupDriver: "systemd" is not supported yet, because slices have to be created by systemd; ' +
       'set cgroupDriver to "cgroupfs" here and in the container runtime',
   );
 }

@@ -38,7 +38,7 @@ export interface RuntimeClass {
 /** The node as it was last watched. */
 type WatchedNode = NodeObject & { metadata: { deletionTimestamp?: string } };
 
-/** What changed in the Node object. */
+/** A change of the Node object. */
 export interface NodeChange {
   readonly spec: boolean;
   readonly addresses: boolean;
@@ -51,7 +51,7 @@ export class ClusterView {
   /** The ConfigMaps and Secrets that pods of this node refer to. */
   readonly objects: PodObjects;
   readonly recorder: EventRecorder;
-  /** To be started before their users; `source` is started with the other sources. */
+  /** Must be started before their users; `source` is started with the other sources. */
   readonly components: readonly Component[];
   readonly #nodes: ListWatch<WatchedNode>;
   readonly #services: ListWatch<ServiceAddress>;

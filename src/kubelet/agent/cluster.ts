@@ -8,12 +8,12 @@ import type { AgentCore } from "./agent-core.ts";
 import { clusterNode } from "./cluster-node.ts";
 import { clusterPods } from "./cluster-pods.ts";
 
-/** What a cluster adds to the agent. */
+/** The parts of the agent that need a cluster. */
 export interface Cluster {
   readonly isPresent: boolean;
   /** Keep the credentials valid: started before anything that sends requests. */
   readonly credentials: readonly Component[];
-  /** To be started in this order, before the first pod is synced. None of them waits for the API server. */
+  /** Must be started in this order, before the first pod is synced. None of them waits for the API server. */
   readonly components: readonly Component[];
   /** The pods that the API assigns to this node. */
   readonly sources: readonly PodSource[];

@@ -14,7 +14,7 @@ import type { ServingCertificate } from "./serving-certificate.ts";
 export interface AgentEndpoints {
   /** Started before anything else, so that the health of a starting agent can be checked. */
   readonly first: readonly Component[];
-  /** The kubelet API. To be started in this order. */
+  /** The kubelet API. Must be started in this order. */
   readonly serving: readonly Component[];
   readonly healthPort: () => number | undefined;
   readonly serverPort: () => number | undefined;

@@ -21,7 +21,7 @@ type Optional =
 
 export type AgentHandlers = Omit<EventHandlers, Optional> & Partial<Pick<EventHandlers, Optional>>;
 
-/** What each component does on each event. The event table defines the order. */
+/** The handlers of each component by event. The event table defines their order. */
 export function podHandlers(
   core: AgentCore,
   pods: PodParts,

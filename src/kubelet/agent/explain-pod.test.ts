@@ -43,7 +43,7 @@ const table: [name: string, info: PodInfo, details: string[], lastError: string 
     "a probe that has no result yet",
     info("startup", { probeFailures: [probeFailure] }),
     [
-      "startup probe of a has not failed yet, nor passed",
+      "startup probe of a has neither passed nor failed yet",
       "readiness probe of a failed 3 times in a row, last 2.0 s ago: 503",
     ],
     "503",
@@ -88,7 +88,7 @@ const table: [name: string, info: PodInfo, details: string[], lastError: string 
   [
     "a failure",
     info("stop", { failure: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
-    ["Evicted: low on memory", "no container runs any more"],
+    ["Evicted: low on memory", "no container is running any more"],
     undefined,
   ],
 ];

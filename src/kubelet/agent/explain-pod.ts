@@ -163,7 +163,7 @@ function probeLines({ probeFailures, now }: PodInfo, wait: { step: string; conta
   );
   return hasFailed
     ? lines
-    : [`${wait.step} probe of ${wait.container} has not failed yet, nor passed`, ...lines];
+    : [`${wait.step} probe of ${wait.container} has neither passed nor failed yet`, ...lines];
 }
 
 /** When a pod failed without a request to terminate it; null for any other. */
@@ -181,7 +181,7 @@ function endLines({ status }: PodInfo, container: string | undefined): string[] 
 }
 
 function stopLines({ running, now }: PodInfo): string[] {
-  if (running.length === 0) return ["no container runs any more"];
+  if (running.length === 0) return ["no container is running any more"];
   return running.map(({ name, stop }) => {
     if (!stop) return `${name} still runs; it is stopped after the others`;
     const left = stop.endsAt - now;

@@ -44,7 +44,7 @@ export interface ServerParts {
 }
 
 export interface KubeletServer {
-  /** To be started in this order. */
+  /** Must be started in this order. */
   readonly components: readonly Component[];
   readonly port: () => number;
 }

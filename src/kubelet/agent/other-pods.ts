@@ -8,7 +8,7 @@ import {
 } from "../../lib/model/pod.ts";
 import type { ObservedPod, ObservedPods, UninspectedPod } from "../state/observed-pods.ts";
 
-/** Pods in the runtime that are versions of a static pod from before an edit that this agent did not observe. */
+/** Pods in the runtime that are earlier versions of a static pod, edited while no agent was running. */
 export function formerVersions(
   pod: Pod,
   observed: ObservedPods,

@@ -15,7 +15,7 @@ type Wait = NonNullable<PodExplanation["waitsFor"]>;
 /** A ready pod is explained for this long after a container failed: as long as the back-off is kept. */
 const unstableMs = 600_000;
 
-/** Why a pod is not ready, has failed or does not stay up, in one line; null if there is nothing to explain. */
+/** Why a pod is not ready, has failed or keeps restarting, in one line; null if there is nothing to explain. */
 export function causeOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string | null {
   const { isReady, status } = info;
   const failure = failureCause(info);

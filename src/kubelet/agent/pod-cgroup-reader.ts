@@ -2,7 +2,7 @@ import { type CgroupLimits, limitsReader } from "../../lib/host/cgroups/limits-r
 import type { Pod } from "../../lib/model/pod.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-/** The limits of a pod's cgroup, once the API has the pod as running; they are not reported before. */
+/** The limits of a pod's cgroup. They are reported only once the API server has the pod as running. */
 export function podCgroupReader(
   { node, config }: AgentCore,
   pathOf: (pod: Pod) => string,

@@ -73,7 +73,7 @@ export class PodExplanations {
     if (this.#oomKills.size > maxOomKills && oldest !== undefined) this.#oomKills.delete(oldest);
   }
 
-  /** The pod was removed: if it failed, its explanation is kept for a while. To be called before its status is dropped. */
+  /** The pod was removed: if it failed, its explanation is kept for a while. Call it before its status is dropped. */
   podRemoved(worker: PodSyncStatus): void {
     const explanation = explainPod(this.#info(worker));
     this.#kills.delete(worker.id.uid);

@@ -16,7 +16,7 @@ export interface PodRow {
   restarts: number;
   ip: string;
   startTime: string;
-  /** What the pod waits for, in one line; empty if it is not blocked. */
+  /** The reason why the pod waits, in one line; empty if it is not blocked. */
   blockedOn: string;
   blockedSince: string;
   status: PodStatus | undefined;

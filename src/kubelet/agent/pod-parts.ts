@@ -136,7 +136,7 @@ export function podParts(
   });
   return {
     ...{ ...run, ...probing, probeMetrics: probing.metrics, pleg, eventStream, userNamespaces, allocation },
-    /** What outlives the agent, on disk. */
+    /** Records on disk, which outlive the agent. */
     records: [allocation, evictedPods, probing.probeCheckpoint],
     components: [qosCgroups, ...run.components],
     ...{ cgroups, activePods, evictedPods, workers, statuses, workerStatuses, overview, explanations },

@@ -41,7 +41,7 @@ export interface PodVolumes extends Volumes {
   /** `attachedVolumes` only where a controller attaches volumes to this node. */
   readonly handlers: Pick<EventHandlers, "volumes" | "plugins"> &
     Partial<Pick<EventHandlers, "attachedVolumes">>;
-  /** To be started in this order, before the first pod is synced. */
+  /** Must be started in this order, before the first pod is synced. */
   readonly components: readonly Component[];
   /** Volume-related reasons why the node is not ready. */
   notReady(): string[];

@@ -45,7 +45,7 @@ export class RootDirLock implements Component {
         throw new KubeletError("AlreadyRunning", `root directory ${rootDir} is in use by ${by}`);
       }
       if (left === waitMs / retryMs)
-        logger.info("Root directory is in use, waiting for its holder to exit", { rootDir, holder });
+        logger.info("Root directory is in use, waiting for the other kubelet to exit", { rootDir, holder });
       await sleep(clock, retryMs, signal);
     }
   }

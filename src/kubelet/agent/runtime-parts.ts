@@ -25,7 +25,7 @@ export interface RuntimeParts {
   requests: CriRequests;
   files: PodFiles;
   volumes: PodVolumes;
-  /** To be started before the first pod is synced. */
+  /** Must be started before the first pod is synced. */
   components: readonly Component[];
 }
 

@@ -19,7 +19,7 @@ export interface BootstrapOptions {
   readonly nodeName: string;
   readonly certDir: string;
   readonly store: PairStore;
-  /** With the credentials of the bootstrap kubeconfig. */
+  /** The API client with the credentials of the bootstrap kubeconfig. */
   readonly transport: KubeTransport;
   readonly clock: Clock;
   readonly random: () => number;

@@ -7,7 +7,7 @@ import type { KubeTransport } from "../../lib/clients/kube/transport-interface.t
 export const clientSigner = "kubernetes.io/kube-apiserver-client-kubelet";
 export const servingSigner = "kubernetes.io/kubelet-serving";
 
-/** What is requested. */
+/** A certificate request before it is sent. */
 export interface SigningRequest {
   /** Without a name the API generates one, "csr-…". */
   readonly name?: string;

@@ -32,8 +32,7 @@ export function clientCaFile(o: FileParts & { readonly file: string }): WatchedF
     files: [o.file],
     make: ([text = ""]) => {
       const certificates = parseCertificates(text);
-      if (certificates.length === 0)
-        throw new KubeletError("CertificateFiles", "there is no certificate in it");
+      if (certificates.length === 0) throw new KubeletError("CertificateFiles", "it contains no certificate");
       return certificates.map(({ pem }) => pem).join("");
     },
   });

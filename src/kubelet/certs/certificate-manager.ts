@@ -33,7 +33,7 @@ export interface CertificateManagerOptions {
   readonly store: PairStore;
   /** The API client with valid credentials: with our certificate if there is one that has not expired. */
   readonly api: (current: CertificatePair | undefined) => CertificateApi | Promise<CertificateApi>;
-  /** What to request; undefined while unknown. */
+  /** The template of the next request; undefined while unknown. */
   readonly template: () => RequestTemplate | undefined;
   readonly signerName: string;
   readonly usages: readonly Usage[];
@@ -199,7 +199,7 @@ export class CertificateManager implements Component {
     this.#forced = false;
     this.#install(pair, now);
     if (previous) onRotated?.(msBetween(wallTime(previous.leaf.notBefore), now) / 1000);
-    // A certificate that is due again immediately (clocks differ, names are left out) must not cause requests in a
+    // A certificate that is due again immediately (clock skew, omitted names) must not cause requests in a
     // loop.
     const dueAgain = this.#deadline <= now || mismatch(pair, desired) !== undefined;
     this.#retryAt = dueAgain ? msFromNow(clock, retryDelayMs(this.#attempts, random())) : undefined;

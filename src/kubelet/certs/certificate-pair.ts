@@ -18,9 +18,9 @@ export interface CertificatePair {
 export function readPair(certText: string, keyText: string): CertificatePair {
   const certificates = parseCertificates(certText);
   const [leaf] = certificates;
-  if (leaf === undefined) throw new KubeletError("CertificatePair", "there is no certificate in it");
+  if (leaf === undefined) throw new KubeletError("CertificatePair", "it contains no certificate");
   const block = pemBlocks(keyText).find(({ label }) => label.endsWith("PRIVATE KEY"));
-  if (block === undefined) throw new KubeletError("CertificatePair", "there is no private key in it");
+  if (block === undefined) throw new KubeletError("CertificatePair", "it contains no private key");
   const privateKey = readKey(block.text);
   if (!samePublicKey(privateKey, leaf.publicKey)) {
     throw new KubeletError("CertificatePair", "private key does not match the certificate");

@@ -33,7 +33,7 @@ export interface ClientCredentialsOptions {
 export interface ClientCredentials {
   /** The credentials of the agent. The certificate file may not exist yet, and changes. */
   readonly access: KubeAccess;
-  /** To be started before any request to the API; present only if certificates are rotated. */
+  /** Must be started before any request to the API; present only if certificates are rotated. */
   readonly manager: CertificateManager | undefined;
   /** Closes the connections that were opened to request certificates. */
   close(): void;

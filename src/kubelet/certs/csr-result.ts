@@ -14,7 +14,7 @@ export type CsrResult =
   | { readonly kind: "issued"; readonly certificate: string }
   | { readonly kind: "failed"; readonly error: KubeletError };
 
-/** What has become of the request with this UID. */
+/** The outcome of the request with this UID. */
 export function csrResult(
   state: SigningRequestState | undefined,
   requested: Pick<SigningRequestState, "name" | "uid">,
@@ -39,7 +39,7 @@ const failed = (code: string, message: string): CsrResult => ({
   error: new KubeletError(code, message),
 });
 
-/** Why a request that is in the API already cannot stand for ours; undefined if it can. */
+/** Why an existing request in the API cannot be reused as ours; undefined if it can. */
 export function incompatibility(
   found: SigningRequestState,
   requested: SigningRequest,

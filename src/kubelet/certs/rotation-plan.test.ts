@@ -59,7 +59,7 @@ const serving = servingTemplate("n1", addresses, false)!;
 for (const [what, template, expected] of [
   ["the requested one", serving, undefined],
   ["less than there is", { ...serving, dnsNames: [] }, undefined],
-  ["another name", { ...serving, commonName: "system:node:n2" }, "another common name"],
+  ["another name", { ...serving, commonName: "system:node:n2" }, "the common name differs"],
   ["a DNS name more", { ...serving, dnsNames: ["n1", "x"] }, "DNS names are missing: x"],
   ["an address more", { ...serving, ipAddresses: ["10.0.0.8"] }, "IP addresses are missing: 10.0.0.8"],
   ["a group more", { ...serving, organizations: ["g"] }, "organizations are missing: g"],

@@ -1,7 +1,7 @@
 import { type MonotonicTime, msBetween, plusMs, type WallTime, wallTime } from "../../lib/base/time.ts";
 import type { CertificatePair } from "./certificate-pair.ts";
 
-/** What the certificate should contain. */
+/** The desired content of the certificate. */
 export interface RequestTemplate {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -29,7 +29,7 @@ export function mismatch(pair: CertificatePair, template: RequestTemplate): stri
   const { subject, dnsNames, ipAddresses } = pair.leaf;
   const missing = (have: readonly string[], want: readonly string[]) =>
     want.filter((item) => !have.includes(item));
-  if (subject.commonName !== template.commonName) return "another common name";
+  if (subject.commonName !== template.commonName) return "the common name differs";
   const lists = [
     ["DNS names", missing(dnsNames, template.dnsNames)],
     ["IP addresses", missing(ipAddresses, template.ipAddresses)],
@@ -89,8 +89,8 @@ function reasonToRotate(
   wall: WallTime,
 ): string | undefined {
   if (pair === undefined) return "there is no certificate";
-  if (forced) return "the certificate is the one to begin with";
-  return mismatch(pair, template) ?? (wall >= deadline ? "the certificate nears its end" : undefined);
+  if (forced) return "the certificate is the initial one";
+  return mismatch(pair, template) ?? (wall >= deadline ? "the certificate expires soon" : undefined);
 }
 
 /**

@@ -19,7 +19,7 @@ export function clientTemplate(nodeName: string): RequestTemplate {
   return { ...nodeSubject(nodeName), dnsNames: [], ipAddresses: [] };
 }
 
-/** Undefined without an IP address; a DNS name alone does only where that is allowed (AllowDNSOnlyNodeCSR). */
+/** Undefined without an IP address; a DNS name alone is sufficient only with AllowDNSOnlyNodeCSR. */
 export function servingTemplate(
   nodeName: string,
   addresses: readonly NodeAddress[],

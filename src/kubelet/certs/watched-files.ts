@@ -10,7 +10,7 @@ import { Listeners } from "./listeners.ts";
 export interface WatchedFilesOptions<T> {
   readonly name: string;
   readonly files: readonly string[];
-  /** Throws if the files do not make sense (together). */
+  /** Throws if the files are invalid or do not match each other. */
   readonly make: (texts: readonly string[]) => T;
   /** False: the files are read once. */
   readonly reload: boolean;
@@ -22,7 +22,7 @@ export interface WatchedFilesOptions<T> {
 const checkIntervalMs = 5000;
 
 /**
- * A value read from files, and read again when they change. Invalid content (half of a pair was replaced) changes nothing
+ * A value read from files, and read again when they change. Invalid content (only one file of a pair was replaced) changes nothing
  * and is checked again.
  */
 export class WatchedFiles<T> implements Component {

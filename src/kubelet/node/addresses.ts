@@ -9,7 +9,7 @@ export interface AddressInfo {
   readonly externalCloudProvider: boolean;
   /** The addresses of the host's interfaces. */
   readonly ofHost: readonly string[];
-  /** What the name of the node resolves to. */
+  /** The addresses that the name of the node resolves to. */
   readonly ofName: readonly string[];
   /** The address of the interface that the default route leads through. */
   readonly ofDefaultRoute: { readonly ipv4?: string; readonly ipv6?: string };
@@ -84,7 +84,7 @@ function isUnspecified(ip: string): boolean {
   return ip === "0.0.0.0" || ip === "::";
 }
 
-/** The one spelling of an address: lower case and short; what is not an address stays as it is. */
+/** The canonical form of an address: lower case and shortened. Text that is not an address is returned unchanged. */
 function canonicalIp(text: string): string {
   const ip = text.trim();
   if (isIP(ip) !== 6 || ip.includes("%")) return ip;

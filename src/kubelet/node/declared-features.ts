@@ -1,4 +1,4 @@
-/** Features that schedulers and the API require of a node, by the gate that turns each on; sorted. */
+/** Features that the scheduler and the API server require of a node, by the gate that enables each; sorted. */
 const declarable = [
   "ExtendWebSocketsToKubelet",
   "InPlacePodLevelResourcesVerticalScaling",
@@ -9,8 +9,8 @@ const declarable = [
 type Gate = (typeof declarable)[number] | "NodeDeclaredFeatures";
 
 /**
- * What the node declares: the features whose gate is on, as the reference does. A resize that needs one of them is accepted by the API and
- * handled here, if only with Infeasible. Undefined if declaring is off.
+ * The features that the node declares: those whose gate is on, as upstream. The API server accepts a resize that needs one of them, and the
+ * kubelet handles it, even if only by reporting Infeasible. Undefined if NodeDeclaredFeatures is off.
  */
 export function declaredFeatures(enabled: (gate: Gate) => boolean): string[] | undefined {
   if (!enabled("NodeDeclaredFeatures")) return undefined;

@@ -5,7 +5,7 @@ import type { Lease, NodeObject } from "./node-types.ts";
 type Json = Record<string, unknown>;
 
 /**
- * What a patch of ours may hold. NodeRestriction lets a node write its status, annotations and some labels; spec (with
+ * The fields that a patch of the agent may contain. NodeRestriction lets a node write its status, annotations and some labels; spec (with
  * taints), owners and finalizers cannot be changed by a node.
  */
 export const writable = ["metadata.labels", "metadata.annotations", "status"] as const;

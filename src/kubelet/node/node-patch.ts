@@ -19,7 +19,7 @@ const metadataRules: DiffRules = { keepEmptyText: true };
 
 /**
  * The strategic merge patch from `original` to `wanted`; undefined if there is no difference. Conditions are merged by
- * type, so that those of others survive; addresses are replaced as a whole, for two may have one type.
+ * type, so that those of others survive; addresses are replaced as a whole, because two may have the same type.
  */
 export function nodePatch(original: NodeObject, desired: NodeObject): Json | undefined {
   const { addresses: oldAddresses, ...oldStatus } = original.status;

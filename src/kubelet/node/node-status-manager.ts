@@ -125,7 +125,7 @@ export class NodeStatusManager implements Component {
       this.#isWakePending = false;
       const ok = await this.#round(signal);
       const waitMs = ok ? jittered(updateFrequencyMs, random) : Math.min(updateFrequencyMs, longestRetryMs);
-      // After a failure, wakes are ignored: they would send more requests to a failing API server.
+      // After a failure, wake-ups are ignored: they would send more requests to a failing API server.
       if (!ok || !this.#isWakePending) await this.#sleep(waitMs, signal, ok);
     }
   }

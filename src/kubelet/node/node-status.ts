@@ -41,7 +41,7 @@ export interface StatusInputs extends CapacityInput {
 
 export interface StatusPlan {
   node: NodeObject;
-  /** To be sent after the node was written. */
+  /** Sent after the node was written. */
   events: NodeEvent[];
   problems: string[];
 }
@@ -55,7 +55,7 @@ export function planStatus(original: NodeObject, info: StatusInputs, now: WallTi
 
   const addresses = planAddresses(info.addresses, previous.addresses ?? []);
   if (!addresses.ok) problems.push(addresses.reason);
-  if (!info.machine) problems.push("the size of this machine could not be found out");
+  if (!info.machine) problems.push("the capacity of this machine could not be read");
   if (!info.images) problems.push("the images on this node could not be listed");
 
   const size = planCapacity(info, previous);

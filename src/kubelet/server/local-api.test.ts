@@ -216,7 +216,7 @@ test("a socket without a listener is taken over", async (t) => {
   await api.start(stop.signal);
   stop.abort();
   await api.done;
-  // What kill -9 leaves behind.
+  // The socket file of a killed agent.
   const stale = createServer();
   await new Promise<void>((resolve) => stale.listen(`${socketPath}.other`, resolve));
   await rename(`${socketPath}.other`, socketPath);

@@ -40,8 +40,8 @@ test("a marker without a second document is fine", () => {
 const bad: [name: string, text: string, shown: RegExp][] = [
   ["an empty file", "", /^\/f: is empty$/],
   ["a file of comments", "# nothing\n", /^\/f: is empty$/],
-  ["a duplicate key", "a: 1\nb: 2\na: 3\n", /^\/f:3: a: is given more than once$/],
-  ["a duplicate JSON key", '{"a": {"b": 1,\n"b": 2}}', /^\/f:2: a\.b: is given more than once$/],
+  ["a duplicate key", "a: 1\nb: 2\na: 3\n", /^\/f:3: a: is specified more than once$/],
+  ["a duplicate JSON key", '{"a": {"b": 1,\n"b": 2}}', /^\/f:2: a\.b: is specified more than once$/],
   ["broken YAML", "a: [1\nb: 2\n", /^\/f:\d: ./],
   ["two documents", "a: 1\n---\nb: 2\n", /^\/f:3: contains more than one document$/],
   ["an alias of nothing", "a: *nope\n", /^\/f:1: ./],

@@ -97,7 +97,7 @@ export function parseDocument(text: string, file: string): ConfigDocument {
         continue;
       }
       const inner = [...path, name];
-      if (entries.has(name)) problems.push({ path: inner, message: "is given more than once", origin });
+      if (entries.has(name)) problems.push({ path: inner, message: "is specified more than once", origin });
       origins.set(inner, origin);
       entries.set(name, walk(value as Node | null, inner));
     }

@@ -256,7 +256,7 @@ const rejected: [name: string, sources: Sources, ...lines: string[]][] = [
     "k.yaml:5: maxPods: must be 0 or more, not -1",
     "d/b.conf:3: oomScoreAdj: must be between -1000 and 1000, not 2000",
   ],
-  ["a duplicate field", { file: "port: 1\nport: 2\n" }, "k.yaml:4: port: is given more than once"],
+  ["a duplicate field", { file: "port: 1\nport: 2\n" }, "k.yaml:4: port: is specified more than once"],
   [
     "an item of a list",
     { file: "clusterDNS:\n- a\n- 7\n" },

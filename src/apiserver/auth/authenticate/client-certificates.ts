@@ -66,7 +66,7 @@ export class ClientCertificates {
     if (usages && !usages.includes(clientAuth) && !usages.includes(anyUsage))
       return rejected("x509: certificate specifies an incompatible key usage");
     const subject = parseCertificates(certificate.toString())[0]?.subject;
-    if (!subject?.commonName) return rejected("x509: certificate names no user");
+    if (!subject?.commonName) return rejected("x509: certificate does not name a user");
     const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
     return verified({
       kind: "known",

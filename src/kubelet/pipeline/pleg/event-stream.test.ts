@@ -126,7 +126,7 @@ test("a runtime without events is tried again after minutes, and that is logged 
   await clock.advance(1);
   assert.equal(streams.length, 2);
   await clock.advance(300_000);
-  assert.deepEqual(logs, ["The runtime has no event stream: relisting every second"]);
+  assert.deepEqual(logs, ["Runtime has no event stream, relisting every second"]);
   runtime.failure = undefined;
   await clock.advance(300_500);
   assert.equal(stream.connected, true, "it was upgraded");
@@ -136,11 +136,11 @@ test("a stream that keeps breaking is logged once, until it has stayed open", as
   const { clock, streams, logs, runtime } = await setUp(t, new Error("rejected"));
   await clock.advance(10_000);
   assert.equal(streams.length, 11);
-  assert.deepEqual(logs.splice(0), ["Event stream broke"]);
+  assert.deepEqual(logs.splice(0), ["Runtime event stream failed"]);
   runtime.failure = undefined;
   await clock.advance(2000);
   await streams.at(-1)!.end(new Error("broke"));
-  assert.deepEqual(logs, ["Event stream broke"]);
+  assert.deepEqual(logs, ["Runtime event stream failed"]);
 });
 
 test("stops on abort, with no timer left", async (t) => {

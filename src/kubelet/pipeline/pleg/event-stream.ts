@@ -64,8 +64,8 @@ export class EventStream implements Component {
         const unsupported = (error as { grpcCode?: string }).grpcCode === "UNIMPLEMENTED";
         if (unsupported) wait = unsupportedRetryMs;
         const message = unsupported
-          ? "The runtime has no event stream: relisting every second"
-          : "Event stream broke";
+          ? "Runtime has no event stream, relisting every second"
+          : "Runtime event stream failed";
         if (lastLogged !== message) logger.info(message, unsupported ? {} : { err: messageOf(error) });
         lastLogged = message;
       } finally {

@@ -69,7 +69,7 @@ export function groupByPod(sandboxes: PodSandbox[], containers: Container[]): Ma
   return pods;
 }
 
-/** By attempt, which only grows, before time, as the node's clock may be set back. */
+/** By attempt, which only increases, then by time, as the node's clock may be set back. */
 function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): number {
   const attempts = (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0);
   return attempts || (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0);
@@ -99,7 +99,7 @@ export function mayBecomeOomKilled(
   now: WallTime,
 ): boolean {
   if (state !== "exited" || exitCode !== 137 || reason !== "Error") return false;
-  // If the clock was set back, the end may be in the future: do not wait all that time.
+  // If the clock was set back, the exit may be in the future: do not wait until then.
   return Math.abs(msBetween(finishedAt, now)) < oomReportMs;
 }
 

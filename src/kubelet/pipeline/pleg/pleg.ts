@@ -317,7 +317,7 @@ export class Pleg implements Component {
   }
 }
 
-/** What was removed between the listing and this call is treated as removed. */
+/** A sandbox or container that was removed between the listing and this call is treated as removed. */
 async function ifFound<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -12,7 +12,7 @@ const local = [annotationSource, annotationMirror, annotationSeen];
 
 export type Difference = "none" | "status" | "deletion" | "spec";
 
-/** What has changed in a new version of a known pod (same UID). */
+/** The kind of change in a new version of a known pod (same UID). */
 export function compare(known: Pod, next: Pod): Difference {
   if (isSemanticallyEqual(known, next))
     return isDeepStrictEqual(known.status, next.status) ? "none" : "status";

@@ -56,7 +56,7 @@ export function updateKnownPods(
       emit("REMOVE", emitted);
     }
   }
-  // The oldest is admitted first if the node has no room for all.
+  // If not all of them fit on the node, the oldest is admitted first.
   byOperation.get("ADD")?.sort(byAge);
 
   return operations

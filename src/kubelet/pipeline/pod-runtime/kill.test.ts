@@ -73,7 +73,7 @@ function setUp(durations: Durations = {}) {
       },
     },
   };
-  /** What was recorded since the last call, without the end of hooks and the usual events. */
+  /** The lines recorded since the last call, without the end of hooks and the usual events. */
   const lines = (...ignored: RegExp[]) =>
     log
       .splice(0)

@@ -126,7 +126,7 @@ test("a mount is found even if the root directory is a link", async (t) => {
   const { dir, options } = await setUp(t);
   await mkdir(join(dir, "real"));
   await symlink(join(dir, "real"), join(dir, "root"));
-  // The kernel has mounts by their real path.
+  // The kernel lists mounts by their real path.
   const mount = join(dir, "real", "pods", testUid, "volumes", "v");
   const files = new PodFiles({ ...options, mountPoints: () => [mount] });
   await files.createPodDirs(pod);

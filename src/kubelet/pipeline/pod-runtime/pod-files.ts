@@ -100,7 +100,7 @@ export class PodFiles {
     await removeTree(dir);
   }
 
-  /** The kernel has mount points by their real path; the configured path may contain links. */
+  /** The kernel lists mount points by their real path; the configured path may contain links. */
   async #mountsIn(dir: string): Promise<string[]> {
     const { mountPoints = () => readMounts().map((mount) => mount.path) } = this.#o;
     const real = await realpath(dir).catch(() => dir);

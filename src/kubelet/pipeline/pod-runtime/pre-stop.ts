@@ -81,7 +81,7 @@ export class PreStop implements StopHook {
 
   /** A hook that exceeds the grace period continues during the stop, and is canceled when its container has stopped. */
   cancelWithContainer(): void {
-    if (this.#running && !this.#handler.sleep) this.#fail("it did not end before its container");
+    if (this.#running && !this.#handler.sleep) this.#fail("it did not finish before its container stopped");
     this.cancel();
   }
 

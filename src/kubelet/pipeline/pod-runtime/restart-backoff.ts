@@ -106,7 +106,7 @@ export class RestartBackoff {
     const entry = this.#entries.get(key);
     const isFirst = !entry || msBetween(entry.updatedAt, now) >= resetMs;
     const delayMs = isFirst ? this.#initialMs : Math.min(entry.delayMs * 2, this.#maxMs);
-    // The spec has changed: the back-off of the old one is void.
+    // The spec has changed: the back-off of the old spec no longer applies.
     if (!entry) this.#drop(part);
     this.#entries.set(key, { delayMs, updatedAt: now });
   }

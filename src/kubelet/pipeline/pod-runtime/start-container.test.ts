@@ -15,7 +15,7 @@ const pod = aPod({
   ),
 });
 
-/** A hook that the test ends. */
+/** A hook that completes or fails when the test calls for it. */
 function hook() {
   const started = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();

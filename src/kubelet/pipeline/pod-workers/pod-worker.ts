@@ -200,7 +200,7 @@ export class PodWorker implements PodSyncStatus {
           graceSeconds: effectiveGraceSeconds(this.#pod, undefined, graceSeconds),
         });
         if (this.#syncAbort)
-          this.#report.blockedOn("waiting for the runtime to finish what was begun", { kind: "stop" });
+          this.#report.blockedOn("waiting for the current runtime call to finish", { kind: "stop" });
         this.#syncAbort?.abort(abortError("the pod is being terminated"));
         break;
       case "terminating": {

@@ -432,7 +432,7 @@ test("a pod that is terminated during its start reports what it waits for", asyn
   workers.update(pod("u1"));
   await settle();
   workers.terminate(uid("u1"), { removed: true });
-  assert.equal(workers.get(uid("u1"))?.blockedOn?.text, "waiting for the runtime to finish what was begun");
+  assert.equal(workers.get(uid("u1"))?.blockedOn?.text, "waiting for the current runtime call to finish");
   busy.resolve();
   await clock.advance(10);
   assert.equal(workers.get(uid("u1")), undefined);

@@ -24,7 +24,7 @@ export interface PodWorkersOptions {
   onPhase?: (uid: PodUid, phase: WorkerPhase) => void;
   /** The failure of a pod was set: it has failed. */
   onFailure?: (pod: Pod, failure: PodFailure) => void;
-  /** A pod is removed, with all that belonged to it. */
+  /** A pod and everything that belonged to it is removed. */
   onGone: (uid: PodUid, worker: PodWorker) => void;
   metrics?: WorkerMetrics;
 }

@@ -7,7 +7,7 @@ import { StepHistory } from "./step-history.ts";
 const maxObstacles = 50;
 const other: StepDetails = { kind: "other" };
 
-/** What a pod waits for, in one line for users, and by container for its status; and what it waited for before. */
+/** The current wait of a pod, in one line for users and by container for its status, and its previous waits. */
 export class WorkerReport implements SyncReport {
   readonly history: StepHistory;
   readonly #clock: Clock;
@@ -88,7 +88,7 @@ export class WorkerReport implements SyncReport {
     if (!this.#current) this.unblocked();
   }
 
-  /** The pod enters another phase: all earlier reports are void. */
+  /** The pod enters another phase: all earlier reports are discarded. */
   clear(): void {
     this.#containers.clear();
     this.#unready = undefined;

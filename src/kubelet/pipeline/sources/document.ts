@@ -90,7 +90,7 @@ function parseYaml(text: string): Parsed {
   }
   if (second) {
     const line = lineAt(second.contents?.range[0] ?? second.range[0]);
-    return fail(`a second document begins here: one Pod a file`, line);
+    return fail(`a second document starts here: a manifest contains one Pod`, line);
   }
   const repeated = repeatedKey(document.contents, "");
   if (repeated) return fail(`duplicate key "${repeated.key}"`, lineAt(repeated.offset), repeated.path);

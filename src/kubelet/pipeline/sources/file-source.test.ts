@@ -180,7 +180,7 @@ test("a manifest that becomes invalid keeps its pod until it is valid again or r
   const s = await sourceOn(t, { before: (directory) => writeFileSync(join(directory, "a"), manifest("a")) });
   const before = s.uids();
   writeFileSync(s.file("a"), "kind: [");
-  await reports(s, /^a:.*its pod keeps running as it was/);
+  await reports(s, /^a:.*its pod keeps running unchanged/);
   assert.deepEqual(s.uids(), before);
   writeFileSync(s.file("a"), manifest("a"));
   await until("no problems", () => s.problems().length === 0);
@@ -414,7 +414,7 @@ test("a directory that is deleted and created again removes and adds its pods", 
   await runs(s, "a", "b");
 });
 
-/** What users and programs do with a file, all within the quiet period of a file. */
+/** Operations of users and programs on a file, each within the quiet period of a file. */
 const fileOperations = {
   "write in place": (s: Source) => writeFileSync(s.file("a"), manifest("a")),
   "rename over it": (s: Source) => {

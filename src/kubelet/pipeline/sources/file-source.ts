@@ -212,7 +212,7 @@ export class FileSource implements PodSource {
       return decodeManifest(bytes, { nodeName, allowApiReferences, hasLocalObjects, origin });
     } catch (error) {
       // A bug in the validation must not affect the other pods.
-      return { problems: [{ file, message: `cannot be understood: ${messageOf(error)}` }] };
+      return { problems: [{ file, message: `cannot be decoded: ${messageOf(error)}` }] };
     }
   }
 
@@ -224,7 +224,7 @@ export class FileSource implements PodSource {
   ): void {
     const previous = this.#files.get(file);
     if ("problems" in result) {
-      const kept = previous?.pod ? "; its pod keeps running as it was" : "";
+      const kept = previous?.pod ? "; its pod keeps running unchanged" : "";
       const problems = result.problems.map((p) => ({ ...p, message: p.message + kept }));
       this.#files.set(file, { stamp, digest, pod: previous?.pod, problems, warnings: [] });
       return;

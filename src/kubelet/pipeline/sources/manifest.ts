@@ -4,10 +4,10 @@ import { parseDocument } from "./document.ts";
 import type { SourceProblem } from "./source.ts";
 
 export type Manifest =
-  | { pods: Pod[] /** No reason to reject the pod. */; warnings: SourceProblem[] }
+  | { pods: Pod[] /** Problems that do not make the pod invalid. */; warnings: SourceProblem[] }
   | { problems: SourceProblem[] };
 
-/** The one Pod that a manifest holds. */
+/** The Pod in a manifest. */
 export function decodeManifest(bytes: Uint8Array, options: StaticPodOptions): Manifest {
   return decode(bytes, options, false);
 }

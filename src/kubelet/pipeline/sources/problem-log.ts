@@ -1,7 +1,7 @@
 import type { Logger } from "../../../lib/base/logger.ts";
 import { formatProblem, type SourceProblem } from "./source.ts";
 
-/** Logs each problem once: when it appears, and when all of a file's are gone. */
+/** Logs each problem once when it appears, and a file once when it has no more problems. */
 export class ProblemLog {
   #logger: Logger;
   #logged = new Map<string, Set<string>>();

@@ -83,7 +83,7 @@ export class ApiStatuses {
     const { uid } = pod.metadata;
     if (this.#o.isInRuntime(uid)) this.#ran.add(uid);
     const inApi = isStatic(pod) ? undefined : this.#o.apiPod(pod)?.status;
-    // If a pod terminated before this agent observed it, the status of the API is the better one.
+    // If a pod terminated before this agent observed it, the status in the API is more accurate.
     this.#writer.set(pod, inApi && isFinal(inApi.phase) && !this.#ran.has(uid) ? inApi : status);
   }
 }

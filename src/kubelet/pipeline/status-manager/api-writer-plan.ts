@@ -23,7 +23,7 @@ export interface WriteInfo {
   ignoredPatch: string | undefined;
 }
 
-/** What to do next in the API for a pod. */
+/** The next step for a pod in the API. */
 export function planWrite({
   api,
   own,

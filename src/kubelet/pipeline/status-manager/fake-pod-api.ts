@@ -91,7 +91,7 @@ function keyOf({ metadata: { namespace, name } }: Pod): string {
   return `${namespace}/pods/${name}`;
 }
 
-/** Applies a strategic merge patch, as far as a status needs it. */
+/** Applies a strategic merge patch; supports only what a status needs. */
 function merge(target: Fields, patch: Fields): Fields {
   const result = { ...target };
   for (const [field, value] of Object.entries(patch)) {

@@ -49,7 +49,7 @@ export interface StatusInput {
   runtimeName: string;
   startTime: WallTime;
   now: WallTime;
-  /** The previous status: ours, or after a restart of the agent that of the API. */
+  /** The previous status: from this agent or, after a restart, from the API. */
   previous: ApiPodStatus | undefined;
   /** True if the runtime supports recursive read-only mounts. */
   recursiveReadOnly: boolean;

@@ -46,7 +46,7 @@ export interface StatusManagerOptions {
   metrics?: StatusMetrics;
 }
 
-/** What the pod worker reports. */
+/** The report of the pod worker. */
 export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhase" | "failure" | "rejected"> {
   /** A status from before this agent started, of the pod or its mirror in the API. */
   previous?: PodStatus;

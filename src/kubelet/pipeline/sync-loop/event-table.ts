@@ -77,7 +77,7 @@ export interface RowHandler {
   readonly handle: (event: never) => void;
 }
 
-/** The handlers of each row, as far as they exist. */
+/** The existing handlers of each row. */
 export function handlersOf(
   handlers: Partial<EventHandlers>,
 ): Readonly<Record<EventKind, readonly RowHandler[]>> {

@@ -120,7 +120,7 @@ export class PodObjects implements Component {
         listener(change);
       } catch (error) {
         const { kind, namespace, name } = change;
-        this.#o.logger.error("Listener of pod objects failed", {
+        this.#o.logger.error("Failed to notify listener of object change", {
           object: `${kind} ${namespace}/${name}`,
           err: messageOf(error),
         });

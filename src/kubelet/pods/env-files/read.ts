@@ -64,7 +64,7 @@ export async function readEnvFile(volume: string, path: string): Promise<string>
       const { bytesRead } = await file.read(buffer, length, buffer.length - length);
       if (bytesRead === 0) break;
       length += bytesRead;
-      if (length > maxFileBytes) throw new KubeletError("EnvFile", `${path} grows while it is read`);
+      if (length > maxFileBytes) throw new KubeletError("EnvFile", `${path} is growing while being read`);
     }
     return buffer.toString("utf8", 0, length);
   } finally {

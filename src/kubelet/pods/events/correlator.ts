@@ -2,9 +2,9 @@ import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import { type ApiEvent, eventName } from "./event-object.ts";
 import { LruCache } from "./lru-cache.ts";
 
-/** From so many different messages of one reason about one object on … */
+/** After this many different messages with the same reason about the same object, … */
 const aggregateFrom = 10;
-/** … none of them longer after the one before, they become one event. */
+/** … each within this interval after the previous one, they are combined into one event. */
 const aggregateMs = 600_000;
 /** The burst of events of one type about one object; then one every five minutes. */
 const spamBurst = 25;

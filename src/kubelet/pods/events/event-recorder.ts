@@ -132,7 +132,7 @@ export class EventRecorder implements Component, PodEvents {
     signal.removeEventListener("abort", onAbort);
   }
 
-  /** No event overtakes one that cannot be sent: the order stays, and an API server that is back is not overloaded. */
+  /** An event that cannot be sent blocks later ones: the order is kept, and a recovered API server is not overloaded. */
   async #send(key: string, signal: AbortSignal): Promise<void> {
     const { clock, logger, random = Math.random } = this.#o;
     let event = this.#queue.get(key);

@@ -24,7 +24,7 @@ export interface DeadContainer {
 
 export interface ContainerGcPlan {
   containers: DeadContainer[];
-  /** To be removed after the containers, if all containers in them were removed. */
+  /** Removed after the containers, if all containers in them were removed. */
   sandboxes: { pod: ObservedPod; sandbox: ObservedSandbox }[];
 }
 

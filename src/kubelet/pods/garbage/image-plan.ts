@@ -2,9 +2,9 @@ import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import type { ImageRecord } from "./image-records.ts";
 
 export interface ImageGcPolicy {
-  /** Usage of the image filesystem in percent from which on images are removed … */
+  /** Images are removed when the usage of the image filesystem reaches this percentage, … */
   highPercent: number;
-  /** … and down to which. */
+  /** … until it has dropped to this one. */
   lowPercent: number;
   /** A younger image may be about to be used. */
   minAgeMs: number;

@@ -38,7 +38,7 @@ export interface EnsureOptions {
   onPull: (waitsFor: string) => void;
 }
 
-/** What needs an image: a container, or a volume of the pod, which has no name here. */
+/** The consumer of an image: a container, or a volume of the pod, which has no name here. */
 export type ImageConsumer = Pick<Container, "image" | "imagePullPolicy"> & { name?: string };
 
 /** One request for an image: as the pod names it (`requestedImage`) and for the runtime (`spec`). */

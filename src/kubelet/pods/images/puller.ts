@@ -6,7 +6,7 @@ import type { ImageService, ImageSpecInit, PodSandboxConfigInit } from "../../..
 import { pullErrorText } from "./pull-error.ts";
 import type { TrackedCredential } from "./tracked-credential.ts";
 
-/** What a pull waits for: other pulls, the rate limit, or the registry. */
+/** The wait of a pull: for other pulls, the rate limit, or the registry. */
 export type PullWait = "queue" | "rate" | "pull";
 
 export interface PullerOptions {

@@ -12,7 +12,7 @@ import { httpGet, NotTlsError } from "./http-get.ts";
 export type LifecycleHandler = NonNullable<Lifecycle["preStop"]>;
 type Port = Pick<ContainerPort, "name" | "containerPort">;
 
-/** How long the command of an aborted hook may continue; it ends with its container. */
+/** How long the command of an aborted hook may continue; it exits with its container. */
 const lingerMs = 60_000;
 
 export interface Hook {

@@ -122,9 +122,13 @@ export class LogRotation implements Component {
       await this.#o.runtime.reopenContainerLog(id);
     } catch (error) {
       await rename(rotatedPath, logPath).catch((failure) => {
-        throw new KubeletError("LogRotation", `${rotatedPath} cannot be put back: ${messageOf(failure)}`, {
-          cause: error,
-        });
+        throw new KubeletError(
+          "LogRotation",
+          `${rotatedPath} cannot be renamed back: ${messageOf(failure)}`,
+          {
+            cause: error,
+          },
+        );
       });
       throw error;
     }

@@ -1,6 +1,6 @@
 import { dateOf, type WallTime } from "../../../lib/base/time.ts";
 
-/** What to do with the rotated files of a log before the log itself is rotated. Names, oldest first. */
+/** Actions on the rotated files of a log before the log itself is rotated. Names, oldest first. */
 export interface RotationPlan {
   remove: string[];
   compress: string[];

@@ -27,7 +27,7 @@ export function podHostname(pod: Pod, clusterDomain: string, overrides = true): 
   };
 }
 
-/** What `hostname` prints inside the pod. */
+/** The output of `hostname` inside the pod. */
 export function kernelHostname({ hostname, domain }: PodHostname, asFqdn: boolean | undefined): string {
   if (!asFqdn || domain === "") return hostname;
   const fqdn = `${hostname}.${domain}`;

@@ -8,7 +8,7 @@ export interface Attempt {
 
 /**
  * Runs `start` until it finishes, times out (`onTimeout` returns the result then), or the signal is aborted (rejects).
- * Calls what `start` returned at the end, to release sockets.
+ * Finally calls the function that `start` returned, to release sockets.
  */
 export function withDeadline(
   { clock, timeoutMs, signal }: ProbeLimits,

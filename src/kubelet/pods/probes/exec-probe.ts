@@ -46,7 +46,7 @@ export function probeExec(
     );
     // A runtime whose call is canceled while it starts a command may not notice the exit of the container for half a
     // minute. An aborted probe does not wait, but lets the call finish.
-    return () => limits.signal.aborted || call.abort(abortError("the probe has taken too long"));
+    return () => limits.signal.aborted || call.abort(abortError("the probe timed out"));
   });
 }
 

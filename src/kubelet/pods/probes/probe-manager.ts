@@ -88,7 +88,7 @@ export class ProbeManager implements Component {
     for (const uid of this.#pods.keys()) this.observed(uid);
   }
 
-  /** Probes this pod from now on. To be called whenever the pod may have changed; cheap if it has not. */
+  /** Probes this pod from now on. Call it whenever the pod may have changed; cheap if it has not. */
   addPod(pod: Pod): void {
     const { uid } = pod.metadata;
     const known = this.#pods.get(uid);

@@ -93,7 +93,7 @@ describe("the prober", () => {
   ];
   for (const [rule, probe, podIp, message] of errors)
     it(`reports an error for ${rule}`, async () => {
-      // "" stands for none: a default would take the place of undefined.
+      // "" means none: undefined would be replaced by the default.
       const result = await probeOnce(probe, { podIp: podIp ?? "", ports: [] });
       assert.equal(result.kind, "error");
       assert.match(result.kind === "error" ? result.message : "", message);

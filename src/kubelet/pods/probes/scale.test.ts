@@ -93,7 +93,7 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
     },
   });
 
-  // The baseline: as many timers that do nothing, in the same process at the same time.
+  // The baseline: the same number of timers that do nothing, in the same process at the same time.
   const baseline = new Ticks();
   const timers = new Set<() => void>();
   const tick = (name: string, at: MonotonicTime) => {
@@ -118,7 +118,7 @@ it("500 real probes a second are as punctual as bare timers on the same event lo
     `${count} probes, p99 lag: probes ${probes.lagMs.toFixed(1)} ms, bare timers ${baseline.lagMs.toFixed(1)} ms`,
   );
   assert.deepEqual(bad, []);
-  // Beyond what the event loop delays all timers, a probe may be off by the coarseness of two timers.
+  // In addition to the event loop delay of all timers, a probe may be off by the resolution of two timers.
   assert.ok(
     probes.lagMs <= 2 * baseline.lagMs + 4,
     `probes lag ${probes.lagMs} ms, bare timers ${baseline.lagMs} ms`,

@@ -49,13 +49,12 @@ export function parseSubordinateIds(output: string): IdRange {
   const lines = output.trim().split("\n");
   const invalid = (why: string) =>
     new KubeletError("UserNamespaces", `getsubids: "${output.trim()}": ${why}`);
-  if (lines.length !== 1) throw invalid("there must be one range only");
+  if (lines.length !== 1) throw invalid("expected exactly one range");
   const fields = lines[0]!.trim().split(/\s+/);
   const [first = NaN, length = NaN] = fields
     .slice(2)
     .map((field) => (/^\d+$/.test(field) ? Number(field) : NaN));
-  if (fields.length !== 4 || !(first < 2 ** 32) || !(length < 2 ** 32))
-    throw invalid("this is not a range of IDs");
+  if (fields.length !== 4 || !(first < 2 ** 32) || !(length < 2 ** 32)) throw invalid("not a range of IDs");
   return { first, length };
 }
 

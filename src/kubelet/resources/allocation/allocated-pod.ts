@@ -18,7 +18,7 @@ export function allocationOf({ spec }: Pod, gates: AllocationGates): PodResource
   };
 }
 
-/** What the containers of a pod are started with: a missing limit is the pod's. */
+/** The resources that a container is started with: a missing limit defaults to the pod's. */
 export function actuationOf({ spec }: Pod, { podLevel }: AllocationGates): PodResourceInfo {
   const all = [...(spec.initContainers ?? []), ...spec.containers];
   const hasPodResources = spec.resources?.requests || spec.resources?.limits;

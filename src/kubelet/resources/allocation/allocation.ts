@@ -36,7 +36,7 @@ const notSupported =
   "In-place resize is not supported by this kubelet: containers keep the resources that the pod was admitted with";
 
 /**
- * What pods were admitted with (allocated) and what their containers were started with (actuated), across restarts. A
+ * The resources that pods were admitted with (allocated) and that their containers were started with (actuated), across restarts. A
  * pod runs with its allocation, even if its spec has changed.
  */
 export class Allocation {
@@ -82,7 +82,7 @@ export class Allocation {
     return this.#pending.get(uid);
   }
 
-  /** What a container was started with. */
+  /** The resources that a container was started with. */
   actuated(uid: PodUid, container: string): ResourceRequirements | undefined {
     return this.#actuated.get(uid)?.containers.get(container);
   }

@@ -108,7 +108,7 @@ function verify(
   if (found.kind === "invalid" && !verified) return rejected(found.problem);
   if (!allowsClientAuth(certificate)) return rejected(incompatibleUsage);
   const subject = parseCertificates(pem("CERTIFICATE", certificate.raw))[0]?.subject;
-  if (!subject?.commonName) return rejected("x509: certificate names no user");
+  if (!subject?.commonName) return rejected("x509: certificate does not name a user");
   const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
   return verification({
     kind: "known",

@@ -28,8 +28,7 @@ export function profileRoutes(enabled: boolean): Route[] {
   return [{ method: "GET", path: base, attributes: () => attributesOf("GET", "/debug/pprof/"), handle }];
 }
 
-const index =
-  "profile?seconds=30  what takes the time (.cpuprofile)\nheap  what takes the memory (.heapsnapshot)\ncmdline\n";
+const index = "profile?seconds=30  CPU profile (.cpuprofile)\nheap  heap snapshot (.heapsnapshot)\ncmdline\n";
 
 const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> = {
   async profile({ query, response, signal }) {

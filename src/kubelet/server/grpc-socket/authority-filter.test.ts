@@ -10,7 +10,7 @@ import { AuthorityFilter } from "./authority-filter.ts";
 import { withValidAuthority } from "./header-block.ts";
 import { huffmanText } from "./huffman.ts";
 
-/** What a server behind the filter receives from a real client. */
+/** The requests of a real client, as received by a server behind the filter. */
 describe("a strict server behind the filter", () => {
   let dir = "";
   let socketPath = "";

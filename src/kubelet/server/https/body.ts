@@ -22,7 +22,7 @@ export async function readBody(
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof HttpError) throw error;
-    throw new HttpError(400, "the body broke off\n", { cause: error });
+    throw new HttpError(400, "the body is incomplete\n", { cause: error });
   }
   return Buffer.concat(chunks);
 }

@@ -78,7 +78,7 @@ describe("the target of a request line", () => {
           assert.match(target.path, /^\//);
           const inner = target.path.split("/").slice(1, -1);
           assert.ok(!inner.some((word) => ["", ".", ".."].includes(word)), target.path);
-          // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+          // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are intended
           assert.doesNotMatch(target.path, /[\u0000-\u001f]/);
         },
       ),

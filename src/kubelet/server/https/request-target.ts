@@ -44,7 +44,7 @@ function decoded(path: string): string | undefined {
 }
 
 function hasControls(path: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are intended
   return /[\u0000-\u001f\u007f]/.test(path);
 }
 

@@ -35,7 +35,7 @@ describe("TLS as configured", () => {
     [{ tlsCipherSuites: ["x"] }, 'tlsCipherSuites[0]: "x" is not a known cipher suite'],
     [
       { tlsCipherSuites: ["TLS_AES_128_GCM_SHA256", "TLS_RSA_WITH_RC4_128_SHA"] },
-      'tlsCipherSuites[1]: "TLS_RSA_WITH_RC4_128_SHA" cannot be offered: OpenSSL no longer has it',
+      'tlsCipherSuites[1]: "TLS_RSA_WITH_RC4_128_SHA" is no longer supported by OpenSSL',
     ],
     [{ tlsCurvePreferences: [1] }, "tlsCurvePreferences[0]: 1 is not a known curve"],
   ];

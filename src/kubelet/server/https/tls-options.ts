@@ -67,7 +67,7 @@ function opensslName(suite: string, index: number): string {
   const name = modern.includes(suite) ? suite : converted(suite);
   if (name === undefined) throw invalidValue(field, suite, "is not a known cipher suite");
   if (!getCiphers().includes(name.toLowerCase()))
-    throw invalidValue(field, suite, "cannot be offered: OpenSSL no longer has it");
+    throw invalidValue(field, suite, "is no longer supported by OpenSSL");
   return name;
 }
 

@@ -75,7 +75,7 @@ async function put(exchange: Exchange, store: ManifestStore, maxBytes: number): 
   // and the disconnect is reported a moment later.
   await setImmediate();
   if (signal.aborted || request.aborted || isShort(request.headers["content-length"], bytes))
-    throw new HttpError(400, "the body ended early\n");
+    throw new HttpError(400, "the body is incomplete\n");
   const result = await store.put(name, bytes);
   switch (result.kind) {
     case "invalid": {
@@ -88,11 +88,7 @@ async function put(exchange: Exchange, store: ManifestStore, maxBytes: number): 
       return replyJson(response, { message, problems: [{ field: "metadata.name", message }] }, 409);
     }
     case "full":
-      return replyJson(
-        response,
-        { message: `there are ${result.max} manifests already, and there may be no more` },
-        403,
-      );
+      return replyJson(response, { message: `the limit of ${result.max} manifests is reached` }, 403);
     default: {
       const { kind, pods, warnings } = result;
       const body = { name, result: kind, pods: podsOf(pods), warnings: warnings.map(plain) };
@@ -111,7 +107,7 @@ function checkType(headers: IncomingHttpHeaders): void {
     throw new HttpError(415, `content-type "${type}": a manifest is application/yaml or application/json\n`);
   const encoding = headers["content-encoding"];
   if (encoding && encoding !== "identity")
-    throw new HttpError(415, `content-encoding "${encoding}": a manifest is sent as it is\n`);
+    throw new HttpError(415, `content-encoding "${encoding}": a manifest must be sent without encoding\n`);
 }
 
 function isShort(describeProblem: string | undefined, bytes: Uint8Array): boolean {

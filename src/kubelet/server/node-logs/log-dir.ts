@@ -33,7 +33,7 @@ export async function openEntry(dir: string, path: string): Promise<DirEntry> {
 
 async function openInside(root: OpenedFile, dir: string, path: string): Promise<OpenedFile> {
   const relative = path.replace(/^\/+/, "") || ".";
-  if (relative.includes("\0")) throw new KubeletError("ENOENT", "a path has no NUL in it");
+  if (relative.includes("\0")) throw new KubeletError("ENOENT", "the path contains a NUL byte");
   try {
     return await openBeneath(root, relative);
   } catch (error) {

@@ -72,7 +72,7 @@ export function upgradeToRuntime(o: {
   });
 }
 
-/** The message of an error response, as far as it is useful. */
+/** The useful part of the message of an error response. */
 export async function errorText(message: IncomingMessage): Promise<string> {
   let text = "";
   try {

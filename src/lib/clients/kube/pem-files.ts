@@ -142,7 +142,7 @@ function parse<T>(field: string, what: string, make: () => T): T {
   }
 }
 
-/** Throws if there is no certificate in it. */
+/** Throws if it contains no certificate. */
 export function certificateAuthority(pem: string, field: string): string {
   parse(field, "certificate", () => new X509Certificate(pem));
   return pem;

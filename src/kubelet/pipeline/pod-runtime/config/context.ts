@@ -13,7 +13,7 @@ export interface NodeInfo {
   /** Bytes. */
   readonly memoryCapacity: bigint;
   readonly swapCapacity: bigint;
-  /** What downward API limits fall back to: {"cpu": "2", "memory": "8Gi"}. */
+  /** The default of limits in the downward API: {"cpu": "2", "memory": "8Gi"}. */
   readonly allocatable: Readonly<Record<string, string>>;
   readonly cgroupVersion: 1 | 2;
   /** True if the kernel can limit swap (memsw on v1, memory.swap.max on v2). */

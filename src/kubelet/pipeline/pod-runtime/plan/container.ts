@@ -19,7 +19,7 @@ export function planContainer(plan: PodPlan, view: PodView, container: Container
     case "running":
       return planKill(plan, view, container, role, current);
     case "unknown":
-      // Its fate is unknown, so its exit code does not count.
+      // How it exited is unknown, so its exit code does not count.
       plan.replaces.push(current);
       plan.kill.push({
         container: current,
@@ -53,10 +53,10 @@ export function planStrays(plan: PodPlan, view: PodView): void {
   for (const container of strays(view)) {
     const { name } = container;
     if (container.sandboxId === view.sandbox?.id) {
-      const message = `Container ${name} runs twice, the older one is stopped`;
+      const message = `Container ${name} is running twice, stopping the older one`;
       plan.kill.push({ container, cause: "duplicate", message });
     } else {
-      const message = `Container ${name} runs in a former sandbox, it is stopped`;
+      const message = `Container ${name} is running in a previous sandbox, stopping it`;
       plan.kill.push({ container, cause: "former-sandbox", message });
     }
   }

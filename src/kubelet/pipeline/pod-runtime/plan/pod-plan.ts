@@ -54,7 +54,7 @@ export interface PodPlan {
   removeSandboxes: ObservedSandbox[];
   start: StartAction[];
   delays: Delay[];
-  /** What the pod waits for without an action of the kubelet. */
+  /** A wait of the pod that needs no action of the kubelet. */
   waitingFor?: string;
   waitsOn?: StepDetails;
   /** Why nothing of this pod will run again. Containers that still run, such as sidecars, are to be stopped. */

@@ -11,7 +11,7 @@ import type { SandboxId } from "../../../../lib/clients/cri/cri.ts";
 const two = aPod({ containers: [aContainer("a"), aContainer("b")] });
 const never = aPod({ restartPolicy: "Never" });
 const onFailure = aPod({ restartPolicy: "OnFailure" });
-const gone = "finished: its sandbox is gone, and with restartPolicy Never it gets no other";
+const gone = "finished: its sandbox is gone and is not replaced (restartPolicy: Never)";
 
 testPlans([
   ["nothing observed: a sandbox first", two, undefined, "sandbox 0"],

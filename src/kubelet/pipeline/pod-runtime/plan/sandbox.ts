@@ -14,7 +14,7 @@ export function planSandbox(plan: PodPlan, view: PodView): boolean {
     plan.createSandbox = { attempt: sandbox ? sandbox.attempt + 1 : 0 };
     plan.replaces.push(...live.filter((c) => view.runsAgain(c)));
   } else if (!plan.killAll) {
-    plan.finished = "its sandbox is gone, and with restartPolicy Never it gets no other";
+    plan.finished = "its sandbox is gone and is not replaced (restartPolicy: Never)";
   }
   return true;
 }

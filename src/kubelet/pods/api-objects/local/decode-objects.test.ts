@@ -62,7 +62,7 @@ describe("local objects in a file", () => {
 
   const value = "hunter2-is-secret";
   const bad: [string, string, unknown][] = [
-    ["an empty file", "", { message: "holds neither a ConfigMap nor a Secret" }],
+    ["an empty file", "", { message: "contains neither a ConfigMap nor a Secret" }],
     [
       "another kind",
       "apiVersion: v1\nkind: Pod\n",
@@ -72,7 +72,7 @@ describe("local objects in a file", () => {
     [
       "no name",
       "apiVersion: v1\nkind: Secret\n",
-      { line: 1, field: "metadata.name", message: "is not a name" },
+      { line: 1, field: "metadata.name", message: "is not a valid name" },
     ],
     [
       "a number",
@@ -92,7 +92,7 @@ describe("local objects in a file", () => {
     [
       "a duplicate key",
       secret(`stringData:\n  a: ${value}\n  a: ${value}\n`),
-      { line: 6, field: "stringData.a", message: "is given more than once" },
+      { line: 6, field: "stringData.a", message: "is specified more than once" },
     ],
     ["broken YAML", `a: [${value}\nb: "${value}`, { line: 1, message: "" }],
     [
@@ -103,7 +103,7 @@ describe("local objects in a file", () => {
     [
       "an object that is too large",
       configMap(`data:\n  a: ${"x".repeat(1024 * 1024 + 1)}\n`),
-      { line: 1, message: "holds more than 1048576 bytes" },
+      { line: 1, message: "is larger than 1048576 bytes" },
     ],
     ["deep nesting", `${"[".repeat(20_000)}`, { message: "" }],
   ];

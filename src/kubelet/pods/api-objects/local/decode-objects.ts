@@ -55,7 +55,7 @@ function decodeDocuments(text: string): DecodedFile {
     objects.push(...reader.read());
   }
   if (objects.length === 0 && problems.length === 0)
-    problems.push({ message: "holds neither a ConfigMap nor a Secret" });
+    problems.push({ message: "contains neither a ConfigMap nor a Secret" });
   return { objects, problems };
 }
 
@@ -93,14 +93,14 @@ class ObjectReader {
   read(): LocalObject[] {
     const repeated = repeatedKey(this.#document.contents, []);
     if (repeated) {
-      this.#addProblem(repeated, "is given more than once");
+      this.#addProblem(repeated, "is specified more than once");
       return [];
     }
     let value: unknown;
     try {
       value = this.#document.toJS({ maxAliasCount: maxAliases });
     } catch {
-      this.#addProblem([], "has too many aliases, or one that refers to nothing");
+      this.#addProblem([], "has too many aliases, or an undefined one");
       return [];
     }
     return value === null || value === undefined ? [] : this.#objectsOf(value, []);
@@ -144,7 +144,7 @@ class ObjectReader {
         : { ...(data && { data }), ...(other && { binaryData: other }) };
     const text = JSON.stringify(content);
     if (sizeOf(kind, content) > maxObjectBytes) {
-      this.#addProblem(path, `holds more than ${maxObjectBytes} bytes`);
+      this.#addProblem(path, `is larger than ${maxObjectBytes} bytes`);
       return undefined;
     }
     const resourceVersion = createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -186,7 +186,7 @@ class ObjectReader {
   }
 
   #check(path: Path, value: unknown, problemOf: (text: string) => string | undefined): void {
-    if (typeof value !== "string" || value === "") this.#addProblem(path, "is not a name");
+    if (typeof value !== "string" || value === "") this.#addProblem(path, "is not a valid name");
     else {
       const problem = problemOf(value);
       if (problem) this.#addProblem(path, problem);

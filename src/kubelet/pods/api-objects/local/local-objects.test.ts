@@ -45,7 +45,7 @@ describe("local objects", () => {
 
   const write = (name: string, text: string) => writeFileSync(join(dir, name), text);
 
-  /** With a clock that stands still: rescans run when the test advances it. */
+  /** With a fake clock: rescans run when the test advances it. */
   const start = async () => {
     const clock = new FakeClock();
     const changes: string[] = [];
@@ -117,7 +117,7 @@ describe("local objects", () => {
     const { rescan, value } = await start();
     assert.equal(await value("s"), "1");
     assert.deepEqual(logged, [
-      "DIR: b.yaml:1: Secret default/s is in the directory twice, this one is ignored",
+      "DIR: b.yaml:1: Secret default/s is defined more than once, this one is ignored",
     ]);
     rmSync(join(dir, "a.yaml"));
     await rescan();

@@ -217,7 +217,7 @@ export class LocalObjects implements Component {
       for (const object of this.#files.get(name)?.objects ?? []) {
         const key = refKey(object);
         if (now.has(key))
-          duplicates.push(`${name}:${object.line}: ${key} is in the directory twice, this one is ignored`);
+          duplicates.push(`${name}:${object.line}: ${key} is defined more than once, this one is ignored`);
         else now.set(key, object);
       }
     this.#report(
@@ -238,7 +238,7 @@ export class LocalObjects implements Component {
       try {
         listener(change);
       } catch (error) {
-        this.#o.logger.error("Listener of local objects failed", {
+        this.#o.logger.error("Failed to notify listener of object change", {
           object: refKey(change),
           err: messageOf(error),
         });

@@ -161,7 +161,7 @@ export class CredentialProvider {
   }
 }
 
-/** Whom a response is cached for: a service account with its annotations, or one of its tokens. */
+/** The part of the cache key for a service account: with its annotations and, if responses are cached by token, the hash of the token. */
 function cacheHolderOf(
   { source, token, annotations }: Account,
   attributes: TokenAttributes | undefined,

@@ -110,7 +110,7 @@ const run = (name: string, timeoutMs = 60_000, input = "") =>
 
 test("a plugin that times out is killed with its children", async () => {
   await script("hangs", 'sleep 300 & echo $! > "$0.pid"; echo waiting >&2; wait');
-  await assert.rejects(run("hangs", 300), /^Error: did not end within 0.3 s: waiting$/);
+  await assert.rejects(run("hangs", 300), /^Error: did not exit within 0.3 s: waiting$/);
   const pid = Number(await readFile(join(dir, "hangs.pid"), "utf8"));
   const isGone = async () => {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "gone");

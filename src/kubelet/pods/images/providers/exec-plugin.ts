@@ -21,7 +21,7 @@ export function execPlugin(run: PluginRun): Promise<string> {
     let output = "";
     let stderr = "";
     const cancel = run.clock.after(run.timeoutMs, () =>
-      abort(`did not end within ${run.timeoutMs / 1000} s`),
+      abort(`did not exit within ${run.timeoutMs / 1000} s`),
     );
     const settle = (done: () => void) => {
       cancel();
@@ -44,7 +44,7 @@ export function execPlugin(run: PluginRun): Promise<string> {
     });
     child.on("error", (error) => settle(() => reject(error)));
     child.on("close", (code, signal) => {
-      const why = signal ? `was ended by ${signal}` : `exit status ${code}`;
+      const why = signal ? `was killed by ${signal}` : `exit status ${code}`;
       settle(() => (code === 0 ? resolve(output) : reject(new Error(withStderr(why)))));
     });
     // A plugin may exit without reading its input.

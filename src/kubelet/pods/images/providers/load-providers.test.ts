@@ -106,7 +106,7 @@ const broken: [rule: string, text: string, messages: string[]][] = [
   ["a path for a name", config([{ ...good, name: "../x" }]), ["providers[0].name: must not contain '/'"]],
   ["a space in a name", config([{ ...good, name: "a b" }]), ["providers[0].name: must not contain spaces"]],
   ["a directory for a name", config([{ ...good, name: ".." }]), ["providers[0].name: must not be '..'"]],
-  ["the same name twice", config([good, good]), ['providers[1].name: "one" is given more than once']],
+  ["the same name twice", config([good, good]), ['providers[1].name: "one" is specified more than once']],
   ["another API", config([{ ...good, apiVersion: "v1" }]), ['providers[0].apiVersion: "v1" is not one of']],
   [
     "not a duration",
@@ -147,7 +147,7 @@ const broken: [rule: string, text: string, messages: string[]][] = [
     [
       "tokenAttributes: is only supported with apiVersion credentialprovider.kubelet.k8s.io/v1",
       "requiredServiceAccountAnnotationKeys: needs requireServiceAccount to be true",
-      'requiredServiceAccountAnnotationKeys[1]: "x" is given more than once',
+      'requiredServiceAccountAnnotationKeys[1]: "x" is specified more than once',
       'requiredServiceAccountAnnotationKeys[2]: "a b" name part',
       "tokenAttributes: annotation keys cannot be both required and optional: x",
       'cacheType: "Pod" is not one of ServiceAccount, Token',
@@ -157,7 +157,7 @@ const broken: [rule: string, text: string, messages: string[]][] = [
   [
     "a plugin that is not executable",
     config([{ ...good, name: "plain" }]),
-    ["/bin/plain: it is not a program"],
+    ["/bin/plain: it is not executable"],
   ],
 ];
 for (const [rule, text, messages] of broken)
@@ -217,7 +217,7 @@ test("a directory: its files in order, hashed each with its length; a name only 
   await writeFile(join(configPath, "c.yaml"), one);
   await assert.rejects(
     loadProviders(flags, { tokens: true }),
-    /c\.yaml:1: providers\[0\]\.name: "one" is given more/,
+    /c\.yaml:1: providers\[0\]\.name: "one" is specified more/,
   );
 });
 

@@ -62,7 +62,7 @@ export async function loadProviders(flags: ProviderFlags, rules: ProviderRules):
         problems.push(decoded.show({ path: ["providers", index, ...path], message }));
       validateProvider(provider, rules, report);
       if (seen.has(provider.name ?? ""))
-        report(["name"], `${JSON.stringify(provider.name)} is given more than once`);
+        report(["name"], `${JSON.stringify(provider.name)} is specified more than once`);
       seen.add(provider.name ?? "");
       providers.push(toConfig(provider, flags.binDir));
     }
@@ -95,7 +95,7 @@ function toConfig(raw: RawProvider, binDir: string): ProviderConfig {
 }
 
 async function configFiles(path: string): Promise<string[]> {
-  if (path === "") fail("no path is given (--image-credential-provider-config)");
+  if (path === "") fail("no path is set (--image-credential-provider-config)");
   const info = await stat(path).catch((error) => fail(`cannot be read: ${messageOf(error)}`, path));
   if (!info.isDirectory()) return [path];
   const entries = await readdir(path, { withFileTypes: true }).catch((error) =>
@@ -110,7 +110,7 @@ async function configFiles(path: string): Promise<string[]> {
 }
 
 async function checkBinDir(path: string): Promise<void> {
-  if (path === "") fail("no path is given (--image-credential-provider-bin-dir)");
+  if (path === "") fail("no path is set (--image-credential-provider-bin-dir)");
   await stat(path).catch((error) => {
     if (errnoOf(error) === "ENOENT") fail(`plugin binary directory ${path} did not exist`);
     fail(`error inspecting binary directory ${path}: ${messageOf(error)}`);
@@ -128,7 +128,7 @@ async function checkPlugin(path: string): Promise<void> {
       () => true,
       () => false,
     ));
-  if (!isExecutable) fail(`error inspecting binary executable ${path}: it is not a program that may be run`);
+  if (!isExecutable) fail(`error inspecting binary executable ${path}: it is not executable`);
 }
 
 function fail(why: string, path?: string): never {

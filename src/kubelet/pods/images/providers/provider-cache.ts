@@ -25,7 +25,7 @@ export class ProviderCache {
     return this.#entries.size;
   }
 
-  /** `account`: whom the response is cached for, if the plugin gets tokens. */
+  /** `account`: the service account that the response is cached for, if the plugin gets tokens. */
   get(image: string, account: string): DockerConfig | undefined {
     const now = this.#clock.monotonic();
     if (msBetween(this.#purgedAt, now) > purgeMs) this.#purge(now);

@@ -87,7 +87,7 @@ function textOf(value: unknown): string {
 }
 
 function onlyFields(value: Record<string, unknown>, known: readonly string[]): void {
-  for (const name of Object.keys(value)) if (!known.includes(name)) throw bad("a field that is not known");
+  for (const name of Object.keys(value)) if (!known.includes(name)) throw bad("an unknown field");
 }
 
 function bad(what: string): Error {

@@ -65,7 +65,7 @@ function checkKeys(keys: readonly string[], report: (index: number, message: str
   keys.forEach((key, index) => {
     const problem = qualifiedName(key.toLowerCase());
     if (problem) report(index, `${JSON.stringify(key)} ${problem}`);
-    if (keys.indexOf(key) < index) report(index, `${JSON.stringify(key)} is given more than once`);
+    if (keys.indexOf(key) < index) report(index, `${JSON.stringify(key)} is specified more than once`);
   });
 }
 

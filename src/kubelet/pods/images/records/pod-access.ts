@@ -21,7 +21,7 @@ export function podCredentials(credentials: readonly TrackedCredential[]): PodCr
   return { secrets, serviceAccount };
 }
 
-/** Who may use an image that was pulled with this credential. */
+/** The pods that may use an image that was pulled with this credential. */
 export function accessFrom(credential: TrackedCredential | undefined): ImagePullCredentials {
   if (!credential?.source) return { nodePodsAccessible: true };
   const { secrets, serviceAccount } = podCredentials([credential]);

@@ -12,7 +12,7 @@ export interface ImagePullSecret extends PullObjectCoordinates {
   readonly credentialHash: string;
 }
 
-/** Who may use an image by the name that it was pulled with. */
+/** The pods that may use an image by the name that it was pulled with. */
 export interface ImagePullCredentials {
   readonly kubernetesSecrets?: readonly ImagePullSecret[];
   readonly kubernetesServiceAccounts?: readonly PullObjectCoordinates[];

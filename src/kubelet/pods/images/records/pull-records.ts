@@ -99,7 +99,7 @@ export class PullRecords implements Component {
     });
   }
 
-  /** Before a pull of the image (as in the pod). To be followed by one `recordImagePulled` or `recordPullEnded`. */
+  /** Before a pull of the image (as in the pod). Must be followed by one `recordImagePulled` or `recordPullEnded`. */
   recordPullIntent(image: string): Promise<void> {
     return this.#writes.run(async () => {
       try {
@@ -231,7 +231,7 @@ export class PullRecords implements Component {
     }
   }
 
-  /** Images of pulls that a previous run did not see the end of are recorded without access for anyone. */
+  /** Images whose pulls were interrupted by the end of a previous run are recorded without access for any pod. */
   async #settleIntents(signal: AbortSignal): Promise<void> {
     const unsettled = this.#intents.unsettled;
     if (unsettled.length === 0) return;

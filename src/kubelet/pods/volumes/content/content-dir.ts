@@ -51,7 +51,7 @@ async function isOtherDevice(dir: string): Promise<boolean> {
   return own.dev !== parent.dev;
 }
 
-/** Removes the directory, its mount and its `ready` file, as far as they exist. */
+/** Removes the directory, its mount and its `ready` file, if they exist. */
 export async function removeContentDir(mounts: ContentMounts, dir: string): Promise<void> {
   // The `ready` file first: a partially removed volume must not count as complete.
   await rm(metaDirOf(dir), { recursive: true, force: true });

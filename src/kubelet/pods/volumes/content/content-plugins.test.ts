@@ -175,7 +175,7 @@ describe("content volumes", () => {
     const n = node(t);
     const request = n.request(labels, { pod: labelled("old") });
     await n.pluginFor(labels).setUp(request);
-    n.mounts.mounted.clear(); // the remains are those of an earlier version: a directory, content, a ready file
+    n.mounts.mounted.clear(); // the files of an earlier version: a directory, content, a ready file
     await n.pluginFor(labels).setUp({ ...request, pod: labelled("new") });
     assert.deepEqual(filesOf(request.dir), { labels: 'a="new"' });
     assert.equal(n.mounts.mounted.size, 0);

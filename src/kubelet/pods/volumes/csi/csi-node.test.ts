@@ -105,7 +105,7 @@ describe("the CSINode object", () => {
     api.failing = 500;
     const failed = assert.rejects(csiNode.install("a", info, never), {
       message:
-        "error updating Node object with CSI driver node info: error updating node: timed out waiting for the condition; caused by: the server is not well",
+        "error updating Node object with CSI driver node info: error updating node: timed out waiting for the condition; caused by: the server is failing",
     });
     await clock.advance(1000);
     await failed;

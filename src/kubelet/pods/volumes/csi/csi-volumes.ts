@@ -41,7 +41,7 @@ export interface CsiVolumes {
   readonly registration: CsiRegistration;
   /** The node is not ready before this is healthy. */
   readonly node: CsiNode;
-  /** To be started, in this order. */
+  /** Must be started in this order. */
   readonly components: readonly Component[];
 }
 

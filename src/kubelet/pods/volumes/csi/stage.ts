@@ -84,7 +84,7 @@ export async function unstageVolume(deps: CsiDeps, stagingPath: string, signal: 
   if (!data) {
     if (await deps.mounts.isMountPoint(stagingPath))
       throw transient(
-        csiText(`attacher.UnmountDevice failed: nothing is known of what is mounted at [${stagingPath}]`),
+        csiText(`attacher.UnmountDevice failed: no volume data for the mount at [${stagingPath}]`),
       );
     await removeDir(stagingPath);
     return removeDir(dataDir);

@@ -2,7 +2,7 @@ import { earliest, endOfTime, type MonotonicTime } from "../../../../lib/base/ti
 import type { DeviceRecord, Operation, VolumeRecord } from "./volume-state.ts";
 
 export interface VolumePlan {
-  /** To be started now; at most one per unique name. */
+  /** Started now; at most one per unique name. */
   readonly start: readonly Operation[];
   /** When the next back-off ends, if any. */
   readonly wakeAt: MonotonicTime;

@@ -24,7 +24,7 @@ export async function resolveClaim(
   signal: AbortSignal,
 ): Promise<ResolvedClaim> {
   const reference = claimReference(pod, volume);
-  if (!reference) throw failure(`volume ${volume.name} names no claim`);
+  if (!reference) throw failure(`volume ${volume.name} does not name a claim`);
   const { namespace } = pod.metadata;
   const { claimName, readOnly, isEphemeral } = reference;
   const wrapErrors = async <T>(work: () => Promise<T>): Promise<T> => {

@@ -52,7 +52,7 @@ export class SpdyReader {
         }
         if (((word >>> 16) & 0x7fff) !== version || length > maxControl) {
           this.#over = true;
-          events.push({ kind: "broken", reason: "what the runtime sent is not SPDY/3.1" });
+          events.push({ kind: "broken", reason: "the response of the runtime is not SPDY/3.1" });
           break;
         }
         if (bytes.length < headSize + length) break;

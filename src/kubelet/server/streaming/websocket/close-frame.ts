@@ -22,7 +22,7 @@ const mayBeSent = (code: number): boolean =>
 export function readClose(payload: Buffer): CloseFrame {
   if (payload.length === 0) return { kind: "close" };
   const broken = (code: number, reason: string): CloseFrame => ({ kind: "broken", code, reason });
-  if (payload.length === 1) return broken(closeCodes.protocolError, "half a close code");
+  if (payload.length === 1) return broken(closeCodes.protocolError, "truncated close code");
   const code = payload.readUInt16BE();
   if (!mayBeSent(code)) return broken(closeCodes.protocolError, "close code that must not be sent");
   if (!isUtf8(payload.subarray(2))) return broken(closeCodes.invalidText, "close reason is not UTF-8");

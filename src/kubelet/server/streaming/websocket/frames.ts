@@ -70,7 +70,7 @@ export class FrameReader {
       case opcodes.close:
         return readClose(data);
       case opcodes.continuation: {
-        if (this.#fragmented === undefined) return protocolError("no message to continue");
+        if (this.#fragmented === undefined) return protocolError("a continuation without a message");
         this.#fragments.append(data);
         if (!fin) return undefined;
         const began = this.#fragmented;
@@ -78,7 +78,7 @@ export class FrameReader {
         return message(began, this.#fragments.take());
       }
       default:
-        if (this.#fragmented !== undefined) return protocolError("a message begins within another");
+        if (this.#fragmented !== undefined) return protocolError("a message starts within another");
         if (fin) return message(opcode, data);
         this.#fragmented = opcode;
         this.#fragments.append(data);

@@ -19,13 +19,14 @@ export function offeredProtocols(request: IncomingMessage): string[] {
 
 /** Throws a 400 if the request is not a valid WebSocket handshake: call it before anything is started for it. */
 export function checkHandshake(request: IncomingMessage): void {
-  if (request.method !== "GET") throw new HttpError(405, "a WebSocket begins with GET\n");
+  if (request.method !== "GET") throw new HttpError(405, "a WebSocket handshake must be a GET request\n");
   if (request.headers["sec-websocket-version"] !== "13")
     throw new HttpError(400, "unsupported version of WebSocket\n", {
       headers: { "sec-websocket-version": "13" },
     });
   const key = request.headers["sec-websocket-key"] ?? "";
-  if (!/^[A-Za-z0-9+/]{22}==$/.test(key)) throw new HttpError(400, "Sec-WebSocket-Key is missing or bad\n");
+  if (!/^[A-Za-z0-9+/]{22}==$/.test(key))
+    throw new HttpError(400, "Sec-WebSocket-Key is missing or invalid\n");
 }
 
 /** The handshake response. */
