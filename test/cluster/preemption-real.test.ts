@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
+import { place, podManifest } from "../e2e/manifests.ts";
+import { waitFor } from "../e2e/wait-for.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import { nodeName } from "./cluster-node.ts";
+import { explained } from "./explained.ts";
+import { NodeWithApi } from "./node-with-api.ts";
+
+/** Terminates at the end of its grace period. */
+const deaf = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"];
+
+describeOnContainerd("preemption for critical pods", (version) => {
+  let fullNode: NodeWithApi;
+  let millicores = 0;
+
+  before(async () => {
+    fullNode = await NodeWithApi.start(version);
+    await waitFor(async () => {
+      const { status } = await fullNode.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
+      millicores = Number(/^(\d+)$/.exec(status.allocatable?.cpu ?? "")?.[1]) * 1000;
+      assert.ok(millicores > 0, JSON.stringify(status.allocatable));
+    });
+  });
+  after(() => fullNode?.destroy());
+
+  const cpu = (part: number) => ({
+    resources: { requests: { cpu: `${Math.floor(part * millicores)}m` } },
+  });
+  const isPreempted = (name: string) =>
+    waitFor(async () => {
+      const { status } = await fullNode.pod(name);
+      assert.deepEqual([status?.phase, status?.reason], ["Failed", "Preempting"], JSON.stringify(status));
+      assert.deepEqual(await fullNode.containersOf(name), []);
+    }, 60_000);
+
+  test("the agent is killed while a critical pod waits: it runs in the end, its victim does not, others run on", async () => {
+    const bound = { nodeName };
+    await fullNode.addPod("kept", cpu(0.45), bound);
+    await fullNode.addPod(
+      "victim",
+      { ...cpu(0.4), command: deaf },
+      { ...bound, terminationGracePeriodSeconds: 8 },
+    );
+    await fullNode.runs("kept", 60_000);
+    await fullNode.runs("victim", 60_000);
+    const [kept] = await fullNode.containersOf("kept");
+    const [victim] = await fullNode.containersOf("victim");
+
+    await fullNode.addPod("dns", cpu(0.4), { ...bound, priorityClassName: "system-node-critical" });
+    const { waits, is } = explained(fullNode.node.rootDir);
+    await waits(
+      "dns",
+      "admission",
+      /^waiting for others to terminate, lacks cpu \d+m: default\/victim \(Burstable, cpu \d+m\)$/,
+    );
+    await fullNode.agent.end("SIGKILL");
+    assert.deepEqual(
+      (await fullNode.containersOf("victim")).map(({ id }) => id),
+      [victim?.id],
+      "killed in the middle",
+    );
+
+    fullNode.startAgent();
+    await fullNode.runs("dns", 60_000);
+    await isPreempted("victim");
+    assert.deepEqual(await fullNode.containersOf("kept"), [kept]);
+    const { cause } = await is("victim", ({ failedAt }) => assert.ok(failedAt));
+    assert.match(
+      cause ?? "",
+      /^Preempting: Preempted in order to admit critical pod: critical pod default\/dns lacked cpu \d+m, which the fewest and cheapest pods free: default\/victim \(Burstable, cpu \d+m\)$/,
+    );
+  });
+
+  test("a static pod preempts too, but not a critical pod", async () => {
+    place(
+      fullNode.node.manifests,
+      "static.json",
+      podManifest("static", { containers: [{ name: "c", ...cpu(0.5) }] }),
+    );
+    await isPreempted("kept");
+    await fullNode.runs(`static-${nodeName}`, 60_000);
+    await fullNode.runs("dns");
+    place(
+      fullNode.node.manifests,
+      "too-large.json",
+      podManifest("too-large", { containers: [{ name: "c", ...cpu(0.5) }] }),
+    );
+    await waitFor(async () => {
+      const { status } = await fullNode.pod(`too-large-${nodeName}`);
+      assert.equal(status?.reason, "UnexpectedAdmissionError", JSON.stringify(status));
+    }, 60_000);
+  });
+});
