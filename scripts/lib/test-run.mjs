@@ -8,6 +8,7 @@ import { installDebianPackages } from "./debian-packages.mjs";
 import { provideRegistry } from "./docker-registry.mjs";
 import { checkGeneratedCode } from "./generated-code.mjs";
 import { provideMachineImage } from "./machine-image.mjs";
+import { provideMessageBus } from "./message-bus.mjs";
 import { provideNewerPrograms } from "./newer-debian.mjs";
 import { node24, root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
@@ -32,6 +33,7 @@ try {
     await step("Debian packages", installDebianPackages);
     await step("newer programs", provideNewerPrograms);
     await step("docker-registry", provideRegistry);
+    await step("message bus", provideMessageBus);
     if (sizes.includes("long") && testFiles("test/machine/*.test.ts").length > 0)
       machineImage = provideMachineImage();
   } else {

@@ -2,18 +2,27 @@ import type { Clock } from "../../lib/base/clock.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { createCriClient } from "../../lib/clients/cri/client.ts";
+import { isSystemdRunning, SystemdClient } from "../../lib/clients/systemd/systemd-client.ts";
 import { type CgroupLayout, cgroupDriver } from "../../lib/host/cgroups/cgroup-driver.ts";
 import { CgroupfsManager, type CgroupManager } from "../resources/cgroups/cgroup-manager.ts";
 import type { CgroupNaming } from "../resources/cgroups/names.ts";
+import { SystemdManager } from "../resources/cgroups/systemd-manager.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { cgroupDriverOfRuntime } from "./runtime-cgroup-driver.ts";
 
-export function cgroupManager(naming: CgroupNaming, layout: CgroupLayout, clock: Clock): CgroupManager {
-  if (naming === "cgroupfs") return new CgroupfsManager(cgroupDriver(layout, { clock }));
+export async function cgroupManager(
+  naming: CgroupNaming,
+  layout: CgroupLayout,
+  clock: Clock,
+  isRunning: () => Promise<boolean> = isSystemdRunning,
+): Promise<CgroupManager> {
+  const driver = cgroupDriver(layout, { clock });
+  if (naming === "cgroupfs") return new CgroupfsManager(driver);
+  if (await isRunning()) return new SystemdManager(driver, new SystemdClient({ clock }));
   throw new KubeletError(
     "NotSupported",
-    'cgroupDriver: "systemd" is not supported yet, because slices have to be created by systemd; ' +
-      'set cgroupDriver to "cgroupfs" here and in the container runtime',
+    'cgroupDriver: "systemd": systemd not running on this host, cannot use systemd cgroups manager; ' +
+      'set cgroupDriver to "cgroupfs" here and in the container runtime (containerd: SystemdCgroup = false)',
   );
 }
 

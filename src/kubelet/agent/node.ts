@@ -51,7 +51,8 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       "CgroupV1",
       "this host has cgroup v1; set failCgroupV1: false to run on it anyway",
     );
-  const manager = timedCgroups(cgroupManager(config.cgroupDriver, layout, clock), o.metrics, clock);
+  const cgroups = await cgroupManager(config.cgroupDriver, layout, clock);
+  const manager = timedCgroups(cgroups, o.metrics, clock);
   if (o.createsCgroupRoot) await manager.create(parseRoot(config.cgroupRoot), {});
   const settings = runtimeSettings(o, layout.version);
   const hugepageSizes = await readHugepageSizes();

@@ -20,6 +20,7 @@ export class FakeCgroupDriver implements CgroupDriver {
     if (!this.cgroups.has(path)) throw new Error(`ENOENT: ${path}`);
     await this.create(path, resources);
   }
+  async killAll() {}
   async remove(path: string) {
     for (const name of [...this.cgroups.keys()]) {
       if (name === path || name.startsWith(`${path}/`)) this.cgroups.delete(name);

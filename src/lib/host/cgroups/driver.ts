@@ -35,6 +35,8 @@ export interface CgroupDriver {
   /** Creates the cgroup and its missing parents, and sets its limits. */
   create(path: CgroupPath, resources: CgroupResources): Promise<void>;
   update(path: CgroupPath, resources: CgroupResources): Promise<void>;
+  /** Kills all processes in the cgroup and below, and waits until they have ended. A missing cgroup has none. */
+  killAll(path: CgroupPath, options?: RemoveOptions): Promise<void>;
   /** Kills all processes in the cgroup and below, and removes it. A missing cgroup is no error. */
   remove(path: CgroupPath, options?: RemoveOptions): Promise<void>;
   /** Processes in the cgroup and below. */

@@ -16,6 +16,27 @@ export interface RemoveDeps {
   readonly kill: (pid: number) => void;
 }
 
+/** Kills all processes of the directories and below, until there are none. */
+export async function killProcesses(
+  dirs: readonly string[],
+  { files, clock, kill }: RemoveDeps,
+  { signal, deadlineMs = defaultDeadlineMs }: RemoveOptions = {},
+): Promise<void> {
+  const deadline = msFromNow(clock, deadlineMs);
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+    if (signal?.aborted) throw abortError(signal.reason);
+    const pids = await pidsBelow(files, dirs);
+    if (pids.length === 0) return;
+    if (clock.monotonic() >= deadline)
+      throw new KubeletError(
+        "CgroupBusy",
+        `cgroup ${dirs.join(", ")}: processes ${pids.join(", ")} do not end`,
+      );
+    await endAll(dirs, pids, files, kill);
+    await sleep(clock, pauseMs, signal);
+  }
+}
+
 /**
  * Removes the directories (one cgroup in each hierarchy) with everything below. Their processes are killed; the kernel
  * frees a cgroup a moment after its last process, so "busy" is retried until the deadline.

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { errnoOf } from "../../base/errors.ts";
 import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
 import { type CgroupFiles, hostCgroupFiles } from "./files.ts";
-import { removeDirs } from "./remove.ts";
+import { killProcesses, removeDirs } from "./remove.ts";
 import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
 
 /** The hierarchies that decide whether a cgroup exists; others are optional. */
@@ -60,6 +60,11 @@ export class CgroupV1 implements CgroupDriver {
       await this.#set("hugetlb", path, `hugetlb.${size}.limit_in_bytes`, limit);
       await this.#set("hugetlb", path, `hugetlb.${size}.rsvd.limit_in_bytes`, limit).catch(ignoreMissing);
     }
+  }
+
+  async killAll(path: CgroupPath, options?: RemoveOptions): Promise<void> {
+    const dirs = this.#dirs(checkPath(path));
+    await killProcesses(dirs, { files: this.#files, clock: this.#clock, kill: this.#kill }, options);
   }
 
   async remove(path: CgroupPath, options?: RemoveOptions): Promise<void> {

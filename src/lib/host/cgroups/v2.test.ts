@@ -133,6 +133,22 @@ describe("cgroup v2", () => {
     assert.deepEqual(await driver.children("/"), ["q"]);
   });
 
+  it("kills its processes without removing it, and waits until they have ended", async () => {
+    const { root, driver, clock, killed } = await setUp();
+    await driver.create("/p/c", {});
+    await writeFile(join(root, "p/c/cgroup.procs"), "4242\n");
+    const empty = driver.killAll("/p");
+    while (clock.pending === 0) await settle();
+    assert.deepEqual(killed, [4242]);
+    await writeFile(join(root, "p/c/cgroup.procs"), "");
+    await drive(clock, empty);
+    assert.deepEqual(await driver.children("/p"), ["c"]);
+    await writeFile(join(root, "p/c/cgroup.procs"), "4242\n");
+    const failed = assert.rejects(driver.killAll("/p", { deadlineMs: 1000 }), /processes 4242 do not end/);
+    await drive(clock, failed);
+    await driver.killAll("/none");
+  });
+
   it("fails at its deadline and names the processes that did not end", async () => {
     const { root, driver, clock } = await setUp();
     await driver.create("/p", {});

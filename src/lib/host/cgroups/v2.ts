@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { errnoOf } from "../../base/errors.ts";
 import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
 import { type CgroupFiles, hostCgroupFiles, isGone } from "./files.ts";
-import { removeDirs } from "./remove.ts";
+import { killProcesses, removeDirs } from "./remove.ts";
 import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
 import { sharesToWeight } from "./weight.ts";
 
@@ -80,6 +80,11 @@ export class CgroupV2 implements CgroupDriver {
       }
     }
     for (const [file, value] of Object.entries(unified ?? {})) await set(file, value);
+  }
+
+  async killAll(path: CgroupPath, options?: RemoveOptions): Promise<void> {
+    const dirs = [join(this.#root, checkPath(path))];
+    await killProcesses(dirs, { files: this.#files, clock: this.#clock, kill: this.#kill }, options);
   }
 
   async remove(path: CgroupPath, options?: RemoveOptions): Promise<void> {

@@ -1,0 +1,12 @@
+/**
+ * A value of D-Bus: integers of up to 32 bits and doubles are numbers, those of 64 bits are bigints, structs and dictionary
+ * entries are arrays of their fields, "ay" is a Uint8Array.
+ */
+export type DBusValue = number | bigint | boolean | string | Uint8Array | Variant | readonly DBusValue[];
+
+/** A value together with its type. */
+export interface Variant {
+  /** One complete type. */
+  readonly signature: string;
+  readonly value: DBusValue;
+}
