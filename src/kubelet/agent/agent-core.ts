@@ -17,6 +17,7 @@ import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import type { PodObjects } from "../pods/api-objects/pod-objects.ts";
 import { OomWatcher } from "../resources/oom/oom-watcher.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
+import { NodePressure } from "../state/node-pressure.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
 import { ProbeResults } from "../state/probe-results.ts";
 import { ReplacedContainers } from "../state/replaced-containers.ts";
@@ -60,6 +61,7 @@ export interface AgentCore {
   readonly desired: DesiredPods;
   readonly observed: ObservedPods;
   readonly results: ProbeResults;
+  readonly pressure: NodePressure;
   readonly replaced: ReplacedContainers;
   readonly starting: StartingContainers;
   /** Running pods as users see them: a container whose postStart hook runs does not count yet. */
@@ -133,6 +135,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     desired: new DesiredPods(),
     observed,
     results,
+    pressure: new NodePressure(),
     replaced: new ReplacedContainers(),
     starting,
     running: {

@@ -1,5 +1,4 @@
 import type { Health } from "../../lib/base/component.ts";
-import { messageOf } from "../../lib/base/errors.ts";
 import { Lifecycle } from "../../lib/base/lifecycle.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
@@ -10,7 +9,9 @@ import { withCgroupDriverOfRuntime } from "./cgroup-driver.ts";
 import { type Cluster, joinCluster } from "./cluster.ts";
 import { agentEndpoints } from "./endpoints.ts";
 import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
+import { evictionManager } from "./eviction.ts";
 import { readNode } from "./node.ts";
+import { nodeStats } from "./node-stats.ts";
 import { orphanCleanup } from "./orphan-cleanup.ts";
 import { PodListeners } from "./pod-listeners.ts";
 import { podParts } from "./pod-parts.ts";
@@ -54,18 +55,21 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     ...{ sources, clock, logger },
     onChange: (change) => post({ kind: "pods-changed", change }),
   });
-  const { housekeeping, collectors } = orphanCleanup(core, {
+  const isSynced = () => initialSync.isComplete();
+  const { housekeeping, collectors, reclaim } = orphanCleanup(core, {
     ...pods,
     volumes: volumes.manager,
     records: [pods.allocation, pods.evictedPods],
-    isSynced: () => initialSync.isComplete(),
+    isSynced,
     refresh: (uid) => pleg.refresh(uid),
   });
+  const stats = nodeStats(core, { volumes });
+  const eviction = evictionManager(core, { ...pods, stats, reclaim, isSynced });
   const nodePods = podsApi(core, { workers, statuses });
   const serving = o.certDir === undefined ? undefined : servingCertificate(core, o.certDir);
   const listeners = new PodListeners();
   const endpoints = await agentEndpoints(core, {
-    ...{ loop, pleg, overview, statuses, volumes, listeners, probeMetrics: pods.probeMetrics },
+    ...{ loop, pleg, overview, statuses, stats, listeners, probeMetrics: pods.probeMetrics },
     explain: (query) => pods.explanations.explain(query),
     components: () => lifecycle.components,
     certificate: serving,
@@ -83,18 +87,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 
   const startAll = async () => {
     await lifecycle.start(new RootDirLock({ rootDir: o.rootDir, clock, logger }));
-    await pods.cgroups.start();
-    // Only pods with a user namespace are affected, and they report the error.
-    await pods.userNamespaces.start().catch((error) => {
-      logger.error("Failed to initialize user namespaces", { err: messageOf(error) });
-    });
-    for (const record of pods.records) await record.start();
+    await pods.prepare();
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
     const early = [...core.components, ...pods.components, ...cluster.components];
     const serve = [...(serving ? [serving] : []), ...endpoints.serving];
     const sockets = [podResources(core, pods.activePods), ...nodePods.components];
     const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
-    const cleanUp = [...collectors, ...(o.terminatesOrphans === false ? [] : [housekeeping])];
+    const cleanUp = [...collectors, eviction, ...(o.terminatesOrphans === false ? [] : [housekeeping])];
     // All components that send requests to the API server need the credentials.
     for (const group of [first, cluster.credentials, [connection], early, serve, sockets, pipeline, cleanUp])
       for (const component of group) await lifecycle.start(component);

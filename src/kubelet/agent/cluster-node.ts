@@ -79,6 +79,7 @@ export function clusterNode(
       "runtime-state": () => status.wake(),
       "volumes-in-use": () => status.wake(),
       "csi-node-ready": () => status.wake(),
+      "pressure-changed": () => status.wake(),
       // Status and heartbeats are written by this agent.
       "node-changed": ({ spec }) => {
         if (spec) status.wake();
@@ -94,7 +95,7 @@ function statusInfo(
   notReady: () => string[],
   volumesInUse: () => string[] | undefined,
 ): () => Promise<StatusInputs> {
-  const { node, connection, features, logger, options } = core;
+  const { node, connection, features, logger, options, pressure } = core;
   const { configuration, identity } = node;
   const images = recentImages(core);
   const addresses = addressInfo(core);
@@ -119,8 +120,7 @@ function statusInfo(
     })),
     supplementalGroupsPolicy: features.supplementalGroupsPolicy(),
     declaredFeatures: declaredFeatures((gate) => options.gates.enabled(gate)),
-    // Pressure is not observed yet.
-    conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: notReady() },
+    conditions: { pressure: pressure.conditions, notReady: notReady() },
     volumesInUse: volumesInUse(),
   });
 }

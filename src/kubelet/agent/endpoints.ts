@@ -5,10 +5,10 @@ import { HealthServer } from "../server/health-server.ts";
 import { healthSlis } from "../server/health-slis.ts";
 import { LocalApi, type LocalApiOptions } from "../server/local-api.ts";
 import type { Route } from "../server/route.ts";
+import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { kubeletServer } from "./kubelet-server.ts";
 import type { PodListeners } from "./pod-listeners.ts";
-import type { PodVolumes } from "./pod-volumes.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
 
 export interface AgentEndpoints {
@@ -30,7 +30,7 @@ export async function agentEndpoints(
     readonly components: () => readonly Component[];
     readonly explain: LocalApiOptions["explain"];
     readonly statuses: StatusManager;
-    readonly volumes: PodVolumes;
+    readonly stats: Stats;
     readonly listeners: PodListeners;
     readonly probeMetrics: Metrics;
     readonly certificate: ServingCertificate | undefined;

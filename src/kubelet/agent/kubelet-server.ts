@@ -3,14 +3,12 @@ import { join } from "node:path";
 import type { Component, Health } from "../../lib/base/component.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import { encodeConfiguration } from "../../lib/config/encode.ts";
-import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import { readCpuTopology } from "../../lib/host/cpu-topology.ts";
 import { readProcessUsage } from "../../lib/host/process-usage.ts";
 import { archOf } from "../../lib/host/system-identity.ts";
-import { fullNameOf, type Pod, type PodUid } from "../../lib/model/pod.ts";
+import { fullNameOf, type Pod } from "../../lib/model/pod.ts";
 import { clientCaFile } from "../certs/certificate-files.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
-import { parseRoot } from "../resources/cgroups/names.ts";
 import { allowAll, nodeAccess } from "../server/auth/node-access.ts";
 import { disabledRoutes } from "../server/debug/disabled.ts";
 import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
@@ -22,19 +20,17 @@ import { nodeLogs } from "../server/node-logs/node-logs.ts";
 import type { Route } from "../server/route.ts";
 import { streamingRoutes } from "../server/streaming/routes.ts";
 import { readDisks } from "../stats/disks.ts";
-import { Stats } from "../stats/stats.ts";
+import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { PodListeners } from "./pod-listeners.ts";
-import type { PodVolumes } from "./pod-volumes.ts";
 import { effectiveTlsFiles, type ServingCertificate } from "./serving-certificate.ts";
-import { systemCgroupPaths } from "./system-cgroups.ts";
 
 export interface ServerParts {
   readonly version: string;
   readonly certificate: ServingCertificate;
   readonly statuses: StatusManager;
   readonly explain: DebugOptions["blocked"];
-  readonly volumes: PodVolumes;
+  readonly stats: Stats;
   readonly listeners: PodListeners;
   readonly probeMetrics: Metrics;
   readonly slis: HealthSlis;
@@ -175,43 +171,19 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
 }
 
 async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]> {
-  const { config, node, clock, logger, metrics, options, cri, desired, observed } = core;
-  const gates = (name: string) => options.gates.enabled(name);
+  const { node, clock, logger, metrics, options } = core;
   const { bootedAt } = node;
   const { cores: physicalCores, sockets } = await readCpuTopology();
   const machine = {
     memoryBytes: Number(node.info.memoryCapacity),
     swapBytes: Number(node.info.swapCapacity),
   };
-  const stats = new Stats({
-    nodeName: node.name,
-    clock,
-    logger,
-    cgroups: cgroupUsageReader(node.layout),
-    runtime: cri,
-    observed,
-    pod: (uid: PodUid) => desired.get(uid),
-    cgroupOf: (uid: PodUid) => {
-      const pod = desired.get(uid);
-      return pod && (config.cgroupsPerQOS ?? true) ? node.cgroups.parentFor(pod) : undefined;
-    },
-    podsCgroup: node.cgroupManager.pathOf([...parseRoot(config.cgroupRoot), "kubepods"]),
-    systemCgroups: () => systemCgroupPaths(options, node),
-    volumes: parts.volumes,
-    rootDir: options.rootDir,
-    podLogsDir: config.podLogsDir,
-    machine,
-    bootedAt,
-    startedAt: clock.wall(),
-    psi: gates("KubeletPSI"),
-    podStatsFromRuntime: gates("PodAndContainerStatsFromCRI"),
-  });
   return metricsRoutes({
     logger,
     metrics,
     probeMetrics: parts.probeMetrics,
     sliMetrics: parts.slis.metrics,
-    stats,
+    stats: parts.stats,
     disks: () => readDisks(),
     machine: { ...node.identity, ...machine, cpus: node.cpus, physicalCores, sockets },
     agent: {

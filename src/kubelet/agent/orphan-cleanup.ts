@@ -13,6 +13,13 @@ import { isFromApi } from "./other-pods.ts";
 /** The timeout for unmounting the volumes of an orphaned pod; the next housekeeping retries. */
 const orphanWithinMs = 30_000;
 
+export interface OrphanCleanup {
+  readonly housekeeping: Housekeeping;
+  readonly collectors: readonly Component[];
+  /** Removes what no running pod uses. */
+  readonly reclaim: (what: "dead containers" | "unused images", signal: AbortSignal) => Promise<unknown>;
+}
+
 /** Housekeeping removes orphaned pods; collectors remove dead containers, unused images and old logs. */
 export function orphanCleanup(
   core: AgentCore,
@@ -27,7 +34,7 @@ export function orphanCleanup(
     readonly isSynced: () => boolean;
     readonly refresh: (uid: PodUid) => Promise<void>;
   },
-): { housekeeping: Housekeeping; collectors: readonly Component[] } {
+): OrphanCleanup {
   const { options: o, config, clock, logger, metrics, cri, desired, observed } = core;
   const { workers, files, cgroups, volumes, records, userNamespaces, isSynced, refresh } = parts;
   const mayTerminate = (uid: PodUid) => !o.keepsApiPods || !isFromApi(observed.get(uid));
@@ -53,7 +60,7 @@ export function orphanCleanup(
     records,
     metrics: createOrphanMetrics(metrics),
   });
-  const { components } = garbageCollectors({
+  const { components, containers, images } = garbageCollectors({
     config,
     deadContainers: o.deadContainers,
     cri,
@@ -72,5 +79,12 @@ export function orphanCleanup(
     metrics,
     tracer: core.tracing?.tracer,
   });
-  return { housekeeping, collectors: components };
+  return {
+    housekeeping,
+    collectors: components,
+    reclaim: (what, signal) =>
+      what === "dead containers"
+        ? containers.collect({ signal, removeTerminated: true })
+        : images.deleteUnused(signal),
+  };
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { messageOf } from "../../lib/base/errors.ts";
 import { createPodCounts } from "../pipeline/pod-workers/pod-counts.ts";
 import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { createWorkerMetrics } from "../pipeline/pod-workers/worker-metrics.ts";
@@ -134,10 +135,20 @@ export function podParts(
     volumes: volumes.manager,
     isWritten: (uid) => cluster().isWritten(uid),
   });
+  /** Records on disk, which outlive the agent. */
+  const records = [allocation, evictedPods, probing.probeCheckpoint];
   return {
     ...{ ...run, ...probing, probeMetrics: probing.metrics, pleg, eventStream, userNamespaces, allocation },
-    /** Records on disk, which outlive the agent. */
-    records: [allocation, evictedPods, probing.probeCheckpoint],
+    records,
+    /** To be done before the first component is started. */
+    async prepare() {
+      await cgroups.start();
+      // Only pods with a user namespace are affected, and they report the error.
+      await userNamespaces.start().catch((error) => {
+        logger.error("Failed to initialize user namespaces", { err: messageOf(error) });
+      });
+      for (const record of records) await record.start();
+    },
     components: [qosCgroups, ...run.components],
     ...{ cgroups, activePods, evictedPods, workers, statuses, workerStatuses, overview, explanations },
   };

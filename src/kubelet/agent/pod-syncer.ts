@@ -54,6 +54,7 @@ export function podSyncer(
       podLevelResources: node.settings.gates.podLevelResources,
       declaredFeatures: declaredFeatures((gate) => core.options.gates.enabled(gate)),
       runtime: core.features,
+      pressure: core.pressure,
       activePods: parts.activePods,
       runs: (uid) => runningContainers(observed.get(uid)).length > 0,
     }),

@@ -5,7 +5,7 @@ import { type ConditionInfo, planConditions } from "./conditions.ts";
 import type { NodeCondition } from "./node-types.ts";
 
 const info: ConditionInfo = {
-  pressure: { memory: false, disk: false, pid: false },
+  pressure: [],
   notReady: [],
   required: ["cpu"],
 };
@@ -50,21 +50,15 @@ describe("conditions of a node", () => {
 
   const changes: [Partial<ConditionInfo>, string, string, string, string][] = [
     [
-      { pressure: { ...info.pressure, memory: true } },
+      { pressure: ["MemoryPressure"] },
       "MemoryPressure",
       "True",
       "KubeletHasInsufficientMemory",
       "NodeHasInsufficientMemory",
     ],
+    [{ pressure: ["DiskPressure"] }, "DiskPressure", "True", "KubeletHasDiskPressure", "NodeHasDiskPressure"],
     [
-      { pressure: { ...info.pressure, disk: true } },
-      "DiskPressure",
-      "True",
-      "KubeletHasDiskPressure",
-      "NodeHasDiskPressure",
-    ],
-    [
-      { pressure: { ...info.pressure, pid: true } },
+      { pressure: ["PIDPressure"] },
       "PIDPressure",
       "True",
       "KubeletHasInsufficientPID",

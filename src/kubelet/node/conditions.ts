@@ -3,7 +3,8 @@ import { type NodeEvent, statusEvent } from "./node-events.ts";
 import { apiTime, type NodeCondition, type ResourceList } from "./node-types.ts";
 
 export interface ConditionInfo {
-  readonly pressure: { readonly memory: boolean; readonly disk: boolean; readonly pid: boolean };
+  /** The types of the conditions that are true. */
+  readonly pressure: readonly string[];
   /** Why the node cannot run pods: runtime, network, storage, shutdown, in this order. */
   readonly notReady: readonly string[];
   /** Warnings about the host that do not make it unusable. */
@@ -20,7 +21,6 @@ export interface ConditionPlan {
 const pressures = [
   {
     type: "MemoryPressure",
-    under: (f: ConditionInfo) => f.pressure.memory,
     yes: "HasInsufficientMemory",
     yesMessage: "kubelet has insufficient memory available",
     no: "HasSufficientMemory",
@@ -28,7 +28,6 @@ const pressures = [
   },
   {
     type: "DiskPressure",
-    under: (f: ConditionInfo) => f.pressure.disk,
     yes: "HasDiskPressure",
     yesMessage: "kubelet has disk pressure",
     no: "HasNoDiskPressure",
@@ -36,7 +35,6 @@ const pressures = [
   },
   {
     type: "PIDPressure",
-    under: (f: ConditionInfo) => f.pressure.pid,
     yes: "HasInsufficientPID",
     yesMessage: "kubelet has insufficient PID available",
     no: "HasSufficientPID",
@@ -55,7 +53,7 @@ export function planConditions(
   const events: NodeEvent[] = [];
   for (const kind of pressures) {
     const old = conditions.find(({ type }) => type === kind.type);
-    const under = kind.under(info);
+    const under = info.pressure.includes(kind.type);
     const status = under ? "True" : "False";
     const next: NodeCondition =
       old?.status === status

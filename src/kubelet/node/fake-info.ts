@@ -78,7 +78,7 @@ export function fakeInputs(changes: Partial<StatusInputs> = {}): StatusInputs {
       "InPlacePodVerticalScalingInitContainers",
       "RestartAllContainersOnContainerExits",
     ],
-    conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: [] },
+    conditions: { pressure: [], notReady: [] },
     localStorage: true,
     volumesInUse: undefined,
     ...changes,

@@ -40,8 +40,7 @@ async function live(plan: Step[]): Promise<void> {
   const turns: string[] = [];
   let notReady = ["not yet"];
   let stop = new AbortController();
-  const info = () =>
-    fakeInputs({ conditions: { pressure: { memory: false, disk: false, pid: false }, notReady } });
+  const info = () => fakeInputs({ conditions: { pressure: [], notReady } });
   const make = () =>
     new NodeStatusManager({
       api,

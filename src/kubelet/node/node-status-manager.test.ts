@@ -26,7 +26,7 @@ function setUp(changes: Partial<NodeStatusOptions> = {}) {
     info: async () =>
       fakeInputs({
         ...nodeState.info,
-        conditions: { pressure: { memory: false, disk: false, pid: false }, notReady: nodeState.notReady },
+        conditions: { pressure: [], notReady: nodeState.notReady },
       }),
     notReady: () => nodeState.notReady,
     registerNode: true,

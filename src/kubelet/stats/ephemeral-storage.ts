@@ -12,7 +12,7 @@ export function isEphemeral(volume: NonNullable<Pod["spec"]["volumes"]>[number])
 export interface StorageParts {
   readonly time: string;
   readonly space: FsSpace;
-  readonly containers: readonly ContainerStats[];
+  readonly containers: readonly Pick<ContainerStats, "rootfs" | "logs">[];
   /** Those that are ephemeral. */
   readonly volumes: readonly VolumeStats[];
   /** Files of the pod itself: its log directory, its hosts file. */

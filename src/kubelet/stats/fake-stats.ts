@@ -128,6 +128,7 @@ export const fakeHost: StatsHost = {
   ],
   space: async () => space,
   tasks: async () => ({ max: 32_768, running: 394 }),
+  device: async () => "8:0",
 };
 
 export interface FakeRuntimeStats {

@@ -30,6 +30,8 @@ export interface StatsHost {
   network(pid: number | "self"): Promise<InterfaceCount[] | undefined>;
   space(path: string): Promise<FilesystemSpace>;
   tasks(): Promise<TaskCounts>;
+  /** The device of the file system that a path is on; undefined if there is no such path. */
+  device(path: string): Promise<string | undefined>;
 }
 
 export interface StatsOptions {

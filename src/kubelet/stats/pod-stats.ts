@@ -73,42 +73,85 @@ export class PodStatsProvider {
 
   /** Complete stats. */
   async whole(pod: ObservedPod, counts: RuntimeCounts, nodeSpace: FsSpace): Promise<PodStats | undefined> {
-    const { o } = this.#p;
     const basic = await this.cpuAndMemory(pod, counts);
     if (!basic) return undefined;
-    const time = rfc3339(o.clock.wall());
+    const time = rfc3339(this.#p.o.clock.wall());
+    const [files, network, processes] = await Promise.all([
+      this.#files(pod, counts, nodeSpace, time),
+      this.#network(pod, counts, time),
+      this.#processes(pod, counts),
+    ]);
+    const { volume, "ephemeral-storage": ephemeral } = files;
+    return {
+      ...basic,
+      containers: basic.containers.map(({ swap, ...rest }, index) => ({
+        ...rest,
+        ...files.containers[index],
+        ...(swap && { swap }),
+      })),
+      ...(network && { network }),
+      ...(volume && { volume }),
+      "ephemeral-storage": ephemeral,
+      ...(processes !== undefined && { process_stats: { process_count: processes } }),
+    };
+  }
+
+  /** Only disk usage. Undefined if no container runs. */
+  async storage(pod: ObservedPod, counts: RuntimeCounts, nodeSpace: FsSpace): Promise<PodStats | undefined> {
+    const running = pod.containers.filter((c) => c.state === "running");
+    const sandbox = sandboxOf(pod, running);
+    if (!sandbox || running.length === 0) return undefined;
+    const { name, namespace, uid } = pod;
+    const files = await this.#files(pod, counts, nodeSpace, rfc3339(this.#p.o.clock.wall()));
+    return {
+      podRef: { name, namespace, uid },
+      startTime: rfc3339(sandbox.createdAt),
+      ...files,
+      containers: running.map((container, index) => ({
+        name: container.name,
+        startTime: rfc3339(container.startedAt),
+        ...files.containers[index],
+      })),
+    };
+  }
+
+  /** Writable layers, logs, volumes; of its running containers, in their order. */
+  async #files(
+    pod: ObservedPod,
+    counts: RuntimeCounts,
+    nodeSpace: FsSpace,
+    time: string,
+  ): Promise<{
+    readonly containers: readonly { readonly rootfs?: FsStats; readonly logs?: FsStats }[];
+    readonly volume?: readonly VolumeStats[];
+    readonly "ephemeral-storage": FsStats;
+  }> {
+    const { o } = this.#p;
     const logDir = join(o.podLogsDir, `${pod.namespace}_${pod.name}_${pod.uid}`);
     const running = pod.containers.filter((c) => c.state === "running");
-    const [containers, volumes, network, processes, podLogs, hosts] = await Promise.all([
+    const [containers, volumes, podLogs, hosts] = await Promise.all([
       Promise.all(
-        basic.containers.map(async (stats, index) => {
-          const runtimeStats = counts.containers.get(running[index]!.id);
+        running.map(async ({ id, name }) => {
+          const runtimeStats = counts.containers.get(id);
           const [space, logs] = await Promise.all([
             this.#fsSpaceOf(runtimeStats),
-            usageOfFiles(join(logDir, stats.name)),
+            usageOfFiles(join(logDir, name)),
           ]);
-          const files = { rootfs: rootfsOf(runtimeStats, space), logs: logsOf(time, logs, nodeSpace) };
-          const { swap, ...rest } = stats;
-          return { ...rest, ...present(files), ...(swap && { swap }) };
+          return present({ rootfs: rootfsOf(runtimeStats, space), logs: logsOf(time, logs, nodeSpace) });
         }),
       ),
       this.#volumes(pod),
-      this.#network(pod, counts, time),
-      this.#processes(pod, counts),
       usageOfFiles(logDir),
       usageOfFile(join(o.rootDir, "pods", pod.uid, "etc-hosts")),
     ]);
     const ephemeral = volumes.filter(({ name }) => this.#isEphemeral(pod, name));
     return {
-      ...basic,
       containers,
-      ...(network && { network }),
       ...(volumes.length > 0 && { volume: volumes }),
       "ephemeral-storage": ephemeralStorage({
         ...{ time, space: nodeSpace, containers, volumes: ephemeral },
         files: [podLogs, hosts],
       }),
-      ...(processes !== undefined && { process_stats: { process_count: processes } }),
     };
   }
 

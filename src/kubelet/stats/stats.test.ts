@@ -339,6 +339,7 @@ describe("summary", () => {
       network: () => Promise.reject(new Error("requested a network")),
       space: () => Promise.reject(new Error("requested a disk")),
       tasks: () => Promise.reject(new Error("requested tasks")),
+      device: () => Promise.reject(new Error("requested a device")),
     };
     const { node, pods } = await bench({ containers: [runtimeStats] }, { host }).stats.cpuAndMemory();
     assert.deepEqual(Object.keys(node), [

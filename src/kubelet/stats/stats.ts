@@ -7,6 +7,7 @@ import { readBlockDevices } from "../../lib/host/block-devices.ts";
 import { filesystemSpace } from "../../lib/host/disk-usage.ts";
 import { readNetworkUsage } from "../../lib/host/network-usage.ts";
 import { readTaskCounts } from "../../lib/host/process-limits.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
 import type { PodStats, Summary } from "../../lib/model/stats-summary.ts";
 import { CachedLoad } from "./cached-load.ts";
 import { type CgroupRow, cgroupRows } from "./cgroup-rows.ts";
@@ -18,12 +19,14 @@ import { layersOf } from "./layers.ts";
 import { NodeStatsProvider } from "./node-stats.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
 import { PodStatsProvider, type RuntimeCounts } from "./pod-stats.ts";
+import { PressureStats } from "./pressure-stats.ts";
 import { withoutIo } from "./without-io.ts";
 
 const realHost: StatsHost = {
   network: readNetworkUsage,
   space: filesystemSpace,
   tasks: () => readTaskCounts(),
+  device: deviceOf,
 };
 
 const defaultMaxAgeMs = 1000;
@@ -32,6 +35,7 @@ const defaultSecondSampleMs = 1000;
 const longestWindowMs = 60_000;
 const runtimeWithinMs = 10_000;
 const podsAtOnce = 4;
+const noCounts: RuntimeCounts = { containers: new Map(), sandboxes: new Map() };
 
 /** The resource usage of the node and its pods, on request. */
 export class Stats {
@@ -40,6 +44,8 @@ export class Stats {
   readonly #rates = new CpuRates();
   readonly #node: NodeStatsProvider;
   readonly #pods: PodStatsProvider;
+  /** What decides about evictions. */
+  readonly pressure: PressureStats;
   readonly #summary: CachedLoad<Summary>;
   readonly #cpuAndMemory: CachedLoad<Summary>;
   readonly #totals: CachedLoad<Summary>;
@@ -58,6 +64,7 @@ export class Stats {
     const sampler = new CgroupSampler({ clock, cgroups, rates, psi });
     this.#node = new NodeStatsProvider(options, host, sampler);
     this.#pods = new PodStatsProvider({ o: options, host, sampler, rates });
+    this.pressure = new PressureStats(options, host);
     const cached = <T>(load: () => Promise<T>) => new CachedLoad(clock, maxAgeMs, load);
     this.#summary = cached(async () => {
       await this.#ensureRecentSample();
@@ -91,6 +98,19 @@ export class Stats {
   /** A complete summary immediately: for readers of disk usage, not of current CPU usage. */
   storage(): Promise<Summary> {
     return this.#storage.get();
+  }
+
+  /** The disk usage of some pods, and nothing else of them. `layers`: with their writable layers, which the runtime measures. */
+  async storageOf(uids: ReadonlySet<PodUid>, o: { readonly layers: boolean }): Promise<PodStats[]> {
+    const [counts, nodeFs] = await Promise.all([
+      o.layers ? this.#counts.get() : noCounts,
+      this.#host.space(this.#o.rootDir),
+    ]);
+    const pods = [...this.#o.observed.all()].filter(({ uid }) => uids.has(uid));
+    const found = await mapWithLimit(pods, podsAtOnce, (pod) =>
+      this.#pods.storage(pod, counts, fsSpaceOf(nodeFs)),
+    );
+    return found.filter((stats) => stats !== undefined);
   }
 
   /** All counters of all Kubernetes cgroups, and of the machine. */

@@ -1,9 +1,15 @@
 import type { Pod } from "./pod.ts";
 
-/** Records events of a pod. With the name of a container, the event is about that container. */
+/** Records events of a pod. With the name of a container, the event is about that container. Annotations are those of the event. */
 export interface PodEvents {
   normal(pod: Pod, reason: string, message: string, container?: string): void;
-  warning(pod: Pod, reason: string, message: string, container?: string): void;
+  warning(
+    pod: Pod,
+    reason: string,
+    message: string,
+    container?: string,
+    annotations?: Readonly<Record<string, string>>,
+  ): void;
 }
 
 /** Records events of the node. */

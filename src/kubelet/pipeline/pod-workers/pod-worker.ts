@@ -119,6 +119,11 @@ export class PodWorker implements PodSyncStatus {
     return this.#state.phase !== "syncing" || this.#state.started;
   }
 
+  /** True once volumes and cgroup of the terminated pod are removed. */
+  get released(): boolean {
+    return this.#state.phase === "terminated" && this.#state.released;
+  }
+
   get removed(): boolean {
     return this.#removed;
   }

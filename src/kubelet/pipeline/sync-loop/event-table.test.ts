@@ -40,6 +40,7 @@ const expected: Record<EventKind, string> = {
   "api-listed": "workers",
   "api-reconnected": "mirrors plugins",
   "oom-kill": "explanations nodeEvents",
+  "pressure-changed": "nodeStatus",
   tick: "",
 };
 
@@ -87,6 +88,7 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
       ...{ pid: 1, process: "p", residentBytes: 1, cgroup: "/", victimCgroup: undefined, usage: undefined },
     },
   },
+  "pressure-changed": { kind: "pressure-changed" },
   tick: { kind: "tick" },
 };
 

@@ -57,7 +57,8 @@ export const eventTable = {
   "api-reconnected": ["mirrors", "plugins"],
 
   "oom-kill": ["explanations", "nodeEvents"],
-  // "pressure-changed": eviction and the node's conditions are handled here.
+  "pressure-changed": ["nodeStatus"],
+
   tick: [],
 } as const satisfies { readonly [K in EventKind]: readonly string[] };
 

@@ -74,7 +74,8 @@ export type KubeletEvent =
   // Node
   /** The kernel killed a process of this machine because memory ran out: of a container, a pod or the machine. */
   | { readonly kind: "oom-kill"; readonly kill: OomKill }
-  // Pressure on memory, disk and process IDs (eviction) belongs here: { kind: "pressure-changed", … }
+  /** Memory, disk or process IDs are low, or are not any more. */
+  | { readonly kind: "pressure-changed" }
   | { readonly kind: "tick" };
 
 export type EventKind = KubeletEvent["kind"];

@@ -39,7 +39,49 @@ describe("admitPod", () => {
     }));
   it("admits a plain pod", () => assert.equal(admitPod(fakePod(), ctx), undefined));
   const sysctls = [{ name: "vm.swappiness", value: "1" }];
+  const under = (...conditions: string[]) => ({ pressure: { conditions, cause: "why" } });
+  const burstable = { spec: { containers: [{ name: "c", resources: { requests: { memory: "1Mi" } } }] } };
+  const tolerant = (key: string) => ({ spec: { tolerations: [{ key, operator: "Exists" }] } });
+  const tolerated = "node.kubernetes.io/memory-pressure";
+  const low = (conditions: string) =>
+    ["Evicted", `The node had condition: [${conditions}]. `] satisfies [string, string];
   check([
+    ["no pressure", undefined, {}, under()],
+    ["best effort under memory pressure", low("MemoryPressure"), {}, under("MemoryPressure")],
+    ["a pod with requests under memory pressure", undefined, burstable, under("MemoryPressure")],
+    ["best effort that tolerates memory pressure", undefined, tolerant(tolerated), under("MemoryPressure")],
+    [
+      "a toleration of something else",
+      low("MemoryPressure"),
+      tolerant("node.kubernetes.io/disk-pressure"),
+      under("MemoryPressure"),
+    ],
+    ["any pod under disk pressure", low("DiskPressure"), burstable, under("DiskPressure")],
+    ["even if it tolerates memory pressure", low("PIDPressure"), tolerant(tolerated), under("PIDPressure")],
+    [
+      "all conditions are named",
+      low("MemoryPressure DiskPressure"),
+      burstable,
+      under("MemoryPressure", "DiskPressure"),
+    ],
+    [
+      "a critical pod under any pressure",
+      undefined,
+      { spec: { priority: 2_000_000_000 } },
+      under("DiskPressure"),
+    ],
+    [
+      "a static pod under any pressure",
+      undefined,
+      { metadata: staticPod },
+      under("DiskPressure", "PIDPressure"),
+    ],
+    [
+      "pressure before anything else",
+      low("DiskPressure"),
+      { spec: { securityContext: { sysctls } } },
+      { ...under("DiskPressure"), declaredFeatures: [] },
+    ],
     [
       "a feature that the node does not declare, before anything else",
       [

@@ -6,6 +6,7 @@ import { needsAppArmor } from "./app-armor.ts";
 import { requiredFeatures } from "./declared-features.ts";
 import { conflictingHostPort } from "./host-ports.ts";
 import { matchesNode, type NodeIdentity, nodeMismatch } from "./node-affinity.ts";
+import { isRejectedUnder, pressureMessage } from "./pressure.ts";
 import { type FitContext, insufficientMessage, insufficientResources } from "./resources-fit.ts";
 import { forbiddenSysctl, type SysctlAllowlist } from "./sysctls.ts";
 import { type Taint, taintText, untoleratedTaint } from "./taints.ts";
@@ -15,6 +16,8 @@ export interface AdmissionContext extends FitContext {
   readonly node: NodeIdentity;
   readonly taints?: readonly Taint[];
   readonly sysctls: SysctlAllowlist;
+  /** The conditions of the node, and in one line what caused them. */
+  readonly pressure?: { readonly conditions: readonly string[]; readonly cause: string } | undefined;
   /** True if the runtime supports supplementalGroupsPolicy: Strict. */
   readonly supplementalGroupsPolicy: boolean;
   /** The declared features of the node; undefined if it declares none, and then none are required. */
@@ -34,7 +37,9 @@ const osLabel = "kubernetes.io/os";
 
 /** Undefined if the pod may run here, for a critical pod apart from resources. The first failed check decides. */
 function rejectionOf(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
-  const { declaredFeatures } = ctx;
+  const { declaredFeatures, pressure } = ctx;
+  if (pressure && isRejectedUnder(pressure.conditions, pod))
+    return { reason: "Evicted", message: pressureMessage(pressure.conditions), detail: pressure.cause };
   const missing =
     declaredFeatures && requiredFeatures(pod).filter((name) => !declaredFeatures.includes(name));
   if (missing && missing.length > 0) {

@@ -100,3 +100,18 @@ test("the features of the runtime are read each time: it may start later than th
   supported = true;
   assert.equal(admit(strict), undefined);
 });
+
+test("pressure rejects new pods, and not those that a previous agent has started", () => {
+  const pressure = { conditions: ["DiskPressure"], cause: "nodefs.available is 1Mi" };
+  const admit = podAdmission({ ...options, pressure, runs: (uid) => uid === "a" });
+  assert.deepEqual(admit(fromApi("a", "0")), { kind: "admitted" });
+  assert.deepEqual(admit(fromApi("c", "0")), {
+    kind: "rejected",
+    failure: {
+      phase: "Failed",
+      reason: "Evicted",
+      message: "Pod was rejected: The node had condition: [DiskPressure]. ",
+      detail: "nodefs.available is 1Mi",
+    },
+  });
+});

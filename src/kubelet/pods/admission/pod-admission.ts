@@ -20,6 +20,8 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   podLevelResources: boolean;
   declaredFeatures: AdmissionContext["declaredFeatures"];
   runtime: { supplementalGroupsPolicy(): boolean | undefined };
+  /** Which resources of the node are low. */
+  pressure?: AdmissionContext["pressure"];
   /** All desired pods that have not terminated, perhaps including this one. */
   activePods: () => readonly Pod[];
   /** True if containers of the pod run: it was admitted before, perhaps by a previous agent. */
@@ -48,6 +50,8 @@ export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => Admission {
     const others = [...running, ...reserved];
     const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
     const context: AdmissionContext = {
+      // A pod that runs already was admitted before, by a previous agent.
+      pressure: o.runs(uid) ? undefined : o.pressure,
       node: { name: o.nodeName, labels: { ...defaultLabels(o.nodeName), ...labels } },
       taints,
       sysctls,

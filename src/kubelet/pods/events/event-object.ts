@@ -17,7 +17,7 @@ export interface ObjectReference {
 export interface ApiEvent {
   apiVersion: "v1";
   kind: "Event";
-  metadata: { name: string; namespace: string };
+  metadata: { name: string; namespace: string; annotations?: Readonly<Record<string, string>> };
   involvedObject: ObjectReference;
   reason: string;
   message: string;
@@ -64,14 +64,20 @@ export interface EventParts {
   nodeName: string;
   /** Nanoseconds since the epoch; unique per event. */
   at: bigint;
+  annotations?: Readonly<Record<string, string>> | undefined;
 }
 
-export function makeEvent({ involvedObject, type, reason, message, nodeName, at }: EventParts): ApiEvent {
+export function makeEvent(parts: EventParts): ApiEvent {
+  const { involvedObject, type, reason, message, nodeName, at, annotations } = parts;
   const time = isoSeconds(at);
   return {
     apiVersion: "v1",
     kind: "Event",
-    metadata: { name: eventName(involvedObject.name, at), namespace: involvedObject.namespace || "default" },
+    metadata: {
+      name: eventName(involvedObject.name, at),
+      namespace: involvedObject.namespace || "default",
+      ...(annotations && { annotations }),
+    },
     involvedObject,
     reason,
     message,

@@ -83,8 +83,14 @@ export class EventRecorder implements Component, PodEvents {
     this.#record(this.#reference(pod, container), "Normal", reason, message);
   }
 
-  warning(pod: Pod, reason: string, message: string, container?: string): void {
-    this.#record(this.#reference(pod, container), "Warning", reason, message);
+  warning(
+    pod: Pod,
+    reason: string,
+    message: string,
+    container?: string,
+    annotations?: Readonly<Record<string, string>>,
+  ): void {
+    this.#record(this.#reference(pod, container), "Warning", reason, message, annotations);
   }
 
   #reference(pod: Pod, container: string | undefined): ObjectReference {
@@ -92,7 +98,13 @@ export class EventRecorder implements Component, PodEvents {
     return this.#o.uidFor ? { ...involvedObject, uid: this.#o.uidFor(pod) } : involvedObject;
   }
 
-  #record(involvedObject: ObjectReference, type: EventType, reason: string, message: string): void {
+  #record(
+    involvedObject: ObjectReference,
+    type: EventType,
+    reason: string,
+    message: string,
+    annotations?: Readonly<Record<string, string>>,
+  ): void {
     const { clock, nodeName } = this.#o;
     const now = BigInt(Math.floor(epochMs(clock.wall()))) * 1_000_000n;
     // The time is part of the name, and two events within a millisecond need different names.
@@ -100,7 +112,7 @@ export class EventRecorder implements Component, PodEvents {
     const at = isSameMoment ? this.#lastAt + 1n : now;
     this.#lastAt = at;
     const correlated = this.#correlator.add(
-      makeEvent({ involvedObject, type, reason, message, nodeName, at }),
+      makeEvent({ involvedObject, type, reason, message, nodeName, at, annotations }),
       at,
       clock.monotonic(),
     );

@@ -51,6 +51,10 @@ export class EvictedPods {
     return this.#evictions.get(uid);
   }
 
+  all(): PodUid[] {
+    return [...this.#evictions.keys()];
+  }
+
   /**
    * Terminates a pod. Resolves when that is recorded and posted, not when the pod has terminated. The first eviction of a pod stays. A disk that
    * is full may be the reason of an eviction, so a record that cannot be written does not prevent it.

@@ -28,8 +28,8 @@ export class V1UsageReader implements CgroupUsageReader {
   async read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined> {
     const all = parts === "all";
     const [cpu, memory, pids, io] = await Promise.all([
-      this.#cpu(path, all),
-      this.#memory(path, all),
+      parts === "memory" ? undefined : this.#cpu(path, all),
+      this.#memory(path, parts),
       all ? this.#pids(path) : undefined,
       all ? this.#io(path) : undefined,
     ]);
@@ -103,16 +103,16 @@ export class V1UsageReader implements CgroupUsageReader {
     };
   }
 
-  async #memory(path: string, all: boolean): Promise<MemoryCount | undefined> {
+  async #memory(path: string, parts: UsageParts): Promise<MemoryCount | undefined> {
     const files = this.#of("memory", path);
     const usage = await files?.number("memory.usage_in_bytes");
     if (!files || usage === undefined) return undefined;
-    const more = all ? files : undefined;
+    const more = parts === "all" ? files : undefined;
     const [stat, maxUsage, limit, memsw, soft, failures, kernel, oom] = await Promise.all([
       files.table("memory.stat"),
       more?.number("memory.max_usage_in_bytes"),
       files.text("memory.limit_in_bytes"),
-      files.text("memory.memsw.limit_in_bytes"),
+      parts === "memory" ? undefined : files.text("memory.memsw.limit_in_bytes"),
       more?.text("memory.soft_limit_in_bytes"),
       more?.number("memory.failcnt"),
       more?.number("memory.kmem.usage_in_bytes"),

@@ -33,11 +33,11 @@ export class V2UsageReader implements CgroupUsageReader {
     const all = parts === "all";
     const files = new CountFiles(this.#files, cgroupDirOf(this.#root, path));
     const [cpu, memory, pids, io, pressure] = await Promise.all([
-      cpuOf(files, all),
-      path === "/" ? this.#machineMemory(files) : memoryOf(files, all),
+      parts === "memory" ? undefined : cpuOf(files, all),
+      path === "/" ? this.#machineMemory(files) : memoryOf(files, parts),
       all ? pidsOf(files) : undefined,
       all ? files.text("io.stat") : undefined,
-      pressureOf(files),
+      parts === "memory" ? {} : pressureOf(files),
     ]);
     if (!cpu && !memory && !pids) return undefined;
     return {
@@ -98,16 +98,17 @@ async function cpuOf(files: CountFiles, all: boolean): Promise<CpuCount | undefi
   };
 }
 
-async function memoryOf(files: CountFiles, all: boolean): Promise<MemoryCount | undefined> {
+async function memoryOf(files: CountFiles, parts: UsageParts): Promise<MemoryCount | undefined> {
   const usage = await files.number("memory.current");
   if (usage === undefined) return undefined;
-  const more = all ? files : undefined;
+  const more = parts === "all" ? files : undefined;
+  const swapFiles = parts === "memory" ? undefined : files;
   const [stat, peak, max, swap, swapMax, low, events] = await Promise.all([
     files.table("memory.stat"),
     more?.number("memory.peak"),
     files.text("memory.max"),
-    files.number("memory.swap.current"),
-    files.text("memory.swap.max"),
+    swapFiles?.number("memory.swap.current"),
+    swapFiles?.text("memory.swap.max"),
     more?.text("memory.low"),
     more?.table("memory.events"),
   ]);

@@ -1,0 +1,63 @@
+import type { Pod } from "../../lib/model/pod.ts";
+import type { PodStats } from "../../lib/model/stats-summary.ts";
+import { EvictionManager, type EvictionManagerOptions } from "../resources/eviction/eviction-manager.ts";
+import { createEvictionMetrics } from "../resources/eviction/eviction-metrics.ts";
+import { limitsContainers } from "../resources/eviction/local-storage.ts";
+import { thresholdsOf } from "../resources/eviction/thresholds.ts";
+import type { Stats } from "../stats/stats.ts";
+import type { AgentCore } from "./agent-core.ts";
+import type { PodParts } from "./pod-parts.ts";
+
+/** Evicts pods when the node runs low on memory, disk or process IDs. */
+export function evictionManager(
+  core: AgentCore,
+  parts: Pick<PodParts, "workers" | "activePods" | "evictedPods"> & {
+    readonly stats: Stats;
+    readonly isSynced: () => boolean;
+    readonly reclaim: EvictionManagerOptions["reclaim"];
+  },
+): EvictionManager {
+  const { config, options, node, clock, logger, events, nodeEvents, metrics, pressure, post } = core;
+  const { workers, evictedPods, stats, isSynced } = parts;
+  const ignoresAllocatable = options.nodeFlags?.experimentalAllocatableIgnoreEviction ?? false;
+  return new EvictionManager({
+    thresholds: thresholdsOf({
+      ...config,
+      enforcesAllocatable: !ignoresAllocatable && config.enforceNodeAllocatable.includes("pods"),
+    }),
+    transitionMs: config.evictionPressureTransitionPeriod,
+    maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
+    localStorage: config.localStorageCapacityIsolation ?? true,
+    podLevel: node.settings.gates.podLevelResources,
+    stats: {
+      node: () => stats.pressure.node(),
+      layout: () => stats.pressure.layout(),
+      pods: async (resource) =>
+        byUid((await (resource === "memory" ? stats.totals() : stats.storage())).pods),
+      storage: async (pods) => {
+        const uids = new Set(pods.map(({ metadata }: Pod) => metadata.uid));
+        return byUid(await stats.storageOf(uids, { layers: pods.some(limitsContainers) }));
+      },
+    },
+    activePods: parts.activePods,
+    terminationOf: (uid) => {
+      const worker = workers.get(uid);
+      if (!worker) return isSynced() ? "finished" : "none";
+      if (worker.phase !== "terminated") return "none";
+      return worker.released ? "finished" : "terminated";
+    },
+    evicted: {
+      has: (uid) => evictedPods.get(uid) !== undefined,
+      all: () => evictedPods.all(),
+      evict: (uid, eviction) => evictedPods.evict(uid, eviction),
+    },
+    reclaim: parts.reclaim,
+    metrics: createEvictionMetrics(metrics),
+    ...{ events, nodeEvents, clock, logger, pressure },
+    onPressure: () => post({ kind: "pressure-changed" }),
+  });
+}
+
+function byUid(pods: readonly PodStats[]): ReadonlyMap<string, PodStats> {
+  return new Map(pods.map((stats) => [stats.podRef.uid, stats]));
+}

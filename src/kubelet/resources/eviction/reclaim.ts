@@ -1,0 +1,18 @@
+import { conditionOf, type Signal } from "./signals.ts";
+import type { FsLayout } from "./thresholds.ts";
+
+/** What the node can remove without touching a running pod. */
+export type NodeReclaim = "dead containers" | "unused images";
+
+const both: readonly NodeReclaim[] = ["dead containers", "unused images"];
+
+/** What may free the resource of the signal, in this order. */
+export function nodeReclaims(signal: Signal, layout: FsLayout): readonly NodeReclaim[] {
+  if (conditionOf(signal) !== "DiskPressure") return [];
+  const onImageFs = signal.startsWith("imagefs.");
+  if (layout.dedicatedImageFs && layout.splitContainerFs)
+    return onImageFs ? ["unused images"] : ["dead containers"];
+  // Neither dead containers nor images are on the disk of the kubelet.
+  if (layout.dedicatedImageFs && signal.startsWith("nodefs.")) return [];
+  return both;
+}

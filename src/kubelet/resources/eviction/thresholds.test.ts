@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Observations, observationsOf, type Signal } from "./signals.ts";
+import {
+  byUrgency,
+  quantityText,
+  type Threshold,
+  type ThresholdSettings,
+  thresholdsMet,
+  thresholdsOf,
+  unitsOf,
+  withContainerFs,
+} from "./thresholds.ts";
+
+const none: ThresholdSettings = {
+  evictionHard: {},
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMinimumReclaim: {},
+  enforcesAllocatable: false,
+};
+const text = ({ signal, value, graceMs, minReclaim }: Threshold) =>
+  `${signal}<${value.text}${graceMs ? ` for ${graceMs}` : ""}${minReclaim ? ` +${minReclaim.text}` : ""}`;
+const parsed = (settings: Partial<ThresholdSettings>) => thresholdsOf({ ...none, ...settings });
+
+const parsing: [rule: string, Partial<ThresholdSettings>, string[]][] = [
+  ["no settings, no thresholds", {}, []],
+  [
+    "hard and soft thresholds of a signal are two thresholds, both with its minimum reclaim",
+    {
+      evictionHard: { "memory.available": "100Mi", "nodefs.available": "10%" },
+      evictionSoft: { "memory.available": "300Mi" },
+      evictionSoftGracePeriod: { "memory.available": "1m30s" },
+      evictionMinimumReclaim: { "memory.available": "50Mi" },
+    },
+    ["memory.available<100Mi +50Mi", "nodefs.available<10%", "memory.available<300Mi for 90000 +50Mi"],
+  ],
+  [
+    "0% and 100% disable a threshold",
+    { evictionHard: { "nodefs.available": "0%", "imagefs.available": "100%" } },
+    [],
+  ],
+  [
+    "with a limit of all pods, the hard memory threshold applies to it too, but not the soft one",
+    {
+      evictionHard: { "memory.available": "100Mi" },
+      evictionSoft: { "memory.available": "1Gi" },
+      evictionSoftGracePeriod: { "memory.available": "10s" },
+      enforcesAllocatable: true,
+    },
+    ["memory.available<100Mi", "memory.available<1Gi for 10000", "allocatableMemory.available<100Mi"],
+  ],
+];
+for (const [rule, settings, expected] of parsing)
+  test(rule, () => assert.deepEqual(parsed(settings).map(text), expected));
+
+const values: [value: string, capacity: number, units: number, quantity: string][] = [
+  ["100Mi", 0, 104_857_600, "100Mi"],
+  ["1500M", 0, 1_500_000_000, "1500M"],
+  ["0.5Gi", 0, 536_870_912, "512Mi"],
+  // Single precision: 0.1 is a little more than a tenth.
+  ["10%", 1_000_000_000, 100_000_001, "100000001"],
+  ["5%", 8_388_608, 419_430, "419430"],
+  ["50%", 4096, 2048, "2Ki"],
+  ["15.5%", 1000, 155, "155"],
+];
+for (const [value, capacity, units, quantity] of values)
+  test(`${value} of ${capacity} is ${units}`, () => {
+    const [threshold] = parsed({ evictionHard: { "nodefs.available": value } });
+    assert.equal(unitsOf(threshold!.value, capacity), units);
+    assert.equal(quantityText(threshold!.value, capacity), quantity);
+  });
+
+const disks = parsed({
+  evictionHard: { "nodefs.available": "1Gi", "imagefs.available": "2Gi", "containerfs.available": "9Gi" },
+  evictionSoft: { "imagefs.inodesFree": "10%" },
+  evictionSoftGracePeriod: { "imagefs.inodesFree": "5s" },
+});
+const layouts: [rule: string, dedicatedImageFs: boolean, splitContainerFs: boolean, string[]][] = [
+  [
+    "on one disk writable layers have the thresholds of the kubelet",
+    false,
+    false,
+    ["containerfs.available<1Gi"],
+  ],
+  [
+    "beside images they have those of images",
+    true,
+    false,
+    ["containerfs.available<2Gi", "containerfs.inodesFree<10% for 5000"],
+  ],
+  ["apart from images they have those of the kubelet", true, true, ["containerfs.available<1Gi"]],
+];
+for (const [rule, dedicatedImageFs, splitContainerFs, expected] of layouts)
+  test(`${rule}, whatever is configured for them`, () => {
+    const all = withContainerFs(disks, { dedicatedImageFs, splitContainerFs });
+    assert.deepEqual(all.map(text).slice(0, 3), [
+      "nodefs.available<1Gi",
+      "imagefs.available<2Gi",
+      "imagefs.inodesFree<10% for 5000",
+    ]);
+    assert.deepEqual(all.map(text).slice(3), expected);
+  });
+
+const gi = 2 ** 30;
+const seen = (available: number, capacity = 10 * gi): Observations =>
+  new Map([["memory.available" as Signal, { available, capacity }]]);
+const met: [
+  rule: string,
+  value: string,
+  reclaim: string | undefined,
+  minReclaim: boolean,
+  available: number,
+  boolean,
+][] = [
+  ["less than the value is available", "1Gi", undefined, false, gi - 1, true],
+  ["exactly the value is not less", "1Gi", undefined, false, gi, false],
+  ["the minimum reclaim does not count at first", "1Gi", "1Gi", false, gi + 1, false],
+  ["a crossed threshold is not resolved without the minimum reclaim", "1Gi", "1Gi", true, 2 * gi - 1, true],
+  ["with the minimum reclaim it is", "1Gi", "1Gi", true, 2 * gi, false],
+  ["the minimum reclaim may be a share", "10%", "10%", true, 2 * gi - 2, true],
+];
+for (const [rule, value, reclaim, minReclaim, available, expected] of met)
+  test(`${expected ? "met" : "not met"}: ${rule}`, () => {
+    const thresholds = parsed({
+      evictionHard: { "memory.available": value },
+      evictionMinimumReclaim: reclaim === undefined ? {} : { "memory.available": reclaim },
+    });
+    assert.equal(thresholdsMet(thresholds, seen(available), { minReclaim }).length, expected ? 1 : 0);
+  });
+
+test("a threshold whose signal was not observed is not met", () => {
+  const thresholds = parsed({ evictionHard: { "pid.available": "90%" } });
+  assert.deepEqual(thresholdsMet(thresholds, seen(0), { minReclaim: false }), []);
+});
+
+test("memory is the most urgent, the others keep their order", () => {
+  const thresholds = parsed({
+    evictionHard: { "pid.available": "1k", "nodefs.available": "1Gi", "memory.available": "1Gi" },
+    enforcesAllocatable: true,
+  });
+  assert.deepEqual(
+    byUrgency(thresholds).map(({ signal }) => signal),
+    ["memory.available", "allocatableMemory.available", "pid.available", "nodefs.available"],
+  );
+});
+
+test("observations are of what was measured, and of nothing else", () => {
+  const all = observationsOf({
+    memory: { availableBytes: 30, workingSetBytes: 70, usageBytes: 90 },
+    pods: { workingSetBytes: 60 },
+    nodeFs: { availableBytes: 1, capacityBytes: 2, inodesFree: 3, inodes: 4 },
+    imageFs: { availableBytes: 5, capacityBytes: 6 },
+    tasks: { max: 100, running: 40 },
+  });
+  assert.deepEqual(Object.fromEntries(all), {
+    "memory.available": { available: 30, capacity: 100 },
+    "nodefs.available": { available: 1, capacity: 2 },
+    "nodefs.inodesFree": { available: 3, capacity: 4 },
+    "imagefs.available": { available: 5, capacity: 6 },
+    "pid.available": { available: 60, capacity: 100 },
+  });
+});

@@ -1,0 +1,86 @@
+import { KubeletError } from "../../lib/base/errors.ts";
+import type { CgroupUsage } from "../../lib/host/cgroups/usage.ts";
+import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
+import type { TaskCounts } from "../../lib/host/process-limits.ts";
+import type { MemoryStats } from "../../lib/model/stats-summary.ts";
+import type { StatsHost, StatsOptions } from "./options.ts";
+
+type Memory = Pick<MemoryStats, "availableBytes" | "usageBytes" | "workingSetBytes">;
+
+/** What is left of the node's resources; what cannot be measured is absent. */
+export interface NodePressureStats {
+  readonly memory?: Memory | undefined;
+  /** Of the cgroup of all pods. */
+  readonly pods?: Memory | undefined;
+  readonly nodeFs?: FilesystemSpace | undefined;
+  readonly imageFs?: FilesystemSpace | undefined;
+  readonly containerFs?: FilesystemSpace | undefined;
+  readonly tasks: TaskCounts;
+}
+
+interface RuntimeMounts {
+  readonly images: string;
+  readonly containers: string;
+}
+
+const imageFsWithinMs = 10_000;
+
+/**
+ * The few values that decide about evictions. They are measured now, and at the same cost however many pods there are: two cgroups, three
+ * file systems and three files of /proc.
+ */
+export class PressureStats {
+  readonly #o: StatsOptions;
+  readonly #host: StatsHost;
+  /** They do not change while the runtime runs. */
+  #mounts: RuntimeMounts | undefined;
+
+  constructor(options: StatsOptions, host: StatsHost) {
+    this.#o = options;
+    this.#host = host;
+  }
+
+  async node(): Promise<NodePressureStats> {
+    const { cgroups, machine, podsCgroup, rootDir } = this.#o;
+    const space = (path: string | undefined) =>
+      path === undefined ? undefined : this.#host.space(path).catch(() => undefined);
+    const [root, pods, nodeFs, imageFs, containerFs, tasks] = await Promise.all([
+      cgroups.read("/", "memory"),
+      cgroups.read(podsCgroup, "memory"),
+      space(rootDir),
+      space(this.#mounts?.images),
+      space(this.#mounts?.containers),
+      this.#host.tasks(),
+    ]);
+    return {
+      memory: memoryOf(root, machine.memoryBytes),
+      pods: memoryOf(pods, pods?.memory?.limit),
+      ...{ nodeFs, imageFs, containerFs, tasks },
+    };
+  }
+
+  /** How the disks are divided. Fails while the runtime does not respond. */
+  async layout(): Promise<{ dedicatedImageFs: boolean; splitContainerFs: boolean }> {
+    const { runtime, rootDir } = this.#o;
+    const info = await runtime.imageFsInfo({ timeoutMs: imageFsWithinMs });
+    const images = info.imageFilesystems[0]?.fsId?.mountpoint;
+    if (!images) throw new KubeletError("ImageFs", "imageFs information is unavailable");
+    const containers = info.containerFilesystems[0]?.fsId?.mountpoint || images;
+    const [own, ofImages, ofContainers] = await Promise.all(
+      [rootDir, images, containers].map((path) => this.#host.device(path)),
+    );
+    if (ofImages === undefined) throw new KubeletError("ImageFs", `imagefs device is not found: ${images}`);
+    this.#mounts = { images, containers };
+    const splitContainerFs = ofContainers !== undefined && ofContainers !== ofImages;
+    return { dedicatedImageFs: ofImages !== own || splitContainerFs, splitContainerFs };
+  }
+}
+
+function memoryOf(usage: CgroupUsage | undefined, capacity: number | undefined): Memory | undefined {
+  if (!usage?.memory) return undefined;
+  const { usage: usageBytes, workingSet: workingSetBytes } = usage.memory;
+  return {
+    ...(capacity !== undefined && { availableBytes: Math.max(0, capacity - workingSetBytes) }),
+    ...{ usageBytes, workingSetBytes },
+  };
+}
