@@ -278,7 +278,7 @@ test("an aborted request is not a configuration error", async (t) => {
   await assert.rejects(requests.container(pod, container, { ...request, signal }), aborted);
 });
 
-test("without an API a ConfigMap reference keeps a container from being created", async (t) => {
+test("a container that refers to a ConfigMap is not created if there is no API server", async (t) => {
   const { requests } = await setUp(t);
   const container = aContainer("a", { envFrom: [{ configMapRef: { name: "cm" } }] });
   await assert.rejects(requests.container(aPod({ containers: [container] }), container, request), {

@@ -57,7 +57,7 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   assert.fail(`it is not so in time: ${what}`);
 }
 
-test("files of a serving certificate are read again when they change, both of them", async () => {
+test("certificate and key of the server are read again when they change", async () => {
   const [first, second] = [newPair(), newPair()];
   await put("tls.crt", first.cert);
   await put("tls.key", first.key);
@@ -85,7 +85,7 @@ test("files of a serving certificate are read again when they change, both of th
   await files.done;
 });
 
-test("without reload files are read once", async () => {
+test("files are read once if reloading is disabled", async () => {
   const [first, second] = [newPair(), newPair()];
   await put("ca.crt", first.cert);
   const file = clientCaFile({ file: at("ca.crt"), reload: false, clock, logger });

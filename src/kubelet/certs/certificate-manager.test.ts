@@ -228,7 +228,7 @@ test("the remaining lifetime of a backdated certificate is used", async () => {
   assert.equal(signer.requests.length, 2);
 });
 
-test("without a certificate for five minutes a manager is unhealthy, and healthy again with one", async () => {
+test("a manager is unhealthy after five minutes without a certificate, until it has one", async () => {
   signer.behavior = () => "away";
   const manager = client();
   await manager.start(stop.signal);
@@ -311,7 +311,7 @@ for (const [what, behavior, expected] of [
   ["is broken", { reject: 500 }, 0],
   ["signs", "sign", 0],
 ] as const) {
-  test(`${expected ? "hope ends" : "there is hope"} after five minutes without a certificate if the server ${what}`, async () => {
+  test(`the agent ${expected ? "exits" : "keeps running"} after five minutes without a certificate if the server ${what}`, async () => {
     signer.behavior = () => behavior;
     const manager = client();
     const reasons: string[] = [];

@@ -73,7 +73,7 @@ describe("addresses of a node", () => {
     });
   });
 
-  it("without any address there is a reason", () => {
+  it("a node without any address reports the reason", () => {
     const plan = planAddresses({ ...host, ofDefaultRoute: {} }, []);
     assert.deepEqual(plan, { ok: false, reason: "can't get ip address of node worker" });
   });

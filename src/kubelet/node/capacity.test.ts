@@ -83,26 +83,26 @@ describe("capacity and allocatable", () => {
 });
 
 describe("capacity", () => {
-  it("is what the machine has", () => assert.deepEqual(planCapacity(input, {}).capacity, all));
+  it("are computed from the machine", () => assert.deepEqual(planCapacity(input, {}).capacity, all));
 
-  it("keeps resources of other writers, including in allocatable", () => {
+  it("include resources of other writers", () => {
     const present = { capacity: { "x.example/y": "7", cpu: "99" }, allocatable: { "x.example/y": "1" } };
     const plan = planCapacity(input, present);
     assert.deepEqual(plan.capacity, { ...all, "x.example/y": "7" });
     assert.deepEqual(plan.allocatable, { ...all, "x.example/y": "7" });
   });
 
-  it("drops from allocatable what no longer exists", () => {
+  it("drop resources that no longer exist", () => {
     const plan = planCapacity(input, { allocatable: { "x.example/y": "1" } });
     assert.deepEqual(plan.allocatable, all);
   });
 
-  it("of a machine that cannot be inspected is empty", () => {
+  it("are empty for a machine that cannot be inspected", () => {
     const plan = planCapacity({ ...input, machine: undefined }, {});
     assert.deepEqual(plan.capacity, { cpu: "0", memory: "0", pods: "110" });
   });
 
-  it("has no local storage where that is not accounted for", () => {
+  it("omit local storage if it is not accounted for", () => {
     const plan = planCapacity({ ...input, machine: { ...machine, storageBytes: undefined } }, {});
     assert.ok(!("ephemeral-storage" in plan.capacity));
   });

@@ -39,7 +39,7 @@ describe("conditions of a node", () => {
     assert.equal(start.events[0]?.message, "Node n status is now: NodeHasSufficientMemory");
   });
 
-  it("that do not change only update their heartbeat, without an event", () => {
+  it("update only their heartbeat, without an event, if they do not change", () => {
     const { conditions, events } = plan(start.conditions, {});
     assert.deepEqual(events, []);
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe("conditions of a node", () => {
       assert.equal(byType(back.conditions, type).lastTransitionTime, "2026-01-01T12:00:20Z");
     });
 
-  it("of other writers are kept in place", () => {
+  it("keep those of other writers in their order", () => {
     const other: NodeCondition = {
       ...start.conditions[0]!,
       type: "NetworkUnavailable",
@@ -97,7 +97,7 @@ describe("conditions of a node", () => {
     assert.equal(conditions.length, 5);
   });
 
-  it("that a controller set to Unknown are updated", () => {
+  it("are updated after a controller set them to Unknown", () => {
     const lost = start.conditions.map(
       (c): NodeCondition => ({ ...c, status: "Unknown", reason: "NodeStatusUnknown" }),
     );

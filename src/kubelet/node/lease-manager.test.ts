@@ -71,7 +71,7 @@ describe("the lease of a node", () => {
     await env.end();
   });
 
-  it("that exists is renewed with the configured duration", async () => {
+  it("is renewed with the configured duration if it exists", async () => {
     const env = setUp();
     env.api.put({ ...observed, spec: { holderIdentity: "x", leaseDurationSeconds: 10, renewTime: "old" } });
     await env.start();
@@ -100,7 +100,7 @@ describe("the lease of a node", () => {
     await env.end();
   });
 
-  it("that was deleted is created again", async () => {
+  it("is created again after it was deleted", async () => {
     const env = setUp();
     await env.start();
     env.api.lease = undefined;
@@ -110,7 +110,7 @@ describe("the lease of a node", () => {
     await env.end();
   });
 
-  it("that another client wrote is read again and renewed", async () => {
+  it("is read again and renewed after a write of another client", async () => {
     const env = setUp();
     await env.start();
     env.api.put({ ...env.api.lease!, metadata: { ...env.api.lease!.metadata, ownerReferences: [] } });

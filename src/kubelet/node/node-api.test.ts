@@ -51,7 +51,7 @@ describe("requests about the node itself", () => {
     assert.deepEqual(node, { apiVersion: "v1", kind: "Node", metadata: { name: "n" }, spec: {}, status: {} });
   });
 
-  it("that are rejected have the status of the response", () => {
+  it("fail with the status of the response if they are rejected", () => {
     assert.equal(httpStatusOf({ status: 404 }), 404);
     assert.equal(httpStatusOf(new Error("x")), undefined);
     assert.equal(httpStatusOf(undefined), undefined);

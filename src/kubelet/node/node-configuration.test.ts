@@ -16,7 +16,7 @@ const of = (config: PartialConfiguration = {}, flags = {}, reservedCpus = 0) =>
   );
 
 describe("the node configuration", () => {
-  it("by default equals the recorded one", () => {
+  it("equals the recorded one by default", () => {
     const { info, manager, settings, nodeIps, leaseSeconds, requestTimeoutMs } = of();
     assert.deepEqual(info.pods, { maxPods: 110, podsPerCore: 0 });
     assert.equal(info.reservations.evictionHard?.["memory.available"], "100Mi");
@@ -37,7 +37,7 @@ describe("the node configuration", () => {
     assert.deepEqual([nodeIps, leaseSeconds, requestTimeoutMs], [[], 40, 10_000]);
   });
 
-  it("as configured otherwise", () => {
+  it("contains the configured values", () => {
     const config: PartialConfiguration = {
       registerWithTaints: [{ key: "a", value: "", effect: "NoSchedule" }],
       providerID: "p",

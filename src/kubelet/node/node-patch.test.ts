@@ -12,9 +12,10 @@ import type { NodeObject, NodeStatus } from "./node-types.ts";
 const base = planStatus(initialNode(fakeSettings()), fakeInputs(), wallTime(0)).node;
 
 describe("a patch of a node", () => {
-  it("without changes is undefined", () => assert.equal(nodePatch(base, structuredClone(base)), undefined));
+  it("is undefined if nothing has changed", () =>
+    assert.equal(nodePatch(base, structuredClone(base)), undefined));
 
-  it("of a heartbeat has the four conditions and their order", () => {
+  it("has the four conditions and their order for a heartbeat", () => {
     const later = planStatus(base, fakeInputs(), wallTime(10_000)).node;
     const types = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
     assert.deepEqual(nodePatch(base, later), {

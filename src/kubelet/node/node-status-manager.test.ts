@@ -249,7 +249,7 @@ describe("status updates", () => {
     await env.end();
   });
 
-  it("do not wait for a tick after a wake", async () => {
+  it("do not wait for a tick after a wake-up", async () => {
     const env = setUp();
     await env.start();
     env.nodeState.notReady = ["container runtime is down"];
@@ -276,7 +276,7 @@ describe("status updates", () => {
     await env.end();
   });
 
-  it("are not accelerated by wakes while the API fails", async () => {
+  it("are not accelerated by wake-ups while the API fails", async () => {
     const env = setUp();
     await env.start();
     env.api.fault = () => {
@@ -334,7 +334,7 @@ describe("status updates", () => {
   });
 
   for (const registerNode of [true, false])
-    it(`of a node that does not exist are reported once, with what to do (registerNode ${registerNode})`, async () => {
+    it(`are reported once as impossible, with the remedy, if the node does not exist (registerNode ${registerNode})`, async () => {
       const lines: string[] = [];
       const note = (message: string) => void lines.push(message);
       const logger = { ...silentLogger, error: note, warn: note };
@@ -357,7 +357,7 @@ describe("status updates", () => {
       await env.end();
     });
 
-  it("of a deleted node do not create it again; created again by another client it gets its full status", async () => {
+  it("do not recreate a deleted node; one that another client recreates gets its full status", async () => {
     const env = setUp();
     await env.start();
     env.api.node = undefined;

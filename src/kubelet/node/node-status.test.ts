@@ -73,7 +73,7 @@ describe("a status", () => {
     assert.equal(node.status.nodeInfo?.containerRuntimeVersion, "containerd://Unknown");
   });
 
-  it("reports swap where there is some", () => {
+  it("reports swap if the machine has it", () => {
     const system = { ...fakeInputs().system, swapBytes: 4096n };
     assert.deepEqual(planStatus(initial, fakeInputs({ system }), wallTime(0)).node.status.nodeInfo?.swap, {
       capacity: 4096,

@@ -86,7 +86,7 @@ describe("an existing node", () => {
     assert.deepEqual(patchOf(existing), { status: { capacity: change, allocatable: change } });
   });
 
-  it("without any resources gets all of them", () => {
+  it("gets all resources if it has none", () => {
     const existing = copy((node) => {
       node.status = {};
     });

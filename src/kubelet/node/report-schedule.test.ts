@@ -8,7 +8,7 @@ function setUp(random: number) {
   return { clock, schedule: new ReportSchedule(clock, 100, () => random) };
 }
 
-describe("reports without changes", () => {
+describe("reports of an unchanged status", () => {
   it("the first is due immediately", () => assert.ok(setUp(0.5).schedule.isDue()));
 
   const shifts: [number, number][] = [
@@ -17,7 +17,7 @@ describe("reports without changes", () => {
     [0.9, 140],
   ];
   for (const [random, dueAt] of shifts)
-    it(`after a change with jitter ${random} the next is due after ${dueAt} %`, async () => {
+    it(`the next is due after ${dueAt} % of the period with jitter ${random} after a change`, async () => {
       const { clock, schedule } = setUp(random);
       schedule.reported(true);
       await clock.advance(dueAt - 1);
@@ -26,7 +26,7 @@ describe("reports without changes", () => {
       assert.ok(schedule.isDue());
     });
 
-  it("after a report without changes the period is kept", async () => {
+  it("the period is kept after a report of an unchanged status", async () => {
     const { clock, schedule } = setUp(0);
     schedule.reported(false);
     await clock.advance(50);

@@ -149,7 +149,7 @@ test("information is listed with ?verbose, and cannot fail the check", async (t)
   assert.deepEqual(await send("/healthz?verbose"), { status: 500, body });
 });
 
-test("a check that throws is a check that failed", async (t) => {
+test("a check that throws has failed", async (t) => {
   const { health, send } = await setUp(t);
   health.pleg = () => {
     throw new Error("a fault");
@@ -210,14 +210,14 @@ test("a port that is in use briefly is waited for", async (t) => {
   assert.equal(second.port, port);
 });
 
-test("without a port there is no server", async () => {
+test("no server is started if no port is configured", async () => {
   const server = new HealthServer({ address: "127.0.0.1", port: -1, checks: () => [], logger: silentLogger });
   await server.start(new AbortController().signal);
   await server.done;
   assert.equal(server.port, undefined);
 });
 
-test("ends though a client keeps its connection open", async (t) => {
+test("the server stops even if a client keeps its connection open", async (t) => {
   const { port, stop, server } = await setUp(t);
   const socket = connect(port, "127.0.0.1");
   const closed = new Promise((resolve) => socket.on("close", resolve));

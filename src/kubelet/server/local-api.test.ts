@@ -235,7 +235,7 @@ test("a plain file at the path of the socket is replaced", async (t) => {
   assert.equal((await send("/pods")).status, 200);
 });
 
-test("ends though watchers are connected", async (t) => {
+test("the server stops even if watchers are connected", async (t) => {
   const { start, open, socketPath } = await setUp(t);
   const { end } = await start();
   const response = await open("/pods?watch");

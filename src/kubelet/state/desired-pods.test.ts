@@ -34,7 +34,7 @@ test("pods are found by UID and by full name", () => {
   assert.equal(pods.byFullName(fullNameOf(a)), undefined);
 });
 
-test("removing the older of two pods of one name leaves the name to the newer", () => {
+test("removing the older of two pods with the same name keeps the name of the newer", () => {
   const pods = new DesiredPods();
   const newer = pod("a", "2");
   pods.set(pod("a", "1"));

@@ -235,7 +235,7 @@ describe("summary", () => {
     }
   });
 
-  it("without the gate there is no pressure and no I/O", async () => {
+  it("pressure and I/O are omitted if the gate is off", async () => {
     const summary = JSON.stringify(await bench({}, { psi: false }).stats.summary());
     assert.doesNotMatch(summary, /"psi"|"io"/);
   });
@@ -263,7 +263,7 @@ describe("summary", () => {
     assert.equal(pod?.network, undefined);
   });
 
-  it("with the gate the stats of a pod are those of the runtime", async () => {
+  it("the stats of a pod are those of the runtime if the gate is on", async () => {
     const sandbox = {
       attributes: { id: "sandbox-id" },
       linux: {
@@ -334,7 +334,7 @@ describe("summary", () => {
     assert.equal((await stats.cpuAndMemory()).node.cpu?.usageNanoCores, 0.2e9);
   });
 
-  it("only CPU and memory: no disk is read", async () => {
+  it("no disk is read for CPU and memory only", async () => {
     const host = {
       network: () => Promise.reject(new Error("requested a network")),
       space: () => Promise.reject(new Error("requested a disk")),

@@ -137,7 +137,7 @@ test("sources are ready when each has emitted a set, empty or not", () => {
   assert.deepEqual(emitted(), [], "the empty ADD is emitted once");
 });
 
-test("of two sources with the same pod the file wins, which is logged once, until its pod is removed", () => {
+test("the file source wins over another source with the same pod until its pod is removed; the conflict is logged once", () => {
   const lines: string[] = [];
   const logger: Logger = { ...silentLogger, error: (line) => lines.push(line) };
   const { podConfig, emitted } = config(["file", "http"], logger);
@@ -161,7 +161,7 @@ test("a mirror pod of the API may have the name of a static pod", () => {
   assert.deepEqual(emitted(), ["ADD file a", "ADD api a"]);
 });
 
-test("of duplicates within a source the first wins", () => {
+test("the first of duplicate pods within a source wins", () => {
   const { podConfig, emitted } = config(["http"]);
   podConfig.set("http", [pod("a"), pod("a", { meta: { uid: "2" as PodUid } })]);
   assert.deepEqual(emitted(), ["ADD http a"]);

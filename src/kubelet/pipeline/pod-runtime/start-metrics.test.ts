@@ -186,7 +186,7 @@ describe("started pods", () => {
     assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
   });
 
-  it("with a user namespace have also failed if a container does not start in the same sync as the sandbox", async () => {
+  it("count as failed if they have a user namespace and a container does not start in the same sync as the sandbox", async () => {
     const { sync, values, failing } = node({ start: new Error("cannot map ids") });
     await sync(userNamespaced);
     assert.deepEqual(await values("pods_errors"), {});
@@ -197,7 +197,7 @@ describe("started pods", () => {
     assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
   });
 
-  it("without a user namespace are not counted as such when they fail", async () => {
+  it("are not counted as failed with a user namespace if they have none", async () => {
     const { sync, values } = node({ start: new Error("broken") });
     await sync();
     assert.deepEqual(await values("user_namespaced_pods_errors"), {});

@@ -90,14 +90,14 @@ describe("syncs", () => {
     });
   });
 
-  it("that fail are measured too", async () => {
+  it("are also measured if they fail", async () => {
     const { clock, workers, syncs } = setUp({ sync: () => Promise.reject(new Error("broken")) });
     workers.update(aPod());
     await clock.advance(500);
     assert.deepEqual(await syncs(), { "create,count": 1, "sync,count": 1 });
   });
 
-  it("of a pod that waits for another count once, including the wait", async () => {
+  it("count once, including the wait, for a pod that waits for another", async () => {
     const { clock, workers, syncs } = setUp();
     workers.update(podOf("u1", "p"));
     await clock.advance(1000);
@@ -116,7 +116,7 @@ describe("syncs", () => {
     });
   });
 
-  it("of a released pod are not measured", async () => {
+  it("are not measured after the pod was released", async () => {
     const { clock, workers, syncs } = setUp();
     workers.update(aPod());
     await clock.advance(1000);
@@ -185,7 +185,7 @@ for (const [source, label] of [
     assert.deepEqual(await values("restarted_pods_total"), { [`static=${label}`]: 1 });
   });
 
-it("a running pod without a worker is counted as orphaned; dead and known pods do not", async () => {
+it("a running pod without a worker is counted as orphaned; dead and known pods are not", async () => {
   const { clock, workers, values } = setUp({}, ["u1", "known"]);
   const id = (uid: string): PodId => ({ uid: uid as PodUid, name: uid, namespace: "default" });
   workers.update(podOf("known"));

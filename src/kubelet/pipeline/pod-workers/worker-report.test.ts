@@ -63,7 +63,7 @@ test("a failed sync is a wait until the retry, of the kind of the failed step", 
   );
 });
 
-test("of several containers the one that failed is named, even if others were started after it", async () => {
+test("the container that failed is named, even if others were started after it", async () => {
   const { clock, report } = setUp();
   report.blockedOn("pulling image x", { kind: "image", container: "a" });
   await clock.advance(10);

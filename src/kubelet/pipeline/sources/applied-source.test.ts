@@ -53,7 +53,7 @@ test("all pods are emitted when the directory was read, and with every change, u
   assert.equal(emitted.length, 3);
 });
 
-test("without manifests it emits an empty set: the initial sync waits for it", async () => {
+test("an empty set is emitted if there are no manifests: the initial sync waits for it", async () => {
   const { emitted, started } = startSource();
   await started;
   assert.deepEqual(emitted, [[]]);

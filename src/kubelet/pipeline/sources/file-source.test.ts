@@ -192,7 +192,7 @@ test("a manifest that becomes invalid keeps its pod until it is valid again or r
   assert.deepEqual(s.problems(), []);
 });
 
-test("of two files with the same pod the first by name wins, until it is removed", async (t) => {
+test("the first by name of two files with the same pod wins, until it is removed", async (t) => {
   const s = await sourceOn(t, {
     before: (directory) => writeFileSync(join(directory, "b.yaml"), manifest("p")),
   });
@@ -445,7 +445,7 @@ const fileOperations = {
   },
 };
 
-test("of all operations on an unchanged manifest, only its deletion removes its pod", async (t) => {
+test("deletion is the only operation on an unchanged manifest that removes its pod", async (t) => {
   const s = await sourceOn(t, { before: (directory) => writeFileSync(join(directory, "a"), manifest("a")) });
   const operations = Object.keys(fileOperations) as (keyof typeof fileOperations)[];
   const histories = fc.array(fc.constantFrom(...operations), { minLength: 1, maxLength: 4 });
@@ -518,7 +518,7 @@ test("unknown fields are ignored, with a warning", async (t) => {
   assert.match(s.lines[0] ?? "", /a:9: spec\.containers\[0\]\.imge: unknown field, ignored$/);
 });
 
-test("without a watch the periodic rescan finds changes", async (t) => {
+test("the periodic rescan finds changes if the directory cannot be watched", async (t) => {
   const clock = new FakeClock();
   const noWatch: FileSourceOptions["watchDirectory"] = () => ({ close() {} });
   const s = await sourceOn(t, { clock, rescanMs: 20_000, watchDirectory: noWatch });

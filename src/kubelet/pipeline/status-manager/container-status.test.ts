@@ -341,7 +341,7 @@ for (const [rule, pod, containers, expected] of initTable)
     assert.deepEqual([one?.ready, one?.started, state], expected);
   });
 
-test("in a pod with init containers all wait with PodInitializing", () => {
+test("all containers of a pod with init containers wait with PodInitializing", () => {
   const [status] = statusOf(inits, anObservedPod([init()])).containerStatuses!;
   assert.deepEqual(status?.state, { waiting: { reason: "PodInitializing" } });
 });

@@ -193,7 +193,7 @@ test("a critical pod is admitted after the grace period and half of it, also bes
   );
 });
 
-test("if all places are taken, a pod is preempted for its place", async () => {
+test("a pod is preempted if the node has reached maxPods", async () => {
   const all = Array.from({ length: 10 }, (_, i) => pod(`p${i}`, "100m"));
   const { metrics, decide, victims } = setUp(...all);
   assert.equal(decide(pod("dns", "0", critical)), "waiting");

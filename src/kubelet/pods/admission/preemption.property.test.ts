@@ -84,7 +84,7 @@ test("those that are preempted free enough, are of a lower rank, and if they can
     { numRuns },
   ));
 
-test("if one resource is missing, as few pods of each class as possible are preempted, and none in vain", () =>
+test("as few pods of each class as possible are preempted for one missing resource, and none unnecessarily", () =>
   fc.assert(
     fc.property(preemptors, somePods, requirements, (preemptor, pods, [one]) => {
       assert.ok(one);

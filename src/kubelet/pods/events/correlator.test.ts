@@ -45,7 +45,7 @@ const others: [string, string, string, string?, EventType?][] = [
   ["type", "Pulled", "m", "c0", "Warning"],
 ];
 for (const [what, reason, message, container, type] of others)
-  test(`with another ${what} it is another event`, () => {
+  test(`an event with another ${what} is not counted as the same event`, () => {
     const { add } = setUp();
     const first = add("Pulled", "m", "c0");
     const second = add(reason, message, container, type);
@@ -53,7 +53,7 @@ for (const [what, reason, message, container, type] of others)
     assert.equal(second?.count, 1);
   });
 
-test("from the tenth different message on they are combined into one event that is counted", () => {
+test("similar events are combined into one event from the tenth different message on", () => {
   const { add, wait } = setUp();
   for (let i = 1; i < 10; i++) {
     assert.equal(add("Unhealthy", `m${i}`)?.message, `m${i}`);

@@ -88,7 +88,7 @@ test("below the high threshold no image is removed", async () => {
   assert.deepEqual(removed, []);
 });
 
-test("from the high threshold on images are removed, least recently used first", async () => {
+test("images are removed, least recently used first, when usage reaches the high threshold", async () => {
   const { gc, clock, host, removed, metrics } = setUp();
   host.containers = [{ id: "1", image: "a" }];
   await gc.collect();
@@ -143,7 +143,7 @@ test("deleteUnused keeps new images, and resolves with the freed bytes", async (
   assert.deepEqual(removed, ["a", "b", "c", "d"]);
 });
 
-test("not enough space after all unused images are removed: an event is recorded", async () => {
+test("an event is recorded if removing all unused images does not free enough space", async () => {
   const { gc, clock, host, events } = setUp();
   await gc.collect();
   await clock.advance(5 * minute);
@@ -166,7 +166,7 @@ test("an image that cannot be removed does not block the others", async () => {
   assert.deepEqual(removed, ["b", "c", "d"]);
 });
 
-test("a disk of capacity 0: an event is recorded, and nothing is removed", async () => {
+test("an event is recorded and nothing is removed if the disk has capacity 0", async () => {
   const { gc, host, events, removed } = setUp();
   host.capacity = 0;
   await assert.rejects(gc.collect(), /invalid capacity 0/);
@@ -174,7 +174,7 @@ test("a disk of capacity 0: an event is recorded, and nothing is removed", async
   assert.deepEqual(removed, []);
 });
 
-test("with a maximum age, images unused for that long since the agent's start are removed", async () => {
+test("images that were unused for the maximum age since the agent started are removed", async () => {
   const { gc, clock, host, removed, metrics, stop } = setUp({ maxAgeMs: 30 * minute });
   host.containers = [{ id: "1", image: "a", mounts: [] }];
   await gc.start(stop.signal);
@@ -211,7 +211,7 @@ test("it runs immediately and every 5 minutes; only a second failure in a row is
   assert.equal(clock.pending, 0);
 });
 
-test("disabled (100 % and no maximum age) it removes nothing, but tracks the age of images for deleteUnused", async () => {
+test("a disabled image GC (100 %, no maximum age) removes nothing, but tracks the age of images for deleteUnused", async () => {
   const { gc, clock, host, removed, stop } = setUp({ highPercent: 100, lowPercent: 80 });
   host.otherBytes = 1000;
   await gc.start(stop.signal);

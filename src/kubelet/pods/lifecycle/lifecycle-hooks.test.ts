@@ -156,7 +156,7 @@ test("httpGet: any response is a success", async (t) => {
   }
 });
 
-test("httpGet: a named port of the container, and headers", async (t) => {
+test("httpGet: uses a named port of the container, and sends headers", async (t) => {
   const s = setUp();
   let received: unknown;
   const port = await listen(
@@ -196,7 +196,7 @@ test("httpGet: a pod in the host's network is reached at the host's address, any
   );
 });
 
-test("httpGet: a closed port", async (t) => {
+test("httpGet: a closed port is a failure", async (t) => {
   const s = setUp();
   const server = createTcpServer();
   const port = await listen(t, server);
@@ -210,7 +210,7 @@ test("httpGet: a closed port", async (t) => {
   );
 });
 
-test("httpGet: a server that closes the connection", async (t) => {
+test("httpGet: a server that closes the connection without a response is a failure", async (t) => {
   const s = setUp();
   const port = await listen(
     t,
@@ -270,7 +270,7 @@ test("httpGet: redirects are followed within the host, to another they are not",
   assert.deepEqual(requests, []);
 });
 
-test("httpGet: a redirect loop", async (t) => {
+test("httpGet: a redirect loop is a failure", async (t) => {
   const s = setUp();
   let requests = 0;
   const port = await listen(
@@ -284,7 +284,7 @@ test("httpGet: a redirect loop", async (t) => {
   assert.equal(requests, 10);
 });
 
-test("httpGet: HTTPS with any certificate", async (t) => {
+test("httpGet: HTTPS accepts any certificate", async (t) => {
   const s = setUp();
   let requests = 0;
   const server = createTlsServer({ key: keyAndCertificate, cert: keyAndCertificate }, (_, response) => {
@@ -333,7 +333,7 @@ test("httpGet: HTTPS to a server that speaks neither is a failure", async (t) =>
   assert.equal(await s.count("kubelet_lifecycle_handler_http_fallbacks_total"), 0);
 });
 
-test("sleep: as long as specified", async () => {
+test("sleep: lasts as long as specified", async () => {
   const s = setUp();
   let done = false;
   const slept = s.run({ sleep: { seconds: 5 } }).then(() => {

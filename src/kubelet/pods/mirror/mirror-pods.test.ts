@@ -199,7 +199,7 @@ test("a foreign pod of the same name is left alone", async (t) => {
   assert.ok(!calls.includes("DELETE"));
 });
 
-test("after an outage mirrors are created within the maximum back-off, and wakes do not shorten it", async (t) => {
+test("after an outage mirrors are created within the maximum back-off, and wake-ups do not shorten it", async (t) => {
   const { clock, state, wake, calls, hash } = await setUp(t);
   state.fault = () => "unreachable";
   state.pods = [staticPod("1")];

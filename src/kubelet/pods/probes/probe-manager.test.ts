@@ -49,7 +49,7 @@ describe("a startup probe", () => {
     assert.equal(pod.clock.pending, 0);
   });
 
-  it("of one container does not block another", async () => {
+  it("does not block other containers", async () => {
     const pod = await startProbedPod({
       containers: [{ startupProbe: probe() }, { readinessProbe: probe() }],
     });
@@ -262,7 +262,7 @@ describe("a changed probe", () => {
     assert.deepEqual(pod.takeAttempts(), ["1 readiness c0#1", "3 readiness c0#1", "5 readiness c0#1"]);
   });
 
-  it("that is removed has its result deleted", async () => {
+  it("has its result deleted when it is removed", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
     pod.setContainer("c0#1", "running");
     const changed = structuredClone(pod.pod);

@@ -22,7 +22,7 @@ describe("the threshold is reached", () => {
       assert.equal(thresholdReached(run, probe), expected);
     });
 
-  it("after one success or three failures by default", () => {
+  it("by one success or three failures by default", () => {
     assert.equal(thresholdReached(countResult(noResults, "success"), {}), true);
     assert.equal(thresholdReached({ result: "failure", count: 2 }, {}), false);
     assert.equal(thresholdReached({ result: "failure", count: 3 }, {}), true);

@@ -29,8 +29,8 @@ describe("the first result of a container", () => {
   });
 });
 
-describe("a container is probed", () => {
-  it("immediately when the container runs, and then every period", async () => {
+describe("the probe of a container", () => {
+  it("runs immediately when the container runs, and then every period", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
     await pod.clock.advance(3000);
     pod.setContainer("c0#1", "running");
@@ -39,7 +39,7 @@ describe("a container is probed", () => {
     assert.equal(pod.result("readiness", "c0#1"), "success");
   });
 
-  it("after the initial delay, counted from the start of the container", async () => {
+  it("starts after the initial delay, counted from the start of the container", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ initialDelaySeconds: 5 }) }] });
     pod.setContainer("c0#1", "running");
     await pod.clock.advance(4999);
@@ -48,7 +48,7 @@ describe("a container is probed", () => {
     assert.deepEqual(pod.attempts, ["5 readiness c0#1", "15 readiness c0#1"]);
   });
 
-  it("for liveness at a tick of its pod: one that needs 2 s to start is not killed", async () => {
+  it("runs for liveness at a tick of its pod: a container that needs 2 s to start is not killed", async () => {
     const pod = await startProbedPod({ containers: [{ livenessProbe: probe({ failureThreshold: 1 }) }] });
     await pod.clock.advance(3000);
     pod.failWhile(() => pod.clock.elapsedMs < 5000);
@@ -58,14 +58,14 @@ describe("a container is probed", () => {
     assert.equal(pod.result("liveness", "c0#1"), "success");
   });
 
-  it("at a random moment of its first period if the container is older than its pod here", async () => {
+  it("starts at a random time in its first period if the container was running before its pod was added", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
     pod.setContainer("c0#1", "running", { startedAt: plusMs(pod.clock.wall(), -60_000) });
     await pod.clock.advance(15_000);
     assert.deepEqual(pod.attempts, ["5 readiness c0#1", "15 readiness c0#1"]);
   });
 
-  it("only after the manager has started, and then without another change", async () => {
+  it("starts only after the manager has started, and then without another change", async () => {
     const pod = new ProbedPod({ containers: [{ readinessProbe: probe() }] });
     pod.manager.addPod(pod.pod);
     pod.setContainer("c0#1", "running");
@@ -76,7 +76,7 @@ describe("a container is probed", () => {
     assert.deepEqual(pod.attempts, ["5 readiness c0#1"]);
   });
 
-  it("again immediately if it took longer than its period, and never twice at a time", async () => {
+  it("runs again immediately if it took longer than its period, and never concurrently", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ periodSeconds: 1 }) }] });
     let running = 0;
     let most = 0;
@@ -95,7 +95,7 @@ describe("a container is probed", () => {
     assert.equal(most, 1);
   });
 
-  it("on the old schedule after a slow probe", async () => {
+  it("keeps its schedule after a slow probe", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ periodSeconds: 2 }) }] });
     let slow = true;
     pod.respond = async () => {
@@ -111,7 +111,7 @@ describe("a container is probed", () => {
     );
   });
 
-  it("a period later even if the clock is set back meanwhile", async () => {
+  it("runs a period later even if the clock is set back meanwhile", async () => {
     const clock = new FakeClock(1_000_000);
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] }, { clock });
     pod.respond = () => {
@@ -123,7 +123,7 @@ describe("a container is probed", () => {
     assert.equal(pod.attempts.length, 3);
   });
 
-  it("with the address of the pod, or of the host if the pod uses its network", async () => {
+  it("uses the address of the pod, or of the host if the pod is on the host network", async () => {
     for (const [hostNetwork, ip] of [
       [false, "10.0.0.7"],
       [true, "192.0.2.1"],
@@ -140,7 +140,7 @@ describe("a container is probed", () => {
     }
   });
 
-  it("for sidecars, and not for other init containers", async () => {
+  it("runs for sidecars, and not for other init containers", async () => {
     const pod = await startProbedPod({
       initContainers: [
         fakeContainer({ restartPolicy: "Always", readinessProbe: probe() }, "side"),
@@ -156,8 +156,8 @@ describe("a container is probed", () => {
   });
 });
 
-describe("a result changes", () => {
-  it("after as many failures in a row as the threshold", async () => {
+describe("the result of a probe", () => {
+  it("changes after as many failures in a row as the threshold", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
     const failing = [false, true, true, false, true, true, true];
     pod.respond = () => (failing[pod.attempts.length - 1] ? failure("sick") : success());
@@ -170,7 +170,7 @@ describe("a result changes", () => {
     ]);
   });
 
-  it("after as many successes in a row as the threshold", async () => {
+  it("changes after as many successes in a row as the threshold", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ successThreshold: 2 }) }] });
     const failing = [false, true, false, false];
     pod.respond = () => (failing[pod.attempts.length - 1] ? failure("sick") : success());
@@ -179,7 +179,7 @@ describe("a result changes", () => {
     assert.deepEqual(pod.changes, ["0 readiness c0#1 failure", "30 readiness c0#1 success"]);
   });
 
-  it("not by results of the previous container of that name", async () => {
+  it("does not depend on results of the previous container of that name", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe({ successThreshold: 2 }) }] });
     pod.setContainer("c0#1", "running");
     await pod.clock.advance(10_000);
@@ -192,7 +192,7 @@ describe("a result changes", () => {
     assert.equal(pod.result("readiness", "c0#2"), "success");
   });
 
-  it("not when the probe could not be executed, which neither increments nor resets the counter", async () => {
+  it("does not change when the probe could not be executed, which neither increments nor resets the counter", async () => {
     const pod = await startProbedPod({ containers: [{ livenessProbe: probe({ failureThreshold: 2 }) }] });
     const results = [failure("sick"), probeError("no runtime"), failure("sick")];
     pod.respond = () => results[pod.attempts.length - 1] ?? success();
@@ -201,7 +201,7 @@ describe("a result changes", () => {
     assert.deepEqual(pod.changes, ["0 liveness c0#1 success", "30 liveness c0#1 failure"]);
   });
 
-  it("to not ready immediately when the container has exited", async () => {
+  it("is not ready immediately when the container has exited", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe(), livenessProbe: probe() }] });
     pod.setContainer("c0#1", "running");
     await pod.clock.advance(0);
@@ -261,7 +261,7 @@ describe("an event is recorded", () => {
     assert.match(pod.events[0] ?? "", /errored and resulted in unknown state: broken/);
   });
 
-  it("and a listener that throws does not stop the probing", async () => {
+  it("even if a listener throws, which does not stop the probing", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
     pod.setContainer("c0#1", "running");
     pod.results.onChange(() => {

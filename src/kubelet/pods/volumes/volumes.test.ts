@@ -62,7 +62,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
   });
 
   describe("emptyDir", () => {
-    test("on disk: a directory with mode 0777 and a ready file; both are removed with the pod", async () => {
+    test("is a directory with mode 0777 and a ready file on disk; both are removed with the pod", async () => {
       const pod = podWith([{ name: "data", emptyDir: {} }]);
       await volumes.manager.waitFor(pod, signal());
       const dir = dirOf("kubernetes.io~empty-dir", "data");
@@ -77,7 +77,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
         assert.equal(await exists(path), false, path);
     });
 
-    test("with an fsGroup the directory has its group and the setgid bit", async () => {
+    test("has the group of the fsGroup and the setgid bit", async () => {
       await volumes.manager.waitFor(
         podWith([{ name: "data", emptyDir: {} }], { securityContext: { fsGroup: 4321 } }),
         signal(),
@@ -94,7 +94,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       ["at most the memory of all pods", "1Gi", undefined, 64 << 20],
     ];
     for (const [what, sizeLimit, limit, size] of sizes)
-      test(`in memory: its size is ${what}`, async () => {
+      test(`has the size ${what} in memory`, async () => {
         const pod = podWith([
           { name: "data", emptyDir: { medium: "Memory", ...(sizeLimit && { sizeLimit }) } },
         ]);
@@ -108,7 +108,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
         assert.equal(await exists(dir), false);
       });
 
-    test("in huge pages: with the page size that a container requests", { skip: !hasHugePages }, async () => {
+    test("uses the page size that a container requests", { skip: !hasHugePages }, async () => {
       const pod = podWith([{ name: "data", emptyDir: { medium: "HugePages" } }]);
       pod.spec.containers[0]!.resources = { requests: { "hugepages-2Mi": "4Mi" } };
       await volumes.manager.waitFor(pod, signal());
@@ -120,7 +120,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       assert.equal(await exists(dir), false);
     });
 
-    test("in huge pages that no container requests: an event, and nothing is mounted", async () => {
+    test("is reported by an event and not mounted if no container requests its huge pages", async () => {
       const pod = podWith([{ name: "data", emptyDir: { medium: "HugePages-2Mi" } }]);
       await assert.rejects(volumes.manager.waitFor(pod, AbortSignal.timeout(300)), { name: "AbortError" });
       assert.equal(
@@ -399,7 +399,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       }
     });
 
-    test("as a block volume: a symlink for the pod, a bind mount and a lock; all are removed with the pod", async () => {
+    test("a block volume is a symlink for the pod, a bind mount and a lock; all are removed with the pod", async () => {
       const resolveClaim = async (_pod: Pod, volume: Volume) => ({ spec: spec(volume, "Block") });
       volumes = await startVolumes(rootDir, { resolveClaim });
       const pod = podWith([claim]);
@@ -513,7 +513,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
   });
 
   describe("failures of the host", () => {
-    test("a full disk: an event, and the volume is mounted once there is space", async () => {
+    test("a full disk is reported by an event, and the volume is mounted once there is space", async () => {
       const small = join(rootDir, "small");
       await mkdir(small);
       await hostMounts.mount("tmpfs", small, "tmpfs", ["nr_inodes=12"]);
@@ -532,7 +532,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.release(uid, signal());
     });
 
-    test("a read-only root directory: an event, and the volume is mounted once it is writable", async () => {
+    test("a read-only root directory is reported by an event, and the volume is mounted once it is writable", async () => {
       const read = join(rootDir, "read");
       await mkdir(read);
       await hostMounts.mount("tmpfs", read, "tmpfs", ["ro"]);
@@ -549,7 +549,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.release(uid, signal());
     });
 
-    test("a failed mount: an event, no partial mount, and it is retried", async () => {
+    test("a failed mount is reported by an event, leaves no partial mount, and is retried", async () => {
       let broken = true;
       await volumes.stop();
       volumes = await startVolumes(rootDir, {

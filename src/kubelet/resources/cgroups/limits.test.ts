@@ -120,9 +120,9 @@ describe("tierLimits", () => {
     assert.equal(limits.root.cpuShares, undefined);
     for (const tier of Object.values(limits)) assert.equal(tier.hugepages.get("2MB"), 1n << 62n);
   });
-  it("without Burstable pods it has the minimum too", () =>
+  it("Burstable has the minimum if it has no pods", () =>
     assert.equal(tierLimits([], settings).burstable.cpuShares, 2n));
-  it("tiers protect what their pods request under MemoryQoS, the root that of both", () => {
+  it("MemoryQoS protects the memory that the pods of a tier request, and in the root that of both tiers", () => {
     const limits = tierLimits([pod(burstable), pod(guaranteed)], {
       ...settings,
       memoryQos: true,

@@ -99,7 +99,7 @@ test("names with commas and parentheses are kept whole", () => {
   assert.deepEqual([kill?.process, kill?.cgroup, kill?.victimCgroup], ["a,pid=1 (b)", "/x,y", "/x,y/z"]);
 });
 
-test("only an OOM of the whole machine is one of the system", () => {
+test("only an OOM of the whole machine is a system OOM", () => {
   const system = Object.entries(recorded).filter(([, kill]) => isSystemOom(kill));
   assert.deepEqual(
     system.map(([name, kill]) => [name, systemOomMessage(kill)]),

@@ -120,7 +120,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
       }
     });
 
-  test("of several chains the allowed one that is valid longest is found", () => {
+  test("the allowed chain that is valid longest is found", () => {
     const short = make({ subject: "/CN=a", extensions: ca, x509: ["-days", "2"] });
     const [key] = [openssl.file("shared.key", short.key)];
     const sameKey = (extensions: readonly string[], days: string) => {

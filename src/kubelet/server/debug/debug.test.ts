@@ -71,7 +71,7 @@ describe("information about the node", () => {
     );
   });
 
-  test("a CPU profile, one at a time", async () => {
+  test("one CPU profile is served at a time", async () => {
     const path = "/debug/pprof/profile?seconds=1";
     const [first, second] = await Promise.all([send(server.port, path), send(server.port, path)]);
     assert.deepEqual(
@@ -119,7 +119,7 @@ describe("health", () => {
     });
 });
 
-test("without debugging handlers, callers get an error", async () => {
+test("callers get an error if debugging handlers are disabled", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebuggingHandlers: false } });
   const own = await startServer({ routes, access: allowAll });
   for (const path of [

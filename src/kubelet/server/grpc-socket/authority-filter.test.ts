@@ -109,7 +109,7 @@ describe("a strict server behind the filter", () => {
     }
   });
 
-  it("without the filter it rejects", async () => {
+  it("rejects clients if there is no filter", async () => {
     const bare = createHttp2((_, response) => response.end());
     const barePath = join(dir, "bare");
     await new Promise<void>((resolve) => bare.listen(barePath, resolve));

@@ -143,7 +143,7 @@ describe("the server", () => {
     assert.equal(responses, 20);
   });
 
-  test("of pipelined requests one is handled at a time, and too many close the connection", async () => {
+  test("pipelined requests are handled one at a time, and too many close the connection", async () => {
     const one = "GET /counted HTTP/1.1\r\nhost: x\r\n\r\n";
     const responses = (text: string) => text.split("HTTP/1.1 200 OK").length - 1;
     const text = await rawTls(server.port, one.repeat(20), { until: (t) => responses(t) === 20 });

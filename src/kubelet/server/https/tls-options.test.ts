@@ -6,7 +6,7 @@ import { tlsOptions } from "./tls-options.ts";
 const none = { tlsMinVersion: "", tlsCipherSuites: [] };
 
 describe("TLS as configured", () => {
-  test("by default, TLS 1.2 and what OpenSSL offers", () => {
+  test("allows TLS 1.2 and the defaults of OpenSSL unless configured", () => {
     const { minVersion, ciphers, ecdhCurve } = tlsOptions(none);
     assert.deepEqual([minVersion, ciphers, ecdhCurve], ["TLSv1.2", undefined, undefined]);
   });

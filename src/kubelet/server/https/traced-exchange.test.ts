@@ -35,7 +35,7 @@ test("the trace of an authenticated caller is continued", async () => {
   assert.equal(span.attributes["url.path"], "/pods", "the query is left out");
 });
 
-test("for other callers it is only a link", async () => {
+test("the trace of an unauthenticated caller is only linked", async () => {
   const { span } = await serve(false, async () => {});
   assert.equal(span.parentId, undefined);
   assert.notEqual(span.traceId, callerContext.traceId);

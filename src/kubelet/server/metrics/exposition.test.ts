@@ -79,28 +79,28 @@ describe("Prometheus text", () => {
   });
 });
 
-describe("what the strict parser rejects", () => {
+describe("the strict parser rejects", () => {
   const head = "# HELP a a\n# TYPE a gauge\n";
   const table: [what: string, text: string, why: RegExp][] = [
-    ["a line without an end", `${head}a 1`, /no end/],
-    ["a metric without help", "# TYPE a gauge\na 1\n", /without help/],
+    ["a last line without a newline", `${head}a 1`, /not terminated/],
+    ["a metric without help", "# TYPE a gauge\na 1\n", /without HELP/],
     ["a sample before its type", "a 1\n", /another metric/],
     ["the same sample twice", `${head}a 1\na 2\n`, /duplicate sample/],
-    ["other labels", `${head}a 1\na{b="c"} 2\n`, /other labels/],
-    ["a quote in a value", `${head}a{b="c"d"} 2\n`, /do not end/],
-    ["names for numbers", `${head}a one\n`, /bad number/],
-    ["an escape that there is not", `${head}a{b="\\t"} 1\n`, /bad value/],
+    ["samples with different labels", `${head}a 1\na{b="c"} 2\n`, /different labels/],
+    ["a quote in a value", `${head}a{b="c"d"} 2\n`, /unterminated/],
+    ["text instead of a number", `${head}a one\n`, /invalid number/],
+    ["an unknown escape", `${head}a{b="\\t"} 1\n`, /invalid value/],
     ["blank lines", `${head}\na 1\n`, /neither/],
     [
-      "buckets without the last",
+      "a histogram without a +Inf bucket",
       '# HELP h h\n# TYPE h histogram\nh_bucket{le="1"} 1\nh_sum 1\nh_count 1\n',
-      /last bucket/,
+      /no \+Inf bucket/,
     ],
   ];
   for (const [what, text, why] of table) it(what, () => assert.throws(() => parsePrometheus(text), why));
 });
 
-describe("which format", () => {
+describe("the negotiated format", () => {
   const table: [accept: string | undefined, format: string][] = [
     [undefined, "text"],
     ["*/*", "text"],

@@ -99,7 +99,7 @@ describe("buildContainerConfig", () => {
       ];
       assert.equal(paths(build(container, { mountsFor }).mounts)[0], "/vol/b:/v");
     });
-    it("of volumes without a volume manager are an error", () => {
+    it("fail for volumes if there is no volume manager", () => {
       const error = {
         code: "CreateContainerConfigError",
         message: 'cannot find volume "v" to mount into container "c0"',

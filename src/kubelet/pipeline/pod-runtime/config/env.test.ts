@@ -22,7 +22,7 @@ const field = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } }
 
 describe("buildEnv", () => {
   const serviceEnv = { WEB_HOST: "10.0.0.1", A: "service" };
-  it("expands variables that are declared before, then services, and none that are declared later", () => {
+  it("expands variables that are declared earlier, then services, and none that are declared later", () => {
     const env = [
       { name: "A", value: "own" },
       { name: "B", value: "$(A) $(WEB_HOST) $(C) $$(A)" },
@@ -53,7 +53,7 @@ describe("buildEnv", () => {
     assert.deepEqual(names, ["P_a", "P_z", "password", "Y", "X", "S"]);
   });
   it("has an empty value for a variable without value", () => assert.equal(one({}), ""));
-  it("the later of two variables of a name wins", () => {
+  it("the later of two variables with the same name wins", () => {
     assert.deepEqual(
       build({
         env: [
@@ -163,17 +163,18 @@ describe("fileKeyRef", () => {
   };
   const missing = 'environment variable key "KEY" not found in file "/pods/v/env"';
 
-  it("is a key of a file, and others may use it", () => assert.deepEqual(get({}), { V: "1", AFTER: "<1>" }));
+  it("is the value of a key in a file, and later variables can refer to it", () =>
+    assert.deepEqual(get({}), { V: "1", AFTER: "<1>" }));
   for (const key of ["none", "empty"]) {
-    it(`without a value is an error (${key})`, () =>
+    it(`fails if there is no value (${key})`, () =>
       assert.throws(() => get({ key }), {
         code: "CreateContainerConfigError",
         message: missing.replace("KEY", key),
       }));
-    it(`without a value is left out if it is optional (${key})`, () =>
+    it(`is omitted if there is no value and it is optional (${key})`, () =>
       assert.deepEqual(get({ key, optional: true }), { AFTER: "<$(V)>" }));
   }
-  it("of a missing volume is an error, optional or not", () => {
+  it("fails if the volume is missing, even if it is optional", () => {
     const message = 'cannot find the volume "w" referenced by FileKeyRef';
     assert.throws(() => get({ volumeName: "w", optional: true }), { message });
     assert.throws(() => get({ volumeName: "w" }, { fileKey: undefined }), { message });

@@ -57,11 +57,11 @@ describe("buildSandboxConfig", () => {
       const want = { protocol: Protocol.UDP, containerPort: 80, hostPort: 8080, hostIp: "127.0.0.1" };
       assert.deepEqual(ports({ ...one, hostIP: "127.0.0.1" }), [want]);
     });
-    it("of a port that is declared twice exist once", () => assert.equal(ports(one, one)?.length, 1));
-    it("for two families are two", () => {
+    it("contain a port once that is declared twice", () => assert.equal(ports(one, one)?.length, 1));
+    it("contain a port once per address family", () => {
       assert.equal(ports({ ...one, hostIP: "0.0.0.0" }, { ...one, hostIP: "::" })?.length, 2);
     });
-    it("without a protocol are TCP", () =>
+    it("default to TCP", () =>
       assert.equal((ports({ containerPort: 1 }) as { protocol: Protocol }[])[0]?.protocol, Protocol.TCP));
     it("are those of regular containers, not of init containers", () => {
       assert.deepEqual(build({ initContainers: [fakeContainer({ ports: [one] }, "i")] }).portMappings, []);

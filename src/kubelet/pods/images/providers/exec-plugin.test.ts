@@ -76,7 +76,7 @@ test("a plugin of each version provides credentials as configured", async () => 
   }
 });
 
-test("of a plugin that fails stderr is logged, stdout is not", async () => {
+test("stderr of a failed plugin is logged, stdout is not", async () => {
   await script("fails", "echo hunter2", "echo 'no network' >&2", "exit 3");
   const lines: string[] = [];
   const logger: Logger = { ...silentLogger, error: (...args) => void lines.push(JSON.stringify(args)) };

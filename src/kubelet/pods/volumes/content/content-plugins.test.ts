@@ -142,7 +142,7 @@ describe("content volumes", () => {
     ],
   ];
   for (const [what, volume, message] of missing)
-    it(`without ${what} it fails and creates nothing`, async (t) => {
+    it(`setUp fails and creates nothing without ${what}`, async (t) => {
       const n = node(t);
       const request = n.request(volume);
       await assert.rejects(n.pluginFor(volume).setUp(request), { message });
@@ -348,7 +348,7 @@ describe("content volumes", () => {
     assert.deepEqual(readdirSync(join(request.dir, "cache")), []);
   });
 
-  it("on a real tmpfs: mounted once, kept by another agent, removed in the end", {
+  it("a real tmpfs is mounted once, kept by the next agent, and removed by tearDown", {
     skip: !isRoot,
   }, async (t) => {
     // Registered before the removal of the directory, which fails while it is mounted.

@@ -42,7 +42,7 @@ describe("the CSINode object", () => {
     );
   });
 
-  it("of a previous node with the same name is replaced", async () => {
+  it("is replaced if it belongs to a previous node with the same name", async () => {
     const { api, clock, csiNode } = bench();
     api.put(node, { metadata: { name: "n1", uid: "new" } });
     const ownerReferences = [{ kind: "Node", name: "n1", uid: "old", apiVersion: "v1" }];

@@ -44,7 +44,7 @@ describe("the version of CSI", () => {
     [["new"], /could not parse "new" as version/],
   ];
   for (const [versions, expected] of cases)
-    it(`of ${versions.join(", ")}: ${expected}`, () => {
+    it(`is ${expected} for ${versions.join(", ")}`, () => {
       if (typeof expected === "string") assert.equal(showVersion(highestVersion(versions)), expected);
       else assert.throws(() => highestVersion(versions), { message: expected });
     });
@@ -73,30 +73,30 @@ describe("a failed call", () => {
     "RESOURCE_EXHAUSTED",
     "ABORTED",
   ] as const)
-    it(`with ${code} may still be in progress`, () => {
+    it(`may still be in progress if the code is ${code}`, () => {
       const failure = callFailure(new RpcError(code, "NodeStageVolume", "x"));
       assert.deepEqual([failure.progress, isFinalError(failure)], ["uncertain", false]);
     });
   for (const code of ["INTERNAL", "INVALID_ARGUMENT", "NOT_FOUND", "UNKNOWN"] as const)
-    it(`with ${code} is final`, () => {
+    it(`is final if the code is ${code}`, () => {
       const failure = callFailure(new RpcError(code, "NodeStageVolume", "x"));
       assert.deepEqual([failure.progress, isFinalError(failure)], ["final", true]);
     });
-  it("that was aborted or not sent is not final", () => {
+  it("is not final if it was aborted or not sent", () => {
     assert.equal(isFinalError(abortError()), false);
     assert.equal(isFinalError(transient("no driver")), false);
   });
 });
 
-describe("which lifecycle modes a driver supports", () => {
-  it("without an object: Persistent", () => {
+describe("a driver supports the lifecycle mode", () => {
+  it("Persistent if it has no object", () => {
     assert.equal(unsupportedLifecycleMode("d", undefined, "Persistent"), undefined);
     assert.equal(
       unsupportedLifecycleMode("d", undefined, "Ephemeral"),
       'volume mode "Ephemeral" not supported by driver d (no CSIDriver object)',
     );
   });
-  it("with an object: the listed ones", () => {
+  it("that its object lists", () => {
     assert.equal(
       unsupportedLifecycleMode("d", { volumeLifecycleModes: ["Ephemeral"] }, "Ephemeral"),
       undefined,
@@ -157,7 +157,7 @@ describe("the fsGroup is applied", () => {
   for (const [rule, source, fsGroup, policy, expected] of cases)
     it(rule, () => assert.equal(appliesFsGroup(source, fsGroup, policy), expected));
 
-  it("with ReadWriteOnceWithFSType if the driver has no object; an object without a policy is invalid", () => {
+  it("as with ReadWriteOnceWithFSType if the driver has no object; an object without a policy is invalid", () => {
     assert.equal(fsGroupPolicyOf(undefined), "ReadWriteOnceWithFSType");
     assert.equal(fsGroupPolicyOf({}), undefined);
     assert.equal(fsGroupPolicyOf({ fsGroupPolicy: "File" }), "File");

@@ -183,7 +183,7 @@ describe("an iscsi volume", () => {
     ]);
   });
 
-  it("with an initiator name uses a clone of the configured interface", async () => {
+  it("uses a clone of the configured interface if it has an initiator name", async () => {
     const { plugin, commands } = bench();
     hosts.set("192.0.2.1:3260", 7);
     await plugin.device!.waitForAttach(pod, volume({ initiatorName: "iqn.me" }), never);
@@ -195,7 +195,7 @@ describe("an iscsi volume", () => {
     ]);
   });
 
-  it("without any path fails with the last error", async () => {
+  it("fails with the last error if no path can be attached", async () => {
     const { plugin } = bench({
       "iscsiadm -m discoverydb -t sendtargets -p 192.0.2.1:3260 -I default --discover": {
         code: 8,
@@ -221,7 +221,7 @@ describe("an iscsi volume", () => {
     assert.equal(polls, 30);
   });
 
-  it("with several portals is the multipath device", async () => {
+  it("uses the multipath device if it has several portals", async () => {
     hosts.set("192.0.2.1:3260", 7).set("192.0.2.2:3260", 8);
     const { plugin } = bench({}, { multipathOf: async () => "/dev/dm-4" });
     const block = volume({ portals: ["192.0.2.2"] }, "Block");

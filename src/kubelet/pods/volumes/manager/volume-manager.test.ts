@@ -230,7 +230,7 @@ describe("volumes that pods share", () => {
     assert.deepEqual(manager.inUse(), []);
   });
 
-  test("with ReadWriteOncePod are used by one pod at a time", async () => {
+  test("are used by one pod at a time if they are ReadWriteOncePod", async () => {
     const { clock, host, manager } = await started({
       resolveClaim: async (_pod, volume) => {
         const spec = claimSpec(volume);

@@ -139,7 +139,7 @@ describe("fsGroup on files", { skip: !mayMount && "needs root" }, () => {
     assert.equal((await of("sub/file"))[0], 4321);
   });
 
-  test("without an fsGroup nothing is touched", async () => {
+  test("no file is changed if the pod has no fsGroup", async () => {
     await applyFsGroup(request({ fsGroup: undefined }), options());
     assert.deepEqual(await of("sub/file"), [0, "600"]);
   });

@@ -70,14 +70,14 @@ describe("an nfs volume", () => {
       assert.deepEqual(commands.lines, [line.replace("DIR", dir)]);
     });
 
-  it("that is mounted is not mounted again", async () => {
+  it("is not mounted again if it is mounted", async () => {
     const commands = new FakeCommands();
     mounted.add(dir);
     await plugin(commands).setUp(setUp(inline({ server: "s", path: "/e" })));
     assert.deepEqual(commands.lines, []);
   });
 
-  it("that cannot be mounted leaves nothing, and the error has the output of mount(8)", async () => {
+  it("leaves nothing if it cannot be mounted, and the error has the output of mount(8)", async () => {
     const commands = new FakeCommands({ mount: { code: 32, output: "access denied" } });
     await assert.rejects(plugin(commands).setUp(setUp(inline({ server: "s", path: "/e" }))), {
       message: `mount failed: exit status 32\nMounting command: mount\nMounting arguments: -t nfs s:/e ${dir}\nOutput: access denied\n`,
@@ -85,7 +85,7 @@ describe("an nfs volume", () => {
     assert.equal(existsSync(dir), false);
   });
 
-  it("of a dead server is unmounted by force after a minute, without accessing it", async () => {
+  it("is unmounted by force after a minute, without accessing it, if its server is dead", async () => {
     mounted.add(dir);
     const commands = new FakeCommands({
       "umount -f": { effect: () => mounted.delete(dir) },

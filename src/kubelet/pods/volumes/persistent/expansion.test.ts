@@ -127,7 +127,7 @@ describe("the expansion of a volume", () => {
     assert.deepEqual(b.events, [`FileSystemResizeSuccessful: ${message}`]);
   });
 
-  it("that fails is reported to the claim, and retried", async () => {
+  it("is reported to the claim and retried if it fails", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     await assert.rejects(b.run(new ExpansionError("failed", "disk on fire")), { message: "disk on fire" });
     assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
@@ -141,13 +141,13 @@ describe("the expansion of a volume", () => {
     assert.deepEqual(b.status()?.conditions, []);
   });
 
-  it("that is infeasible is marked so", async () => {
+  it("is marked as infeasible if it is", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     await assert.rejects(b.run(new ExpansionError("infeasible", "too large")));
     assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
   });
 
-  it("that keeps failing for an outdated size is marked infeasible", async () => {
+  it("is marked infeasible if it keeps failing for an outdated size", async () => {
     const b = bench(claim(pending("NodeResizePending"), { requested: "1500Mi" }));
     await assert.rejects(b.run(new ExpansionError("failed", "no")));
     assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
@@ -155,13 +155,13 @@ describe("the expansion of a volume", () => {
     assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
   });
 
-  it("that may still be in progress is not reported as a failure", async () => {
+  it("is not reported as failed while it may still be in progress", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     await assert.rejects(b.run(new ExpansionError("uncertain", "no response")));
     assert.equal(b.status()?.conditions, undefined);
   });
 
-  it("that is not possible in use does not block the pod, and is not retried", async () => {
+  it("neither blocks the pod nor is retried if it is not possible online", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     await b.run(new ExpansionError("in-use", "not now"));
     assert.equal(b.expander.mayBeNeeded(spec("2Gi", "1Gi")), false);

@@ -54,12 +54,12 @@ describe("a claim", () => {
     assert.deepEqual([spec.readOnly, spec.persistent?.mode], [true, "Block"]);
   });
 
-  it("that is being deleted can be used while it is protected", async () => {
+  it("can be used while it is being deleted and protected", async () => {
     const meta = { deletionTimestamp: "t", finalizers: ["kubernetes.io/pvc-protection"] };
     await resolveClaim(apiWith(claimNamed("c", { meta }), pv()), pod, byClaim, never);
   });
 
-  it("of a generic ephemeral volume must be owned by the pod", async () => {
+  it("must be owned by the pod if it is of a generic ephemeral volume", async () => {
     const meta = { ownerReferences: [{ uid: "pod-uid", controller: true }] };
     const api = apiWith(claimNamed("web-data", { meta }), pv(), "web-data");
     const { spec } = await resolveClaim(api, pod, ephemeral, never);
@@ -105,7 +105,7 @@ describe("a claim", () => {
     ],
   ];
   for (const [what, claim, volume, reason] of rejected)
-    it(`that ${what} is an error with the reason`, () =>
+    it(`is rejected with the reason if it ${what}`, () =>
       assert.rejects(resolveClaim(apiWith(claim, volume), pod, byClaim, never), {
         message: `error processing PVC default/c: ${reason}`,
       }));

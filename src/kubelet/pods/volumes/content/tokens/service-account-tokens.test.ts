@@ -202,7 +202,7 @@ describe("service account tokens", () => {
     });
   });
 
-  it("without an API server it is an error", async () => {
+  it("a token request fails if there is no API server", async () => {
     const standalone = new ServiceAccountTokens({ api: undefined, clock, logger: silentLogger });
     await assert.rejects(standalone.token(request), {
       message: "failed to fetch token: cannot use TokenManager when kubelet is in standalone mode",
