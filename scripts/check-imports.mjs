@@ -1,4 +1,4 @@
-// The import rule of docs/architecture/code-map.md: products share libraries only, imports go down only, and
+// The import rule of docs/architecture/code-map.md: components share libraries only, imports go down only, and
 // components of one layer do not import each other.
 import { readdirSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";

@@ -5,8 +5,8 @@ import { debianPackages, describeMissing, findRequirements } from "../../src/sin
 import { print, seconds } from "./print.mjs";
 
 /**
- * Installs what a private node needs and the machine lacks.
- * Returns undefined when nothing is missing, or a message for the user.
+ * Installs programs that a private node needs and the machine lacks. Returns undefined when nothing is missing, or a
+ * message for the user.
  */
 export function installDebianPackages() {
   const found = findRequirements();
@@ -27,7 +27,7 @@ export function installDebianPackages() {
   }
   if (existsSync("/run/systemd/system") && packages.includes("containerd")) {
     print(
-      "  Debian's package starts a containerd of its own (containerd.service); this project leaves it alone.",
+      "  Debian's package starts a containerd of its own (containerd.service); this project does not use it.",
     );
   }
   const started = Date.now();

@@ -131,7 +131,7 @@ function judgeName(name, isCall, project) {
   return undefined;
 }
 
-/** What JavaScript and Node.js have: `Date.now`, `util.inspect`. */
+/** Names of JavaScript and Node.js: `Date.now`, `util.inspect`. */
 function isOfPlatform(name) {
   const [first, ...rest] = name.split(".");
   if (isBuiltin(first)) return true;

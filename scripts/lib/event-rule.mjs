@@ -38,7 +38,7 @@ export const exceptions = [
     why: "the event stream belongs to PLEG: which pod to refresh",
   },
   { file: "agent/cluster-view.ts", name: "onBatch", why: "its own watch" },
-  { file: "agent/cluster-view.ts", name: "onPod", why: "its own source; who listens to the view posts" },
+  { file: "agent/cluster-view.ts", name: "onPod", why: "its own source; listeners of the view post events" },
   { file: "agent/pod-overview.ts", name: "onChange", why: "its own listeners" },
   // Below the events: credentials and certificates of connections.
   { file: "agent/certificate-readiness.ts", name: "onChange", why: "requests wait for a certificate" },
@@ -70,7 +70,7 @@ export function checkEvents(file, text, allowed = exceptions) {
     if (posts(value)) return [];
     if (allowed.some((exception) => exception.file === inside && exception.name === name)) return [];
     const line = text.slice(0, index).split("\n").length;
-    return [{ file, line, name, message: `${name} does something else than post an event` }];
+    return [{ file, line, name, message: `${name} does more than post an event` }];
   });
 }
 

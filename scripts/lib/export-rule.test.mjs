@@ -50,11 +50,11 @@ for (const [what, files, expected] of rows) {
 }
 
 const single = [
-  ["what the file itself spreads", `${plan}\nf(...plan());`, true, []],
+  ["a name that the file itself spreads", `${plan}\nf(...plan());`, true, []],
   ["a field of the same name", `${plan}\nx.plan();`, true, ['only tests use "plan"']],
-  ["what a test imports and the file itself uses", `${plan}\nplan();`, true, []],
+  ["a name that a test imports and the file itself uses", `${plan}\nplan();`, true, []],
   [
-    "what only the file itself uses",
+    "a name that only the file itself uses",
     `${plan}\nplan();`,
     false,
     ['nothing imports "plan": it needs no export'],

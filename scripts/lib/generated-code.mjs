@@ -16,7 +16,7 @@ export async function checkGeneratedCode(scratch) {
     (file) => fresh.get(file) !== ours.get(file),
   );
   if (differing.length === 0) return undefined;
-  return `src/lib/gen is not what proto/ and src/lib/schema specify; run "npm run gen". Differs: ${differing.join(", ")}`;
+  return `src/lib/gen is outdated: proto/ or src/lib/schema have changed; run "npm run gen". Differs: ${differing.join(", ")}`;
 }
 
 function list(dir) {

@@ -1,6 +1,9 @@
 import { posix } from "node:path";
 
-/** The products of `src`, each over the libraries in `src/lib`. A product never imports another; commands may import all of them. */
+/**
+ * The components of `src`, each on top of the libraries in `src/lib`. They never import each other; commands may import
+ * all of them.
+ */
 const products = ["kubelet", "apiserver", "single-node", "console"];
 
 /** From the top down. Each folder below a path that ends with "/*" is a component. */
@@ -57,7 +60,7 @@ function judge(from, target, isTest) {
   if (!to) return `"${target}" is in no layer`;
   const other = productOf(to);
   if (productOf(from) && other && other !== productOf(from))
-    return `${productOf(from)} and ${other} are products of their own and share libraries only`;
+    return `${productOf(from)} and ${other} are separate components and share libraries only`;
   if (to.component === from.component || to.layer > from.layer) return undefined;
   const inside = target.slice("src/".length);
   if (allowed.some((a) => a.from === from.component && inside.startsWith(a.to))) return undefined;

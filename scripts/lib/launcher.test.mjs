@@ -23,7 +23,7 @@ function launch(path, args = [], env = {}) {
   return spawnSync(join(root, path), args, { encoding: "utf8", env: { PATH: process.env.PATH, ...env } });
 }
 
-test("bin/kubelet prints what to do when packages or the bundle are missing, then runs, in this order", () => {
+test("bin/kubelet names the missing packages, then the missing bundle, and then runs", () => {
   const bare = launch("project/bin/kubelet");
   assert.equal(bare.status, 1);
   assert.match(bare.stderr, /Node 24 is not installed: run "npm install" in .*project/);

@@ -2,8 +2,8 @@
 import { sourcePositions } from "../../src/lib/base/source-map.ts";
 
 /**
- * By name, by a computed level: `logger[level](`, or on what a function returned: `failureLog(...)(`. The bundler may break a long
- * line between any two tokens.
+ * By name, by a computed level: `logger[level](`, or on the result of a function: `failureLog(...)(`. The bundler may
+ * break a long line between any two tokens.
  */
 const logCall =
   /\.\n?(?:info|warn|error|debug)\n?\(|logger\d*\n?\[\n?\w+\n?\]\n?\(|\)\n?\((?=\n?["'`a-zA-Z_$])/g;

@@ -29,8 +29,8 @@ const wanted = [
 ];
 
 /**
- * Unpacks them into the project's cache: nothing of the system changes, not even apt's lists.
- * Returns undefined when all are available, or what is missing and why.
+ * Unpacks them into the project's cache: nothing of the system changes, not even apt's lists. Returns undefined when
+ * all are available, or the missing programs and the reason.
  */
 export function provideNewerPrograms() {
   const missing = wanted.filter((one) => !isThere(one));

@@ -11,7 +11,7 @@ export const node24 = `${root}node_modules/node-linux-${process.arch}/bin/node`;
 export function needLinux() {
   if (process.platform !== "linux") {
     fail(
-      `kubelet-ts runs containers and so needs Linux; this is ${process.platform}. A Linux virtual machine will do.`,
+      `kubelet-ts runs containers and so needs Linux; this is ${process.platform}. Use a Linux virtual machine.`,
     );
   }
   if (process.arch !== "x64" && process.arch !== "arm64") {
@@ -46,7 +46,7 @@ export function installPackages() {
   print(`  done in ${seconds(started)}`);
 }
 
-/** What a private node needs: npm packages, Debian packages and the bundles, where they are missing or old. */
+/** Installs npm packages, Debian packages and the bundles for a private node, where they are missing or outdated. */
 export function prepareNode() {
   installPackages();
   const prepared = spawnSync(node24, [`${root}scripts/prepare.mjs`], { stdio: "inherit" });

@@ -1,4 +1,4 @@
-// What documents may name: the paths of the project, and the names and strings in its sources.
+// Names that documents may use: the paths of the project, and the names and strings in its sources.
 import { readdirSync, readFileSync } from "node:fs";
 import { declaredNames, readSource } from "./source-names.mjs";
 

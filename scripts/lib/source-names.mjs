@@ -1,9 +1,9 @@
-// The names that sources declare, read from their text: what a document may call by name.
+// The names that sources declare, read from their text: documents may use them.
 import { tokenize } from "./source-text.mjs";
 
 /**
- * A source without its comments and regular expressions and without what is in its strings, at the same offsets, and the
- * strings. Expressions inside of template strings stay.
+ * A source without its comments and regular expressions and without the contents of its strings, at the same offsets,
+ * and the strings. Expressions inside of template strings stay.
  */
 export function readSource(text) {
   const literals = [];

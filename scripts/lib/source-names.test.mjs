@@ -41,7 +41,7 @@ test("source names: classes, types, functions, constants and members are declare
   for (const name of expected.split(" ")) assert.ok(names.has(name), name);
 });
 
-test("source names: what is only used is not declared", () => {
+test("source names: names that are only used are not declared", () => {
   const { names } = declaredNames(readSource("x.used.far; new Thing<Other>().go; return wanted + 1").code);
   for (const name of ["used", "far", "Thing", "Other", "go", "wanted"]) assert.ok(!names.has(name), name);
 });

@@ -1,4 +1,4 @@
-// Splits source files into what people read: identifiers, comments, strings. Not a parser: it only has to know where
+// Splits source files into the parts that people read: identifiers, comments, strings. Not a parser: it only has to know where
 // strings, templates, regular expressions and comments begin and end.
 
 const identifierStart = /[\p{ID_Start}$_]/u;

@@ -144,7 +144,7 @@ function summary() {
   print(`ℹ cancelled ${totals.cancelled}`);
   print(`ℹ skipped ${totals.skipped}`);
   print(`ℹ todo ${totals.todo}`);
-  // The last lines are often the only ones kept: they name what failed and why.
+  // The last lines are often the only ones kept: they name the failures and their reasons.
   for (const { where, title, cause } of failures.slice(0, 10)) {
     print(`✖ ${where} ${title}\n${cause.split("\n").slice(0, 12).join("\n").slice(0, 1200)}`);
   }

@@ -1,6 +1,6 @@
 import { markdownProse, tokenize, wordsOf } from "./source-text.mjs";
 
-/** What docs/STYLE.md lists under "Words to avoid", with what to write instead. */
+/** The table "Words to avoid" of docs/STYLE.md. */
 export const avoid = new Map(
   Object.entries({
     "tell tells told telling": "report, notify, send, pass",

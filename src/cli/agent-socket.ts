@@ -25,11 +25,14 @@ export async function findSocket(o: { node?: string; "root-dir"?: string }): Pro
   // A kubelet that was killed leaves its socket behind.
   for (const path of candidates) if (await listens(path)) found.push(path);
   if (found.length === 0)
-    throw new KubeletError("NotRunning", "no kubelet runs here: start one with `kubelet up`");
+    throw new KubeletError(
+      "NotRunning",
+      "no kubelet is running on this machine: start one with `kubelet up`",
+    );
   if (found.length > 1)
     throw new KubeletError(
       "Usage",
-      `several kubelets run here; select one with --root-dir:\n${found.map((f) => `  ${f.replace(/\/kubelet\.sock$/, "")}`).join("\n")}`,
+      `several kubelets are running on this machine; select one with --root-dir:\n${found.map((f) => `  ${f.replace(/\/kubelet\.sock$/, "")}`).join("\n")}`,
     );
   return found[0]!;
 }

@@ -32,7 +32,7 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
     );
   const [pod, ...more] = options.rest;
   if (more.length > 0)
-    throw new KubeletError("Usage", "one pod at a time, or none for all that are not ready");
+    throw new KubeletError("Usage", "specify one pod, or none for all pods that are not ready");
   const socketPath = await findSocket(options);
   const query = pod === undefined ? (options.all ? "?all" : "") : `?pod=${encodeURIComponent(pod)}`;
   const { status, bytes } = await localRequest(socketPath, "GET", `/explain${query}`);
@@ -44,10 +44,10 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
   if (status === 404 && pod !== undefined && unscheduled.length === 0)
     throw new KubeletError(
       "NoPod",
-      `this kubelet has no pod ${pod} (\`kubelet pods\` shows those that it has)`,
+      `there is no pod ${pod} on this kubelet (\`kubelet pods\` lists its pods)`,
     );
   if (status !== 200 && unscheduled.length === 0)
-    throw new KubeletError("TooOld", "the kubelet that runs here cannot explain its pods");
+    throw new KubeletError("TooOld", "the running kubelet does not support explanations");
   const known =
     status === 200
       ? (JSON.parse(bytes.toString()) as Explanations)

@@ -40,9 +40,9 @@ test("a blocked pod: the wait, its next retry, the error and the timeline", () =
   });
   assert.deepEqual(shown, [
     "default/web  Pending: container c: no such image",
-    "  waits for 12 s, next at 00:01:08 (in 8.0 s): Back-off pulling x",
+    "  waiting for 12 s, next attempt at 00:01:08 (in 8.0 s): Back-off pulling x",
     "  - b: ErrImageNeverPull",
-    "  api, uid u1, seen at 00:00:00; 3 earlier steps are not kept",
+    "  api, uid u1, added at 00:00:00; 3 earlier steps were dropped",
     "  +0.03 s  0.60 s  sandbox  creating the sandbox",
     "  +0.63 s    29 s  image    pulling image x: failed: no such image",
     "    +48 s  12 s …  image    Back-off pulling x",
@@ -60,14 +60,14 @@ test("a ready pod: the duration of its start by steps", () => {
   };
   assert.deepEqual(lines({ ...pod, ready: true, start }), [
     "default/web  Ready",
-    "  started in 1.8 s: volumes 0.10 s, sandbox 0.62 s, between them 1.1 s",
-    "  api, uid u1, seen at 00:00:00",
+    "  started in 1.8 s: volumes 0.10 s, sandbox 0.62 s, other 1.1 s",
+    "  api, uid u1, added at 00:00:00",
   ]);
-  assert.equal(lines({ ...pod, ready: true })[1], "  ran already when this kubelet began");
+  assert.equal(lines({ ...pod, ready: true })[1], "  was already running when this kubelet started");
 });
 
 test("a pod that is not blocked, and no pods", () => {
-  assert.equal(lines(pod)[1], "  nothing is in its way");
+  assert.equal(lines(pod)[1], "  not blocked");
   assert.deepEqual(lines(), ["all pods of node-a are ready, and none has failed in the last hour"]);
 });
 
@@ -80,11 +80,11 @@ test("a failed pod: why, when, and when it was removed", () => {
     "default/web  Failed: OutOfcpu: Pod was rejected",
     "  failed 42 s ago",
     "  - another line",
-    "  api, uid u1, seen at 00:00:00",
+    "  api, uid u1, added at 00:00:00",
   ]);
   assert.equal(
     lines({ ...failed, goneAt: "2026-01-01T00:00:30.000Z" })[1],
-    "  failed 42 s ago, gone since 00:00:30",
+    "  failed 42 s ago, removed at 00:00:30",
   );
 });
 

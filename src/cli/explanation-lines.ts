@@ -26,15 +26,15 @@ function stateLines(pod: PodExplanation, now: number): string[] {
     const until =
       waitsFor.until === undefined
         ? ""
-        : `, next at ${clockTime(waitsFor.until)}${inFuture(waitsFor.until, now)}`;
-    lines.push(`waits for ${duration(now - Date.parse(waitsFor.since))}${until}: ${waitsFor.text}`);
+        : `, next attempt at ${clockTime(waitsFor.until)}${inFuture(waitsFor.until, now)}`;
+    lines.push(`waiting for ${duration(now - Date.parse(waitsFor.since))}${until}: ${waitsFor.text}`);
   } else if (failedAt !== null) {
-    const gone = goneAt === undefined ? "" : `, gone since ${clockTime(goneAt)}`;
-    lines.push(`failed ${duration(now - Date.parse(failedAt))} ago${gone}`);
+    const removed = goneAt === undefined ? "" : `, removed at ${clockTime(goneAt)}`;
+    lines.push(`failed ${duration(now - Date.parse(failedAt))} ago${removed}`);
   } else if (pod.phase === "Succeeded") lines.push("all of its containers have completed");
-  else if (!ready && pod.cause === null) lines.push("nothing is in its way");
+  else if (!ready && pod.cause === null) lines.push("not blocked");
   if (start) lines.push(startLine(start));
-  else if (ready) lines.push("ran already when this kubelet began");
+  else if (ready) lines.push("was already running when this kubelet started");
   if (lastError && !ready && !`${pod.cause} ${waitsFor?.text}`.includes(lastError.text))
     lines.push(`last error, ${duration(now - Date.parse(lastError.at))} ago: ${lastError.text}`);
   return lines;
@@ -44,14 +44,14 @@ function stateLines(pod: PodExplanation, now: number): string[] {
 function startLine({ tookMs, steps }: NonNullable<PodExplanation["start"]>): string {
   const parts = steps.map(({ step, ms }) => `${step} ${duration(ms)}`);
   const rest = tookMs - steps.reduce((sum, { ms }) => sum + ms, 0);
-  if (rest >= 50) parts.push(`between them ${duration(rest)}`);
+  if (rest >= 50) parts.push(`other ${duration(rest)}`);
   return `started in ${duration(tookMs)}${parts.length > 0 ? `: ${parts.join(", ")}` : ""}`;
 }
 
 function timeline({ history, seenAt, dropped, source, uid }: PodExplanation): string[] {
-  const began = Date.parse(seenAt);
+  const startedAt = Date.parse(seenAt);
   const rows = history.map((step) => ({
-    after: `+${duration(Date.parse(step.startedAt) - began)}`,
+    after: `+${duration(Date.parse(step.startedAt) - startedAt)}`,
     took: step.endedAt === undefined ? `${duration(step.ms)} …` : duration(step.ms),
     step,
   }));
@@ -59,7 +59,7 @@ function timeline({ history, seenAt, dropped, source, uid }: PodExplanation): st
     Math.max(...rows.map((row) => pick(row).length));
   const [a, t, k] = [widest((r) => r.after), widest((r) => r.took), widest((r) => r.step.step)];
   return [
-    `  ${source}, uid ${uid}, seen at ${clockTime(seenAt)}${dropped > 0 ? `; ${dropped} earlier steps are not kept` : ""}`,
+    `  ${source}, uid ${uid}, added at ${clockTime(seenAt)}${dropped > 0 ? `; ${dropped} earlier steps were dropped` : ""}`,
     ...rows.map(
       ({ after, took, step }) =>
         `  ${after.padStart(a)}  ${took.padStart(t)}  ${step.step.padEnd(k)}  ${describeStep(step)}`,

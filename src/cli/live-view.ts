@@ -26,7 +26,7 @@ export class LiveView {
     else this.#printChanges(rows, printableNotes);
   }
 
-  /** Keeps what is shown; further output is written below it. */
+  /** Keeps the last table; further output is written below it. */
   end(): void {
     this.#drawn = 0;
   }
@@ -39,8 +39,8 @@ export class LiveView {
       const more = lines.length - height + 1;
       lines = [...lines.slice(0, height - 1), `… and ${more} more lines`];
     }
-    const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A` : "";
-    this.#screen.write(`${up}${lines.map((line) => `\x1b[2K${line}\n`).join("")}\x1b[0J`);
+    const linesUp = this.#drawn > 0 ? `\x1b[${this.#drawn}A` : "";
+    this.#screen.write(`${linesUp}${lines.map((line) => `\x1b[2K${line}\n`).join("")}\x1b[0J`);
     this.#drawn = lines.length;
   }
 

@@ -38,7 +38,7 @@ test("each document keeps its text, so that line numbers are those of the file",
 });
 
 const bad: [what: string, text: string, problems: { line?: number; message: string | RegExp }[]][] = [
-  ["an empty file", "", [{ message: "there is no pod in it" }]],
+  ["an empty file", "", [{ message: "contains no pod" }]],
   [
     "another kind among pods",
     `${pod("name: a")}---\nkind: Secret\n`,

@@ -59,7 +59,7 @@ function yamlDocuments(text: string): PodDocuments {
     else problems.push(...result.problems.map((problem) => ({ line, ...problem })));
   }
   if (problems.length > 0) return { problems };
-  return found.length > 0 ? { documents: found } : { problems: [{ message: "there is no pod in it" }] };
+  return found.length > 0 ? { documents: found } : { problems: [{ message: "contains no pod" }] };
 }
 
 /** The name of the pod's manifest. It is unique, because a namespace has no dots. */
@@ -105,8 +105,8 @@ function podsOf(value: unknown, text: string, linesBefore: number): PodDocuments
 function podOf(value: unknown, where: { text: string; linesBefore?: number; at?: string }): PodDocuments {
   const { kind, metadata } = fieldsOf(value);
   if (kind !== "Pod") {
-    const what = typeof kind === "string" ? `"${kind}"` : "missing";
-    return { problems: [{ message: `kind: ${what}, and only pods can be applied` }] };
+    const actual = typeof kind === "string" ? `"${kind}"` : "missing";
+    return { problems: [{ message: `kind: ${actual}, and only pods can be applied` }] };
   }
   const { name, namespace = "default" } = fieldsOf(metadata);
   const wrong = (field: string, given: unknown, rule: (text: string) => string | undefined) => {

@@ -44,7 +44,7 @@ async function filesOf(path: string): Promise<string[]> {
   const names = await readdir(path);
   const manifests = names.filter((name) => !name.startsWith(".") && /\.(?:ya?ml|json)$/i.test(name));
   if (manifests.length === 0)
-    throw new KubeletError("Manifest", `${path}: there is no .yaml, .yml or .json file in it`);
+    throw new KubeletError("Manifest", `${path}: contains no .yaml, .yml or .json file`);
   return manifests.sort((a, b) => (a < b ? -1 : 1)).map((name) => join(path, name));
 }
 

@@ -88,13 +88,13 @@ test("without a terminal: a line for each pod that changed or was removed", () =
   ]);
   view.show([row("a"), row("b")]);
   assert.deepEqual(written.splice(0), ["default/b: Running, 1/1 ready, 0 restarts 10.0.0.1\n"]);
-  view.show([row("b")], ["the runtime is away"]);
-  assert.deepEqual(written.splice(0), ["default/a: gone\n", "the runtime is away\n"]);
-  view.show([row("b")], ["the runtime is away"]);
+  view.show([row("b")], ["the runtime is unavailable"]);
+  assert.deepEqual(written.splice(0), ["default/a: gone\n", "the runtime is unavailable\n"]);
+  view.show([row("b")], ["the runtime is unavailable"]);
   assert.deepEqual(written.splice(0), []);
   view.show([row("b")]);
-  view.show([row("b")], ["the runtime is away"]);
-  assert.deepEqual(written, ["the runtime is away\n"]);
+  view.show([row("b")], ["the runtime is unavailable"]);
+  assert.deepEqual(written, ["the runtime is unavailable\n"]);
 });
 
 test("on a terminal the table is redrawn in place", () => {
@@ -103,11 +103,11 @@ test("on a terminal the table is redrawn in place", () => {
   view.show([row("a")]);
   assert.equal(written.length, 2);
   assert.ok(written[0]!.startsWith("\x1b[2K"));
-  assert.ok(written[1]!.startsWith("\x1b[3A\x1b[2K"), "up over head and two pods");
-  assert.ok(written[1]!.endsWith("\x1b[0J"), "and what was below is wiped");
+  assert.ok(written[1]!.startsWith("\x1b[3A\x1b[2K"), "moves up over the header and two pods");
+  assert.ok(written[1]!.endsWith("\x1b[0J"), "clears the lines below");
   view.end();
   view.show([row("a")]);
-  assert.ok(written[2]!.startsWith("\x1b[2K"), "below what was left");
+  assert.ok(written[2]!.startsWith("\x1b[2K"), "writes below the last table");
 });
 
 test("a table higher than the terminal is truncated, with a note", () => {

@@ -35,7 +35,7 @@ export async function userConfiguration(
   return { config: withDefaults(withFileDefaults({}), gates), gates, warnings: [] };
 }
 
-/** The same with the settings of a private node: its directories, its runtime, and what this machine requires. */
+/** The same with the settings of a private node: its directories, its runtime, and those that this machine requires. */
 export async function privateConfiguration(
   node: PrivateNode,
   base: KubeletConfiguration,

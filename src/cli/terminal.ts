@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** What a command reads from and writes to. */
+/** The streams of a command. */
 export interface Terminal {
   readonly stdin: Readable;
   readonly stdout: Writable;

@@ -36,14 +36,14 @@ const table: [rule: string, pod: Pod, cause: string, on?: ScheduledNode][] = [
     waiting({ spec: { containers: [{ resources: { requests: { cpu: "3" } } }] } }),
     `${unfit}: Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000`,
   ],
-  ["what the scheduler reports, if that is all", waiting({}), unfit],
+  ["the scheduler's message, if nothing else is known", waiting({}), unfit],
   [
     "scheduling gates",
     waiting({ spec: { schedulingGates: [{ name: "example.com/a" }, { name: "example.com/b" }] } }),
     "SchedulingGated: example.com/a, example.com/b",
   ],
   [
-    "a scheduler that has not looked",
+    "a scheduler that has not reported",
     waiting({ spec: { schedulerName: "mine" } }, { type: "Other" }),
     "waiting for scheduler mine",
   ],

@@ -131,7 +131,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     await agent?.stop();
     cluster?.close();
     out.write("Stopping containerd and removing mounts, networks and cgroups …\n");
-    const { left } = await node.stop();
+    const { remaining: left } = await node.stop();
     for (const what of left) out.write(`failed to remove ${what}\n`);
     if (left.length === 0) out.write("Everything is stopped.\n");
   }

@@ -11,7 +11,7 @@ export interface ApiProcessOptions {
   readonly log: string;
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** For the start and for the stop. */
+  /** The timeout of the start and of the stop. */
   readonly timeoutMs?: number;
 }
 

@@ -21,8 +21,8 @@ export async function removeCgroups(
 ): Promise<string[]> {
   const deadline = msFromNow(clock, timeoutMs);
   for (;;) {
-    const left = dirs.flatMap(cgroupTree).filter((dir) => !removed(dir));
-    if (left.length === 0 || clock.monotonic() >= deadline) return left;
+    const remaining = dirs.flatMap(cgroupTree).filter((dir) => !removed(dir));
+    if (remaining.length === 0 || clock.monotonic() >= deadline) return remaining;
     await sleep(clock, 20);
   }
 }

@@ -11,7 +11,7 @@ import { derivedPaths, type NodeFiles } from "./node-files.ts";
 import { type ProcessInfo, processesOfNode, readProcesses } from "./processes.ts";
 
 export interface CleanupOptions {
-  /** What is kept for the next start of the node. */
+  /** Files that are kept for the next start of the node. */
   readonly keep: "manifests and logs" | "nothing";
   readonly logger?: Logger;
   readonly clock?: Clock;
@@ -21,29 +21,29 @@ export interface CleanupReport {
   /** The number of killed processes and removed mounts: 0 and 0 if the node was stopped in order. */
   readonly killed: number;
   readonly unmounted: number;
-  /** Descriptions of what could not be removed. */
-  readonly left: readonly string[];
+  /** Descriptions of resources that could not be removed. */
+  readonly remaining: readonly string[];
 }
 
 /**
- * Removes everything a private node has in the kernel and on disk, in whatever state it is, even after it was killed. Nothing that
+ * Removes everything a private node has in the kernel and on disk, in any state, even after it was killed. Nothing that
  * belongs to others is touched. Idempotent.
  */
 export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Promise<CleanupReport> {
   const { logger = silentLogger, clock = systemClock } = options;
-  const left: string[] = [];
+  const remaining: string[] = [];
   const taskIds = containerIds(files);
-  const { killed, strays, survivors } = await killProcesses(files, taskIds, clock);
-  left.push(...survivors.map((p) => `process ${p.pid} (${p.args.join(" ")})`));
-  const unmounted = await unmountAll(files, left);
-  left.push(...(await removeNetwork(files)));
+  const { killed, strays: orphans, survivors } = await killProcesses(files, taskIds, clock);
+  remaining.push(...survivors.map((p) => `process ${p.pid} (${p.args.join(" ")})`));
+  const unmounted = await unmountAll(files, remaining);
+  remaining.push(...(await removeNetwork(files)));
   removeShimSockets(files);
   const hierarchies = cgroupMounts(readMounts());
   const cgroups = hierarchies.flatMap((mount) =>
-    [files.cgroupRoot, ...strays].map((path) => join(mount, path)),
+    [files.cgroupRoot, ...orphans].map((path) => join(mount, path)),
   );
-  left.push(...(await removeCgroups(cgroups, clock)).map((dir) => `cgroup ${dir}`));
-  removeFiles(files, options.keep, left);
+  remaining.push(...(await removeCgroups(cgroups, clock)).map((dir) => `cgroup ${dir}`));
+  removeFiles(files, options.keep, remaining);
   if (killed > 0 || unmounted > 0) {
     logger.info("Cleaned up leftovers of a previous run", {
       node: files.name,
@@ -51,22 +51,22 @@ export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Pr
       mounts: unmounted,
     });
   }
-  for (const what of left) logger.warn("Failed to remove part of the node", { node: files.name, what });
-  return { killed, unmounted, left };
+  for (const what of remaining) logger.warn("Failed to remove part of the node", { node: files.name, what });
+  return { killed, unmounted, remaining: remaining };
 }
 
 /** Kills containerd first, so that it does not react to the exit of the others. */
 async function killProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clock: Clock) {
   const deadline = msFromNow(clock, 10_000);
   const killed = new Set<number>();
-  const strays = new Set<string>();
+  const orphans = new Set<string>();
   for (;;) {
     const { api, containerd, containers, shims } = processesOfNode(files, readProcesses(), process.pid);
     const alive = [...containerd, ...api, ...containers, ...shims].filter((p) => !p.zombie);
     if (alive.length === 0 || clock.monotonic() >= deadline) {
-      return { killed: killed.size, strays: [...strays], survivors: alive };
+      return { killed: killed.size, strays: [...orphans], survivors: alive };
     }
-    for (const path of containers.flatMap(cgroupPaths)) if (taskIds.has(basename(path))) strays.add(path);
+    for (const path of containers.flatMap(cgroupPaths)) if (taskIds.has(basename(path))) orphans.add(path);
     for (const { pid } of alive) {
       killed.add(pid);
       try {
@@ -108,7 +108,7 @@ function removeShimSockets(files: NodeFiles): void {
   }
 }
 
-async function unmountAll(files: NodeFiles, left: string[]): Promise<number> {
+async function unmountAll(files: NodeFiles, remaining: string[]): Promise<number> {
   const dirs = [files.base, files.run];
   const mounts = mountsBelow(readMounts(), dirs);
   if (mounts.length === 0) return 0;
@@ -120,18 +120,18 @@ async function unmountAll(files: NodeFiles, left: string[]): Promise<number> {
       try {
         calls.unmount(path, true);
       } catch (error) {
-        left.push(messageOf(error));
+        remaining.push(messageOf(error));
       }
     }
   }
   return mounts.length;
 }
 
-function removeFiles(files: NodeFiles, keep: CleanupOptions["keep"], left: string[]): void {
+function removeFiles(files: NodeFiles, keep: CleanupOptions["keep"], remaining: string[]): void {
   // A mount that could not be removed may show unrelated files: then nothing is deleted.
   const mounted = mountsBelow(readMounts(), [files.base, files.run]);
   if (mounted.length > 0) {
-    left.push(`files under ${files.base}: ${mounted[0]} is still mounted`);
+    remaining.push(`files under ${files.base}: ${mounted[0]} is still mounted`);
     return;
   }
   const paths = keep === "nothing" ? [files.base, files.run] : derivedPaths(files);
@@ -139,7 +139,7 @@ function removeFiles(files: NodeFiles, keep: CleanupOptions["keep"], left: strin
     try {
       rmSync(path, { recursive: true, force: true, maxRetries: 3 });
     } catch (error) {
-      left.push(messageOf(error));
+      remaining.push(messageOf(error));
     }
   }
   if (keep !== "nothing") return;

@@ -31,17 +31,19 @@ export function planRuleRemoval(natTable: string, network: string, removeShared:
 
   const ours = rules.filter(mentions);
   const chains = new Set(ours.flatMap((r) => [chainOf(r), targetOf(r)]).filter(isPodChain));
-  const gone = (rule: readonly string[]) => mentions(rule) || chains.has(chainOf(rule));
+  const removedChains = (rule: readonly string[]) => mentions(rule) || chains.has(chainOf(rule));
   const own: RuleChange[] = [
     ...ours.filter((rule) => !chains.has(chainOf(rule))).map((rule) => ["-D", ...rule]),
     ...[...chains].map((chain) => ["-F", chain]),
     ...[...chains].map((chain) => ["-X", chain]),
   ];
-  const left = rules.filter((rule) => !gone(rule));
-  const inUse = left.some((rule) => chainOf(rule) === "CNI-HOSTPORT-DNAT");
+  const remaining = rules.filter((rule) => !removedChains(rule));
+  const inUse = remaining.some((rule) => chainOf(rule) === "CNI-HOSTPORT-DNAT");
   if (!removeShared || inUse) return { own, shared: [] };
   const present = sharedChains.filter((chain) => natTable.includes(`\n:${chain} `));
-  const jumps = left.filter((rule) => !present.includes(chainOf(rule)) && present.includes(targetOf(rule)));
+  const jumps = remaining.filter(
+    (rule) => !present.includes(chainOf(rule)) && present.includes(targetOf(rule)),
+  );
   const shared: RuleChange[] = [
     ...jumps.map((rule) => ["-D", ...rule]),
     // The chain with the rules of pods is not flushed: while it has a rule, its removal fails, and with it the transaction.

@@ -19,17 +19,20 @@ export async function recordSharedChains(files: NodeFiles): Promise<void> {
   if (hasSharedChains(table)) writeFileSync(sharedChainsNote(files), "");
 }
 
-/** Removes bridge, veth pairs, iptables rules and cached results of a node's network; resolves with what could not be removed. */
+/**
+ * Removes bridge, veth pairs, iptables rules and cached results of a node's network; resolves with those that could not
+ * be removed.
+ */
 export async function removeNetwork(files: NodeFiles): Promise<string[]> {
-  const left: string[] = [];
+  const remaining: string[] = [];
   try {
     await removeRules(files);
   } catch (error) {
-    left.push(`iptables rules of ${files.network}: ${messageOf(error)}`);
+    remaining.push(`iptables rules of ${files.network}: ${messageOf(error)}`);
   }
   removeCachedResults(files.network);
-  left.push(...(await removeBridge(files.bridge)));
-  return left;
+  remaining.push(...(await removeBridge(files.bridge)));
+  return remaining;
 }
 
 async function removeRules(files: NodeFiles): Promise<void> {

@@ -78,7 +78,7 @@ export class PrivateContainerd {
       if (this.#running?.child === child) this.#running = undefined;
     });
     try {
-      await this.#untilServing(exited, signal);
+      await this.#waitUntilServing(exited, signal);
     } catch (error) {
       await this.stop();
       throw error;
@@ -106,8 +106,8 @@ export class PrivateContainerd {
   }
 
   /**
-   * Resolves when the image can be used by pods. One import at a time: containerd names what it receives by its name in the archive,
-   * and the end of one import lets a garbage collection remove the unfinished "index.json" of another.
+   * Resolves when the image can be used by pods. One import at a time: containerd names content by its name in the
+   * archive, and at the end of an import garbage collection may remove the unfinished "index.json" of another.
    */
   importImage(image: OciImage, signal?: AbortSignal): Promise<void> {
     const imported = this.#imports.then(() => this.#importImage(image, signal));
@@ -119,11 +119,11 @@ export class PrivateContainerd {
     const snapshotter = await this.#snapshotter();
     // Without --local/--no-unpack: both versions unpack, so that the first pod does not have to.
     await this.ctr(["images", "import", "--snapshotter", snapshotter, "-"], { signal, input: image.archive });
-    await this.#untilInCri(image, signal);
+    await this.#waitForCri(image, signal);
   }
 
   /** The CRI plugin has an imported image only a moment later, and each of its names separately. */
-  async #untilInCri(image: OciImage, signal?: AbortSignal): Promise<void> {
+  async #waitForCri(image: OciImage, signal?: AbortSignal): Promise<void> {
     const cri = createCriClient({
       runtimeEndpoint: this.endpoint,
       requestTimeoutMs: 5000,
@@ -178,11 +178,11 @@ export class PrivateContainerd {
     const dirs = [containerd, shim, runc, iptables].map((file) => dirname(file));
     const path = [...new Set([...dirs, "/usr/sbin", "/usr/bin", "/sbin", "/bin"])].join(":");
     // Only the proxy settings of the caller's environment are passed to containerd.
-    const passed = Object.entries(process.env).filter(([key]) => /^(https?|no)_proxy$/i.test(key));
-    return { ...Object.fromEntries(passed), PATH: path };
+    const proxySettings = Object.entries(process.env).filter(([key]) => /^(https?|no)_proxy$/i.test(key));
+    return { ...Object.fromEntries(proxySettings), PATH: path };
   }
 
-  async #untilServing(exited: Promise<ContainerdExit>, signal?: AbortSignal): Promise<void> {
+  async #waitUntilServing(exited: Promise<ContainerdExit>, signal?: AbortSignal): Promise<void> {
     const deadline = msFromNow(this.#clock, this.#timeoutMs);
     const exitedEarly = exited.then((exit): never => {
       const how = exit.signal ?? exit.code ?? "failed to start";

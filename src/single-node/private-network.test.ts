@@ -7,7 +7,7 @@ import { createDirectories, type NodeFiles, nodeFiles } from "./node-files.ts";
 import { chooseNetwork, conflistName, networkConfig, rangesOfOtherNodes } from "./private-network.ts";
 import { isFree, parseCidr } from "./subnet.ts";
 
-function folders(t: TestContext): (name: string) => NodeFiles {
+function directories(t: TestContext): (name: string) => NodeFiles {
   const dir = mkdtempSync(join(tmpdir(), "network-"));
   t.after(() => rmSync(dir, { recursive: true }));
   return (name) => {
@@ -18,7 +18,7 @@ function folders(t: TestContext): (name: string) => NodeFiles {
 }
 
 test("the ranges of pods and services overlap neither each other, nor others, nor the default one", (t) => {
-  const files = folders(t)("a");
+  const files = directories(t)("a");
   const free = chooseNetwork(files, []);
   const taken = [free.podSubnet, free.serviceRange].map(parseCidr);
   const next = chooseNetwork(files, taken);
@@ -30,14 +30,14 @@ test("the ranges of pods and services overlap neither each other, nor others, no
 });
 
 test("services keep their range when the node is restarted, unless it is in use by then", (t) => {
-  const files = folders(t)("a");
+  const files = directories(t)("a");
   writeFileSync(files.serviceRange, "10.70.16.0/20\n");
   assert.equal(chooseNetwork(files, []).serviceRange, "10.70.16.0/20");
   assert.notEqual(chooseNetwork(files, [parseCidr("10.70.20.0/24")]).serviceRange, "10.70.16.0/20");
 });
 
 test("the ranges of other nodes are read from their files, including service ranges of stopped nodes", (t) => {
-  const node = folders(t);
+  const node = directories(t);
   const [mine, running, stopped] = [node("mine"), node("running"), node("stopped")];
   const networked = (files: NodeFiles, subnet: string) =>
     writeFileSync(join(files.cni.conf, conflistName), JSON.stringify(networkConfig(files, subnet), null, 2));

@@ -64,9 +64,9 @@ export async function createNetwork(files: NodeFiles): Promise<PrivateNetwork> {
 export function chooseNetwork(files: NodeFiles, others: readonly Ipv4Range[]): PrivateNetwork {
   const previous = rangeIn(files.serviceRange);
   const kept = previous && isFree(parseCidr(previous), others) ? previous : undefined;
-  const taken = [...others, parseCidr(defaultServiceRange)];
-  const serviceRange = kept ?? pickSubnet(`services of ${files.name}`, taken, serviceBits);
-  return { podSubnet: pickSubnet(files.name, [...taken, parseCidr(serviceRange)]), serviceRange };
+  const inUse = [...others, parseCidr(defaultServiceRange)];
+  const serviceRange = kept ?? pickSubnet(`services of ${files.name}`, inUse, serviceBits);
+  return { podSubnet: pickSubnet(files.name, [...inUse, parseCidr(serviceRange)]), serviceRange };
 }
 
 /** The ranges of running nodes, and the service ranges of stopped ones. */

@@ -22,7 +22,7 @@ export interface PrivateNodeOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A private runtime with images and a pod network: what an agent needs to run pods. */
+/** A private runtime with images and a pod network, on which an agent can run pods. */
 export interface PrivateNode {
   readonly name: string;
   /** For --container-runtime-endpoint. */
@@ -47,7 +47,7 @@ export async function startPrivateNode(options: PrivateNodeOptions): Promise<Pri
   const stopOnce = async (how: Pick<CleanupOptions, "keep">) => {
     await containerd.stop();
     const report = await cleanUpNode(files, { ...how, clock });
-    for (const what of report.left)
+    for (const what of report.remaining)
       logger.warn("Failed to remove part of the node", { node: files.name, what });
     lock.release();
     return report;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { NodeFiles } from "./node-files.ts";
 
-/** What /proc has about a process that shows which node it belongs to. */
+/** The fields of a process in /proc that identify its node. */
 export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;

@@ -31,7 +31,7 @@ export interface ProgramFinder {
   isStatic(file: string): boolean;
 }
 
-const usualDirs = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+const defaultDirs = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 const cniDirs = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni", "/usr/lib64/cni"];
 const cniPlugins = ["bridge", "host-local", "loopback", "portmap"];
 
@@ -45,11 +45,11 @@ export function findRequirements(
   const ownDirs = options.containerdDir ? [options.containerdDir] : dirs;
   const containerd = find("containerd", ownDirs);
   // PATH may have a shim and a ctr of another version: those next to containerd come first.
-  const besides = containerd ? [dirname(containerd), ...ownDirs] : ownDirs;
+  const adjacent = containerd ? [dirname(containerd), ...ownDirs] : ownDirs;
   const found: { [K in keyof Binaries]: string | undefined } = {
     containerd,
-    ctr: find("ctr", besides),
-    shim: find("containerd-shim-runc-v2", besides),
+    ctr: find("ctr", adjacent),
+    shim: find("containerd-shim-runc-v2", adjacent),
     runc: find("runc", dirs),
     iptables: find("iptables", dirs),
     busybox: dirs.map((dir) => join(dir, "busybox")).find((f) => finder.isProgram(f) && finder.isStatic(f)),
@@ -77,10 +77,10 @@ export function debianPackages(missing: readonly Missing[]): string[] {
 
 const needs: { [K in keyof Binaries]: Missing } = {
   containerd: { what: "containerd", why: "runs the containers", debianPackage: "containerd" },
-  ctr: { what: "ctr", why: "gives containerd its images", debianPackage: "containerd" },
+  ctr: { what: "ctr", why: "imports images into containerd", debianPackage: "containerd" },
   shim: {
     what: "containerd-shim-runc-v2",
-    why: "keeps containers over restarts",
+    why: "keeps containers running across restarts of containerd",
     debianPackage: "containerd",
   },
   runc: { what: "runc", why: "starts each container", debianPackage: "runc" },
@@ -95,7 +95,7 @@ const needs: { [K in keyof Binaries]: Missing } = {
 
 function machine(): ProgramFinder {
   const fromEnv = (process.env.PATH ?? "").split(delimiter).filter((dir) => dir.startsWith("/"));
-  return { path: [...new Set([...fromEnv, ...usualDirs])], isProgram, isStatic };
+  return { path: [...new Set([...fromEnv, ...defaultDirs])], isProgram, isStatic };
 }
 
 function isProgram(file: string): boolean {

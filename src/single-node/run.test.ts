@@ -9,7 +9,7 @@ test("a program gets its input, and its output is returned", async () => {
 
 const failures: [string, string[], object, RegExp][] = [
   ["a status other than 0", ["-c", "echo no such thing >&2; exit 3"], {}, /sh -c .*: no such thing$/],
-  ["no end in time", ["-c", "exec sleep 100"], { timeoutMs: 20 }, /timed out after 20 ms/],
+  ["a timeout", ["-c", "exec sleep 100"], { timeoutMs: 20 }, /timed out after 20 ms/],
 ];
 for (const [what, args, options, message] of failures) {
   test(`${what} is an error that names it`, async () => {

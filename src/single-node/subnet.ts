@@ -10,13 +10,13 @@ export interface Ipv4Range {
 const pool: Ipv4Range = { address: parseAddress("10.64.0.0"), bits: 10 };
 
 /** A range of this size that overlaps none in `taken`; the search starts at a hash of the name. */
-export function pickSubnet(name: string, taken: readonly Ipv4Range[], bits = 24): string {
+export function pickSubnet(name: string, inUse: readonly Ipv4Range[], bits = 24): string {
   const count = 1 << (bits - pool.bits);
   const size = 2 ** (32 - bits);
   const first = createHash("sha256").update(name).digest().readUInt32BE(0) % count;
   for (let i = 0; i < count; i++) {
     const subnet: Ipv4Range = { address: (pool.address + ((first + i) % count) * size) >>> 0, bits };
-    if (isFree(subnet, taken)) return `${formatAddress(subnet.address)}/${bits}`;
+    if (isFree(subnet, inUse)) return `${formatAddress(subnet.address)}/${bits}`;
   }
   throw new KubeletError(
     "NoSubnet",
@@ -24,8 +24,8 @@ export function pickSubnet(name: string, taken: readonly Ipv4Range[], bits = 24)
   );
 }
 
-export function isFree(range: Ipv4Range, taken: readonly Ipv4Range[]): boolean {
-  return !taken.some((other) => overlaps(other, range));
+export function isFree(range: Ipv4Range, inUse: readonly Ipv4Range[]): boolean {
+  return !inUse.some((other) => overlaps(other, range));
 }
 
 /** The first host address of a range: "10.64.7.1" of "10.64.7.0/24". */

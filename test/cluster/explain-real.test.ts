@@ -75,7 +75,7 @@ describe("kubelet explain shows what a pod waits for", {
     );
     assert.match(
       await explain().run("default/no-secret"),
-      /waits for [\d.]+ .*: waiting for volume data: .*"missing" not found/,
+      /waiting for [\d.]+ .*: waiting for volume data: .*"missing" not found/,
     );
   });
 
@@ -126,9 +126,9 @@ describe("kubelet explain shows what a pod waits for", {
       cli(["explain", "--root-dir", "/no/such"]),
     ]);
     assert.deepEqual([one.status, one.stderr], [0, ""]);
-    assert.match(one.stdout, /^default\/crashes .*\n {2}waits for .*\n/);
+    assert.match(one.stdout, /^default\/crashes .*\n {2}waiting for .*\n/);
     assert.deepEqual([missing.status, missing.stdout], [1, ""]);
-    assert.match(missing.stderr, /^kubelet: this kubelet has no pod nobody/);
+    assert.match(missing.stderr, /^kubelet: there is no pod nobody/);
     assert.deepEqual([noAgent.status, noAgent.stdout], [1, ""]);
     assert.match(noAgent.stderr, /^kubelet: cannot connect to the kubelet at \/no\/such\/kubelet\.sock/);
   });

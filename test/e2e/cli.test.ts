@@ -269,13 +269,16 @@ test("kubelet up beside another one, and pods and apply with none, one or severa
   assert.match(out, /^\{/, err);
   const report = JSON.parse(out) as NodesReport;
   assert.deepEqual([report.none.status, report.none.stdout], [1, ""]);
-  assert.match(report.none.stderr, /no kubelet runs here: start one with `kubelet up`/);
+  assert.match(report.none.stderr, /no kubelet is running on this machine: start one with `kubelet up`/);
   assert.deepEqual(report.one.status, 0, `${report.one.stderr}${report.output}`);
   assert.match(report.one.stdout, /^default +demo-\S+ +Running +1\/1 /m);
   assert.equal(report.sameName.status, 1);
   assert.match(report.sameName.stderr, /process \d+/, "who has it");
   assert.equal(report.several.status, 1);
-  assert.match(report.several.stderr, /several kubelets run here; select one with --root-dir/);
+  assert.match(
+    report.several.stderr,
+    /several kubelets are running on this machine; select one with --root-dir/,
+  );
   for (const name of ["default", "other"]) assert.ok(report.several.stderr.includes(`/${name}/kubelet`));
   assert.match(report.chosen.stdout, /^default +demo-\S+ +Running +1\/1 /m);
   assert.equal(report.afterKill.status, 0, "one that was killed is not there any more");

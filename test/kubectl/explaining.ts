@@ -32,7 +32,7 @@ export function explaining(setup: KubectlSetup): void {
         names.filter((name) => name === "choosy" || name === "large"),
         ["choosy", "large"],
       );
-      await assert.rejects(explain.run("nobody"), /this kubelet has no pod nobody/);
+      await assert.rejects(explain.run("nobody"), /there is no pod nobody/);
     });
   });
 }

@@ -159,7 +159,7 @@ export class UpNode {
     this.cri.close();
     this.#up.child.kill("SIGTERM");
     const { status, stdout, stderr } = await this.#up.exited();
-    const { left } = await cleanUpNode(this.files, { keep: "nothing" });
+    const { remaining: left } = await cleanUpNode(this.files, { keep: "nothing" });
     assert.deepEqual([status, left], [0, []], stdout + stderr);
   }
 }

@@ -60,7 +60,7 @@ while (!stop.signal.aborted) {
 const status = (await ran) ?? 0;
 await pods.removeAll();
 cri.close();
-const { left } = await node.stop({ keep: "nothing" });
+const { remaining: left } = await node.stop({ keep: "nothing" });
 for (const dir of [baseDir, runDir]) removeIfEmpty(dir);
 console.log(`neighbour: ${pods.created} pods created, ${pods.removed} removed, ${pods.errors.length} errors`);
 for (const problem of [...pods.errors.slice(0, 10), ...left.map((what) => `left behind: ${what}`)])

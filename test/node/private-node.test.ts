@@ -229,5 +229,5 @@ test("two nodes with one name do not run at the same time", {
     lock.release();
   }
   const report = await cleanUpNode(files, { keep: "nothing" });
-  assert.deepEqual(report, { killed: 0, unmounted: 0, left: [] });
+  assert.deepEqual(report, { killed: 0, unmounted: 0, remaining: [] });
 });

@@ -75,7 +75,7 @@ export async function startTestNode(options: {
     stopRuntime: () => node.containerd.stop(),
     startRuntime: () => node.containerd.start(),
     stop: async () => {
-      const { left } = await node.stop({ keep: "nothing" });
+      const { remaining: left } = await node.stop({ keep: "nothing" });
       if (left.length > 0) throw new Error(`node ${name} left behind: ${left.join("; ")}`);
     },
   };
