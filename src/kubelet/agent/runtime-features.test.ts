@@ -25,7 +25,7 @@ test("features are unknown before the first response, and kept while the runtime
   ];
   state = { kind: "up", runtime, status };
   assert.equal(features.supplementalGroupsPolicy(), true);
-  state = { kind: "away", reason: "gone" };
+  state = { kind: "unavailable", reason: "gone" };
   assert.equal(features.supplementalGroupsPolicy(), true);
   assert.deepEqual(features.handlers(), expected);
   assert.deepEqual(

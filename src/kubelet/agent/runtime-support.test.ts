@@ -32,7 +32,7 @@ describe("a runtime that loses support", () => {
       metrics,
       logger: silentLogger,
     });
-    const becomes = async (kind: "up" | "away", error?: Error) => {
+    const becomes = async (kind: "up" | "unavailable", error?: Error) => {
       failure = error;
       change({ kind } as RuntimeState);
       await settle();
@@ -46,14 +46,14 @@ describe("a runtime that loses support", () => {
     const { becomes } = watched();
     const old = new CriError("UNIMPLEMENTED", "RuntimeConfig", "unknown method RuntimeConfig");
     assert.deepEqual(await becomes("up", old), [["1.37.0", 1]]);
-    assert.deepEqual(await becomes("away", old), [["1.37.0", 1]]);
+    assert.deepEqual(await becomes("unavailable", old), [["1.37.0", 1]]);
     assert.deepEqual(await becomes("up", old), [["1.37.0", 1]], "once, however often it is restarted");
     assert.deepEqual(await becomes("up"), []);
   });
 
   it("a runtime that supports RuntimeConfig, or cannot be reached, is not reported", async () => {
     const { becomes, calls } = watched();
-    assert.deepEqual(await becomes("away"), []);
+    assert.deepEqual(await becomes("unavailable"), []);
     assert.equal(calls(), 0);
     assert.deepEqual(await becomes("up", new CriError("UNAVAILABLE", "RuntimeConfig", "gone")), []);
     assert.deepEqual(await becomes("up"), []);

@@ -73,12 +73,12 @@ test("certificate and key of the server are read again when they change", async 
   await files.start(stop.signal);
   assert.equal(files.current()?.key, first.key);
   await put("tls.crt", second.cert);
-  await until(() => errors === 1, "half of a new pair is complained of");
+  await until(() => errors === 1, "an incomplete new pair is logged as an error");
   assert.equal(files.current()?.cert, first.cert, "and the old one stays in use");
   await put("tls.key", second.key);
   await until(() => files.current()?.cert === second.cert, "the new pair is used");
   await rm(at("tls.key"));
-  await until(() => errors === 2, "a file that is gone is complained of");
+  await until(() => errors === 2, "a file that is gone is logged as an error");
   assert.equal(files.current()?.cert, second.cert);
   assert.deepEqual(notified, [second.cert]);
   stop.abort();
@@ -103,7 +103,7 @@ test("CA certificates are read again when they change; a file without any change
   await file.start(stop.signal);
   assert.equal(file.current(), first);
   await put("ca.crt", "nothing");
-  await until(() => errors === 1, "an empty bundle is complained of");
+  await until(() => errors === 1, "an empty bundle is logged as an error");
   assert.equal(file.current(), first);
   await put("ca.crt", first + second);
   await until(() => file.current() === first + second, "both authorities are known");

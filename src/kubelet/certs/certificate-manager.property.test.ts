@@ -36,7 +36,7 @@ function chosen(numbers: readonly number[]): () => number {
   return () => numbers[at++ % numbers.length]! / 1000;
 }
 const numbers = fc.array(fc.nat(999), { minLength: 1, maxLength: 20 });
-const failures = fc.constantFrom<SignerBehavior[]>("deny", "fail", "delete", "away", "wrong key", {
+const failures = fc.constantFrom<SignerBehavior[]>("deny", "fail", "delete", "unavailable", "wrong key", {
   reject: 503,
 });
 
@@ -114,7 +114,7 @@ test("after an outage of hours there is a certificate within 40 s, without a bur
       let attempts = 0;
       signer.behavior = () => {
         attempts++;
-        return isUp ? "sign" : "away";
+        return isUp ? "sign" : "unavailable";
       };
       const stop = new AbortController();
       const manager = node(clock, signer, new MemoryStore(), chosen(numbers));
@@ -159,7 +159,7 @@ test("whatever the clock is set to, there is a valid certificate within a minute
       const manager = node(clock, signer, new MemoryStore(), chosen(numbers));
       await manager.start(stop.signal);
       for (const { hours, minutes, failing } of jumps) {
-        behavior = failing ? "away" : "sign";
+        behavior = failing ? "unavailable" : "sign";
         await clock.advance(minutes * minute);
         clock.jump(hours * hour);
         behavior = "sign";
@@ -181,7 +181,7 @@ unaffectedByJumps(
     const recorded: string[] = [];
     signer.behavior = () => {
       recorded.push(`${clock.elapsedMs} request`);
-      return "away";
+      return "unavailable";
     };
     const stop = new AbortController();
     const manager = node(clock, signer, new MemoryStore(), () => 0.5);

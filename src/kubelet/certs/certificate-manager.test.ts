@@ -127,7 +127,14 @@ test("an initial certificate is stored, used for the request, and replaced immed
   assert.equal(store.updates, 2);
 });
 
-for (const behavior of ["deny", "fail", "delete", "away", "wrong key", { reject: 500 }] as SignerBehavior[]) {
+for (const behavior of [
+  "deny",
+  "fail",
+  "delete",
+  "unavailable",
+  "wrong key",
+  { reject: 500 },
+] as SignerBehavior[]) {
   const name = JSON.stringify(behavior);
   test(`after ${name} another certificate is requested, 2, 4, 8, 16, 32, 32 seconds later`, async () => {
     const attempts: number[] = [];
@@ -229,7 +236,7 @@ test("the remaining lifetime of a backdated certificate is used", async () => {
 });
 
 test("a manager is unhealthy after five minutes without a certificate, until it has one", async () => {
-  signer.behavior = () => "away";
+  signer.behavior = () => "unavailable";
   const manager = client();
   await manager.start(stop.signal);
   await clock.advance(299_000);
@@ -307,7 +314,7 @@ test("a request for addresses that have changed meanwhile is abandoned", async (
 
 for (const [what, behavior, expected] of [
   ["rejects us", { reject: 401 }, 1],
-  ["is away", "away", 0],
+  ["is unavailable", "unavailable", 0],
   ["is broken", { reject: 500 }, 0],
   ["signs", "sign", 0],
 ] as const) {

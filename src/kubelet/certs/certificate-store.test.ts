@@ -85,7 +85,7 @@ test("an update replaces the link, even within the same second", async () => {
 test("configured files are used as long as the store has no pair", async () => {
   const [own, named, plain] = [newPair(), newPair(), newPair()];
   await writeFile(at("kubelet-client.crt"), plain.cert);
-  assert.equal(await store().current(), undefined, "half a pair is none");
+  assert.equal(await store().current(), undefined, "an incomplete pair is not used");
   await writeFile(at("kubelet-client.key"), plain.key);
   assert.equal((await store().current())?.cert, plain.cert);
   await writeFile(at("x.crt"), named.cert);
@@ -104,7 +104,7 @@ for (const [what, corrupt] of [
   ["is truncated in the key", async () => truncate(current(), (await stat(current())).size - 30)],
   ["has the key of another", async () => writeFile(current(), newPair().cert + newPair().key)],
   ["is junk", () => writeFile(current(), "junk")],
-  ["is a link to nothing", async () => rm(await readlink(current()))],
+  ["is a dangling link", async () => rm(await readlink(current()))],
 ] as const) {
   test(`a pair that ${what} is ignored, and can be replaced`, async () => {
     const [first, second] = [newPair(), newPair()];

@@ -17,14 +17,14 @@ import type {
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
 import type { PairStore } from "./certificate-store.ts";
 
-/** How a request is handled. `away`: no response; `reject`: an HTTP status. */
+/** How a request is handled. `unavailable`: no response; `reject`: an HTTP status. */
 export type SignerBehavior =
   | "sign"
   | "deny"
   | "fail"
   | "ignore"
   | "delete"
-  | "away"
+  | "unavailable"
   | "wrong key"
   | "wrong name"
   | { readonly reject: number };
@@ -81,7 +81,7 @@ export class FakeSigner implements CertificateApi {
 
   async create(request: SigningRequest): Promise<SigningRequestState> {
     const behavior = this.behavior();
-    if (behavior === "away") throw new TransportError("connection refused");
+    if (behavior === "unavailable") throw new TransportError("connection refused");
     if (typeof behavior === "object") {
       throw new KubeApiError({
         status: behavior.reject,

@@ -28,13 +28,9 @@ test("a certificate is rotated after 70 to 90 % of its lifetime", () => {
   assert.equal(
     rotationDeadline(pair, wallTime(start - hour), 0.5),
     start + 8 * hour,
-    "it came before it was valid",
+    "it was received before it is valid",
   );
-  assert.equal(
-    rotationDeadline(pair, wallTime(start + 5 * hour), 0.5),
-    start + 9 * hour,
-    "it was dated back",
-  );
+  assert.equal(rotationDeadline(pair, wallTime(start + 5 * hour), 0.5), start + 9 * hour, "it was backdated");
   assert.equal(
     rotationDeadline(pair, wallTime(start + 20 * hour), 0.5),
     start + 8 * hour,
@@ -58,13 +54,13 @@ const serving = servingTemplate("n1", addresses, false)!;
 
 for (const [what, template, expected] of [
   ["the requested one", serving, undefined],
-  ["less than there is", { ...serving, dnsNames: [] }, undefined],
+  ["fewer names", { ...serving, dnsNames: [] }, undefined],
   ["another name", { ...serving, commonName: "system:node:n2" }, "the common name differs"],
-  ["a DNS name more", { ...serving, dnsNames: ["n1", "x"] }, "DNS names are missing: x"],
-  ["an address more", { ...serving, ipAddresses: ["10.0.0.8"] }, "IP addresses are missing: 10.0.0.8"],
-  ["a group more", { ...serving, organizations: ["g"] }, "organizations are missing: g"],
+  ["an additional DNS name", { ...serving, dnsNames: ["n1", "x"] }, "DNS names are missing: x"],
+  ["an additional address", { ...serving, ipAddresses: ["10.0.0.8"] }, "IP addresses are missing: 10.0.0.8"],
+  ["an additional group", { ...serving, organizations: ["g"] }, "organizations are missing: g"],
 ] as const) {
-  test(`a certificate compared with a template of ${what}`, () => {
+  test(`a certificate is compared with a template of ${what}`, () => {
     assert.equal(mismatch(pairFor(serving), template), expected);
   });
 }
@@ -80,7 +76,7 @@ for (const [what, given, allowDnsOnly, expected] of [
   ],
   ["names and addresses", addresses, false, { dnsNames: ["n1"], ipAddresses: ["10.0.0.7", "fd00::7"] }],
   [
-    "a host that is named by its address, doubles, and an invalid address",
+    "a host that is named by its address, duplicates, and an invalid address",
     [
       { type: "Hostname", address: "10.0.0.9" },
       { type: "ExternalIP", address: "10.0.0.9" },
@@ -111,15 +107,15 @@ const quiet = {
   retryAt: undefined,
 };
 for (const [what, state, expected] of [
-  ["a good certificate is looked at again", quiet, 10_000],
+  ["a valid certificate is checked again", quiet, 10_000],
   ["the deadline is near", { ...quiet, wall: plusMs(quiet.deadline, -5) }, 5],
   ["the deadline is reached", { ...quiet, wall: quiet.deadline }, "rotate"],
   ["there is none", { ...quiet, pair: undefined }, "rotate"],
-  ["it is to begin with", { ...quiet, forced: true }, "rotate"],
-  ["another name is wanted", { ...quiet, template: clientTemplate("n2") }, "rotate"],
-  ["nothing is known to request", { ...quiet, pair: undefined, template: undefined }, 1000],
-  ["the last try is too near", { ...quiet, pair: undefined, retryAt: plusMs(now, 1500) }, 1500],
-  ["the last try is long ago", { ...quiet, pair: undefined, retryAt: now }, "rotate"],
+  ["it is the initial one", { ...quiet, forced: true }, "rotate"],
+  ["the template has another name", { ...quiet, template: clientTemplate("n2") }, "rotate"],
+  ["there is no template", { ...quiet, pair: undefined, template: undefined }, 1000],
+  ["the last attempt was recent", { ...quiet, pair: undefined, retryAt: plusMs(now, 1500) }, 1500],
+  ["the last attempt was long ago", { ...quiet, pair: undefined, retryAt: now }, "rotate"],
 ] as const) {
   test(`${what}: ${expected === "rotate" ? "a certificate is requested" : `wait ${expected} ms`}`, () => {
     const step = nextStep(state);

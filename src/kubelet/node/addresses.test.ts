@@ -24,7 +24,11 @@ const plans: [string, Partial<AddressInfo>, NodeAddress[], string?][] = [
     { ofDefaultRoute: { ipv6: "2001:db8::10" } },
     [internal("2001:db8::10"), name],
   ],
-  ["what the name resolves to comes first", { ofName: ["192.0.2.11"] }, [internal("192.0.2.11"), name]],
+  [
+    "addresses that the name resolves to come first",
+    { ofName: ["192.0.2.11"] },
+    [internal("192.0.2.11"), name],
+  ],
   [
     "of these, the preferred family",
     { ofName: ["2001:db8::10", "192.0.2.11"] },

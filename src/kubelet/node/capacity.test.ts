@@ -13,34 +13,34 @@ const machine = input.machine!;
 const all = { cpu: "4", memory: "8Gi", pods: "110", "ephemeral-storage": "100Gi" };
 
 const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = [
-  ["all of it without reservations", {}, {}],
+  ["everything is allocatable without reservations", {}, {}],
   [
-    "less what is reserved for the system and for the agent",
+    "reservations for the system and the agent are subtracted",
     { reservations: { systemReserved: { cpu: "100m", memory: "1Gi" }, kubeReserved: { cpu: "0.1" } } },
     { cpu: "3800m", memory: "7Gi" },
   ],
   [
-    "named CPUs take the place of amounts",
+    "reservedSystemCPUs replaces amounts of CPU",
     { reservations: { systemReserved: { cpu: "3" }, kubeReserved: { cpu: "1" }, reservedCpus: 2 } },
     { cpu: "2" },
   ],
   [
-    "less hard eviction thresholds of memory and of the filesystem",
+    "hard eviction thresholds of memory and of the filesystem are subtracted",
     { reservations: { evictionHard: { "memory.available": "1Gi", "nodefs.available": "10Gi" } } },
     { memory: "7Gi", "ephemeral-storage": "90Gi" },
   ],
   [
-    "a share is of single precision",
+    "percentages are computed in single precision",
     { reservations: { evictionHard: { "nodefs.available": "10%", "imagefs.available": "15%" } } },
     { "ephemeral-storage": "96636764000" },
   ],
   ["100% is not a threshold", { reservations: { evictionHard: { "memory.available": "100%" } } }, {}],
   [
-    "thresholds may be left out of it",
+    "eviction thresholds can be ignored",
     { reservations: { evictionHard: { "memory.available": "1Gi" }, ignoreEviction: true } },
     {},
   ],
-  ["never below nothing", { reservations: { kubeReserved: { cpu: "5" } } }, { cpu: "0" }],
+  ["allocatable is never negative", { reservations: { kubeReserved: { cpu: "5" } } }, { cpu: "0" }],
   ["pods cannot be reserved", { reservations: { kubeReserved: { pods: "10" } } }, {}],
   [
     "huge pages are subtracted from memory",
@@ -66,12 +66,16 @@ const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = 
     { "v.example/gpu": "3" },
   ],
   [
-    "of a plugin that has gone, none",
+    "devices of a removed plugin are 0",
     { devices: { capacity: {}, allocatable: {}, removed: ["v.example/gpu"] } },
     { "v.example/gpu": "0" },
   ],
-  ["pods by core, where fewer", { pods: { maxPods: 110, podsPerCore: 10 } }, { pods: "40" }],
-  ["pods by core, where more", { pods: { maxPods: 110, podsPerCore: 50 } }, {}],
+  [
+    "podsPerCore limits the pods if it allows fewer",
+    { pods: { maxPods: 110, podsPerCore: 10 } },
+    { pods: "40" },
+  ],
+  ["podsPerCore does not exceed maxPods", { pods: { maxPods: 110, podsPerCore: 50 } }, {}],
 ];
 
 describe("capacity and allocatable", () => {

@@ -154,7 +154,7 @@ describe("renewing a lease", () => {
   const owners: [string, Lease["metadata"]["ownerReferences"], string | undefined, string | undefined][] = [
     ["an owner stays", owned, "other", nodeUid],
     ["a missing owner is added", undefined, "u", "u"],
-    ["an owner that is not known is not invented", undefined, undefined, undefined],
+    ["no owner is added if the UID is unknown", undefined, undefined, undefined],
   ];
   for (const [rule, ownerReferences, uid, expected] of owners)
     it(rule, () => {

@@ -353,7 +353,7 @@ describe("status updates", () => {
       assert.ok(isReady((env.api.node as NodeObject | undefined)?.status.conditions));
       env.api.node = undefined;
       await env.clock.advance(120 * second);
-      assert.deepEqual(lines, [what, what], "again, for it was there meanwhile");
+      assert.deepEqual(lines, [what, what], "reported again, because it existed meanwhile");
       await env.end();
     });
 

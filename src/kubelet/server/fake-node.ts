@@ -99,7 +99,7 @@ export function fakeNodeRoutes(o: {
     setVerbosity: o.verbosity ?? (() => {}),
     runtime: {
       async checkpointContainer(_id, _location, seconds) {
-        if (seconds === 13) throw new CriError("UNKNOWN", "CheckpointContainer", "out of luck");
+        if (seconds === 13) throw new CriError("UNKNOWN", "CheckpointContainer", "simulated failure");
       },
     },
     checkpointDir: async () => "/checkpoints",

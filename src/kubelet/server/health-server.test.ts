@@ -57,7 +57,7 @@ const table: [
   brokenBody: string,
 ][] = [
   [
-    "all is well",
+    "all checks pass",
     "GET",
     "/healthz",
     200,
@@ -74,9 +74,9 @@ const table: [
     500,
     "[+]ping ok\n[-]pleg failed: no relist for 200s\nhealthz check failed\n",
   ],
-  ["one check that is well", "GET", "/healthz/ping", 200, "ok", 200, "ok"],
+  ["a single check that passes", "GET", "/healthz/ping", 200, "ok", 200, "ok"],
   [
-    "one check that is not",
+    "a single check that fails",
     "GET",
     "/healthz/pleg",
     200,
@@ -105,17 +105,17 @@ const table: [
     404,
     "404 page not found\n",
   ],
-  ["only to be read", "POST", "/healthz", 405, "Method Not Allowed\n", 405, "Method Not Allowed\n"],
-  ["a path that is no URL", "GET", "//", 404, "404 page not found\n", 404, "404 page not found\n"],
   [
-    "another path that is no URL",
-    "GET",
-    "//[/healthz",
-    404,
-    "404 page not found\n",
-    404,
-    "404 page not found\n",
+    "other methods are not allowed",
+    "POST",
+    "/healthz",
+    405,
+    "Method Not Allowed\n",
+    405,
+    "Method Not Allowed\n",
   ],
+  ["a malformed URL", "GET", "//", 404, "404 page not found\n", 404, "404 page not found\n"],
+  ["another malformed URL", "GET", "//[/healthz", 404, "404 page not found\n", 404, "404 page not found\n"],
 ];
 for (const [rule, method, path, status, body, brokenStatus, brokenBody] of table)
   test(`healthz: ${rule} (${method} ${path})`, async (t) => {

@@ -98,8 +98,8 @@ const cases: Case[] = [
   // Authentication
   { name: "no identity", status: 401, message: /^Unauthorized$/ },
   { name: "no identity, metrics", path: "/configz", status: 401 },
-  { name: "no identity, a path that is not there", path: "/pods/nope", status: 401 },
-  { name: "no identity, a method that is not there", method: "DELETE", status: 401 },
+  { name: "no identity, an unknown path", path: "/pods/nope", status: 401 },
+  { name: "no identity, an unknown method", method: "DELETE", status: 401 },
   { name: "no identity, health", path: "/healthz", status: 401 },
   { name: "no identity, exec", path: app, headers: upgradeTo("SPDY/3.1"), method: "POST", status: 401 },
   { name: "no identity, exec over WebSocket", path: app, headers: webSocket, status: 401 },
@@ -107,7 +107,11 @@ const cases: Case[] = [
   { name: "no identity, checkpoint", path: "/checkpoint/default/web/app", method: "POST", status: 401 },
   { name: "a certificate of another authority", pair: testPair(unknownCa, "admin"), status: 401 },
   { name: "an expired certificate", pair: testPair(ca, "admin", { from: -2 * day, to: -day }), status: 401 },
-  { name: "a certificate of tomorrow", pair: testPair(ca, "admin", { from: day / 2 }), status: 401 },
+  {
+    name: "a certificate that is not valid yet",
+    pair: testPair(ca, "admin", { from: day / 2 }),
+    status: 401,
+  },
   {
     name: "a certificate for servers",
     pair: testPair(ca, "admin", { usages: ["server auth"] }),
@@ -116,7 +120,7 @@ const cases: Case[] = [
   { name: "a certificate without a name", pair: testPair(ca, "", { organizations: ["x"] }), status: 401 },
   { name: "a certificate whose signer is not a CA", pair: signedByLeaf(), status: 401 },
   {
-    name: "a certificate whose chain does not come with it",
+    name: "a certificate without its chain",
     pair: testPair(intermediate, "admin"),
     status: 401,
   },
@@ -148,7 +152,7 @@ const cases: Case[] = [
     message: /verb=create.*\[proxy\]/,
   },
   {
-    name: "a right to pods is none to the configuration",
+    name: "permission to get pods does not permit configz",
     path: "/configz",
     ...bearer("good-pods"),
     status: 403,
@@ -174,8 +178,8 @@ const cases: Case[] = [
     status: 500,
     message: /^Authorization error \(user=broken, verb=get, resource=nodes, subresource=pods\)$/,
   },
-  { name: "no right, a path that is not there", path: "/pods/nope", ...bearer("good-denied"), status: 403 },
-  { name: "no right, a spelling with another method", method: "HEAD", ...bearer("good-denied"), status: 403 },
+  { name: "no permission, an unknown path", path: "/pods/nope", ...bearer("good-denied"), status: 403 },
+  { name: "no permission, another method", method: "HEAD", ...bearer("good-denied"), status: 403 },
   // Targets
   { name: "nothing", path: "/", pair: admin, status: 404, message: /^404 page not found\n$/ },
   { name: "an unknown path", path: "/secrets", pair: admin, status: 404 },
@@ -196,20 +200,20 @@ const cases: Case[] = [
     status: 405,
     message: /^405: Method Not Allowed$/,
   },
-  { name: "a method of others", path: "/pods", method: "PROPFIND", pair: admin, status: 405 },
+  { name: "an unsupported method", path: "/pods", method: "PROPFIND", pair: admin, status: 405 },
   { name: "dots", path: "/x/../pods", status: 307 },
   { name: "many dots", path: "/../../../../etc/passwd", status: 307 },
   { name: "double slashes", path: "//pods", status: 307 },
   { name: "double slashes to another host", path: "//evil.example/..", status: 307 },
-  { name: "dots in disguise", path: "/%2e%2e/pods", pair: admin, status: 400 },
-  { name: "dots in capitals", path: "/logs/%2E%2E/%2E%2E/etc/passwd", pair: admin, status: 400 },
-  { name: "slashes in disguise", path: "/x%2f..%2fpods", pair: admin, status: 400 },
+  { name: "encoded dots", path: "/%2e%2e/pods", pair: admin, status: 400 },
+  { name: "encoded dots in upper case", path: "/logs/%2E%2E/%2E%2E/etc/passwd", pair: admin, status: 400 },
+  { name: "encoded slashes", path: "/x%2f..%2fpods", pair: admin, status: 400 },
   { name: "NUL", path: "/pods%00", pair: admin, status: 400 },
   { name: "a line break", path: "/pods%0d%0aSet-Cookie:x", pair: admin, status: 400 },
   { name: "a bad escape", path: "/%zz", pair: admin, status: 400 },
   { name: "bytes that are not text", path: "/%ff%fe", pair: admin, status: 400 },
   { name: "a very long path", path: `/${"a/".repeat(50_000)}`, pair: admin, status: 404 },
-  { name: "a name of JavaScript", path: "/__proto__/constructor", pair: admin, status: 404 },
+  { name: "a name of a JavaScript prototype", path: "/__proto__/constructor", pair: admin, status: 404 },
   // Streams
   {
     name: "exec without an upgrade",
@@ -309,7 +313,13 @@ const cases: Case[] = [
     status: 400,
   },
   { name: "a WebSocket by POST", path: app, pair: admin, headers: webSocket, method: "POST", status: 405 },
-  { name: "a WebSocket where there is none", path: "/pods/x", pair: admin, headers: webSocket, status: 404 },
+  {
+    name: "a WebSocket to a route without upgrade",
+    path: "/pods/x",
+    pair: admin,
+    headers: webSocket,
+    status: 404,
+  },
   {
     name: "portForward of an unknown pod",
     path: "/portForward/default/nope",
@@ -333,7 +343,7 @@ const cases: Case[] = [
     status: 400,
   },
   {
-    name: "portForward to a port that is none",
+    name: "portForward to an invalid port",
     path: "/portForward/default/web?port=99999",
     pair: admin,
     headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" },
@@ -347,7 +357,7 @@ const cases: Case[] = [
     status: 404,
   },
   {
-    name: "run of what fails",
+    name: "run of a command that fails",
     path: "/run/default/web/app?cmd=false",
     method: "POST",
     pair: admin,
@@ -357,7 +367,7 @@ const cases: Case[] = [
   // Others
   { name: "flags by GET", path: "/debug/flags/v", pair: admin, status: 406 },
   {
-    name: "a verbosity that is none",
+    name: "an invalid verbosity",
     path: "/debug/flags/v",
     method: "PUT",
     body: "loud",
@@ -401,7 +411,8 @@ const cases: Case[] = [
     method: "POST",
     pair: admin,
     status: 500,
-    message: /^checkpointing of default\/web\/app failed \(rpc error: code = Unknown desc = out of luck\)$/,
+    message:
+      /^checkpointing of default\/web\/app failed \(rpc error: code = Unknown desc = simulated failure\)$/,
   },
 ];
 
@@ -459,10 +470,14 @@ describe("malformed requests", () => {
       `GET /pods HTTP/1.1\r\nhost: x\r\n${`a: ${"x".repeat(1000)}\r\n`.repeat(1200)}\r\n`,
       /^HTTP\/1\.1 431/,
     ],
-    ["an odd expectation", "GET /pods HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n\r\n", /^HTTP\/1\.1 417/],
+    [
+      "an unknown Expect header",
+      "GET /pods HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\n\r\n",
+      /^HTTP\/1\.1 417/,
+    ],
     ["an asterisk", "OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", /^HTTP\/1\.1 400/],
     [
-      "a request through us",
+      "a request to a proxy",
       "GET http://evil.example/pods HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
       /^HTTP\/1\.1 401/,
     ],

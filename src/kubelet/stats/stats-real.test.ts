@@ -12,7 +12,7 @@ import { FakeCgroups, fakeContainer, fakeObservedPod, fakeStatsOptions } from ".
 import { Stats } from "./stats.ts";
 
 const layout = await detectLayout();
-const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
+const skip = process.getuid?.() === 0 ? false : "only root may create cgroups";
 const megabyte = 1024 * 1024;
 
 /** A process that uses CPU and memory, in a cgroup of this test. */

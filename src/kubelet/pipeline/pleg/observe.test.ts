@@ -27,7 +27,7 @@ const events: [
   after: ObservedPod | undefined,
   expected: string[],
 ][] = [
-  ["nothing and nothing", undefined, undefined, []],
+  ["no pod in either observation", undefined, undefined, []],
   ["nothing changed", anObservedPod([running()]), anObservedPod([running()]), []],
   ["a sandbox appears", undefined, anObservedPod([]), ["SandboxChanged"]],
   ["a container is created", anObservedPod([]), anObservedPod([created()]), ["ContainerChanged a-0"]],

@@ -52,7 +52,7 @@ test("any other input is one problem with a line", () => {
     ["tab", "a:\n\t- b\n", 2, /[Tt]abs/],
     ["unclosed", "a: 1\nb: [1,\n", 3, /Flow sequence/],
     ["two documents", "a: 1\n---\nb: 2\n", 3, /second document/],
-    ["alias to nothing", "a: *x\n", undefined, /[Uu]nresolved alias/],
+    ["undefined alias", "a: *x\n", undefined, /[Uu]nresolved alias/],
     ["alias bomb", bomb, undefined, /alias/],
     ["deep", "[".repeat(100_000), undefined, /too deeply/],
     ["binary", "a: \0b", undefined, /not a text file: byte 0x00 at offset 3/],

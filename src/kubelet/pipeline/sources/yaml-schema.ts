@@ -3,7 +3,7 @@ import type { CollectionTag, ScalarTag, Tags } from "yaml";
 type Tag = CollectionTag | ScalarTag;
 
 const core = "tag:yaml.org,2002:";
-const unwanted = new Set(["timestamp", "binary", "omap", "pairs", "set"].map((name) => core + name));
+const excluded = new Set(["timestamp", "binary", "omap", "pairs", "set"].map((name) => core + name));
 
 const prefixedOctal: ScalarTag = {
   identify: () => false,
@@ -19,7 +19,7 @@ const prefixedOctal: ScalarTag = {
  */
 export function kubernetesTags(tags: Tags): Tags {
   const kept = (tags as Tag[]).filter(
-    (tag) => !unwanted.has(tag.tag) && (tag as { format?: string }).format !== "TIME",
+    (tag) => !excluded.has(tag.tag) && (tag as { format?: string }).format !== "TIME",
   );
   return [prefixedOctal, ...kept];
 }

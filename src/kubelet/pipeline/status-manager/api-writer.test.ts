@@ -169,7 +169,7 @@ test("an API server that changes each status is written to once every 10 s", asy
   await clock.advance(0);
   assert.equal(api.patches.length, 1);
   api.change(pod, (p) => {
-    p.status = { ...p.status, reason: "Meddled" };
+    p.status = { ...p.status, reason: "OtherClient" };
   });
   watch(api.pods.get("default/pods/web") ?? pod);
   await clock.advance(10_000);

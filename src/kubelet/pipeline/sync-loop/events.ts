@@ -23,7 +23,7 @@ export type KubeletEvent =
   | { readonly kind: "runtime-observed"; readonly uid: PodUid; readonly what: string }
   /** All pods of the runtime were listed for the first time. */
   | { readonly kind: "runtime-synced" }
-  | { readonly kind: "runtime-state"; readonly state: "unknown" | "up" | "not-ready" | "away" }
+  | { readonly kind: "runtime-state"; readonly state: "unknown" | "up" | "not-ready" | "unavailable" }
   | {
       readonly kind: "container-started";
       readonly uid: PodUid;

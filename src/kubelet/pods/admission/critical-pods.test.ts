@@ -141,13 +141,13 @@ test("pods that terminate already are waited for, not preempted", () => {
   assert.deepEqual(victims(), []);
 });
 
-test("what a critical pod waits for is reserved: others wait with it, or are rejected", () => {
+test("resources that a critical pod waits for are reserved: other pods wait with it, or are rejected", () => {
   const { decide, victims, gone } = setUp(pod("a", "1500m"));
   assert.equal(decide(pod("dns", "1", critical)), "waiting");
   assert.equal(decide(pod("small", "100m")), "waiting", "it fits once a is gone");
   assert.equal(decide(pod("large", "1500m")), "OutOfcpu", "it does not");
   gone("large", "a");
-  assert.equal(decide(pod("greedy", "1100m")), "OutOfcpu", "the place of a is taken already");
+  assert.equal(decide(pod("greedy", "1100m")), "OutOfcpu", "the resources of a are already reserved");
   gone("greedy");
   assert.deepEqual(
     [decide(pod("dns", "1", critical)), decide(pod("small", "100m")), victims()],

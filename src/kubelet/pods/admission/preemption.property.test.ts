@@ -112,7 +112,7 @@ test("as few pods of each class as possible are preempted for one missing resour
             [one],
             choice.victims.filter((other) => other !== victim),
           ).length > 0,
-          `${victim.metadata.uid} was preempted in vain`,
+          `${victim.metadata.uid} was preempted unnecessarily`,
         );
     }),
     { numRuns },

@@ -53,7 +53,12 @@ const rows: [rule: string, pods: Pod[], required: Requirement[], victims: string
     "[(res: cpu, q: 50), (res: pods, q: 1), ]",
   ],
   ["a Burstable pod before a Guaranteed one", [sure, small], [cpu(100n)], ["small"]],
-  ["a BestEffort pod for a place, however small the others", [small, best, sure], [pods(1n)], ["best"]],
+  [
+    "a BestEffort pod for the number of pods, however small the others",
+    [small, best, sure],
+    [pods(1n)],
+    ["best"],
+  ],
   [
     "BestEffort pods that do not help are left alone",
     [best, best2, small],

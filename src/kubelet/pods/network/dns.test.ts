@@ -137,7 +137,7 @@ describe("podDns", () => {
 describe("parseResolvConf", () => {
   const rows: [rule: string, text: string, expected: DnsConfig][] = [
     [
-      "servers add up",
+      "name servers accumulate",
       "nameserver 1.1.1.1\nnameserver 2.2.2.2 # x",
       { servers: ["1.1.1.1", "2.2.2.2"], searches: [], options: [] },
     ],

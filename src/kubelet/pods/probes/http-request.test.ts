@@ -67,12 +67,12 @@ describe("a redirect", () => {
     });
 
   const others: [rule: string, location: string | undefined, status: number, kind: string][] = [
-    ["to another host is not followed", "http://10.0.0.8:8080/a", 302, "elsewhere"],
-    ["to a name of the same host is not followed", "http://web.example:8080/a", 301, "elsewhere"],
-    ["without a location is the result", undefined, 302, "none"],
-    ["of another status is the result", "/b", 304, "none"],
-    ["to another protocol fails", "ftp://10.0.0.7/a", 302, "bad"],
-    ["to an invalid URL fails", "http://[", 302, "bad"],
+    ["is not followed to another host", "http://10.0.0.8:8080/a", 302, "elsewhere"],
+    ["is not followed to a name of the same host", "http://web.example:8080/a", 301, "elsewhere"],
+    ["is the result if it has no location", undefined, 302, "none"],
+    ["is the result if it has another status", "/b", 304, "none"],
+    ["fails if it leads to another protocol", "ftp://10.0.0.7/a", 302, "bad"],
+    ["fails if it leads to an invalid URL", "http://[", 302, "bad"],
   ];
   for (const [rule, location, status, kind] of others)
     it(rule, () => assert.equal(to(location, [first], status).kind, kind));

@@ -140,7 +140,7 @@ describe("the next tick", () => {
     ["is a period later", 1000, 2000],
     ["stays on schedule if this one was late", 1400, 2000],
     ["drops missed ticks", 4300, 5000],
-    ["is never now", 2000, 3000],
+    ["is always in the future", 2000, 3000],
   ];
   for (const [rule, now, next] of table)
     it(rule, () => assert.equal(nextTick(monotonicTime(1000), 1000, monotonicTime(now)), next));

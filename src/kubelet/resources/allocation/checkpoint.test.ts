@@ -27,9 +27,9 @@ describe("the checkpoint of pod resources", () => {
   });
 
   const corruptions: [string, (text: string) => string][] = [
-    ["another number in it", (text) => text.replace("64Mi", "65Mi")],
+    ["a changed number", (text) => text.replace("64Mi", "65Mi")],
     ["another checksum", (text) => text.replace(/\d+\}$/, "1}")],
-    ["half of it", (text) => text.slice(0, text.length / 2)],
+    ["a truncated file", (text) => text.slice(0, text.length / 2)],
     ["nothing", () => ""],
     ["no object", () => "null"],
   ];

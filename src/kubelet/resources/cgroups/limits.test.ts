@@ -36,7 +36,7 @@ describe("podCgroupLimits", () => {
       want: { cpuShares: 51n, memory: 65n * mi },
     },
     {
-      rule: "an init container without limits unbounds the pod",
+      rule: "an init container without limits makes the pod unlimited",
       pod: fakePod({ spec: { containers: [burstable], initContainers: [fakeContainer({}, "i")] } }),
       want: { cpuShares: 51n },
     },
@@ -57,19 +57,19 @@ describe("podCgroupLimits", () => {
       want: { cpuShares: 204n, cpuQuota: 20_000n, cpuPeriod: 100_000n, memory: 40n * mi },
     },
     {
-      rule: "without CFS quota the quota is open",
+      rule: "there is no quota if cpuCFSQuota is off",
       pod: pod(guaranteed),
       over: { cpuCfsQuota: false },
       want: { cpuShares: 102n, cpuQuota: -1n, cpuPeriod: 100_000n, memory: 32n * mi },
     },
     {
-      rule: "the period may be another",
+      rule: "the period is configurable",
       pod: pod(guaranteed),
       over: { cpuCfsQuotaPeriodUs: 10_000n },
       want: { cpuShares: 102n, cpuQuota: 1_000n, cpuPeriod: 10_000n, memory: 32n * mi },
     },
     {
-      rule: "podPidsLimit is the pod's",
+      rule: "podPidsLimit applies to the pod",
       pod: pod({}),
       over: { podPidsLimit: 100n },
       want: { cpuShares: 2n, pids: 100n },

@@ -8,7 +8,7 @@ import { fakePod } from "../../../lib/model/fake-pod.ts";
 import { CgroupfsManager } from "./cgroup-manager.ts";
 import { createPodCgroups } from "./pod-cgroups.ts";
 
-const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
+const skip = process.getuid?.() === 0 ? false : "only root may create cgroups";
 
 /** On real cgroups, below one of this test. */
 describe("pod cgroups on this host", { skip }, async () => {

@@ -136,7 +136,7 @@ describe("reviews of the cluster", () => {
     ["a connection that was lost", lost, 5],
     ["too many requests", () => failed(429), 5],
     ["an error of the server", () => failed(500), 5],
-    ["a server that is not there", () => new TransportError("connection refused"), 1],
+    ["an unreachable server", () => new TransportError("connection refused"), 1],
     ["a rejection", () => failed(403), 1],
   ];
   for (const [name, failure, attempts] of failures)

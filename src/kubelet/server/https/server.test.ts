@@ -42,10 +42,10 @@ before(async () => {
     access: allowAll,
     routes: [
       ...fakeNodeRoutes({ url: () => "http://127.0.0.1:1/" }),
-      route("/throws", () => Promise.reject(new Error("out of luck"))),
+      route("/throws", () => Promise.reject(new Error("simulated failure"))),
       route("/halfway", async ({ response }) => {
         response.write("half");
-        throw new Error("out of luck");
+        throw new Error("simulated failure");
       }),
       route("/endless", async ({ response, signal }) => {
         response.write("begun");
@@ -87,7 +87,7 @@ describe("the server", () => {
   test("a handler that throws affects that request only", async () => {
     assert.deepEqual(await send(server.port, "/throws").then(({ status, body }) => [status, body]), [
       500,
-      "out of luck\n",
+      "simulated failure\n",
     ]);
     assert.equal((await send(server.port, "/healthz")).body, "ok");
   });

@@ -59,7 +59,7 @@ async function setUp(t: TestContext, status: Partial<ContainerStatus> | undefine
 
 async function until(check: () => boolean): Promise<void> {
   for (const end = Date.now() + 10_000; !check(); ) {
-    assert.ok(Date.now() < end, "waited in vain");
+    assert.ok(Date.now() < end, "timed out");
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -67,7 +67,7 @@ async function until(check: () => boolean): Promise<void> {
 const running = { state: { running: {} }, containerID: id };
 
 for (const [what, status, query, expected] of [
-  ["nothing is known of it", undefined, "", 'container "NAME" in pod "POD" is not available'],
+  ["it has no status", undefined, "", 'container "NAME" in pod "POD" is not available'],
   [
     "it is being created",
     { state: { waiting: { reason: "ContainerCreating" } } },
@@ -81,7 +81,7 @@ for (const [what, status, query, expected] of [
     'container "NAME" in pod "POD" is waiting to start: image can\'t be pulled',
   ],
   [
-    "its image is tried again",
+    "its image pull is retried",
     { state: { waiting: { reason: "ImagePullBackOff" } } },
     "",
     'container "NAME" in pod "POD" is waiting to start: trying and failing to pull image',
@@ -94,19 +94,19 @@ for (const [what, status, query, expected] of [
     'container "NAME" in pod "POD" is terminated',
   ],
   [
-    "no container is before it",
+    "there is no previous container",
     running,
     "previous=true",
     'previous terminated container "NAME" in pod "POD" not found',
   ],
   [
-    "the one before it never was",
+    "the previous container was never created",
     { ...running, lastState: terminatedState() },
     "previous=true",
     'previous terminated container "NAME" in pod "POD" not found',
   ],
   [
-    "the runtime has it no more",
+    "the runtime no longer has it",
     { ...running, containerID: "containerd://gone" },
     "",
     "unable to retrieve container logs for containerd://gone",
@@ -121,19 +121,19 @@ for (const [what, status, query, expected] of [
 
 for (const [what, status, query] of [
   ["of a running container", running, ""],
-  ["of one that terminated", { state: terminatedState(id) }, ""],
+  ["of a terminated container", { state: terminatedState(id) }, ""],
   [
-    "of the one before, when the next did not start",
+    "of the previous container, if the next one did not start",
     { state: terminatedState(), lastState: terminatedState(id) },
     "",
   ],
   [
-    "of the one before, while the next waits",
+    "of the previous container, while the next one waits",
     { state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: terminatedState(id) },
     "",
   ],
   [
-    "of the previous one",
+    "of the previous container, on request",
     { state: { running: {} }, containerID: "containerd://new", lastState: terminatedState(id) },
     "previous=1",
   ],

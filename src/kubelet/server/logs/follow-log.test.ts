@@ -39,7 +39,7 @@ function setUp(t: TestContext, options: Partial<StreamLogOptions> = {}) {
 
 async function until(check: () => boolean, state: () => string = () => ""): Promise<void> {
   for (const end = Date.now() + 20_000; !check(); ) {
-    if (Date.now() > end) assert.fail(`waited in vain: ${state()}`);
+    if (Date.now() > end) assert.fail(`timed out: ${state()}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -247,7 +247,7 @@ test("a file that was removed before it could be read is skipped, and the next a
 
 test("a log that is truncated in place starts again", async (t) => {
   const { log, follow, until, text } = setUp(t);
-  log.row("a long line that was there before");
+  log.row("a long line that existed before");
   void follow();
   await until(() => text().endsWith("before\n"));
   truncateSync(log.path);

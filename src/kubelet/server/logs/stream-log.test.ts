@@ -30,12 +30,12 @@ for (const { name, text, options, expected } of [
     expected: "one two\nerr\n",
   },
   {
-    name: "a last line that has no end has no newline",
+    name: "an unterminated last line has no newline",
     text: `${T}Z stdout F a\n${T}Z stdout P b\n`,
     expected: "a\nb",
   },
   {
-    name: "a row that is being written is shown as far as it is there",
+    name: "the written part of an incomplete row is shown",
     text: `${T}Z stdout F ab`,
     expected: "ab",
   },
@@ -63,7 +63,7 @@ for (const { name, text, options, expected } of [
     expected: "c\n",
   },
   {
-    name: "since knows zones",
+    name: "since compares times across zones",
     text: `${T}+02:00 stdout F early\n${T}-02:00 stdout F late\n`,
     options: { since: parseLogTime(`${T}Z`)! },
     expected: "late\n",
@@ -93,14 +93,14 @@ for (const { name, text, options, expected } of [
     expected: "bc\nd\n",
   },
   {
-    name: "a tail leaves out what lies between the pieces of its first line",
+    name: "a tail omits rows between the pieces of its first line",
     text: `${T}Z stderr P x\n${T}Z stdout P a\n${T}Z stderr F y\n${T}Z stdout F b\n`,
     options: { tailLines: 1 },
     expected: "ab\n",
   },
-  { name: "a tail of nothing", text: `${T}Z stdout F a\n`, options: { tailLines: 0 }, expected: "" },
+  { name: "a tail of zero lines", text: `${T}Z stdout F a\n`, options: { tailLines: 0 }, expected: "" },
   {
-    name: "a tail of more than there is",
+    name: "a tail of more lines than exist",
     text: `${T}Z stdout F a\n`,
     options: { tailLines: 9 },
     expected: "a\n",
@@ -132,7 +132,7 @@ test("a file that is both plain and compressed is read once; partial and unrelat
   const log = fakeLog(t);
   log.row("old");
   const name = log.rotate();
-  log.append(`${name}.gz`, "half a compression");
+  log.append(`${name}.gz`, "a partial compression");
   log.append(`${name}.tmp`, "2026-01-01T00:00:00Z stdout F half\n");
   log.append("0.log.bak", "2026-01-01T00:00:00Z stdout F stranger\n");
   log.append("1.log", "2026-01-01T00:00:00Z stdout F other\n");
@@ -218,7 +218,7 @@ test("since reads no file that was last modified before", async (t) => {
   const log = fakeLog(t);
   const now = Date.UTC(2026, 5, 1);
   // Its rows would be shown, if they were read.
-  log.row("not looked at", { at: now });
+  log.row("not read", { at: now });
   const skipped = log.rotate();
   log.row("old", { at: now - 60_000 });
   log.row("newer", { at: now });

@@ -105,7 +105,7 @@ test("a put that cannot be written changes nothing, and the next one works", asy
   await assert.rejects(store.put("b", podManifest("b")), { code: "EEXIST" });
   await assert.rejects(store.put("a", podManifest("a", "img:2")), { code: "EEXIST" });
   await assert.rejects(store.remove("a"), { code: "ENOTDIR" });
-  assert.deepEqual(images(store), { a: "img:1" }, "what cannot be looked at is not gone");
+  assert.deepEqual(images(store), { a: "img:1" }, "a manifest that cannot be read still exists");
   rmSync(dir);
   assert.equal((await store.put("b", podManifest("b"))).kind, "created");
 });

@@ -225,7 +225,7 @@ describe("a remote command over WebSocket", () => {
     ["a frame without a mask", Buffer.from([0x82, 1, 0]), 1002],
     ["reserved bits", clientFrame(0xf2, Buffer.from("x")), 1002],
     ["an unknown kind", clientFrame(0x83, Buffer.from("x")), 1002],
-    ["a continuation of nothing", clientFrame(0x80, Buffer.from("x")), 1002],
+    ["a continuation without a message", clientFrame(0x80, Buffer.from("x")), 1002],
     ["a ping in fragments", clientFrame(0x09, Buffer.from("x")), 1002],
     ["a ping that is too long", clientFrame(0x89, Buffer.alloc(126)), 1002],
     ["a message of a petabyte", Buffer.from([0x82, 0xff, 0, 4, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]), 1009],

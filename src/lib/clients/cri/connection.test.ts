@@ -18,7 +18,7 @@ import { RuntimeConnection } from "./connection.ts";
 import type { CallOptions, CriClient } from "./cri.ts";
 import { CriError } from "./cri-error.ts";
 
-type Scene = "up" | "not-ready" | "no-network" | "away" | "hangs";
+type Scene = "up" | "not-ready" | "no-network" | "unavailable" | "hangs";
 
 function started(t: TestContext, scene: Scene) {
   const clock = new FakeClock();
@@ -29,7 +29,7 @@ function started(t: TestContext, scene: Scene) {
   const listeners = new Set<() => void>();
   const respond = async <T>(method: string, o: CallOptions | undefined, value: () => T): Promise<T> => {
     o?.signal?.throwIfAborted();
-    if (runtime.scene === "away") {
+    if (runtime.scene === "unavailable") {
       for (const listener of listeners) listener();
       throw new CriError("UNAVAILABLE", method, "connect ENOENT /run/c.sock");
     }
@@ -96,7 +96,7 @@ function started(t: TestContext, scene: Scene) {
 
 describe("runtime connection", () => {
   it("start does not wait for an unavailable runtime", async (t) => {
-    const s = started(t, "away");
+    const s = started(t, "unavailable");
     assert.deepEqual(s.connection.health(), {
       ok: false,
       reason: "container runtime status check may not have completed yet",
@@ -112,7 +112,7 @@ describe("runtime connection", () => {
   });
 
   it("waits for the runtime, and then knows its name", async (t) => {
-    const s = started(t, "away");
+    const s = started(t, "unavailable");
     await s.start();
     const waited = s.connection.waitForRuntime(s.stop.signal);
     await s.clock.advance(60_000);
@@ -125,7 +125,7 @@ describe("runtime connection", () => {
   });
 
   it("logs each change once, however many attempts there are", async (t) => {
-    const s = started(t, "away");
+    const s = started(t, "unavailable");
     await s.start();
     await s.clock.advance(120_000);
     assert.ok(s.runtime.versionCalls > 100);
@@ -133,7 +133,7 @@ describe("runtime connection", () => {
     await s.clock.advance(10_000);
     s.runtime.scene = "up";
     await s.clock.advance(60_000);
-    s.runtime.scene = "away";
+    s.runtime.scene = "unavailable";
     await s.clock.advance(60_000);
     assert.deepEqual(s.lines, [
       "Container runtime is down, waiting for it",
@@ -155,10 +155,10 @@ describe("runtime connection", () => {
     const s = started(t, "up");
     await s.start();
     await s.clock.advance(1000);
-    s.runtime.scene = "away";
+    s.runtime.scene = "unavailable";
     s.otherCallFails();
     await settle();
-    assert.equal(s.connection.state.kind, "away");
+    assert.equal(s.connection.state.kind, "unavailable");
     s.runtime.scene = "up";
     s.runtime.version = "2.0";
     await s.clock.advance(400);
@@ -181,10 +181,10 @@ describe("runtime connection", () => {
     const s = started(t, "up");
     await s.start();
     await settle();
-    s.runtime.scene = "away";
+    s.runtime.scene = "unavailable";
     s.otherCallFails();
     await s.clock.advance(29_900);
-    assert.equal(s.connection.state.kind, "away");
+    assert.equal(s.connection.state.kind, "unavailable");
     assert.deepEqual(s.connection.health(), { ok: true });
     await s.clock.advance(100);
     assert.deepEqual(s.connection.health(), {
@@ -202,7 +202,7 @@ describe("runtime connection", () => {
     await settle();
     s.runtime.scene = "hangs";
     await s.clock.advance(15_000);
-    assert.equal(s.connection.state.kind, "away");
+    assert.equal(s.connection.state.kind, "unavailable");
     await s.clock.advance(15_000);
     assert.deepEqual(s.connection.health(), {
       ok: false,
@@ -263,16 +263,16 @@ describe("runtime connection", () => {
     const leave = s.connection.onChange((state) => kinds.push(state.kind));
     await s.start();
     await s.clock.advance(10_000);
-    s.runtime.scene = "away";
+    s.runtime.scene = "unavailable";
     await s.clock.advance(10_000);
     leave();
     s.runtime.scene = "up";
     await s.clock.advance(10_000);
-    assert.deepEqual(kinds, ["up", "away"]);
+    assert.deepEqual(kinds, ["up", "unavailable"]);
   });
 
   it("ends when it is stopped, and leaves no timer", async (t) => {
-    const s = started(t, "away");
+    const s = started(t, "unavailable");
     await s.start();
     await s.clock.advance(1000);
     const waiting = s.connection.waitForRuntime(s.stop.signal).catch((error: unknown) => error);
@@ -309,7 +309,7 @@ describe("runtime connection", () => {
     await connection.waitForRuntime(stop.signal);
     await runtime.stop();
     await client.listContainers().catch(() => undefined);
-    await eventually(() => (connection.state.kind === "away" ? true : undefined));
+    await eventually(() => (connection.state.kind === "unavailable" ? true : undefined));
     // After so many failed attempts the back-off is at its maximum.
     let tries = 0;
     client.onUnavailable(() => tries++);

@@ -174,7 +174,7 @@ export class RuntimeConnection implements Component {
       return stateFrom(runtime, status);
     } catch (error) {
       if (isAbort(error)) throw error;
-      return { kind: "away", reason: messageOf(error) };
+      return { kind: "unavailable", reason: messageOf(error) };
     }
   }
 
@@ -208,7 +208,7 @@ export class RuntimeConnection implements Component {
       this.#logger.info("Container runtime is ready", { runtime: name, runtimeVersion: version });
     } else if (state.kind === "not-ready") {
       this.#logger.warn("Container runtime is not ready, waiting for it", { reason: state.reason });
-    } else if (state.kind === "away") {
+    } else if (state.kind === "unavailable") {
       this.#logger.warn("Container runtime is down, waiting for it", { reason: state.reason });
     }
   }

@@ -14,7 +14,7 @@ export type RuntimeState =
   | { readonly kind: "unknown" }
   | { readonly kind: "up"; readonly runtime: RuntimeIdentity; readonly status: StatusResponse }
   | { readonly kind: "not-ready"; readonly reason: string; readonly status: StatusResponse }
-  | { readonly kind: "away"; readonly reason: string };
+  | { readonly kind: "unavailable"; readonly reason: string };
 
 /** How long the runtime may be unavailable before the node becomes NotReady: longer than a restart of the runtime takes. */
 const DOWN_AFTER_MS = 30_000;
@@ -39,7 +39,7 @@ export function runtimeHealth(
         : healthy;
     case "not-ready":
       return bad(`container runtime not ready: ${state.reason}`);
-    case "away":
+    case "unavailable":
       return isDownTooLong(lastUp, now) ? bad(`container runtime is down: ${state.reason}`) : healthy;
     case "unknown":
       return bad("container runtime status check may not have completed yet");

@@ -16,7 +16,7 @@ class FakeCollector {
   tries = 0;
   isClosed = false;
   /** "hangs" ends only on abort. */
-  behavior: "good" | "away" | "rejects" | "hangs" = "good";
+  behavior: "good" | "unavailable" | "rejects" | "hangs" = "good";
 
   async send(spans: readonly FinishedSpan[], signal: AbortSignal) {
     this.tries++;
@@ -29,7 +29,7 @@ class FakeCollector {
     return { rejected: 0 };
   }
   mayRetry(error: unknown) {
-    return (error as Error).message === "away";
+    return (error as Error).message === "unavailable";
   }
   close() {
     this.isClosed = true;
@@ -80,7 +80,7 @@ test("without spans there is no timer", async () => {
 
 test("an unavailable collector is retried with back-off, and gets the batch when it is back", async () => {
   const { clock, collector, add, exporter, lines } = await setUp();
-  collector.behavior = "away";
+  collector.behavior = "unavailable";
   add(10);
   await clock.advance(5000);
   assert.equal(collector.tries, 1);
@@ -97,7 +97,7 @@ test("an unavailable collector is retried with back-off, and gets the batch when
 
 test("spans kept for an unavailable collector are bounded, in number and in time", async () => {
   const { clock, collector, add, exporter, lines } = await setUp();
-  collector.behavior = "away";
+  collector.behavior = "unavailable";
   add(10_000);
   await settle();
   assert.ok(exporter.waiting <= 2048);
@@ -149,7 +149,7 @@ test("a collector that hangs delays the stop by two seconds at most", async () =
 
 test("a collector that is known to be unavailable does not delay the stop", async () => {
   const { clock, collector, add, exporter, stop } = await setUp();
-  collector.behavior = "away";
+  collector.behavior = "unavailable";
   add(5);
   await clock.advance(5000);
   stop.abort();

@@ -280,7 +280,7 @@ describe("content volumes", () => {
   });
 
   const owners: [string, Parameters<typeof fakePod>[0], number | undefined, [string, number, number]][] = [
-    ["no one in particular", {}, undefined, ["644", 0, 0]],
+    ["all users", {}, undefined, ["644", 0, 0]],
     ["the group", {}, 777, ["640", 0, 777]],
     [
       "the user of all containers",
@@ -289,7 +289,7 @@ describe("content volumes", () => {
       ["600", 55, 0],
     ],
     [
-      "no one in particular, if the users differ",
+      "all users, if the users differ",
       {
         spec: {
           securityContext: { runAsUser: 55 },
@@ -300,14 +300,14 @@ describe("content volumes", () => {
       ["644", 0, 0],
     ],
     [
-      "no one in particular, if one container has no user",
+      "all users, if one container has no user",
       { spec: { containers: [{ securityContext: { runAsUser: 55 } }, {}] } },
       undefined,
       ["644", 0, 0],
     ],
   ];
   for (const [what, parts, fsGroup, expected] of owners)
-    it(`a token is readable for ${what}`, { skip: !isRoot }, async (t) => {
+    it(`a token is readable by ${what}`, { skip: !isRoot }, async (t) => {
       const n = node(t);
       const volume = projected({ serviceAccountToken: { path: "token" } });
       const request = n.request(volume, { pod: podWith(volume, parts), fsGroup });

@@ -129,12 +129,14 @@ describe("the expansion of a volume", () => {
 
   it("is reported to the claim and retried if it fails", async () => {
     const b = bench(claim(pending("NodeResizePending")));
-    await assert.rejects(b.run(new ExpansionError("failed", "disk on fire")), { message: "disk on fire" });
+    await assert.rejects(b.run(new ExpansionError("failed", "input/output error")), {
+      message: "input/output error",
+    });
     assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
     const [condition] = b.status()?.conditions ?? [];
     assert.deepEqual(
       [condition?.type, condition?.message],
-      ["NodeResizeError", "failed to expand pvc with disk on fire"],
+      ["NodeResizeError", "failed to expand pvc with input/output error"],
     );
     await b.run();
     assert.deepEqual(b.status()?.capacity, { storage: "2Gi" });

@@ -93,7 +93,7 @@ function framesOf(bytes: Buffer): ReceivedFrame[] {
           ? bytes.readUInt16BE(at + 2)
           : second;
     const end = at + size + length;
-    if (end > bytes.length) throw new Error("half a frame");
+    if (end > bytes.length) throw new Error("an incomplete frame");
     frames.push({
       opcode: first & 0x0f,
       fin: (first & 0x80) !== 0,

@@ -153,8 +153,8 @@ const cases: Record<string, readonly Case[]> = {
       [frame(op.text, "a"), normalClose, frame(fin | op.continuation, "b")],
       cleanly(),
     ],
-    ["a last fragment of nothing", [frame(fin | op.continuation, "a"), text("b")], broken(1002)],
-    ["a fragment of nothing", [frame(op.continuation, "a"), text("b")], broken(1002)],
+    ["a final continuation without a message", [frame(fin | op.continuation, "a"), text("b")], broken(1002)],
+    ["a continuation without a message", [frame(op.continuation, "a"), text("b")], broken(1002)],
     [
       "a fragment after a whole message",
       [text("a"), frame(op.continuation, "b")],
@@ -182,7 +182,7 @@ const cases: Record<string, readonly Case[]> = {
       broken(1007),
     ],
     ["a surrogate", [text(Buffer.from("eda080", "hex"))], broken(1007)],
-    ["half a character", [text(Buffer.from("ceba e1bd".replace(" ", ""), "hex"))], broken(1007)],
+    ["a truncated character", [text(Buffer.from("ceba e1bd".replace(" ", ""), "hex"))], broken(1007)],
     ["a code point above U+10FFFF", [text(Buffer.from("f4908080", "hex"))], broken(1007)],
     ["an overlong form", [text(Buffer.from("c0af", "hex"))], broken(1007)],
     [
@@ -193,7 +193,7 @@ const cases: Record<string, readonly Case[]> = {
   ],
   "7 close": [
     ["without payload", [close()], broken(0)],
-    ["half a code", [frame(fin | op.close, "\x03")], broken(1002)],
+    ["a truncated code", [frame(fin | op.close, "\x03")], broken(1002)],
     ["a reason of 123 bytes", [close(1000, sized(123))], cleanly()],
     ["a reason of 124 bytes", [close(1000, sized(124))], broken(1002)],
     ["a reason that is not UTF-8", [close(1000, invalidUtf8)], broken(1007)],
