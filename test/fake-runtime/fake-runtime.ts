@@ -47,6 +47,8 @@ export interface FakeRuntimeOptions {
   streamUrl?: StreamUrl;
   faults?: Fault[];
   version?: string;
+  /** The cgroup driver that it reports. It creates no cgroups. */
+  cgroupDriver?: "cgroupfs" | "systemd";
 }
 
 export interface RecordedCall {
@@ -118,6 +120,7 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
     conditions,
     events,
     version: options.version ?? "1.0.0",
+    cgroupDriver: options.cgroupDriver,
     exec: options.exec,
     streamUrl: options.streamUrl,
   });

@@ -39,6 +39,8 @@ export interface RuntimeState {
   /** Whether pod statuses carry those of their containers, as runtimes with events do. */
   events: boolean;
   version: string;
+  /** What RuntimeConfig reports; cgroupfs unless set. */
+  cgroupDriver?: "cgroupfs" | "systemd";
   /** Overrides the result of a command in a container. */
   exec?: Exec;
   /** The streaming server; without one, streams are not supported. */
@@ -89,7 +91,7 @@ export function methodHandlers(state: RuntimeState): Map<string, Handler> {
     },
     runtimeHandlers: [{ name: "" }, { name: "runc" }],
   }));
-  on(r.runtimeConfig, () => ({ linux: { cgroupDriver: 1 } }));
+  on(r.runtimeConfig, () => ({ linux: { cgroupDriver: state.cgroupDriver === "systemd" ? 0 : 1 } }));
   on(r.updateRuntimeConfig, () => ({}));
 
   on(r.runPodSandbox, ({ config, runtimeHandler }) => {

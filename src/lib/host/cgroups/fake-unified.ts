@@ -2,12 +2,13 @@ import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type CgroupFiles, hostCgroupFiles } from "./files.ts";
 
-const knobs: Record<string, string[]> = {
-  cpu: ["cpu.weight", "cpu.max"],
-  cpuset: ["cpuset.cpus"],
-  memory: ["memory.max", "memory.min", "memory.low", "memory.high"],
-  pids: ["pids.max"],
-  hugetlb: ["hugetlb.2MB.max"],
+/** The files of each controller, with the values of a new cgroup. */
+const knobs: Record<string, Record<string, string>> = {
+  cpu: { "cpu.weight": "100", "cpu.max": "max 100000" },
+  cpuset: { "cpuset.cpus": "" },
+  memory: { "memory.max": "max", "memory.min": "0", "memory.low": "0", "memory.high": "max" },
+  pids: { "pids.max": "max" },
+  hugetlb: { "hugetlb.2MB.max": "max", "hugetlb.1GB.max": "max" },
 };
 
 /**
@@ -47,13 +48,11 @@ export class FakeUnified implements CgroupFiles {
       .split(" ")
       .filter(Boolean);
     await writeFile(join(dir, "cgroup.controllers"), names.join(" "));
-    for (const file of [
-      "cgroup.procs",
-      "cgroup.subtree_control",
-      ...names.flatMap((name) => knobs[name] ?? []),
-    ]) {
-      await writeFile(join(dir, file), "");
-    }
+    const files = Object.assign(
+      { "cgroup.procs": "", "cgroup.subtree_control": "" },
+      ...names.map((name) => knobs[name]),
+    ) as Record<string, string>;
+    for (const [file, text] of Object.entries(files)) await writeFile(join(dir, file), text);
   }
 
   async rmdir(dir: string): Promise<void> {

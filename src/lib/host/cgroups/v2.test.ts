@@ -106,7 +106,7 @@ describe("cgroup v2", () => {
     await driver.update("/p", { pids: 2n });
     assert.deepEqual(
       [await text("p/memory.max"), await text("p/cpu.max"), await text("p/pids.max")],
-      ["1", "", "2"],
+      ["1", "max 100000", "2"],
     );
   });
 
