@@ -173,6 +173,13 @@ test("critical pods are served in their order: a later one does not delay an ear
   assert.equal(decide(pod("second", "1", critical)), "admitted");
 });
 
+test("a critical pod that runs already, since before a restart of the agent, does not wait", () => {
+  const { terminating, decide } = setUp(pod("a", "2"), pod("dns", "1", critical));
+  terminating.add("a" as PodUid);
+  assert.equal(decide(pod("dns", "1", critical)), "admitted");
+  assert.equal(decide(pod("b", "1")), "OutOfcpu", "no pod waits for it");
+});
+
 test("nothing is reserved for a critical pod that is deleted while it waits", () => {
   const { decide, gone } = setUp(pod("a", "1500m"));
   assert.equal(decide(pod("dns", "2", critical)), "waiting");

@@ -19,6 +19,8 @@ export interface CriticalPodsOptions {
   readonly evict: (uid: PodUid, failure: PodFailure) => void;
   /** True if the pod is being terminated, for whatever reason. */
   readonly isTerminating: (uid: PodUid) => boolean;
+  /** True if containers of the pod run: it was admitted before, perhaps by a previous agent. */
+  readonly runs: (uid: PodUid) => boolean;
 }
 
 const minTimeoutMs = 10_000;
@@ -56,19 +58,26 @@ export class CriticalPods {
   /** Admits a critical pod that only lacks resources, if anything. */
   admit(pod: Pod, fit: FitContext): Admission {
     const { uid } = pod.metadata;
+    const admission = this.#decide(pod, fit);
+    if (admission.kind !== "waiting") this.#waiting.delete(uid);
+    return admission;
+  }
+
+  #decide(pod: Pod, fit: FitContext): Admission {
+    const { clock, isTerminating, runs } = this.#o;
+    const { uid } = pod.metadata;
     const missing = insufficientResources(pod, fit);
+    if (missing.length === 0) return { kind: "admitted" };
     const until = this.#waiting.get(uid);
-    if (missing.length > 0 && until !== undefined && msUntil(this.#o.clock, until) <= 0) {
+    if (until !== undefined && msUntil(clock, until) <= 0) {
       this.#reportOverdue(pod, fit);
-    } else if (missing.length > 0) {
-      const staying = fit.others.filter((other) => !this.#o.isTerminating(other.metadata.uid));
-      const failure = this.#preempt(pod, { ...fit, others: staying });
-      if (!failure) return this.#wait(pod, missing, staying, fit);
-      this.#waiting.delete(uid);
-      return { kind: "rejected", failure };
+      return { kind: "admitted" };
     }
-    this.#waiting.delete(uid);
-    return { kind: "admitted" };
+    const staying = fit.others.filter((other) => !isTerminating(other.metadata.uid));
+    const failure = this.#preempt(pod, { ...fit, others: staying });
+    if (failure) return { kind: "rejected", failure };
+    // A pod that runs already has nothing to wait for.
+    return runs(uid) ? { kind: "admitted" } : this.#wait(pod, missing, staying, fit);
   }
 
   /** For a pod that fits once those that terminate are gone, while critical pods wait for that; undefined if none wait. */

@@ -24,8 +24,6 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   pressure?: AdmissionContext["pressure"];
   /** All desired pods that have not terminated, perhaps including this one. */
   activePods: () => readonly Pod[];
-  /** True if containers of the pod run: it was admitted before, perhaps by a previous agent. */
-  runs: (uid: PodUid) => boolean;
 }
 
 /**
