@@ -46,21 +46,21 @@ export function checkDocument(file, text, project) {
   // Fenced blocks show programs and pictures: only paths from the root are certainly meant as such.
   const prose = text.replace(/^( *)```[\s\S]*?^\1```/gm, (block, _indent, at) => {
     for (const match of block.matchAll(/[^\s"'()]+/g))
-      add(at + match.index, judgeRootPath(match[0], project));
+      add(at + match.index, checkRootPath(match[0], project));
     return blank(block);
   });
   const links = prose.replace(/(?<!`)(`+)(?!`)([^`]+?)\1(?!`)/g, (span, _ticks, code, at) => {
-    add(at, judgeCode(file, code.replace(/\s+/g, " ").trim(), project));
+    add(at, checkCode(file, code.replace(/\s+/g, " ").trim(), project));
     return blank(span);
   });
   for (const match of links.matchAll(/\]\(([^()\s]+)\)/g))
-    add(match.index, judgeLink(file, match[1], project));
+    add(match.index, checkLink(file, match[1], project));
   return problems.sort((a, b) => a.line - b.line);
 }
 
 const blank = (text) => text.replace(/[^\n]/g, " ");
 
-function judgeLink(file, target, project) {
+function checkLink(file, target, project) {
   if (/^[a-z]+:/.test(target)) return undefined;
   const [path, anchor] = target.split("#");
   const to = path === "" ? file : posix.join(posix.dirname(file), path).replace(/\/$/, "");
@@ -69,20 +69,20 @@ function judgeLink(file, target, project) {
   return undefined;
 }
 
-function judgeCode(file, code, project) {
+function checkCode(file, code, project) {
   const script = /^npm run ([\w:-]+)/.exec(code)?.[1];
   if (script && !project.scripts.has(script)) return `package.json has no script "${script}"`;
   // The arguments behind `npm test --` are parts of paths.
   if (code.startsWith("npm test -- ")) return undefined;
   const name = /^(#?[\w$]+(?:\.#?[\w$]+)*)(\(.*\))?$/.exec(code);
-  if (isPath(file, code, project)) return judgePath(file, code, project);
-  if (name) return judgeName(name[1], name[2] !== undefined, project);
-  return code.split(" ").flatMap((word) => judgeRootPath(word, project) ?? [])[0];
+  if (isPath(file, code, project)) return checkPath(file, code, project);
+  if (name) return checkName(name[1], name[2] !== undefined, project);
+  return code.split(" ").flatMap((word) => checkRootPath(word, project) ?? [])[0];
 }
 
-function judgeRootPath(word, project) {
+function checkRootPath(word, project) {
   const path = word.replace(/[,;:]$/, "");
-  return fromRoot.test(path) ? judgePath("", path, project) : undefined;
+  return fromRoot.test(path) ? checkPath("", path, project) : undefined;
 }
 
 /** Names of source files, and whatever starts with one of these folders. */
@@ -97,7 +97,7 @@ function isPath(file, code, project) {
 const below = (file, path) =>
   [posix.dirname(file), ...bases].map((base) => posix.join(base, path).replace(/\/$/, ""));
 
-function judgePath(file, code, project) {
+function checkPath(file, code, project) {
   for (const path of alternatives(code.replace(/:\d+$/, "").replace(/\/$/, ""))) {
     if (generated.test(path) || below(file, path).some((known) => project.paths.has(known))) continue;
     const end = new RegExp(`/${path.replace(/[.+]/g, "\\$&").replace(/<[^>]*>|\*/g, "[^/]*")}$`);
@@ -120,7 +120,7 @@ function alternatives(path) {
  * Names that are written like those of code: calls, private names, and whatever has a capital letter inside or in front.
  * Reasons, kinds, fields and gates are strings or fields in the sources, and so are known.
  */
-function judgeName(name, isCall, project) {
+function checkName(name, isCall, project) {
   if (!isCall && !/#|[a-z]\w*[A-Z]|^[A-Z]\w+[a-z]/.test(name)) return undefined;
   if (project.literals.has(name) || isOfPlatform(name)) return undefined;
   const parts = name.split(".");

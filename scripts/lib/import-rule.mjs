@@ -38,7 +38,7 @@ const allowed = [
 
 /** The problems of one file; `file` is its path from the project's root ("src/…"). */
 export function checkImports(file, text) {
-  const from = place(file);
+  const from = layerOf(file);
   if (!from)
     return [
       { file, line: 1, message: `"${file}" is in no layer: add its folder to scripts/lib/import-rule.mjs` },
@@ -47,16 +47,16 @@ export function checkImports(file, text) {
   return importsOf(text).flatMap(({ specifier, line }) => {
     if (!specifier.startsWith(".")) return [];
     const target = posix.normalize(posix.join(posix.dirname(file), specifier));
-    const message = judge(from, target, isTest);
+    const message = violation(from, target, isTest);
     return message ? [{ file, line, message: `${message} (imports "${specifier}")` }] : [];
   });
 }
 
-function judge(from, target, isTest) {
+function violation(from, target, isTest) {
   if (!target.startsWith("src/")) {
     return isTest && target.startsWith("test/") ? undefined : "source does not import from outside of src/";
   }
-  const to = place(target);
+  const to = layerOf(target);
   if (!to) return `"${target}" is in no layer`;
   const other = productOf(to);
   if (productOf(from) && other && other !== productOf(from))
@@ -71,7 +71,7 @@ function judge(from, target, isTest) {
 const productOf = ({ component }) => products.find((name) => component.split("/")[0] === name);
 
 /** The layer and component that a file belongs to. */
-function place(file) {
+function layerOf(file) {
   const inside = file.slice("src/".length);
   for (const [layer, names] of layers.entries())
     for (const name of names) {

@@ -22,6 +22,8 @@ export const avoid = new Map(
     everybody: "all clients, everyone",
     "leftover leftovers": "orphan",
     played: "fake",
+    "judge judges judged judging": "decide, check, evaluate",
+    "complain complains complained complaint complaints": "error, message; report",
   }).flatMap(([words, instead]) => words.split(" ").map((word) => [word, instead])),
 );
 

@@ -92,27 +92,27 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     });
   let identity = identify();
   const store = Store.open({ path: join(dir, "objects.db"), clock, logger });
-  const who = auth({ identity, objects: () => server.objects, clock, logger, ...lifetimes(o) });
+  const authParts = auth({ identity, objects: () => server.objects, clock, logger, ...lifetimes(o) });
   const credentials = () => {
     const { certificate, key } = identity.kubeletClient;
     return { clientCert: certificate, clientKey: key };
   };
   const { nodeProxy, podProxy, ...connect } = kubeletConnections({
     credentials,
-    authorizer: who.authorizer,
+    authorizer: authParts.authorizer,
     clock,
   });
   const pods = podDefinition({ connect: { ...connect, proxy: podProxy }, mountTokens: true, clock });
   const kinds = [
-    ...definitions({ ...who, pods, nodeProxy, services: { clusterIpRange: serviceRange } }),
-    ...metricsDefinitions({ credentials, authorizer: who.authorizer, clock, logger }),
+    ...definitions({ ...authParts, pods, nodeProxy, services: { clusterIpRange: serviceRange } }),
+    ...metricsDefinitions({ credentials, authorizer: authParts.authorizer, clock, logger }),
   ];
   const server: ApiServer = new ApiServer({
     store,
     definitions: kinds,
-    authenticator: who.authenticator,
-    authorizer: who.authorizer,
-    admission: who.admission,
+    authenticator: authParts.authenticator,
+    authorizer: authParts.authorizer,
+    admission: authParts.admission,
     tls: tlsOf(identity),
     host,
     port,
@@ -156,8 +156,8 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     };
     const { objects } = server;
     const rootCa = identity.ca.certificate;
-    const kept = controllers({ objects, definitions: kinds, clock, logger, rootCa, builtIns });
-    for (const component of [...kept, ...who.components]) await lifecycle.start(component);
+    const reconcilers = controllers({ objects, definitions: kinds, clock, logger, rootCa, builtIns });
+    for (const component of [...reconcilers, ...authParts.components]) await lifecycle.start(component);
   } catch (error) {
     await stop();
     throw error;

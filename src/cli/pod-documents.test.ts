@@ -28,7 +28,7 @@ const good: [what: string, text: string, pods: string[]][] = [
   ],
   ["a List", JSON.stringify({ kind: "List", items: [json("a")] }), ["default/a items[0]"]],
 ];
-for (const [what, text, pods] of good) test(`finds ${what}`, () => assert.deepEqual(found(text), pods));
+for (const [rule, text, pods] of good) test(`finds ${rule}`, () => assert.deepEqual(found(text), pods));
 
 test("each document keeps its text, so that line numbers are those of the file", () => {
   const text = `${pod("name: a")}---\n${pod("name: b")}# the end\n`;
@@ -56,8 +56,8 @@ const bad: [what: string, text: string, problems: { line?: number; message: stri
   ["items that are not a list", '{"kind":"PodList","items":3}', [{ message: "items: is not a list" }]],
   ["nesting that is too deep", "[".repeat(50_000), [{ message: /./ }]],
 ];
-for (const [what, text, problems] of bad)
-  test(`rejects ${what}, with the line`, () => {
+for (const [rule, text, problems] of bad)
+  test(`rejects ${rule}, with the line`, () => {
     const result = podDocuments(text);
     assert.ok("problems" in result, "no pods");
     for (const [i, { line, message }] of problems.entries()) {

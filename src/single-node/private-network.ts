@@ -63,9 +63,9 @@ export async function createNetwork(files: NodeFiles): Promise<PrivateNetwork> {
 /** Services keep their range, unless it is in use by something else now. */
 export function chooseNetwork(files: NodeFiles, others: readonly Ipv4Range[]): PrivateNetwork {
   const previous = rangeIn(files.serviceRange);
-  const kept = previous && isFree(parseCidr(previous), others) ? previous : undefined;
+  const previousRange = previous && isFree(parseCidr(previous), others) ? previous : undefined;
   const inUse = [...others, parseCidr(defaultServiceRange)];
-  const serviceRange = kept ?? pickSubnet(`services of ${files.name}`, inUse, serviceBits);
+  const serviceRange = previousRange ?? pickSubnet(`services of ${files.name}`, inUse, serviceBits);
   return { podSubnet: pickSubnet(files.name, [...inUse, parseCidr(serviceRange)]), serviceRange };
 }
 

@@ -50,8 +50,8 @@ const lacking: [string, string, string][] = [
   ["one CNI plugin", "/usr/lib/cni/portmap", "containernetworking-plugins"],
   ["busybox", "/bin/busybox", "busybox-static"],
 ];
-for (const [what, file, pkg] of lacking) {
-  test(`without ${what}, ${pkg} is named and nothing else`, () => {
+for (const [rule, file, pkg] of lacking) {
+  test(`without ${rule}, ${pkg} is named and nothing else`, () => {
     const found = findRequirements({ finder: finder(debian.filter((f) => f !== file)) });
     assert.ok(!found.ok);
     assert.deepEqual(debianPackages(found.missing), [pkg]);

@@ -11,8 +11,8 @@ const failures: [string, string[], object, RegExp][] = [
   ["a status other than 0", ["-c", "echo no such thing >&2; exit 3"], {}, /sh -c .*: no such thing$/],
   ["a timeout", ["-c", "exec sleep 100"], { timeoutMs: 20 }, /timed out after 20 ms/],
 ];
-for (const [what, args, options, message] of failures) {
-  test(`${what} is an error that names it`, async () => {
+for (const [rule, args, options, message] of failures) {
+  test(`${rule} is an error that names it`, async () => {
     await assert.rejects(run("/bin/sh", args, options), { name: "KubeletError", message });
   });
 }

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { BenchNode } from "./bench-node.ts";
 import type { RecordedPod } from "./recorded-pod.ts";
-import { judge, median, ms, preciseNow } from "./statistics.ts";
+import { checkLimit, median, ms, preciseNow } from "./statistics.ts";
 
 const lastLimit = 1.3;
 const medianLimit = 1.4;
@@ -80,8 +80,8 @@ try {
   const of = (bursts: Burst[], figure: (times: Burst) => number) => median(bursts.map(figure));
   const last = (times: Burst) => times.at(-1)!;
   const results = [
-    judge("last of the burst", of(ours, last), of(floors, last), lastLimit),
-    judge("median of the burst", of(ours, median), of(floors, median), medianLimit),
+    checkLimit("last of the burst", of(ours, last), of(floors, last), lastLimit),
+    checkLimit("median of the burst", of(ours, median), of(floors, median), medianLimit),
   ];
   if (results.includes(false)) process.exitCode = 1;
 } finally {

@@ -5,7 +5,7 @@ import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { BenchNode, until } from "./bench-node.ts";
 import type { RecordedPod } from "./recorded-pod.ts";
-import { judge, median, ms, percentile, preciseNow } from "./statistics.ts";
+import { checkLimit, median, ms, percentile, preciseNow } from "./statistics.ts";
 
 const limit = 4;
 /** Without events a restart waits for the next relist. */
@@ -85,7 +85,7 @@ try {
   report("  CreateContainer and StartContainer alone", floor);
   report("  killed until it runs again", ours);
   if (containerd === "2.x") {
-    if (!judge("restart, p50", median(ours), median(floor), limit)) process.exitCode = 1;
+    if (!checkLimit("restart, p50", median(ours), median(floor), limit)) process.exitCode = 1;
   } else {
     const most = relistMs + limit * median(floor);
     const worst = percentile(ours, 100);

@@ -17,7 +17,7 @@ export function ms(value: number): string {
 }
 
 /** One line with the result; false if it is over the limit. */
-export function judge(what: string, ours: number, floor: number, limit: number): boolean {
+export function checkLimit(what: string, ours: number, floor: number, limit: number): boolean {
   const ratio = ours / floor;
   const result = ratio <= limit ? "ok" : "OVER";
   console.log(

@@ -4,7 +4,7 @@ import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts"
 import { KillableApi } from "../cluster/killable-api.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { BenchNode, until } from "./bench-node.ts";
-import { judge, median, ms, preciseNow } from "./statistics.ts";
+import { checkLimit, median, ms, preciseNow } from "./statistics.ts";
 
 const limit = 1.2;
 const nodeName = "bench";
@@ -114,7 +114,7 @@ try {
   }
   const of = (kind: Kind, figure: (one: Burst) => number) => median(bursts[kind].map(figure));
   const compare = (what: string, figure: (one: Burst) => number, most: number) =>
-    judge(what, of("with", figure), of("without", figure), most);
+    checkLimit(what, of("with", figure), of("without", figure), most);
   const results = [
     compare("last of the burst", ({ times }) => times.at(-1)!, limit),
     compare("median of the burst", ({ times }) => median(times), limit),

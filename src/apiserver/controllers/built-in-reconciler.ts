@@ -48,7 +48,7 @@ export class BuiltInReconciler implements Component {
 
 /** Creates what is missing, and corrects the objects that describe the API. */
 export async function reconcileBuiltIns(builtIns: readonly BuiltIn[], objects: Objects): Promise<void> {
-  for (const { ref, draft, kept, isOutdated } of builtIns) {
+  for (const { ref, draft, reconciledFields: kept, isOutdated } of builtIns) {
     const there = await objects.get(ref);
     const outdated = there !== undefined && isOutdated?.(there) === true;
     if (outdated) await objects.delete(ref);

@@ -49,12 +49,12 @@ const leases = "leases.coordination.k8s.io";
  */
 export function controllers(options: ControllerOptions): Component[] {
   const { objects, definitions, clock, logger } = options;
-  const kept = definitions.filter(({ name, verbs, handleCreate }) => {
+  const storedKinds = definitions.filter(({ name, verbs, handleCreate }) => {
     return (
       handleCreate === undefined && name !== "events" && (verbs === undefined || verbs.includes("watch"))
     );
   });
-  const followed = kept.map(resourceOf);
+  const followed = storedKinds.map(resourceOf);
   const cache = new ObjectCache({ objects, resources: followed, clock, logger });
   const recorder = (component: string) => new EventRecorder({ objects, clock, logger, component });
   const reconciler = (
@@ -83,11 +83,11 @@ export function controllers(options: ControllerOptions): Component[] {
     gracePeriods: options.gracePeriods ?? defaultGracePeriods,
   });
   const pods = new PodCollector(dependencies);
-  const kindOf = kindsOf(kept);
+  const kindOf = kindsOf(storedKinds);
   const scheduler = { ...dependencies, recorder: recorder("default-scheduler") };
   const volumes = { ...dependencies, recorder: recorder("persistentvolume-controller") };
   const rootCa = rootCaConfigMap(options.rootCa);
-  const namespaced = kept.filter((definition) => definition.namespaced).map(resourceOf);
+  const namespaced = storedKinds.filter((definition) => definition.namespaced).map(resourceOf);
   const claims = ["persistentvolumeclaims", "persistentvolumes"];
 
   return [

@@ -9,7 +9,7 @@ export interface DefaultObject {
   readonly resource: string;
   readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> & { name: string } };
   /** The fields that are reset. */
-  readonly kept: readonly string[];
+  readonly reconciledFields: readonly string[];
 }
 
 export type DefaultObjectStep =
@@ -22,14 +22,16 @@ function planDefaults(
   namespaces: readonly ApiObject[],
   find: (ref: ObjectRef) => ApiObject | undefined,
 ): DefaultObjectStep[] {
-  const { resource, draft, kept } = defaultObject;
+  const { resource, draft, reconciledFields } = defaultObject;
   return namespaces.flatMap(({ metadata }): DefaultObjectStep[] => {
     if (metadata.deletionTimestamp !== undefined) return [];
     const ref = { resource, namespace: metadata.name, name: draft.metadata.name };
     const found = find(ref);
     if (found === undefined) return [{ do: "create", namespace: metadata.name }];
     if (found.metadata.deletionTimestamp !== undefined) return [];
-    const good = kept.every((field) => JSON.stringify(found[field]) === JSON.stringify(draft[field]));
+    const good = reconciledFields.every(
+      (field) => JSON.stringify(found[field]) === JSON.stringify(draft[field]),
+    );
     return good ? [] : [{ do: "repair", ref, uid: found.metadata.uid }];
   });
 }
@@ -38,7 +40,7 @@ export async function createDefaults(
   defaultObject: DefaultObject,
   { objects, cache }: { objects: Objects; cache: ObjectCache },
 ): Promise<void> {
-  const { resource, draft, kept } = defaultObject;
+  const { resource, draft, reconciledFields } = defaultObject;
   for (const step of planDefaults(defaultObject, cache.all("namespaces"), (ref) => cache.get(ref))) {
     if (step.do === "create") {
       const metadata = { ...draft.metadata, namespace: step.namespace };
@@ -47,7 +49,8 @@ export async function createDefaults(
       const repaired = await objects.change(
         step.ref,
         (found) => {
-          for (const field of kept) found[field] = structuredClone(read(draft as ApiObject)[field]);
+          for (const field of reconciledFields)
+            found[field] = structuredClone(read(draft as ApiObject)[field]);
         },
         { uid: step.uid },
       );

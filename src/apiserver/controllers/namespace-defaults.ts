@@ -4,7 +4,7 @@ import type { DefaultObject } from "./create-defaults.ts";
 export const defaultServiceAccount: DefaultObject = {
   resource: "serviceaccounts",
   draft: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } },
-  kept: [],
+  reconciledFields: [],
 };
 
 /** The CA bundle with which pods verify this API server. */
@@ -23,6 +23,6 @@ export function rootCaConfigMap(rootCa: string): DefaultObject {
       },
       data: { "ca.crt": rootCa },
     },
-    kept: ["data"],
+    reconciledFields: ["data"],
   };
 }

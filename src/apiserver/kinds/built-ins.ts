@@ -9,7 +9,7 @@ export interface BuiltIn {
   readonly ref: ObjectRef;
   readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
   /** The fields that are reset when they were changed, such as the address of the API. */
-  readonly kept: readonly string[];
+  readonly reconciledFields: readonly string[];
   /** True for an object with immutable fields that differ: it is replaced. */
   readonly isOutdated?: (found: ApiObject) => boolean;
 }
@@ -45,7 +45,11 @@ export function builtIns(options: BuiltInOptions): readonly BuiltIn[] {
 }
 
 function clusterWide(resource: string, name: string, fields: Record<string, unknown>): BuiltIn {
-  return { ref: { resource, namespace: "", name }, draft: { ...fields, metadata: { name } }, kept: [] };
+  return {
+    ref: { resource, namespace: "", name },
+    draft: { ...fields, metadata: { name } },
+    reconciledFields: [],
+  };
 }
 
 function namespaceOf(name: string): BuiltIn {
@@ -102,8 +106,12 @@ function apiEndpointSlice({ apiAddress, apiPort }: BuiltInOptions): BuiltIn {
 function inDefault(
   resource: string,
   draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> },
-  kept: readonly string[] = [],
+  reconciledFields: readonly string[] = [],
 ): BuiltIn {
   const metadata = { ...draft.metadata, name: "kubernetes", namespace: "default" };
-  return { ref: { resource, namespace: "default", name: "kubernetes" }, draft: { ...draft, metadata }, kept };
+  return {
+    ref: { resource, namespace: "default", name: "kubernetes" },
+    draft: { ...draft, metadata },
+    reconciledFields: reconciledFields,
+  };
 }

@@ -251,9 +251,9 @@ describe("validation of new objects", () => {
       ['endpoints[0].addresses[0]: Invalid value: "10.0.0.1": must be an IPv6 address'],
     ],
   ];
-  for (const [resource, what, object, wanted] of cases)
+  for (const [resource, what, object, expected] of cases)
     test(`${resource}: ${what}`, async () =>
-      assert.deepEqual(await validationErrors(resource, object), wanted));
+      assert.deepEqual(await validationErrors(resource, object), expected));
 });
 
 describe("validation of updates", () => {
@@ -336,9 +336,9 @@ describe("validation of updates", () => {
       [],
     ],
   ];
-  for (const [resource, what, before, after, wanted] of cases)
+  for (const [resource, what, before, after, expected] of cases)
     test(`${resource}: ${what}`, async () =>
-      assert.deepEqual(await updateErrors(resource, before, after), wanted));
+      assert.deepEqual(await updateErrors(resource, before, after), expected));
 
   test("persistentvolumeclaims: the spec is immutable", async () => {
     const [found, ...more] = await updateErrors(

@@ -39,7 +39,7 @@ describe("names", () => {
     ["a key that is ..", configMapKey(".."), ["must not be '..'"]],
     ["a key that starts with ..", configMapKey("..a"), ["must not start with '..'"]],
   ];
-  for (const [what, found, wanted] of cases) test(what, () => assert.deepEqual(found, wanted));
+  for (const [rule, found, expected] of cases) test(rule, () => assert.deepEqual(found, expected));
 });
 
 describe("metadata", () => {
@@ -96,8 +96,8 @@ describe("metadata", () => {
       ['metadata.ownerReferences.uid: Invalid value: "": must not be empty'],
     ],
   ];
-  for (const [what, metadata, wanted] of cases)
-    test(what, async () => assert.deepEqual(await validationErrors("configmaps", { metadata }), wanted));
+  for (const [rule, metadata, expected] of cases)
+    test(rule, async () => assert.deepEqual(await validationErrors("configmaps", { metadata }), expected));
 
   test("has no namespace if the kind is cluster-scoped", async () =>
     assert.deepEqual(await validationErrors("namespaces", { metadata: { namespace: "default" } }), [

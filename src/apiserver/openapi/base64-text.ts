@@ -8,16 +8,16 @@ export function base64Error(text: string): string | undefined {
 }
 
 function firstIllegal(text: string): number | undefined {
-  const places = [...text].flatMap((char, at) => (char === "\n" || char === "\r" ? [] : [at]));
-  for (const [count, at] of places.entries()) {
+  const offsets = [...text].flatMap((char, at) => (char === "\n" || char === "\r" ? [] : [at]));
+  for (const [count, at] of offsets.entries()) {
     if (alphabet.test(text[at]!)) continue;
     const inGroup = count % 4;
     if (text[at] !== "=" || inGroup < 2) return at;
-    if (inGroup === 3) return places[count + 1];
-    const second = places[count + 1];
+    if (inGroup === 3) return offsets[count + 1];
+    const second = offsets[count + 1];
     if (second === undefined) return text.length;
-    return text[second] === "=" ? places[count + 2] : second;
+    return text[second] === "=" ? offsets[count + 2] : second;
   }
-  const open = places.length % 4;
+  const open = offsets.length % 4;
   return open === 0 ? undefined : text.length - open;
 }

@@ -59,8 +59,8 @@ function operationObject(operation: Operation, schemas: Schemas): object {
   };
 }
 
-function parameter({ name, type, description }: QueryParameter, place: "path" | "query"): object {
-  return { name, in: place, description, schema: { type } };
+function parameter({ name, type, description }: QueryParameter, location: "path" | "query"): object {
+  return { name, in: location, description, schema: { type } };
 }
 
 function content(schema: JsonSchema, types: readonly string[]): object {

@@ -373,16 +373,16 @@ test("after any history, without force no manager loses a value that it still se
   fc.assert(
     fc.property(fc.array(fc.tuple(word, config), { minLength: 1, maxLength: 6 }), (steps) => {
       let live: JsonObject | undefined;
-      const wanted = new Map<string, JsonObject>();
+      const lastApplied = new Map<string, JsonObject>();
       for (const [manager, applied] of steps) {
         try {
           live = apply(live, applied, by(manager));
-          wanted.set(manager, applied);
+          lastApplied.set(manager, applied);
         } catch (error) {
           assert.equal((error as PatchError).code, "Conflict");
         }
       }
-      for (const [manager, applied] of wanted) {
+      for (const [manager, applied] of lastApplied) {
         const again = apply(live, applied, by(manager));
         const { added, modified, removed } = compareObjects(plain(live!), plain(again), schema.root);
         assert.ok(added.empty && modified.empty && removed.empty, "only the order may change");

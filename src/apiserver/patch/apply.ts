@@ -50,15 +50,15 @@ export function apply(live: JsonObject | undefined, applied: JsonObject, options
   const claimed = new Map(managers).set(id, self);
 
   const merged = mergeApplied(old, applied, schema.root);
-  const wanted = pruned(merged, last?.fields ?? new FieldSet(), claimed, schema.root);
-  const change = ignoring(compareObjects(old, wanted, schema.root), ignored);
+  const result = pruned(merged, last?.fields ?? new FieldSet(), claimed, schema.root);
+  const change = ignoring(compareObjects(old, result, schema.root), ignored);
   if (!force) {
     const conflicts = conflictsOf(change, claimed, id);
     const allowed = name === "kubectl" && live ? allowedByLastApplied(live, schema) : new FieldSet();
     const left = conflicts.filter(({ path }) => !allowed.has(path));
     if (left.length > 0) throw conflictError(left);
   }
-  const object = withoutNulls(wanted);
+  const object = withoutNulls(result);
   const out = afterChange(change, claimed, id);
   const time = live && jsonEqual(old, object) ? last?.time : wireTime(options.now);
   out.set(id, { ...self, time, fields: ownable(fields) });

@@ -105,9 +105,9 @@ describe("the order of a merged list", () => {
   ];
   for (const [live, applied, merged] of table)
     test(`${live || "nothing"} with ${applied || "nothing"} is ${merged}`, () => {
-      const places = interleave([...live], [...applied]);
+      const positions = interleave([...live], [...applied]);
       assert.equal(
-        places.map((place) => ("live" in place ? live[place.live] : place.applied)).join(""),
+        positions.map((position) => ("live" in position ? live[position.live] : position.applied)).join(""),
         merged,
       );
     });
@@ -116,8 +116,8 @@ describe("the order of a merged list", () => {
     const letters = fc.uniqueArray(fc.constantFrom(..."abcdefg"), { maxLength: 7 });
     fc.assert(
       fc.property(letters, letters, (live, applied) => {
-        const out = interleave(live, applied).map((place) =>
-          "live" in place ? live[place.live]! : place.applied,
+        const out = interleave(live, applied).map((position) =>
+          "live" in position ? live[position.live]! : position.applied,
         );
         assert.deepEqual(new Set(out), new Set([...live, ...applied]));
         assert.equal(out.length, new Set(out).size);

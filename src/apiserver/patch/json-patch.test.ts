@@ -173,31 +173,31 @@ interface Step {
 
 function flat(leaves: Leaves, { op, path, from, value }: Step): Leaves | undefined {
   const out = new Map(leaves);
-  const parent = (place: string) => place.slice(0, place.lastIndexOf("/"));
-  const subtree = (place: string) =>
+  const parent = (pointer: string) => pointer.slice(0, pointer.lastIndexOf("/"));
+  const subtree = (pointer: string) =>
     [...out]
-      .filter(([at]) => at === place || at.startsWith(`${place}/`))
-      .map(([at, leaf]) => [at.slice(place.length), leaf] as const);
-  const erase = (place: string) => {
-    for (const [below] of subtree(place)) out.delete(place + below);
+      .filter(([at]) => at === pointer || at.startsWith(`${pointer}/`))
+      .map(([at, leaf]) => [at.slice(pointer.length), leaf] as const);
+  const remove = (pointer: string) => {
+    for (const [below] of subtree(pointer)) out.delete(pointer + below);
   };
-  const isContainer = (place: string) => isObject(out.get(place));
+  const isContainer = (pointer: string) => isObject(out.get(pointer));
   const put = (what: (readonly [string, Json])[]) => {
     if (!isContainer(parent(path))) return undefined;
-    erase(path);
+    remove(path);
     for (const [below, leaf] of what) out.set(path + below, leaf);
     return out;
   };
   if (op === "add") return put([["", value]]);
   if (op === "remove") {
     if (!out.has(path)) return undefined;
-    erase(path);
+    remove(path);
     return out;
   }
   if (!isContainer(parent(from))) return undefined;
   const source = subtree(from);
   if (op === "copy") return put(source.length > 0 ? source : [["", null]]);
   if (source.length === 0) return undefined;
-  erase(from);
+  remove(from);
   return put(source);
 }

@@ -48,18 +48,19 @@ function apply(document: Json, operation: JsonObject): Json {
 
 function add(document: Json, operation: JsonObject): Json {
   const path = pathOf(operation, "add");
-  const place = find(document, path);
-  if (!place) throw patchError(`add operation does not apply: doc is missing path: "${path}": missing value`);
-  attempt(`error in add for path: '${path}'`, () => insert(place, givenValue(operation)));
+  const target = find(document, path);
+  if (!target)
+    throw patchError(`add operation does not apply: doc is missing path: "${path}": missing value`);
+  attempt(`error in add for path: '${path}'`, () => insert(target, givenValue(operation)));
   return document;
 }
 
 function remove(document: Json, operation: JsonObject): Json {
   const path = pathOf(operation, "remove");
-  const place = find(document, path);
-  if (!place)
+  const target = find(document, path);
+  if (!target)
     throw patchError(`remove operation does not apply: doc is missing path: "${path}": missing value`);
-  attempt(`error in remove for path: '${path}'`, () => erase(place));
+  attempt(`error in remove for path: '${path}'`, () => removeAt(target));
   return document;
 }
 
@@ -71,10 +72,10 @@ function replace(document: Json, operation: JsonObject): Json {
       throw patchError("replace operation value must be object or array");
     return value;
   }
-  const place = find(document, path);
-  if (!place)
+  const target = find(document, path);
+  if (!target)
     throw patchError(`replace operation does not apply: doc is missing path: ${path}: missing value`);
-  const { container, key } = place;
+  const { container, key } = target;
   if (!Array.isArray(container)) setValue(container, key, value);
   else {
     const index = existingIndex(container, key);
@@ -92,16 +93,16 @@ function move(document: Json, operation: JsonObject): Json {
     throw patchError(`move operation does not apply: doc is missing from path: ${from}: missing value`);
   const value = attempt(`error in move for path: '${source.key}'`, () => {
     const found = valueAt(source);
-    erase(source);
+    removeAt(source);
     return found ?? null;
   });
   const path = pathOf(operation, "move");
-  const place = find(document, path);
-  if (!place)
+  const target = find(document, path);
+  if (!target)
     throw patchError(
       `move operation does not apply: doc is missing destination path: ${path}: missing value`,
     );
-  attempt(`error in move for path: '${path}'`, () => insert(place, value));
+  attempt(`error in move for path: '${path}'`, () => insert(target, value));
   return document;
 }
 
@@ -112,12 +113,12 @@ function copy(document: Json, operation: JsonObject): Json {
     throw patchError(`copy operation does not apply: doc is missing from path: ${from}: missing value`);
   const value = attempt(`error in copy for from: '${from}'`, () => valueAt(source) ?? null);
   const path = pathOf(operation, "copy");
-  const place = find(document, path);
-  if (!place)
+  const target = find(document, path);
+  if (!target)
     throw patchError(
       `copy operation does not apply: doc is missing destination path: ${path}: missing value`,
     );
-  attempt("error while adding value during copy", () => insert(place, cloneJson(value)));
+  attempt("error while adding value during copy", () => insert(target, cloneJson(value)));
   return document;
 }
 
@@ -125,22 +126,22 @@ function test(document: Json, operation: JsonObject): Json {
   const path = pathOf(operation, "test");
   let found: Json | undefined = document;
   if (path !== "") {
-    const place = find(document, path);
-    if (!place) throw patchError(`test operation does not apply: is missing path: ${path}: missing value`);
-    found = attempt(`error in test for path: '${path}'`, () => valueAt(place));
+    const target = find(document, path);
+    if (!target) throw patchError(`test operation does not apply: is missing path: ${path}: missing value`);
+    found = attempt(`error in test for path: '${path}'`, () => valueAt(target));
   }
   if (!jsonEqual(found ?? null, givenValue(operation)))
     throw patchError(`testing value ${path} failed: test failed`);
   return document;
 }
 
-interface Place {
+interface Target {
   readonly container: Json[] | JsonObject;
   readonly key: string;
 }
 
 /** The container that the last step of a pointer refers to; undefined if it does not exist. */
-function find(document: Json, pointer: string): Place | undefined {
+function find(document: Json, pointer: string): Target | undefined {
   if (!pointer.startsWith("/")) return undefined;
   const steps = pointer.slice(1).split("/").map(unescaped);
   const key = steps.pop()!;
@@ -159,12 +160,12 @@ function unescaped(step: string): string {
   return step.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-function valueAt({ container, key }: Place): Json | undefined {
+function valueAt({ container, key }: Target): Json | undefined {
   if (!Array.isArray(container)) return Object.hasOwn(container, key) ? container[key] : undefined;
   return container[indexWithin(key, container.length, container.length - 1)];
 }
 
-function insert({ container, key }: Place, value: Json): void {
+function insert({ container, key }: Target, value: Json): void {
   if (!Array.isArray(container)) setValue(container, key, value);
   else if (key === "-") container.push(value);
   else {
@@ -174,7 +175,7 @@ function insert({ container, key }: Place, value: Json): void {
   }
 }
 
-function erase({ container, key }: Place): void {
+function removeAt({ container, key }: Target): void {
   if (Array.isArray(container)) container.splice(indexWithin(key, container.length, container.length - 1), 1);
   else {
     if (!Object.hasOwn(container, key))

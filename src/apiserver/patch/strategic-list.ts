@@ -61,10 +61,10 @@ export function ordered(merged: Json[], wanted: Json[], original: Json[], key: P
   const out: Json[] = [];
   let next = 0;
   for (const item of named) {
-    const place = oldIndex.get(id(item));
-    while (next < others.length && place !== undefined) {
+    const index = oldIndex.get(id(item));
+    while (next < others.length && index !== undefined) {
       const other = oldIndex.get(id(others[next]!));
-      if (other === undefined || other > place) break;
+      if (other === undefined || other > index) break;
       out.push(others[next++]!);
     }
     out.push(item);

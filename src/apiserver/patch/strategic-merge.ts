@@ -104,8 +104,8 @@ function checkOrder(change: Json[], order: Json[], key: PatchKey): void {
   let at = 0;
   for (const item of change) {
     if (isObject(item) && Object.hasOwn(item, "$patch")) continue;
-    const wanted = key === "" ? item : itemKey(item, key);
-    while (at < order.length && (key === "" ? order[at] : itemKey(order[at]!, key)) !== wanted) at++;
+    const id = key === "" ? item : itemKey(item, key);
+    while (at < order.length && (key === "" ? order[at] : itemKey(order[at]!, key)) !== id) at++;
     if (at++ >= order.length)
       throw bad(
         `The order in patch list:\n${shownValue(change)}\n doesn't match $setElementOrder list:\n${shownValue(order)}\n`,

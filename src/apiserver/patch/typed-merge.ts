@@ -33,15 +33,15 @@ function mergeItems(rule: ListRule, live: Json[], applied: Json[]): Json[] {
   const liveItems = live.map((item) => ({ item, element: elementOf(rule, item) }));
   const liveBy = itemsByElement(rule, live);
   const appliedBy = itemsByElement(rule, applied);
-  const places = interleave(
+  const positions = interleave(
     liveItems.map(({ element }) => element),
     applied.map((item) => elementOf(rule, item)),
   );
-  return places.map((place) => {
-    if ("live" in place) return liveItems[place.live]!.item;
-    const same = liveBy.get(place.applied);
+  return positions.map((position) => {
+    if ("live" in position) return liveItems[position.live]!.item;
+    const same = liveBy.get(position.applied);
     const before = same?.length === 1 ? same[0] : undefined;
-    return merge(before, appliedBy.get(place.applied)?.[0], rule.items)!;
+    return merge(before, appliedBy.get(position.applied)?.[0], rule.items)!;
   });
 }
 
@@ -51,18 +51,18 @@ function elementOf(rule: ListRule, item: Json): PathElement {
   return "element" in found ? found.element : `?:${JSON.stringify(item)}`;
 }
 
-type Place = { readonly live: number } | { readonly applied: PathElement };
+type Position = { readonly live: number } | { readonly applied: PathElement };
 
 /**
  * Applied items are in the applied order; items of the live list only keep their position before the item that followed
  * them.
  */
-export function interleave(live: readonly PathElement[], applied: readonly PathElement[]): Place[] {
+export function interleave(live: readonly PathElement[], applied: readonly PathElement[]): Position[] {
   const inLive = new Set(live);
   const inApplied = new Set(applied);
   const order = applied.filter((element) => inLive.has(element));
   const placed = new Set<PathElement>();
-  const out: Place[] = [];
+  const out: Position[] = [];
   let [l, a, next] = [0, 0, 0];
   while (l < live.length || a < applied.length) {
     const mine = live[l];

@@ -16,20 +16,20 @@ function remaining(value: Json, paths: FieldSet, rule: Rule): Json | undefined {
   if (pair.kind === "object") {
     const out: JsonObject = {};
     for (const [key, item] of Object.entries(pair.left)) {
-      const rest = kept(item, fieldElement(key), paths, fieldRule(rule, key));
+      const rest = remainingItem(item, fieldElement(key), paths, fieldRule(rule, key));
       if (rest !== undefined) setValue(out, key, rest);
     }
     return Object.keys(out).length > 0 ? out : undefined;
   }
   const items = pair.left.flatMap((item) => {
     const found = itemElement(pair.rule, item);
-    const rest = "element" in found ? kept(item, found.element, paths, pair.rule.items) : item;
+    const rest = "element" in found ? remainingItem(item, found.element, paths, pair.rule.items) : item;
     return rest === undefined ? [] : [rest];
   });
   return items.length > 0 ? items : undefined;
 }
 
-function kept(value: Json, element: string, paths: FieldSet, rule: Rule): Json | undefined {
+function remainingItem(value: Json, element: string, paths: FieldSet, rule: Rule): Json | undefined {
   if (paths.members.has(element)) return undefined;
   const below = paths.children.get(element);
   return below && !below.empty ? remaining(value, below, rule) : value;

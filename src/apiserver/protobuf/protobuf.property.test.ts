@@ -105,13 +105,13 @@ for (const { type, apiVersion, kind } of kinds)
   });
 
 /** An object with a value for each field, different from those of its neighbors. */
-function fullValue(declared: FieldType, place: number): Json {
+function fullValue(declared: FieldType, index: number): Json {
   const type = underlying(declared);
   switch (type.kind) {
     case "list":
-      return [fullValue(type.items, place), fullValue(type.items, place + 1)];
+      return [fullValue(type.items, index), fullValue(type.items, index + 1)];
     case "map":
-      return { a: fullValue(type.values, place), b: fullValue(type.values, place + 1) };
+      return { a: fullValue(type.values, index), b: fullValue(type.values, index + 1) };
     case "struct":
       return objectFrom(
         [...type.fields.values()]
@@ -119,7 +119,7 @@ function fullValue(declared: FieldType, place: number): Json {
           .map((field, at) => [field.name, fullValue(field.type, at)]),
       );
     case "scalar":
-      return fc.sample(values[type.scalar], { seed: place, numRuns: 1 })[0]!;
+      return fc.sample(values[type.scalar], { seed: index, numRuns: 1 })[0]!;
     default:
       return type satisfies never;
   }
@@ -161,10 +161,10 @@ test("random bytes are rejected", () => {
 
 test("a message with changed or missing bytes is decoded or rejected", () => {
   fc.assert(
-    fc.property(anyObject, fc.nat(), fc.nat({ max: 255 }), (object, place, byte) => {
+    fc.property(anyObject, fc.nat(), fc.nat({ max: 255 }), (object, index, byte) => {
       const bytes = encodeProtobuf(object as JsonObject);
-      decodesOrRejects(bytes.subarray(0, place % bytes.length));
-      bytes[place % bytes.length] = byte;
+      decodesOrRejects(bytes.subarray(0, index % bytes.length));
+      bytes[index % bytes.length] = byte;
       decodesOrRejects(bytes);
     }),
     { seed, numRuns: 1000 },

@@ -78,9 +78,9 @@ function withoutToken(headers: Record<string, string[]>): void {
   const given = headers["sec-websocket-protocol"];
   if (given === undefined) return;
   const protocols = given.flatMap((line) => line.split(",")).map((protocol) => protocol.trim());
-  const kept = protocols.filter((protocol) => !protocol.startsWith(tokenProtocol));
-  if (kept.length === 0) delete headers["sec-websocket-protocol"];
-  else headers["sec-websocket-protocol"] = [kept.join(", ")];
+  const forwarded = protocols.filter((protocol) => !protocol.startsWith(tokenProtocol));
+  if (forwarded.length === 0) delete headers["sec-websocket-protocol"];
+  else headers["sec-websocket-protocol"] = [forwarded.join(", ")];
 }
 
 /** The response headers that are forwarded to the client. */

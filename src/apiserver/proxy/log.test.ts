@@ -67,7 +67,7 @@ describe("logs", () => {
 
   test("a client that disconnects aborts the kubelet's request", async (t) => {
     const { kubelet, api } = await setUp(t);
-    const gone = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       kubelet.handle = (_, response) => {
         response.write("x");
         response.once("close", resolve);
@@ -76,19 +76,19 @@ describe("logs", () => {
     const done = api.nextDone();
     const response = await send(api, "/log/p?follow=true");
     response.destroy();
-    await Promise.all([gone, done]);
+    await Promise.all([disconnected, done]);
   });
 
   test("a client that disconnects before the response aborts the request, too", async (t) => {
     const { kubelet, api } = await setUp(t);
     const request = get({ port: api.port, path: "/log/p", agent: false }).on("error", () => undefined);
-    const gone = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       kubelet.handle = (_, response) => {
         response.once("close", resolve);
         request.destroy();
       };
     });
-    await Promise.all([gone, api.nextDone()]);
+    await Promise.all([disconnected, api.nextDone()]);
   });
 
   test("a log that is cut off is not a complete response", async (t) => {
@@ -101,7 +101,7 @@ describe("logs", () => {
 
   test("stopping the API ends the log", async (t) => {
     const { kubelet, api } = await setUp(t);
-    const gone = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       kubelet.handle = (_, response) => {
         response.write("x");
         response.once("close", resolve);
@@ -110,7 +110,7 @@ describe("logs", () => {
     const response = await send(api, "/log/p?follow=true");
     api.abort();
     await assert.rejects(text(response), { code: "ECONNRESET" });
-    await gone;
+    await disconnected;
   });
 
   test("a pod without a node has an empty log", async (t) => {

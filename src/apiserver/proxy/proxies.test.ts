@@ -138,7 +138,7 @@ describe("the proxy to a node", () => {
 
   test("responses are streamed, and aborted when the client disconnects", async (t) => {
     const { kubelet, api } = await setUp(t);
-    const gone = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       kubelet.handle = (_, response) => {
         response.write("piece");
         response.once("close", resolve);
@@ -148,7 +148,7 @@ describe("the proxy to a node", () => {
     const pieces = response.setEncoding("utf8")[Symbol.asyncIterator]();
     assert.equal((await pieces.next()).value, "piece");
     response.destroy();
-    await gone;
+    await disconnected;
   });
 
   test("a backend may respond before it has received the whole body", async (t) => {

@@ -33,7 +33,7 @@ async function upgraded(t: TestContext, path = "/exec/p?command=sh") {
 }
 
 /** The other side has disconnected, with or without an error. */
-const gone = (socket: Socket) =>
+const disconnected = (socket: Socket) =>
   new Promise<void>((resolve) =>
     socket
       .resume()
@@ -129,7 +129,7 @@ describe("streams", () => {
   test("a client that disconnects closes the kubelet's connection", async (t) => {
     const { client, socket, done } = await upgraded(t);
     client.socket.resetAndDestroy();
-    await Promise.all([gone(socket), done]);
+    await Promise.all([disconnected(socket), done]);
   });
 
   test("a kubelet that disconnects closes the client's connection", async (t) => {
@@ -143,7 +143,7 @@ describe("streams", () => {
   test("stopping the API closes both connections", async (t) => {
     const { api, client, socket, done } = await upgraded(t);
     api.abort();
-    await Promise.all([client.ended, gone(socket), done]);
+    await Promise.all([client.ended, disconnected(socket), done]);
   });
 
   test("a client that does not read applies backpressure to the kubelet, and eventually gets every byte", async (t) => {

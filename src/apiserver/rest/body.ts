@@ -75,14 +75,14 @@ export interface ParsedBody {
 }
 
 /** `wanted` is the assumed type of a protobuf message that does not name its type. */
-export function parseBody(body: Buffer, encoding: BodyEncoding, wanted?: GroupVersionKind): ParsedBody {
+export function parseBody(body: Buffer, encoding: BodyEncoding, expected?: GroupVersionKind): ParsedBody {
   switch (encoding) {
     case "json":
       return { value: parseJson(body.toString("utf8")), duplicates: [] };
     case "yaml":
       return parseYaml(body.toString("utf8"));
     case "protobuf":
-      return { value: decodeProtobuf(body, wanted), duplicates: [] };
+      return { value: decodeProtobuf(body, expected), duplicates: [] };
     default:
       return encoding satisfies never;
   }

@@ -15,28 +15,28 @@ export interface DecodeOptions {
 }
 
 /** The object in the body of a create, an update or an action. */
-export function decodeObject(bytes: Buffer, wanted: GroupVersionKind, options: DecodeOptions): Draft {
+export function decodeObject(bytes: Buffer, expectedKind: GroupVersionKind, options: DecodeOptions): Draft {
   const { encoding, validation, fields, warn } = options;
-  const { value, duplicates } = parseBody(bytes, encoding, wanted);
+  const { value, duplicates } = parseBody(bytes, encoding, expectedKind);
   if (!isObject(value as Json))
     throw badRequest(
-      `the object provided is unrecognized (must be of type ${wanted.kind}): couldn't get version/kind; json parse error: ` +
+      `the object provided is unrecognized (must be of type ${expectedKind.kind}): couldn't get version/kind; json parse error: ` +
         "the body is not an object",
     );
   const body = value as JsonObject;
-  checkType(body, wanted);
+  checkType(body, expectedKind);
   const report = reportFields(
     fields,
-    wanted,
+    expectedKind,
     body,
     encoding === "json" && validation !== "Ignore" ? bytes.toString("utf8") : undefined,
   );
-  if (report.broken !== undefined) throw unreadable(wanted, report.broken);
+  if (report.broken !== undefined) throw unreadable(expectedKind, report.broken);
   const strict = [...duplicates, ...report.strict];
   if (strict.length > 0 && validation === "Strict")
-    throw unreadable(wanted, `strict decoding error: ${strict.join(", ")}`);
+    throw unreadable(expectedKind, `strict decoding error: ${strict.join(", ")}`);
   if (validation === "Warn") strict.forEach(warn);
-  return asDraft(report.value as JsonObject, wanted);
+  return asDraft(report.value as JsonObject, expectedKind);
 }
 
 /** A body may omit apiVersion and kind, but must not have others. */

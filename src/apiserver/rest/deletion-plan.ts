@@ -48,9 +48,9 @@ export function planDeletion(current: ApiObject, requested: DeletionRequest): De
   }
 
   propagate(draft, requested);
-  const kept = (meta.finalizers ?? []).length > 0 || requested.hasSpecFinalizers?.(draft) === true;
-  if (kept && !graceful) markDeleted(draft, now);
-  if (kept || (graceful && (meta.deletionGracePeriodSeconds ?? 0) > 0)) return { kind: "mark", draft };
+  const isKept = (meta.finalizers ?? []).length > 0 || requested.hasSpecFinalizers?.(draft) === true;
+  if (isKept && !graceful) markDeleted(draft, now);
+  if (isKept || (graceful && (meta.deletionGracePeriodSeconds ?? 0) > 0)) return { kind: "mark", draft };
   return { kind: "remove" };
 }
 

@@ -5,9 +5,9 @@ import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts
 test("a deletion returns a Status if the object is removed, and the object if it is kept", async (t) => {
   const { send } = await testApi(t);
   const { body: map } = await send("POST", mapsPath, configMap("a"));
-  const gone = await send("DELETE", `${mapsPath}/a`);
-  assert.equal(gone.status, 200);
-  assert.deepEqual(gone.body, {
+  const removed = await send("DELETE", `${mapsPath}/a`);
+  assert.equal(removed.status, 200);
+  assert.deepEqual(removed.body, {
     kind: "Status",
     apiVersion: "v1",
     metadata: {},

@@ -70,9 +70,9 @@ function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): U
     const shown = () => JSON.stringify(type === "strategic" ? shownValue(patch) : JSON.stringify(patched));
     const rejectPatch = (why: string) =>
       invalid({ kind: "", group: "" }, "", [{ path: "patch", message: `Invalid value: ${shown()}: ${why}` }]);
-    const wanted = kindOf(served);
-    checkType(patched, wanted);
-    const report = reportFields(fields, wanted, patched, undefined);
+    const expectedKind = kindOf(served);
+    checkType(patched, expectedKind);
+    const report = reportFields(fields, expectedKind, patched, undefined);
     if (report.broken !== undefined) throw rejectPatch(report.broken);
     const strict = [
       ...twice.map(
@@ -83,7 +83,7 @@ function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): U
     if (strict.length > 0 && query.fieldValidation === "Strict")
       throw rejectPatch(`strict decoding error: ${strict.join(", ")}`);
     if (query.fieldValidation === "Warn") strict.forEach(warn);
-    const draft = asDraft(report.value as JsonObject, wanted);
+    const draft = asDraft(report.value as JsonObject, expectedKind);
     if (draft.metadata.name !== request.name)
       throw invalid(served.definition, request.name, [
         {
@@ -131,10 +131,10 @@ function applier(request: PatchRequest): Update["mutate"] {
 
 /** An apply with unknown fields is rejected, whatever fieldValidation is: they could have no owner. */
 function checkApplied({ served, fields }: PatchRequest, applied: JsonObject, metadata: JsonObject): void {
-  const wanted = kindOf(served);
-  const report = reportFields(fields, wanted, applied, undefined);
+  const expectedKind = kindOf(served);
+  const report = reportFields(fields, expectedKind, applied, undefined);
   const unknown = report.strict.map((text) => `.${JSON.parse(text.slice(text.indexOf('"')))}`);
-  const what = `${metadata.namespace ?? ""}/${metadata.name ?? ""}; ${wanted.group}/${wanted.version}, Kind=${wanted.kind}`;
+  const what = `${metadata.namespace ?? ""}/${metadata.name ?? ""}; ${expectedKind.group}/${expectedKind.version}, Kind=${expectedKind.kind}`;
   if (unknown.length > 0) {
     const lines = unknown.map((path) => `${path}: field not declared in schema`);
     const list = lines.length === 1 ? lines[0] : `errors:\n  ${lines.join("\n  ")}`;

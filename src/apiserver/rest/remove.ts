@@ -11,7 +11,7 @@ import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./w
 export interface Removed {
   readonly object: StoredObject;
   /** False if the object is kept for its grace period or its finalizers. */
-  readonly gone: boolean;
+  readonly isRemoved: boolean;
 }
 
 class WriteConflict extends Error {}
@@ -63,23 +63,23 @@ async function removeSeen(
   });
   switch (plan.kind) {
     case "pending":
-      return { object: seen, gone: false };
+      return { object: seen, isRemoved: false };
     case "mark": {
       await definition.prepareDelete?.(plan.draft, context);
       const object = plan.draft as unknown as ApiObject;
-      if (dryRun) return { object: asStored(seen, object), gone: false };
+      if (dryRun) return { object: asStored(seen, object), isRemoved: false };
       const written = await dependencies.store.apply(key, (latest) => {
         if (latest?.version !== seen.version) throw new WriteConflict();
         return { kind: "put", object };
       });
-      return { object: written!, gone: false };
+      return { object: written!, isRemoved: false };
     }
     case "remove": {
       await definition.prepareDelete?.(seen.copy() as unknown as Draft, context);
-      if (dryRun) return { object: seen, gone: true };
+      if (dryRun) return { object: seen, isRemoved: true };
       try {
         const { uid, version } = seen;
-        return { object: await dependencies.store.delete(key, { uid, version }), gone: true };
+        return { object: await dependencies.store.delete(key, { uid, version }), isRemoved: true };
       } catch (error) {
         if (isStoreError(error, "Conflict")) throw new WriteConflict();
         throw error;

@@ -30,7 +30,7 @@ export function initMetadata(draft: Draft, now: number): void {
 /** Keeps the metadata that only the server sets. */
 export function keepMetadata(draft: Draft, oldObject: ApiObject): void {
   const meta = draft.metadata as unknown as Record<string, unknown>;
-  for (const field of kept) {
+  for (const field of serverFields) {
     if (oldObject.metadata[field] === undefined) delete meta[field];
     else meta[field] = oldObject.metadata[field];
   }
@@ -38,7 +38,7 @@ export function keepMetadata(draft: Draft, oldObject: ApiObject): void {
   dropSelfLink(draft.metadata);
 }
 
-const kept = [
+const serverFields = [
   "name",
   "namespace",
   "uid",

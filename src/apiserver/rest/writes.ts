@@ -48,12 +48,12 @@ export function writeRequest(
 
 export async function decodedBody(
   exchange: Exchange,
-  wanted: GroupVersionKind,
+  expected: GroupVersionKind,
   query: WriteQuery,
 ): Promise<Draft> {
   const { parts, writer } = exchange;
   const encoding = bodyEncoding(writer.request.headers["content-type"]);
-  return decodeObject(await bodyOf(exchange), wanted, {
+  return decodeObject(await bodyOf(exchange), expected, {
     encoding,
     validation: query.fieldValidation,
     fields: parts.fields,
@@ -149,7 +149,7 @@ export async function serveDelete(exchange: Exchange, served: Served): Promise<v
   const options = await optionsOf(exchange);
   const request = writeRequest(exchange, served, { dryRun: options.dryRun, fieldManager: "" });
   const removed = await removeObject(parts.dependencies, request, target.name, options);
-  const status = !removed.gone && options.orphanDependents === false ? 202 : 200;
+  const status = !removed.isRemoved && options.orphanDependents === false ? 202 : 200;
   if (returnsObject(served, removed)) return writer.json(status, objectText(presentation, removed.object));
   const { definition, group } = served;
   const details = {
@@ -162,7 +162,7 @@ export async function serveDelete(exchange: Exchange, served: Served): Promise<v
 }
 
 /** An object that is kept is returned; a removed one only for some kinds. */
-function returnsObject({ definition }: Served, { gone }: Removed): boolean {
+function returnsObject({ definition }: Served, { isRemoved: gone }: Removed): boolean {
   return !gone || (definition.returnsDeleted ?? definition.deletionGrace !== undefined);
 }
 

@@ -8,7 +8,7 @@ test("the oldest changes are compacted when they are too old, too many or too la
   const rows = [1, 2, 3, 4].map((i) => ({ version: i * 10, at: i * 1000, chars: 100 }));
   const all = { events: 4, chars: 400 };
   const free: HistoryLimits = { maxAgeMs: 60_000, maxEvents: 100, maxChars: 10_000 };
-  const gone = (version: number, events: number): CompactionStep => ({
+  const compacted = (version: number, events: number): CompactionStep => ({
     version,
     events,
     chars: events * 100,
@@ -16,14 +16,14 @@ test("the oldest changes are compacted when they are too old, too many or too la
   const table: [Partial<HistoryLimits>, CompactionStep | undefined][] = [
     [{}, undefined],
     [{ maxEvents: 4 }, undefined],
-    [{ maxEvents: 3 }, gone(10, 1)],
-    [{ maxEvents: 0 }, gone(40, 4)],
+    [{ maxEvents: 3 }, compacted(10, 1)],
+    [{ maxEvents: 0 }, compacted(40, 4)],
     [{ maxChars: 400 }, undefined],
-    [{ maxChars: 399 }, gone(10, 1)],
-    [{ maxChars: 150 }, gone(30, 3)],
+    [{ maxChars: 399 }, compacted(10, 1)],
+    [{ maxChars: 150 }, compacted(30, 3)],
     [{ maxAgeMs: 9000 }, undefined],
-    [{ maxAgeMs: 8999 }, gone(10, 1)],
-    [{ maxAgeMs: 7500, maxEvents: 1 }, gone(30, 3)],
+    [{ maxAgeMs: 8999 }, compacted(10, 1)],
+    [{ maxAgeMs: 7500, maxEvents: 1 }, compacted(30, 3)],
   ];
   for (const [limits, expected] of table) {
     assert.deepEqual(

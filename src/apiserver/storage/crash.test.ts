@@ -44,13 +44,13 @@ async function writeOne(store: Store, name: string): Promise<never> {
     });
     const n = Number(last?.value.n ?? 0) + 1;
     const padding = "x".repeat(2000);
-    const gone = n % 10 === 0 && last;
-    const written = gone
+    const isDeletion = n % 10 === 0 && last;
+    const written = isDeletion
       ? await store.delete(key)
       : await store.apply(key, () => ({ kind: "put", object: anObject(key, { n, padding }) }));
     writeSync(
       1,
-      `${JSON.stringify({ name, version: written!.version, n: gone ? undefined : n } satisfies Ack)}\n`,
+      `${JSON.stringify({ name, version: written!.version, n: isDeletion ? undefined : n } satisfies Ack)}\n`,
     );
   }
 }

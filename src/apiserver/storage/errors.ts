@@ -62,8 +62,8 @@ export const modified = (key: ObjectKey) =>
     "the object has been modified; please apply your changes to the latest version and try again",
   );
 
-export const futureVersion = (wanted: number, current: number) =>
-  new StoreError("FutureVersion", `Too large resource version: ${wanted}, current: ${current}`, {
+export const futureVersion = (requested: number, current: number) =>
+  new StoreError("FutureVersion", `Too large resource version: ${requested}, current: ${current}`, {
     retryAfterSeconds: 1,
   });
 

@@ -30,13 +30,13 @@ export class History {
     const found: StoredObject[] = [];
     let position = after;
     while (found.length < limit) {
-      const wanted = scope.matches ? pageSize : Math.min(pageSize, limit - found.length);
-      const page = this.#revisions.snapshot(scope, version, position, wanted);
+      const pageLimit = scope.matches ? pageSize : Math.min(pageSize, limit - found.length);
+      const page = this.#revisions.snapshot(scope, version, position, pageLimit);
       for (const object of page) {
         if (found.length < limit && (!scope.matches || scope.matches(object.value))) found.push(object);
       }
       position = page.at(-1)?.key;
-      if (page.length < wanted) break;
+      if (page.length < pageLimit) break;
     }
     return found;
   }

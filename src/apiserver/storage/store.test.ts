@@ -147,12 +147,12 @@ test("apply creates, updates, deletes or does nothing, in one step", async () =>
     return { kind: "put", object: anObject(key) };
   });
   assert.equal(created?.version, 1);
-  const gone = await store.apply(key, (current) => {
+  const deleted = await store.apply(key, (current) => {
     checkPreconditions(key, current!, { uid: "uid-of-a", version: 1 });
     return { kind: "delete", last: { ...current!.copy(), phase: "Failed" } };
   });
   assert.deepEqual(
-    [gone?.version, gone?.value.phase, gone?.value.metadata.resourceVersion],
+    [deleted?.version, deleted?.value.phase, deleted?.value.metadata.resourceVersion],
     [2, "Failed", "2"],
   );
   await assert.rejects(store.get(key), fails("NotFound"));

@@ -289,12 +289,16 @@ export class Store {
 }
 
 /** For a Decide that has preconditions: throws Conflict. */
-export function checkPreconditions(key: ObjectKey, current: StoredObject, wanted: Preconditions): void {
-  if (wanted.uid !== undefined && wanted.uid !== current.uid) {
+export function checkPreconditions(
+  key: ObjectKey,
+  current: StoredObject,
+  preconditions: Preconditions,
+): void {
+  if (preconditions.uid !== undefined && preconditions.uid !== current.uid) {
     throw conflict(
       key,
-      `Precondition failed: UID in precondition: ${wanted.uid}, UID in object meta: ${current.uid}`,
+      `Precondition failed: UID in precondition: ${preconditions.uid}, UID in object meta: ${current.uid}`,
     );
   }
-  if (wanted.version !== undefined && wanted.version !== current.version) throw modified(key);
+  if (preconditions.version !== undefined && preconditions.version !== current.version) throw modified(key);
 }

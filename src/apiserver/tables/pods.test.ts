@@ -31,7 +31,7 @@ interface Row {
 
 const init = [{ name: "i0" }, { name: "i1" }];
 const sidecar = { name: "s", restartPolicy: "Always" };
-const gone = { deletionTimestamp: secondsBeforeNoon(0) };
+const deleted = { deletionTimestamp: secondsBeforeNoon(0) };
 
 const rows: Row[] = [
   {
@@ -257,19 +257,19 @@ const rows: Row[] = [
   },
   {
     rule: "a pod that is being deleted is terminating",
-    metadata: gone,
+    metadata: deleted,
     status: { phase: "Running", containerStatuses: [status("a", running, { ready: true })] },
     is: ["1/1", "Terminating", "0"],
   },
   {
     rule: "a terminated pod keeps its status while it is deleted",
-    metadata: gone,
+    metadata: deleted,
     status: { phase: "Succeeded", containerStatuses: [status("a", terminated(0, { reason: "Completed" }))] },
     is: ["0/1", "Completed", "0"],
   },
   {
     rule: "a deleted pod on a lost node is Unknown",
-    metadata: gone,
+    metadata: deleted,
     status: { phase: "Running", reason: "NodeLost" },
     is: ["0/1", "Unknown", "0"],
   },

@@ -53,14 +53,14 @@ const text: [rule: string, emit: (log: Logger) => void, expected: string][] = [
   ],
 ];
 // The line number in the header is covered by another test.
-const place = /log-writer\.test\.ts:\d+\] /;
+const callSite = /log-writer\.test\.ts:\d+\] /;
 for (const [rule, emit, expected] of text)
   test(`text log: ${rule}`, () => {
     const { log, lines } = setUp("text");
     emit(log);
-    assert.match(lines[0] ?? "", place);
+    assert.match(lines[0] ?? "", callSite);
     assert.deepEqual(
-      lines.map((line) => line.replace(place, "")),
+      lines.map((line) => line.replace(callSite, "")),
       [`${expected}\n`],
     );
   });

@@ -12,14 +12,14 @@ const bundlePosition = /(?:file:\/\/)?(\/[^\s():]+\.cjs):(\d+):(\d+)/g;
 export function readableStack(error: Error): string {
   const stack = error.stack ?? `${error.name}: ${error.message}`;
   const frames = [...stack.matchAll(bundlePosition)].map(([frame, bundle = "", line, column]) => ({
-    ...{ place: frame, bundle, line: Number(line) - 1, column: Number(column) - 1 },
+    ...{ frame, bundle, line: Number(line) - 1, column: Number(column) - 1 },
   }));
   const readable = new Map<string, string>();
   for (const [bundle, inBundle] of Map.groupBy(frames, (frame) => frame.bundle)) {
     const map = readMap(`${bundle}.map`);
     if (!map) continue;
     for (const [index, position] of sourcePositions(map, inBundle).entries())
-      if (position) readable.set(inBundle[index]!.place, shown(position));
+      if (position) readable.set(inBundle[index]!.frame, shown(position));
   }
   return stack.replace(bundlePosition, (frame) => readable.get(frame) ?? frame);
 }

@@ -22,8 +22,8 @@ const rows: [what: string, line: number, column: number, expected: string | unde
   ["a line beyond the end", 9, 0, undefined],
 ];
 
-for (const [what, line, column, expected] of rows)
-  test(`position in a source map: ${what}`, () => {
+for (const [rule, line, column, expected] of rows)
+  test(`position in a source map: ${rule}`, () => {
     const [found] = sourcePositions(map, [{ line, column }]);
     assert.equal(found && `${found.source} ${found.line}:${found.column}`, expected);
   });

@@ -28,7 +28,7 @@ export function sourcePositions(
   let [source, sourceLine, sourceColumn] = [0, 0, 0];
   let at = 0;
   for (let line = 0; line <= last && at < mappings.length; line++, at++) {
-    const wanted = positions.flatMap((position, index) =>
+    const lookups = positions.flatMap((position, index) =>
       position.line === line ? [{ column: position.column, index }] : [],
     );
     let column = 0;
@@ -43,7 +43,7 @@ export function sourcePositions(
         if (isDigit(mappings.charCodeAt(at))) number(); // the name
       }
       // Mappings are ordered by column: the last one that is not after the position covers it.
-      for (const { column: wantedColumn, index } of wanted)
+      for (const { column: wantedColumn, index } of lookups)
         if (column <= wantedColumn)
           found[index] = hasSource
             ? { source: sources[source] ?? "", line: sourceLine, column: sourceColumn }

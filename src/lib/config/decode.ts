@@ -23,12 +23,12 @@ export function decodeConfiguration(raw: unknown): Decoded {
   const config = decodeFields(kubeletFields, rest, [], problems) as PartialConfiguration;
   return { config, problems };
 
-  function expect(name: string, actual: unknown, wanted: string) {
-    if (actual === wanted) return;
+  function expect(name: string, actual: unknown, expected: string) {
+    if (actual === expected) return;
     const message =
       actual === undefined
-        ? `is missing, must be "${wanted}"`
-        : `must be "${wanted}", not ${describe(actual)}`;
+        ? `is missing, must be "${expected}"`
+        : `must be "${expected}", not ${describe(actual)}`;
     problems.push({ path: [name], message });
   }
 }

@@ -63,8 +63,8 @@ export function formatDuration(duration: Milliseconds): string {
   return minutes > 0n ? `${sign}${minutes}m${seconds}` : `${sign}${seconds}`;
 }
 
-function decimal(value: bigint, places: number): string {
-  const digits = value.toString().padStart(places + 1, "0");
-  const fraction = digits.slice(-places).replace(/0+$/, "");
-  return digits.slice(0, -places) + (fraction ? `.${fraction}` : "");
+function decimal(value: bigint, digitCount: number): string {
+  const digits = value.toString().padStart(digitCount + 1, "0");
+  const fraction = digits.slice(-digitCount).replace(/0+$/, "");
+  return digits.slice(0, -digitCount) + (fraction ? `.${fraction}` : "");
 }

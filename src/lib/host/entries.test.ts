@@ -29,11 +29,11 @@ async function nest(dir: string, name: string, depth: number): Promise<void> {
   await parent.close();
 }
 
-for (const [what, name, depth] of [
+for (const [rule, name, depth] of [
   ["long names", "n".repeat(250), 40],
   ["many levels", "d", 2_100],
 ] as const)
-  test(`directories nested deeper than PATH_MAX are counted and removed: ${what}`, async (t) => {
+  test(`directories nested deeper than PATH_MAX are counted and removed: ${rule}`, async (t) => {
     const dir = await directory(t);
     const none = await diskUsage(dir);
     await nest(dir, name, depth);
@@ -64,9 +64,9 @@ test("links are removed and their targets kept, and a directory with the name of
   const tree = join(dir, "tree");
   await mkdir(join(tree, ".removed-0", "sub"), { recursive: true });
   await writeFile(join(tree, ".removed-1"), "");
-  for (const place of [tree, join(tree, ".removed-0", "sub")]) {
-    await symlink(precious, join(place, "link"));
-    await symlink(join(precious, "file"), join(place, "link-to-file"));
+  for (const moved of [tree, join(tree, ".removed-0", "sub")]) {
+    await symlink(precious, join(moved, "link"));
+    await symlink(join(precious, "file"), join(moved, "link-to-file"));
   }
   await nest(tree, "n".repeat(250), 20);
   await removeTree(tree);

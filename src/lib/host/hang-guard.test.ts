@@ -82,12 +82,12 @@ test("queued calls start as soon as another has ended", async () => {
   const paths = Array.from({ length: 20 }, (_, i) => `/${i}`);
   let running = 0;
   let most = 0;
-  const look = async () => {
+  const work = async () => {
     most = Math.max(most, ++running);
     await new Promise((resolve) => setImmediate(resolve));
     running--;
   };
-  await Promise.all(paths.map((path) => guard.run(path, look)));
+  await Promise.all(paths.map((path) => guard.run(path, work)));
   assert.equal(most, 2);
 });
 

@@ -59,10 +59,10 @@ describe("states of tasks", () => {
       child.kill("SIGKILL");
       await once(child, "exit");
     });
-    const becomes = async (wanted: object) => {
+    const becomes = async (expected: object) => {
       for (;;) {
         const states = await readTaskStates([child.pid!]);
-        if (JSON.stringify(states) === JSON.stringify({ ...none, ...wanted })) return;
+        if (JSON.stringify(states) === JSON.stringify({ ...none, ...expected })) return;
       }
     };
     await becomes({ sleeping: 1 });

@@ -33,8 +33,8 @@ export function unmetTerms(terms: readonly NodeTerm[], node: NodeIdentity): stri
 }
 
 /** The same for a nodeSelector: "disk=ssd: the node has no label disk". */
-export function unmetLabels(wanted: Labels | undefined, labels: Labels): string | undefined {
-  const unmet = Object.entries(wanted ?? {}).filter(([key, value]) => labelOf(labels, key) !== value);
+export function unmetLabels(selector: Labels | undefined, labels: Labels): string | undefined {
+  const unmet = Object.entries(selector ?? {}).filter(([key, value]) => labelOf(labels, key) !== value);
   if (unmet.length === 0) return undefined;
   return unmet.map(([key, value]) => `${key}=${value}: ${labelText(labels, key)}`).join(", ");
 }
@@ -61,8 +61,8 @@ export function matchesTerms(terms: readonly NodeTerm[], node: NodeIdentity): bo
 }
 
 /** True if the node has all labels of a nodeSelector. */
-export function matchesLabels(wanted: Labels | undefined, labels: Labels): boolean {
-  return Object.entries(wanted ?? {}).every(([key, value]) => labelOf(labels, key) === value);
+export function matchesLabels(selector: Labels | undefined, labels: Labels): boolean {
+  return Object.entries(selector ?? {}).every(([key, value]) => labelOf(labels, key) === value);
 }
 
 function meets({ key, operator, values = [] }: Requirement, labels: Labels): boolean {

@@ -15,14 +15,14 @@ function written(spec: Loose = {}, metadata: Loose = {}): Loose {
   };
 }
 
-function made(input: unknown, options = fromFile) {
+function staticPod(input: unknown, options = fromFile) {
   const result = makeStaticPod(input, options);
   if ("problems" in result) assert.fail(JSON.stringify(result.problems));
   return result.pod;
 }
 
 test("a static pod gets the identity of its node", () => {
-  const pod = made(written());
+  const pod = staticPod(written());
   assert.equal(pod.metadata.name, "web-node-1");
   assert.equal(pod.metadata.namespace, "default");
   assert.match(pod.metadata.uid, /^[0-9a-f]{32}$/);
@@ -36,14 +36,14 @@ test("a static pod gets the identity of its node", () => {
 });
 
 test("a pod from a URL gets no extra toleration", () => {
-  const pod = made(written(), { nodeName: "n", origin: { source: "http", url: "http://x/" } });
+  const pod = staticPod(written(), { nodeName: "n", origin: { source: "http", url: "http://x/" } });
   assert.equal(pod.spec.tolerations, undefined);
   assert.equal(pod.metadata.annotations?.["kubernetes.io/config.source"], "http");
 });
 
 test("an applied pod is like one of a file: name, source and toleration", () => {
   const applied = (name: string, nodeName = "n") =>
-    made(written(), { nodeName, origin: { source: "applied", name } });
+    staticPod(written(), { nodeName, origin: { source: "applied", name } });
   const pod = applied("m");
   assert.equal(pod.metadata.name, "web-n");
   assert.equal(pod.metadata.annotations?.["kubernetes.io/config.source"], "applied");
@@ -98,11 +98,11 @@ test("with local objects a pod may refer to ConfigMaps and Secrets, and to no ot
 
 test("the toleration is not repeated", () => {
   const tolerations = [{ operator: "Exists", effect: "NoExecute" }];
-  assert.equal(made(written({ tolerations })).spec.tolerations?.length, 1);
+  assert.equal(staticPod(written({ tolerations })).spec.tolerations?.length, 1);
 });
 
 test("the UID changes with the pod, the file and the node, and with nothing else", () => {
-  const uid = (input: unknown, options = fromFile) => made(input, options).metadata.uid;
+  const uid = (input: unknown, options = fromFile) => staticPod(input, options).metadata.uid;
   const base = uid(written());
   assert.equal(uid(written()), base);
   const reordered = Object.fromEntries(Object.entries(written()).reverse());
@@ -120,7 +120,7 @@ test("the UID changes with the pod, the file and the node, and with nothing else
 });
 
 test("a UID in the manifest is kept", () => {
-  assert.equal(made(written({}, { uid: "mine" })).metadata.uid, "mine");
+  assert.equal(staticPod(written({}, { uid: "mine" })).metadata.uid, "mine");
 });
 
 test("a name is required, and must be valid with the node name appended", () => {

@@ -74,12 +74,12 @@ export class TypePackage {
     this.#paragraphs ??= splitTypes(this.text);
     const paragraph = this.#paragraphs.get(name);
     if (paragraph === undefined) return undefined;
-    const type = this.#made(`${this.name}.${name}`, parseType(paragraph));
+    const type = this.#build(`${this.name}.${name}`, parseType(paragraph));
     this.#types.set(name, type);
     return type;
   }
 
-  #made(name: string, parsed: ParsedType): StructType | AliasType {
+  #build(name: string, parsed: ParsedType): StructType | AliasType {
     if (parsed.kind === "struct") return new TableStruct(name, parsed, this.#typeNamed);
     return { kind: "alias", name, base: typeOf(parsed.base, this.#typeNamed), values: parsed.values };
   }

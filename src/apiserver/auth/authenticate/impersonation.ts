@@ -13,12 +13,12 @@ export async function impersonated(
   request: IncomingMessage,
   authorizer: Authorizer,
 ): Promise<Caller> {
-  const wanted = headersOf(request);
-  const [name = ""] = wanted.get("impersonate-user") ?? [];
-  const groups = wanted.get("impersonate-group") ?? [];
-  const [uid = ""] = wanted.get("impersonate-uid") ?? [];
+  const headers = headersOf(request);
+  const [name = ""] = headers.get("impersonate-user") ?? [];
+  const groups = headers.get("impersonate-group") ?? [];
+  const [uid = ""] = headers.get("impersonate-uid") ?? [];
   const extra = Object.fromEntries(
-    [...wanted].flatMap(([key, values]) =>
+    [...headers].flatMap(([key, values]) =>
       key.startsWith(extraPrefix) ? [[unescaped(key.slice(extraPrefix.length)), values]] : [],
     ),
   );

@@ -32,9 +32,9 @@ export interface CertificateSpec {
  * lifetime.
  */
 export function ensureKeyPair(path: string, spec: CertificateSpec, ca: Authority, now: number): Pair {
-  const kept = { certificate: readText(`${path}.crt`), key: readText(`${path}.key`) };
-  if (kept.certificate !== undefined && kept.key !== undefined) {
-    const pair = { certificate: kept.certificate, key: kept.key };
+  const stored = { certificate: readText(`${path}.crt`), key: readText(`${path}.key`) };
+  if (stored.certificate !== undefined && stored.key !== undefined) {
+    const pair = { certificate: stored.certificate, key: stored.key };
     if (isUsable(pair, spec, ca, now)) return pair;
   }
   const pair = issue(spec, ca, now);

@@ -19,9 +19,9 @@ export class BootstrapTokens implements TokenAuthenticator {
     this.#o = o;
   }
 
-  async authenticate(token: string, wanted: readonly string[]): Promise<TokenResult> {
+  async authenticate(token: string, requestedAudiences: readonly string[]): Promise<TokenResult> {
     const [, id, secret] = tokenPattern.exec(token) ?? [];
-    const audiences = this.#o.audiences.filter((audience) => wanted.includes(audience));
+    const audiences = this.#o.audiences.filter((audience) => requestedAudiences.includes(audience));
     if (id === undefined || secret === undefined || audiences.length === 0) return { kind: "unknown" };
     const found = await this.#o
       .objects()

@@ -32,25 +32,25 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     this.#o = o;
   }
 
-  async authenticate(token: string, wanted: readonly string[]): Promise<TokenResult> {
+  async authenticate(token: string, requestedAudiences: readonly string[]): Promise<TokenResult> {
     const { authority, clock } = this.#o;
     const checked = authority.check(token);
     if (checked.kind === "foreign") return { kind: "unknown" };
     if (checked.kind === "bad") return rejected(checked.problem);
     const { claims } = checked;
     const given = audiencesOf(claims, authority.audiences);
-    const audiences = given.filter((audience) => wanted.includes(audience));
+    const audiences = given.filter((audience) => requestedAudiences.includes(audience));
     if (audiences.length === 0)
       return rejected(
-        `token audiences ${quoted(given)} is invalid for the target audiences ${quoted(wanted)}`,
+        `token audiences ${quoted(given)} is invalid for the target audiences ${quoted(requestedAudiences)}`,
       );
     const now = epochMs(clock.wall()) / 1000;
     const problem = timeProblem(claims, now);
     if (problem) return rejected(problem);
     const kubernetes = kubernetesClaims(claims);
     if (!kubernetes) return rejected("service account token claims could not be validated");
-    const gone = await this.#missingObject(kubernetes, now);
-    if (gone) return rejected(gone);
+    const missing = await this.#missingObject(kubernetes, now);
+    if (missing) return rejected(missing);
     return { kind: "known", caller: callerOf(kubernetes, claims.jti), audiences };
   }
 

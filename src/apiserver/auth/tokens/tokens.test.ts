@@ -63,7 +63,7 @@ for (const [name, key] of [["ES256", generateKey().privateKey] as const, ["RS256
   });
 
 const pod = { pod: { name: "p", uid: "pod-uid" } };
-const gone = "service account token has been invalidated";
+const invalidated = "service account token has been invalidated";
 const old = (clock: FakeClock, seconds: number) => ({
   deletionTimestamp: new Date(epochMs(clock.wall()) - seconds * 1000).toISOString(),
 });
@@ -132,7 +132,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "of a deleted pod",
     ({ issue, objects }) =>
       objects.delete({ resource: "pods", namespace: "ns", name: "p" }).then(() => issue(pod)),
-    gone,
+    invalidated,
   ],
   [
     "of a pod that was recreated",
@@ -155,15 +155,15 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
       put("pods", "p", "pod-uid", old(clock, 61));
       return issue(pod);
     },
-    gone,
+    invalidated,
   ],
-  ["of a deleted secret", ({ issue }) => issue({ secret: { name: "none", uid: "x" } }), gone],
+  ["of a deleted secret", ({ issue }) => issue({ secret: { name: "none", uid: "x" } }), invalidated],
   [
     "of a secret that was recreated",
     ({ issue }) => issue({ secret: { name: "s", uid: "x" } }),
     "secret UID (secret-uid) does not match service account secret ref claim (x)",
   ],
-  ["of a deleted node", ({ issue }) => issue({ node: { name: "none", uid: "x" } }), gone],
+  ["of a deleted node", ({ issue }) => issue({ node: { name: "none", uid: "x" } }), invalidated],
   [
     "of a node that was recreated",
     ({ issue }) => issue({ node: { name: "n1", uid: "x" } }),

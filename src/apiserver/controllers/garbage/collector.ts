@@ -61,12 +61,12 @@ async function execute(step: CollectionStep, { objects, cache }: CollectorOption
 async function isStillOwned(step: CollectionStep & { do: "delete" }, objects: Objects): Promise<boolean> {
   if (step.owners.length === 0) return false;
   const current = await objects.get(step.ref);
-  const wanted = new Set(
+  const uids = new Set(
     ((current?.metadata.ownerReferences ?? []) as { uid: string }[]).map((owner) => owner.uid),
   );
   for (const ref of step.owners) {
     const owner = await objects.get(ref);
-    if (owner !== undefined && wanted.has(owner.metadata.uid)) return true;
+    if (owner !== undefined && uids.has(owner.metadata.uid)) return true;
   }
   return false;
 }

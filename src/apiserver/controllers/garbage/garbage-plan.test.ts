@@ -58,7 +58,7 @@ describe("objects whose owners are gone", () => {
       ["disown p of u-q"],
     ],
   ];
-  for (const [what, items, wanted] of cases) test(what, () => assert.deepEqual(steps(...items), wanted));
+  for (const [rule, items, expected] of cases) test(rule, () => assert.deepEqual(steps(...items), expected));
 });
 
 describe("owners with foreground or orphan finalizers", () => {
@@ -89,5 +89,5 @@ describe("owners with foreground or orphan finalizers", () => {
     ],
     ["then the finalizer of the owner is removed", [pod("o", orphan), pod("p")], ["release o from orphan"]],
   ];
-  for (const [what, items, wanted] of cases) test(what, () => assert.deepEqual(steps(...items), wanted));
+  for (const [rule, items, expected] of cases) test(rule, () => assert.deepEqual(steps(...items), expected));
 });

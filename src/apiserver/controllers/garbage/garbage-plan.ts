@@ -60,8 +60,8 @@ function stepFor(
 ): CollectionStep | undefined {
   if (object.metadata.deletionTimestamp !== undefined) return undefined;
   const namespace = object.metadata.namespace ?? "";
-  const gone: OwnerReference[] = [];
-  const places: ObjectRef[] = [];
+  const missing: OwnerReference[] = [];
+  const existing: ObjectRef[] = [];
   for (const owner of owners) {
     const kind = kindOf(owner.apiVersion, owner.kind);
     if (kind === undefined) continue;
@@ -74,13 +74,14 @@ function stepFor(
       found.object.metadata.name === owner.name &&
       (!kind.namespaced || where === namespace);
     if (isThere) continue;
-    gone.push(owner);
-    places.push({ resource: kind.resource, namespace: kind.namespaced ? namespace : "", name: owner.name });
+    missing.push(owner);
+    existing.push({ resource: kind.resource, namespace: kind.namespaced ? namespace : "", name: owner.name });
   }
-  if (gone.length === 0) return undefined;
+  if (missing.length === 0) return undefined;
   const target = { ref: refTo(resource, object), uid: object.metadata.uid };
-  if (gone.length < owners.length) return { do: "disown", ...target, owners: gone.map(({ uid }) => uid) };
-  return { do: "delete", ...target, owners: places };
+  if (missing.length < owners.length)
+    return { do: "disown", ...target, owners: missing.map(({ uid }) => uid) };
+  return { do: "delete", ...target, owners: existing };
 }
 
 /** An owner deleted in the foreground is removed after its dependents; one that orphans them, after their references are removed. */

@@ -67,8 +67,8 @@ describe("the taints of a node", () => {
     ["cordoned before its first report", state([], [], true), [taint("unschedulable", "NoSchedule")]],
     ["not cordoned any more", state([ready("True")], [taint("unschedulable", "NoSchedule")]), []],
   ];
-  for (const [what, node, wanted] of cases)
-    test(what, () => assert.deepEqual(plannedTaints(node, now), wanted));
+  for (const [rule, node, expected] of cases)
+    test(rule, () => assert.deepEqual(plannedTaints(node, now), expected));
 
   test("are not written again if they are unchanged", () => {
     const node = state([ready("True")], [own]);

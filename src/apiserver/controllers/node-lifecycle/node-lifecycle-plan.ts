@@ -90,20 +90,21 @@ export function plannedTaints(node: NodeState, now: number): readonly NodeTaint[
   const ready = node.conditions.find(({ type }) => type === "Ready");
   // Before its first report, a node keeps the taints that it was registered with.
   if (ready === undefined) return withCordon(node);
-  const wanted: NodeTaint[] = [];
+  const desired: NodeTaint[] = [];
   for (const { type, status } of node.conditions) {
     const key = conditionTaints[type]?.[status];
-    if (key !== undefined) wanted.push({ key, effect: "NoSchedule" });
+    if (key !== undefined) desired.push({ key, effect: "NoSchedule" });
   }
-  if (node.unschedulable) wanted.push({ key: cordoned, effect: "NoSchedule" });
-  const gone = conditionTaints.Ready?.[ready.status];
-  if (gone !== undefined) wanted.push({ key: gone, effect: "NoExecute", timeAdded: timestamp(now) });
-  return merged(node.taints, wanted, isOwn);
+  if (node.unschedulable) desired.push({ key: cordoned, effect: "NoSchedule" });
+  const readyTaint = conditionTaints.Ready?.[ready.status];
+  if (readyTaint !== undefined)
+    desired.push({ key: readyTaint, effect: "NoExecute", timeAdded: timestamp(now) });
+  return merged(node.taints, desired, isOwn);
 }
 
 function withCordon(node: NodeState): readonly NodeTaint[] {
-  const wanted = node.unschedulable ? [{ key: cordoned, effect: "NoSchedule" }] : [];
-  return merged(node.taints, wanted, ({ key, effect }) => key === cordoned && effect === "NoSchedule");
+  const desired = node.unschedulable ? [{ key: cordoned, effect: "NoSchedule" }] : [];
+  return merged(node.taints, desired, ({ key, effect }) => key === cordoned && effect === "NoSchedule");
 }
 
 function isOwn({ key, effect }: NodeTaint): boolean {
@@ -115,11 +116,11 @@ function isOwn({ key, effect }: NodeTaint): boolean {
 /** Keeps existing desired taints unchanged, and taints that others have set. */
 function merged(
   present: readonly NodeTaint[],
-  wanted: readonly NodeTaint[],
+  desired: readonly NodeTaint[],
   isOurs: (taint: NodeTaint) => boolean,
 ): readonly NodeTaint[] {
   const isSame = (a: NodeTaint, b: NodeTaint) => a.key === b.key && a.effect === b.effect;
-  const kept = present.filter((taint) => !isOurs(taint) || wanted.some((other) => isSame(taint, other)));
-  const added = wanted.filter((taint) => !present.some((other) => isSame(taint, other)));
+  const kept = present.filter((taint) => !isOurs(taint) || desired.some((other) => isSame(taint, other)));
+  const added = desired.filter((taint) => !present.some((other) => isSame(taint, other)));
   return kept.length === present.length && added.length === 0 ? present : [...kept, ...added];
 }

@@ -35,9 +35,9 @@ export function hostPorts({ spec }: Pod): HostPort[] {
   );
 }
 
-export function portsConflict(wanted: readonly HostPort[], taken: readonly HostPort[]): boolean {
-  return wanted.some((one) =>
-    taken.some(
+export function portsConflict(requested: readonly HostPort[], used: readonly HostPort[]): boolean {
+  return requested.some((one) =>
+    used.some(
       (other) =>
         one.port === other.port &&
         one.protocol === other.protocol &&

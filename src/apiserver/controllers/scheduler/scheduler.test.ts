@@ -144,8 +144,8 @@ describe("scheduling", () => {
     ["to no node while they have scheduling gates", { schedulingGates: [{ name: "g" }] }, [], [node()], []],
     ["to no node if they name another scheduler", { schedulerName: "mine" }, [], [node()], []],
   ];
-  for (const [what, spec, others, nodes, wanted] of cases)
-    test(what, () => assert.deepEqual(outcome([pod(spec, { name: "p" }), ...others], nodes), wanted));
+  for (const [rule, spec, others, nodes, expected] of cases)
+    test(rule, () => assert.deepEqual(outcome([pod(spec, { name: "p" }), ...others], nodes), expected));
 
   test("pods are scheduled by priority and then by age", () => {
     const at = (creationTimestamp: string) => ({ metadata: { creationTimestamp } });
@@ -221,8 +221,8 @@ describe("tolerations", () => {
     ["of everything", taint, { operator: "Exists" }, true],
     ["of nothing", taint, {}, false],
   ];
-  for (const [what, one, toleration, fine] of cases)
-    test(what, () => assert.equal(untolerated([one], [toleration]) === undefined, fine));
+  for (const [rule, one, toleration, fine] of cases)
+    test(rule, () => assert.equal(untolerated([one], [toleration]) === undefined, fine));
 });
 
 describe("node selectors", () => {
@@ -247,6 +247,6 @@ describe("node selectors", () => {
     ["an empty term", [{}], false],
     ["no term", [], false],
   ];
-  for (const [what, terms, wanted] of cases)
-    test(what, () => assert.equal(matchesTerms(terms, view), wanted));
+  for (const [rule, terms, expected] of cases)
+    test(rule, () => assert.equal(matchesTerms(terms, view), expected));
 });

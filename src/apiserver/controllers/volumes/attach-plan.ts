@@ -62,10 +62,10 @@ function stepsOf(node: ApiObject, { volumes, drivers, attachments }: AttachState
   }
   const isSame = reported.length === attached.length && reported.every((name) => attached.includes(name));
   if (!isSame) steps.push({ do: "report", node, attached });
-  const gone = reported.flatMap((unique) => (attached.includes(unique) ? [] : (csiName(unique) ?? [])));
+  const unused = reported.flatMap((unique) => (attached.includes(unique) ? [] : (csiName(unique) ?? [])));
   return [
     ...steps,
-    ...gone.map((csi) => ({ do: "detach", name: attachmentName(csi, node.metadata.name) }) as const),
+    ...unused.map((csi) => ({ do: "detach", name: attachmentName(csi, node.metadata.name) }) as const),
   ];
 }
 

@@ -44,16 +44,16 @@ function sizeOf(volume: ApiObject): bigint {
 }
 
 function suits(claim: ApiObject, volume: ApiObject): boolean {
-  const wanted = read(claim).spec ?? {};
+  const claimSpec = read(claim).spec ?? {};
   const has = read(volume).spec ?? {};
   if (volume.metadata.deletionTimestamp !== undefined) return false;
   const modes: readonly string[] = has.accessModes ?? [];
   return (
-    (has.volumeMode ?? "Filesystem") === (wanted.volumeMode ?? "Filesystem") &&
-    sizeOf(volume) >= amountOf(wanted.resources?.requests?.storage) &&
-    (wanted.accessModes ?? []).every((mode: string) => modes.includes(mode)) &&
+    (has.volumeMode ?? "Filesystem") === (claimSpec.volumeMode ?? "Filesystem") &&
+    sizeOf(volume) >= amountOf(claimSpec.resources?.requests?.storage) &&
+    (claimSpec.accessModes ?? []).every((mode: string) => modes.includes(mode)) &&
     classOf(volume) === classOf(claim) &&
-    (wanted.selector === undefined ||
-      matchesLabels(labelSelectorOf(wanted.selector), read(volume).metadata.labels ?? {}))
+    (claimSpec.selector === undefined ||
+      matchesLabels(labelSelectorOf(claimSpec.selector), read(volume).metadata.labels ?? {}))
   );
 }

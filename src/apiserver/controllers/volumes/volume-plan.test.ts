@@ -159,5 +159,5 @@ describe("volumes and claims", () => {
       ["bind v"],
     ],
   ];
-  for (const [what, state, wanted] of cases) test(what, () => assert.deepEqual(steps(state), wanted));
+  for (const [rule, state, expected] of cases) test(rule, () => assert.deepEqual(steps(state), expected));
 });

@@ -84,15 +84,15 @@ function checkBindable({ metadata, spec }: PodDraft): void {
 
 function checkCondition(
   what: string,
-  wanted: string | undefined,
-  found: string | undefined,
+  expected: string | undefined,
+  actual: string | undefined,
   ref: ObjectRef,
 ): void {
-  if (wanted && wanted !== found)
+  if (expected && expected !== actual)
     throw conflictError(
       pods,
       "pods",
       ref.name,
-      `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`,
+      `Precondition failed: ${what} in precondition: ${expected}, ${what} in object meta: ${actual}`,
     );
 }

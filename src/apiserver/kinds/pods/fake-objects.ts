@@ -165,11 +165,11 @@ export class FakeObjects implements Objects {
     draft.metadata.resourceVersion = String(++this.#version);
     const object = draft as unknown as ApiObject;
     const { name, namespace = "" } = object.metadata;
-    const gone =
+    const isRemoved =
       draft.metadata.deletionGracePeriodSeconds === 0 && (draft.metadata.finalizers ?? []).length === 0;
-    if (gone) this.#objects.delete(keyOf(resource, namespace, name));
+    if (isRemoved) this.#objects.delete(keyOf(resource, namespace, name));
     else this.#objects.set(keyOf(resource, namespace, name), object);
-    this.#notify(resource, { type: gone ? "DELETED" : type, object });
+    this.#notify(resource, { type: isRemoved ? "DELETED" : type, object });
     return object;
   }
 

@@ -46,35 +46,35 @@ export class ServiceAllocation {
   async allocate(draft: Draft, context: RequestContext, oldObject?: Readonly<Draft>): Promise<void> {
     const services = await context.objects.list("services");
     // No await below: an allocation must be reserved before another one starts.
-    const taken = this.#inUse(draft, services, context.now);
+    const inUse = this.#inUse(draft, services, context.now);
     // The service keeps what it has, even if the ranges have changed.
-    const kept = new Set(oldObject === undefined ? [] : valuesOf(specOf(oldObject)));
+    const ownValues = new Set(oldObject === undefined ? [] : valuesOf(specOf(oldObject)));
     const spec = specOf(draft);
-    if (needsClusterIp(spec)) this.#address(draft, spec, taken, kept);
-    if (needsNodePorts(spec)) this.#ports(draft, spec, taken, kept);
+    if (needsClusterIp(spec)) this.#address(draft, spec, inUse, ownValues);
+    if (needsNodePorts(spec)) this.#ports(draft, spec, inUse, ownValues);
     if (needsHealthCheck(spec))
-      spec.healthCheckNodePort ||= this.#freePort(taken, draft, "spec.healthCheckNodePort");
+      spec.healthCheckNodePort ||= this.#freePort(inUse, draft, "spec.healthCheckNodePort");
     if (context.dryRun) return;
     const reservation = { until: context.now + reservationMs, owner: ownerOf(draft) };
-    for (const value of valuesOf(spec)) if (!kept.has(value)) this.#reserved.set(value, reservation);
+    for (const value of valuesOf(spec)) if (!ownValues.has(value)) this.#reserved.set(value, reservation);
   }
 
   #inUse(draft: Draft, services: readonly ApiObject[], now: number): InUse {
-    const taken = new Map<string, Holder>();
+    const inUse = new Map<string, Holder>();
     for (const [value, { until, owner }] of this.#reserved) {
       if (until <= now) this.#reserved.delete(value);
       // A client that retries may request what was allocated the last time.
-      else taken.set(value, owner === ownerOf(draft) ? "this service" : "another");
+      else inUse.set(value, owner === ownerOf(draft) ? "this service" : "another");
     }
     for (const service of services) {
       const { name, namespace } = service.metadata;
       if (name === draft.metadata.name && namespace === draft.metadata.namespace) continue;
-      for (const value of valuesOf(specOf(draftOf(service)))) taken.set(value, "another");
+      for (const value of valuesOf(specOf(draftOf(service)))) inUse.set(value, "another");
     }
-    return taken;
+    return inUse;
   }
 
-  #address(draft: Draft, spec: ServiceSpec, taken: InUse, kept: ReadonlySet<string>): void {
+  #address(draft: Draft, spec: ServiceSpec, inUse: InUse, ownValues: ReadonlySet<string>): void {
     if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
     for (const [i, family] of (spec.ipFamilies ?? []).entries())
       if (family === "IPv6")
@@ -91,7 +91,7 @@ export class ServiceAllocation {
     if (isHeadless(spec)) return;
     const requested = spec.clusterIPs?.[0];
     if (requested === undefined) {
-      const address = this.range.free(taken, this.#options.random());
+      const address = this.range.free(inUse, this.#options.random());
       if (address === undefined)
         throw invalidField(draft, "spec.clusterIPs", [], "failed to allocate IP: range is full");
       spec.clusterIP = address;
@@ -99,8 +99,8 @@ export class ServiceAllocation {
       return;
     }
     // Invalid addresses are reported by validation.
-    if (familyOf(requested) !== "IPv4" || kept.has(requested)) return;
-    if (taken.get(requested) === "another")
+    if (familyOf(requested) !== "IPv4" || ownValues.has(requested)) return;
+    if (inUse.get(requested) === "another")
       throw invalidField(
         draft,
         "spec.clusterIPs",
@@ -116,20 +116,20 @@ export class ServiceAllocation {
       );
   }
 
-  #ports(draft: Draft, spec: ServiceSpec, taken: InUse, kept: ReadonlySet<string>): void {
+  #ports(draft: Draft, spec: ServiceSpec, inUse: InUse, ownValues: ReadonlySet<string>): void {
     const byPort = new Map<number, number>();
     for (const [i, port] of (spec.ports ?? []).entries()) {
       const path = `spec.ports[${i}].nodePort`;
       const protocol = port.protocol ?? "TCP";
       // The same port for TCP and UDP is reached at the same port of the node.
-      if (!port.nodePort) port.nodePort = byPort.get(port.port) ?? this.#freePort(taken, draft, path);
-      else if (!kept.has(portKey(protocol, port.nodePort)))
-        this.#checkPort(draft, path, protocol, port.nodePort, taken);
+      if (!port.nodePort) port.nodePort = byPort.get(port.port) ?? this.#freePort(inUse, draft, path);
+      else if (!ownValues.has(portKey(protocol, port.nodePort)))
+        this.#checkPort(draft, path, protocol, port.nodePort, inUse);
       byPort.set(port.port, port.nodePort);
     }
   }
 
-  #checkPort(draft: Draft, path: string, protocol: string, port: number, taken: InUse): void {
+  #checkPort(draft: Draft, path: string, protocol: string, port: number, inUse: InUse): void {
     const { first, last } = this.#options.nodePorts;
     if (port < first || port > last)
       throw invalidField(
@@ -138,20 +138,20 @@ export class ServiceAllocation {
         port,
         `provided port is not in the valid range. The range of valid ports is ${first}-${last}`,
       );
-    if (taken.get(portKey(protocol, port)) === "another")
+    if (inUse.get(portKey(protocol, port)) === "another")
       throw invalidField(draft, path, port, "provided port is already allocated");
   }
 
   /** Free for all protocols, so that the service can use it for another protocol as well. */
-  #freePort(taken: InUse, draft: Draft, path: string): number {
+  #freePort(inUse: InUse, draft: Draft, path: string): number {
     const { first, last } = this.#options.nodePorts;
     const size = last - first + 1;
     const start = Math.floor(this.#options.random() * size);
     for (let i = 0; i < size; i++) {
       const port = first + ((start + i) % size);
       const keys = protocols.map((protocol) => portKey(protocol, port));
-      if (keys.some((key) => taken.has(key))) continue;
-      for (const key of keys) taken.set(key, "this service");
+      if (keys.some((key) => inUse.has(key))) continue;
+      for (const key of keys) inUse.set(key, "this service");
       return port;
     }
     throw invalidField(draft, path, 0, "failed to allocate a nodePort: range is full");

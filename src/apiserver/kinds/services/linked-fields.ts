@@ -40,8 +40,8 @@ function keepNodePorts(spec: ServiceSpec, old: ServiceSpec): void {
   const used = new Set((spec.ports ?? []).map(({ nodePort }) => nodePort));
   const byName = new Map((old.ports ?? []).map(({ name = "", nodePort }) => [name, nodePort]));
   for (const port of spec.ports ?? []) {
-    const kept = byName.get(port.name ?? "");
-    if (!port.nodePort && kept && !used.has(kept)) port.nodePort = kept;
+    const oldNodePort = byName.get(port.name ?? "");
+    if (!port.nodePort && oldNodePort && !used.has(oldNodePort)) port.nodePort = oldNodePort;
   }
 }
 

@@ -6,16 +6,20 @@ import { testKinds, updateErrors, validationErrors } from "../fixtures.ts";
 import { AddressRange } from "./address-range.ts";
 import type { ServiceSpec } from "./service.ts";
 
-type World = ReturnType<typeof testKinds>;
+type TestKinds = ReturnType<typeof testKinds>;
 
 const port = { port: 80 };
 
-async function createService({ objects }: World, name: string, spec: ServiceSpec): Promise<Draft> {
+async function createService({ objects }: TestKinds, name: string, spec: ServiceSpec): Promise<Draft> {
   const draft = { metadata: { name, namespace: "default" }, spec };
   return (await objects.create("services", draft)) as unknown as Draft;
 }
 
-async function change({ objects }: World, name: string, edit: (spec: ServiceSpec) => void): Promise<Draft> {
+async function change(
+  { objects }: TestKinds,
+  name: string,
+  edit: (spec: ServiceSpec) => void,
+): Promise<Draft> {
   const ref = { resource: "services", namespace: "default", name };
   return (await objects.change(ref, (draft) => edit(draft.spec))) as unknown as Draft;
 }
@@ -68,9 +72,9 @@ describe("new services", () => {
   });
 
   test("services never share an address, even when created concurrently", async () => {
-    const world = testKinds();
+    const kinds = testKinds();
     const names = ["a", "b", "c", "d"];
-    const all = await Promise.all(names.map((name) => createService(world, name, { ports: [port] })));
+    const all = await Promise.all(names.map((name) => createService(kinds, name, { ports: [port] })));
     assert.equal(new Set(all.map(({ spec }) => spec.clusterIP)).size, names.length);
   });
 
@@ -89,31 +93,31 @@ describe("new services", () => {
   });
 
   test("get the address that they request, once", async () => {
-    const world = testKinds();
-    const { spec } = await createService(world, "a", { clusterIP: "10.96.0.10", ports: [port] });
+    const kinds = testKinds();
+    const { spec } = await createService(kinds, "a", { clusterIP: "10.96.0.10", ports: [port] });
     assert.equal(spec.clusterIP, "10.96.0.10");
     assert.equal(
-      await rejection(createService(world, "b", { clusterIP: "10.96.0.10", ports: [port] })),
+      await rejection(createService(kinds, "b", { clusterIP: "10.96.0.10", ports: [port] })),
       'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.0.10"]: failed to allocate IP 10.96.0.10: provided IP is already allocated',
     );
     assert.equal(
-      await rejection(createService(world, "b", { clusterIP: "10.0.0.1", ports: [port] })),
+      await rejection(createService(kinds, "b", { clusterIP: "10.0.0.1", ports: [port] })),
       'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.1"]: failed to allocate IP 10.0.0.1: the provided IP (10.0.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/16',
     );
   });
 
   test("rejected services may request the same address again", async () => {
-    const world = testKinds();
-    await rejection(createService(world, "a", { clusterIP: "10.96.0.10" }));
+    const kinds = testKinds();
+    await rejection(createService(kinds, "a", { clusterIP: "10.96.0.10" }));
     assert.equal(
-      (await createService(world, "a", { clusterIP: "10.96.0.10", ports: [port] })).spec.clusterIP,
+      (await createService(kinds, "a", { clusterIP: "10.96.0.10", ports: [port] })).spec.clusterIP,
       "10.96.0.10",
     );
   });
 
   test("of type NodePort get ports, the same for TCP and UDP", async () => {
-    const world = testKinds();
-    const { spec } = await createService(world, "a", {
+    const kinds = testKinds();
+    const { spec } = await createService(kinds, "a", {
       type: "NodePort",
       ports: [
         { name: "a", port: 53, protocol: "UDP" },
@@ -128,12 +132,12 @@ describe("new services", () => {
     assert.equal(spec.externalTrafficPolicy, "Cluster");
     assert.equal(
       await rejection(
-        createService(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 30001 }] }),
+        createService(kinds, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 30001 }] }),
       ),
       'Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated',
     );
     assert.equal(
-      await rejection(createService(world, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] })),
+      await rejection(createService(kinds, "b", { type: "NodePort", ports: [{ port: 80, nodePort: 80 }] })),
       'Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
     );
   });
@@ -184,42 +188,42 @@ describe("new services", () => {
       ['spec.sessionAffinity: Unsupported value: "Mine": supported values: "ClientIP", "None"'],
     ],
   ];
-  for (const [what, spec, wanted] of cases)
-    test(what, async () => assert.deepEqual(await validationErrors("services", { spec }), wanted));
+  for (const [rule, spec, expected] of cases)
+    test(rule, async () => assert.deepEqual(await validationErrors("services", { spec }), expected));
 });
 
 describe("changes of services", () => {
   test("updates that omit allocated fields keep them", async () => {
-    const world = testKinds();
-    const { spec } = await createService(world, "a", { type: "NodePort", ports: [{ name: "p", port: 80 }] });
-    const changed = await change(world, "a", (now) => {
-      delete now.clusterIP;
-      delete now.clusterIPs;
-      now.ports = [{ name: "p", port: 81 }];
+    const kinds = testKinds();
+    const { spec } = await createService(kinds, "a", { type: "NodePort", ports: [{ name: "p", port: 80 }] });
+    const changed = await change(kinds, "a", (spec) => {
+      delete spec.clusterIP;
+      delete spec.clusterIPs;
+      spec.ports = [{ name: "p", port: 81 }];
     });
     assert.equal(changed.spec.clusterIP, spec.clusterIP);
     assert.equal(changed.spec.ports[0].nodePort, spec.ports[0].nodePort);
   });
 
   test("to ExternalName release the address", async () => {
-    const world = testKinds();
-    await createService(world, "a", { ports: [port] });
-    const { spec } = await change(world, "a", (now) => {
-      now.type = "ExternalName";
-      now.externalName = "example.com";
+    const kinds = testKinds();
+    await createService(kinds, "a", { ports: [port] });
+    const { spec } = await change(kinds, "a", (spec) => {
+      spec.type = "ExternalName";
+      spec.externalName = "example.com";
     });
     assert.deepEqual([spec.clusterIP, spec.clusterIPs, spec.ipFamilies], [undefined, undefined, undefined]);
   });
 
   test("to NodePort and back release the node ports", async () => {
-    const world = testKinds();
-    await createService(world, "a", { ports: [port] });
-    const there = await change(world, "a", (now) => {
-      now.type = "NodePort";
+    const kinds = testKinds();
+    await createService(kinds, "a", { ports: [port] });
+    const there = await change(kinds, "a", (spec) => {
+      spec.type = "NodePort";
     });
     assert.equal(there.spec.ports[0].nodePort, 30000);
-    const back = await change(world, "a", (now) => {
-      now.type = "ClusterIP";
+    const back = await change(kinds, "a", (spec) => {
+      spec.type = "ClusterIP";
     });
     assert.deepEqual([back.spec.ports[0].nodePort, back.spec.externalTrafficPolicy], [undefined, undefined]);
   });

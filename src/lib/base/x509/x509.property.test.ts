@@ -48,9 +48,9 @@ test("a certificate contains its inputs, whatever the year", () => {
     fc.property(subject, dnsNames, ipAddresses, ...times, usages, fc.boolean(), (...given) => {
       const [subject, dnsNames, ipAddresses, notBefore, notAfter, usages, isCa] = given;
       const fields = { subject, dnsNames, ipAddresses, notBefore, notAfter, usages, isCa };
-      const [made] = parseCertificates(signCertificate({ ...fields, issuer: "self", publicKey, key }));
-      assert.deepEqual({ ...made, ...fields }, made);
-      assert.deepEqual(made?.issuer, subject);
+      const [parsed] = parseCertificates(signCertificate({ ...fields, issuer: "self", publicKey, key }));
+      assert.deepEqual({ ...parsed, ...fields }, parsed);
+      assert.deepEqual(parsed?.issuer, subject);
     }),
     { seed, numRuns: 100 },
   );

@@ -99,12 +99,12 @@ describe("compatibility with openssl", { skip }, () => {
     });
   }
 
-  for (const [what, args] of [
+  for (const [rule, args] of [
     ["RSA", ["-newkey", "rsa:2048"]],
     ["Ed25519", ["-newkey", "ed25519"]],
     ["EC", ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:secp384r1", "-sha384"]],
   ] as const) {
-    test(`requests and certificates created by openssl with ${what} keys are read`, () => {
+    test(`requests and certificates created by openssl with ${rule} keys are read`, () => {
       const common = [...args, "-nodes", "-keyout", join(dir, "k.pem"), "-subj", "/C=DE/O=a+O=b/CN=Jürgen"];
       const san = ["-utf8", "-addext", "subjectAltName=DNS:x,IP:1.2.3.4,email:a@b,URI:spiffe://x"];
       openssl("req", "-new", ...common, ...san, "-out", join(dir, "o.csr"));
@@ -177,13 +177,13 @@ test("a request signed with another key is not valid", () => {
   assert.equal(parseRequest(request).signatureValid, true);
 });
 
-for (const [what, text] of [
+for (const [rule, text] of [
   ["nothing", ""],
   ["a certificate", authority("P-256").certificate],
   ["no DER", "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n"],
   ["a block that does not end", makeRequest({ subject: node, key: generateKey().privateKey }).slice(0, -20)],
 ] as const) {
-  test(`${what} is not a certificate request`, () => {
+  test(`${rule} is not a certificate request`, () => {
     assert.throws(() => parseRequest(text), { name: "KubeletError", code: "BadRequest" });
   });
 }

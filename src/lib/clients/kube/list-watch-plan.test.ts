@@ -48,29 +48,44 @@ const watched = (useful: boolean, error?: unknown): Outcome => ({
   useful,
   error,
 });
-const now = (step: Step): Next => ({ step, backOff: false, works: false });
+const immediately = (step: Step): Next => ({ step, backOff: false, works: false });
 const later = (step: Step): Next => ({ step, backOff: true, works: false });
 const works = (next: Next): Next => ({ ...next, works: true });
-const notStreamed = (step: Step): Next => ({ ...now(step), disableStreaming: true });
+const notStreamed = (step: Step): Next => ({ ...immediately(step), disableStreaming: true });
 
 const plans: [string, Step, Outcome, Next][] = [
   [
     "a list is followed by a watch from its version",
     list("0"),
     { kind: "listed", resourceVersion: "9" },
-    now(watch("9")),
+    immediately(watch("9")),
   ],
-  ["a stale list: list at the latest version", list("9"), { kind: "stale" }, now(list(""))],
+  ["a stale list: list at the latest version", list("9"), { kind: "stale" }, immediately(list(""))],
   ["a failed list is retried with back-off", list("0"), failed(down), later(list("0"))],
-  ["a version that is gone: list at the latest one immediately", list("9"), failed(gone), now(list(""))],
+  [
+    "a version that is gone: list at the latest one immediately",
+    list("9"),
+    failed(gone),
+    immediately(list("")),
+  ],
   ["the latest version is gone too: retry with back-off", list(""), failed(gone), later(list(""))],
   ["a rejected list is retried with back-off", list("9"), failed(apiError(404)), later(list("9"))],
   ["a failed watch is retried with back-off, without a list", watch("9"), failed(down), later(watch("9"))],
   ["a forbidden watch is retried with back-off", watch("9"), failed(apiError(403)), later(watch("9"))],
   ["a version too old to watch from: list, not older than that", watch("7"), failed(gone), later(list("7"))],
   ["a rejected watch: list", watch("7"), failed(apiError(400)), later(list("7"))],
-  ["a watch that the server ends resumes immediately", watch("7"), watched(true), works(now(watch("9")))],
-  ["a disconnected watch resumes immediately", watch("7"), watched(true, down), works(now(watch("9")))],
+  [
+    "a watch that the server ends resumes immediately",
+    watch("7"),
+    watched(true),
+    works(immediately(watch("9"))),
+  ],
+  [
+    "a disconnected watch resumes immediately",
+    watch("7"),
+    watched(true, down),
+    works(immediately(watch("9"))),
+  ],
   [
     "a watch that ends as soon as it starts resumes with back-off",
     watch("7"),
@@ -92,7 +107,7 @@ const plans: [string, Step, Outcome, Next][] = [
   ],
   ["a rejected streamed list: list", stream(""), failed(apiError(422)), notStreamed(list("0"))],
   ["a streamed list that does not end: list", stream("7"), { kind: "not-streamed" }, notStreamed(list("7"))],
-  ["no version to stream from: stream the latest", stream("7"), failed(gone), now(stream(""))],
+  ["no version to stream from: stream the latest", stream("7"), failed(gone), immediately(stream(""))],
   ["a failed streamed list is retried with back-off", stream("7"), failed(down), later(stream("7"))],
   [
     "the watch after a streamed list expires: list",

@@ -6,11 +6,11 @@ import { shareEqualParts } from "./store-sharing.ts";
 test("equal parts are those of the previous version, changed ones are new", () => {
   const before = { spec: { a: [1, { b: "x" }] }, status: { list: [{ n: 1 }, { n: 2 }] } };
   const after = { spec: { a: [1, { b: "x" }] }, status: { list: [{ n: 1 }, { n: 3 }] } };
-  const kept = shareEqualParts(before, after);
-  assert.equal(kept.spec, before.spec);
-  assert.equal(kept.status.list[0], before.status.list[0]);
-  assert.notEqual(kept.status, before.status);
-  assert.deepEqual(kept, { spec: { a: [1, { b: "x" }] }, status: { list: [{ n: 1 }, { n: 3 }] } });
+  const shared = shareEqualParts(before, after);
+  assert.equal(shared.spec, before.spec);
+  assert.equal(shared.status.list[0], before.status.list[0]);
+  assert.notEqual(shared.status, before.status);
+  assert.deepEqual(shared, { spec: { a: [1, { b: "x" }] }, status: { list: [{ n: 1 }, { n: 3 }] } });
 });
 
 test("an equal object is the previous version", () => {
@@ -25,11 +25,11 @@ test("the result equals the newer version and the previous one is unchanged, for
         { a, common, x: [a, common] },
         { a: b, common, x: [b, common] },
       ].map((version) => structuredClone(version));
-      const [former, wanted] = [structuredClone(before), structuredClone(after)];
-      const kept = shareEqualParts(before, after);
-      assert.deepEqual(kept, wanted);
+      const [former, expected] = [structuredClone(before), structuredClone(after)];
+      const shared = shareEqualParts(before, after);
+      assert.deepEqual(shared, expected);
       assert.deepEqual(before, former);
-      if (typeof common === "object") assert.equal(kept?.common, before?.common);
+      if (typeof common === "object") assert.equal(shared?.common, before?.common);
     }),
     { numRuns: 500 },
   );
@@ -44,14 +44,14 @@ const differences: [string, unknown, unknown][] = [
   ["null and an object", null, {}],
 ];
 
-for (const [what, before, after] of differences)
-  test(`${what} is a difference`, () =>
+for (const [rule, before, after] of differences)
+  test(`${rule} is a difference`, () =>
     assert.deepEqual(shareEqualParts(before, structuredClone(after)), after));
 
 test("data that is not plain, or frozen, is left unchanged", () => {
   const after = { map: new Map([["a", 1]]), frozen: Object.freeze({ x: { y: 1 } }) };
   const { map, frozen } = after;
-  const kept = shareEqualParts({ map: new Map([["a", 1]]), frozen: { x: { y: 1 } } }, after);
-  assert.equal(kept.map, map);
-  assert.equal(kept.frozen, frozen);
+  const shared = shareEqualParts({ map: new Map([["a", 1]]), frozen: { x: { y: 1 } } }, after);
+  assert.equal(shared.map, map);
+  assert.equal(shared.frozen, frozen);
 });

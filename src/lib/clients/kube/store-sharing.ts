@@ -13,9 +13,9 @@ function keepItems<T extends unknown[]>(oldValue: unknown[], newValue: T): T {
   if (Object.isFrozen(newValue)) return newValue;
   let isSame = oldValue.length === newValue.length;
   for (let i = 0; i < newValue.length; i++) {
-    const kept = shareEqualParts(oldValue[i], newValue[i]);
-    if (kept !== oldValue[i]) isSame = false;
-    newValue[i] = kept;
+    const shared = shareEqualParts(oldValue[i], newValue[i]);
+    if (shared !== oldValue[i]) isSame = false;
+    newValue[i] = shared;
   }
   return isSame ? (oldValue as T) : newValue;
 }
@@ -26,9 +26,9 @@ function keepFields<T extends Record<string, unknown>>(oldValue: Record<string, 
   let isSame = keys.length === Object.keys(oldValue).length;
   for (const key of keys) {
     const former = oldValue[key];
-    const kept = shareEqualParts(former, newValue[key]);
-    if (kept !== former || !Object.hasOwn(oldValue, key)) isSame = false;
-    (newValue as Record<string, unknown>)[key] = kept;
+    const shared = shareEqualParts(former, newValue[key]);
+    if (shared !== former || !Object.hasOwn(oldValue, key)) isSame = false;
+    (newValue as Record<string, unknown>)[key] = shared;
   }
   return isSame ? (oldValue as T) : newValue;
 }

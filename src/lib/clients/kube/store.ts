@@ -72,8 +72,8 @@ export class Store<T> implements ObjectReader<T> {
     for (const entry of entries) this.#entries.set(objectKey(entry.version), entry);
     for (const version of unreadable) {
       const key = objectKey(version);
-      const kept = former.get(key);
-      if (kept?.version.uid === version.uid && !this.#entries.has(key)) this.#entries.set(key, kept);
+      const oldEntry = former.get(key);
+      if (oldEntry?.version.uid === version.uid && !this.#entries.has(key)) this.#entries.set(key, oldEntry);
     }
     for (const [key, { object }] of former)
       if (!this.#entries.has(key)) changes.push({ type: "deleted", key, object });

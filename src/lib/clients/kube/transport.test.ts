@@ -122,12 +122,12 @@ for (const protocol of ["h2", "https", "http"] as const) {
     });
 
     it("an aborted stream ends without an error, and the server is notified", async (t) => {
-      let gone: () => void = () => {};
+      let onClosed: () => void = () => {};
       const left = new Promise<void>((resolve) => {
-        gone = resolve;
+        onClosed = resolve;
       });
       const server = await serve(t, protocol, (_request, response) => {
-        response.on("close", gone);
+        response.on("close", onClosed);
         response.writeHead(200);
         response.write("x");
       });
@@ -142,12 +142,12 @@ for (const protocol of ["h2", "https", "http"] as const) {
     });
 
     it("a reader that leaves its loop ends the exchange", async (t) => {
-      let gone: () => void = () => {};
+      let onClosed: () => void = () => {};
       const left = new Promise<void>((resolve) => {
-        gone = resolve;
+        onClosed = resolve;
       });
       const server = await serve(t, protocol, (_request, response) => {
-        response.on("close", gone);
+        response.on("close", onClosed);
         response.writeHead(200);
         response.write("x");
       });

@@ -38,9 +38,9 @@ test("a span arrives unchanged, to the nanosecond", async (t) => {
 });
 
 test("connection refused can be retried", async (t) => {
-  const gone = await TraceCollector.start();
-  gone.stop();
-  const collector = otlpCollector(gone.endpoint, {}, systemClock);
+  const stopped = await TraceCollector.start();
+  stopped.stop();
+  const collector = otlpCollector(stopped.endpoint, {}, systemClock);
   t.after(() => collector.close());
   const error = await collector.send([span], signal).then(
     () => assert.fail("it was sent"),

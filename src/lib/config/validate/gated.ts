@@ -87,8 +87,8 @@ export function gatedProblems(config: KubeletConfiguration, gates: FeatureGates)
       note(["imagePullCredentialsVerificationPolicy"], `${JSON.stringify(policy)} is not one of ${choices}`);
     }
     if (allowed.length > 0 && policy !== "NeverVerifyAllowlistedImages") {
-      const wanted = 'imagePullCredentialsVerificationPolicy to be "NeverVerifyAllowlistedImages"';
-      note(["preloadedImagesVerificationAllowlist"], `needs ${wanted}`);
+      const requirement = 'imagePullCredentialsVerificationPolicy to be "NeverVerifyAllowlistedImages"';
+      note(["preloadedImagesVerificationAllowlist"], `needs ${requirement}`);
     }
     allowed.forEach((pattern, index) => {
       if (isImagePattern(pattern)) return;

@@ -44,10 +44,10 @@ describe("cgroup v2 on this host", { skip }, async () => {
   it("names the controllers that a foreign cgroup lacks", async () => {
     await driver.create(`${root}/foreign`, {});
     mkdirSync(join(mount, root, "foreign/bare"));
-    const wanted = ["cpu", "cpuset", "memory", "hugetlb", "pids"].filter((name) =>
+    const expected = ["cpu", "cpuset", "memory", "hugetlb", "pids"].filter((name) =>
       controllers.includes(name),
     );
-    assert.deepEqual(await driver.lacks(`${root}/foreign/bare`), wanted);
+    assert.deepEqual(await driver.lacks(`${root}/foreign/bare`), expected);
     assert.equal(await driver.exists(`${root}/foreign/bare`), false);
     await driver.create(`${root}/foreign/bare`, {});
     assert.deepEqual(await driver.lacks(`${root}/foreign/bare`), []);

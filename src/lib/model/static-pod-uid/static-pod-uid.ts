@@ -43,14 +43,14 @@ export function goPod({ metadata, spec }: StaticPod, written: unknown): string {
   };
   const parts = [
     "TypeMeta:(v1.TypeMeta){Kind:(string) APIVersion:(string)}",
-    `ObjectMeta:${goPrint("v1.ObjectMeta", { ...metadata, annotations: kept(metadata.annotations) }, undefined)}`,
+    `ObjectMeta:${goPrint("v1.ObjectMeta", { ...metadata, annotations: withoutLegacy(metadata.annotations) }, undefined)}`,
     `Spec:${goPrint("PodSpec", inCore, withSums(spec, (written as { spec?: Written } | undefined)?.spec ?? {}))}`,
     `Status:${goPrint("PodStatus", {}, undefined)}`,
   ];
   return `(*core.Pod){${parts.join(" ")}}`;
 }
 
-function kept(annotations: Readonly<Record<string, string>> | undefined) {
+function withoutLegacy(annotations: Readonly<Record<string, string>> | undefined) {
   return (
     annotations && Object.fromEntries(Object.entries(annotations).filter(([name]) => !dropped.test(name)))
   );

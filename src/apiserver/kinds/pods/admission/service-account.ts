@@ -43,10 +43,10 @@ export async function admitServiceAccount(
 /** A static pod runs without the API, so its mirror pod may not reference API objects. */
 function checkMirror(pod: PodDraft): void {
   if (pod.spec.serviceAccountName) throw forbidden(pod, "a mirror pod may not reference service accounts");
-  const wanted = checkNoApiReferences(asModelPod(pod));
-  if (wanted.some(({ message }) => message.endsWith(" secrets")))
+  const references = checkNoApiReferences(asModelPod(pod));
+  if (references.some(({ message }) => message.endsWith(" secrets")))
     throw forbidden(pod, "a mirror pod may not reference secrets");
-  if (wanted.some(({ path }) => path.endsWith(".serviceAccountToken")))
+  if (references.some(({ path }) => path.endsWith(".serviceAccountToken")))
     throw forbidden(pod, "a mirror pod may not use ServiceAccountToken volume projections");
 }
 

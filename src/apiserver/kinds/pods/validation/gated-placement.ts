@@ -15,10 +15,10 @@ const required = "requiredDuringSchedulingIgnoredDuringExecution";
  */
 export function checkGatedPlacement(masked: PodSpec, old: PodSpec, problems: FieldProblems): void {
   if (!sameJson(masked.nodeSelector, old.nodeSelector)) {
-    const kept = Object.entries(old.nodeSelector ?? {}).every(
+    const areKept = Object.entries(old.nodeSelector ?? {}).every(
       ([key, value]) => masked.nodeSelector?.[key] === value,
     );
-    if (!kept)
+    if (!areKept)
       problems.invalid(
         "spec.nodeSelector",
         masked.nodeSelector,

@@ -70,10 +70,10 @@ function checkDeadline(spec: PodSpec, old: PodSpec, problems: FieldProblems): bo
 }
 
 function checkAddedTolerations(spec: PodSpec, old: PodSpec, problems: FieldProblems): void {
-  const kept = (old.tolerations ?? []).every(({ tolerationSeconds: _then, ...rest }) =>
+  const areKept = (old.tolerations ?? []).every(({ tolerationSeconds: _then, ...rest }) =>
     (spec.tolerations ?? []).some(({ tolerationSeconds: _now, ...other }) => sameJson(rest, other)),
   );
-  if (!kept)
+  if (!areKept)
     problems.forbidden(
       "spec.tolerations",
       "existing toleration can not be modified except its tolerationSeconds",
