@@ -4,7 +4,7 @@ export const machineSuite = "bookworm";
 /** The guest's kernel and its modules; and the program that builds its root file system. Both are only unpacked. */
 export const machineTools = ["user-mode-linux", "mmdebstrap"];
 
-/** What is installed in a guest besides the smallest Debian. */
+/** The packages that are installed in a guest besides a minimal Debian. */
 export const machinePackages = [
   "systemd",
   "systemd-sysv",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
 export const mirror = "http://deb.debian.org/debian";
 
-/** What an apt with its own lists needs of the machine. */
+/** The requirements of an apt with its own lists. */
 export const aptFiles = ["/usr/bin/apt-get", keyring];
 
 /** Options for an apt-get that reads one Debian suite and keeps everything in `work`: nothing of the system changes, not even its lists. */

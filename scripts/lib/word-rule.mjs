@@ -27,6 +27,12 @@ export const avoid = new Map(
   }).flatMap(([words, instead]) => words.split(" ").map((word) => [word, instead])),
 );
 
+/** How doc comments should not begin, with what to write instead. */
+export const openings = [
+  { pattern: /^\/\*\*\s*(?:\*\s*)?(What|Who|Whom|Whose)\b/, instead: 'a noun, as in "The pods that …"' },
+  { pattern: /^\/\*\*\s*(?:\*\s*)?(To be)\b/, instead: '"Must be …", or an imperative' },
+];
+
 /** Text that keeps such a word, and why. `text` is matched against the whole identifier, string, or line of prose; `files` against the path. */
 export const allowed = [
   {
@@ -61,8 +67,9 @@ export const isPending = (file) =>
 /** Words of one file that docs/STYLE.md replaces by others; `file` is its path from the project's root. */
 export function checkWords(file, text) {
   if (exempt.has(file)) return [];
-  const parts = file.endsWith(".md") ? linesOf(markdownProse(text)) : tokenize(text).flatMap(linesOfComment);
-  return parts
+  const tokens = file.endsWith(".md") ? [] : tokenize(text);
+  const parts = file.endsWith(".md") ? linesOf(markdownProse(text)) : tokens.flatMap(linesOfComment);
+  const words = parts
     .filter((part) => !allowed.some(({ text, files = /^/ }) => text.test(part.text) && files.test(file)))
     .flatMap((part) =>
       wordsOf(part.text)
@@ -72,6 +79,20 @@ export function checkWords(file, text) {
           line: text.slice(0, part.start + index).split("\n").length,
           message: `"${word}" in ${part.kind} (write: ${avoid.get(word)})`,
         })),
+    );
+  return [...words, ...checkOpenings(file, text, tokens)];
+}
+
+function checkOpenings(file, text, tokens) {
+  return tokens
+    .filter(({ kind }) => kind === "comment")
+    .flatMap((token) =>
+      openings.flatMap(({ pattern, instead }) => {
+        const found = pattern.exec(token.text);
+        if (!found) return [];
+        const line = text.slice(0, token.start).split("\n").length;
+        return [{ file, line, message: `"${found[1]}" begins a doc comment (write: ${instead})` }];
+      }),
     );
 }
 

@@ -33,6 +33,13 @@ for (const [what, source, expected] of [
   ["nothing in a regular expression", "const x = /told/;", []],
   ["nothing in a longer word", "const password = task; // wishbone, basket, mask", []],
   ["nothing in the user of the operating system", 'f("nobody")', []],
+  ["the beginning of a doc comment", "/** What a pod uses. */", [[1, '"What" begins a doc comment']]],
+  [
+    "the beginning of a long doc comment",
+    "\n/**\n * To be called once.\n */",
+    [[2, '"To be" begins a doc comment']],
+  ],
+  ["nothing in the middle of a doc comment", "/** Decides what to do. Pods are to be kept. */", []],
 ])
   test(`finds words in ${what}`, () => assert.deepEqual(found(source), expected));
 

@@ -10,7 +10,7 @@ export function hasSharedChains(natTable: string): boolean {
 
 export interface RuleRemoval {
   readonly own: readonly RuleChange[];
-  /** To be applied atomically: another node may have started to use the chains since the table was read. */
+  /** Must be applied atomically: another node may have started to use the chains since the table was read. */
   readonly shared: readonly RuleChange[];
 }
 

@@ -6,7 +6,7 @@ export interface ReceivedEvent {
   readonly version: number;
 }
 
-/** What a watcher knew from one list, and received after it. */
+/** The objects of one list, and the events that a watcher received after it. */
 export interface WatchSession {
   readonly version: number;
   readonly state: ReadonlyMap<string, number>;

@@ -6,7 +6,7 @@ import { AgentProcess } from "./agent-process.ts";
 import type { ApiUser } from "./api-user.ts";
 import { TestCluster } from "./cluster-node.ts";
 
-/** What an agent needs to join. */
+/** The inputs of an agent that joins. */
 export class JoiningNode {
   readonly cluster: TestCluster;
   readonly #api: ApiUser;

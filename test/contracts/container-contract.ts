@@ -8,7 +8,7 @@ import { type ContractPods, errorOf, FOREVER, OBEDIENT, sh, UNKNOWN_ID } from ".
 import { eventually } from "./eventually.ts";
 import { nameHolderOf } from "./name-holder.ts";
 
-/** What the agent relies on in the container lifecycle. */
+/** The requirements of the agent for the container lifecycle. */
 export function containerContract(pods: ContractPods): void {
   describe("containers", () => {
     it("go from created to running to exited, with times in that order", async (t) => {

@@ -10,7 +10,7 @@ import { sandboxContract } from "./sandbox-contract.ts";
 
 export type { ContractRuntime } from "./contract-pods.ts";
 
-/** What the agent relies on, whatever the runtime. Real runtimes and the fake pass the same suite. */
+/** The requirements of the agent for any runtime. Real runtimes and the fake pass the same suite. */
 export function describeRuntimeContract(name: string, setup: () => Promise<ContractRuntime>): void {
   describe(`CRI contract: ${name}`, () => {
     const pods = new ContractPods();

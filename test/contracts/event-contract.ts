@@ -5,7 +5,7 @@ import { type ContainerEventResponse, ContainerEventType } from "../../src/lib/g
 import type { ContractPods } from "./contract-pods.ts";
 import { eventually } from "./eventually.ts";
 
-/** What the agent relies on in the event stream. */
+/** The requirements of the agent for the event stream. */
 export function eventContract(pods: ContractPods): void {
   describe("events", () => {
     it("report each change of a container, or are not supported", async (t) => {

@@ -7,7 +7,7 @@ import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { type ContractPods, errorOf, FOREVER, sh } from "./contract-pods.ts";
 import { eventually } from "./eventually.ts";
 
-/** What the agent relies on for logs and commands in containers. */
+/** The requirements of the agent for logs and commands in containers. */
 export function insideContract(pods: ContractPods): void {
   describe("inside containers", () => {
     it("write their log in the CRI format, each stream by its name", async (t) => {

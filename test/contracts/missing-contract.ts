@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { type ContractPods, errorOf, UNKNOWN_ID } from "./contract-pods.ts";
 
-/** What the agent relies on for objects that do not exist. */
+/** The requirements of the agent for objects that do not exist. */
 export function missingContract(pods: ContractPods): void {
   describe("what does not exist", () => {
     const container = UNKNOWN_ID as ContainerId;

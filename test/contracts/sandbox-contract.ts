@@ -6,7 +6,7 @@ import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api
 import { type ContractPods, errorOf, FOREVER, UNKNOWN_ID } from "./contract-pods.ts";
 import { nameHolderOf } from "./name-holder.ts";
 
-/** What the agent relies on for pod sandboxes. */
+/** The requirements of the agent for pod sandboxes. */
 export function sandboxContract(pods: ContractPods): void {
   describe("sandboxes", () => {
     it("are ready once run, with their configuration", async (t) => {

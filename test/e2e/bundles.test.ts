@@ -54,7 +54,7 @@ interface Run {
   readonly mib: number;
 }
 
-/** What a run of a program takes, from start to exit, with all processes that it starts. */
+/** The resources that a run of a program takes, from start to exit, with all processes that it starts. */
 function run(program: string, args: readonly string[]): Run {
   const peak = join(dir, "peak");
   // The process writes its own peak: the one that wait4 reports includes the process that started it.

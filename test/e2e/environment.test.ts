@@ -127,7 +127,7 @@ describeLifecycle(
   "the environment of containers",
   placeProfile,
   (life) => {
-    /** What a shell line prints in a container of a pod that runs. */
+    /** The output of a shell command in a container of a running pod. */
     const inside = async (name: string, script: string, container?: string) =>
       (await life.inside(await life.pods.running(name), script, container)).trim();
     const statusLine = async (pod: string, key: string) =>

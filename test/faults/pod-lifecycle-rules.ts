@@ -306,7 +306,7 @@ export function isRestarted(pod: Pod, container: Container, exitCode: number): b
   }
 }
 
-/** What the rules need to know about the calling agent. */
+/** The facts about the calling agent that the rules need. */
 export interface AgentView {
   worker(uid: PodUid): PodWorker | undefined;
 }

@@ -1,6 +1,6 @@
 import type { Machine } from "./machine.ts";
 
-/** What the kernel has of one cgroup: file name to content. */
+/** The files of one cgroup: file name to content. */
 export type CgroupValues = Readonly<Record<string, string>>;
 
 /** Files that tests compare; those that a cgroup does not have are absent. */

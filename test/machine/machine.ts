@@ -137,7 +137,7 @@ export class Machine {
     await this.sh(`mkdir -p '${path}' && mount -t hostfs -o 'ro,${hostDir}' none '${path}'`);
   }
 
-  /** What the kernel and systemd printed. */
+  /** The output of the kernel and systemd. */
   console(): string {
     return readFileSync(join(this.#dir, "console.log"), "utf8");
   }

@@ -58,7 +58,7 @@ class Leavings {
     this.veth = interfaces.map(({ name }) => name).find((name) => name.startsWith("veth"))!;
   }
 
-  /** What a leak check must find after the bridge is gone. */
+  /** The leaks that a check must find after the bridge is gone. */
   get expected(): Record<Kind, RegExp> {
     return {
       processes: new RegExp(`^${this.process?.pid} sleep 1000$`),

@@ -28,7 +28,7 @@ export interface GuardedNodeOptions {
   readonly streamUrl?: (command: string) => string | undefined;
 }
 
-/** What the agent reports about itself (`agent-probe.mjs`). */
+/** The report of the agent about itself (`agent-probe.mjs`). */
 export interface AgentState {
   readonly heapUsed: number;
   readonly external: number;

@@ -51,7 +51,7 @@ export interface Auth {
   readonly reviews: readonly ResourceDefinition[];
   readonly serviceAccountToken: ActionSubresource;
   readonly certificateSigningRequests: ResourceDefinition;
-  /** To be started once the objects can be read. */
+  /** Must be started once the objects can be read. */
   readonly components: readonly Component[];
   /** The responses of /.well-known/openid-configuration and /openid/v1/jwks. */
   tokenDiscovery(jwksUri: string): { readonly configuration: object; readonly keys: object };

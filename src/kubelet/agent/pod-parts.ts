@@ -140,7 +140,7 @@ export function podParts(
   return {
     ...{ ...run, ...probing, probeMetrics: probing.metrics, pleg, eventStream, userNamespaces, allocation },
     records,
-    /** To be done before the first component is started. */
+    /** Must be done before the first component is started. */
     async prepare() {
       await cgroups.start();
       // Only pods with a user namespace are affected, and they report the error.

@@ -89,17 +89,17 @@ function allocatableOf(
   for (const [name, text] of Object.entries(present))
     if (name in capacity || !isExtended(name)) allocatable[name] = text;
   for (const [name, text] of Object.entries(capacity))
-    allocatable[name] = less(name, text, reserved.get(name) ?? 0n);
+    allocatable[name] = subtract(name, text, reserved.get(name) ?? 0n);
   if (machine) Object.assign(allocatable, devices.allocatable);
   // Huge pages are subtracted from memory, used or not.
   for (const [name, text] of Object.entries(capacity))
     if (isHugepages(name))
-      allocatable.memory = less("memory", allocatable.memory ?? "0", parseQuantity(text) ?? 0n);
+      allocatable.memory = subtract("memory", allocatable.memory ?? "0", parseQuantity(text) ?? 0n);
   return allocatable;
 }
 
 /** The remaining quantity, at least 0. Bytes keep the binary format even without a suffix. */
-function less(name: string, text: string, nano: bigint): string {
+function subtract(name: string, text: string, nano: bigint): string {
   const left = (parseQuantity(text) ?? 0n) - nano;
   return formatQuantity(left < 0n ? 0n : left, text.endsWith("i") || isBytes(name) ? "binary" : "decimal");
 }

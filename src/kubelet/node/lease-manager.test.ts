@@ -122,15 +122,15 @@ describe("the lease of a node", () => {
   });
 
   it("is renewed within 4 seconds after an outage of a minute, without a burst of requests meanwhile", async () => {
-    let suspected = 0;
-    const env = setUp({ onRepeatedFailure: () => suspected++ });
+    let repeatedFailures = 0;
+    const env = setUp({ onRepeatedFailure: () => repeatedFailures++ });
     await env.start();
     env.api.fault = () => {
       throw new Error("connection forbidden");
     };
     await env.clock.advance(60 * second);
     assert.ok(env.api.calls.length < 40, `${env.api.calls.length} calls`);
-    assert.equal(suspected, 4);
+    assert.equal(repeatedFailures, 4);
     env.api.fault = undefined;
     const back = env.clock.wall();
     await env.clock.advance(4 * second);

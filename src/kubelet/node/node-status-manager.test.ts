@@ -294,8 +294,8 @@ describe("status updates", () => {
   });
 
   it("are retried five times; then connections are closed, and 4 seconds are enough to catch up", async () => {
-    let suspected = 0;
-    const env = setUp({ onRepeatedFailure: () => suspected++ });
+    let repeatedFailures = 0;
+    const env = setUp({ onRepeatedFailure: () => repeatedFailures++ });
     await env.start();
     const before = env.api.calls.length;
     env.api.fault = () => {
@@ -303,7 +303,7 @@ describe("status updates", () => {
     };
     await env.clock.advance(10.5 * second);
     assert.equal(env.api.calls.length - before, 5);
-    assert.equal(suspected, 4);
+    assert.equal(repeatedFailures, 4);
     await env.clock.advance(60 * second);
     env.api.fault = undefined;
     env.nodeState.info = { port: 1 };

@@ -7,7 +7,7 @@ import type { StatsHost, StatsOptions } from "./options.ts";
 
 type Memory = Pick<MemoryStats, "availableBytes" | "usageBytes" | "workingSetBytes">;
 
-/** What is left of the node's resources; what cannot be measured is absent. */
+/** The available resources of the node; those that cannot be measured are absent. */
 export interface NodePressureStats {
   readonly memory?: Memory | undefined;
   /** Of the cgroup of all pods. */

@@ -44,7 +44,7 @@ export class Stats {
   readonly #rates = new CpuRates();
   readonly #node: NodeStatsProvider;
   readonly #pods: PodStatsProvider;
-  /** What decides about evictions. */
+  /** The inputs of eviction. */
   readonly pressure: PressureStats;
   readonly #summary: CachedLoad<Summary>;
   readonly #cpuAndMemory: CachedLoad<Summary>;

@@ -5,7 +5,7 @@
 const poolSize = 8;
 const maxThreads = 1024;
 
-/** To be called before the first file call: the pool is created then, from the environment. */
+/** Must be called before the first file call: the pool is created then, from the environment. */
 export function widenThreadPool(env: NodeJS.ProcessEnv = process.env): void {
   env.UV_THREADPOOL_SIZE ??= String(poolSize);
 }

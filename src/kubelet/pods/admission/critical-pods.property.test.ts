@@ -168,7 +168,7 @@ class Node {
     return others.reduce((sum, other) => sum + other.cpu, cpu) <= capacity;
   }
 
-  /** What runs or terminates never requests more than the node has. */
+  /** The pods that run or terminate never request more than the node has. */
   checkFit(): void {
     const used = [...this.pods.values()]
       .filter(({ state }) => state === "running" || state === "terminating")

@@ -11,7 +11,7 @@ export interface Requirement {
 
 export type PreemptionChoice =
   | { readonly victims: readonly Pod[] }
-  /** What is missing even if all pods that may be preempted are. */
+  /** The resources that are missing even if all pods that may be preempted are. */
   | { readonly unmet: readonly Requirement[] };
 
 /** A pod that may be preempted, with what it frees. */
@@ -88,7 +88,7 @@ function isSmaller(a: Candidate, b: Candidate): boolean {
   return memory === 0n ? a.frees("cpu") < b.frees("cpu") : memory < 0n;
 }
 
-/** What is still missing once these are preempted. */
+/** The resources that are still missing once these are preempted. */
 function without(requirements: readonly Requirement[], victims: readonly Candidate[]): Requirement[] {
   return requirements
     .map(({ resource, quantity }) => ({
@@ -98,7 +98,7 @@ function without(requirements: readonly Requirement[], victims: readonly Candida
     .filter(({ quantity }) => quantity > 0n);
 }
 
-/** What the pod requests of a resource: one of "pods", CPU in thousandths, all others in whole units. */
+/** The pod's request of a resource: one of "pods", CPU in thousandths, all others in whole units. */
 export function requestsOf(pod: Pod, options: { readonly podLevel: boolean }): (resource: string) => bigint {
   const requests = podRequests(pod, options);
   return (resource) => {

@@ -27,13 +27,13 @@ export class ObjectWatch {
       logger: redacted(o.logger),
       transform: (raw) => toApiObject(ref.kind, raw),
       onChange: (change) => {
-        if (!this.ended.aborted) o.onChange(change);
+        if (!this.stopped.aborted) o.onChange(change);
       },
     });
   }
 
   /** Aborted when the watch was stopped. */
-  get ended(): AbortSignal {
+  get stopped(): AbortSignal {
     return this.#stop.signal;
   }
 
@@ -52,11 +52,11 @@ export class ObjectWatch {
 
   /** Resolves when the watch has ended. */
   async run(): Promise<void> {
-    await this.#list.start(this.ended);
+    await this.#list.start(this.stopped);
     await this.#list.done;
   }
 
-  end(): void {
+  stop(): void {
     this.#stop.abort();
   }
 }

@@ -84,7 +84,7 @@ export class WatchedObjects implements ObjectStore {
     const key = refKey(ref);
     const entry = this.#entries.get(key);
     this.#entries.delete(key);
-    entry?.watch?.end();
+    entry?.watch?.stop();
   }
 
   async get(ref: ObjectRef, signal: AbortSignal): Promise<ApiObject> {
@@ -123,7 +123,7 @@ export class WatchedObjects implements ObjectStore {
   async #firstList(entry: Entry, watch: ObjectWatch, signal: AbortSignal): Promise<boolean> {
     if (watch.hasSynced) return true;
     const { clock, firstListMs: ms } = this.#o;
-    const either = AbortSignal.any([signal, watch.ended]);
+    const either = AbortSignal.any([signal, watch.stopped]);
     const timeoutError = () => {
       entry.served = true;
       return this.#notInTime(entry.ref);
@@ -132,7 +132,7 @@ export class WatchedObjects implements ObjectStore {
       await within({ clock, ms, signal: either, timeoutError }, () => watch.synced);
       return true;
     } catch (error) {
-      if (watch.ended.aborted && !signal.aborted) return false;
+      if (watch.stopped.aborted && !signal.aborted) return false;
       throw error;
     }
   }
@@ -148,7 +148,7 @@ export class WatchedObjects implements ObjectStore {
     const { object } = change;
     if (object.immutable) {
       entry.final = object;
-      entry.watch?.end();
+      entry.watch?.stop();
       entry.watch = undefined;
     }
     // No caller has an older version, and waiting callers are about to get this one.
@@ -160,7 +160,7 @@ export class WatchedObjects implements ObjectStore {
     for (const [key, entry] of this.#entries) {
       // Do not cancel a first list that a busy API server is working on.
       if (!entry.watch?.hasSynced || msSince(clock, entry.requestedAt) <= idleMs || isLive(key)) continue;
-      entry.watch.end();
+      entry.watch.stop();
       entry.watch = undefined;
       logger.debug(4, "Stopped watching unreferenced object", { object: key });
     }
@@ -169,7 +169,7 @@ export class WatchedObjects implements ObjectStore {
   #endAll(): void {
     this.#state = "ended";
     for (const entry of this.#entries.values()) {
-      entry.watch?.end();
+      entry.watch?.stop();
       entry.watch = undefined;
     }
   }

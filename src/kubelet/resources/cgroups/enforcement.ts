@@ -9,7 +9,7 @@ import {
 
 type ResourceList = Readonly<Record<string, string>>;
 
-/** What enforceNodeAllocatable and the reservations specify. */
+/** The settings of enforceNodeAllocatable and the reservations. */
 export interface Enforcement {
   /** enforceNodeAllocatable */
   readonly levels: readonly string[];

@@ -65,7 +65,7 @@ export interface EvictionManagerOptions {
   readonly metrics: EvictionMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What was observed, for the node status and for admission. */
+  /** The observed pressure, for the node status and for admission. */
   readonly pressure: NodePressure;
   /** The conditions have changed. */
   readonly onPressure: () => void;
@@ -124,7 +124,7 @@ export class EvictionManager implements Component {
     this.#loop = this.#run(signal).finally(() => notifier?.close());
   }
 
-  /** What was observed last, and decided. */
+  /** The last observation and decision. */
   report(): EvictionReport {
     return reportOf({
       thresholds: this.#thresholds,

@@ -49,7 +49,7 @@ export class FakePressureNode {
   readonly violations: string[] = [];
   readonly #o: FakePressureNodeOptions;
   readonly #startedAt: number;
-  /** What is on disk: when which pod was evicted. */
+  /** The records on disk: when which pod was evicted. */
   readonly #record = new Map<PodUid, number>();
   #garbage: { containers: number; images: number };
   #agent: { stop: AbortController; manager: EvictionManager } | undefined;

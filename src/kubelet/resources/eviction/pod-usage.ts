@@ -15,7 +15,7 @@ export function diskParts(signal: Signal, layout: FsLayout): readonly DiskPart[]
   return signal.startsWith("nodefs.") ? ["logs", "volumes"] : ["writable layers"];
 }
 
-/** What the pod uses of the resource; missing parts count as 0. */
+/** The pod's usage of the resource; missing parts count as 0. */
 export function podUsage(pod: Pod, stats: PodStats, resource: Resource, parts: readonly DiskPart[]): number {
   switch (resource) {
     case "memory":
@@ -54,7 +54,7 @@ function isLocal(volume: NonNullable<Pod["spec"]["volumes"]>[number]): boolean {
   return [volume.hostPath, volume.gitRepo, volume.configMap].some((source) => source !== undefined);
 }
 
-/** What the pod requests of a resource, in whole units. Resources of the pod level replace those of its containers. */
+/** The pod's request of a resource, in whole units. Resources of the pod level replace those of its containers. */
 export function requestOf(pod: Pod, resource: "memory" | "ephemeral-storage", podLevel: boolean): number {
   const own = podLevel && hasPodLevelResources(pod);
   const amount = podRequests(own ? { ...pod, spec: withoutContainers(pod) } : pod, {

@@ -3,7 +3,7 @@ import type { PressureCondition } from "../../state/node-pressure.ts";
 import { conditionOf, type Observations } from "./signals.ts";
 import { type Threshold, thresholdsMet } from "./thresholds.ts";
 
-/** What is remembered from one measurement to the next. */
+/** The state between two measurements. */
 export interface PressureState {
   /** Since when a threshold is met. */
   readonly metSince: ReadonlyMap<Threshold, MonotonicTime>;
@@ -17,7 +17,7 @@ export const noPressure: PressureState = { metSince: new Map(), lastObserved: ne
 
 export interface Pressure {
   readonly state: PressureState;
-  /** What the node reports: observed now, or within the transition period. */
+  /** The conditions that the node reports: observed now, or within the transition period. */
   readonly conditions: readonly PressureCondition[];
   /** Thresholds that require to reclaim something now. */
   readonly toReclaim: readonly Threshold[];

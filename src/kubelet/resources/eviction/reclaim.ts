@@ -1,12 +1,12 @@
 import { conditionOf, type Signal } from "./signals.ts";
 import type { FsLayout } from "./thresholds.ts";
 
-/** What the node can remove without touching a running pod. */
+/** Resources that the node can reclaim without affecting a running pod. */
 export type NodeReclaim = "dead containers" | "unused images";
 
 const both: readonly NodeReclaim[] = ["dead containers", "unused images"];
 
-/** What may free the resource of the signal, in this order. */
+/** The ways to reclaim the resource of the signal, in this order. */
 export function nodeReclaims(signal: Signal, layout: FsLayout): readonly NodeReclaim[] {
   if (conditionOf(signal) !== "DiskPressure") return [];
   const onImageFs = signal.startsWith("imagefs.");

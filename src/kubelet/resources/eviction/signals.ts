@@ -11,7 +11,7 @@ const memory: SignalInfo = { resource: "memory", condition: "MemoryPressure" };
 const disk: SignalInfo = { resource: "ephemeral-storage", condition: "DiskPressure" };
 const inodes: SignalInfo = { resource: "inodes", condition: "DiskPressure" };
 
-/** What can be low on a node, which condition it causes, and the resource that is reclaimed. */
+/** The resources that can be low on a node, the condition that each causes, and the resource that is reclaimed. */
 export const signals = {
   "memory.available": memory,
   "allocatableMemory.available": memory,

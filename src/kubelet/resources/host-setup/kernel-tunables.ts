@@ -16,7 +16,7 @@ const expected: Readonly<Record<string, number>> = {
   "kernel/keys/root_maxbytes": 25_000_000,
 };
 
-/** What to do about a setting that differs. */
+/** The action for a setting that differs. */
 export type TunableBehavior = "modify" | "fail" | "warn";
 
 /** All settings are checked before the first failure is reported. One that this kernel does not have is skipped. */

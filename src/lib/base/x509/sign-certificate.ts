@@ -15,7 +15,7 @@ import { type Usage, writeExtendedUsage, writeKeyUsage } from "./usages.ts";
 
 export interface CertificateOptions {
   readonly subject: DistinguishedName;
-  /** Whose certificate and key sign; "self" signs with `key`. */
+  /** The issuer, whose certificate and key sign; "self" signs with `key`. */
   readonly issuer: { readonly certificate: string; readonly key: KeyObject } | "self";
   readonly publicKey: KeyObject;
   /** The private key that belongs to `publicKey`, for a self-signed certificate. */

@@ -14,7 +14,7 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readable;
-  /** To be checked at the end of the body: a lost connection may look like the end. */
+  /** Must be checked at the end of the body: a lost connection may look like the end. */
   isWhole(): boolean;
 }
 

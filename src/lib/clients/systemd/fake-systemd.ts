@@ -7,7 +7,7 @@ export interface FakeCall {
   readonly body: readonly DBusValue[];
 }
 
-/** What a method returns: values, an error, or a job with its result. */
+/** The result of a method: values, an error, or a job with its result. */
 export type FakeReply =
   | { readonly signature: string; readonly body: readonly DBusValue[] }
   | { readonly error: string }

@@ -54,7 +54,7 @@ export interface PodPlan {
   removeSandboxes: ObservedSandbox[];
   start: StartAction[];
   delays: Delay[];
-  /** A wait of the pod that needs no action of the kubelet. */
+  /** The condition that the pod waits for, if the kubelet has nothing to do until then. */
   waitingFor?: string;
   waitsOn?: StepDetails;
   /** Why nothing of this pod will run again. Containers that still run, such as sidecars, are to be stopped. */
