@@ -50,7 +50,7 @@ export function podParts(
     onEvicted: (uid, eviction) => post({ kind: "pod-evicted", uid, ...eviction }),
   });
   const allocatedPods = () => desired.all().map((pod) => allocation.allocatedPod(pod));
-  const activePods = () => allocatedPods().filter((p) => workers.get(p.metadata.uid)?.phase !== "terminated");
+  const activePods = () => allocatedPods().filter((p) => workers.isActive(p.metadata.uid));
   const qosCgroups = new QosUpkeep({
     ...{ cgroups: node.cgroups, activePods, clock, logger },
     isSynced: () => initialSync.isComplete(),

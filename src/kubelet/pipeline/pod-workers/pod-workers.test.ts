@@ -130,6 +130,28 @@ test("a pod that has terminated by itself is stopped and released, and kept unti
   assert.deepEqual(gone, ["u1"]);
 });
 
+test("a pod is active until it has terminated; one that was rejected is not, although its stop still runs", async () => {
+  const { clock, syncer, workers } = setUp();
+  const failure = { phase: "Failed", reason: "Evicted", message: "" } as const;
+  Object.assign(syncer, {
+    delayMs: 1000,
+    admit: (p: Pod) => (p.metadata.uid === "bad" ? { kind: "rejected", failure } : { kind: "admitted" }),
+  });
+  const active = () => ["bad", "good", "new"].filter((id) => workers.isActive(uid(id)));
+  workers.release();
+  workers.update(pod("bad"));
+  workers.update(pod("good"));
+  await settle();
+  assert.deepEqual(syncer.calls, ["sync good", "stop bad"]);
+  assert.deepEqual(active(), ["good", "new"]);
+  await clock.advance(2000);
+  workers.terminate(uid("good"), { removed: false });
+  await settle();
+  assert.deepEqual(active(), ["good", "new"], "it is being stopped");
+  await clock.advance(2000);
+  assert.deepEqual(active(), ["new"]);
+});
+
 test("a pod that a previous agent was evicting is only terminated, even before the first relist", async () => {
   const failure = { phase: "Failed", reason: "Evicted", message: "" } as const;
   const { syncer, workers } = setUp(undefined, (id) =>

@@ -67,6 +67,12 @@ export class PodWorkers implements Component {
     return this.#workers.values();
   }
 
+  /** Whether the pod counts as one that uses the node: one that was rejected does not, even while its worker finishes. */
+  isActive(uid: PodUid): boolean {
+    const worker = this.#workers.get(uid);
+    return worker?.phase !== "terminated" && worker?.rejected !== true;
+  }
+
   /** The pod should run with this spec, or terminate if it is being deleted. */
   update(pod: Pod, changed?: "spec" | "status"): void {
     const worker = this.#workers.get(pod.metadata.uid);
