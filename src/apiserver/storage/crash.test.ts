@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -48,8 +48,8 @@ async function writeOne(store: Store, name: string): Promise<never> {
     const written = isDeletion
       ? await store.delete(key)
       : await store.apply(key, () => ({ kind: "put", object: anObject(key, { n, padding }) }));
-    writeSync(
-      1,
+    // Synchronous, and unlike writeSync it waits while the pipe is full.
+    process.stdout.write(
       `${JSON.stringify({ name, version: written!.version, n: isDeletion ? undefined : n } satisfies Ack)}\n`,
     );
   }

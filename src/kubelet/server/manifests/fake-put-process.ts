@@ -1,4 +1,3 @@
-import { writeSync } from "node:fs";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { changeOf, decodeJson, podManifest, seeded } from "./fake-manifests.ts";
 import { ManifestStore } from "./manifest-store.ts";
@@ -13,5 +12,5 @@ for (let version = 1; ; version++) {
   const change = changeOf(random, version);
   if (change.version === undefined) await store.remove(change.name);
   else await store.put(change.name, podManifest(change.name, `img:${change.version}`));
-  writeSync(1, ".");
+  process.stdout.write(".");
 }

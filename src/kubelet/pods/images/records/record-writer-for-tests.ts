@@ -1,4 +1,3 @@
-import { writeSync } from "node:fs";
 import { systemClock } from "../../../../lib/base/clock.ts";
 import { silentLogger } from "../../../../lib/base/logger.ts";
 import { PullRecords } from "./pull-records.ts";
@@ -18,7 +17,7 @@ async function pull(n: number): Promise<void> {
   const image = `r.io/i${n}`;
   await records.recordPullIntent(image);
   // From here on the image is on the machine.
-  writeSync(1, `${n}\n`);
+  process.stdout.write(`${n}\n`);
   await records.recordImagePulled({ image, imageRef: `id-${n}` }, { username: "u", password: "s", source });
 }
 for (let n = 0; n < 10_000; n += 3) await Promise.all([pull(n), pull(n + 1), pull(n + 2)]);
