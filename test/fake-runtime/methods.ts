@@ -39,7 +39,7 @@ export interface RuntimeState {
   /** Whether pod statuses carry those of their containers, as runtimes with events do. */
   events: boolean;
   version: string;
-  /** What RuntimeConfig reports; cgroupfs unless set. */
+  /** The cgroup driver that RuntimeConfig reports; cgroupfs unless set. */
   cgroupDriver?: "cgroupfs" | "systemd";
   /** Overrides the result of a command in a container. */
   exec?: Exec;
