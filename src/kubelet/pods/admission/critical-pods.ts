@@ -26,14 +26,14 @@ export interface CriticalPodsOptions {
 const minTimeoutMs = 10_000;
 
 /**
- * Makes room for critical pods: preempts others and has the critical pod wait until they have terminated. Its resources are reserved
- * meanwhile. Pods that terminate already are not preempted but waited for, so that an agent that restarts in between preempts no
- * further pods.
+ * Frees resources for critical pods: preempts other pods, and lets the critical pod wait until they have terminated. Its resources are
+ * reserved meanwhile. Pods that are already terminating are waited for, not preempted, so that an agent that restarts in between
+ * preempts no further pods.
  */
 export class CriticalPods {
   readonly #o: CriticalPodsOptions;
   readonly #preemptions: ReturnType<Metrics["counter"]>;
-  /** Until when critical pods wait, in the order in which they were to be admitted. */
+  /** The deadline of each waiting critical pod, in the order of their admission. */
   readonly #waiting = new Map<PodUid, MonotonicTime>();
 
   constructor(options: CriticalPodsOptions) {
@@ -45,7 +45,7 @@ export class CriticalPods {
     });
   }
 
-  /** Those of these pods whose resources are reserved: not for this pod, nor for ones that waited after it. */
+  /** The critical pods whose resources are reserved ahead of this pod: those that have waited longer. */
   reserved(uid: PodUid, active: readonly Pod[]): Pod[] {
     const alive = new Map(active.map((pod) => [pod.metadata.uid, pod]));
     for (const other of [...this.#waiting.keys()])
@@ -55,7 +55,7 @@ export class CriticalPods {
     return earlier.flatMap((other) => alive.get(other) ?? []);
   }
 
-  /** Admits a critical pod that only lacks resources, if anything. */
+  /** Decides about a critical pod that all other checks have admitted. */
   admit(pod: Pod, fit: FitContext): Admission {
     const { uid } = pod.metadata;
     const admission = this.#decide(pod, fit);
@@ -73,14 +73,14 @@ export class CriticalPods {
       this.#reportOverdue(pod, fit);
       return { kind: "admitted" };
     }
-    const staying = fit.others.filter((other) => !isTerminating(other.metadata.uid));
-    const failure = this.#preempt(pod, { ...fit, others: staying });
+    const remaining = fit.others.filter((other) => !isTerminating(other.metadata.uid));
+    const failure = this.#preempt(pod, { ...fit, others: remaining });
     if (failure) return { kind: "rejected", failure };
     // A pod that runs already has nothing to wait for.
-    return runs(uid) ? { kind: "admitted" } : this.#wait(pod, missing, staying, fit);
+    return runs(uid) ? { kind: "admitted" } : this.#wait(pod, missing, remaining, fit);
   }
 
-  /** For a pod that fits once those that terminate are gone, while critical pods wait for that; undefined if none wait. */
+  /** The decision about a pod that fits once terminating pods are gone, if critical pods wait for the same; undefined if none wait. */
   waitFor(reserved: readonly Pod[]): Admission | undefined {
     const untils = reserved.flatMap(({ metadata }) => this.#waiting.get(metadata.uid) ?? []);
     if (untils.length === 0) return undefined;
@@ -119,20 +119,20 @@ export class CriticalPods {
     return undefined;
   }
 
-  #wait(pod: Pod, missing: readonly Insufficient[], staying: readonly Pod[], fit: FitContext): Admission {
+  #wait(pod: Pod, missing: readonly Insufficient[], remaining: readonly Pod[], fit: FitContext): Admission {
     const { clock, isTerminating } = this.#o;
     const { uid } = pod.metadata;
-    const leaving = fit.others.filter((other) => isTerminating(other.metadata.uid));
-    const isNew = staying.some((other) => isTerminating(other.metadata.uid));
+    const terminating = fit.others.filter((other) => isTerminating(other.metadata.uid));
+    const isNew = remaining.some((other) => isTerminating(other.metadata.uid));
     const known = isNew ? undefined : this.#waiting.get(uid);
-    const until = known ?? msFromNow(clock, Math.max(minTimeoutMs, ...leaving.map(timeoutMs)));
+    const until = known ?? msFromNow(clock, Math.max(minTimeoutMs, ...terminating.map(timeoutMs)));
     this.#waiting.set(uid, until);
     const lacks = missing.map((m) => ({
       resource: m.resource,
       quantity: m.requested - (m.capacity - m.used),
     }));
     const options = { podLevel: fit.podLevelResources };
-    const text = `waiting for others to terminate, lacks ${amountsText(lacks)}: ${candidatesText(leaving, lacks, options)}`;
+    const text = `waiting for others to terminate, lacks ${amountsText(lacks)}: ${candidatesText(terminating, lacks, options)}`;
     return { kind: "waiting", text, until };
   }
 
@@ -154,7 +154,7 @@ export class CriticalPods {
   }
 }
 
-/** How long a pod may take to terminate: its grace period and half of it, for the runtime. */
+/** How long a pod may take to terminate: one and a half grace periods. */
 function timeoutMs({ spec }: Pod): number {
   return (spec.terminationGracePeriodSeconds ?? 0) * 1500;
 }

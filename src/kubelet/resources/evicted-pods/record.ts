@@ -16,7 +16,7 @@ export function encodeRecord(evictions: ReadonlyMap<PodUid, Eviction>): string {
   return `${JSON.stringify({ version, pods }, undefined, 1)}\n`;
 }
 
-/** Throws with what is wrong. */
+/** Throws if the record is invalid, with the reason. */
 export function decodeRecord(text: string): Map<PodUid, Eviction> {
   const evictions = new Map<PodUid, Eviction>();
   const { version: found, pods } = parse(text);

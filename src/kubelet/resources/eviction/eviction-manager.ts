@@ -50,7 +50,7 @@ export interface EvictionManagerOptions {
   readonly stats: EvictionStats;
   /** All desired pods that have not terminated, with their allocated resources. */
   readonly activePods: () => readonly Pod[];
-  /** How far the termination of a pod is. */
+  /** The progress of a pod's termination. */
   readonly terminationOf: (uid: PodUid) => "none" | "terminated" | "finished";
   readonly evicted: {
     has(uid: PodUid): boolean;
@@ -91,7 +91,7 @@ const pollMs = 1000;
 const unknownLayout: FsLayout = { dedicatedImageFs: false, splitContainerFs: false };
 
 /**
- * Keeps the node usable when memory, disk space, inodes or process IDs run low: reports conditions, removes what no pod uses, then evicts
+ * Keeps the node usable when memory, disk space, inodes or process IDs run low: reports conditions, reclaims what no pod uses, then evicts
  * pods, one after another, with a measurement in between.
  */
 export class EvictionManager implements Component {
@@ -181,7 +181,7 @@ export class EvictionManager implements Component {
     const pods = activePods();
     const exceeding = await this.#evictExceeding(pods, layout ?? unknownLayout);
     if (exceeding || toReclaim.length === 0 || signal.aborted) return exceeding;
-    return this.#relieve(byUrgency(toReclaim), layout ?? unknownLayout, at, signal);
+    return this.#reclaim(byUrgency(toReclaim), layout ?? unknownLayout, at, signal);
   }
 
   /** How the disks are divided does not change while the agent runs. Undefined until the runtime has responded. */
@@ -201,8 +201,8 @@ export class EvictionManager implements Component {
     return this.#layout;
   }
 
-  /** Frees what no pod uses; if that is not enough, evicts one pod. */
-  async #relieve(
+  /** Reclaims resources that no pod uses; if that is not enough, evicts one pod. */
+  async #reclaim(
     toReclaim: readonly Threshold[],
     layout: FsLayout,
     measuredAt: MonotonicTime,

@@ -19,13 +19,13 @@ export interface Pressure {
   readonly state: PressureState;
   /** The conditions that the node reports: observed now, or within the transition period. */
   readonly conditions: readonly PressureCondition[];
-  /** Thresholds that require to reclaim something now. */
+  /** Thresholds that require reclaiming resources now. */
   readonly toReclaim: readonly Threshold[];
 }
 
 /** One measurement. Pure. */
 export function observePressure(
-  before: PressureState,
+  previous: PressureState,
   o: {
     readonly thresholds: readonly Threshold[];
     readonly observations: Observations;
@@ -37,10 +37,10 @@ export function observePressure(
   // A threshold that was crossed is met until the minimum reclaim is available too.
   const met = new Set([
     ...thresholdsMet(thresholds, observations, { minReclaim: false }),
-    ...thresholdsMet(before.unresolved, observations, { minReclaim: true }),
+    ...thresholdsMet(previous.unresolved, observations, { minReclaim: true }),
   ]);
-  const metSince = new Map([...met].map((t) => [t, before.metSince.get(t) ?? now]));
-  const lastObserved = new Map(before.lastObserved);
+  const metSince = new Map([...met].map((t) => [t, previous.metSince.get(t) ?? now]));
+  const lastObserved = new Map(previous.lastObserved);
   for (const { signal } of met) lastObserved.set(conditionOf(signal), now);
   const toReclaim = [...met].filter((t) => msBetween(metSince.get(t)!, now) >= t.graceMs);
   return {
