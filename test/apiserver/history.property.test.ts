@@ -11,11 +11,11 @@ import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { HttpWatcher, type WatchSession } from "./http-watcher.ts";
 
-// Random writes over HTTP, watchers that start, are disconnected at any byte and stop, and compaction: a watcher that starts
-// from a list sees exactly what comes after it, or an exact prefix of it and then that the rest is compacted.
+// Random writes over HTTP, watchers that start, stop and are disconnected at any byte, and compaction: a watcher that starts
+// from a list receives exactly the later events, or an exact prefix of them and then the error that the rest is compacted.
 
 const names = ["n0", "n1", "n2", "n3"];
-/** The last write of each history is one that all of these see. */
+/** The last write of each history matches all of these. */
 const selectors = {
   "": () => true,
   "labelSelector=on%3Dyes": (object: ApiObject) => labelsOf(object).on === "yes",
@@ -26,7 +26,7 @@ const selectors = {
 type Selector = keyof typeof selectors;
 const allSelectors = Object.keys(selectors) as Selector[];
 
-interface Fact {
+interface Change {
   readonly version: number;
   readonly name: string;
   readonly before: ApiObject | undefined;
@@ -37,44 +37,52 @@ function labelsOf(object: ApiObject): Record<string, string> {
   return (object.metadata.labels as Record<string, string> | undefined) ?? {};
 }
 
-function stateAt(info: readonly Fact[], version: number, selector: Selector): Map<string, number> {
+function stateAt(history: readonly Change[], version: number, selector: Selector): Map<string, number> {
   const state = new Map<string, number>();
-  for (const fact of info) {
-    if (fact.version > version) break;
-    if (fact.after && selectors[selector](fact.after)) state.set(fact.name, fact.version);
-    else state.delete(fact.name);
+  for (const change of history) {
+    if (change.version > version) break;
+    if (change.after && selectors[selector](change.after)) state.set(change.name, change.version);
+    else state.delete(change.name);
   }
   return state;
 }
 
-function eventsAfter(info: readonly Fact[], version: number, selector: Selector): string[] {
+function eventsAfter(history: readonly Change[], version: number, selector: Selector): string[] {
   const matches = selectors[selector];
-  return info
-    .filter((fact) => fact.version > version)
+  return history
+    .filter((change) => change.version > version)
     .flatMap(({ before, after, name, version: at }) => {
-      const [was, is] = [before && matches(before), after && matches(after)];
-      if (!was && !is) return [];
-      return [`${is ? (was ? "MODIFIED" : "ADDED") : "DELETED"} ${name}@${at}`];
+      const [matched, matchesNow] = [before && matches(before), after && matches(after)];
+      if (!matched && !matchesNow) return [];
+      return [`${matchesNow ? (matched ? "MODIFIED" : "ADDED") : "DELETED"} ${name}@${at}`];
     });
 }
 
 function checkSession(
-  info: readonly Fact[],
+  history: readonly Change[],
   session: WatchSession,
   selector: Selector,
   isLast: boolean,
 ): void {
   const { version, state, received, expired } = session;
-  assert.deepEqual(sorted(state), sorted(stateAt(info, version, selector)), `the list of ${version}`);
-  const expected = eventsAfter(info, version, selector);
-  const seen = received.map(({ text }) => text);
+  assert.deepEqual(
+    sorted(state),
+    sorted(stateAt(history, version, selector)),
+    `the list at version ${version}`,
+  );
+  const expected = eventsAfter(history, version, selector);
+  const events = received.map(({ text }) => text);
   const complete = isLast && !expired;
-  assert.deepEqual(seen, complete ? expected : expected.slice(0, seen.length), `what came after ${version}`);
+  assert.deepEqual(
+    events,
+    complete ? expected : expected.slice(0, events.length),
+    `the events after version ${version}`,
+  );
 }
 
 const sorted = (state: ReadonlyMap<string, number>) => [...state].sort(([a], [b]) => (a < b ? -1 : 1));
 
-async function live(
+async function runHistory(
   seed: number,
   after: (end: () => Promise<void>) => void,
 ): Promise<Record<string, number>> {
@@ -85,13 +93,13 @@ async function live(
       storeOptions: { recentEvents: 3 },
     },
   );
-  const info: Fact[] = [];
-  const oracle = (async () => {
+  const history: Change[] = [];
+  const recorder = (async () => {
     const scope = { resource: "configmaps" };
     for await (const event of api.store.watch(scope, { start: { kind: "after", version: 0 } })) {
       if (event.type === "BOOKMARK") continue;
       const { version, object, previous } = event;
-      info.push({
+      history.push({
         ...{ version, name: object.key.name, before: previous?.value },
         after: event.type === "DELETED" ? undefined : object.value,
       });
@@ -101,7 +109,7 @@ async function live(
   const transport = new HttpKubeTransport({
     ...{ access, userAgent: "test", qps: 0, burst: 0, logger: silentLogger, clock: systemClock },
   });
-  const ending = new AbortController();
+  const abort = new AbortController();
   const clients = [false, true].map(
     (streamList) =>
       new ListWatch<ApiObject>({
@@ -109,7 +117,7 @@ async function live(
         transform: (raw) => raw as unknown as ApiObject,
       }),
   );
-  for (const client of clients) await client.start(ending.signal);
+  for (const client of clients) await client.start(abort.signal);
 
   const watchers: HttpWatcher[] = [];
   const open = () =>
@@ -130,17 +138,17 @@ async function live(
     }
   };
   for (let step = 0; step < 60; step++) {
-    const dice = below(20);
-    if (dice < 3) open();
-    else if (dice < 6 && watchers.length > 0) watchers[below(watchers.length)]!.disconnect();
-    else if (dice === 6 && watchers.length > 0) {
+    const choice = below(20);
+    if (choice < 3) open();
+    else if (choice < 6 && watchers.length > 0) watchers[below(watchers.length)]!.disconnect();
+    else if (choice === 6 && watchers.length > 0) {
       const watcher = watchers[below(watchers.length)]!;
       if (below(2)) watcher.hold();
       else watcher.release();
-    } else if (dice === 7 && watchers.length > 1) watchers.splice(below(watchers.length), 1)[0]!.stop();
-    else if (dice === 8) {
+    } else if (choice === 7 && watchers.length > 1) watchers.splice(below(watchers.length), 1)[0]!.stop();
+    else if (choice === 8) {
       // The watcher that records the expected history must not fall behind.
-      while (info.length > 0 && info.at(-1)!.version < api.store.currentVersion) await turn();
+      while (history.length > 0 && history.at(-1)!.version < api.store.currentVersion) await turn();
       api.store.compact(below(3));
     } else await Promise.all(Array.from({ length: 1 + below(4) }, write));
   }
@@ -155,21 +163,21 @@ async function live(
   await Promise.all(watchers.map(({ done }) => done));
   for (const { selector, sessions } of watchers)
     for (const [i, session] of sessions.entries())
-      checkSession(info, session, selector as Selector, i === sessions.length - 1);
+      checkSession(history, session, selector as Selector, i === sessions.length - 1);
 
   const list = (await api.send("GET", mapsPath)).body.items as ApiObject[];
-  const wanted = list.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort(compare);
+  const expected = list.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort(compare);
   for (const client of clients) {
-    const has = () =>
+    const known = () =>
       client.store.list().map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
-    while (!has().includes(`n1@${end}`)) await turn();
-    assert.deepEqual(has().sort(compare), wanted);
+    while (!known().includes(`n1@${end}`)) await turn();
+    assert.deepEqual(known().sort(compare), expected);
   }
-  ending.abort();
+  abort.abort();
   await Promise.all(clients.map(({ done }) => done));
   transport.close();
   api.store.close();
-  await oracle;
+  await recorder;
   const sessions = watchers.flatMap((watcher) => watcher.sessions);
   return {
     received: sessions.reduce((sum, { received }) => sum + received.length, 0),
@@ -190,7 +198,7 @@ function kubeconfig(server: string): string {
   });
 }
 
-test("a watcher that starts from a list sees exactly the history, over HTTP", {
+test("a watcher that starts from a list receives exactly the events after it, over HTTP", {
   timeout: 100_000,
 }, async (t) => {
   const histories = Number(process.env.API_HISTORIES ?? 12);
@@ -198,7 +206,7 @@ test("a watcher that starts from a list sees exactly the history, over HTTP", {
   for (let seed = 1; seed <= histories; seed++) {
     const ends: (() => Promise<void>)[] = [];
     try {
-      const { received = 0, expired = 0 } = await live(seed, (end) => ends.push(end));
+      const { received = 0, expired = 0 } = await runHistory(seed, (end) => ends.push(end));
       sum.received += received;
       sum.expired += expired;
     } catch (cause) {
@@ -207,6 +215,6 @@ test("a watcher that starts from a list sees exactly the history, over HTTP", {
       for (const end of ends) await end();
     }
   }
-  t.diagnostic(`${sum.received} changes received, forgotten ${sum.expired} times`);
-  assert.ok(sum.received > 0 && sum.expired > 0, "both happen");
+  t.diagnostic(`${sum.received} events received, ${sum.expired} versions expired`);
+  assert.ok(sum.received > 0 && sum.expired > 0, "no event was received, or no version expired");
 });

@@ -6,7 +6,7 @@ export interface ReceivedEvent {
   readonly version: number;
 }
 
-/** The objects of one list, and the events that a watcher received after it. */
+/** The state of one list, and the events that were received after it. */
 export interface WatchSession {
   readonly version: number;
   readonly state: ReadonlyMap<string, number>;
@@ -30,7 +30,7 @@ export class HttpWatcher {
   readonly #url: string;
   #response: IncomingMessage | undefined;
   #stopped = false;
-  #held: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+  #pause: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
   #changed: () => void = () => {};
   readonly done: Promise<void>;
 
@@ -40,20 +40,20 @@ export class HttpWatcher {
     this.done = this.#run();
   }
 
-  /** Cuts the connection at its current position. */
+  /** Closes the connection at its current position. */
   disconnect(): void {
     this.#response?.destroy();
   }
 
-  /** Cuts the connection, and reconnects only after the release. */
+  /** Closes the connection, and reconnects only after release(). */
   hold(): void {
-    this.#held ??= Promise.withResolvers<void>();
+    this.#pause ??= Promise.withResolvers<void>();
     this.disconnect();
   }
 
   release(): void {
-    this.#held?.resolve();
-    this.#held = undefined;
+    this.#pause?.resolve();
+    this.#pause = undefined;
   }
 
   stop(): void {
@@ -62,7 +62,7 @@ export class HttpWatcher {
     this.disconnect();
   }
 
-  /** Resolves when the last event satisfies. */
+  /** Resolves when `isLast` returns true for the last event. */
   async until(
     isLast: (received: ReceivedEvent | undefined, session: WatchSession | undefined) => boolean,
   ): Promise<void> {
@@ -95,7 +95,7 @@ export class HttpWatcher {
   }
 
   async #watch(session: WatchSession): Promise<void> {
-    await this.#held?.promise;
+    await this.#pause?.promise;
     const from = session.received.at(-1)?.version ?? session.version;
     const requests = request(`${this.#url}?watch=1&resourceVersion=${from}&${this.selector}`, {
       agent: false,
@@ -110,14 +110,14 @@ export class HttpWatcher {
       for await (const chunk of response.setEncoding("utf8")) {
         const lines = (rest + chunk).split("\n");
         rest = lines.pop()!;
-        for (const line of lines) this.#take(session, line);
+        for (const line of lines) this.#handle(session, line);
       }
     } catch {
-      // Disconnected: what was received so far is used.
+      // Disconnected: complete lines were already handled.
     }
   }
 
-  #take(session: WatchSession, line: string): void {
+  #handle(session: WatchSession, line: string): void {
     const { type, object } = JSON.parse(line) as { type: string; object: { metadata: Meta; code?: number } };
     if (type === "ERROR") {
       if (object.code !== 410) throw new Error(line);

@@ -7,7 +7,7 @@ import type { ContainerId, CriClient, SandboxId } from "../../src/lib/clients/cr
 import { hasGrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { type Container, ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { AgentProcess, keepsMachine, repoDir, runtimeClient } from "../e2e/agent-process.ts";
-import { place } from "../e2e/manifests.ts";
+import { writeManifest } from "../e2e/manifests.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { type CopiedPod, copyPod, type RecordedPod, recordPod } from "./recorded-pod.ts";
 import { preciseNow } from "./statistics.ts";
@@ -66,8 +66,8 @@ export class BenchNode {
     await exited;
   }
 
-  /** The cheapest possible pod. */
-  place(name: string): void {
+  /** Creates the cheapest possible static pod. */
+  addPod(name: string): void {
     const pod = {
       apiVersion: "v1",
       kind: "Pod",
@@ -78,7 +78,7 @@ export class BenchNode {
         containers: [{ name: "c", image: this.node.images.pause, imagePullPolicy: "Never" }],
       },
     };
-    place(this.node.manifests, `${name}.json`, JSON.stringify(pod));
+    writeManifest(this.node.manifests, `${name}.json`, JSON.stringify(pod));
   }
 
   async removeAll(): Promise<void> {
@@ -90,14 +90,14 @@ export class BenchNode {
     return this.cri.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } });
   }
 
-  /** Polls a few times a second, to avoid load. The runtime itself reports when each was started. */
+  /** Polls only a few times a second, to avoid load; start times are taken from the runtime. */
   async untilRunning(count: number): Promise<Container[]> {
-    let seen: Container[] = [];
+    let running: Container[] = [];
     await until(`${count} containers run`, async () => {
-      seen = await this.running();
-      return seen.length >= count;
+      running = await this.running();
+      return running.length >= count;
     });
-    return seen;
+    return running;
   }
 
   /** When a container started, in milliseconds since the epoch with fractions. */
@@ -109,7 +109,7 @@ export class BenchNode {
   /** The requests that the kubelet sends for one of these pods. */
   async record(): Promise<RecordedPod> {
     await this.startAgent();
-    this.place("recorded");
+    this.addPod("recorded");
     const [container] = await this.untilRunning(1);
     const recorded = await recordPod(this.node.endpoint, container!.podSandboxId, container!.id);
     await this.removeAll();

@@ -81,7 +81,7 @@ export class ClusterAgent {
   }
 
   get #user(): ApiUser {
-    assert.ok(this.#api, "the API runs");
+    assert.ok(this.#api, "the API has not been started");
     return this.#api;
   }
 
@@ -127,7 +127,7 @@ export class ClusterAgent {
     return (Number(fields[11]) + Number(fields[12])) * 10;
   }
 
-  /** The agent first, with SIGTERM: at its end it writes the compile cache. */
+  /** Stops the agent first, with SIGTERM: it writes the compile cache when it exits. */
   async stop(): Promise<void> {
     this.#api?.close();
     for (const child of this.#children.toReversed()) {

@@ -5,7 +5,7 @@ import { built, launcherFile } from "../e2e/built.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { ClusterAgent } from "./cluster-agent.ts";
 
-/** Measured: 62 to 68 MiB; 100 to 120 without --optimize-for-size, for as long as the agent idles. */
+/** Measured: 62 to 68 MiB; 100 to 120 without --optimize-for-size. */
 const limitMiB = 80;
 
 test(`an agent that started and removed 30 pods uses at most ${limitMiB} MiB more than Node alone`, {

@@ -9,9 +9,9 @@ import { median } from "./statistics.ts";
 const { values } = parseArgs({
   options: {
     kubelet: { type: "string", multiple: true, default: [join(import.meta.dirname, "../../bin/kubelet")] },
-    /** Pods that run while it is idle. */
+    /** Pods that run while the agent is idle. */
     pods: { type: "string", default: "5" },
-    /** Pods that are created together and deleted before that; 0: none. */
+    /** Pods that are created at the same time and deleted before that; 0 for none. */
     burst: { type: "string", default: "30" },
     seconds: { type: "string", default: "60" },
     rounds: { type: "string", default: "3" },
@@ -21,7 +21,7 @@ const [pods, burst, seconds, rounds] = [values.pods, values.burst, values.second
   Number,
 ) as [number, number, number, number];
 
-interface Figures {
+interface Results {
   readonly readyMs: number;
   readonly burstMs: number;
   readonly burstCpuMs: number;
@@ -29,8 +29,8 @@ interface Figures {
   readonly residentMiB: number;
 }
 
-async function measure(kubelet: string): Promise<Figures> {
-  const began = performance.now();
+async function measure(kubelet: string): Promise<Results> {
+  const startedAt = performance.now();
   const agent = await ClusterAgent.start(kubelet);
   try {
     const ready = performance.now();
@@ -45,7 +45,7 @@ async function measure(kubelet: string): Promise<Figures> {
     await sleep(seconds);
     const idleCpuMsPerMinute = (((await agent.cpuMs()) - before) * 60) / seconds;
     const residentMiB = await agent.residentMiB();
-    return { readyMs: ready - began, burstMs, burstCpuMs, idleCpuMsPerMinute, residentMiB };
+    return { readyMs: ready - startedAt, burstMs, burstCpuMs, idleCpuMsPerMinute, residentMiB };
   } finally {
     await agent.stop();
   }
@@ -53,21 +53,21 @@ async function measure(kubelet: string): Promise<Figures> {
 
 const sleep = (seconds: number) => new Promise((done) => setTimeout(done, seconds * 1000));
 
-function show(figures: Figures): string {
-  return Object.entries(figures)
+function format(result: Results): string {
+  return Object.entries(result)
     .map(([key, value]) => `${key} ${value.toFixed(key.endsWith("MiB") ? 1 : 0)}`)
     .join(", ");
 }
 
-const results = new Map<string, Figures[]>();
+const results = new Map<string, Results[]>();
 for (let round = 0; round < rounds; round++)
   for (const kubelet of values.kubelet) {
-    const figures = await measure(resolve(kubelet));
-    results.set(kubelet, [...(results.get(kubelet) ?? []), figures]);
-    console.log(kubelet, show(figures));
+    const result = await measure(resolve(kubelet));
+    results.set(kubelet, [...(results.get(kubelet) ?? []), result]);
+    console.log(kubelet, format(result));
   }
 for (const [kubelet, all] of results) {
-  const keys = Object.keys(all[0]!) as (keyof Figures)[];
-  const middle = Object.fromEntries(keys.map((key) => [key, median(all.map((figures) => figures[key]))]));
-  console.log("median", kubelet, show(middle as unknown as Figures));
+  const keys = Object.keys(all[0]!) as (keyof Results)[];
+  const medians = Object.fromEntries(keys.map((key) => [key, median(all.map((result) => result[key]))]));
+  console.log("median", kubelet, format(medians as unknown as Results));
 }

@@ -1,4 +1,4 @@
-// The client of the list-watch bench, in a process that does nothing else.
+// The client of the list-watch benchmark, in its own process.
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { PodConfig } from "../../src/kubelet/pipeline/pod-config/pod-config.ts";
@@ -14,7 +14,7 @@ import { withoutManagedFields } from "../../src/lib/clients/kube/list-watch-obje
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { realisticPod } from "./realistic-pod.ts";
 
-const moreMiBLimit = 25;
+const memoryLimitMiB = 25;
 const lagLimitMs = 50;
 const resolutionMs = 5;
 
@@ -53,7 +53,7 @@ class Lag {
   }
 
   toString(): string {
-    return `${this.ownMs.toFixed(1)} ms of CPU at a stretch (${this.wallMs.toFixed(1)} ms by the clock)`;
+    return `${this.ownMs.toFixed(1)} ms of CPU without yielding (${this.wallMs.toFixed(1)} ms of wall time)`;
   }
 }
 
@@ -94,18 +94,18 @@ async function measure(server: string, kind: string): Promise<boolean> {
 
   const wire = JSON.stringify(realisticPod(1, 1)).length;
   const kept = JSON.stringify(withoutManagedFields(realisticPod(1, 1))).length;
-  const more = peak - idle;
-  // The others are for comparison: they work with a server that cannot stream lists.
+  const peakMiB = peak - idle;
+  // The other kinds are for comparison: they also work with a server that cannot stream lists.
   const isLimited = kind === "streamed" || kind === "agent";
   // The agent keeps more than its client does: the last reported state, to detect changes.
-  const isInMemory = kind !== "streamed" || more <= moreMiBLimit;
+  const isInMemory = kind !== "streamed" || peakMiB <= memoryLimitMiB;
   const ok = !isLimited || (isInMemory && listing.ownMs <= lagLimitMs && watching.ownMs <= lagLimitMs);
   console.log(
     [
       `${kind}: ${client.size()} pods of ${wire} bytes (${kept} kept), ${Math.round(events / Number(values.seconds))} updates/s`,
-      `  memory: idle ${idle.toFixed(1)} MiB, at most ${more.toFixed(1)} MiB more (limit ${moreMiBLimit}), at the end ${settled.toFixed(1)} MiB more`,
+      `  memory: idle ${idle.toFixed(1)} MiB, at most ${peakMiB.toFixed(1)} MiB more (limit ${memoryLimitMiB}), at the end ${settled.toFixed(1)} MiB more`,
       `  event loop (limit ${lagLimitMs} ms): listing ${listing}, watching ${watching}`,
-      `  CPU: ${((user + system) / events).toFixed(0)} ms a 1,000 updates; ${ok ? (isLimited ? "ok" : "no limits") : "OVER"}`,
+      `  CPU: ${((user + system) / events).toFixed(0)} ms per 1,000 updates; ${ok ? (isLimited ? "ok" : "no limits") : "OVER"}`,
       ...(client.lag ? [`  sync loop: an update waited ${client.lag()} for its worker to be notified`] : []),
     ].join("\n"),
   );

@@ -1,5 +1,5 @@
-// An API server for the list-watch bench, in a separate process: many pods, and so many updates a second to all
-// watchers.
+// An API server for the list-watch benchmark, in a separate process. It sends updates of many pods to all watchers at a fixed
+// rate.
 import { createServer, type ServerResponse } from "node:http";
 import { parseArgs } from "node:util";
 import { realisticPod } from "./realistic-pod.ts";

@@ -47,7 +47,7 @@ async function bench(client: string, kind: string): Promise<void> {
 
 const dir = await mkdtemp(join(tmpdir(), "list-watch-bench-"));
 try {
-  // Built and run as the kubelet is: a process that strips TypeScript types needs more of everything.
+  // Built and run like the kubelet: a process that strips TypeScript types uses more memory and CPU.
   const client = join(dir, "client.cjs");
   const entry = join(import.meta.dirname, "list-watch-client.ts");
   await build({ entryPoints: [entry], outfile: client, bundle: true, platform: "node", format: "cjs" });

@@ -27,7 +27,7 @@ export interface CopiedPod {
   uid: string;
   sandbox: PodSandboxConfigInit & { logDirectory: string };
   container: ContainerConfigInit;
-  /** Creates what the kubelet would have created before: directories, mounted files, the cgroup. */
+  /** Creates the directories, mounted files and the cgroup that the kubelet would have created. */
   prepare(): Promise<void>;
   cleanUp(): Promise<void>;
 }

@@ -16,10 +16,10 @@ for (const [percent, expected] of [
   [91, 10],
   [100, 10],
 ] as const)
-  test(`of 10, 9, …, 1 it is ${expected} that ${percent} % do not exceed`, () =>
+  test(`the percentile ${percent} of 1 to 10 is ${expected}`, () =>
     assert.equal(percentile([10, 9, 8, 7, 6, 5, 4, 3, 2, 1], percent), expected));
 
-test("without values there is neither", () => {
+test("median and percentile of no values are errors", () => {
   assert.throws(() => median([]), RangeError);
   assert.throws(() => percentile([], 50), RangeError);
 });

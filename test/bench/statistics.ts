@@ -1,12 +1,12 @@
-/** The smallest value that `percent` of all do not exceed. */
+/** The smallest value that at least `percent` of all values do not exceed. */
 export function percentile(values: readonly number[], percent: number): number {
-  if (values.length === 0) throw new RangeError("no values, no percentile");
+  if (values.length === 0) throw new RangeError("no values");
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)]!;
 }
 
 export function median(values: readonly number[]): number {
-  if (values.length === 0) throw new RangeError("no values, no median");
+  if (values.length === 0) throw new RangeError("no values");
   const sorted = [...values].sort((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
@@ -16,12 +16,12 @@ export function ms(value: number): string {
   return value < 10_000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(2)} s`;
 }
 
-/** One line with the result; false if it is over the limit. */
-export function checkLimit(what: string, ours: number, floor: number, limit: number): boolean {
-  const ratio = ours / floor;
+/** Prints the ratio and whether it is within the limit; returns false if it is over the limit. */
+export function checkRatio(what: string, ours: number, baseline: number, limit: number): boolean {
+  const ratio = ours / baseline;
   const result = ratio <= limit ? "ok" : "OVER";
   console.log(
-    `${what}: ours ${ms(ours)}, floor ${ms(floor)}: ${ratio.toFixed(2)} times (limit ${limit}) ${result}`,
+    `${what}: kubelet ${ms(ours)}, baseline ${ms(baseline)}: ${ratio.toFixed(2)} times (limit ${limit}) ${result}`,
   );
   return ratio <= limit;
 }

@@ -1,10 +1,10 @@
-// Many pods of the API concurrently, each with a secret, a config map and a token, against as many without. Exits with 1 if over the limit.
+// Starts many API pods concurrently, each with a Secret, a ConfigMap and a token, compared with as many without. Exits with 1 if over the limit.
 import { parseArgs } from "node:util";
 import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { KillableApi } from "../cluster/killable-api.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { BenchNode, until } from "./bench-node.ts";
-import { checkLimit, median, ms, preciseNow } from "./statistics.ts";
+import { checkRatio, median, ms, preciseNow } from "./statistics.ts";
 
 const limit = 1.2;
 const nodeName = "bench";
@@ -22,9 +22,9 @@ const rounds = Number(values.rounds);
 
 type Kind = "with" | "without";
 interface Burst {
-  /** When each container ran, relative to the start, in order. */
+  /** The start times of the containers, relative to the start of the burst, in order. */
   readonly times: readonly number[];
-  /** CPU time. */
+  /** The CPU time of the kubelet. */
   readonly cpu: number;
 }
 
@@ -48,7 +48,7 @@ function podOf(kind: Kind, name: string, image: string): object {
   return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };
 }
 
-async function makeObjects(admin: HttpKubeTransport): Promise<void> {
+async function createObjects(admin: HttpKubeTransport): Promise<void> {
   const post = (resource: string, kind: string, name: string, more: object) =>
     admin.request({
       method: "POST",
@@ -65,14 +65,14 @@ async function burst(bench: BenchNode, admin: HttpKubeTransport, kind: Kind): Pr
   const { pause } = bench.node.images;
   const path = `${inDefault}/pods`;
   const cpuBefore = bench.agentCpu();
-  const began = preciseNow();
+  const startedAt = preciseNow();
   await Promise.all(
     names.map((name) => admin.request({ method: "POST", path, body: podOf(kind, name, pause) })),
   );
   const running = await bench.untilRunning(pods);
   const times: number[] = [];
   const cpu = bench.agentCpu() - cpuBefore;
-  for (const { id } of running) times.push((await bench.startedAt(id)) - began);
+  for (const { id } of running) times.push((await bench.startedAt(id)) - startedAt);
   await Promise.all(names.map((name) => admin.request({ method: "DELETE", path: `${path}/${name}` })));
   await until("no pod is left", async () => {
     const { items } = await admin.request<{ items: object[] }>({ method: "GET", path });
@@ -92,20 +92,20 @@ const api = await KillableApi.create(nodeName);
 try {
   api.start();
   const admin = await api.admin();
-  await until("there is an account for pods", async () =>
+  await until("the default service account exists", async () =>
     admin.request({ method: "GET", path: `${inDefault}/serviceaccounts/default` }).then(
       () => true,
       () => false,
     ),
   );
-  await makeObjects(admin);
+  await createObjects(admin);
   await bench.startAgent([`--kubeconfig=${api.nodeKubeconfig}`, `--hostname-override=${nodeName}`]);
   const bursts: Record<Kind, Burst[]> = { with: [], without: [] };
-  // What is done for the first time costs more: nobody's.
+  // Warm-up: the first pods of each kind take longer.
   for (const kind of ["without", "with"] as const) report(kind, await burst(bench, admin, kind));
   for (let round = 1; round <= rounds; round++) {
     console.log(`round ${round} of ${rounds}, ${pods} pods`);
-    // Each goes first equally often: effects of the first on the second are balanced.
+    // The order alternates, to balance effects of the first on the second.
     for (const kind of round % 2 ? (["without", "with"] as const) : (["with", "without"] as const)) {
       const one = await burst(bench, admin, kind);
       bursts[kind].push(one);
@@ -114,7 +114,7 @@ try {
   }
   const of = (kind: Kind, figure: (one: Burst) => number) => median(bursts[kind].map(figure));
   const compare = (what: string, figure: (one: Burst) => number, most: number) =>
-    checkLimit(what, of("with", figure), of("without", figure), most);
+    checkRatio(what, of("with", figure), of("without", figure), most);
   const results = [
     compare("last of the burst", ({ times }) => times.at(-1)!, limit),
     compare("median of the burst", ({ times }) => median(times), limit),

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import type { Container, Pod } from "../../src/lib/model/pod.ts";
-import { manifest, place } from "../e2e/manifests.ts";
+import { manifest, writeManifest } from "../e2e/manifests.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { nodeName } from "./cluster-node.ts";
@@ -65,7 +65,7 @@ describeOnContainerd(`an API outage of ${outageMs / 1000} s`, (version) => {
     await inside("lively", "touch /tmp/fail");
     await inside("probed", restarts % 2 ? "touch /tmp/fail" : "rm /tmp/fail");
     const [ready, readiness] = restarts % 2 ? ["0/1", "False"] : ["1/1", "True"];
-    place(fullNode.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
+    writeManifest(fullNode.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
     await waitFor(async () => {
       for (const name of ["crashes", "lively"]) {
         const { restarts: reported, ready } = await row(name);

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { type ContractPods, errorOf, FOREVER, OBEDIENT, sh, UNKNOWN_ID } from "./contract-pods.ts";
+import { type ContractPods, EXITS_ON_TERM, errorOf, FOREVER, sh, UNKNOWN_ID } from "./contract-pods.ts";
 import { eventually } from "./eventually.ts";
 import { nameHolderOf } from "./name-holder.ts";
 
-/** The requirements of the agent for the container lifecycle. */
+/** The behavior of containers that the agent relies on. */
 export function containerContract(pods: ContractPods): void {
   describe("containers", () => {
     it("go from created to running to exited, with times in that order", async (t) => {
@@ -46,13 +46,13 @@ export function containerContract(pods: ContractPods): void {
       const id = await pods.create(pod, FOREVER, { labels, annotations, attempt: 3 });
       const status = await pods.status(id);
       const [item] = await pods.client.listContainers({ id });
-      for (const seen of [status, item!]) {
-        assert.equal(seen.id, id);
-        assert.equal(seen.metadata?.name, "main");
-        assert.equal(seen.metadata?.attempt, 3);
-        assert.deepEqual(seen.labels, labels);
-        assert.deepEqual(seen.annotations, annotations);
-        assert.notEqual(seen.imageRef, "");
+      for (const found of [status, item!]) {
+        assert.equal(found.id, id);
+        assert.equal(found.metadata?.name, "main");
+        assert.equal(found.metadata?.attempt, 3);
+        assert.deepEqual(found.labels, labels);
+        assert.deepEqual(found.annotations, annotations);
+        assert.notEqual(found.imageRef, "");
       }
       assert.equal(item?.podSandboxId, pod.id);
       assert.equal(item.image?.image, pods.runtime.busybox);
@@ -78,22 +78,22 @@ export function containerContract(pods: ContractPods): void {
 
     it("get the stop signal and may exit within the grace period", async (t) => {
       const pod = await pods.pod(t);
-      const id = await pods.start(pod, OBEDIENT);
+      const id = await pods.start(pod, EXITS_ON_TERM);
       const { logPath } = await pods.status(id);
       // The shell must have set its trap before it is stopped.
       await eventually(async () => ((await readFile(logPath, "utf8")).includes("ready") ? true : undefined));
-      const began = Date.now();
+      const startedAt = Date.now();
       await pods.client.stopContainer(id, 60);
-      assert.ok(Date.now() - began < 30_000, "the call waited although the container had exited");
+      assert.ok(Date.now() - startedAt < 30_000, "the call waited after the container had exited");
       assert.equal((await pods.status(id)).exitCode, 0);
     });
 
     it("that ignore the stop signal are killed after the grace period", async (t) => {
       const pod = await pods.pod(t);
       const id = await pods.start(pod, sh("trap '' TERM; while true; do sleep 0.1; done"));
-      const began = Date.now();
+      const startedAt = Date.now();
       await pods.client.stopContainer(id, 1);
-      assert.ok(Date.now() - began >= 900, "it was not given its grace period");
+      assert.ok(Date.now() - startedAt >= 900, "the container was killed before its grace period");
       const status = await pods.status(id);
       assert.equal(status.state, ContainerState.CONTAINER_EXITED);
       assert.equal(status.exitCode, 137);
@@ -101,7 +101,7 @@ export function containerContract(pods: ContractPods): void {
 
     it("are killed immediately without a grace period", async (t) => {
       const pod = await pods.pod(t);
-      const id = await pods.start(pod, OBEDIENT);
+      const id = await pods.start(pod, EXITS_ON_TERM);
       await pods.client.stopContainer(id, 0);
       assert.equal((await pods.status(id)).exitCode, 137);
     });

@@ -14,7 +14,7 @@ import { CriError } from "../../src/lib/clients/cri/cri-error.ts";
 import { ContainerState, type ContainerStatus, NamespaceMode } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { eventually } from "./eventually.ts";
 
-/** A runtime to test the contract with. */
+/** A runtime to run the contract suite on. */
 export interface ContractRuntime {
   client: CriClient;
   /** An image with /bin/sh, /bin/sleep, /bin/true and /bin/echo. */
@@ -31,7 +31,7 @@ export interface ContractRuntime {
 export const UNKNOWN_ID = "f".repeat(64);
 export const FOREVER = ["/bin/sleep", "3600"];
 /** Exits on SIGTERM, once it has written "ready". */
-export const OBEDIENT = sh("trap 'exit 0' TERM; echo ready; while true; do sleep 0.1; done");
+export const EXITS_ON_TERM = sh("trap 'exit 0' TERM; echo ready; while true; do sleep 0.1; done");
 
 export function sh(script: string): string[] {
   return ["/bin/sh", "-c", script];
@@ -145,7 +145,7 @@ export class ContractPods {
 /** The error of the runtime. */
 export async function errorOf(call: Promise<unknown>): Promise<CriError> {
   const error = await call.then(
-    () => assert.fail("the runtime did what it should have rejected"),
+    () => assert.fail("the runtime did not reject the call"),
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof CriError, String(error));

@@ -10,14 +10,14 @@ import { sandboxContract } from "./sandbox-contract.ts";
 
 export type { ContractRuntime } from "./contract-pods.ts";
 
-/** The requirements of the agent for any runtime. Real runtimes and the fake pass the same suite. */
+/** The behavior of all runtimes that the agent relies on. Real runtimes and the fake pass the same suite. */
 export function describeRuntimeContract(name: string, setup: () => Promise<ContractRuntime>): void {
   describe(`CRI contract: ${name}`, () => {
     const pods = new ContractPods();
     before(() => pods.open(setup));
     after(() => pods.close());
 
-    it("returns its name and that it is ready", async () => {
+    it("returns its name and its ready condition", async () => {
       const version = await pods.client.version();
       assert.notEqual(version.runtimeName, "");
       assert.equal(version.runtimeApiVersion, "v1");

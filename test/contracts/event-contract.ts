@@ -5,16 +5,16 @@ import { type ContainerEventResponse, ContainerEventType } from "../../src/lib/g
 import type { ContractPods } from "./contract-pods.ts";
 import { eventually } from "./eventually.ts";
 
-/** The requirements of the agent for the event stream. */
+/** The behavior of the event stream that the agent relies on. */
 export function eventContract(pods: ContractPods): void {
   describe("events", () => {
     it("report each change of a container, or are not supported", async (t) => {
       const stopped = new AbortController();
       t.after(() => stopped.abort());
-      const seen: ContainerEventResponse[] = [];
+      const received: ContainerEventResponse[] = [];
       let failure: unknown;
       const reading = (async () => {
-        for await (const event of pods.client.containerEvents(stopped.signal)) seen.push(event);
+        for await (const event of pods.client.containerEvents(stopped.signal)) received.push(event);
       })().catch((error: unknown) => {
         failure = error;
       });
@@ -24,9 +24,9 @@ export function eventContract(pods: ContractPods): void {
       await pods.client.removeContainer(id);
       const types = await eventually(() => {
         if (failure) return "none" as const;
-        const mine = seen.filter((event) => event.containerId === id);
-        return mine.some((event) => event.containerEventType === ContainerEventType.CONTAINER_DELETED_EVENT)
-          ? mine.map((event) => ContainerEventType[event.containerEventType])
+        const events = received.filter((event) => event.containerId === id);
+        return events.some((event) => event.containerEventType === ContainerEventType.CONTAINER_DELETED_EVENT)
+          ? events.map((event) => ContainerEventType[event.containerEventType])
           : undefined;
       });
       if (types === "none") {
@@ -39,8 +39,8 @@ export function eventContract(pods: ContractPods): void {
         "CONTAINER_STOPPED_EVENT",
         "CONTAINER_DELETED_EVENT",
       ]);
-      assert.ok(seen.every(({ createdAt }) => createdAt > 0n));
-      const started = seen.find(
+      assert.ok(received.every(({ createdAt }) => createdAt > 0n));
+      const started = received.find(
         (e) => e.containerId === id && e.containerEventType === ContainerEventType.CONTAINER_STARTED_EVENT,
       );
       assert.equal(started?.podSandboxStatus?.id, pod.id);

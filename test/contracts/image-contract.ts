@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type ContractPods, errorOf } from "./contract-pods.ts";
 
-/** The requirements of the agent for images. */
+/** The behavior of images that the agent relies on. */
 export function imageContract(pods: ContractPods): void {
   describe("images", () => {
     it("are listed and found by name and by id", async () => {

@@ -7,9 +7,9 @@ import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { type ContractPods, errorOf, FOREVER, sh } from "./contract-pods.ts";
 import { eventually } from "./eventually.ts";
 
-/** The requirements of the agent for logs and commands in containers. */
+/** The behavior of logs and commands in containers that the agent relies on. */
 export function insideContract(pods: ContractPods): void {
-  describe("inside containers", () => {
+  describe("running containers", () => {
     it("write their log in the CRI format, each stream by its name", async (t) => {
       const pod = await pods.pod(t);
       const id = await pods.start(pod, sh("echo one; echo two >&2; echo three"));

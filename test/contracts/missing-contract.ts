@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { type ContractPods, errorOf, UNKNOWN_ID } from "./contract-pods.ts";
 
-/** The requirements of the agent for objects that do not exist. */
+/** The behavior for missing objects that the agent relies on. */
 export function missingContract(pods: ContractPods): void {
-  describe("what does not exist", () => {
+  describe("a missing object", () => {
     const container = UNKNOWN_ID as ContainerId;
     const sandbox = UNKNOWN_ID as SandboxId;
     const missing: [string, () => Promise<unknown>][] = [

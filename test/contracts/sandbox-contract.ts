@@ -6,7 +6,7 @@ import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api
 import { type ContractPods, errorOf, FOREVER, UNKNOWN_ID } from "./contract-pods.ts";
 import { nameHolderOf } from "./name-holder.ts";
 
-/** The requirements of the agent for pod sandboxes. */
+/** The behavior of pod sandboxes that the agent relies on. */
 export function sandboxContract(pods: ContractPods): void {
   describe("sandboxes", () => {
     it("are ready once run, with their configuration", async (t) => {
@@ -41,15 +41,15 @@ export function sandboxContract(pods: ContractPods): void {
       const ids = async (filter: Parameters<CriClient["listPodSandboxes"]>[0]) =>
         new Set((await pods.client.listPodSandboxes(filter)).map(({ id }) => id as SandboxId));
       const suite = { suite: "contract" };
-      const mine = (all: Set<SandboxId>) => new Set([ready.id, stopped.id].filter((id) => all.has(id)));
+      const known = (all: Set<SandboxId>) => new Set([ready.id, stopped.id].filter((id) => all.has(id)));
       const uidLabel = { "io.kubernetes.pod.uid": ready.uid };
       assert.deepEqual(await ids({ labelSelector: { ...suite, ...uidLabel } }), new Set([ready.id]));
-      assert.deepEqual(mine(await ids({ labelSelector: suite })), new Set([ready.id, stopped.id]));
+      assert.deepEqual(known(await ids({ labelSelector: suite })), new Set([ready.id, stopped.id]));
       assert.deepEqual(await ids({ labelSelector: { suite: "none" } }), new Set());
       const isReady = { state: PodSandboxState.SANDBOX_READY };
-      assert.deepEqual(mine(await ids({ state: isReady })), new Set([ready.id]));
+      assert.deepEqual(known(await ids({ state: isReady })), new Set([ready.id]));
       const isNot = { state: PodSandboxState.SANDBOX_NOTREADY };
-      assert.deepEqual(mine(await ids({ state: isNot })), new Set([stopped.id]));
+      assert.deepEqual(known(await ids({ state: isNot })), new Set([stopped.id]));
       assert.deepEqual(await ids({ id: UNKNOWN_ID }), new Set());
     });
 

@@ -13,17 +13,13 @@ export function podsOf(agent: AgentProcess) {
   const is = (name: string, check: (row: PodRow) => void, withinMs?: number) =>
     waitFor(async () => {
       const row = await find(name);
-      assert.ok(row, `there is no pod ${name}`);
+      assert.ok(row, `no pod ${name}`);
       check(row);
       return row;
     }, withinMs);
 
   const inPhase = (name: string, phase: string, withinMs?: number) =>
-    is(
-      name,
-      (row) => assert.equal(row.phase, phase, `${name}: ${row.blockedOn || "nothing in the way"}`),
-      withinMs,
-    );
+    is(name, (row) => assert.equal(row.phase, phase, `${name}: ${row.blockedOn || "not blocked"}`), withinMs);
 
   return {
     find,
@@ -33,7 +29,7 @@ export function podsOf(agent: AgentProcess) {
       is(
         name,
         (row) => {
-          assert.equal(row.phase, "Running", `${name}: ${row.blockedOn || "nothing in the way"}`);
+          assert.equal(row.phase, "Running", `${name}: ${row.blockedOn || "not blocked"}`);
           const [ready, all] = row.ready.split("/");
           assert.equal(ready, all, `${name} is not ready: ${row.blockedOn}`);
         },
@@ -46,7 +42,7 @@ export function podsOf(agent: AgentProcess) {
         assert.equal(
           rows.find((row) => row.name === nameOnNode(name))?.phase,
           undefined,
-          `${name} is still there`,
+          `${name} still exists`,
         );
       }, withinMs),
   };

@@ -42,7 +42,7 @@ export class AgentProcess {
         apiVersion: "kubelet.config.k8s.io/v1beta1",
         kind: "KubeletConfiguration",
         staticPodPath: node.manifests,
-        // Long, so that a test that passes shows that nothing waited for it.
+        // Long, so that a passing test shows that nothing waited for it.
         fileCheckFrequency: "1h",
         containerRuntimeEndpoint: node.endpoint,
         podLogsDir: node.logDir,
@@ -67,7 +67,7 @@ export class AgentProcess {
     return this.#child?.pid;
   }
 
-  /** Starts it; resolves as soon as the process exists. */
+  /** Starts the agent; resolves as soon as the process exists. */
   start(extra: readonly string[] = [], env: NodeJS.ProcessEnv = process.env): void {
     const log = openSync(this.logFile, "a");
     this.#child = spawn(
@@ -84,7 +84,7 @@ export class AgentProcess {
     );
   }
 
-  /** Sends a signal and waits for the end of the process. */
+  /** Sends a signal and waits until the process has exited. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
@@ -122,7 +122,7 @@ export class AgentProcess {
       });
   }
 
-  /** Ends agent and node, and removes what they leave on the machine. */
+  /** Stops agent and node, and removes everything that they leave on the machine. */
   async destroy(): Promise<void> {
     await this.end("SIGKILL");
     for (const link of this.links()) rmSync(link, { force: true });

@@ -9,7 +9,7 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { cli } from "./cli-process.ts";
-import { manifest, place } from "./manifests.ts";
+import { manifest, writeManifest } from "./manifests.ts";
 import { NotifySocket } from "./notify-socket.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -22,8 +22,8 @@ describeOnContainerd("the agent", (version) => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node);
     pods = podsOf(agent);
-    place(node.manifests, "a.yaml", manifest({ name: "a" }));
-    place(node.manifests, "b.yaml", manifest({ name: "b", hostNetwork: true }));
+    writeManifest(node.manifests, "a.yaml", manifest({ name: "a" }));
+    writeManifest(node.manifests, "b.yaml", manifest({ name: "b", hostNetwork: true }));
   });
 
   after(() => agent?.destroy());
@@ -50,7 +50,7 @@ describeOnContainerd("the agent", (version) => {
     ["SIGINT", 0],
     ["SIGKILL", null],
   ] as const) {
-    test(`ends on ${signal} and leaves pods running; started again it adopts them`, async () => {
+    test(`exits on ${signal} and leaves its pods running, and adopts them when it is started again`, async () => {
       agent.start();
       const ran = await ids();
       assert.equal(readFileSync(`/proc/${agent.pid}/comm`, "utf8").trim(), "kubelet");
@@ -70,12 +70,12 @@ describeOnContainerd("the agent", (version) => {
     agent.start([], { ...process.env, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" });
     const count = (message: string) => socket.received().filter((m) => m === message).length;
     await waitFor(() => assert.equal(count("READY=1"), 1));
-    assert.equal((await agent.health())?.status, 200, "ready means that it responds");
+    assert.equal((await agent.health())?.status, 200, "the agent does not respond after READY=1");
     await waitFor(() => assert.ok(count("WATCHDOG=1") >= 5));
     assert.equal(count("STOPPING=1"), 0);
     await agent.end("SIGTERM");
     assert.deepEqual([count("READY=1"), count("STOPPING=1")], [1, 1]);
-    assert.equal(socket.received().at(-1), "STOPPING=1", "one that is stopping is not watched any more");
+    assert.equal(socket.received().at(-1), "STOPPING=1", "a message was sent after STOPPING=1");
   });
 
   test("sends no watchdog messages that are meant for another process", async (t) => {
@@ -88,14 +88,14 @@ describeOnContainerd("the agent", (version) => {
     assert.deepEqual(socket.received(), ["READY=1", "STOPPING=1"]);
   });
 
-  test("a second one with the same root directory, or the same port, fails to start and changes nothing", async () => {
+  test("a second agent with the same root directory or the same port fails to start and changes nothing", async () => {
     agent.start();
     const ran = await ids();
     const same = [`--config=${agent.configFile}`, `--root-dir=${node.rootDir}`];
     const second = await cli([...same, "--healthz-port=0"]);
     assert.equal(second.status, 1);
     assert.match(second.stderr, /root directory \S+ is in use by another kubelet \(process \d+\)/);
-    assert.doesNotMatch(second.stderr, /\n\s+at /, "a message, not a stack");
+    assert.doesNotMatch(second.stderr, /\n\s+at /, "stderr has a stack trace");
     const port = await cli([`--config=${agent.configFile}`, `--root-dir=${node.rootDir}-2`]);
     await removeDir(`${node.rootDir}-2`);
     assert.equal(port.status, 1);
@@ -118,7 +118,7 @@ describeOnContainerd("the agent", (version) => {
     const mark = agent.log().length;
     agent.start(["--logging-format=json"]);
     await ids();
-    place(node.manifests, "bad.yaml", "kind: [");
+    writeManifest(node.manifests, "bad.yaml", "kind: [");
     await waitFor(() => assert.match(agent.log().slice(mark), /bad\.yaml/));
     rmSync(join(node.manifests, "bad.yaml"));
     await agent.end("SIGTERM");
@@ -152,28 +152,28 @@ describe("an agent that cannot start", () => {
   });
 
   const rejected: [what: string, args: (dir: string) => string[], config: string, message: RegExp][] = [
-    ["an unknown flag, by its name", () => ["--no-such-flag=1"], "", /unknown flag: --no-such-flag/],
-    ["a bad value, with its flag", () => ["--max-pods=many"], "", /--max-pods.*many/],
+    ["an unknown flag", () => ["--no-such-flag=1"], "", /unknown flag: --no-such-flag/],
+    ["an invalid value with its flag", () => ["--max-pods=many"], "", /--max-pods.*many/],
     [
-      "a configuration file that is not there, by its path",
+      "a missing configuration file with its path",
       (dir) => [`--config=${dir}/missing.yaml`],
       "",
       /missing\.yaml: cannot be read: /,
     ],
     [
-      "a bad quantity in the configuration, with file, line and path",
+      "an invalid quantity in the configuration with file, line and path",
       (dir) => [`--config=${dir}/config.yaml`],
       'evictionHard:\n  memory.available: "1QQ"\n',
       /config\.yaml:4: evictionHard\.memory\.available: "1QQ" is not a quantity/,
     ],
     [
-      "an unknown field in the configuration, with file, line and path",
+      "an unknown field in the configuration with file, line and path",
       (dir) => [`--config=${dir}/config.yaml`],
       "maxPods: 10\nmaxPodz: 10\n",
       /config\.yaml:4: maxPodz: /,
     ],
     [
-      "a field of the wrong type, with file, line and path",
+      "a field of the wrong type with file, line and path",
       (dir) => [`--config=${dir}/config.yaml`],
       "maxPods: [1]\n",
       /config\.yaml:3: maxPods: /,
@@ -186,7 +186,7 @@ describe("an agent that cannot start", () => {
       const { status, stdout, stderr } = await cli([...args(dir), `--root-dir=${dir}/root`]);
       assert.deepEqual([status, stdout], [1, ""]);
       assert.match(stderr, message);
-      assert.doesNotMatch(stderr, /\n\s+at /, "a message, not a stack");
+      assert.doesNotMatch(stderr, /\n\s+at /, "stderr has a stack trace");
       assert.equal(existsSync(join(dir, "root")), false);
     });
   }

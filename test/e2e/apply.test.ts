@@ -10,7 +10,7 @@ import { KubeletError } from "../../src/lib/base/errors.ts";
 import { fakeImages } from "../fake-runtime/fake-runtime.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { cli } from "./cli-process.ts";
-import { place } from "./manifests.ts";
+import { writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
 const pod = (name: string, version = 1, more = "") => `apiVersion: v1
@@ -27,7 +27,7 @@ ${more}spec:
       imagePullPolicy: Never
 `;
 
-/** A command in this process: starting a process takes far longer. */
+/** Runs a command in this process, which is much faster than starting one. */
 async function inProcess(command: typeof applyCommand, args: readonly string[], input = "") {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const output = Promise.all([text(stdout), text(stderr)]);
@@ -42,7 +42,7 @@ async function inProcess(command: typeof applyCommand, args: readonly string[], 
   return { status, stdout: out, stderr: err };
 }
 
-/** With a runtime in memory: the output of `kubelet apply` and `kubelet delete`, and what then runs. */
+/** The output of `kubelet apply` and `kubelet delete` and the pods that run afterwards, on a runtime in memory. */
 describe("kubelet apply and kubelet delete", () => {
   let agent: StandaloneAgent;
   let dir: string;
@@ -50,7 +50,7 @@ describe("kubelet apply and kubelet delete", () => {
   before(async () => {
     agent = await StandaloneAgent.create();
     dir = join(agent.dir, "files");
-    mkdirSync(join(dir, "folder"), { recursive: true });
+    mkdirSync(join(dir, "directory"), { recursive: true });
     mkdirSync(join(dir, "manifests"));
     agent.start([`--pod-manifest-path=${join(dir, "manifests")}`]);
     await agent.ready();
@@ -106,11 +106,11 @@ describe("kubelet apply and kubelet delete", () => {
   });
 
   test("a directory, a namespace, a list and standard input are accepted too", async () => {
-    file("folder/c.yml", pod("c"));
-    file("folder/ignored.txt", "no pod");
-    file("folder/d.yaml", pod("d", 1, "  namespace: shop\n"));
+    file("directory/c.yml", pod("c"));
+    file("directory/ignored.txt", "no pod");
+    file("directory/d.yaml", pod("d", 1, "  namespace: shop\n"));
     assert.deepEqual(
-      await run(["apply", "-f", join(dir, "folder")]),
+      await run(["apply", "-f", join(dir, "directory")]),
       output("default/c-node-a: created", "shop/d-node-a: created"),
     );
     const spec = {
@@ -134,7 +134,7 @@ describe("kubelet apply and kubelet delete", () => {
     await runs("a 3", "b 2", "c 1", "d 1", "e 1");
   });
 
-  test("a file that is not a manifest is not sent to the agent", async () => {
+  test("a file with an object that is not a pod is not sent to the agent", async () => {
     const other = file("other.yaml", `${pod("a", 4)}---\nkind: Secret\napiVersion: v1\n`);
     const done = await run(["apply", "-f", other]);
     assert.deepEqual([done.status, done.stdout], [1, ""]);
@@ -142,7 +142,7 @@ describe("kubelet apply and kubelet delete", () => {
     await runs("a 3", "b 2", "c 1", "d 1", "e 1");
   });
 
-  test("a name that is in use by another pod is not overwritten", async () => {
+  test("the manifest of another pod is not overwritten", async () => {
     assert.equal((await agent.request("PUT", "/manifests/f", pod("g"))).status, 201);
     const done = await run(["apply", "-f", "-"], pod("f"));
     assert.deepEqual([done.status, done.stdout], [1, ""]);
@@ -157,7 +157,7 @@ describe("kubelet apply and kubelet delete", () => {
   });
 
   test("a pod of a manifest file is neither replaced nor deleted", async () => {
-    place(join(dir, "manifests"), "filed.yaml", pod("filed"));
+    writeManifest(join(dir, "manifests"), "filed.yaml", pod("filed"));
     await waitFor(() => assert.ok(agent.running().some((c) => c.pod === "filed")));
     const done = await run(["apply", "-f", "-"], pod("filed", 2));
     assert.deepEqual([done.status, done.stdout], [1, ""]);
@@ -186,13 +186,13 @@ describe("kubelet apply and kubelet delete", () => {
   const wrong: [what: string, args: string[], stderr: RegExp][] = [
     ["apply without a file is a usage error", ["apply"], /must specify -f FILE/],
     [
-      "apply with a name instead of a file names -f",
+      "apply with a name instead of a file mentions -f",
       ["apply", "a.yaml"],
       /unexpected argument: a\.yaml; specify files with -f/,
     ],
-    ["apply of a file that is not there", ["apply", "-f", "/no/such.yaml"], /\/no\/such\.yaml: ENOENT/],
+    ["apply of a missing file is an error", ["apply", "-f", "/no/such.yaml"], /\/no\/such\.yaml: ENOENT/],
     ["delete without a name is a usage error", ["delete"], /pod name or -f FILE required/],
-    ["delete with an invalid name", ["delete", "../x"], /default\/\.\.\/x: /],
+    ["delete with an invalid name is an error", ["delete", "../x"], /default\/\.\.\/x: /],
   ];
   for (const [what, args, stderr] of wrong)
     test(what, async () => {
@@ -201,7 +201,7 @@ describe("kubelet apply and kubelet delete", () => {
       assert.match(done.stderr, stderr);
     });
 
-  test("as a process: standard input is applied, and a command without an agent reports that none responds", async () => {
+  test("the process applies standard input, and reports when no agent responds", async () => {
     const applied = await cli(["apply", "-f", "-", `--root-dir=${agent.rootDir}`], { input: pod("h") });
     assert.deepEqual([applied.status, applied.stdout], [0, "default/h-node-a: created\n"], applied.stderr);
     await runs("h 1");

@@ -6,11 +6,11 @@ import { nodeFiles } from "../../src/single-node/node-files.ts";
 import type { TestNode } from "../node/test-node.ts";
 import type { Registry } from "./registry.ts";
 
-/** A proxy of a registry that lets in only clients with the right name and password. */
+/** A proxy of a registry that requires a user name and a password. */
 export class AuthProxy {
   readonly port: number;
-  /** The clients, in order; "" for one without credentials. */
-  readonly visitors: string[] = [];
+  /** The credentials of all requests, in order; "" without credentials. */
+  readonly credentials: string[] = [];
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -19,16 +19,16 @@ export class AuthProxy {
   }
 
   static async open(registry: Registry, user: { username: string; password: string }): Promise<AuthProxy> {
-    const right = `${user.username}:${user.password}`;
+    const expected = `${user.username}:${user.password}`;
     const server = createServer();
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const proxy = new AuthProxy(server);
     server.on("request", (incoming, outgoing) => {
       const credentials = /^Basic (.*)$/.exec(incoming.headers.authorization ?? "")?.[1] ?? "";
-      const visitor = Buffer.from(credentials, "base64").toString();
-      proxy.visitors.push(visitor);
-      if (visitor !== right) {
+      const sent = Buffer.from(credentials, "base64").toString();
+      proxy.credentials.push(sent);
+      if (sent !== expected) {
         outgoing.writeHead(401, { "www-authenticate": 'Basic realm="proxy"' }).end();
         return;
       }
@@ -51,7 +51,7 @@ export class AuthProxy {
   }
 
   /** Configures the node's containerd to use plain HTTP for this proxy. */
-  makeKnownTo(node: TestNode): void {
+  configure(node: TestNode): void {
     const dir = join(nodeFiles(node.name).containerd.certs, this.host);
     mkdirSync(dir, { recursive: true });
     writeFileSync(

@@ -15,7 +15,7 @@ before(() => {
 });
 after(() => rmSync(dir, { recursive: true, force: true }));
 
-test("a bundle holds its product and the libraries, and none of the other products", async () => {
+test("a bundle contains its product and the libraries, and no other product", async () => {
   const { bundleOptions } = (await import(join(repoDir, "scripts/lib/bundle.mjs"))) as {
     bundleOptions(): BuildOptions;
   };
@@ -54,15 +54,15 @@ interface Run {
   readonly mib: number;
 }
 
-/** The resources that a run of a program takes, from start to exit, with all processes that it starts. */
+/** The time, CPU time and memory of a program and all processes that it starts, from start to exit. */
 function run(program: string, args: readonly string[]): Run {
   const peak = join(dir, "peak");
-  // The process writes its own peak: the one that wait4 reports includes the process that started it.
+  // The process writes its own peak: that of wait4 includes the process that started it.
   const NODE_OPTIONS = `--require=${join(dir, "peak.cjs")}`;
   const env = { PATH: process.env.PATH, KUBELET_NODE: process.execPath, PEAK: peak, NODE_OPTIONS };
-  const [began, cpuBefore] = [performance.now(), childrenCpuMs()];
+  const [startedAt, cpuBefore] = [performance.now(), childrenCpuMs()];
   const { status, stderr } = spawnSync(program, args, { env, encoding: "utf8" });
-  const [ms, cpuMs] = [performance.now() - began, childrenCpuMs() - cpuBefore];
+  const [ms, cpuMs] = [performance.now() - startedAt, childrenCpuMs() - cpuBefore];
   assert.equal(status, 0, stderr);
   return { ms, cpuMs, mib: Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(peak, "utf8"))?.[1]) / 1024 };
 }
@@ -83,7 +83,7 @@ test("`kubelet --version` takes at most 3 times as long as Node alone, and uses 
     process.on("exit", () => fs.writeFileSync(process.env.PEAK, fs.readFileSync("/proc/self/status")));`,
   );
   run(launcherFile, ["--version"]); // writes the compile cache
-  // Alternating: other load affects both.
+  // They alternate, so that other load affects both.
   const pairs = Array.from({ length: 12 }, () => ({
     node: run(process.execPath, ["-e", "0"]),
     kubelet: run(launcherFile, ["--version"]),
@@ -97,7 +97,7 @@ test("`kubelet --version` takes at most 3 times as long as Node alone, and uses 
     })
     .join("; ");
   t.diagnostic(text);
-  // The kernel does not count the time that a process waits for a CPU; by the clock one pair has to be undisturbed.
+  // CPU time does not include waiting for a CPU; of the wall times, the best pair counts.
   assert.ok(total("kubelet", "cpuMs") <= 3 * total("node", "cpuMs"), text);
   assert.ok(Math.min(...pairs.map(({ node, kubelet }) => kubelet.ms / node.ms)) <= 3, text);
   assert.ok(total("kubelet", "mib") - total("node", "mib") <= 25, text);

@@ -8,9 +8,9 @@ export const mainFile = join(repoDir, "src/cli/main.ts");
 
 export interface CliOptions {
   env?: NodeJS.ProcessEnv;
-  /** Instead of Node alone: what runs it, up to the program's own file. */
+  /** The command that runs the program's file, in place of Node. */
   launcher?: readonly string[];
-  /** After this long it is killed: a command that hangs fails its test by itself. */
+  /** The command is killed after this time, so that only its own test fails. */
   withinMs?: number;
   /** Standard input. */
   input?: string;

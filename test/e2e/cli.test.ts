@@ -16,13 +16,13 @@ import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { CliProcess, cli, environmentFor, mainFile } from "./cli-process.ts";
 import type { NodesReport } from "./isolated-nodes.ts";
-import { manifest, place, podManifest } from "./manifests.ts";
+import { manifest, podManifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
 const sh = (script: string) => ["sh", "-c", script];
 const demo = "localhost/kubelet-ts/demo:1";
 
-/** Ends with this status; on the host network, which is faster to create. */
+/** A pod that exits with this status, on the host network, which is faster to create. */
 const ends = (name: string, status: number) =>
   podManifest(name, {
     hostNetwork: true,
@@ -32,7 +32,7 @@ const ends = (name: string, status: number) =>
 describe("commands that start nothing", () => {
   const cases: [what: string, args: string[], status: number, stdout: RegExp, stderr: RegExp][] = [
     [
-      "an unknown command names those that there are",
+      "an unknown command is reported with the available ones",
       ["fly"],
       1,
       /^$/,
@@ -42,7 +42,7 @@ describe("commands that start nothing", () => {
     ["an unknown format is rejected", ["pods", "-o", "xml"], 1, /^$/, /-o xml: only json is supported/],
     ["run without a manifest is a usage error", ["run"], 1, /^$/, /must specify -f FILE/],
     [
-      "pods of a kubelet that is not there",
+      "pods without a running kubelet is an error",
       ["pods", "--root-dir=/no/such"],
       1,
       /^$/,
@@ -60,7 +60,7 @@ describe("commands that start nothing", () => {
       assert.equal(done.status, status, done.stderr);
       assert.match(done.stdout, stdout);
       assert.match(done.stderr, stderr);
-      assert.doesNotMatch(done.stderr, /\n\s+at /, "a message, not a stack");
+      assert.doesNotMatch(done.stderr, /\n\s+at /, "stderr has a stack trace");
     });
   }
 
@@ -138,7 +138,7 @@ describeOnContainerd("kubelet run", (version) => {
     assert.match(done.stderr, /bad\.yaml:6: spec\.containers: /);
   });
 
-  test("interrupted, it prints which pods had not terminated, and removes them", async () => {
+  test("an interrupted run prints which pods had not terminated, and removes them", async () => {
     writeFileSync(join(dir, "long.yaml"), manifest({ name: "long" }).replace(/image: .*/, `image: ${demo}`));
     const first = snapshot();
     const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
@@ -152,7 +152,7 @@ describeOnContainerd("kubelet run", (version) => {
     assert.deepEqual(leaks(first, snapshot(), ofNode(own, during)), []);
   });
 
-  test("killed, its resources are removed by the next run", async () => {
+  test("the resources of a killed run are removed by the next run", async () => {
     writeFileSync(join(dir, "long.yaml"), manifest({ name: "long" }).replace(/image: .*/, `image: ${demo}`));
     const first = snapshot();
     const running = new CliProcess(["run", "-v=2", "-f", join(dir, "long.yaml")], { env });
@@ -161,7 +161,7 @@ describeOnContainerd("kubelet run", (version) => {
     running.child.kill("SIGKILL");
     const { pid } = await running.exited();
     const own = nodeFiles(`run-${pid}`);
-    assert.ok(existsSync(own.base), "there is something to remove");
+    assert.ok(existsSync(own.base), "the killed run left nothing to remove");
     assert.equal((await run({ "next.yaml": ends("next", 0) })).status, 0);
     assert.deepEqual(leaks(first, snapshot(), ofNode(own, during)), []);
     assert.equal(existsSync(own.run) || existsSync(own.base), false, "files are left");
@@ -175,7 +175,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
   before(async () => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node);
-    place(node.manifests, "a.yaml", manifest({ name: "a" }));
+    writeManifest(node.manifests, "a.yaml", manifest({ name: "a" }));
     agent.start();
     await podsOf(agent).running("a");
     await podsOf(agent).is("a", (row) => assert.equal(row.blockedOn, ""));
@@ -192,7 +192,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     assert.deepEqual(more, []);
   });
 
-  test("pods -o json shows the whole status of each", async () => {
+  test("pods -o json shows the complete status of each pod", async () => {
     const { status, stdout } = await cli(["pods", "-o", "json", `--root-dir=${node.rootDir}`]);
     assert.equal(status, 0);
     const [row, ...more] = JSON.parse(stdout) as PodRow[];
@@ -206,14 +206,14 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     const launcher = ["sh", "-c", '"$@" | head -n 1', "sh", process.execPath];
     const watch = new CliProcess(["pods", "-w", `--root-dir=${node.rootDir}`], { launcher });
     await waitFor(() => assert.match(watch.stdout, /^default\/a-/));
-    place(node.manifests, "b.yaml", manifest({ name: "b" })); // something to write
+    writeManifest(node.manifests, "b.yaml", manifest({ name: "b" })); // something to write
     const done = await watch.exited();
     assert.deepEqual([done.status, done.stderr], [0, ""]);
     rmSync(join(node.manifests, "b.yaml"));
     await podsOf(agent).gone("b");
   });
 
-  test("pods -w prints changes, until the agent ends", async () => {
+  test("pods -w prints changes until the agent exits", async () => {
     const watch = new CliProcess(["pods", "-w", `--root-dir=${node.rootDir}`]);
     const json = new CliProcess(["pods", "-w", "-o", "json", `--root-dir=${node.rootDir}`]);
     const counts = () =>
@@ -224,7 +224,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     const counted = (count: number) => waitFor(() => assert.equal(counts().at(-1), count, String(counts())));
     await waitFor(() => assert.match(watch.stdout, /^default\/a-\S+: Running, 1\/1 ready, 0 restarts \S+$/m));
     await counted(1);
-    place(node.manifests, "b.yaml", manifest({ name: "b" }));
+    writeManifest(node.manifests, "b.yaml", manifest({ name: "b" }));
     await waitFor(() => assert.match(watch.stdout, /^default\/b-\S+: Running, 1\/1 ready/m));
     await counted(2);
     rmSync(join(node.manifests, "b.yaml"));
@@ -237,7 +237,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     assert.equal((await json.exited()).status, 1);
   });
 
-  test("run in a runtime with other pods leaves those alone, and removes its own", async () => {
+  test("run in a runtime with other pods removes only its own pods", async () => {
     const before = (await node.ctr(["tasks", "list"])).split("\n").sort();
     const dir = mkdtempSync(join(tmpdir(), "kubelet-cli-"));
     try {
@@ -260,7 +260,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
 
 const available = [isolationUnavailable || true, containerdVersions()[0]!.available].find((a) => a !== true);
 
-test("kubelet up beside another one, and pods and apply with none, one or several of them", {
+test("two nodes of kubelet up run at the same time, and pods and apply select one of them", {
   skip: available ?? false,
 }, async () => {
   const script = fileURLToPath(new URL("./isolated-nodes.ts", import.meta.url));
@@ -273,7 +273,7 @@ test("kubelet up beside another one, and pods and apply with none, one or severa
   assert.deepEqual(report.one.status, 0, `${report.one.stderr}${report.output}`);
   assert.match(report.one.stdout, /^default +demo-\S+ +Running +1\/1 /m);
   assert.equal(report.sameName.status, 1);
-  assert.match(report.sameName.stderr, /process \d+/, "who has it");
+  assert.match(report.sameName.stderr, /process \d+/, "the process that uses the name is not reported");
   assert.equal(report.several.status, 1);
   assert.match(
     report.several.stderr,
@@ -281,10 +281,14 @@ test("kubelet up beside another one, and pods and apply with none, one or severa
   );
   for (const name of ["default", "other"]) assert.ok(report.several.stderr.includes(`/${name}/kubelet`));
   assert.match(report.chosen.stdout, /^default +demo-\S+ +Running +1\/1 /m);
-  assert.equal(report.afterKill.status, 0, "one that was killed is not there any more");
+  assert.equal(report.afterKill.status, 0, "a killed node is still found");
   assert.match(report.afterKill.stdout, /^default +demo-\S+ +Running +1\/1 /m);
   assert.match(report.applied.stdout, /^default\/kept-\S+: created\n$/, report.applied.stderr);
-  assert.match(report.afterAll.stdout, /^default +kept-\S+ +Running +1\/1 /m, "applied pods run again");
+  assert.match(
+    report.afterAll.stdout,
+    /^default +kept-\S+ +Running +1\/1 /m,
+    "applied pods do not run after a restart",
+  );
   assert.equal(report.exited, 0);
   assert.deepEqual(report.left, []);
 });

@@ -8,7 +8,7 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess, cgroupFile, freePort, get, runtimeClient } from "./agent-process.ts";
-import { type PodSpecInit, place, podManifest } from "./manifests.ts";
+import { type PodSpecInit, podManifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
 const sh = (script: string) => ["sh", "-c", script];
@@ -42,7 +42,7 @@ describeOnContainerd("containers of a pod", (version) => {
 
   function run(name: string, spec: PodSpecInit): void {
     placed.push(`${name}.json`);
-    place(node.manifests, `${name}.json`, podManifest(name, spec));
+    writeManifest(node.manifests, `${name}.json`, podManifest(name, spec));
   }
 
   const containersOf = async (row: PodRow, name: string) =>
@@ -70,12 +70,12 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal(row.phase, "Running");
     await waitFor(async () => {
       const all = await containersOf(row, "c");
-      assert.equal(all.length, 1, "the last one only");
+      assert.equal(all.length, 1, "more than the last dead container was kept");
       assert.ok(all[0]!.metadata!.attempt >= 3);
     });
   });
 
-  test("with restartPolicy Never a container that exits is not restarted, and its pod succeeds or fails with it", async () => {
+  test("a container with restartPolicy Never is not restarted, and its pod succeeds or fails with it", async () => {
     run("ends-well", { restartPolicy: "Never", containers: [{ name: "c", command: sh("exit 0") }] });
     run("ends-badly", {
       restartPolicy: "Never",
@@ -93,8 +93,8 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal((await containersOf(badly, "c")).length, 1);
   });
 
-  test("with restartPolicy OnFailure a container is restarted until it succeeds", async () => {
-    // /dev/shm is the sandbox's: what one container writes there, the next one finds.
+  test("a container with restartPolicy OnFailure is restarted until it succeeds", async () => {
+    // /dev/shm belongs to the sandbox, and keeps its files when a container is restarted.
     run("retries", {
       restartPolicy: "OnFailure",
       containers: [{ name: "c", command: sh("test -e /dev/shm/ran || { touch /dev/shm/ran; exit 1; }") }],
@@ -106,7 +106,7 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal((await pods.inPhase("once", "Succeeded")).restarts, 0);
   });
 
-  test("init containers run one after the other, before the others", async () => {
+  test("init containers run one after the other, before the regular containers", async () => {
     run("inits", {
       initContainers: [
         { name: "one", command: sh("sleep 1.5") },
@@ -121,10 +121,13 @@ describeOnContainerd("containers of a pod", (version) => {
     const [one, two, main] = await Promise.all(
       ["one", "two", "c"].map((name) => statusOf(containerIdOf(row, name))),
     );
-    assert.ok(one!.finishedAt > 0n && one!.finishedAt <= two!.startedAt, "two waits for one");
+    assert.ok(
+      one!.finishedAt > 0n && one!.finishedAt <= two!.startedAt,
+      "the second init container started before the first completed",
+    );
     assert.ok(
       two!.finishedAt > 0n && two!.finishedAt <= main!.startedAt,
-      "the main container waits for both",
+      "the main container started before the init containers completed",
     );
     await pods.is("inits", (row) => assert.equal(row.blockedOn, ""));
   });
@@ -143,13 +146,13 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal(containerOf(failed, "one").state?.terminated?.exitCode, 4);
     assert.equal((await containersOf(failed, "c")).length, 0);
     const pending = await pods.is("init-again", (row) =>
-      assert.ok(containerOf(row, "one").restartCount >= 1, "not tried again"),
+      assert.ok(containerOf(row, "one").restartCount >= 1, "the init container was not retried"),
     );
     assert.equal(pending.phase, "Pending");
     assert.equal((await containersOf(pending, "c")).length, 0);
   });
 
-  test("a sidecar starts before the others, is restarted, and is stopped after they have terminated", async () => {
+  test("a sidecar starts before the regular containers, is restarted, and is stopped after they have terminated", async () => {
     run("helped", {
       restartPolicy: "Never",
       initContainers: [{ name: "side", restartPolicy: "Always" }],
@@ -177,7 +180,7 @@ describeOnContainerd("containers of a pod", (version) => {
     });
   });
 
-  test("a container whose image is missing reports it, and the others of its pod run", async () => {
+  test("a missing image is reported by its container, and the other containers of the pod run", async () => {
     run("imageless", {
       containers: [{ name: "c", image: "localhost/no/such:1" }, { name: "other" }],
     });
@@ -191,7 +194,7 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal(row.ready, "1/2");
   });
 
-  test("resources are limits in the cgroups of the pod and of its containers", async () => {
+  test("the cgroups of a pod and its containers have the limits of the spec", async () => {
     const limits = { cpu: "200m", memory: "64Mi" };
     run("limited", {
       containers: [
@@ -215,7 +218,7 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.deepEqual(limitsIn(own), { memory: 64 * mebi, quota: 20_000, weight: weightOf(200) });
   });
 
-  test("logs have the CRI format, and the link that log collectors follow leads to them", async () => {
+  test("logs have the CRI format, and the symlink for log collectors points to them", async () => {
     run("talks", {
       restartPolicy: "Never",
       containers: [{ name: "c", command: sh("echo out; echo err >&2; printf half") }],

@@ -6,10 +6,10 @@ import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { long } from "../long.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** How many moments of a start the test signals at. */
-const moments = 30;
+/** How many points in time during startup the signal is sent at. */
+const rounds = 30;
 
-test("an agent that waits for a port at its start ends on a signal, without an error", async (t) => {
+test("an agent that waits for a port during startup exits on a signal, without an error", async (t) => {
   const owner = createServer();
   await new Promise<void>((resolve) => owner.listen(0, "127.0.0.1", resolve));
   t.after(() => owner.close());
@@ -23,24 +23,24 @@ test("an agent that waits for a port at its start ends on a signal, without an e
   assert.doesNotMatch(agent.log(), /EADDRINUSE/);
 });
 
-test(long("an agent stops on a signal at any moment of its start"), async (t) => {
+test(long("an agent exits on a signal at any time during startup"), async (t) => {
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());
   const flags = ["-v=2", "--enable-manifests-handler"];
   const started = () => agent.log().split('"Started" component=').length - 1;
-  const begin = async () => {
+  const startAgent = async () => {
     agent.start(flags);
     const before = started();
     await waitFor(() => assert.ok(started() > before));
   };
-  await begin();
+  await startAgent();
   const since = performance.now();
   await agent.ready();
-  const spanMs = performance.now() - since;
+  const startupMs = performance.now() - since;
   await agent.end("SIGTERM");
-  for (let moment = 0; moment < moments; moment++) {
-    await begin();
-    await pause((spanMs * moment) / moments);
+  for (let round = 0; round < rounds; round++) {
+    await startAgent();
+    await pause((startupMs * round) / rounds);
     assert.deepEqual(await agent.end("SIGTERM"), [0, null]);
     assert.doesNotMatch(agent.log(), /did not stop in time/);
   }

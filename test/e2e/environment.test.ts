@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { containerOf } from "./agent-pods.ts";
-import { describeLifecycle, type Life } from "./lifecycle-suite.ts";
+import { describeLifecycle, type LifecycleSuite } from "./lifecycle-suite.ts";
 import { sleeper } from "./manifests.ts";
 
 const one = (securityContext: object, more: object = {}) => ({
@@ -15,7 +15,7 @@ const resource = (name: string, divisor: string) => ({
   valueFrom: { resourceFieldRef: { resource: name, divisor } },
 });
 
-/** Allows everything but mkdir. */
+/** A profile that allows everything but mkdir. */
 const noDirs = {
   defaultAction: "SCMP_ACT_ALLOW",
   syscalls: [{ names: ["mkdir", "mkdirat"], action: "SCMP_ACT_ERRNO" }],
@@ -108,7 +108,7 @@ const pods = {
   "read-only": one({ readOnlyRootFilesystem: true }),
   "seccomp-default": one({ seccompProfile: { type: "RuntimeDefault" } }),
   "seccomp-none": { securityContext: { seccompProfile: { type: "Unconfined" } }, ...one({}) },
-  "seccomp-own": one({ seccompProfile: { type: "Localhost", localhostProfile: "own/no-folders.json" } }),
+  "seccomp-own": one({ seccompProfile: { type: "Localhost", localhostProfile: "own/no-mkdir.json" } }),
   capable: one({ capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE", "CHOWN"] } }),
   ordinary: one({ allowPrivilegeEscalation: false }, { stdin: true, tty: true }),
   privileged: one({ privileged: true }),
@@ -116,20 +116,20 @@ const pods = {
   confined: one({ appArmorProfile: { type: "RuntimeDefault" } }),
 };
 
-function placeProfile({ node }: Life): typeof pods {
+function placeProfile({ node }: LifecycleSuite): typeof pods {
   const dir = join(node.rootDir, "seccomp", "own");
   mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, "no-folders.json"), JSON.stringify(noDirs));
+  writeFileSync(join(dir, "no-mkdir.json"), JSON.stringify(noDirs));
   return pods;
 }
 
 describeLifecycle(
   "the environment of containers",
   placeProfile,
-  (life) => {
-    /** The output of a shell command in a container of a running pod. */
+  (suite) => {
+    /** Waits until the pod runs, and returns the output of a shell line in its container. */
     const inside = async (name: string, script: string, container?: string) =>
-      (await life.inside(await life.pods.running(name), script, container)).trim();
+      (await suite.inside(await suite.pods.running(name), script, container)).trim();
     const statusLine = async (pod: string, key: string) =>
       (await inside(pod, `grep ^${key}: /proc/1/status`)).replace(/^\S+\s+/, "");
     const environ = async (pod: string) =>
@@ -140,8 +140,8 @@ describeLifecycle(
         }),
       );
 
-    test("variables have their values, in command and arguments too", async () => {
-      const row = await life.pods.running("env");
+    test("variables have their values, also in command and arguments", async () => {
+      const row = await suite.pods.running("env");
       const env = await environ("env");
       const wanted = {
         FIRST: "one",
@@ -160,8 +160,8 @@ describeLifecycle(
       assert.deepEqual(command.slice(-2), ["one", "$(FIRST)"]);
     });
 
-    test("names: the host name, /etc/hosts with aliases, the cluster's resolver", async () => {
-      const row = await life.pods.running("names");
+    test("a pod has its host name, /etc/hosts with aliases, and the cluster's resolver", async () => {
+      const row = await suite.pods.running("names");
       const fqdn = "web-0.sub.default.svc.cluster.local";
       assert.equal(await inside("names", "hostname"), fqdn);
       const hosts = await inside("names", "cat /etc/hosts");
@@ -174,7 +174,7 @@ describeLifecycle(
       assert.match(resolver, /^options ndots:5$/m);
     });
 
-    test("names: an override, and the pod's own resolver", async () => {
+    test("hostname and dnsConfig override the defaults", async () => {
       assert.equal(await inside("resolver", "hostname"), "other.example.test");
       const resolver = await inside("resolver", "cat /etc/resolv.conf");
       assert.deepEqual(resolver.split("\n").sort(byText), [
@@ -184,21 +184,21 @@ describeLifecycle(
       ]);
     });
 
-    test("names: one that is too long for the kernel is reported, and the pod waits", async () => {
-      const row = await life.pods.is("long-name", (row) =>
+    test("a host name that is too long for the kernel is reported, and the pod waits", async () => {
+      const row = await suite.pods.is("long-name", (row) =>
         assert.match(row.blockedOn, /failed to construct FQDN from pod hostname and cluster domain/),
       );
       assert.equal(row.phase, "Pending");
     });
 
-    test("sysctls are set, safe and allowed ones", async () => {
+    test("safe sysctls and allowed unsafe ones are set", async () => {
       const read =
         "cd /proc/sys; cat net/ipv4/ip_unprivileged_port_start net/ipv4/tcp_syncookies kernel/msgmax";
       assert.deepEqual((await inside("sysctls", read)).split("\n"), ["81", "0", "4096"]);
     });
 
-    test("a sysctl that is not allowed has its pod rejected", async () => {
-      const { status } = await life.pods.inPhase("bad-sysctl", "Failed");
+    test("a pod with a sysctl that is not allowed is rejected", async () => {
+      const { status } = await suite.pods.inPhase("bad-sysctl", "Failed");
       assert.equal(status?.reason, "SysctlForbidden");
       assert.equal(
         status?.message,
@@ -206,20 +206,20 @@ describeLifecycle(
       );
     });
 
-    test("processes of a pod see one another if they share", async () => {
+    test("containers with shareProcessNamespace see each other's processes", async () => {
       assert.equal(await inside("together", "tr '\\0' ' ' < /proc/1/cmdline"), "/pause");
       const shared = await inside("together", "readlink /proc/self/ns/pid", "d");
       assert.equal(await inside("together", "readlink /proc/self/ns/pid"), shared);
       assert.notEqual(await inside("ordinary", "readlink /proc/self/ns/pid"), shared);
     });
 
-    test("host namespaces have the host's addresses and name", async () => {
+    test("a pod in the host's namespaces has the host's addresses and name", async () => {
       for (const namespace of ["net", "pid", "ipc"]) {
         const own = readlinkSync(`/proc/self/ns/${namespace}`);
         assert.equal(await inside("on-host", `readlink /proc/self/ns/${namespace}`), own);
         assert.notEqual(await inside("ordinary", `readlink /proc/self/ns/${namespace}`), own);
       }
-      const { status } = await life.pods.running("on-host");
+      const { status } = await suite.pods.running("on-host");
       // Process 1 is the host's: the container's own is the calling shell.
       assert.equal(await inside("on-host", 'echo "$IP"'), status?.hostIP);
       assert.equal(await inside("on-host", "hostname"), hostname());
@@ -231,7 +231,7 @@ describeLifecycle(
         ["not-root", "container has runAsNonRoot and image will run as root"],
         ["other-root", "container's runAsUser breaks non-root policy"],
       ] as const) {
-        const row = await life.pods.is(name, (row) =>
+        const row = await suite.pods.is(name, (row) =>
           assert.equal(containerOf(row).state?.waiting?.reason, "CreateContainerConfigError"),
         );
         assert.equal(
@@ -241,20 +241,20 @@ describeLifecycle(
       }
     });
 
-    test("user and groups are the pod's", async () => {
+    test("a container has the user and groups of the pod", async () => {
       assert.equal(await statusLine("user", "Uid"), "1000\t1000\t1000\t1000");
       assert.equal(await statusLine("user", "Gid"), "2000\t2000\t2000\t2000");
       const groups = (await statusLine("user", "Groups")).split(" ");
       for (const group of ["3000", "4000"]) assert.ok(groups.includes(group), `${group} of ${groups}`);
     });
 
-    test("strict groups are those of the pod only; on a runtime without support, the pod is rejected", async () => {
-      if ((await life.runtime.status(false)).features?.supplementalGroupsPolicy) {
+    test("a pod with supplementalGroupsPolicy Strict has only its own groups, or is rejected by a runtime without support", async () => {
+      if ((await suite.runtime.status(false)).features?.supplementalGroupsPolicy) {
         const groups = (await statusLine("strict", "Groups")).split(" ").filter((group) => group !== "2000");
         assert.deepEqual(groups, ["4000"]);
         return;
       }
-      const { status } = await life.pods.inPhase("strict", "Failed");
+      const { status } = await suite.pods.inPhase("strict", "Failed");
       assert.equal(status?.reason, "SupplementalGroupsPolicyNotSupported");
       assert.equal(
         status?.message,
@@ -262,7 +262,7 @@ describeLifecycle(
       );
     });
 
-    test("a read-only root cannot be written to, /dev/shm can", async () => {
+    test("a container with a read-only root file system can write to /dev/shm only", async () => {
       assert.equal(
         await inside("read-only", "touch /x 2>/dev/null || touch /dev/shm/x && ls / /dev/shm | grep x"),
         "x",
@@ -270,10 +270,10 @@ describeLifecycle(
       assert.equal(await inside("read-only", "test -e /x || echo none"), "none");
     });
 
-    test("seccomp: the runtime's profile, none, or one of the node", async () => {
+    test("a seccomp profile is the runtime's, none, or one of the node", async () => {
       assert.equal(await statusLine("seccomp-default", "Seccomp"), "2");
       assert.equal(await statusLine("seccomp-none", "Seccomp"), "0");
-      assert.equal(await statusLine("ordinary", "Seccomp"), "0", "none unless seccompDefault");
+      assert.equal(await statusLine("ordinary", "Seccomp"), "0", "a profile is set without seccompDefault");
       assert.equal(await statusLine("seccomp-own", "Seccomp"), "2");
       const tried = await inside("seccomp-own", "mkdir /tmp/x 2>&1; touch /tmp-file && echo touched");
       assert.match(tried, /Operation not permitted\s+touched$/);
@@ -288,12 +288,12 @@ describeLifecycle(
       assert.ok(all > defaultCapabilities);
     });
 
-    test("a container cannot gain privileges if it may not", async () => {
+    test("allowPrivilegeEscalation: false sets no_new_privs", async () => {
       assert.equal(await statusLine("ordinary", "NoNewPrivs"), "1");
       assert.equal(await statusLine("capable", "NoNewPrivs"), "0");
     });
 
-    test("paths of the kernel are hidden or cannot be written, but for the privileged", async () => {
+    test("kernel paths are masked or read-only, except in privileged containers", async () => {
       const script = "wc -c < /proc/timer_list; grep -c ' /proc/sys proc ro,' /proc/mounts";
       assert.deepEqual((await inside("capable", script)).split("\n"), ["0", "1"]);
       assert.equal((await inside("privileged", script)).split("\n").at(-1), "0");
@@ -304,14 +304,14 @@ describeLifecycle(
       assert.equal(await inside("capable", "readlink /proc/1/fd/0"), "/dev/null");
     });
 
-    test("user namespaces: mapped if the runtime supports them, otherwise reported", async () => {
-      const { runtimeHandlers } = await life.runtime.status(false);
+    test("a user namespace is mapped if the runtime supports it, and reported otherwise", async () => {
+      const { runtimeHandlers } = await suite.runtime.status(false);
       if (runtimeHandlers.find(({ name }) => name === "")?.features?.userNamespaces) {
         const [inPod, onHost, length] = (await inside("own-users", "cat /proc/self/uid_map")).split(/\s+/);
         assert.deepEqual([inPod, length], ["0", "65536"]);
         assert.ok(Number(onHost) >= 65_536);
       } else {
-        await life.pods.is("own-users", (row) =>
+        await suite.pods.is("own-users", (row) =>
           assert.match(
             row.blockedOn,
             /can't set `spec.hostUsers: false`, runtime does not support user namespaces/,
@@ -322,10 +322,10 @@ describeLifecycle(
 
     test("an AppArmor profile is enforced, or the pod is rejected", async () => {
       if (hasAppArmor) {
-        await life.pods.running("confined");
+        await suite.pods.running("confined");
         return;
       }
-      const { status } = await life.pods.inPhase("confined", "Failed");
+      const { status } = await suite.pods.inPhase("confined", "Failed");
       assert.equal(status?.reason, "AppArmor");
       assert.equal(
         status?.message,

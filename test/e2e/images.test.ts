@@ -14,7 +14,7 @@ import { type ContainerdVersion, startTestNode, type TestNode } from "../node/te
 import { containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess, runtimeClient } from "./agent-process.ts";
 import { AuthProxy } from "./auth-proxy.ts";
-import { place, podManifest } from "./manifests.ts";
+import { podManifest, writeManifest } from "./manifests.ts";
 import { Registry, registryUnavailable } from "./registry.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -47,10 +47,10 @@ const suite = (version: ContainerdVersion) => {
     registry = await Registry.start();
     proxy = await AuthProxy.open(registry, user);
     node = await startTestNode({ containerd: version });
-    registry.makeKnownTo(node);
-    proxy.makeKnownTo(node);
+    registry.configure(node);
+    proxy.configure(node);
     cri = runtimeClient(node.endpoint);
-    // Off until a test wants it.
+    // Off until a test enables it.
     agent = await AgentProcess.create(node, { serializeImagePulls: false, imageGCHighThresholdPercent: 100 });
     pods = podsOf(agent);
     const auths = {
@@ -79,7 +79,11 @@ const suite = (version: ContainerdVersion) => {
   function run(name: string, imageName: string, imagePullPolicy = "IfNotPresent"): void {
     const container = { name: "c", image: imageName, imagePullPolicy, command: ["/pause"] };
     placed.add(name);
-    place(node.manifests, `${name}.json`, podManifest(name, { hostNetwork: true, containers: [container] }));
+    writeManifest(
+      node.manifests,
+      `${name}.json`,
+      podManifest(name, { hostNetwork: true, containers: [container] }),
+    );
   }
 
   function remove(name: string): void {
@@ -87,15 +91,18 @@ const suite = (version: ContainerdVersion) => {
     rmSync(join(node.manifests, `${name}.json`));
   }
 
-  const isThere = async (name: string) => (await cri.imageStatus({ image: name })) !== undefined;
+  const exists = async (name: string) => (await cri.imageStatus({ image: name })) !== undefined;
 
   test("the node's own credentials are tried in order until one is accepted", async () => {
     await registry.push(image("private"), "private/app", "1");
     run("private", `${proxy.host}/private/app:1`);
     await pods.running("private");
     const right = `${user.username}:${user.password}`;
-    assert.ok(proxy.visitors.indexOf("nobody:x") >= 0, proxy.visitors.join(" "));
-    assert.ok(proxy.visitors.indexOf("nobody:x") < proxy.visitors.indexOf(right), proxy.visitors.join(" "));
+    assert.ok(proxy.credentials.indexOf("nobody:x") >= 0, proxy.credentials.join(" "));
+    assert.ok(
+      proxy.credentials.indexOf("nobody:x") < proxy.credentials.indexOf(right),
+      proxy.credentials.join(" "),
+    );
     assert.match(
       agent.log(),
       /Successfully pulled image \\"localhost:\d+\/private\/app:1\\" in [\d.]+m?s \([\d.]+m?s including waiting\)\. Image size: \d+ bytes\./,
@@ -131,7 +138,7 @@ const suite = (version: ContainerdVersion) => {
         { signal: AbortSignal.timeout(30_000), onPull: () => {} },
       );
     await assert.rejects(ensure("other"), { code: "ErrImagePull" });
-    assert.equal(await isThere(name), false);
+    assert.equal(await exists(name), false);
     images.forget(aPod().metadata.uid);
     const { ref } = await ensure("registry");
     assert.equal((await cri.imageStatus({ image: name }))?.id, ref);
@@ -140,7 +147,7 @@ const suite = (version: ContainerdVersion) => {
   test("an unauthorized pull gets ErrImagePull, then ImagePullBackOff with the reason", async () => {
     await registry.push(image("closed"), "closed", "1");
     const other = await AuthProxy.open(registry, { username: "somebody", password: "else" });
-    other.makeKnownTo(node);
+    other.configure(node);
     try {
       run("closed", `${other.host}/closed:1`);
       await pods.is("closed", (row) => {
@@ -156,7 +163,7 @@ const suite = (version: ContainerdVersion) => {
     }
   });
 
-  test("an invalid name: InvalidImageName", async () => {
+  test("an invalid image name has reason InvalidImageName", async () => {
     run("nameless", "Not/A/Name");
     await pods.is("nameless", (row) => {
       const waiting = containerOf(row).state?.waiting;
@@ -165,7 +172,7 @@ const suite = (version: ContainerdVersion) => {
     });
   });
 
-  test("a full disk: unused images are removed, those in use are kept, and pods still start", async () => {
+  test("on a full disk unused images are removed, images in use are kept, and pods still start", async () => {
     await registry.push(image("used"), "used", "1");
     await registry.push(image("unused"), "unused", "1");
     const [used, unused] = [registry.nameOf("used", "1"), registry.nameOf("unused", "1")];
@@ -175,16 +182,16 @@ const suite = (version: ContainerdVersion) => {
     await pods.running("unused");
     remove("unused");
     await pods.gone("unused");
-    assert.ok(await isThere(unused), "an image outlives its pods");
+    assert.ok(await exists(unused), "the image was removed with its pods");
     await agent.end("SIGTERM");
     agent.start([
       "--image-gc-high-threshold=1",
       "--image-gc-low-threshold=0",
       "--minimum-image-ttl-duration=0s",
     ]);
-    await waitFor(async () => assert.equal(await isThere(unused), false));
-    assert.ok(await isThere(used), "what a container uses stays");
-    assert.ok(await isThere(node.images.pause), "and what sandboxes use");
+    await waitFor(async () => assert.equal(await exists(unused), false));
+    assert.ok(await exists(used), "the image of a container was removed");
+    assert.ok(await exists(node.images.pause), "the image of sandboxes was removed");
     await waitFor(() =>
       assert.match(agent.log(), /Insufficient free disk space on the node's image filesystem/),
     );

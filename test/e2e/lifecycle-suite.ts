@@ -7,10 +7,10 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess, runtimeClient } from "./agent-process.ts";
-import { type PodSpecInit, place, podManifest } from "./manifests.ts";
+import { type PodSpecInit, podManifest, writeManifest } from "./manifests.ts";
 import { WatchedPods } from "./watched-pods.ts";
 
-export interface Life {
+export interface LifecycleSuite {
   readonly node: TestNode;
   readonly agent: AgentProcess;
   readonly runtime: CriClient;
@@ -18,7 +18,7 @@ export interface Life {
   readonly watched: WatchedPods;
   /** Writes a pod into the manifest directory. */
   run(name: string, spec: PodSpecInit): void;
-  /** A container as the runtime has it. */
+  /** The status of a container in the runtime. */
   inRuntime(row: PodRow, container?: string): Promise<ContainerStatus>;
   /** Runs a shell line in a container; resolves with its output. */
   inside(row: PodRow, script: string, container?: string): Promise<string>;
@@ -29,44 +29,45 @@ export interface Life {
 export const sh = (script: string) => ["sh", "-c", script];
 
 /**
- * An agent on each version of containerd, with all pods of the suite started together: they run in parallel, and each
- * test waits for its own.
+ * Starts an agent on each version of containerd, and all pods of the suite at the same time. Each test waits for its own
+ * pods.
  */
 export function describeLifecycle(
   title: string,
-  pods: (life: Life) => Record<string, PodSpecInit> | Promise<Record<string, PodSpecInit>>,
-  suite: (life: Life) => void,
+  pods: (suite: LifecycleSuite) => Record<string, PodSpecInit> | Promise<Record<string, PodSpecInit>>,
+  tests: (suite: LifecycleSuite) => void,
   config: Record<string, unknown> = {},
 ): void {
   describeOnContainerd(title, (version) => {
-    const life = {} as { -readonly [K in keyof Life]: Life[K] };
+    const suite = {} as { -readonly [K in keyof LifecycleSuite]: LifecycleSuite[K] };
     before(async () => {
-      life.node = await startTestNode({ containerd: version });
-      life.agent = await AgentProcess.create(life.node, config);
-      life.runtime = runtimeClient(life.node.endpoint);
-      life.pods = podsOf(life.agent);
-      life.run = (name, spec) => place(life.node.manifests, `${name}.json`, podManifest(name, spec));
-      life.inRuntime = async (row, container) =>
-        (await life.runtime.containerStatus(containerIdOf(row, container) as ContainerId)).status!;
-      life.inside = async (row, script, container) => {
+      suite.node = await startTestNode({ containerd: version });
+      suite.agent = await AgentProcess.create(suite.node, config);
+      suite.runtime = runtimeClient(suite.node.endpoint);
+      suite.pods = podsOf(suite.agent);
+      suite.run = (name, spec) =>
+        writeManifest(suite.node.manifests, `${name}.json`, podManifest(name, spec));
+      suite.inRuntime = async (row, container) =>
+        (await suite.runtime.containerStatus(containerIdOf(row, container) as ContainerId)).status!;
+      suite.inside = async (row, script, container) => {
         const id = containerIdOf(row, container) as ContainerId;
-        const { stdout } = await life.runtime.execSync(id, sh(script), 10);
+        const { stdout } = await suite.runtime.execSync(id, sh(script), 10);
         return Buffer.from(stdout).toString();
       };
-      life.pidOf = async (row, container) => {
-        const tasks = await life.node.ctr(["tasks", "list"]);
+      suite.pidOf = async (row, container) => {
+        const tasks = await suite.node.ctr(["tasks", "list"]);
         return Number(tasks.match(`${containerIdOf(row, container)}\\s+(\\d+)`)?.[1]);
       };
-      for (const [name, spec] of Object.entries(await pods(life))) life.run(name, spec);
-      life.watched = new WatchedPods(join(life.node.rootDir, "kubelet.sock"));
-      life.watched.start();
-      life.agent.start();
+      for (const [name, spec] of Object.entries(await pods(suite))) suite.run(name, spec);
+      suite.watched = new WatchedPods(join(suite.node.rootDir, "kubelet.sock"));
+      suite.watched.start();
+      suite.agent.start();
     });
     after(async () => {
-      life.watched?.stop();
-      life.runtime?.close();
-      await life.agent?.destroy();
+      suite.watched?.stop();
+      suite.runtime?.close();
+      await suite.agent?.destroy();
     });
-    suite(life);
+    tests(suite);
   });
 }

@@ -9,7 +9,7 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess, runtimeClient } from "./agent-process.ts";
 import { cli } from "./cli-process.ts";
-import { place, podManifest } from "./manifests.ts";
+import { podManifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
 const configMap = (name: string, data: Record<string, string>) =>
@@ -53,12 +53,12 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
     node = await startTestNode({ containerd: version });
     objects = join(node.rootDir, "..", "objects");
     mkdirSync(objects, { mode: 0o700 });
-    place(objects, "settings.json", configMap("settings", { MODE: "first" }));
-    place(objects, "login.json", secret("login", { password: "hunter2" }));
+    writeManifest(objects, "settings.json", configMap("settings", { MODE: "first" }));
+    writeManifest(objects, "login.json", secret("login", { password: "hunter2" }));
     agent = await AgentProcess.create(node);
     pods = podsOf(agent);
     runtime = runtimeClient(node.endpoint);
-    place(node.manifests, "web.json", pod("web", "settings"));
+    writeManifest(node.manifests, "web.json", pod("web", "settings"));
     agent.start([`--local-objects=${objects}`]);
     await pods.running("web", 120_000);
   });
@@ -68,7 +68,7 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
     await agent?.destroy();
   });
 
-  test("a static pod has them as variables and volumes, and secrets are in memory only", async () => {
+  test("a static pod has ConfigMaps and Secrets as variables and volumes, and Secrets are in memory only", async () => {
     assert.equal(
       await inside("web", "echo $MODE $PASSWORD; cat /settings/MODE /login/password"),
       "first hunter2\nfirsthunter2",
@@ -77,11 +77,11 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
     assert.equal(await inside("web", "stat -L -c %a /login/password"), "400\n");
   });
 
-  test("a file that changes is seen in the container, which is not restarted", async () => {
+  test("a change of a file appears in the container without a restart", async () => {
     const { uid } = await pods.running("web");
     const before = containerIdOf(await pods.running("web"));
-    place(objects, "settings.json", configMap("settings", { MODE: "second" }));
-    place(objects, "login.json", secret("login", { password: "changed" }));
+    writeManifest(objects, "settings.json", configMap("settings", { MODE: "second" }));
+    writeManifest(objects, "login.json", secret("login", { password: "changed" }));
     await waitFor(async () =>
       assert.equal(await inside("web", "cat /settings/MODE /login/password"), "secondchanged"),
     );
@@ -91,42 +91,42 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
 
   test("an invalid file is reported once with line and field, without its content, and changes nothing", async () => {
     const bad = "apiVersion: v1\nkind: Secret\nmetadata: { name: login }\ndata:\n  password: top!secret\n";
-    place(objects, "login.json", bad);
+    writeManifest(objects, "login.json", bad);
     const reported = () =>
       agent
         .log()
         .split("\n")
         .filter((line) => line.includes("login.json:5: data.password is not base64"));
     await waitFor(() => assert.equal(reported().length, 1));
-    place(objects, "settings.json", configMap("settings", { MODE: "third" }));
+    writeManifest(objects, "settings.json", configMap("settings", { MODE: "third" }));
     await waitFor(async () =>
       assert.equal(await inside("web", "cat /settings/MODE /login/password"), "thirdchanged"),
     );
     assert.equal(reported().length, 1);
     assert.doesNotMatch(agent.log(), /top!secret/);
-    place(objects, "login.json", secret("login", { password: "good" }));
+    writeManifest(objects, "login.json", secret("login", { password: "good" }));
     await waitFor(async () => assert.equal(await inside("web", "cat /login/password"), "good"));
   });
 
   test("a pod waits for a missing object, and names it", async () => {
-    place(node.manifests, "late.json", pod("late", "later"));
+    writeManifest(node.manifests, "late.json", pod("late", "later"));
     await pods.is("late", (row) => assert.match(row.blockedOn, /configmap "later" not found/));
-    place(objects, "later.json", configMap("later", { MODE: "late" }));
+    writeManifest(objects, "later.json", configMap("later", { MODE: "late" }));
     assert.equal(await inside("late", "echo $MODE"), "late\n");
   });
 
   test("a removed object stays in existing volumes", async () => {
     rmSync(join(objects, "settings.json"));
-    place(objects, "login.json", secret("login", { password: "last" }));
+    writeManifest(objects, "login.json", secret("login", { password: "last" }));
     await waitFor(async () => assert.equal(await inside("web", "cat /login/password"), "last"));
     assert.equal(await inside("web", "cat /settings/MODE"), "third");
-    place(objects, "settings.json", configMap("settings", { MODE: "third" }));
+    writeManifest(objects, "settings.json", configMap("settings", { MODE: "third" }));
   });
 
-  test("after kill -9 and a restart the container is the same, and still gets changes", async () => {
+  test("a container keeps running after kill -9 of the agent, and still gets changes", async () => {
     const before = containerIdOf(await pods.running("web"));
     await agent.end("SIGKILL");
-    place(objects, "settings.json", configMap("settings", { MODE: "fourth" }));
+    writeManifest(objects, "settings.json", configMap("settings", { MODE: "fourth" }));
     agent.start([`--local-objects=${objects}`]);
     await waitFor(async () => assert.equal(await inside("web", "cat /settings/MODE"), "fourth"), 60_000);
     assert.equal(containerIdOf(await pods.running("web")), before);
@@ -141,7 +141,11 @@ test("an image is pulled with a pull secret from the directory", async (t) => {
   mkdirSync(objects);
   const auths = { "registry.example.test": { username: "puller", password: "let me in" } };
   const type = "kubernetes.io/dockerconfigjson";
-  place(objects, "pull.json", secret("pull", { ".dockerconfigjson": JSON.stringify({ auths }) }, type));
+  writeManifest(
+    objects,
+    "pull.json",
+    secret("pull", { ".dockerconfigjson": JSON.stringify({ auths }) }, type),
+  );
   agent.start([`--local-objects=${objects}`]);
   await agent.ready();
   const container = { name: "c", image, imagePullPolicy: "Always" };
@@ -158,7 +162,7 @@ test("an image is pulled with a pull secret from the directory", async (t) => {
   assert.deepEqual(requests, [{ username: "puller", password: "let me in" }]);
 });
 
-test("without the directory a pod may not refer to objects, and with a cluster the directory is not allowed", async (t) => {
+test("a pod may not refer to objects without the directory, which is not allowed with a cluster", async (t) => {
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());
   agent.start();

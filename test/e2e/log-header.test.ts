@@ -11,8 +11,8 @@ const sources = globSync("src/**/*.ts", { cwd: repoDir });
 const header = /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ ([^ /]+\.ts:\d+)\] "/;
 
 /** True if a log call starts in that line of a file with that name. */
-function isLogCall(place: string): boolean {
-  const [file = "", line = ""] = place.split(":");
+function isLogCall(position: string): boolean {
+  const [file = "", line = ""] = position.split(":");
   return sources
     .filter((source) => `/${source}`.endsWith(`/${file}`))
     .some((source) =>
@@ -35,20 +35,21 @@ async function logOf(program: string, flags: readonly string[]): Promise<string[
 }
 
 for (const [name, program, runs] of [
-  ["from the sources", mainFile, true],
-  ["from the bundle", builtFile, built],
+  ["the sources", mainFile, true],
+  ["the bundle", builtFile, built],
 ] as const) {
-  test(`each log line names file and line of its call, ${name}`, {
+  test(`each log line of ${name} names file and line of its call`, {
     skip: runs !== true && runs,
   }, async () => {
     const lines = await logOf(program, ["-v=4"]);
-    const places = lines.map((line) => header.exec(line)?.[1]);
+    const positions = lines.map((line) => header.exec(line)?.[1]);
     assert.ok(lines.length > 5, lines.join("\n"));
-    for (const [index, place] of places.entries()) assert.ok(place && isLogCall(place), lines[index]);
-    assert.ok(new Set(places).size > 3, "one place for different lines");
+    for (const [index, position] of positions.entries())
+      assert.ok(position && isLogCall(position), lines[index]);
+    assert.ok(new Set(positions).size > 3, "different lines have the same position");
   });
 
-  test(`JSON lines have the caller with its directory, ${name}`, {
+  test(`each JSON log line of ${name} has the caller with its directory`, {
     skip: runs !== true && runs,
   }, async () => {
     const lines = await logOf(program, ["--logging-format=json"]);

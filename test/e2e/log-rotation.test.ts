@@ -7,11 +7,11 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
-import { place, podManifest } from "./manifests.ts";
+import { podManifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** Prints numbers, some kilobytes a second, and exits on SIGTERM. */
-const chatty = [
+const printsNumbers = [
   "sh",
   "-c",
   "trap 'exit 0' TERM; i=0; while true; do n=0; while [ $n -lt 100 ]; do i=$((i+1)); n=$((n+1)); echo $i; done; sleep 0.3 & wait; done",
@@ -40,14 +40,14 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
     return join(node.logDir, pod, "c");
   }
 
-  /** The files of the log, oldest first: the one that is written to has no time in its name. */
+  /** The log files, oldest first: the current one has no time in its name. */
   function files(): string[] {
     const names = readdirSync(logDir()).filter((name) => !name.endsWith(".tmp"));
     const rotated = names.filter((name) => name !== "0.log").sort((a, b) => (a < b ? -1 : 1));
     return [...rotated, ...(names.includes("0.log") ? ["0.log"] : [])];
   }
 
-  /** The output of the container, as far as it is kept. */
+  /** The output of the container that is still in its log files. */
   function numbers(): number[] {
     const lines = files().flatMap((name) => {
       const content = readFileSync(join(logDir(), name));
@@ -57,10 +57,10 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
   }
 
   test("a growing log is rotated, compressed and finally removed, without losing lines", async () => {
-    place(
+    writeManifest(
       node.manifests,
       "chatty.json",
-      podManifest("chatty", { hostNetwork: true, containers: [{ name: "c", command: chatty }] }),
+      podManifest("chatty", { hostNetwork: true, containers: [{ name: "c", command: printsNumbers }] }),
     );
     const pods = podsOf(agent);
     await pods.running("chatty");
@@ -69,13 +69,13 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
     await waitFor(() => {
       assert.match(files().join(" "), expected);
       const printed = numbers();
-      assert.ok(printed[0]! > 1, "the oldest is still there");
+      assert.ok(printed[0]! > 1, "the oldest file still exists");
       const first = printed[0]!;
       assert.deepEqual(
         printed,
         printed.map((_, i) => first + i),
       );
-      assert.match(files().join(" "), expected, "they were read while they changed");
+      assert.match(files().join(" "), expected, "the files changed while they were read");
     }, 60_000);
     const row = await pods.running("chatty");
     assert.equal(row.restarts, 0);

@@ -4,7 +4,7 @@ import { busyboxName } from "../node/test-node.ts";
 
 export interface ManifestOptions {
   name: string;
-  /** Changes the content, and so the UID. */
+  /** Changes the content, and therefore the UID. */
   note?: string;
   command?: string[];
   hostNetwork?: boolean;
@@ -12,7 +12,7 @@ export interface ManifestOptions {
   graceSeconds?: number;
 }
 
-/** Exits on SIGTERM, which a plain sleep as process 1 would not. */
+/** A sleep that exits on SIGTERM, which a plain `sleep` as process 1 ignores. */
 export const sleeper = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1000 & wait; done"];
 
 export function manifest(o: ManifestOptions): string {
@@ -35,7 +35,7 @@ spec:
 }
 
 /** Writes a manifest into the directory atomically. */
-export function place(dir: string, file: string, content: string | Uint8Array): void {
+export function writeManifest(dir: string, file: string, content: string | Uint8Array): void {
   const hidden = join(dir, `.${file}.tmp`);
   writeFileSync(hidden, content);
   renameSync(hidden, join(dir, file));

@@ -58,7 +58,7 @@ export class MutablePods implements PodSource {
   }
 }
 
-/** An agent in this process, whose pods come from there. */
+/** An agent in this process with these pods. */
 export async function startMutablePodsAgent(
   node: Pick<TestNode, "endpoint" | "logDir" | "containerLogDir" | "rootDir" | "cgroupRoot">,
   source: MutablePods,

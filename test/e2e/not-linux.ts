@@ -1,4 +1,4 @@
-// Preloaded: the program sees another platform. Modules that load native code are loaded before.
+// Preloaded: `process.platform` is another platform. Modules with native code are loaded before that.
 import "koffi";
 
 Object.defineProperty(process, "platform", { value: "darwin" });

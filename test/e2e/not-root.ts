@@ -1,2 +1,2 @@
-// Preloaded: the process sees a user other than root, wherever the tests run.
+// Preloaded: the process has a user ID other than root's, even if the tests run as root.
 Object.defineProperty(process, "getuid", { value: () => 1000 });

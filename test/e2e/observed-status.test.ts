@@ -6,7 +6,7 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { MutablePods, type MutablePodsAgent, startMutablePodsAgent } from "./mutable-pods.ts";
 
-/** The pod without its node, and what needs volumes and objects of an API, which this agent does not have. */
+/** The pod without its node, and without volumes and API objects, which this agent does not have. */
 function withoutVolumes(pod: Pod): Pod {
   const strip = ({ volumeMounts: _, envFrom: __, ...container }: Container): Container => ({
     ...container,
@@ -20,7 +20,7 @@ function withoutVolumes(pod: Pod): Pod {
   };
 }
 
-/** The content of the file, without volumes; image ids are ids, and the pod's own resources come from its cgroup. */
+/** The recorded status, without volumes; image IDs are normalized, and the pod's resources come from its cgroup. */
 function reportable(status: PodStatus, version: ContainerdVersion): unknown {
   const { resources: _, ...rest } = comparable(status) as Record<string, unknown>;
   return JSON.parse(
@@ -33,7 +33,7 @@ function reportable(status: PodStatus, version: ContainerdVersion): unknown {
   );
 }
 
-describeOnContainerd("statuses are those of a kubelet v1.36", (version) => {
+describeOnContainerd("statuses equal those recorded from kubelet v1.36", (version) => {
   let node: TestNode;
   let agent: MutablePodsAgent;
   const source = new MutablePods();
@@ -49,9 +49,9 @@ describeOnContainerd("statuses are those of a kubelet v1.36", (version) => {
   });
 
   for (const [name, what] of [
-    ["running", "an init container that is done, and a probed container that runs"],
-    ["full", "a sidecar, users, probes and hooks"],
-    ["hostnet", "a pod on the node's network that failed"],
+    ["running", "of a pod with a completed init container and a running container with probes"],
+    ["full", "of a pod with a sidecar, users, probes and hooks"],
+    ["hostnet", "of a failed pod on the host network"],
   ] as const) {
     test(what, async () => {
       const { pod, status } = observed(name);

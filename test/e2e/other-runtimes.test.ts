@@ -11,7 +11,7 @@ import { removeDir } from "../node/remove-dir.ts";
 import { containerOf } from "./agent-pods.ts";
 import { MutablePods, type MutablePodsAgent, startMutablePodsAgent } from "./mutable-pods.ts";
 
-/** Values that other runtimes report and containerd never does. */
+/** Values that containerd never reports, but other runtimes do. */
 describe("other runtimes", { skip: process.getuid?.() === 0 ? false : "needs root" }, () => {
   const dir = mkdtempSync(join(tmpdir(), "other-runtime-"));
   const cgroupRoot = `/kubelet-ts-other-${process.pid}`;

@@ -10,11 +10,11 @@ import { containerIdOf, containerOf } from "./agent-pods.ts";
 import { describeLifecycle, sh } from "./lifecycle-suite.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** A gRPC health service on the host, for a pod on the host network: 1 is SERVING, 2 is not. */
+/** A gRPC health service on the host, for a pod on the host network. Status 1 is SERVING, 2 is NOT_SERVING. */
 let health: Server;
 let healthPort = 0;
 /** A port without a listener: reserved by a server that was closed. */
-let deadPort = 0;
+let closedPort = 0;
 
 before(async () => {
   health = new Server();
@@ -41,13 +41,13 @@ before(async () => {
   );
   const closed = createServer().listen(0, "0.0.0.0");
   await once(closed, "listening");
-  deadPort = (closed.address() as { port: number }).port;
+  closedPort = (closed.address() as { port: number }).port;
   closed.close();
 });
 
 after(() => health.forceShutdown());
 
-const often = { periodSeconds: 1, failureThreshold: 1 };
+const everySecond = { periodSeconds: 1, failureThreshold: 1 };
 const web = sh("mkdir /tmp/w; echo ok > /tmp/w/good; exec httpd -f -p 8080 -h /tmp/w");
 const webPorts = [{ name: "http", containerPort: 8080 }];
 
@@ -56,11 +56,14 @@ describeLifecycle(
   () => ({
     "exec-ready": {
       containers: [
-        { name: "c", readinessProbe: { ...often, exec: { command: ["test", "-e", "/dev/shm/ready"] } } },
+        {
+          name: "c",
+          readinessProbe: { ...everySecond, exec: { command: ["test", "-e", "/dev/shm/ready"] } },
+        },
       ],
     },
     "exec-slow": {
-      containers: [{ name: "c", readinessProbe: { ...often, exec: { command: ["sleep", "1000"] } } }],
+      containers: [{ name: "c", readinessProbe: { ...everySecond, exec: { command: ["sleep", "1000"] } } }],
     },
     "http-good": {
       containers: [
@@ -68,7 +71,7 @@ describeLifecycle(
           name: "c",
           command: web,
           ports: webPorts,
-          readinessProbe: { ...often, httpGet: { path: "/good", port: "http" } },
+          readinessProbe: { ...everySecond, httpGet: { path: "/good", port: "http" } },
         },
       ],
     },
@@ -78,41 +81,55 @@ describeLifecycle(
           name: "c",
           command: web,
           ports: webPorts,
-          readinessProbe: { ...often, httpGet: { path: "/missing", port: 8080 } },
+          readinessProbe: { ...everySecond, httpGet: { path: "/missing", port: 8080 } },
         },
       ],
     },
     "tcp-good": {
       containers: [
-        { name: "c", command: web, ports: webPorts, readinessProbe: { ...often, tcpSocket: { port: 8080 } } },
+        {
+          name: "c",
+          command: web,
+          ports: webPorts,
+          readinessProbe: { ...everySecond, tcpSocket: { port: 8080 } },
+        },
       ],
     },
     "tcp-bad": {
       containers: [
-        { name: "c", command: web, ports: webPorts, readinessProbe: { ...often, tcpSocket: { port: 8081 } } },
+        {
+          name: "c",
+          command: web,
+          ports: webPorts,
+          readinessProbe: { ...everySecond, tcpSocket: { port: 8081 } },
+        },
       ],
     },
     "grpc-good": {
       hostNetwork: true,
-      containers: [{ name: "c", readinessProbe: { ...often, grpc: { port: healthPort, service: "good" } } }],
+      containers: [
+        { name: "c", readinessProbe: { ...everySecond, grpc: { port: healthPort, service: "good" } } },
+      ],
     },
     "grpc-bad": {
       hostNetwork: true,
-      containers: [{ name: "c", readinessProbe: { ...often, grpc: { port: healthPort, service: "no" } } }],
+      containers: [
+        { name: "c", readinessProbe: { ...everySecond, grpc: { port: healthPort, service: "no" } } },
+      ],
     },
     "grpc-dead": {
       hostNetwork: true,
-      containers: [{ name: "c", readinessProbe: { ...often, grpc: { port: deadPort } } }],
+      containers: [{ name: "c", readinessProbe: { ...everySecond, grpc: { port: closedPort } } }],
     },
-    "no-life": {
+    "not-live": {
       terminationGracePeriodSeconds: 600,
       containers: [
         {
           name: "c",
-          // Ignores SIGTERM: only the grace period of its probe ends it in time.
+          // It ignores SIGTERM, so that only the grace period of its probe ends it in time.
           command: sh("rm -f /dev/shm/dead; trap '' TERM; while true; do sleep 1; done"),
           livenessProbe: {
-            ...often,
+            ...everySecond,
             exec: { command: ["test", "!", "-e", "/dev/shm/dead"] },
             terminationGracePeriodSeconds: 1,
           },
@@ -120,18 +137,18 @@ describeLifecycle(
         { name: "other" },
       ],
     },
-    "no-life-on-failure": {
+    "not-live-on-failure": {
       restartPolicy: "OnFailure",
       containers: [
         {
           name: "c",
-          // Exits with 0 on SIGTERM, which does not mean that it was done.
+          // It exits with 0 on SIGTERM, but has not completed.
           command: sh("rm -f /dev/shm/dead; trap 'exit 0' TERM; while true; do sleep 1000 & wait; done"),
-          livenessProbe: { ...often, exec: { command: ["test", "!", "-e", "/dev/shm/dead"] } },
+          livenessProbe: { ...everySecond, exec: { command: ["test", "!", "-e", "/dev/shm/dead"] } },
         },
       ],
     },
-    "slow-to-live": {
+    "slow-to-pass": {
       containers: [
         {
           name: "c",
@@ -153,7 +170,7 @@ describeLifecycle(
             failureThreshold: 600,
             exec: { command: ["test", "-e", "/dev/shm/up"] },
           },
-          livenessProbe: { ...often, exec: { command: ["test", "-e", "/dev/shm/up"] } },
+          livenessProbe: { ...everySecond, exec: { command: ["test", "-e", "/dev/shm/up"] } },
         },
       ],
     },
@@ -162,8 +179,8 @@ describeLifecycle(
         {
           name: "side",
           restartPolicy: "Always",
-          // Succeeds once, then never again: it must not be probed a second time.
-          startupProbe: { ...often, exec: { command: sh("mkdir /tmp/once") } },
+          // It succeeds only once, and must not be probed again after that.
+          startupProbe: { ...everySecond, exec: { command: sh("mkdir /tmp/once") } },
         },
       ],
       containers: [
@@ -173,7 +190,7 @@ describeLifecycle(
         },
         {
           name: "slow",
-          startupProbe: { ...often, exec: { command: sh("mkdir /tmp/once") } },
+          startupProbe: { ...everySecond, exec: { command: sh("mkdir /tmp/once") } },
           readinessProbe: { periodSeconds: 5, exec: { command: ["true"] } },
         },
       ],
@@ -182,7 +199,7 @@ describeLifecycle(
       containers: [
         {
           name: "c",
-          startupProbe: { ...often, exec: { command: ["false"] } },
+          startupProbe: { ...everySecond, exec: { command: ["false"] } },
         },
       ],
     },
@@ -201,111 +218,115 @@ describeLifecycle(
       containers: [{ name: "c" }],
     },
   }),
-  (life) => {
+  (suite) => {
     const ready = (row: PodRow) => row.status?.conditions?.find((c) => c.type === "Ready")?.status;
     const isReady = (name: string) =>
-      life.pods.is(name, (row) => assert.deepEqual([row.ready, ready(row)], ["1/1", "True"]));
-    const isNot = (name: string) =>
-      life.pods.is(name, (row) => {
+      suite.pods.is(name, (row) => assert.deepEqual([row.ready, ready(row)], ["1/1", "True"]));
+    const isNotReady = (name: string) =>
+      suite.pods.is(name, (row) => {
         assert.ok(containerOf(row).state?.running, row.blockedOn);
         assert.deepEqual([row.phase, row.ready, ready(row)], ["Running", "0/1", "False"]);
       });
-    /** A probe has failed and was reported, so the container is not merely not yet probed. */
+    /** A failed probe was reported: the container is not just waiting for its first probe. */
     const failed = (name: string, why: RegExp) =>
-      life.pods.is(name, (row) => {
-        const lines = life.agent.log().split("\n");
+      suite.pods.is(name, (row) => {
+        const lines = suite.agent.log().split("\n");
         assert.ok(
           lines.some((l) => l.includes("Unhealthy") && l.includes(row.name) && why.test(l)),
           `no report of a failed probe of ${name}`,
         );
       });
 
-    test("exec: readiness follows the command, both ways", async () => {
-      const row = await isNot("exec-ready");
+    test("exec: a container is ready while the command succeeds", async () => {
+      const row = await isNotReady("exec-ready");
       await failed("exec-ready", /Readiness probe failed/);
-      await life.inside(row, "touch /dev/shm/ready");
+      await suite.inside(row, "touch /dev/shm/ready");
       await isReady("exec-ready");
-      await life.inside(row, "rm /dev/shm/ready");
-      assert.equal((await isNot("exec-ready")).restarts, 0);
+      await suite.inside(row, "rm /dev/shm/ready");
+      assert.equal((await isNotReady("exec-ready")).restarts, 0);
     });
 
-    test("exec: a command that exceeds its timeout has failed", async () => {
-      await isNot("exec-slow");
+    test("exec: a command that exceeds its timeout fails the probe", async () => {
+      await isNotReady("exec-slow");
       await failed("exec-slow", /timed out/);
     });
 
-    test("httpGet: a successful response on a named port", async () => {
+    test("httpGet: a successful response on a named port passes the probe", async () => {
       await isReady("http-good");
     });
-    test("httpGet: 404 has failed", async () => {
-      await isNot("http-bad");
+    test("httpGet: a response of 404 fails the probe", async () => {
+      await isNotReady("http-bad");
       await failed("http-bad", /HTTP probe failed with statuscode: 404/);
     });
-    test("tcpSocket: a port that is open", async () => {
+    test("tcpSocket: an open port passes the probe", async () => {
       await isReady("tcp-good");
     });
-    test("tcpSocket: a port that is closed", async () => {
-      await isNot("tcp-bad");
+    test("tcpSocket: a closed port fails the probe", async () => {
+      await isNotReady("tcp-bad");
       await failed("tcp-bad", /connection refused|ECONNREFUSED/);
     });
-    test("grpc: serving", async () => {
+    test("grpc: the status SERVING passes the probe", async () => {
       await isReady("grpc-good");
     });
-    test("grpc: not serving, or no server", async () => {
-      await isNot("grpc-bad");
+    test("grpc: the status NOT_SERVING, or no server, fails the probe", async () => {
+      await isNotReady("grpc-bad");
       await failed("grpc-bad", /NOT_SERVING/);
-      await isNot("grpc-dead");
+      await isNotReady("grpc-dead");
       await failed("grpc-dead", /Readiness probe failed|Readiness probe errored/);
     });
 
-    test("liveness: one that fails is restarted alone, with the grace period of its probe", async () => {
-      const row = await life.pods.running("no-life");
+    test("liveness: only the failed container is restarted, with the grace period of its probe", async () => {
+      const row = await suite.pods.running("not-live");
       const other = containerOf(row, "other").containerID;
-      await life.inside(row, "touch /dev/shm/dead");
-      await life.pods.is("no-life", (row) => {
+      await suite.inside(row, "touch /dev/shm/dead");
+      await suite.pods.is("not-live", (row) => {
         assert.equal(containerOf(row).restartCount, 1);
         assert.ok(containerOf(row).state?.running);
         assert.equal(containerOf(row).lastState?.terminated?.exitCode, 137);
         assert.equal(containerOf(row, "other").containerID, other);
       });
-      await failed("no-life", /Liveness probe failed/);
+      await failed("not-live", /Liveness probe failed/);
     });
 
-    test("liveness: one that exits with 0 on SIGTERM is restarted with OnFailure, too", async () => {
-      const row = await life.pods.running("no-life-on-failure");
-      await life.inside(row, "touch /dev/shm/dead");
-      const again = await life.pods.is("no-life-on-failure", (row) => {
+    test("liveness: a container that exits with 0 on SIGTERM is restarted with OnFailure, too", async () => {
+      const row = await suite.pods.running("not-live-on-failure");
+      await suite.inside(row, "touch /dev/shm/dead");
+      const again = await suite.pods.is("not-live-on-failure", (row) => {
         assert.equal(containerOf(row).restartCount, 1);
         assert.ok(containerOf(row).state?.running);
       });
       assert.equal(containerOf(again).lastState?.terminated?.exitCode, 0);
-      await life.pods.running("no-life-on-failure");
+      await suite.pods.running("not-live-on-failure");
     });
 
-    test("liveness: one that needs 2 s to start is not restarted, with a period of 10 s and failureThreshold 1", async () => {
-      const row = await life.pods.running("slow-to-live");
-      await waitFor(async () => assert.match(await life.inside(row, "cat /tmp/passed"), /passed/), 30_000);
-      await life.pods.is("slow-to-live", (row) => assert.equal(row.restarts, 0));
+    test("liveness: a container that needs 2 s to start is not restarted with a period of 10 s and failureThreshold 1", async () => {
+      const row = await suite.pods.running("slow-to-pass");
+      await waitFor(async () => assert.match(await suite.inside(row, "cat /tmp/passed"), /passed/), 30_000);
+      await suite.pods.is("slow-to-pass", (row) => assert.equal(row.restarts, 0));
     });
 
-    test("startup: the others wait for it, and it is not probed again after success", async () => {
-      const row = await isNot("slow-start");
+    test("startup: other probes wait for the startup probe, which does not run again after success", async () => {
+      const row = await isNotReady("slow-start");
       assert.equal(containerOf(row).started, false);
       await failed("slow-start", /Startup probe failed/);
-      await life.inside(row, "touch /dev/shm/up");
+      await suite.inside(row, "touch /dev/shm/up");
       const started = await isReady("slow-start");
       assert.equal(containerOf(started).started, true);
-      assert.equal(started.restarts, 0, "liveness has not probed before startup was good");
-      await life.inside(row, "rm /dev/shm/up");
-      await life.pods.is("slow-start", (row) => assert.equal(row.restarts, 1, "liveness probes now"));
+      assert.equal(started.restarts, 0, "the liveness probe ran before the startup probe succeeded");
+      await suite.inside(row, "rm /dev/shm/up");
+      await suite.pods.is("slow-start", (row) =>
+        assert.equal(row.restarts, 1, "the liveness probe does not run after the startup probe"),
+      );
     });
 
     test("a killed and restarted agent keeps started and ready containers", async () => {
-      const row = await life.pods.running("stays-ready");
-      const as = "3/3 ready, 3 started, 0 restarts";
-      await life.pods.is("stays-ready", () => assert.equal(life.watched.readyOf(row.name).at(-1), as));
-      // An agent that is killed between a result and its record leaves the state before it.
-      const recorded = join(life.node.rootDir, "probe-results.json");
+      const row = await suite.pods.running("stays-ready");
+      const expected = "3/3 ready, 3 started, 0 restarts";
+      await suite.pods.is("stays-ready", () =>
+        assert.equal(suite.watched.readyOf(row.name).at(-1), expected),
+      );
+      // An agent that is killed before it records a result leaves the previous one on disk.
+      const recorded = join(suite.node.rootDir, "probe-results.json");
       const isRecorded = async () => {
         const kinds: Record<string, string[]> = JSON.parse(await readFile(recorded, "utf8"));
         for (const name of ["c", "slow"])
@@ -313,30 +334,30 @@ describeLifecycle(
       };
       for (const signal of ["SIGKILL", "SIGTERM"] as const) {
         await waitFor(isRecorded);
-        await life.agent.end(signal);
-        life.watched.forgetReady();
-        life.agent.start();
-        const questions = async () => (await life.inside(row, "cat /dev/shm/probed")).split("\n").length;
-        const before = await questions();
-        await waitFor(async () => assert.ok((await questions()) > before + 1));
-        assert.deepEqual(life.watched.readyOf(row.name), [as]);
+        await suite.agent.end(signal);
+        suite.watched.clearReady();
+        suite.agent.start();
+        const probeCount = async () => (await suite.inside(row, "cat /dev/shm/probed")).split("\n").length;
+        const before = await probeCount();
+        await waitFor(async () => assert.ok((await probeCount()) > before + 1));
+        assert.deepEqual(suite.watched.readyOf(row.name), [expected]);
       }
     });
 
-    test("startup: one that fails is restarted", async () => {
-      await life.pods.is("never-starts", (row) => assert.ok(row.restarts >= 1));
+    test("startup: a container whose startup probe fails is restarted", async () => {
+      await suite.pods.is("never-starts", (row) => assert.ok(row.restarts >= 1));
       await failed("never-starts", /Startup probe failed/);
     });
 
-    test("startup of a sidecar: the containers after it wait", async () => {
-      const row = await life.pods.is("sidecar-gate", (row) => {
+    test("startup: the containers after a sidecar wait for its startup probe", async () => {
+      const row = await suite.pods.is("sidecar-gate", (row) => {
         assert.ok(containerOf(row, "side").state?.running);
         assert.match(row.blockedOn, /startup probe of .*side/);
       });
       assert.equal(containerOf(row).state?.waiting?.reason, "PodInitializing");
       assert.equal(row.phase, "Pending");
-      await life.inside(row, "touch /dev/shm/up", "side");
-      await life.pods.running("sidecar-gate");
+      await suite.inside(row, "touch /dev/shm/up", "side");
+      await suite.pods.running("sidecar-gate");
     });
   },
 );

@@ -10,7 +10,7 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { CliProcess } from "./cli-process.ts";
-import { place, podManifest } from "./manifests.ts";
+import { podManifest, writeManifest } from "./manifests.ts";
 import { Registry, registryUnavailable } from "./registry.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -38,7 +38,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
   before(async () => {
     registry = await Registry.start();
     node = await startTestNode({ containerd: version });
-    registry.makeKnownTo(node);
+    registry.configure(node);
     agent = await AgentProcess.create(node, { serializeImagePulls: false });
     pods = podsOf(agent);
     agent.start();
@@ -63,7 +63,11 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
       command: ["/pause"],
     };
     placed.push(`${name}.json`);
-    place(node.manifests, `${name}.json`, podManifest(name, { hostNetwork: true, containers: [container] }));
+    writeManifest(
+      node.manifests,
+      `${name}.json`,
+      podManifest(name, { hostNetwork: true, containers: [container] }),
+    );
   }
 
   const imageOf = async (name: string) => containerOf(await pods.running(name)).imageID;
@@ -91,7 +95,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     assert.deepEqual(
       again.filter((r) => r.kind === "blobs" && r.method === "GET"),
       [],
-      "layers that exist are not fetched again",
+      "existing layers were fetched again",
     );
     await registry.push(image("new"), "moving", "1");
     run("stale", "moving", "IfNotPresent");
@@ -129,7 +133,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     for (const name of three) await pods.running(name);
   });
 
-  test("a missing tag: ErrImagePull and ImagePullBackOff alternate; once it exists, it runs", async (t) => {
+  test("ErrImagePull and ImagePullBackOff alternate for a missing tag, and the pod runs once it exists", async (t) => {
     const watch = new CliProcess(["pods", "-w", "-o", "json", `--root-dir=${node.rootDir}`]);
     t.after(() => watch.child.kill());
     await waitFor(() => assert.match(watch.stdout, /\n/));
@@ -146,13 +150,13 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     assert.equal(row.phase, "Pending");
     const tries = registry.requestsFor("missing").length;
     await registry.push(image("late"), "missing", "1");
-    assert.equal(registry.requestsFor("missing").length, tries, "the back-off holds");
+    assert.equal(registry.requestsFor("missing").length, tries, "a pull was retried during the back-off");
     assert.equal((await pods.running("missing")).restarts, 0);
     const reasons = ["ErrImagePull", "ImagePullBackOff", "ErrImagePull", "ImagePullBackOff"];
     await waitFor(() => assert.deepEqual(reasonsOf("absent", watch.stdout).slice(0, 4), reasons));
   });
 
-  /** The reasons that a pod's container had for waiting, one after the other, from the output of `pods -w -o json`. */
+  /** The waiting reasons of a pod's container, in order, from the output of `pods -w -o json`. */
   function reasonsOf(name: string, output: string): string[] {
     const lines = output.split("\n").slice(0, -1);
     const rows = lines.flatMap((line) =>
@@ -177,7 +181,11 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     for (const name of three) await pods.running(`n${name}`);
     const order = registry.requests.slice(mark).map((r) => r.repository);
     const sequence = order.filter((repository, i) => repository !== order[i - 1]);
-    assert.equal(sequence.length, three.length, `each was done before the next began: ${order.join(" ")}`);
+    assert.equal(
+      sequence.length,
+      three.length,
+      `a pull began before the previous one was done: ${order.join(" ")}`,
+    );
   });
 };
 

@@ -7,26 +7,26 @@ import { containerOf } from "./agent-pods.ts";
 import { describeLifecycle, sh } from "./lifecycle-suite.ts";
 
 /** A registry that accepts the connection and never responds, and a port without a listener. */
-let mute: Server;
-let mutePort = 0;
+let unresponsive: Server;
+let unresponsivePort = 0;
 const calls = new Set<Socket>();
 
 before(async () => {
-  mute = createServer((socket) => calls.add(socket.on("error", () => {})));
-  mute.listen(0, "127.0.0.1");
-  await once(mute, "listening");
-  mutePort = (mute.address() as { port: number }).port;
+  unresponsive = createServer((socket) => calls.add(socket.on("error", () => {})));
+  unresponsive.listen(0, "127.0.0.1");
+  await once(unresponsive, "listening");
+  unresponsivePort = (unresponsive.address() as { port: number }).port;
 });
 
 after(() => {
   for (const socket of calls) socket.destroy();
-  mute.close();
+  unresponsive.close();
 });
 
 const never = { restartPolicy: "Never" };
 
 describeLifecycle(
-  "reasons that users know",
+  "reasons of waiting and terminated containers",
   () => ({
     "never-pull": { containers: [{ name: "c", image: "localhost/no/such:1" }] },
     "bad-name": { containers: [{ name: "c", image: "Not/A/Name", imagePullPolicy: "IfNotPresent" }] },
@@ -34,7 +34,9 @@ describeLifecycle(
       containers: [{ name: "c", image: "127.0.0.1:1/no/such:1", imagePullPolicy: "IfNotPresent" }],
     },
     pulling: {
-      containers: [{ name: "c", image: `127.0.0.1:${mutePort}/a/b:1`, imagePullPolicy: "IfNotPresent" }],
+      containers: [
+        { name: "c", image: `127.0.0.1:${unresponsivePort}/a/b:1`, imagePullPolicy: "IfNotPresent" },
+      ],
     },
     "as-root": { containers: [{ name: "c", securityContext: { runAsNonRoot: true } }] },
     profile: {
@@ -69,9 +71,9 @@ describeLifecycle(
     },
     "out-of-time": { activeDeadlineSeconds: 1, containers: [{ name: "c" }] },
   }),
-  (life) => {
+  (suite) => {
     const waits = async (name: string, reason: string, message: RegExp, withinMs?: number) =>
-      life.pods.is(
+      suite.pods.is(
         name,
         (row) => {
           const { waiting } = containerOf(row).state ?? {};
@@ -81,12 +83,12 @@ describeLifecycle(
         withinMs,
       );
     const terminated = async (name: string, phase: string) => {
-      const row = await life.pods.inPhase(name, phase, 60_000);
+      const row = await suite.pods.inPhase(name, phase, 60_000);
       return { row, ...containerOf(row).state?.terminated };
     };
     /** The process that the kernel killed is in its log, which is read every second. */
     const oomCause = (name: string, why: string) =>
-      explained(life.node.rootDir).is(name, ({ cause }) =>
+      explained(suite.node.rootDir).is(name, ({ cause }) =>
         assert.match(
           cause ?? "",
           new RegExp(
@@ -95,24 +97,30 @@ describeLifecycle(
         ),
       );
 
-    test("ErrImagePull, and during the back-off ImagePullBackOff", async () => {
+    test("a failed pull has reason ErrImagePull, and ImagePullBackOff during the back-off", async () => {
       await waits("no-registry", "ImagePullBackOff", /^Back-off pulling image "127\.0\.0\.1:1\/no\/such:1"/);
-      const row = await life.pods.inPhase("no-registry", "Pending");
-      assert.ok(life.watched.reasonsOf(row.name).has("ErrImagePull"), "the failure itself was never shown");
+      const row = await suite.pods.inPhase("no-registry", "Pending");
+      assert.ok(
+        suite.watched.reasonsOf(row.name).has("ErrImagePull"),
+        "the reason of the failure was never reported",
+      );
     });
 
-    test("ErrImagePull and ImagePullBackOff for the image of a volume", async () => {
+    test("a failed pull of an image volume has reasons ErrImagePull and ImagePullBackOff", async () => {
       await waits(
         "no-volume-image",
         "ImagePullBackOff",
         /^Back-off pulling image "127\.0\.0\.1:1\/no\/volume:1"/,
       );
-      const row = await life.pods.inPhase("no-volume-image", "Pending");
-      assert.ok(life.watched.reasonsOf(row.name).has("ErrImagePull"), "the failure itself was never shown");
+      const row = await suite.pods.inPhase("no-volume-image", "Pending");
+      assert.ok(
+        suite.watched.reasonsOf(row.name).has("ErrImagePull"),
+        "the reason of the failure was never reported",
+      );
     });
 
-    test("ContainerCreating while the image is pulled", async () => {
-      const row = await life.pods.is("pulling", (row) => assert.match(row.blockedOn, /pulling image/));
+    test("a container waits with ContainerCreating while its image is pulled", async () => {
+      const row = await suite.pods.is("pulling", (row) => assert.match(row.blockedOn, /pulling image/));
       assert.deepEqual(containerOf(row).state, { waiting: { reason: "ContainerCreating" } });
     });
 
@@ -124,7 +132,7 @@ describeLifecycle(
       await waits("bad-name", "InvalidImageName", /couldn't parse image name/);
     });
 
-    test("CreateContainerConfigError: root with runAsNonRoot", async () => {
+    test("root with runAsNonRoot is a CreateContainerConfigError", async () => {
       await waits(
         "as-root",
         "CreateContainerConfigError",
@@ -132,42 +140,42 @@ describeLifecycle(
       );
     });
 
-    test("CreateContainerError: a missing profile", async () => {
+    test("a missing profile is a CreateContainerError", async () => {
       await waits("profile", "CreateContainerError", /no-such\.json/);
     });
 
-    test("RunContainerError, and then CrashLoopBackOff after StartError", async () => {
+    test("a failed start is a RunContainerError, and then CrashLoopBackOff after StartError", async () => {
       const row = await waits("no-command", "CrashLoopBackOff", /restarting failed container=c/);
       assert.ok(
-        life.watched.reasonsOf(row.name).has("RunContainerError"),
-        "the failure itself was never shown",
+        suite.watched.reasonsOf(row.name).has("RunContainerError"),
+        "the reason of the failure was never reported",
       );
       const { terminated } = containerOf(row).lastState ?? {};
       assert.equal(terminated?.reason, "StartError");
       assert.match(terminated?.message ?? "", /no such file or directory/);
     });
 
-    test("StartError: a container that could not be started has failed, with exit code 128", async () => {
+    test("a container that could not be started has terminated with StartError and exit code 128", async () => {
       const end = await terminated("once-without-command", "Failed");
       assert.equal(end.reason, "StartError");
       assert.equal(end.exitCode, 128);
     });
 
-    test("PodInitializing while an init container runs", async () => {
-      const row = await life.pods.is("initializing", (row) =>
+    test("containers wait with PodInitializing while an init container runs", async () => {
+      const row = await suite.pods.is("initializing", (row) =>
         assert.ok(containerOf(row, "first").state?.running),
       );
       assert.deepEqual(containerOf(row).state, { waiting: { reason: "PodInitializing" } });
       assert.equal(row.phase, "Pending");
     });
 
-    test("Completed, Error, and exit codes", async () => {
+    test("terminated containers have reason Completed or Error, and their exit codes", async () => {
       const well = await terminated("completes", "Succeeded");
       assert.deepEqual([well.reason, well.exitCode], ["Completed", 0]);
       const badly = await terminated("fails", "Failed");
       assert.deepEqual([badly.reason, badly.exitCode], ["Error", 42]);
-      const row = await life.pods.running("killed");
-      process.kill(await life.pidOf(row), "SIGKILL");
+      const row = await suite.pods.running("killed");
+      process.kill(await suite.pidOf(row), "SIGKILL");
       const killed = await terminated("killed", "Failed");
       assert.deepEqual([killed.reason, killed.exitCode], ["Error", 137]);
     });
@@ -191,7 +199,7 @@ describeLifecycle(
     test("CrashLoopBackOff", async () => {
       const row = await waits("crashes", "CrashLoopBackOff", /^back-off \d+s restarting failed container=c/);
       assert.equal(containerOf(row).lastState?.terminated?.exitCode, 3);
-      await life.pods.is("crashes", ({ blockedOn }) =>
+      await suite.pods.is("crashes", ({ blockedOn }) =>
         assert.match(blockedOn, /^back-off \d+s until \S+ before restarting c$/),
       );
     });

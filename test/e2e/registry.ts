@@ -27,7 +27,7 @@ export interface RegistryRequest {
 export class Registry {
   readonly port: number;
   readonly requests: RegistryRequest[] = [];
-  /** A request continues when this resolves. */
+  /** Each request waits for this promise. */
   gate: (registryRequest: RegistryRequest) => Promise<void> = () => Promise.resolve();
   readonly #child: ChildProcess;
   readonly #proxy: Server;
@@ -40,7 +40,7 @@ export class Registry {
     this.#dir = dir;
     this.#innerPort = innerPort;
     this.port = (proxy.address() as { port: number }).port;
-    proxy.on("request", (incoming, outgoing) => void this.#pass(incoming, outgoing));
+    proxy.on("request", (incoming, outgoing) => void this.#forward(incoming, outgoing));
   }
 
   static async start(): Promise<Registry> {
@@ -64,13 +64,13 @@ export class Registry {
     return new Registry(child, proxy, dir, port);
   }
 
-  /** The name that a pod calls an image by. */
+  /** The image name for pods. */
   nameOf(repository: string, tag: string): string {
     return `localhost:${this.port}/${repository}:${tag}`;
   }
 
   /** Configures the node's containerd to use plain HTTP for this registry. */
-  makeKnownTo(node: TestNode): void {
+  configure(node: TestNode): void {
     const url = `http://localhost:${this.port}`;
     const dir = join(nodeFiles(node.name).containerd.certs, `localhost:${this.port}`);
     mkdirSync(dir, { recursive: true });
@@ -85,8 +85,8 @@ export class Registry {
     const base = `http://127.0.0.1:${this.#innerPort}/v2/${repository}`;
     for (const [digest, data] of blobs) {
       if (digest === image.digest) continue;
-      const begun = await fetch(`${base}/blobs/uploads/`, { method: "POST" });
-      const location = new URL(begun.headers.get("location") ?? "", base);
+      const upload = await fetch(`${base}/blobs/uploads/`, { method: "POST" });
+      const location = new URL(upload.headers.get("location") ?? "", base);
       location.searchParams.set("digest", digest);
       await put(location, data, "application/octet-stream");
     }
@@ -109,7 +109,7 @@ export class Registry {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  async #pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async #forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const [, repository, kind] = /^\/v2\/(.+)\/(manifests|blobs)\//.exec(incoming.url ?? "") ?? [];
     if (repository && kind) {
       const registryRequest = { method: incoming.method ?? "", repository, kind };

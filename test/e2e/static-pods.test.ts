@@ -17,7 +17,7 @@ import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { AgentProcess, cgroupDirs, runtimeClient } from "./agent-process.ts";
-import { manifest, place } from "./manifests.ts";
+import { manifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
 describeOnContainerd("static pods", (version) => {
@@ -29,8 +29,8 @@ describeOnContainerd("static pods", (version) => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node);
     runtime = runtimeClient(node.endpoint);
-    // The control pod: whatever happens to other manifests, it must not change.
-    place(node.manifests, "control.yaml", manifest({ name: "control" }));
+    // The control pod must not change, whatever happens to other manifests.
+    writeManifest(node.manifests, "control.yaml", manifest({ name: "control" }));
     agent.start();
     await running("control");
   });
@@ -88,9 +88,9 @@ describeOnContainerd("static pods", (version) => {
     for (const id of foreign) assert.ok(killed.some((line) => line.includes(id)));
   });
 
-  test("a manifest dropped into the directory starts immediately, not at the next rescan", async () => {
+  test("the pod of a new manifest starts immediately, not at the next rescan", async () => {
     await unnoticed(async () => {
-      place(node.manifests, "a.yaml", manifest({ name: "a" }));
+      writeManifest(node.manifests, "a.yaml", manifest({ name: "a" }));
       const row = await running("a");
       assert.match(row.ip, /^\d+\.\d+\.\d+\.\d+$/);
       const log = join(node.logDir, `default_${row.name}_${row.uid}`, "c", "0.log");
@@ -100,33 +100,33 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("edited, the pod is replaced", async () => {
+  test("the pod of an edited manifest is replaced", async () => {
     await unnoticed(async () => {
       const before = await running("a");
-      place(node.manifests, "a.yaml", manifest({ name: "a", note: "edited" }));
+      writeManifest(node.manifests, "a.yaml", manifest({ name: "a", note: "edited" }));
       await waitFor(async () => {
         const row = await running("a");
         assert.notEqual(row.uid, before.uid);
       });
       await waitFor(async () => {
         const rows = (await agent.pods())!.filter((row) => row.name === before.name);
-        assert.equal(rows.length, 1, "both versions are there");
+        assert.equal(rows.length, 1, "both versions exist");
       });
       const sandboxes = await runtime.listPodSandboxes();
       assert.equal(
         sandboxes.filter((s) => s.metadata?.uid === before.uid).length,
         0,
-        "the old sandbox is still there",
+        "the old sandbox still exists",
       );
     });
   });
 
-  test("removed, the pod is terminated, and its logs, directories, sandbox and cgroup are removed", async () => {
+  test("the pod of a removed manifest is terminated, and its logs, directories, sandbox and cgroup are removed", async () => {
     await unnoticed(async () => {
       const row = await running("a");
       assert.ok(
         podCgroups().some((dir) => dir.includes(row.uid)),
-        "it had no cgroup",
+        "the pod has no cgroup",
       );
       rmSync(join(node.manifests, "a.yaml"));
       await gone("a");
@@ -142,17 +142,17 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("removed and restored unchanged, it runs again", async () => {
+  test("the pod of a manifest that is removed and restored runs again", async () => {
     await unnoticed(async () => {
       const content = manifest({ name: "back" });
-      place(node.manifests, "back.yaml", content);
+      writeManifest(node.manifests, "back.yaml", content);
       const first = await running("back");
       rmSync(join(node.manifests, "back.yaml"));
       await waitFor(async () => assert.notEqual((await podNamed("back"))?.phase, "Running"));
-      place(node.manifests, "back.yaml", content);
+      writeManifest(node.manifests, "back.yaml", content);
       await waitFor(async () => {
         const row = await running("back");
-        assert.equal(row.uid, first.uid, "the same content and file give the same UID");
+        assert.equal(row.uid, first.uid, "the UID differs for the same file and content");
         assert.notEqual(containerIdOf(row), containerIdOf(first));
       });
       rmSync(join(node.manifests, "back.yaml"));
@@ -160,15 +160,19 @@ describeOnContainerd("static pods", (version) => {
     });
   });
 
-  test("broken YAML is reported with file and line, once, and a corrected file runs", async () => {
+  test("invalid YAML is reported once with file and line, and the pod runs once it is corrected", async () => {
     await unnoticed(async () => {
-      place(node.manifests, "broken.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: broken\nspec: [\n");
+      writeManifest(
+        node.manifests,
+        "broken.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: broken\nspec: [\n",
+      );
       await logs(/broken\.yaml:\d+/);
       const times = agent.log().match(/broken\.yaml:\d+/g)!.length;
       writeFileSync(join(node.manifests, ".wake"), "");
-      place(node.manifests, "broken.yaml", manifest({ name: "broken" }));
+      writeManifest(node.manifests, "broken.yaml", manifest({ name: "broken" }));
       await running("broken");
-      assert.equal(agent.log().match(/broken\.yaml:\d+/g)!.length, times, "it was reported more than once");
+      assert.equal(agent.log().match(/broken\.yaml:\d+/g)!.length, times, "reported more than once");
       rmSync(join(node.manifests, "broken.yaml"));
       await gone("broken");
     });
@@ -176,7 +180,7 @@ describeOnContainerd("static pods", (version) => {
 
   test("a pod without containers is reported with file, line and field", async () => {
     await unnoticed(async () => {
-      place(
+      writeManifest(
         node.manifests,
         "empty.yaml",
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: empty\nspec:\n  containers: []\n",
@@ -189,12 +193,12 @@ describeOnContainerd("static pods", (version) => {
 
   test("the first of two files with the same pod runs; the other takes over when it is removed", async () => {
     await unnoticed(async () => {
-      place(node.manifests, "one.yaml", manifest({ name: "twin", note: "one" }));
+      writeManifest(node.manifests, "one.yaml", manifest({ name: "twin", note: "one" }));
       const first = await running("twin");
-      place(node.manifests, "two.yaml", manifest({ name: "twin", note: "two" }));
+      writeManifest(node.manifests, "two.yaml", manifest({ name: "twin", note: "two" }));
       await logs(/two\.yaml.*one\.yaml|one\.yaml.*two\.yaml/);
       assert.equal((await agent.pods())!.filter((row) => row.name === first.name).length, 1);
-      assert.equal(containerIdOf(await running("twin")), containerIdOf(first), "the first was disturbed");
+      assert.equal(containerIdOf(await running("twin")), containerIdOf(first), "the first pod was restarted");
       rmSync(join(node.manifests, "one.yaml"));
       await waitFor(async () => assert.notEqual((await running("twin")).uid, first.uid));
       rmSync(join(node.manifests, "two.yaml"));
@@ -207,7 +211,7 @@ describeOnContainerd("static pods", (version) => {
       const path = join(node.manifests, ".huge");
       writeFileSync(path, "kind: Pod\n");
       truncateSync(path, 100 * 1024 * 1024);
-      place(node.manifests, "huge.yaml", "x");
+      writeManifest(node.manifests, "huge.yaml", "x");
       rmSync(join(node.manifests, "huge.yaml"));
       const { renameSync } = await import("node:fs");
       renameSync(path, join(node.manifests, "huge.yaml"));
@@ -218,7 +222,11 @@ describeOnContainerd("static pods", (version) => {
 
   test("a binary file is rejected", async () => {
     await unnoticed(async () => {
-      place(node.manifests, "binary.yaml", new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 255, 254]));
+      writeManifest(
+        node.manifests,
+        "binary.yaml",
+        new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 255, 254]),
+      );
       await logs(/binary\.yaml/);
       rmSync(join(node.manifests, "binary.yaml"));
     });
@@ -236,18 +244,18 @@ describeOnContainerd("static pods", (version) => {
         // Long enough for a premature reader to act on the partial file.
         await new Promise((resolve) => setTimeout(resolve, 300));
         if (i < cuts.length - 1)
-          assert.equal(await podNamed("slow"), undefined, "it started from a half-written file");
+          assert.equal(await podNamed("slow"), undefined, "the pod of a partial file started");
       }
       closeSync(file);
       await running("slow");
       const { length } = agent.log().match(/SyncLoop ADD[^\n]*slow/g) ?? [];
-      assert.equal(length, 1, "more than one pod came of the file");
+      assert.equal(length, 1, "the file has more than one pod");
       rmSync(join(node.manifests, "slow.yaml"));
       await gone("slow");
     });
   });
 
-  test("a pod of the runtime without a manifest is killed", async () => {
+  test("a pod in the runtime without a manifest is killed", async () => {
     await unnoticed(async () => {
       const orphan = await runtime.runPodSandbox(
         {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { containerOf } from "./agent-pods.ts";
-import { describeLifecycle, type Life, sh } from "./lifecycle-suite.ts";
+import { describeLifecycle, type LifecycleSuite, sh } from "./lifecycle-suite.ts";
 
 /** HTTP requests of hooks. */
 const requests: string[] = [];
@@ -28,12 +28,12 @@ after(() => {
 });
 
 const never = { restartPolicy: "Never" };
-/** Exits on SIGTERM, and shows when by its log and exit code. */
-const obedient = (code: number) => sh(`trap 'exit ${code}' TERM; while true; do sleep 1000 & wait; done`);
+/** Exits on SIGTERM with this code. */
+const exitsOnTerm = (code: number) => sh(`trap 'exit ${code}' TERM; while true; do sleep 1000 & wait; done`);
 
 describeLifecycle(
-  "hooks and the end of containers",
-  (life: Life) => ({
+  "hooks and termination of containers",
+  (suite: LifecycleSuite) => ({
     "post-start": {
       containers: [
         { name: "c", lifecycle: { postStart: { exec: { command: sh("touch /dev/shm/begun") } } } },
@@ -44,7 +44,7 @@ describeLifecycle(
       containers: [
         {
           name: "c",
-          command: obedient(7),
+          command: exitsOnTerm(7),
           lifecycle: { postStart: { exec: { command: sh("echo no way >&2; exit 5") } } },
         },
       ],
@@ -69,11 +69,11 @@ describeLifecycle(
             postStart: {
               httpGet: {
                 port,
-                path: `/post-start-${life.node.name}`,
+                path: `/post-start-${suite.node.name}`,
                 httpHeaders: [{ name: "X-Who", value: "me" }],
               },
             },
-            preStop: { httpGet: { port, path: `/pre-stop-${life.node.name}` } },
+            preStop: { httpGet: { port, path: `/pre-stop-${suite.node.name}` } },
           },
         },
       ],
@@ -82,11 +82,11 @@ describeLifecycle(
       ...never,
       terminationGracePeriodSeconds: 30,
       initContainers: [
-        { name: "one", restartPolicy: "Always", command: obedient(0) },
-        { name: "two", restartPolicy: "Always", command: obedient(0) },
+        { name: "one", restartPolicy: "Always", command: exitsOnTerm(0) },
+        { name: "two", restartPolicy: "Always", command: exitsOnTerm(0) },
         { name: "plain", command: sh("exit 0") },
       ],
-      containers: [{ name: "c", command: obedient(0) }],
+      containers: [{ name: "c", command: exitsOnTerm(0) }],
     },
     stubborn: {
       terminationGracePeriodSeconds: 3,
@@ -99,13 +99,13 @@ describeLifecycle(
         {
           name: "c",
           command: sh(
-            `trap 'wget -q -O /dev/null http://127.0.0.1:${port}/term-${life.node.name}; exit 0' TERM; while true; do sleep 1000 & wait; done`,
+            `trap 'wget -q -O /dev/null http://127.0.0.1:${port}/term-${suite.node.name}; exit 0' TERM; while true; do sleep 1000 & wait; done`,
           ),
           lifecycle: {
             preStop: {
               exec: {
                 command: sh(
-                  `wget -q -O /dev/null http://127.0.0.1:${port}/hook-begins-${life.node.name}; sleep 1; wget -q -O /dev/null http://127.0.0.1:${port}/hook-ends-${life.node.name}`,
+                  `wget -q -O /dev/null http://127.0.0.1:${port}/hook-begins-${suite.node.name}; sleep 1; wget -q -O /dev/null http://127.0.0.1:${port}/hook-ends-${suite.node.name}`,
                 ),
               },
             },
@@ -120,7 +120,11 @@ describeLifecycle(
     "pre-stop-hangs": {
       terminationGracePeriodSeconds: 3,
       containers: [
-        { name: "c", lifecycle: { preStop: { exec: { command: sh("sleep 1000") } } }, command: obedient(0) },
+        {
+          name: "c",
+          lifecycle: { preStop: { exec: { command: sh("sleep 1000") } } },
+          command: exitsOnTerm(0),
+        },
       ],
     },
     message: {
@@ -149,97 +153,99 @@ describeLifecycle(
       ],
     },
   }),
-  (life) => {
-    const log = () => life.agent.log();
-    const remove = (name: string) => rmSync(join(life.node.manifests, `${name}.json`));
+  (suite) => {
+    const log = () => suite.agent.log();
+    const remove = (name: string) => rmSync(join(suite.node.manifests, `${name}.json`));
     const eventOf = (row: PodRow, reason: string) =>
       log()
         .split("\n")
         .find((line) => line.includes(`${reason}`) && line.includes(row.name));
 
-    test("postStart: runs in the container; an unfinished hook delays its container and those after it", async () => {
-      const row = await life.pods.running("post-start");
-      assert.equal((await life.inside(row, "ls /dev/shm")).trim(), "begun");
-      const slow = await life.pods.is("post-start-slow", (row) =>
+    test("postStart: the hook runs in the container, and delays the container and those after it until it is done", async () => {
+      const row = await suite.pods.running("post-start");
+      assert.equal((await suite.inside(row, "ls /dev/shm")).trim(), "begun");
+      const slow = await suite.pods.is("post-start-slow", (row) =>
         assert.match(row.blockedOn, /postStart hook of c/),
       );
       assert.equal(slow.phase, "Pending");
       assert.deepEqual(containerOf(slow).state, { waiting: { reason: "ContainerCreating" } });
       assert.deepEqual(containerOf(slow, "after").state, { waiting: { reason: "ContainerCreating" } });
-      const [first] = (await life.runtime.listContainers()).filter(
+      const [first] = (await suite.runtime.listContainers()).filter(
         (c) => c.labels["io.kubernetes.pod.uid"] === slow.uid,
       );
-      await life.runtime.execSync(first!.id as never, sh("touch /dev/shm/go"), 10);
-      await life.pods.running("post-start-slow");
+      await suite.runtime.execSync(first!.id as never, sh("touch /dev/shm/go"), 10);
+      await suite.pods.running("post-start-slow");
     });
 
     test("postStart: a failing hook kills its container", async () => {
-      const row = await life.pods.inPhase("post-start-fails", "Failed");
-      assert.ok(eventOf(row, "FailedPostStartHook"), "there was no event");
+      const row = await suite.pods.inPhase("post-start-fails", "Failed");
+      assert.ok(eventOf(row, "FailedPostStartHook"), "there is no event");
       assert.equal(containerOf(row).state?.terminated?.exitCode, 7);
     });
 
-    test("httpGet: postStart and preStop send requests, with their headers", async () => {
-      const row = await life.pods.running("http-hooks");
-      assert.ok(requests.includes(`GET /post-start-${life.node.name} me`), requests.join());
+    test("httpGet: postStart and preStop send requests with their headers", async () => {
+      const row = await suite.pods.running("http-hooks");
+      assert.ok(requests.includes(`GET /post-start-${suite.node.name} me`), requests.join());
       remove("http-hooks");
-      await life.pods.gone("http-hooks");
-      assert.ok(requests.includes(`GET /pre-stop-${life.node.name} `), requests.join());
+      await suite.pods.gone("http-hooks");
+      assert.ok(requests.includes(`GET /pre-stop-${suite.node.name} `), requests.join());
       assert.ok(row);
     });
 
-    test("sidecars: start in order before the others, and stop last in reverse order", async () => {
-      const row = await life.pods.running("sidecars");
+    test("sidecars start in order before other containers, and stop after them in reverse order", async () => {
+      const row = await suite.pods.running("sidecars");
       const names = ["one", "two", "c"];
-      const begun = await Promise.all(names.map((name) => life.inRuntime(row, name)));
-      assert.ok(begun[0]!.startedAt < begun[1]!.startedAt && begun[1]!.startedAt < begun[2]!.startedAt);
-      process.kill(await life.pidOf(row, "c"), "SIGTERM");
-      const pod = await life.pods.inPhase("sidecars", "Succeeded");
-      const [one, two, main] = await Promise.all(names.map((name) => life.inRuntime(pod, name)));
-      assert.ok(main!.finishedAt < two!.finishedAt, "the sidecars outlive the others");
-      assert.ok(two!.finishedAt < one!.finishedAt, "last started, first terminated");
+      const started = await Promise.all(names.map((name) => suite.inRuntime(row, name)));
+      assert.ok(
+        started[0]!.startedAt < started[1]!.startedAt && started[1]!.startedAt < started[2]!.startedAt,
+      );
+      process.kill(await suite.pidOf(row, "c"), "SIGTERM");
+      const pod = await suite.pods.inPhase("sidecars", "Succeeded");
+      const [one, two, main] = await Promise.all(names.map((name) => suite.inRuntime(pod, name)));
+      assert.ok(main!.finishedAt < two!.finishedAt, "a sidecar terminated before the main container");
+      assert.ok(two!.finishedAt < one!.finishedAt, "the sidecars did not terminate in reverse order");
       for (const status of pod.status?.initContainerStatuses ?? []) assert.ok(status.state?.terminated);
     });
 
     test("a container that ignores SIGTERM is killed after its grace period, not before", async () => {
-      await life.pods.running("stubborn");
+      await suite.pods.running("stubborn");
       const started = Date.now();
       remove("stubborn");
-      await life.pods.gone("stubborn");
+      await suite.pods.gone("stubborn");
       const took = Date.now() - started;
       assert.ok(took >= 3000, `killed after ${took} ms of 3000`);
     });
 
-    test("preStop: completes before the signal", async () => {
-      await life.pods.running("pre-stop");
+    test("preStop: the hook completes before SIGTERM is sent", async () => {
+      await suite.pods.running("pre-stop");
       remove("pre-stop");
-      await life.pods.gone("pre-stop");
-      const seen = requests.filter(
-        (line) => /\/(term|hook)/.test(line) && line.includes(`-${life.node.name} `),
+      await suite.pods.gone("pre-stop");
+      const received = requests.filter(
+        (line) => /\/(term|hook)/.test(line) && line.includes(`-${suite.node.name} `),
       );
       assert.deepEqual(
-        seen.map((line) => line.replace(/^GET \/(.*)-t-.*$/, "$1")),
+        received.map((line) => line.replace(/^GET \/(.*)-t-.*$/, "$1")),
         ["hook-begins", "hook-ends", "term"],
       );
     });
 
-    test("preStop: sleep, and a hook that hangs gets no more than the grace period", async () => {
-      await life.pods.running("pre-stop-sleep");
-      await life.pods.running("pre-stop-hangs");
+    test("preStop: sleep delays the stop, and a hook that hangs is limited to the grace period", async () => {
+      await suite.pods.running("pre-stop-sleep");
+      await suite.pods.running("pre-stop-hangs");
       const started = Date.now();
       remove("pre-stop-sleep");
-      await life.pods.gone("pre-stop-sleep");
-      assert.ok(Date.now() - started >= 1000, "it did not sleep");
+      await suite.pods.gone("pre-stop-sleep");
+      assert.ok(Date.now() - started >= 1000, "the hook did not sleep");
       remove("pre-stop-hangs");
-      await life.pods.gone("pre-stop-hangs");
+      await suite.pods.gone("pre-stop-hangs");
     });
 
-    test("termination messages: file, custom path, limit, and FallbackToLogsOnError", async () => {
-      const row = await life.pods.inPhase("message", "Failed");
+    test("a termination message is read from its file or, on errors, from the log, and truncated", async () => {
+      const row = await suite.pods.inPhase("message", "Failed");
       const terminationMessage = (name: string) => containerOf(row, name).state?.terminated?.message;
       assert.equal(terminationMessage("c"), "all is lost");
       assert.equal(terminationMessage("own-path"), "here");
-      // Of each the last 4 KiB, and five containers share 12 KiB.
+      // A message has the last 4 KiB of its file; five containers share 12 KiB.
       const last = "abcdefghi\n".repeat(900).slice(-4096);
       assert.equal(terminationMessage("long"), last.slice(0, Math.floor(12_288 / 5)));
       const tail = terminationMessage("logs")?.trimEnd().split("\n") ?? [];

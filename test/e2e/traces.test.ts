@@ -4,10 +4,10 @@ import { TraceCollector } from "../cluster/trace-collector.ts";
 import { containerdVersions, startTestNode } from "../node/test-node.ts";
 import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
-import { manifest, place } from "./manifests.ts";
+import { manifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
-// The spans do not depend on the runtime: one of them is enough.
+// The spans do not depend on the runtime, so one version of it is enough.
 const { name: version, available } = containerdVersions().findLast(({ available }) => available === true) ?? {
   name: "2.x" as const,
   available: "no containerd",
@@ -22,7 +22,7 @@ describe("traces of an agent on containerd", { skip: available === true ? false 
     const node = await startTestNode({ containerd: version });
     const tracing = { endpoint: collector.endpoint, samplingRatePerMillion: 1_000_000 };
     agent = await AgentProcess.create(node, { tracing });
-    place(node.manifests, "web.yaml", manifest({ name: "web" }));
+    writeManifest(node.manifests, "web.yaml", manifest({ name: "web" }));
     agent.start();
   });
   after(async () => {
@@ -30,10 +30,10 @@ describe("traces of an agent on containerd", { skip: available === true ? false 
     collector?.stop();
   });
 
-  test("a pod starts, and its calls to the runtime are children of their sync", async () => {
+  test("the spans of runtime calls are children of the span of their sync", async () => {
     await podsOf(agent).running("web", 60_000);
     assert.equal(await agent.end("SIGTERM"), 0);
-    // Unsent spans are sent when it stops.
+    // Remaining spans are sent when the agent stops.
     const [sandbox] = await waitFor(() => {
       const found = collector.of("runtime.v1.RuntimeService/RunPodSandbox");
       assert.equal(found.length, 1);

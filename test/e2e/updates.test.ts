@@ -52,7 +52,7 @@ describeOnContainerd("updates of running pods", (version) => {
     const ephemeral = (row: PodRow) => row.status?.ephemeralContainerStatuses?.[0];
     const row = await agent.is("debugged", (row) => assert.ok(ephemeral(row)?.state?.running));
     assert.equal(row.ready, "1/1");
-    assert.equal(containerIdOf(row), containerIdOf(before), "the target was not touched");
+    assert.equal(containerIdOf(row), containerIdOf(before), "the target was restarted");
     const id = ephemeral(row)!.containerID!.replace(/^.*:\/\//, "");
     assert.match(await inside(id, "cat /proc/1/environ | tr '\\0' '\\n'"), /^WHO=target$/m);
     const self = await inside(id, "ps -o pid,args | grep 'exit 9' | grep -v grep | head -1");
@@ -82,7 +82,7 @@ describeOnContainerd("updates of running pods", (version) => {
     source.remove("retagged");
   });
 
-  test("a deletion with a shorter grace period shortens one in progress", async () => {
+  test("a deletion with a shorter grace period shortens a termination in progress", async () => {
     source.add("lingers", {
       terminationGracePeriodSeconds: 600,
       containers: [{ name: "c", command: sh("trap '' TERM; while true; do sleep 1; done") }],
@@ -116,13 +116,13 @@ describeOnContainerd("updates of running pods", (version) => {
       assert.equal(containerOf(row, "first").restartCount, 1);
       assert.ok(containerOf(row, "first").state?.running);
     });
-    assert.equal(waits.phase, "Pending", "until its init containers are done again");
+    assert.equal(waits.phase, "Pending", "the pod is not Pending while its init containers run again");
     const row = await agent.is("homeless", (row) => {
       assert.equal(containerOf(row).restartCount, 1);
       assert.equal(row.ready, "1/1");
     });
     assert.equal(row.phase, "Running");
-    assert.equal(containerOf(row, "first").restartCount, 1, "it ran again");
+    assert.equal(containerOf(row, "first").restartCount, 1, "the init container did not run again");
     const left = (await runtime.listPodSandboxes()).filter((s) => s.metadata?.uid === before.uid);
     const ready = left.filter((s) => s.state === 0);
     assert.equal(ready.length, 1);

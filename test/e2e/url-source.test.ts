@@ -6,7 +6,7 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
-import { manifest, place, podManifest } from "./manifests.ts";
+import { manifest, podManifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
 describeOnContainerd("pods from a URL", (version) => {
@@ -37,7 +37,7 @@ describeOnContainerd("pods from a URL", (version) => {
     agent = await AgentProcess.create(node, { httpCheckFrequency: "250ms" });
     pods = podsOf(agent);
     content.body = JSON.stringify(pod("single"));
-    place(node.manifests, "filed.yaml", manifest({ name: "filed" }));
+    writeManifest(node.manifests, "filed.yaml", manifest({ name: "filed" }));
     agent.start([`--manifest-url=http://127.0.0.1:${port}/pods`, "--manifest-url-header=X-Token:abc"]);
   });
 
@@ -46,26 +46,26 @@ describeOnContainerd("pods from a URL", (version) => {
     server?.close();
   });
 
-  /** Until the agent has read what is served now. */
-  async function served(body: string, status = 200): Promise<void> {
+  /** Changes the content of the URL and waits until the agent has read it. */
+  async function serve(body: string, status = 200): Promise<void> {
     content = { status, body };
     const before = requestCount;
     await waitFor(() => assert.ok(requestCount >= before + 2));
   }
 
-  test("a Pod runs next to those of files, and the URL is requested with the configured headers", async () => {
+  test("a Pod of the URL runs besides those of files, and the URL is requested with the configured headers", async () => {
     const row = await pods.running("single");
     assert.equal(row.source, "http");
     assert.equal((await pods.running("filed")).source, "file");
     assert.equal(lastHeaders["x-token"], "abc");
   });
 
-  test("a PodList replaces it; removed pods are terminated, unchanged ones keep running", async () => {
-    await served(list(pod("one"), pod("two")));
+  test("a PodList replaces the pods: removed ones are terminated, unchanged ones keep running", async () => {
+    await serve(list(pod("one"), pod("two")));
     await pods.gone("single");
     const one = containerIdOf(await pods.running("one"));
     await pods.running("two");
-    await served(list(pod("one"), pod("three")));
+    await serve(list(pod("one"), pod("three")));
     await pods.gone("two");
     await pods.running("three");
     assert.equal(containerIdOf(await pods.running("one")), one);
@@ -73,42 +73,42 @@ describeOnContainerd("pods from a URL", (version) => {
 
   test("a pod whose spec changed is replaced", async () => {
     const { uid } = await pods.running("one");
-    await served(list(pod("one", "changed"), pod("three")));
+    await serve(list(pod("one", "changed"), pod("three")));
     await waitFor(async () => assert.notEqual((await pods.running("one")).uid, uid));
   });
 
-  const accidents: [what: string, status: number, body: string, message: RegExp][] = [
+  const problems: [what: string, status: number, body: string, message: RegExp][] = [
     ["a body that is not a manifest", 200, "<html>sorry</html>", /127\.0\.0\.1:\d+\/pods/],
-    ["a list with one bad pod", 200, list(pod("one"), { kind: "Pod", metadata: { name: "x" } }), /spec/],
+    ["a list with an invalid pod", 200, list(pod("one"), { kind: "Pod", metadata: { name: "x" } }), /spec/],
     ["an error of the server", 503, "", /503/],
     ["an empty body", 200, "", /zero-length/],
   ];
-  for (const [what, status, body, message] of accidents) {
+  for (const [what, status, body, message] of problems) {
     test(`${what} is reported once and changes nothing`, async () => {
-      const ran = await Promise.all(
+      const containersBefore = await Promise.all(
         ["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))),
       );
-      const mark = agent.log().length;
-      await served(body, status);
+      const logStart = agent.log().length;
+      await serve(body, status);
       const reported = () =>
         agent
           .log()
-          .slice(mark)
+          .slice(logStart)
           .split("\n")
           .filter((line) => line.includes("/pods") && message.test(line));
-      await waitFor(() => assert.ok(reported().length > 0, agent.log().slice(mark)));
-      await served(body, status);
+      await waitFor(() => assert.ok(reported().length > 0, agent.log().slice(logStart)));
+      await serve(body, status);
       assert.equal(reported().length, 1, reported().join("\n"));
-      const now = await Promise.all(
+      const containersAfter = await Promise.all(
         ["one", "three", "filed"].map(async (n) => containerIdOf(await pods.running(n))),
       );
-      assert.deepEqual(now, ran);
+      assert.deepEqual(containersAfter, containersBefore);
     });
   }
 
   test("an empty list terminates the pods of the URL and no others", async () => {
     const filed = containerIdOf(await pods.running("filed"));
-    await served(list());
+    await serve(list());
     await pods.gone("one");
     await pods.gone("three");
     assert.equal(containerIdOf(await pods.running("filed")), filed);

@@ -2,7 +2,7 @@ import { type ClientRequest, request } from "node:http";
 import { createInterface } from "node:readline";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 
-/** Watches the overview of an agent from the start, so that short-lived states are seen too. */
+/** Watches the pods of an agent from its start, so that short-lived states are recorded too. */
 export class WatchedPods {
   readonly #socketPath: string;
   readonly #reasons = new Map<string, Set<string>>();
@@ -20,7 +20,7 @@ export class WatchedPods {
     this.#request = request({ socketPath: this.#socketPath, path: "/pods?watch" }, (response) => {
       const lines = createInterface(response);
       lines.on("line", (line) => {
-        for (const row of (JSON.parse(line) as { pods: PodRow[] }).pods) this.#note(row);
+        for (const row of (JSON.parse(line) as { pods: PodRow[] }).pods) this.#record(row);
       });
       lines.on("error", () => {});
       response.on("error", () => {}).on("close", again);
@@ -33,8 +33,8 @@ export class WatchedPods {
     this.#request?.destroy();
   }
 
-  /** From now on: in how far a pod was ready, in all states that it was seen in, and which of its containers had started. */
-  forgetReady(): void {
+  /** Clears the recorded numbers of ready and started containers and restarts. */
+  clearReady(): void {
     this.#ready.clear();
   }
 
@@ -47,8 +47,8 @@ export class WatchedPods {
     return this.#reasons.get(pod) ?? new Set();
   }
 
-  #note(row: PodRow): void {
-    // An agent that has just started knows nothing yet, and reports that.
+  #record(row: PodRow): void {
+    // An agent that has just started has no status yet.
     if (!row.status) return;
     const ready = this.#ready.get(row.name) ?? new Set();
     this.#ready.set(row.name, ready);

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { AgentProcess, cgroupDirs, runtimeClient } from "../e2e/agent-process.ts";
-import { manifest, place } from "../e2e/manifests.ts";
+import { manifest, writeManifest } from "../e2e/manifests.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { rounds } from "../long.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
@@ -120,7 +120,7 @@ function killRounds(version: ContainerdVersion, count: number): void {
     } else {
       const next = String(random.below(1_000_000));
       desired.set(n, next);
-      place(node.manifests, file, manifest({ name: `p${n}`, note: next, hostNetwork: n % 2 === 0 }));
+      writeManifest(node.manifests, file, manifest({ name: `p${n}`, note: next, hostNetwork: n % 2 === 0 }));
     }
     return `p${n}`;
   }

@@ -8,7 +8,7 @@ import { processesOfNode, readProcesses } from "../../src/single-node/processes.
 import { containerIdOf, podsOf } from "../e2e/agent-pods.ts";
 import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
 import { cli } from "../e2e/cli-process.ts";
-import { manifest, place } from "../e2e/manifests.ts";
+import { manifest, writeManifest } from "../e2e/manifests.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
@@ -30,8 +30,8 @@ describeOnContainerd("an outage of the runtime", (version) => {
     pods = podsOf(agent);
     runtime = runtimeClient(node.endpoint);
     for (const name of ["stays", "dies", "edited", "removed"])
-      place(node.manifests, `${name}.yaml`, manifest({ name }));
-    place(node.manifests, "hosted.yaml", manifest({ name: "hosted", hostNetwork: true }));
+      writeManifest(node.manifests, `${name}.yaml`, manifest({ name }));
+    writeManifest(node.manifests, "hosted.yaml", manifest({ name: "hosted", hostNetwork: true }));
     start();
     for (const name of [...untouchedPods, "dies", "edited", "removed"]) await pods.running(name);
   });
@@ -88,9 +88,9 @@ describeOnContainerd("an outage of the runtime", (version) => {
     const outageEnd = Date.now() + outageMs;
     await node.stopRuntime();
     process.kill(killedPid, "SIGKILL");
-    place(node.manifests, "edited.yaml", manifest({ name: "edited", note: "edited" }));
+    writeManifest(node.manifests, "edited.yaml", manifest({ name: "edited", note: "edited" }));
     rmSync(join(node.manifests, "removed.yaml"));
-    place(node.manifests, "added.yaml", manifest({ name: "added" }));
+    writeManifest(node.manifests, "added.yaml", manifest({ name: "added" }));
     await waitFor(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
     // The command prints the last known state, and what each pod waits for.
     await pods.is("added", (row) =>
@@ -135,7 +135,8 @@ describeOnContainerd("an outage of the runtime", (version) => {
     logStart = agent.log().length;
     const pid = agent.pid;
     const expectedState = await runtimeState(untouchedPods);
-    for (let i = 0; i < 4; i++) place(node.manifests, `busy${i}.yaml`, manifest({ name: `busy${i}` }));
+    for (let i = 0; i < 4; i++)
+      writeManifest(node.manifests, `busy${i}.yaml`, manifest({ name: `busy${i}` }));
     await pods.is("busy3", (row) => assert.notEqual(row.blockedOn, ""));
     for (const { pid } of processesOfNode(nodeFiles(node.name), readProcesses(), process.pid).containerd)
       process.kill(pid, "SIGKILL");
@@ -158,7 +159,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     // Less than the timeout of a request to the runtime, and than the time limit of a stop.
     assert.ok(Date.now() - stopping < 8000, `it took ${Date.now() - stopping} ms`);
     logStart = agent.log().length;
-    place(node.manifests, "waits.yaml", manifest({ name: "waits" }));
+    writeManifest(node.manifests, "waits.yaml", manifest({ name: "waits" }));
     start();
     const { pid } = agent;
     await waitFor(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));

@@ -11,10 +11,10 @@ export function fixture(name: string): string {
 }
 
 export type Protocol = "h2" | "https" | "http";
-export type Handler = (request: IncomingMessage, response: ServerResponse, seen: Seen) => void;
+export type Handler = (request: IncomingMessage, response: ServerResponse, received: ReceivedRequest) => void;
 
 /** One received request. */
-export interface Seen {
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Record<string, string | string[] | undefined>;
@@ -23,9 +23,9 @@ export interface Seen {
   readonly body: string;
 }
 
-/** A real HTTP server on its own port that does what a test defines. */
+/** A real HTTP server on its own port that responds as a test defines. */
 export class TestApiServer {
-  readonly requests: Seen[] = [];
+  readonly requests: ReceivedRequest[] = [];
   /** All connections that were ever opened. */
   readonly sockets: Socket[] = [];
   readonly url: string;
@@ -66,26 +66,26 @@ export class TestApiServer {
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
         const socket = request.socket as TLSSocket;
-        const seen: Seen = {
+        const received: ReceivedRequest = {
           method: request.method ?? "",
           url: request.url ?? "",
           headers: request.headers,
           client: commonName(socket),
           body: Buffer.concat(chunks).toString(),
         };
-        this.requests.push(seen);
-        handler(request, response, seen);
+        this.requests.push(received);
+        handler(request, response, received);
       });
     });
   }
 
-  /** Cuts all connections, as a crash or a broken network does. */
-  cut(): void {
+  /** Closes all connections, as a crash or a broken network does. */
+  disconnect(): void {
     for (const socket of this.sockets) socket.destroy();
   }
 
   async close(): Promise<void> {
-    this.cut();
+    this.disconnect();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 }

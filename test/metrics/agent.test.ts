@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
-import { place, podManifest } from "../e2e/manifests.ts";
+import { podManifest, writeManifest } from "../e2e/manifests.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import { agentNames } from "./agent-names.ts";
@@ -22,7 +22,11 @@ describe(`a running agent (containerd ${containerd})`, {
     const featureGates = { ComponentFlagz: true, ComponentStatusz: true };
     started = await MeteredNode.start(containerd, () => ({ config: { featureGates } }));
     const { fullNode } = started;
-    place(fullNode.node.manifests, "fixed.json", podManifest("fixed", { containers: [{ name: "c" }] }));
+    writeManifest(
+      fullNode.node.manifests,
+      "fixed.json",
+      podManifest("fixed", { containers: [{ name: "c" }] }),
+    );
     await fullNode.addPod("web", {
       resources: { limits: { cpu: "100m", memory: "64Mi" } },
       readinessProbe: { exec: { command: ["true"] }, periodSeconds: 1 },

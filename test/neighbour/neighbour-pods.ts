@@ -5,14 +5,14 @@ import type { PrivateNode } from "../../src/single-node/private-node.ts";
 
 const namespaceModePod = 0;
 const firstHostPort = 19_000;
-/** How many run at a time: each new one replaces the oldest. */
-const atOnce = 3;
+/** How many run at a time; each new pod replaces the oldest. */
+const maxPods = 3;
 
 /** Pods that are created and removed continuously, without a kubelet: on their own network, some with a host port, some with the machine's root mounted. */
 export class NeighbourPods {
   readonly #cri: CriClient;
   readonly #node: PrivateNode;
-  readonly #alive: SandboxId[] = [];
+  readonly #sandboxes: SandboxId[] = [];
   readonly errors: string[] = [];
   created = 0;
   removed = 0;
@@ -22,17 +22,17 @@ export class NeighbourPods {
     this.#node = node;
   }
 
-  async oneMore(): Promise<void> {
+  async createNext(): Promise<void> {
     try {
       await this.#create(this.created++);
     } catch (error) {
       this.errors.push(`create a pod: ${messageOf(error)}`);
     }
-    if (this.#alive.length >= atOnce) await this.#removeOldest();
+    if (this.#sandboxes.length >= maxPods) await this.#removeOldest();
   }
 
   async removeAll(): Promise<void> {
-    while (this.#alive.length > 0) await this.#removeOldest();
+    while (this.#sandboxes.length > 0) await this.#removeOldest();
   }
 
   async #create(number: number): Promise<void> {
@@ -42,7 +42,7 @@ export class NeighbourPods {
         ? [{ protocol: 0, containerPort: 80, hostPort: firstHostPort + (number % 100), hostIp: "" }]
         : [];
     const config: PodSandboxConfigInit = {
-      metadata: { name, uid: name, namespace: "somebody-else", attempt: 0 },
+      metadata: { name, uid: name, namespace: "neighbour", attempt: 0 },
       hostname: name,
       logDirectory: join(this.#node.files.podLogs, name),
       portMappings,
@@ -52,8 +52,8 @@ export class NeighbourPods {
       },
     };
     const sandbox = await this.#cri.runPodSandbox(config, "");
-    this.#alive.push(sandbox);
-    // As a monitoring agent has it: a copy of every mount of the machine, for the lifetime of the container.
+    this.#sandboxes.push(sandbox);
+    // Like a monitoring agent, the container has a copy of every mount of the machine.
     const mounts = number % 3 === 0 ? [{ hostPath: "/", containerPath: "/host", readonly: true }] : [];
     const container = await this.#cri.createContainer(
       sandbox,
@@ -70,7 +70,7 @@ export class NeighbourPods {
   }
 
   async #removeOldest(): Promise<void> {
-    const sandbox = this.#alive.shift()!;
+    const sandbox = this.#sandboxes.shift()!;
     try {
       await this.#cri.stopPodSandbox(sandbox);
       await this.#cri.removePodSandbox(sandbox);

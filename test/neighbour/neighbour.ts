@@ -1,5 +1,4 @@
-// npm run neighbour [-- [--containerd 1.6|2.x] [--interval MS] [COMMAND ...]]: another container engine at work on this
-// machine.
+// npm run neighbour [-- [--containerd 1.6|2.x] [--interval MS] [COMMAND ...]]: runs another container engine on this machine.
 import { spawn } from "node:child_process";
 import { rmdirSync } from "node:fs";
 import { constants } from "node:os";
@@ -22,9 +21,9 @@ const options = {
 // All arguments from the first unknown option on belong to the command.
 const args = process.argv.slice(2);
 const { tokens } = parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true });
-const begin = tokens.find(({ kind }) => kind === "positional")?.index ?? args.length;
-const { values } = parseArgs({ args: args.slice(0, begin), options });
-if (process.getuid?.() !== 0) throw new Error("a neighbour runs containers: it needs root");
+const commandIndex = tokens.find(({ kind }) => kind === "positional")?.index ?? args.length;
+const { values } = parseArgs({ args: args.slice(0, commandIndex), options });
+if (process.getuid?.() !== 0) throw new Error("npm run neighbour needs root");
 const found = findRequirements(values.containerd === "2.x" ? { containerdDir: containerd2Dir } : {});
 if (!found.ok) throw new Error(`missing: ${describeMissing(found.missing).join(", ")}`);
 
@@ -51,13 +50,13 @@ const cri = createCriClient({
 const pods = new NeighbourPods(cri, node);
 console.log(`neighbour: containerd ${values.containerd} at ${node.endpoint}, pods in ${node.podSubnet}`);
 
-const [program, ...programArgs] = args.slice(begin);
-const ran = program ? run(program, programArgs).finally(() => stop.abort()) : undefined;
+const [program, ...programArgs] = args.slice(commandIndex);
+const command = program ? run(program, programArgs).finally(() => stop.abort()) : undefined;
 while (!stop.signal.aborted) {
-  await pods.oneMore();
+  await pods.createNext();
   await sleep(systemClock, Number(values.interval), stop.signal).catch(() => {});
 }
-const status = (await ran) ?? 0;
+const status = (await command) ?? 0;
 await pods.removeAll();
 cri.close();
 const { remaining: left } = await node.stop({ keep: "nothing" });
@@ -67,7 +66,7 @@ for (const problem of [...pods.errors.slice(0, 10), ...left.map((what) => `left 
   console.log(`neighbour: ${problem}`);
 process.exitCode = status || (pods.errors.length + left.length > 0 ? 1 : 0);
 
-/** The exit status of a command that has the neighbour beside it for as long as it runs. */
+/** Runs the command beside the other engine; resolves with its exit status. */
 function run(file: string, commandArgs: readonly string[]): Promise<number> {
   const child = spawn(file, commandArgs, { stdio: "inherit" });
   stop.signal.addEventListener("abort", () => child.kill("SIGTERM"));
@@ -84,6 +83,6 @@ function removeIfEmpty(dir: string): void {
   try {
     rmdirSync(dir);
   } catch {
-    // it is gone, or something in it could not be removed, which is reported
+    // It does not exist, or it is not empty, which has already been reported.
   }
 }

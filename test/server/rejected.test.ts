@@ -24,7 +24,7 @@ before(async () => {
   symlinkSync(`/tmp/outside-${process.pid}`, `${logDir}/absolute`);
   symlinkSync(`../../../tmp/outside-${process.pid}`, `${logDir}/relative`);
   symlinkSync("/", `${logDir}/root`);
-  symlinkSync("inside", `${logDir}/folder`);
+  symlinkSync("inside", `${logDir}/directory`);
   symlinkSync("loop", `${logDir}/loop`);
   symlinkSync("/proc/self/environ", `${logDir}/environment`);
   ({ node, stop } = await GuardedNode.start());

@@ -18,11 +18,11 @@ import { apiPods, manifests } from "./swapped-pods.ts";
 
 export interface Round {
   readonly kind: Kind;
-  readonly look: NodeSnapshot;
+  readonly snapshot: NodeSnapshot;
   /** The resources of a restarted container with limits, or why it was not restarted. */
   readonly restarted: string;
-  /** Since when pods are ready, when this kubelet stopped. */
-  readonly left: Readonly<Record<string, string>>;
+  /** The Ready transition times of pods when this kubelet stopped. */
+  readonly readySinceAtStop: Readonly<Record<string, string>>;
 }
 
 export interface SwapReport {
@@ -35,7 +35,7 @@ const address = "192.0.2.10";
 const namespace = "/api/v1/namespaces/default";
 
 /** The Go kubelet does not start without a global unicast address. */
-function giveAddress(): void {
+function addAddress(): void {
   const ip = (...args: string[]) => execFileSync("ip", args);
   ip("link", "add", "up0", "type", "veth", "peer", "name", "up1");
   ip("addr", "add", `${address}/24`, "dev", "up0");
@@ -43,16 +43,20 @@ function giveAddress(): void {
 }
 
 async function prepare(admin: HttpKubeTransport): Promise<void> {
-  const make = (path: string, body: object) => admin.request({ method: "POST", path, body });
+  const create = (path: string, body: object) => admin.request({ method: "POST", path, body });
   await waitFor(() => admin.request({ method: "GET", path: `${namespace}/serviceaccounts/default` }));
   const object = (kind: string, name: string) => ({ apiVersion: "v1", kind, metadata: { name } });
-  await make(`${namespace}/configmaps`, { ...object("ConfigMap", "settings"), data: { a: "one" } });
-  await make(`${namespace}/secrets`, { ...object("Secret", "keys"), stringData: { password: "first" } });
-  for (const pod of apiPods) await make(`${namespace}/pods`, pod);
+  await create(`${namespace}/configmaps`, { ...object("ConfigMap", "settings"), data: { a: "one" } });
+  await create(`${namespace}/secrets`, { ...object("Secret", "keys"), stringData: { password: "first" } });
+  for (const pod of apiPods) await create(`${namespace}/pods`, pod);
 }
 
-async function restart(admin: HttpKubeTransport, runtime: CriClient, look: NodeSnapshot): Promise<string> {
-  const before = look.containers.find(({ pod }) => pod === "limits")!;
+async function restart(
+  admin: HttpKubeTransport,
+  runtime: CriClient,
+  snapshot: NodeSnapshot,
+): Promise<string> {
+  const before = snapshot.containers.find(({ pod }) => pod === "limits")!;
   await runtime.stopContainer(before.id as ContainerId, 0);
   return waitFor(async () => {
     const { status } = await admin.request<Pod>({ method: "GET", path: `${namespace}/pods/limits` });
@@ -64,7 +68,7 @@ async function restart(admin: HttpKubeTransport, runtime: CriClient, look: NodeS
 }
 
 async function main(order: readonly Kind[]): Promise<SwapReport> {
-  giveAddress();
+  addAddress();
   const node = await startTestNode({ containerd: "2.x" });
   const api = await KillableApi.create(nodeName);
   api.start();
@@ -84,15 +88,15 @@ async function main(order: readonly Kind[]): Promise<SwapReport> {
   const rounds: SwapReport["rounds"] = [];
   for (const [round, kind] of order.entries()) {
     await kubelets.start(kind);
-    // Labels that reach the container show that this kubelet works on pods, and on volumes that the other kubelet created.
+    // Labels that reach the container show that this kubelet syncs pods, and updates volumes that the other kubelet created.
     const body = { metadata: { labels: { round: String(round + 1) } } };
     const contentType = "application/merge-patch+json";
     await admin.request({ method: "PATCH", path: `${namespace}/pods/volumes`, body, contentType });
-    const look = await waitFor(() => snapshotNode({ node, runtime, admin, round: round + 1 }), 90_000);
-    const restarted = await restart(admin, runtime, look);
+    const snapshot = await waitFor(() => snapshotNode({ node, runtime, admin, round: round + 1 }), 90_000);
+    const restarted = await restart(admin, runtime, snapshot);
     await kubelets.stop();
     const { items } = await admin.request<{ items: Pod[] }>({ method: "GET", path: `${namespace}/pods` });
-    rounds.push({ kind, look, restarted, left: readySince(items) });
+    rounds.push({ kind, snapshot, restarted, readySinceAtStop: readySince(items) });
   }
   const logs = Object.fromEntries(
     readdirSync(join(node.rootDir, ".."))

@@ -7,7 +7,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 
 export type Kind = "ours" | "reference";
 
-/** One of the two kubelets on the same node: same files, same flags, same configuration. Never both at a time. */
+/** Runs one of the two kubelets at a time, with the same files, flags and configuration. */
 export class Kubelets {
   readonly #agent: AgentProcess;
   readonly #flags: readonly string[];
@@ -39,7 +39,7 @@ export class Kubelets {
   }
 
   #startReference(): void {
-    if (this.#reference === undefined) throw new Error("no reference kubelet was named");
+    if (this.#reference === undefined) throw new Error("KUBELET_REFERENCE is not set");
     const { rootDir } = this.#agent.node;
     const log = openSync(join(rootDir, "..", "reference.log"), "a");
     const flags = [

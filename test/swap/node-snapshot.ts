@@ -25,13 +25,13 @@ export interface NodeSnapshot {
   readonly allocated: string | undefined;
   readonly actuated: string | undefined;
   readonly rootFiles: readonly string[];
-  /** The pods as the API has them, and what the runtime lists. */
+  /** The pods in the API; below, the sandboxes and containers in the runtime. */
   readonly pods: readonly Pod[];
   readonly sandboxes: readonly Listed[];
   readonly allContainers: readonly Listed[];
 }
 
-/** A sandbox or container of the runtime, with what a kubelet has written on it. */
+/** A sandbox or container of the runtime, with the labels and annotations of the kubelet. */
 export interface Listed {
   readonly id: string;
   readonly sandbox?: string;
@@ -45,14 +45,14 @@ export interface Listed {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-interface Where {
+interface SnapshotOptions {
   readonly node: TestNode;
   readonly runtime: CriClient;
   readonly admin: HttpKubeTransport;
   readonly round: number;
 }
 
-export async function snapshotNode({ node, runtime, admin, round }: Where): Promise<NodeSnapshot> {
+export async function snapshotNode({ node, runtime, admin, round }: SnapshotOptions): Promise<NodeSnapshot> {
   const { items } = await admin.request<{ items: Pod[] }>({ method: "GET", path: "/api/v1/pods" });
   assert.equal(
     items.length,
@@ -92,7 +92,7 @@ export async function snapshotNode({ node, runtime, admin, round }: Where): Prom
   };
 }
 
-/** For API pods: static pods start again with each kubelet. */
+/** The Ready transition times of API pods; those of static pods change with each kubelet. */
 export function readySince(pods: readonly Pod[]): Record<string, string> {
   return Object.fromEntries(
     pods
@@ -116,24 +116,24 @@ async function inside(runtime: CriClient, id: string, script: string): Promise<s
   return Buffer.from(stdout).toString();
 }
 
-/** Generated names are normalized. */
+/** Modes and mount points of the files of a pod, with normalized generated names. */
 function layoutOf(podDir: string): Record<string, string> {
-  const seen: Record<string, string> = {};
-  const note = (path: string) => {
+  const layout: Record<string, string> = {};
+  const record = (path: string) => {
     const at = lstatSync(join(podDir, path));
     const isMount = at.isDirectory() && at.dev !== lstatSync(dirname(join(podDir, path))).dev;
     const name = path.replace(/\.\.\d{4}_[\d_.]+/, "..TIME").replace(/(kube-api-access)-\w+/, "$1");
-    seen[name] = `${at.mode.toString(8)}${isMount ? " mount" : ""}`;
+    layout[name] = `${at.mode.toString(8)}${isMount ? " mount" : ""}`;
   };
   const walk = (path: string, depth: number) => {
     if (!existsSync(join(podDir, path))) return;
-    note(path);
+    record(path);
     if (depth === 0 || !lstatSync(join(podDir, path)).isDirectory()) return;
     for (const name of readdirSync(join(podDir, path)).sort()) walk(join(path, name), depth - 1);
   };
   walk("volumes", 4);
   walk("plugins", 4);
-  return seen;
+  return layout;
 }
 
 function textOf(path: string): string | undefined {

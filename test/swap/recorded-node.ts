@@ -12,33 +12,36 @@ import type { Listed } from "./node-snapshot.ts";
 import { recorded } from "./recorded.ts";
 import { manifests } from "./swapped-pods.ts";
 
-/** Pods without mounts: mounted volumes would have to exist. */
+/** Only pods without volumes can be restored: mounts would have to exist. */
 const withoutVolumes = (pod: Pod) => (pod.spec.volumes ?? []).length === 0;
 
 /** Puts the recorded pods into the API, their containers into the runtime and the reference's files into the root directory. */
-export async function putRecorded(
+export async function restoreRecorded(
   cluster: TestCluster,
-  pods: readonly Pod[] = recorded.look.pods.filter(withoutVolumes),
+  pods: readonly Pod[] = recorded.snapshot.pods.filter(withoutVolumes),
 ): Promise<{ pods: readonly Pod[]; ids: Map<string, string> }> {
-  const { look } = recorded;
+  const { snapshot } = recorded;
   const uids = new Set(
     pods.map(({ metadata }) => metadata.annotations?.["kubernetes.io/config.hash"] ?? metadata.uid),
   );
-  const ids = await putContainers(cluster, uids);
+  const ids = await createContainers(cluster, uids);
   for (const pod of pods) cluster.api.put("pods", JSON.parse(renamed(JSON.stringify(pod), ids)) as ApiObject);
   const root = join(cluster.dir, "root");
   mkdirSync(root, { recursive: true });
-  writeFileSync(join(root, "allocated_pods_state"), look.allocated!);
-  writeFileSync(join(root, "actuated_pods_state"), look.actuated!);
+  writeFileSync(join(root, "allocated_pods_state"), snapshot.allocated!);
+  writeFileSync(join(root, "actuated_pods_state"), snapshot.actuated!);
   return { pods, ids };
 }
 
-/** IDs are given by the runtime: the recorded ones, and those of now. */
-async function putContainers(cluster: TestCluster, uids: ReadonlySet<string>): Promise<Map<string, string>> {
+/** Returns the new IDs, which the runtime assigns, by recorded ID. */
+async function createContainers(
+  cluster: TestCluster,
+  uids: ReadonlySet<string>,
+): Promise<Map<string, string>> {
   const runtime = runtimeClient(cluster.runtime.endpoint);
   const ids = new Map<string, string>();
-  const isWanted = ({ labels }: Listed) => uids.has(labels["io.kubernetes.pod.uid"] ?? "");
-  for (const sandbox of recorded.look.sandboxes.filter(isWanted)) {
+  const isSelected = ({ labels }: Listed) => uids.has(labels["io.kubernetes.pod.uid"] ?? "");
+  for (const sandbox of recorded.snapshot.sandboxes.filter(isSelected)) {
     const { id, metadata, labels, annotations } = sandbox;
     const isOnHost = labels["io.kubernetes.pod.name"]?.startsWith("small");
     const namespaceOptions = { network: isOnHost ? 2 : 0 };
@@ -46,9 +49,9 @@ async function putContainers(cluster: TestCluster, uids: ReadonlySet<string>): P
     const config = { metadata, labels: { ...labels }, annotations: { ...annotations }, linux };
     const copyId = await runtime.runPodSandbox(config as never, "");
     ids.set(id, copyId);
-    // Oldest first, as they were started.
-    const own = recorded.look.allContainers.filter((c) => c.sandbox === id).reverse();
-    for (const container of own) {
+    // The oldest first, in the order in which they were started.
+    const containers = recorded.snapshot.allContainers.filter((c) => c.sandbox === id).reverse();
+    for (const container of containers) {
       const of = {
         ...{ metadata: container.metadata, labels: { ...container.labels } },
         annotations: { ...container.annotations },
@@ -64,13 +67,13 @@ async function putContainers(cluster: TestCluster, uids: ReadonlySet<string>): P
   return ids;
 }
 
-/** The same with what this runtime calls itself and its containers. */
+/** Replaces recorded container IDs and the runtime's name by those of this runtime. */
 function renamed(text: string, ids: ReadonlyMap<string, string>): string {
   const withIds = [...ids].reduce((all, [from, to]) => all.replaceAll(from, to), text);
   return withIds.replaceAll("containerd://", "fake://");
 }
 
-/** The recorded manifests, as from the directory where the reference had them. */
+/** The recorded manifests as a source, with the paths that they had for the reference kubelet. */
 export function manifestSource(): PodSource {
   const pods = Object.entries(manifests).flatMap(([name, manifest]) => {
     const origin = { source: "file" as const, path: join(recorded.manifests, name) };

@@ -8,11 +8,11 @@ import { nodeName, TestCluster } from "../cluster/cluster-node.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { busyboxName } from "../node/test-node.ts";
 import { recorded } from "./recorded.ts";
-import { manifestSource, putRecorded } from "./recorded-node.ts";
+import { manifestSource, restoreRecorded } from "./recorded-node.ts";
 import { manifests } from "./swapped-pods.ts";
 
-test("the reference's state files are read, and would be written byte for byte", () => {
-  for (const text of [recorded.look.allocated!, recorded.look.actuated!])
+test("the reference's state files can be read, and are encoded identically", () => {
+  for (const text of [recorded.snapshot.allocated!, recorded.snapshot.actuated!])
     assert.equal(encodeCheckpoint(decodeCheckpoint(text)), text);
 });
 
@@ -21,20 +21,20 @@ for (const [file, manifest] of Object.entries(manifests))
     const origin = { source: "file" as const, path: join(recorded.manifests, file) };
     const decoded = makeStaticPod(manifest, { nodeName, origin });
     assert.ok("pod" in decoded);
-    const { podUid } = recorded.look.containers.find(({ pod }) => pod === decoded.pod.metadata.name)!;
+    const { podUid } = recorded.snapshot.containers.find(({ pod }) => pod === decoded.pod.metadata.name)!;
     assert.equal(decoded.pod.metadata.uid, podUid);
   });
 
-test("the reference's pods are taken over: nothing is created or stopped, no pod stops being ready", async (t) => {
+test("an agent that takes over the reference's pods creates and stops nothing, and all pods stay ready", async (t) => {
   const exec = () => ({ exitCode: 0 });
   const cluster = await TestCluster.start(t, {}, {}, { images: { [busyboxName]: {} }, exec: exec as never });
-  const { pods, ids } = await putRecorded(cluster);
+  const { pods, ids } = await restoreRecorded(cluster);
   const unready: string[] = [];
   cluster.api.onRequest = (call) => {
     if (!/^(PATCH|PUT) pods\/?status|^PATCH pods/.test(call)) return;
     for (const { metadata } of pods) {
-      const now = cluster.api.pod(metadata.name, metadata.namespace)?.status?.conditions;
-      if (now?.find(({ type }) => type === "Ready")?.status !== "True") unready.push(metadata.name);
+      const current = cluster.api.pod(metadata.name, metadata.namespace)?.status?.conditions;
+      if (current?.find(({ type }) => type === "Ready")?.status !== "True") unready.push(metadata.name);
     }
   };
   const callsBefore = cluster.runtime.calls.length;
@@ -52,27 +52,27 @@ test("the reference's pods are taken over: nothing is created or stopped, no pod
   assert.deepEqual(
     changes.map(({ method }) => method),
     ["RunPodSandbox", "CreateContainer", "StartContainer"],
-    "those of the new pod",
+    "there are other calls than those of the new pod",
   );
   assert.deepEqual(unready, []);
   for (const { metadata, status } of pods) {
-    const now = cluster.api.pod(metadata.name, metadata.namespace)!.status!;
+    const current = cluster.api.pod(metadata.name, metadata.namespace)!.status!;
     assert.deepEqual(
-      now.containerStatuses!.map(({ containerID, restartCount }) => [containerID, restartCount]),
+      current.containerStatuses!.map(({ containerID, restartCount }) => [containerID, restartCount]),
       status!.containerStatuses!.map(({ containerID = "", restartCount }) => {
         const [, id = ""] = containerID.split("://");
         return [`fake://${ids.get(id)}`, restartCount];
       }),
     );
-    // That of a static pod begins again with each agent, as in the reference.
+    // The time of a static pod changes with each agent, as in the reference kubelet.
     const isMirror = metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
     const since = (of: typeof status) =>
       of?.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime;
-    if (!isMirror) assert.equal(since(now), since(status), metadata.name);
+    if (!isMirror) assert.equal(since(current), since(status), metadata.name);
   }
   await cluster.stopAgent();
   const file = (name: string) => readFileSync(join(cluster.dir, "root", name), "utf8");
-  const before = decodeCheckpoint(recorded.look.actuated!);
+  const before = decodeCheckpoint(recorded.snapshot.actuated!);
   const after = decodeCheckpoint(file("actuated_pods_state"));
   for (const { metadata } of pods)
     if (!metadata.annotations) assert.deepEqual(after.get(metadata.uid), before.get(metadata.uid));
@@ -80,9 +80,9 @@ test("the reference's pods are taken over: nothing is created or stopped, no pod
 
 test("a corrupt state file prevents startup, with the reference's message", async (t) => {
   const cluster = await TestCluster.start(t);
-  await putRecorded(cluster, []);
+  await restoreRecorded(cluster, []);
   const path = join(cluster.dir, "root", "actuated_pods_state");
-  writeFileSync(path, recorded.look.actuated!.replace("64Mi", "65Mi"));
+  writeFileSync(path, recorded.snapshot.actuated!.replace("64Mi", "65Mi"));
   await assert.rejects(cluster.startAgent(), {
     message: `could not restore state from checkpoint: checkpoint is corrupted, please drain this node and delete pod resource information checkpoint file "${path}" before restarting Kubelet`,
   });

@@ -8,10 +8,10 @@ import type { Kind } from "./kubelet-kinds.ts";
 export const reference = process.env.KUBELET_REFERENCE;
 
 const containerd = containerdVersions().find(({ name }) => name === "2.x")!.available;
-/** Why nothing of this can run here. */
+/** The reason why these tests cannot run here. */
 export const unavailable: string | false = isolationUnavailable || (containerd === true ? false : containerd);
 
-/** The kubelets one after the other on one node, on an isolated host, and the state of the node after each. */
+/** Runs the kubelets one after the other on an isolated host; returns the state of the node after each. */
 export async function swap(...order: Kind[]): Promise<SwapReport> {
   const script = fileURLToPath(new URL("./isolated-swap.ts", import.meta.url));
   const host = startIsolated([process.execPath, script, ...order]);

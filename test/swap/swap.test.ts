@@ -7,7 +7,7 @@ import { type NodeSnapshot, readySince } from "./node-snapshot.ts";
 import { recorded } from "./recorded.ts";
 import { reference, swap, unavailable } from "./run-swap.ts";
 
-/** Entries of a state file by the pod's name, as UIDs are new in each run. */
+/** The entries of a state file by pod name, since UIDs differ in each run. */
 function resourcesByPod(
   text: string | undefined,
   { pods, containers }: NodeSnapshot,
@@ -18,38 +18,42 @@ function resourcesByPod(
 }
 
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
-/** Containers that there was no reason to stop. */
-const kept = (look: NodeSnapshot) => look.containers.filter(({ pod }) => pod !== "limits");
+/** The containers that no test has stopped. */
+const untouched = (snapshot: NodeSnapshot) => snapshot.containers.filter(({ pod }) => pod !== "limits");
 
-describe("a node of ours, compared with one of the reference", { skip: unavailable }, () => {
-  let look: NodeSnapshot;
+describe("a node of kubelet-ts, compared with one of the reference kubelet", { skip: unavailable }, () => {
+  let snapshot: NodeSnapshot;
   let restarted = "";
   before(async () => {
     const { rounds } = await swap("ours");
-    ({ look, restarted } = rounds[0]!);
+    ({ snapshot, restarted } = rounds[0]!);
   });
-  const theirs = recorded.look;
+  const expected = recorded.snapshot;
 
-  test("has its volumes at the same paths, with the same modes, ready files and mounts", () => {
-    assert.deepEqual(look.volumes, theirs.volumes);
+  test("has volumes at the same paths, with the same modes, ready files and mounts", () => {
+    assert.deepEqual(snapshot.volumes, expected.volumes);
   });
 
-  test("has the same names and hashes on its containers", () => {
-    const shown = ({ containers }: NodeSnapshot) =>
+  test("has containers with the same names and hashes", () => {
+    const identities = ({ containers }: NodeSnapshot) =>
       containers.map(({ pod, name, attempt, hash }) => ({ pod, name, attempt, hash }));
-    assert.deepEqual(shown(look), shown(theirs));
+    assert.deepEqual(identities(snapshot), identities(expected));
     const keys = ({ allContainers, sandboxes }: NodeSnapshot) =>
       [...allContainers, ...sandboxes]
         .map(({ metadata, labels, annotations }) =>
           [metadata.name, ...Object.keys({ ...labels, ...annotations }).sort(byText)].join(" "),
         )
         .sort(byText);
-    assert.deepEqual(keys(look), keys(theirs));
+    assert.deepEqual(keys(snapshot), keys(expected));
   });
 
-  test("has recorded the same resources for each pod", () => {
+  test("has the same recorded resources for each pod", () => {
     for (const file of ["allocated", "actuated"] as const)
-      assert.deepEqual(resourcesByPod(look[file], look), resourcesByPod(theirs[file], theirs), file);
+      assert.deepEqual(
+        resourcesByPod(snapshot[file], snapshot),
+        resourcesByPod(expected[file], expected),
+        file,
+      );
   });
 
   test("restarts a container with the limits that its pod was admitted with", () => {
@@ -63,7 +67,7 @@ const orders: Kind[][] = [
 ];
 for (const order of orders)
   describe(`swapped: ${order.join(", then ")}`, {
-    skip: unavailable || (reference ? false : "KUBELET_REFERENCE names no kubelet"),
+    skip: unavailable || (reference ? false : "KUBELET_REFERENCE is not set"),
   }, () => {
     let rounds: Round[] = [];
     before(async () => {
@@ -71,31 +75,32 @@ for (const order of orders)
     });
 
     test("no container is restarted, including those of static pods, and all pods stay ready", () => {
-      for (const { kind, look } of rounds.slice(1))
-        assert.deepEqual(kept(look), kept(rounds[0]!.look), `taken over by ${kind}`);
+      for (const { kind, snapshot } of rounds.slice(1))
+        assert.deepEqual(untouched(snapshot), untouched(rounds[0]!.snapshot), `taken over by ${kind}`);
     });
 
-    test("taken over by ours, pods keep their Ready transition times", () => {
-      for (const [i, { kind, look }] of rounds.entries())
-        if (i > 0 && kind === "ours") assert.deepEqual(readySince(look.pods), rounds[i - 1]!.left);
+    test("pods keep their Ready transition times when kubelet-ts takes over", () => {
+      for (const [i, { kind, snapshot }] of rounds.entries())
+        if (i > 0 && kind === "ours")
+          assert.deepEqual(readySince(snapshot.pods), rounds[i - 1]!.readySinceAtStop);
     });
 
-    test("volumes stay where they are, and are updated in containers that run", () => {
-      for (const { kind, look } of rounds.slice(1))
-        assert.deepEqual(look.volumes, rounds[0]!.look.volumes, `taken over by ${kind}`);
+    test("volumes keep their paths, and are updated in running containers", () => {
+      for (const { kind, snapshot } of rounds.slice(1))
+        assert.deepEqual(snapshot.volumes, rounds[0]!.snapshot.volumes, `taken over by ${kind}`);
     });
 
-    test("a container with limits is restarted by each of them", () => {
+    test("each kubelet restarts a container with its limits", () => {
       for (const { kind, restarted } of rounds)
         assert.match(restarted, /"limits":\{"cpu":"200m","memory":"64Mi"\}/, kind);
     });
 
-    test("allocations of pods are known to the next one", () => {
-      for (const { look } of rounds)
+    test("each kubelet reads the allocations of the previous one", () => {
+      for (const { snapshot } of rounds)
         for (const file of ["allocated", "actuated"] as const)
           assert.deepEqual(
-            resourcesByPod(look[file], look),
-            resourcesByPod(rounds[0]!.look[file], rounds[0]!.look),
+            resourcesByPod(snapshot[file], snapshot),
+            resourcesByPod(rounds[0]!.snapshot[file], rounds[0]!.snapshot),
           );
     });
   });

@@ -25,7 +25,7 @@ function pod(name: string, spec: Partial<PodSpec>, labels: Record<string, string
 const limits = { requests: { cpu: "20m", memory: "16Mi" }, limits: { cpu: "200m", memory: "64Mi" } };
 const exec = (script: string) => ({ exec: { command: ["sh", "-c", script] } });
 
-/** Pods of the API: each with something that a kubelet keeps on disk, in the runtime or in the status. */
+/** API pods; each has state that a kubelet keeps on disk, in the runtime or in the status. */
 export const apiPods: readonly Pod[] = [
   pod("plain", { containers: [container("c")] }),
   pod("limits", { containers: [container("c", { resources: limits })] }),

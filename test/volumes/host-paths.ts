@@ -11,9 +11,9 @@ const rejected: readonly [type: string, path: string, called: string][] = [
   ["Directory", "file", "a directory"],
   ["Directory", "missing", "a directory"],
   ["DirectoryOrCreate", "file", "a directory"],
-  ["File", "folder", "a file"],
+  ["File", "existing", "a file"],
   ["File", "missing", "a file"],
-  ["FileOrCreate", "folder", "a file"],
+  ["FileOrCreate", "existing", "a file"],
   ["Socket", "file", "a socket file"],
   ["CharDevice", "file", "a character device"],
   ["BlockDevice", "file", "a block device"],
@@ -26,14 +26,14 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
   title: "hostPath",
 
   async prepare(n) {
-    await mkdir(at(n, "folder"), { recursive: true });
+    await mkdir(at(n, "existing"), { recursive: true });
     await writeFile(at(n, "file"), "of the node");
     const server = createServer((socket) => socket.end("hello")).listen(at(n, "socket"));
     await once(server, "listening");
     n.undo.push(async () => void server.close());
     const good = {
       any: [undefined, at(n, "file")],
-      directory: ["Directory", at(n, "folder")],
+      directory: ["Directory", at(n, "existing")],
       "new-directory": ["DirectoryOrCreate", at(n, "made/for/it")],
       file: ["File", at(n, "file")],
       "new-file": ["FileOrCreate", at(n, "made-file")],
@@ -87,10 +87,10 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
       );
       const read = (path: string) => readFile(at(node(), path), "utf8");
       assert.deepEqual(
-        [await read("file"), await read("folder/new"), await read("made/for/it/x"), await read("made-file")],
+        [await read("file"), await read("existing/new"), await read("made/for/it/x"), await read("made-file")],
         ["changed\n", "new\n", "in it\n", "y\n"],
       );
-      await writeFile(at(node(), "folder/other"), "by the node");
+      await writeFile(at(node(), "existing/other"), "by the node");
       assert.equal(await run("cat /v/directory/other"), "by the node");
     });
 

@@ -115,7 +115,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       const reader = stream[Symbol.asyncIterator]();
       await reader.next();
       const next = failure(reader.next());
-      server.cut();
+      server.disconnect();
       const error = await next;
       assert.ok(error instanceof TransportError, String(error));
       assert.match(error.message, /^GET https?:\/\/127\.0\.0\.1:\d+\/watch: /);
@@ -182,7 +182,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
     it("half a body is a TransportError", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
         response.writeHead(200, { "content-length": "100" });
-        response.write('{"a":', () => server.cut());
+        response.write('{"a":', () => server.disconnect());
       });
       const error = await failure(client(t, server).request({ method: "GET", path: "/x" }));
       assert.ok(error instanceof TransportError, String(error));
@@ -191,7 +191,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
     it("a truncated response is a TransportError even if it is valid JSON", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
         response.writeHead(200);
-        response.write("{}", () => server.cut());
+        response.write("{}", () => server.disconnect());
       });
       const error = await failure(client(t, server).request({ method: "GET", path: "/x" }));
       assert.ok(error instanceof TransportError, String(error));
@@ -201,14 +201,14 @@ for (const protocol of ["h2", "https", "http"] as const) {
       const packed = gzipSync(JSON.stringify({ a: "b".repeat(1000), c: Math.random() }));
       const server = await serve(t, protocol, (_request, response) => {
         response.writeHead(200, { "content-encoding": "gzip" });
-        response.write(packed.subarray(0, 20), () => server.cut());
+        response.write(packed.subarray(0, 20), () => server.disconnect());
       });
       const error = await failure(client(t, server).request({ method: "GET", path: "/x" }));
       assert.ok(error instanceof TransportError, String(error));
     });
 
     it("a connection that is reset before the response is a TransportError for a POST, which is sent once", async (t) => {
-      const server = await serve(t, protocol, () => server.cut());
+      const server = await serve(t, protocol, () => server.disconnect());
       const transport = client(t, server);
       const error = await failure(transport.request({ method: "POST", path: "/x", body: {} }));
       assert.ok(error instanceof TransportError, String(error));
@@ -217,7 +217,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
 
     it("a GET on a connection that the server has closed meanwhile is retried", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
-        if (server.requests.length === 2) server.cut();
+        if (server.requests.length === 2) server.disconnect();
         else json(response, 200, { n: server.requests.length });
       });
       const transport = client(t, server);
@@ -230,7 +230,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       const transport = client(t, server);
       for (let i = 0; i < 3; i++) {
         await transport.request({ method: "GET", path: "/x" });
-        server.cut();
+        server.disconnect();
       }
       await transport.request({ method: "GET", path: "/x" });
       assert.ok(server.sockets.length >= 4);
