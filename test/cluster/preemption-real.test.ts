@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
-import { place, podManifest } from "../e2e/manifests.ts";
+import { podManifest, writeManifest } from "../e2e/manifests.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { nodeName } from "./cluster-node.ts";
@@ -74,7 +74,7 @@ describeOnContainerd("preemption for critical pods", (version) => {
   });
 
   test("a static pod preempts too, but not a critical pod", async () => {
-    place(
+    writeManifest(
       fullNode.node.manifests,
       "static.json",
       podManifest("static", { containers: [{ name: "c", ...cpu(0.5) }] }),
@@ -82,7 +82,7 @@ describeOnContainerd("preemption for critical pods", (version) => {
     await isPreempted("kept");
     await fullNode.runs(`static-${nodeName}`, 60_000);
     await fullNode.runs("dns");
-    place(
+    writeManifest(
       fullNode.node.manifests,
       "too-large.json",
       podManifest("too-large", { containers: [{ name: "c", ...cpu(0.5) }] }),

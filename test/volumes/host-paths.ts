@@ -87,7 +87,12 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
       );
       const read = (path: string) => readFile(at(node(), path), "utf8");
       assert.deepEqual(
-        [await read("file"), await read("existing/new"), await read("made/for/it/x"), await read("made-file")],
+        [
+          await read("file"),
+          await read("existing/new"),
+          await read("made/for/it/x"),
+          await read("made-file"),
+        ],
         ["changed\n", "new\n", "in it\n", "y\n"],
       );
       await writeFile(at(node(), "existing/other"), "by the node");
