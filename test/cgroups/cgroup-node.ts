@@ -8,7 +8,6 @@ import { type Logger, silentLogger } from "../../src/lib/base/logger.ts";
 import { withDefaults } from "../../src/lib/config/defaults.ts";
 import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
 import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import { removeDir } from "../node/remove-dir.ts";
@@ -96,9 +95,4 @@ export class CgroupNode {
     await this.#runtime.close();
     await removeDir(this.dir);
   }
-}
-
-/** Kills and removes what is below the cgroup of a test, with cgroupfs. */
-export async function removeCgroup(path: string): Promise<void> {
-  await cgroupDriver(await detectLayout()).remove(path);
 }

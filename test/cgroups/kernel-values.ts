@@ -1,3 +1,6 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { CgroupLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import type { ReferenceLimits } from "./reference-pods.ts";
 
 const pageBytes = 4096;
@@ -6,8 +9,14 @@ const defaultPeriodUs = 100_000;
 const unlimited = "9223372036854771712";
 
 /** The contents of the files of a pod's cgroup, if its limits are those of the reference; by controller on v1. */
-export function kernelValues(version: 1 | 2, limits: ReferenceLimits): Record<string, string> {
-  const { cpuQuota = 0, cpuPeriod = defaultPeriodUs, memory = 0, pids } = limits;
+export function kernelValues(
+  version: 1 | 2,
+  limits: ReferenceLimits,
+  driver: "cgroupfs" | "systemd" = "cgroupfs",
+): Record<string, string> {
+  const { cpuPeriod = defaultPeriodUs, memory = 0, pids } = limits;
+  const cpuQuota =
+    driver === "systemd" ? wholePercents(limits.cpuQuota ?? 0, cpuPeriod) : (limits.cpuQuota ?? 0);
   const bytes = memory > 0 ? String(memory - (memory % pageBytes)) : undefined;
   if (version === 1)
     return {
@@ -30,4 +39,25 @@ export function kernelValues(version: 1 | 2, limits: ReferenceLimits): Record<st
 function protectedBytes({ unified }: ReferenceLimits, file: string): string {
   const bytes = Number(unified?.[file] ?? 0);
   return String(bytes - (bytes % pageBytes));
+}
+
+/** systemd counts in hundredths of a CPU, and the reference rounds up. */
+function wholePercents(quota: number, period: number): number {
+  return quota > 0
+    ? (Math.ceil(Math.floor((quota * 1_000_000) / period) / 10_000) * 10_000 * period) / 1_000_000
+    : quota;
+}
+
+/** The contents of files of a cgroup, named as above; "absent" for one that does not exist. */
+export async function contentsOf(
+  layout: CgroupLayout,
+  path: string,
+  names: readonly string[],
+): Promise<Record<string, string>> {
+  const read = async (name: string) => {
+    const [controller = "", file = ""] = layout.version === 1 ? name.split("/") : ["", name];
+    const dir = layout.version === 1 ? (layout.mounts.get(controller) ?? "") : layout.root;
+    return [name, (await readFile(join(dir, path, file), "utf8").catch(() => "absent")).trim()];
+  };
+  return Object.fromEntries(await Promise.all(names.map(read)));
 }

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
-import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { podName, qosName, toPath } from "../../src/kubelet/resources/cgroups/names.ts";
 import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
@@ -13,7 +11,7 @@ import { hugepageAmounts, milliOf, podRequests, wholeOf } from "../../src/lib/mo
 import { waitFor } from "../e2e/wait-for.ts";
 import { fakeImages } from "../fake-runtime/fake-runtime.ts";
 import { CgroupNode } from "./cgroup-node.ts";
-import { kernelValues } from "./kernel-values.ts";
+import { contentsOf, kernelValues } from "./kernel-values.ts";
 import { podOf, type ReferencePod, type ReferenceSettings, referencePods } from "./reference-pods.ts";
 
 const layout = await detectLayout();
@@ -59,20 +57,13 @@ async function compare(node: CgroupNode, batch: readonly Placed[]): Promise<void
   node.run(batch.map(({ pod }) => pod));
   for (const { row, pod } of batch) {
     const path = toPath(podName(root, row.qos as QosClass, pod.metadata.uid), driver);
-    const want = kernelValues(layout.version, (layout.version === 1 ? row.v1 : row.v2).pod);
-    await waitFor(async () => assert.deepEqual(await contentsOf(path, Object.keys(want)), want, row.rule));
+    const want = kernelValues(layout.version, (layout.version === 1 ? row.v1 : row.v2).pod, driver);
+    await waitFor(async () =>
+      assert.deepEqual(await contentsOf(layout, path, Object.keys(want)), want, row.rule),
+    );
   }
   node.run([]);
   await waitFor(async () => assert.deepEqual(await left(), []));
-}
-
-async function contentsOf(path: string, names: readonly string[]): Promise<Record<string, string>> {
-  const read = async (name: string) => {
-    const [controller = "", file = ""] = layout.version === 1 ? name.split("/") : ["", name];
-    const dir = layout.version === 1 ? (layout.mounts.get(controller) ?? "") : layout.root;
-    return [name, (await readFile(join(dir, path, file), "utf8").catch(() => "absent")).trim()];
-  };
-  return Object.fromEntries(await Promise.all(names.map(read)));
 }
 
 /** Cgroups of pods, in any hierarchy. */

@@ -189,6 +189,7 @@ export class SimulatedAgent {
       files: host.files,
       cgroups: {
         list: async () => [...host.cgroups],
+        reduceCpu: async () => {},
         remove: async (uid) => void host.cgroups.delete(uid),
       },
     });

@@ -33,6 +33,7 @@ async function setUp(t: TestContext, more: Partial<HousekeepingOptions> = {}) {
     cgroups: {
       list: async () => ["a" as PodUid, "b" as PodUid],
       remove: (uid) => remove(`cgroup of ${uid}`),
+      reduceCpu: async (uid) => void removed.push(`CPU of ${uid}`),
     },
     ...more,
   });
@@ -51,11 +52,11 @@ test("a failed removal does not prevent others, and is retried in the next round
     isSynced: () => isSynced,
     metrics: { cleanedUp: (...counts) => void cleanedUp.push(counts) },
   });
-  fails.add("files of a").add("cgroup of a");
+  fails.add("files of a");
   isSynced = true;
   await clock.advance(2000);
   assert.deepEqual(cleanedUp, [[2, 1]], "found, and failed");
-  assert.deepEqual(removed.splice(0), ["files of b", "cgroup of b", "dead links"]);
+  assert.deepEqual(removed.splice(0), ["files of b", "CPU of a", "cgroup of b", "dead links"]);
   fails.clear();
   await clock.advance(60_000);
   assert.ok(removed.includes("files of a") && removed.includes("cgroup of a"));
@@ -122,6 +123,7 @@ test("nothing is an orphan before the initial sync is complete; then orphans are
     cgroups: {
       list: async () => ["desired" as PodUid, "older" as PodUid],
       remove: async (uid) => void removed.push(`cgroup of ${uid}`),
+      reduceCpu: async () => {},
     },
   });
   await housekeeping.start(stop.signal);
@@ -133,4 +135,25 @@ test("nothing is an orphan before the initial sync is complete; then orphans are
   assert.deepEqual(removed, ["files of old", "cgroup of older"]);
   stop.abort();
   await housekeeping.done;
+});
+
+test("a cgroup stays, with the least CPU, while the volumes of its pod cannot be removed", async (t) => {
+  let isSynced = false;
+  const { clock, removed, fails } = await setUp(t, { isSynced: () => isSynced });
+  fails.add("files of b");
+  isSynced = true;
+  await clock.advance(2000);
+  assert.deepEqual(removed.splice(0), ["files of a", "cgroup of a", "CPU of b", "dead links"]);
+  fails.clear();
+  await clock.advance(60_000);
+  assert.ok(removed.includes("cgroup of b"));
+});
+
+test("a cgroup that cannot be removed does not prevent the removal of others", async (t) => {
+  let isSynced = false;
+  const { clock, removed, fails } = await setUp(t, { isSynced: () => isSynced });
+  fails.add("cgroup of a");
+  isSynced = true;
+  await clock.advance(2000);
+  assert.deepEqual(removed, ["files of a", "files of b", "cgroup of b", "dead links"]);
 });

@@ -17,7 +17,11 @@ export interface HousekeepingOptions {
   mayTerminate: (uid: PodUid) => boolean;
   onOrphan: (pod: PodId) => void;
   files: { known(): Promise<PodId[]>; remove(pod: PodId): Promise<void>; removeDeadLinks(): Promise<void> };
-  cgroups: { list(): Promise<PodUid[]>; remove(uid: PodUid): Promise<void> };
+  cgroups: {
+    list(): Promise<PodUid[]>;
+    remove(uid: PodUid): Promise<void>;
+    reduceCpu(uid: PodUid): Promise<void>;
+  };
   /** False if directories and cgroups may belong to pods of a source that this agent does not have. */
   removesOrphans: boolean;
   /** Pod records in separate files. */
@@ -93,13 +97,26 @@ export class Housekeeping implements Component {
         return "failed";
       }
     };
-    const outcomes: string[] = [];
+    const outcomes = new Map<PodUid, string>();
     for (const pod of await files.known())
-      outcomes.push(await remove("folders", pod.uid, () => files.remove(pod)));
-    const failed = outcomes.filter((outcome) => outcome === "failed").length;
-    metrics?.cleanedUp(outcomes.filter((outcome) => outcome === "removed").length + failed, failed);
-    for (const uid of await cgroups.list()) await remove("cgroup", uid, () => cgroups.remove(uid));
+      outcomes.set(pod.uid, await remove("folders", pod.uid, () => files.remove(pod)));
+    const count = (wanted: string) => [...outcomes.values()].filter((outcome) => outcome === wanted).length;
+    metrics?.cleanedUp(count("removed") + count("failed"), count("failed"));
+    // The memory of a volume that is still mounted would be charged to the cgroup above.
+    for (const uid of await cgroups.list())
+      if (outcomes.get(uid) === "failed") await this.#reduceCpu(uid);
+      else await remove("cgroup", uid, () => cgroups.remove(uid));
     await files.removeDeadLinks();
     for (const record of this.#o.records ?? []) record.keepOnly(isInUse);
+  }
+
+  async #reduceCpu(uid: PodUid): Promise<void> {
+    const { cgroups, logger } = this.#o;
+    logger.debug(3, "Orphaned pod found, but volumes not yet removed. Reducing cpu to minimum", {
+      podUID: uid,
+    });
+    await cgroups.reduceCpu(uid).catch((error: unknown) => {
+      logger.warn("Failed to reduce CPU of orphaned pod", { podUID: uid, err: messageOf(error) });
+    });
   }
 }

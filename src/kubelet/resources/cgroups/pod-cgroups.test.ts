@@ -63,6 +63,19 @@ describe("pod cgroups", () => {
     await cgroups.ensure(burstable);
     assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 9n);
   });
+  it("of a previous agent are completed once: it may have been killed before it had set all limits", async () => {
+    const { driver, cgroups } = setUp();
+    await driver.create("/kubepods/burstable/podu-1", {});
+    await cgroups.ensure(burstable);
+    assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 512n);
+  });
+  it("of pods that only wait for their volumes get the least CPU", async () => {
+    const { driver, cgroups } = setUp();
+    await cgroups.ensure(burstable);
+    await cgroups.reduceCpu(uid);
+    assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 2n);
+    assert.equal(driver.cgroups.size, 1);
+  });
   it("are created without a limit that the kernel rejects, and it is logged", async () => {
     const lines: string[] = [];
     const logger: Logger = {

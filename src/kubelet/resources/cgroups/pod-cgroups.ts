@@ -2,6 +2,7 @@ import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import { podQos, type QosClass } from "../../../lib/model/qos.ts";
+import { minCpuShares } from "../../../lib/model/resources.ts";
 import type { CgroupManager } from "./cgroup-manager.ts";
 import { checkCgroup } from "./check-cgroup.ts";
 import { type LimitSettings, podCgroupLimits, tierLimits } from "./limits.ts";
@@ -13,11 +14,16 @@ export interface PodCgroups {
   start(): Promise<void>;
   /** The cgroup parent that is passed to the runtime. */
   parentFor(pod: Pod): string;
-  /** Creates the pod's cgroup with its limits, if it does not exist. */
+  /**
+   * Creates the pod's cgroup with its limits, if it does not exist. One that a previous agent has created is completed: that agent may
+   * have been killed before it had set all limits.
+   */
   ensure(pod: Pod): Promise<void>;
   exists(pod: Pod): Promise<boolean>;
   /** Kills remaining processes in the pod's cgroup, in any tier, and removes it. */
   remove(uid: PodUid, signal?: AbortSignal): Promise<void>;
+  /** Gives what still runs in the pod's cgroup the least CPU. */
+  reduceCpu(uid: PodUid): Promise<void>;
   /** Pods that have a cgroup, desired or not. */
   list(): Promise<PodUid[]>;
   /** Sets the CPU shares of the tiers, for the current pods. */
@@ -45,6 +51,8 @@ class QosPodCgroups implements PodCgroups {
   readonly #base: CgroupName;
   /** "kubepods": the cgroup of all pods, and the tier of those that are Guaranteed. */
   readonly #root: CgroupName;
+  /** Pods whose cgroup was created, or completed, by this agent. */
+  readonly #complete = new Set<PodUid>();
 
   constructor(options: PodCgroupsOptions) {
     this.#o = options;
@@ -76,7 +84,8 @@ class QosPodCgroups implements PodCgroups {
 
   async ensure(pod: Pod): Promise<void> {
     const name = this.#name(pod);
-    if (await this.#manager.exists(name)) return;
+    const { uid } = pod.metadata;
+    if (this.#complete.has(uid) && (await this.#manager.exists(name))) return;
     await this.#manager.create(name, {});
     try {
       await this.#manager.update(name, podCgroupLimits(pod, this.#o.limits));
@@ -84,14 +93,23 @@ class QosPodCgroups implements PodCgroups {
       // A pod without one of its limits still runs: its containers have their own limits.
       this.#o.logger.error("Failed to set limit of pod cgroup", {
         pod: podRef(pod),
-        podUID: pod.metadata.uid,
+        podUID: uid,
         cgroup: this.parentFor(pod),
         err: messageOf(error),
       });
     }
+    this.#complete.add(uid);
+  }
+
+  async reduceCpu(uid: PodUid): Promise<void> {
+    for (const qos of classes) {
+      const name = podName(this.#root, qos, uid);
+      if (await this.#manager.exists(name)) await this.#manager.update(name, { cpuShares: minCpuShares });
+    }
   }
 
   async remove(uid: PodUid, signal?: AbortSignal): Promise<void> {
+    this.#complete.delete(uid);
     await Promise.all(classes.map((qos) => this.#manager.remove(podName(this.#root, qos, uid), { signal })));
   }
 
@@ -136,6 +154,7 @@ class NoPodCgroups implements PodCgroups {
   async exists(): Promise<boolean> {
     return true;
   }
+  async reduceCpu(): Promise<void> {}
   async remove(): Promise<void> {}
   async list(): Promise<PodUid[]> {
     return [];

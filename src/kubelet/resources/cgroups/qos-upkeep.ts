@@ -48,6 +48,7 @@ export class QosUpkeep implements Component {
       parentFor: (pod) => cgroups.parentFor(pod),
       exists: (pod) => cgroups.exists(pod),
       list: () => cgroups.list(),
+      reduceCpu: (uid) => cgroups.reduceCpu(uid),
       updateQos: (pods) => cgroups.updateQos(pods),
       ensure: async (pod) => {
         await cgroups.ensure(pod);
