@@ -149,7 +149,7 @@ export class SimulatedAgent {
       clock,
       logger: silentLogger,
       syncEveryMs: () => 60_000,
-      formerVersions: (pod) =>
+      previousVersions: (pod) =>
         [...observed.all(), ...observed.uninspected()].filter(
           (other) =>
             other.uid !== pod.metadata.uid &&

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aPod, aSandbox, testUid } from "../../../test/builders/pods.ts";
 import { annotationSource, type PodUid } from "../../lib/model/pod.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
-import { formerVersions, isFromApi } from "./other-pods.ts";
+import { isFromApi, previousVersions } from "./other-pods.ts";
 
 const observedAs = (uid: string, name: string, source: string): ObservedPod => ({
   uid: uid as PodUid,
@@ -13,7 +13,7 @@ const observedAs = (uid: string, name: string, source: string): ObservedPod => (
   containers: [],
 });
 
-test("a former version has the name and source of a static pod, another UID, and is in no source", () => {
+test("a previous version has the name and source of a static pod, another UID, and is in no source", () => {
   const observed = new ObservedPods();
   for (const pod of [
     observedAs(testUid, "p", "file"),
@@ -26,7 +26,7 @@ test("a former version has the name and source of a static pod, another UID, and
     observed.set(pod);
   observed.couldNotInspect(observedAs("unclear", "p", "file"));
   const desired = { get: (uid: PodUid) => (uid === "desired" ? aPod() : undefined) };
-  const found = (pod = aPod()) => formerVersions(pod, observed, desired).map((p) => p.uid);
+  const found = (pod = aPod()) => previousVersions(pod, observed, desired).map((p) => p.uid);
   assert.deepEqual(found(), ["old", "unclear"]);
   assert.deepEqual(
     found(aPod({}, { annotations: { [annotationSource]: "api" } })),

@@ -9,7 +9,7 @@ import {
 import type { ObservedPod, ObservedPods, UninspectedPod } from "../state/observed-pods.ts";
 
 /** Pods in the runtime that are earlier versions of a static pod, edited while no agent was running. */
-export function formerVersions(
+export function previousVersions(
   pod: Pod,
   observed: ObservedPods,
   desired: { get(uid: PodUid): Pod | undefined },

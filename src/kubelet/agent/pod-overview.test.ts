@@ -24,7 +24,7 @@ function setUp() {
     clock,
     logger: silentLogger,
     syncEveryMs: () => 60_000,
-    formerVersions: () => [],
+    previousVersions: () => [],
     onChange: () => {},
     onGone: () => {},
   });

@@ -14,7 +14,7 @@ import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { Cluster } from "./cluster.ts";
-import { formerVersions } from "./other-pods.ts";
+import { previousVersions } from "./other-pods.ts";
 import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { PodExplanations } from "./pod-explanations.ts";
 import { PodOverview } from "./pod-overview.ts";
@@ -103,7 +103,7 @@ export function podParts(
     logger,
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
     evictionOf: (uid) => evictedPods.get(uid),
-    formerVersions: (pod) => formerVersions(pod, observed, desired),
+    previousVersions: (pod) => previousVersions(pod, observed, desired),
     onChange: (uid) => post({ kind: "worker-changed", uid }),
     onPhase: (uid, phase) => post({ kind: "worker-phase", uid, phase }),
     onFailure: (pod, failure) => post({ kind: "pod-failed", uid: pod.metadata.uid, pod, failure }),

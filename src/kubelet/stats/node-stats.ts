@@ -54,17 +54,17 @@ export class NodeStatsProvider {
     const { podsCgroup, startedAt, cgroups } = this.#o;
     const { kubelet, runtime, misc } = await this.#o.systemCgroups();
     const named = [
-      { name: "kubelet", path: kubelet, begun: startedAt },
-      { name: "runtime", path: runtime, begun: undefined },
-      { name: "misc", path: misc, begun: undefined },
-      { name: "pods", path: podsCgroup, begun: undefined },
+      { name: "kubelet", path: kubelet, startedAt },
+      { name: "runtime", path: runtime, startedAt: undefined },
+      { name: "misc", path: misc, startedAt: undefined },
+      { name: "pods", path: podsCgroup, startedAt: undefined },
     ];
     const all = await Promise.all(
-      named.map(async ({ name, path, begun }): Promise<ContainerStats | undefined> => {
+      named.map(async ({ name, path, startedAt }): Promise<ContainerStats | undefined> => {
         if (!path) return undefined;
         const createdAt = await cgroups.createdAt(path);
         const stats = createdAt === undefined ? undefined : await this.#sampler.stats(path, createdAt);
-        return stats && { name, startTime: rfc3339(begun ?? createdAt!), ...stats };
+        return stats && { name, startTime: rfc3339(startedAt ?? createdAt!), ...stats };
       }),
     );
     return all.filter((stats) => stats !== undefined);

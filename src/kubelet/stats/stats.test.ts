@@ -20,12 +20,12 @@ import {
 import type { StatsOptions } from "./options.ts";
 import { Stats } from "./stats.ts";
 
-const begun = 1_000_000;
+const startedAt = 1_000_000;
 const none = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
 const podPath = "/kubepods/podweb-uid";
 
 function bench(runtime: FakeRuntimeStats = {}, over: Partial<StatsOptions> = {}, version: 1 | 2 = 1) {
-  const clock = new FakeClock(begun);
+  const clock = new FakeClock(startedAt);
   const cgroups = new FakeCgroups(version);
   cgroups.all.set("/", fakeUsage(100e9, 400_000));
   cgroups.all.set("/kubepods", fakeUsage(20e9, 200_000, 900_000));
@@ -39,9 +39,9 @@ function bench(runtime: FakeRuntimeStats = {}, over: Partial<StatsOptions> = {},
 
 const runtimeStats = {
   attributes: { id: "c-id" },
-  cpu: { timestamp: BigInt(begun) * 1_000_000n, usageCoreNanoSeconds: { value: 7_000_000_000n } },
+  cpu: { timestamp: BigInt(startedAt) * 1_000_000n, usageCoreNanoSeconds: { value: 7_000_000_000n } },
   memory: {
-    timestamp: BigInt(begun) * 1_000_000n,
+    timestamp: BigInt(startedAt) * 1_000_000n,
     workingSetBytes: { value: 80_000n },
     usageBytes: { value: 81_000n },
     rssBytes: { value: 40_000n },
@@ -49,9 +49,9 @@ const runtimeStats = {
     pageFaults: { value: 3878n },
     majorPageFaults: { value: 0n },
   },
-  io: { timestamp: BigInt(begun) * 1_000_000n },
+  io: { timestamp: BigInt(startedAt) * 1_000_000n },
   swap: {
-    timestamp: BigInt(begun) * 1_000_000n,
+    timestamp: BigInt(startedAt) * 1_000_000n,
     swapAvailableBytes: { value: 0n },
     swapUsageBytes: { value: 0n },
   },
@@ -287,7 +287,7 @@ describe("summary", () => {
   });
 
   it("volumes: all are reported, only ephemeral ones are the pod's own disk", async () => {
-    const volume = { time: wallTime(begun), usedBytes: 50, inodesUsed: 5, capacityBytes: 1000 };
+    const volume = { time: wallTime(startedAt), usedBytes: 50, inodesUsed: 5, capacityBytes: 1000 };
     const pod = fakePod({
       spec: {
         containers: [{}],

@@ -310,8 +310,8 @@ export class PodWorker implements PodSyncStatus {
     const { syncer, clock } = this.#o;
     const pod = this.#pod!;
     if (!state.started) {
-      const obstacle = this.#o.mayStart();
-      if (obstacle) return this.#report.blockedOn(obstacle, { kind: "admission" });
+      const blocker = this.#o.mayStart();
+      if (blocker) return this.#report.blockedOn(blocker, { kind: "admission" });
       const admission = syncer.isTerminal(pod) ? undefined : syncer.admit?.(pod);
       if (admission?.kind === "waiting") {
         this.#wakeAt(admission.until);

@@ -74,7 +74,7 @@ class FakeSyncer implements PodSyncer {
 }
 
 function setUp(
-  formerVersions: (pod: Pod) => { uid: PodUid; name: string; namespace: string }[] = () => [],
+  previousVersions: (pod: Pod) => { uid: PodUid; name: string; namespace: string }[] = () => [],
   evictionOf?: PodWorkersOptions["evictionOf"],
 ) {
   const clock = new FakeClock();
@@ -85,7 +85,7 @@ function setUp(
     clock,
     logger: silentLogger,
     syncEveryMs: () => 60_000,
-    formerVersions,
+    previousVersions,
     ...(evictionOf ? { evictionOf } : {}),
     onChange: () => {},
     onGone: (id) => gone.push(id),

@@ -16,7 +16,7 @@ export interface PodWorkersOptions {
   logger: Logger;
   syncEveryMs: () => number;
   /** Earlier versions of this static pod that are still in the runtime. */
-  formerVersions: (pod: Pod) => PodId[];
+  previousVersions: (pod: Pod) => PodId[];
   /** Why, and how quickly, a previous agent was terminating this pod: it never runs again. */
   evictionOf?: (uid: PodUid) => Pick<TerminateOptions, "failure" | "graceSeconds"> | undefined;
   onChange: (uid: PodUid) => void;
@@ -140,7 +140,7 @@ export class PodWorkers implements Component {
       logger,
       syncEveryMs,
       metrics,
-      mayStart: () => this.#startObstacle(worker),
+      mayStart: () => this.#startBlocker(worker),
       startsAgain: () => keepsContainers(this.#successors.get(id.uid)),
       onChange: () => {
         this.#o.onChange(id.uid);
@@ -171,9 +171,9 @@ export class PodWorkers implements Component {
   }
 
   /** A static pod that was edited has a new UID and the old name: it starts when the old pod has terminated. */
-  #startObstacle(worker: PodWorker): string | undefined {
+  #startBlocker(worker: PodWorker): string | undefined {
     if (!worker.pod || !isStatic(worker.pod)) return undefined;
-    for (const former of this.#o.formerVersions(worker.pod)) this.terminateOrphan(former);
+    for (const previous of this.#o.previousVersions(worker.pod)) this.terminateOrphan(previous);
     for (const other of this.#workers.values()) {
       if (other === worker || !sameName(other, worker)) continue;
       if (other.started && other.phase !== "terminated")

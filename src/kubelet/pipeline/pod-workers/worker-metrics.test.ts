@@ -32,7 +32,7 @@ function setUp(syncer: Partial<PodSyncer> = {}, running: readonly string[] = [])
     clock,
     logger: silentLogger,
     syncEveryMs: () => 60_000,
-    formerVersions: () => [],
+    previousVersions: () => [],
     onChange: () => {},
     onGone: () => {},
     metrics: createWorkerMetrics({ metrics, isRunning: (uid) => running.includes(uid) }),

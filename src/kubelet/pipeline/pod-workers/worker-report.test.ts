@@ -37,7 +37,7 @@ test("the same report again is not a change", () => {
   assert.equal(changes(), 2);
 });
 
-test("the recorded obstacles are bounded, however often the text changes", () => {
+test("the recorded texts are bounded, however often the text changes", () => {
   const { report } = setUp();
   for (let i = 0; i < 1000; i++) report.blockedOn(`attempt ${i}`);
   assert.equal(report.current?.text, "attempt 999");

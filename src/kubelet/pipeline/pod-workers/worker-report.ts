@@ -4,7 +4,7 @@ import type { Step, StepDetails } from "../../../lib/model/pod-step.ts";
 import type { SyncReport, Waiting } from "../../../lib/model/pod-sync.ts";
 import { StepHistory } from "./step-history.ts";
 
-const maxObstacles = 50;
+const maxBlockers = 50;
 const other: StepDetails = { kind: "other" };
 
 /** The current wait of a pod, in one line for users and by container for its status, and its previous waits. */
@@ -13,8 +13,8 @@ export class WorkerReport implements SyncReport {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   #current: { text: string; since: number } | undefined;
-  /** The obstacles since the pod last had none, and since when. */
-  #obstacles = new Map<string, number>();
+  /** The texts that the pod was blocked on since it last was not, and since when. */
+  #blockers = new Map<string, number>();
   #containers = new Map<string, Waiting>();
   /** Why a pod that needs no sync is not ready. */
   #unready: (Step & { since: number }) | undefined;
@@ -40,9 +40,9 @@ export class WorkerReport implements SyncReport {
     this.history.startStep({ ...details, text }, now);
     if (this.#current?.text === text) return;
     // A retried step starts with its first attempt.
-    const since = this.#obstacles.get(text) ?? now;
-    if (this.#obstacles.size >= maxObstacles) this.#obstacles.clear();
-    this.#obstacles.set(text, since);
+    const since = this.#blockers.get(text) ?? now;
+    if (this.#blockers.size >= maxBlockers) this.#blockers.clear();
+    this.#blockers.set(text, since);
     this.#current = { text, since };
     this.#onChange();
   }
@@ -73,7 +73,7 @@ export class WorkerReport implements SyncReport {
 
   /** The pod waits for nothing. */
   unblocked(): void {
-    this.#obstacles.clear();
+    this.#blockers.clear();
     this.#failed.clear();
     this.#current = undefined;
     if (this.#unready) this.history.startStep(this.#unready, epochMs(this.#clock.wall()));

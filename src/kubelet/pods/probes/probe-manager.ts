@@ -96,22 +96,22 @@ export class ProbeManager implements Component {
     if (known?.terminating) return;
     const desired = probesOf(pod);
     if (!known && desired.length === 0) return;
-    const former = known?.workers ?? new Map<string, ProbeWorker>();
+    const previous = known?.workers ?? new Map<string, ProbeWorker>();
     const workers = new Map<string, ProbeWorker>();
     for (const { kind, container, probe } of desired) {
       const key = `${kind}/${container.name}`;
-      const worker = former.get(key);
+      const worker = previous.get(key);
       if (worker?.hasProbe(probe)) {
         worker.update(pod, container);
         workers.set(key, worker);
-        former.delete(key);
+        previous.delete(key);
       } else {
         // A changed probe does not make running containers count as found running.
         const addedAt = worker?.addedAt;
         workers.set(key, new ProbeWorker(this.#context, { kind, pod, container, probe, addedAt }));
       }
     }
-    for (const worker of former.values()) worker.remove();
+    for (const worker of previous.values()) worker.remove();
     this.#pods.set(uid, { terminating: false, workers });
     this.observed(uid);
   }

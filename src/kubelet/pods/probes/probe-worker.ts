@@ -113,18 +113,18 @@ export class ProbeWorker {
     if (this.#stopped) return;
     const { results, observed } = this.#c;
     const uid = this.#pod.metadata.uid;
-    const was = this.#target;
+    const previousTarget = this.#target;
     const target = targetStateOf(observed.get(uid), this.#container.name);
     this.#target = target;
-    const isNew = containerIdOf(was) !== containerIdOf(target);
-    if (isNew) this.#replaceTarget(was, target);
+    const isNew = containerIdOf(previousTarget) !== containerIdOf(target);
+    if (isNew) this.#replaceTarget(previousTarget, target);
     if (target.kind !== "running") {
       this.#pause();
       if (target.kind === "ended" && this.#kind === "readiness")
         results.set({ uid, id: target.id, kind: "readiness", outcome: "failure" });
       return;
     }
-    if (isNew || was.kind !== "running") {
+    if (isNew || previousTarget.kind !== "running") {
       this.#run = noResults;
       this.#tick = this.#firstTick(target, this.#isFoundRunning(target));
     }
@@ -188,12 +188,12 @@ export class ProbeWorker {
   }
 
   /** Results of the previous container do not apply to its successor. */
-  #replaceTarget(was: TargetState, target: TargetState): void {
+  #replaceTarget(previousTarget: TargetState, target: TargetState): void {
     this.#pause();
     this.#awaitsStartup = false;
     this.#lastFailure = undefined;
-    const former = containerIdOf(was);
-    if (former) this.#c.results.delete(this.#kind, former);
+    const previousId = containerIdOf(previousTarget);
+    if (previousId) this.#c.results.delete(this.#kind, previousId);
     if (target.kind === "absent") return;
     this.#setOutcome(target.id, this.#previousOutcome(target) ?? initialOutcome[this.#kind]);
   }

@@ -116,9 +116,9 @@ describe("IdRanges", () => {
           } catch (error) {
             assert.equal(ranges.uids().length, 3, String(error));
           }
-          const firsts = ranges.uids().map((name) => ranges.of(name)!);
-          assert.equal(new Set(firsts).size, firsts.length);
-          assert.ok(firsts.every((first) => first >= slot && first % slot === 0 && first < 4 * slot));
+          const firstIds = ranges.uids().map((name) => ranges.of(name)!);
+          assert.equal(new Set(firstIds).size, firstIds.length);
+          assert.ok(firstIds.every((first) => first >= slot && first % slot === 0 && first < 4 * slot));
         }
       }),
     );

@@ -26,7 +26,7 @@ async function setUp(
 ) {
   const clientCa = reloadable(bundle);
   const held = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const attributes = () => ({ verb: "get", subresources: ["proxy"] });
   const who: Route = {
     ...{ method: "GET", path: "/who", attributes },
@@ -35,7 +35,7 @@ async function setUp(
   const slow: Route = {
     ...{ method: "GET", path: "/slow", attributes },
     handle: async ({ response }) => {
-      begun.resolve();
+      started.resolve();
       await held.promise;
       response.writeHead(200, { "content-length": 2 }).end("ok");
     },
@@ -61,7 +61,7 @@ async function setUp(
     t.after(() => client.end());
     return client;
   };
-  return { clientCa, port: server.port, open, begun: begun.promise, finish: held.resolve };
+  return { clientCa, port: server.port, open, started: started.promise, finish: held.resolve };
 }
 
 /** Only checks requests; connections stay open. */
@@ -121,10 +121,10 @@ for (const protocol of [http1, http2])
     });
 
     test("a request in progress is finished before its connection is closed", async (t) => {
-      const { clientCa, open, begun, finish } = await setUp(t, former.certificate);
+      const { clientCa, open, started, finish } = await setUp(t, former.certificate);
       const client = await open(protocol, ofFormer);
       const response = client.get("/slow");
-      await begun;
+      await started;
       clientCa.set(ours.certificate);
       finish();
       assert.equal(await response, 200);

@@ -88,8 +88,8 @@ function certificatesOf(bundle: string): X509Certificate[] {
   return blocks.map((block) => new X509Certificate(block.der));
 }
 
-function covers(bundle: readonly X509Certificate[], former: readonly X509Certificate[]): boolean {
-  return former.every(({ raw }) => bundle.some((certificate) => certificate.raw.equals(raw)));
+function covers(bundle: readonly X509Certificate[], previous: readonly X509Certificate[]): boolean {
+  return previous.every(({ raw }) => bundle.some((certificate) => certificate.raw.equals(raw)));
 }
 
 function verify(

@@ -18,7 +18,7 @@ export function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
         try {
           return await reviewer.request(call);
         } catch (error) {
-          if (attempts >= maxAttempts || !mayPass(error)) throw error;
+          if (attempts >= maxAttempts || !isTransient(error)) throw error;
           await sleep(clock, waitMs, call.signal);
         }
       }
@@ -27,7 +27,7 @@ export function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
 }
 
 /** An unreachable API server is not retried: callers should not wait. */
-function mayPass(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (error instanceof KubeApiError)
     return error.status === 429 || error.status === 500 || error.status === 504;
   return error instanceof TransportError && error.cause instanceof ConnectionLost;

@@ -75,13 +75,13 @@ for (const [path, kind] of pages)
       });
 
     test("a rejection is a Status: one line for JSON, otherwise indented", async () => {
-      const inLine = await send(server.port, path, { headers: { accept: "application/json" } });
-      const laidOut = await send(server.port, path, { headers: { accept: "text/html" } });
+      const compact = await send(server.port, path, { headers: { accept: "application/json" } });
+      const indented = await send(server.port, path, { headers: { accept: "text/html" } });
       assert.equal(
-        inLine.body,
+        compact.body,
         '{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"only the following media types are accepted: application/json, application/yaml, text/plain","reason":"NotAcceptable","code":406}\n',
       );
-      assert.equal(laidOut.body, JSON.stringify(JSON.parse(inLine.body), undefined, 2));
+      assert.equal(indented.body, JSON.stringify(JSON.parse(compact.body), undefined, 2));
     });
 
     test("JSON is one line, or indented on request; YAML has the same content", async () => {

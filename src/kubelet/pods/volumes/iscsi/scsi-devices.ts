@@ -43,9 +43,9 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
     async find(pattern) {
       const byPath = join(devDir, "disk/by-path");
       const [head = "", tail] = pattern.split("*");
-      const isIt = (name: string) =>
+      const isDisk = (name: string) =>
         tail === undefined ? name === pattern : name.startsWith(head) && name.endsWith(tail);
-      const name = (await listDir(byPath)).sort((a, b) => (a < b ? -1 : 1)).find(isIt);
+      const name = (await listDir(byPath)).sort((a, b) => (a < b ? -1 : 1)).find(isDisk);
       return name && join(byPath, name);
     },
     async multipathOf(device) {
