@@ -1,4 +1,4 @@
-// Where the log calls of a bundle are in the sources, so that log lines can name file and line without its source map.
+// The source positions of a bundle's log calls, so that log lines can name file and line without its source map.
 import { sourcePositions } from "../../src/lib/base/source-map.ts";
 
 /**

@@ -28,7 +28,7 @@ import { tableOf } from "./tables/table-of.ts";
 export interface EmbeddedApiOptions {
   /** Its database, keys and certificates. */
   readonly dir: string;
-  /** Where it listens; default 127.0.0.1. */
+  /** The address to listen on; default 127.0.0.1. */
   readonly host?: string | undefined;
   /** Default: the previous port, or 6443, or any free port. */
   readonly port?: number | undefined;

@@ -29,11 +29,11 @@ export function planRuleRemoval(natTable: string, network: string, removeShared:
   const chainOf = (rule: readonly string[]) => rule[0] ?? "";
   const targetOf = (rule: readonly string[]) => rule[rule.indexOf("-j") + 1] ?? "";
 
-  const ours = rules.filter(mentions);
-  const chains = new Set(ours.flatMap((r) => [chainOf(r), targetOf(r)]).filter(isPodChain));
+  const ownRules = rules.filter(mentions);
+  const chains = new Set(ownRules.flatMap((r) => [chainOf(r), targetOf(r)]).filter(isPodChain));
   const removedChains = (rule: readonly string[]) => mentions(rule) || chains.has(chainOf(rule));
   const own: RuleChange[] = [
-    ...ours.filter((rule) => !chains.has(chainOf(rule))).map((rule) => ["-D", ...rule]),
+    ...ownRules.filter((rule) => !chains.has(chainOf(rule))).map((rule) => ["-D", ...rule]),
     ...[...chains].map((chain) => ["-F", chain]),
     ...[...chains].map((chain) => ["-X", chain]),
   ];

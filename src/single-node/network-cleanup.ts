@@ -56,10 +56,10 @@ function sharedChainsNote(files: NodeFiles): string {
 function removeCachedResults(network: string): void {
   if (!existsSync(cniCache)) return;
   const names = readdirSync(cniCache);
-  const ours = names.filter((name) => name.startsWith(`${network}-`) && isResultOf(name, network));
-  const ids = ours.map((name) => name.slice(network.length + 1).split("-")[0]!);
+  const ownResults = names.filter((name) => name.startsWith(`${network}-`) && isResultOf(name, network));
+  const ids = ownResults.map((name) => name.slice(network.length + 1).split("-")[0]!);
   const loopbacks = names.filter((name) => ids.some((id) => name === `cni-loopback-${id}-lo`));
-  for (const name of [...ours, ...loopbacks]) rmSync(join(cniCache, name), { force: true });
+  for (const name of [...ownResults, ...loopbacks]) rmSync(join(cniCache, name), { force: true });
 }
 
 /** "<network>-<sandbox id>-<interface>": a node "a" must not remove the results of a node "a-b". */

@@ -19,14 +19,14 @@ export function run(file: string, args: readonly string[], options: RunOptions =
     const child = spawn(file, args, { env: options.env, stdio: ["pipe", "pipe", "pipe"] });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
-    let late = false;
+    let timedOut = false;
     const timer = setTimeout(() => {
-      late = true;
+      timedOut = true;
       child.kill("SIGKILL");
     }, timeoutMs);
     const onAbort = () => child.kill("SIGKILL");
     signal?.addEventListener("abort", onAbort, { once: true });
-    const settled = () => {
+    const cleanUp = () => {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
     };
@@ -35,15 +35,16 @@ export function run(file: string, args: readonly string[], options: RunOptions =
     child.stdin.on("error", () => {}); // a program that does not read its input reports that by its exit status
     child.stdin.end(options.input);
     child.on("error", (cause) => {
-      settled();
+      cleanUp();
       reject(new KubeletError("CommandFailed", `${title}: ${cause.message}`, { cause }));
     });
     child.on("close", (code, killedBy) => {
-      settled();
+      cleanUp();
       const output = Buffer.concat(err).toString().trim();
       if (code === 0) resolve(Buffer.concat(out).toString());
       else if (signal?.aborted) reject(abortError(signal.reason));
-      else if (late) reject(new KubeletError("CommandTimeout", `${title}: timed out after ${timeoutMs} ms`));
+      else if (timedOut)
+        reject(new KubeletError("CommandTimeout", `${title}: timed out after ${timeoutMs} ms`));
       else
         reject(new KubeletError("CommandFailed", `${title}: ${output || `exited with ${code ?? killedBy}`}`));
     });

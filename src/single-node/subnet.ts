@@ -9,7 +9,7 @@ export interface Ipv4Range {
 /** 10.64.0.0/10: each private node has a range of it for pods and one for services. */
 const pool: Ipv4Range = { address: parseAddress("10.64.0.0"), bits: 10 };
 
-/** A range of this size that overlaps none in `taken`; the search starts at a hash of the name. */
+/** A range of this size that overlaps none in `inUse`; the search starts at a hash of the name. */
 export function pickSubnet(name: string, inUse: readonly Ipv4Range[], bits = 24): string {
   const count = 1 << (bits - pool.bits);
   const size = 2 ** (32 - bits);

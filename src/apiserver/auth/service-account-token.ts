@@ -155,8 +155,8 @@ function tokenRequestOf(
 ): ApiObject {
   const { name, namespace = "", uid } = account.metadata;
   const seconds = spec.expirationSeconds;
-  const ours = spec.audiences.every((audience) => authority.audiences.includes(audience));
-  const extended = bound.pod !== undefined && seconds === injectedTokenSeconds && ours;
+  const isForApi = spec.audiences.every((audience) => authority.audiences.includes(audience));
+  const extended = bound.pod !== undefined && seconds === injectedTokenSeconds && isForApi;
   const token = authority.issue(
     { namespace, serviceAccount: { name, uid }, ...bound },
     {

@@ -29,10 +29,10 @@ function planDefaults(
     const found = find(ref);
     if (found === undefined) return [{ do: "create", namespace: metadata.name }];
     if (found.metadata.deletionTimestamp !== undefined) return [];
-    const good = reconciledFields.every(
+    const isCurrent = reconciledFields.every(
       (field) => JSON.stringify(found[field]) === JSON.stringify(draft[field]),
     );
-    return good ? [] : [{ do: "repair", ref, uid: found.metadata.uid }];
+    return isCurrent ? [] : [{ do: "repair", ref, uid: found.metadata.uid }];
   });
 }
 

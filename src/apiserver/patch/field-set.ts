@@ -67,8 +67,8 @@ export class FieldSet {
   difference(other: FieldSet): FieldSet {
     const out = new FieldSet([...this.members].filter((element) => !other.members.has(element)));
     for (const [element, child] of this.children) {
-      const theirs = other.children.get(element);
-      const rest = theirs ? child.difference(theirs) : child;
+      const otherChild = other.children.get(element);
+      const rest = otherChild ? child.difference(otherChild) : child;
       if (!rest.empty) out.children.set(element, rest);
     }
     return out;
@@ -79,8 +79,8 @@ export class FieldSet {
     const out = new FieldSet([...this.members].filter((element) => !other.members.has(element)));
     for (const [element, child] of this.children) {
       if (other.members.has(element)) continue;
-      const theirs = other.children.get(element);
-      const rest = theirs ? child.without(theirs) : child;
+      const otherChild = other.children.get(element);
+      const rest = otherChild ? child.without(otherChild) : child;
       if (!rest.empty) out.children.set(element, rest);
     }
     return out;

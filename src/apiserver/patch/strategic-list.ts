@@ -14,7 +14,7 @@ export function mergeLists(original: Json[], patch: Json[], key: PatchKey, merge
     const values = [...new Set([...original, ...patch])];
     return ordered(values, patch, original, "");
   }
-  if (key === "") throw bad("cannot merge lists without merge key");
+  if (key === "") throw badRequest("cannot merge lists without merge key");
   return mergeKeyed(original as JsonObject[], patch as JsonObject[], key, mergeItems);
 }
 
@@ -34,8 +34,8 @@ function mergeKeyed(
     else if (directive === "delete") {
       const removed = keyOf(item, key);
       list = list.filter((other) => other[key] !== removed);
-    } else if (directive === "merge") throw bad("merging lists cannot yet be specified in the patch");
-    else throw bad(`unknown patch type: ${shownValue(directive!)} in map: ${shownValue(item)}`);
+    } else if (directive === "merge") throw badRequest("merging lists cannot yet be specified in the patch");
+    else throw badRequest(`unknown patch type: ${shownValue(directive!)} in map: ${shownValue(item)}`);
   }
   if (replaced) return withoutDirectives(changes) as JsonObject[];
   for (const change of changes) {
@@ -80,16 +80,16 @@ function indexOf(ids: Json[]): Map<Json, number> {
 
 function keyOf(item: Json, key: string): Json {
   if (isObject(item) && Object.hasOwn(item, key)) return item[key]!;
-  throw bad(`map: ${shownValue(item)} does not contain declared merge key: ${key}`);
+  throw badRequest(`map: ${shownValue(item)} does not contain declared merge key: ${key}`);
 }
 
 function kindOfItems(items: Json[]): string {
   const kinds = new Set(items.map((item) => (Array.isArray(item) ? "list" : typeof item)));
-  if (kinds.has("list")) throw bad("lists of lists are not supported");
-  if (kinds.size > 1) throw bad(`list element types are not identical: ${shownValue(items)}`);
+  if (kinds.has("list")) throw badRequest("lists of lists are not supported");
+  if (kinds.size > 1) throw badRequest(`list element types are not identical: ${shownValue(items)}`);
   return [...kinds][0]!;
 }
 
-function bad(message: string): PatchError {
+function badRequest(message: string): PatchError {
   return new PatchError("BadRequest", message);
 }

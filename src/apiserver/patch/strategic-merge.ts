@@ -23,7 +23,7 @@ function mergeObjects(original: JsonObject, patch: JsonObject, rule: Rule): Json
     const { $patch: _, ...rest } = patch;
     if (directive === "replace") return withoutDirectives(rest) as JsonObject;
     if (directive === "delete") return {};
-    throw bad(`unknown patch type: ${shownValue(directive)} in map: ${shownValue(patch)}`);
+    throw badRequest(`unknown patch type: ${shownValue(directive)} in map: ${shownValue(patch)}`);
   }
   const out = retained(original, patch);
   const done = new Set<string>(["$retainKeys"]);
@@ -71,23 +71,23 @@ function itemsMerger(rule: Rule) {
 function retained(original: JsonObject, patch: JsonObject): JsonObject {
   const keep = ownValue(patch, "$retainKeys");
   if (keep === undefined) return { ...original };
-  if (!Array.isArray(keep)) throw bad("invalid patch format of retainKeys");
+  if (!Array.isArray(keep)) throw badRequest("invalid patch format of retainKeys");
   for (const [key, value] of Object.entries(patch)) {
     if (value === null || key === "$retainKeys") continue;
     if (key.startsWith(removalPrefix) || key.startsWith(orderPrefix)) continue;
-    if (!keep.includes(key)) throw bad("invalid patch format of retainKeys");
+    if (!keep.includes(key)) throw badRequest("invalid patch format of retainKeys");
   }
   return Object.fromEntries(Object.entries(original).filter(([key]) => keep.includes(key)));
 }
 
 /** `$setElementOrder/x` and the patch of x in one step: the order applies to the merged list. */
 function mergeInOrder(out: JsonObject, patch: JsonObject, field: string, order: Json, rule: Rule): void {
-  if (!Array.isArray(order)) throw bad("invalid patch format of setElementOrder list");
+  if (!Array.isArray(order)) throw badRequest("invalid patch format of setElementOrder list");
   const original = ownValue(out, field);
   const change = ownValue(patch, field);
   const key = mergeKeyOf(rule);
   if (change !== undefined && !Array.isArray(change)) return mergeField(out, field, change, rule); // null: the list is removed, and its order is ignored
-  if (original !== undefined && !Array.isArray(original)) throw bad(`expected a list in ${field}`);
+  if (original !== undefined && !Array.isArray(original)) throw badRequest(`expected a list in ${field}`);
   if (key === undefined) {
     if (change) mergeField(out, field, change, rule);
     return;
@@ -107,7 +107,7 @@ function checkOrder(change: Json[], order: Json[], key: PatchKey): void {
     const id = key === "" ? item : itemKey(item, key);
     while (at < order.length && (key === "" ? order[at] : itemKey(order[at]!, key)) !== id) at++;
     if (at++ >= order.length)
-      throw bad(
+      throw badRequest(
         `The order in patch list:\n${shownValue(change)}\n doesn't match $setElementOrder list:\n${shownValue(order)}\n`,
       );
   }
@@ -115,13 +115,13 @@ function checkOrder(change: Json[], order: Json[], key: PatchKey): void {
 
 function itemKey(item: Json, key: string): Json {
   if (isObject(item) && Object.hasOwn(item, key)) return item[key]!;
-  throw bad(`map: ${shownValue(item)} does not contain declared merge key: ${key}`);
+  throw badRequest(`map: ${shownValue(item)} does not contain declared merge key: ${key}`);
 }
 
 /** `$deleteFromPrimitiveList/x` works on any list of values, whatever its strategy. */
 function removeValues(out: JsonObject, field: string, values: Json): void {
   const original = ownValue(out, field);
-  if (!Array.isArray(values)) throw bad("invalid patch format of primitive list");
+  if (!Array.isArray(values)) throw badRequest("invalid patch format of primitive list");
   if (Array.isArray(original))
     setValue(
       out,
@@ -132,10 +132,10 @@ function removeValues(out: JsonObject, field: string, values: Json): void {
 
 function fieldOf(key: string, prefix: string, message: string): string {
   const slash = key.indexOf("/");
-  if (slash < 0 || key.slice(0, slash) !== prefix) throw bad(message);
+  if (slash < 0 || key.slice(0, slash) !== prefix) throw badRequest(message);
   return key.slice(slash + 1);
 }
 
-function bad(message: string): PatchError {
+function badRequest(message: string): PatchError {
   return new PatchError("BadRequest", message);
 }

@@ -65,27 +65,27 @@ export function interleave(live: readonly PathElement[], applied: readonly PathE
   const out: Position[] = [];
   let [l, a, next] = [0, 0, 0];
   while (l < live.length || a < applied.length) {
-    const mine = live[l];
-    const theirs = applied[a];
-    if (mine !== undefined && !inApplied.has(mine)) {
+    const liveElement = live[l];
+    const appliedElement = applied[a];
+    if (liveElement !== undefined && !inApplied.has(liveElement)) {
       out.push({ live: l++ });
       continue;
     }
     if (
-      mine !== undefined &&
-      theirs !== undefined &&
-      mine !== theirs &&
+      liveElement !== undefined &&
+      appliedElement !== undefined &&
+      liveElement !== appliedElement &&
       next < order.length &&
-      order[next] !== mine
+      order[next] !== liveElement
     ) {
       l++; // it is added where the applied list names it
       continue;
     }
-    if (mine !== undefined && (mine === theirs || placed.has(mine))) l++;
-    if (theirs === undefined) continue;
-    out.push({ applied: theirs });
-    placed.add(theirs);
-    if (order[next] === theirs) next++;
+    if (liveElement !== undefined && (liveElement === appliedElement || placed.has(liveElement))) l++;
+    if (appliedElement === undefined) continue;
+    out.push({ applied: appliedElement });
+    placed.add(appliedElement);
+    if (order[next] === appliedElement) next++;
     a++;
   }
   return out;

@@ -11,7 +11,7 @@ const addressTypes = ["InternalIP", "Hostname", "InternalDNS", "ExternalDNS", "E
 
 const kubeletPort = 10250;
 
-/** Where the kubelet of a node listens, according to its node status. */
+/** The address of a node's kubelet, from the node status. */
 export function kubeletAddress(
   node: Pick<Node, "status">,
   types: readonly string[] = addressTypes,

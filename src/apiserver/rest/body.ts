@@ -74,7 +74,7 @@ export interface ParsedBody {
   readonly duplicates: readonly string[];
 }
 
-/** `wanted` is the assumed type of a protobuf message that does not name its type. */
+/** `expected` is the assumed type of a protobuf message that does not name its type. */
 export function parseBody(body: Buffer, encoding: BodyEncoding, expected?: GroupVersionKind): ParsedBody {
   switch (encoding) {
     case "json":

@@ -2,7 +2,7 @@ import { isStoreError } from "../storage/errors.ts";
 import type { ApiObject, ObjectKey } from "../storage/object.ts";
 import type { Store } from "../storage/store.ts";
 
-export interface Followed {
+export interface ResourceChange {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly object: ApiObject;
 }
@@ -15,7 +15,7 @@ export async function* followResource(
   store: Store,
   resource: string,
   signal: AbortSignal,
-): AsyncGenerator<Followed, void, undefined> {
+): AsyncGenerator<ResourceChange, void, undefined> {
   const known = new Map<string, ApiObject>();
   while (!signal.aborted) {
     const page = await store.list({ resource });
@@ -26,11 +26,12 @@ export async function* followResource(
       yield { type: "DELETED", object };
     }
     for (const { key, value } of page.items) {
-      const before = known.get(keyText(key));
-      if (before?.metadata.resourceVersion === value.metadata.resourceVersion) continue;
+      const previous = known.get(keyText(key));
+      if (previous?.metadata.resourceVersion === value.metadata.resourceVersion) continue;
       known.set(keyText(key), value);
-      if (before && before.metadata.uid !== value.metadata.uid) yield { type: "DELETED", object: before };
-      const isNew = !before || before.metadata.uid !== value.metadata.uid;
+      if (previous && previous.metadata.uid !== value.metadata.uid)
+        yield { type: "DELETED", object: previous };
+      const isNew = !previous || previous.metadata.uid !== value.metadata.uid;
       yield { type: isNew ? "ADDED" : "MODIFIED", object: value };
     }
     try {
@@ -48,7 +49,7 @@ async function* changesAfter(
   version: number,
   signal: AbortSignal,
   known: Map<string, ApiObject>,
-): AsyncGenerator<Followed, void, undefined> {
+): AsyncGenerator<ResourceChange, void, undefined> {
   for await (const event of store.watch({ resource }, { start: { kind: "after", version }, signal })) {
     if (event.type === "BOOKMARK") continue;
     const { key, value } = event.object;

@@ -27,12 +27,12 @@ export async function serveHealth(
   const results = Object.entries(checks)
     .filter(([check]) => !excluded.has(check))
     .map(([check, run]) => ({ check, health: run() }));
-  const good = results.every(({ health }) => health.ok);
+  const healthy = results.every(({ health }) => health.ok);
   const lines = results.map(({ check, health }) =>
     health.ok ? `[+]${check} ok\n` : `[-]${check} failed: reason withheld\n`,
   );
   const verbose = flag(query, "verbose") === true;
-  if (good) await writer.text(200, verbose ? `${lines.join("")}${endpoint} check passed\n` : "ok", plain);
+  if (healthy) await writer.text(200, verbose ? `${lines.join("")}${endpoint} check passed\n` : "ok", plain);
   else await writer.text(500, `${lines.join("")}${endpoint} check failed\n`, plain);
   return true;
 }

@@ -41,8 +41,8 @@ function isMet(requirement: LabelRequirement, labels: Labels): boolean {
     case "gt":
     case "lt": {
       if (value === undefined || !isInteger(value)) return false;
-      const [mine, theirs] = [BigInt(value), BigInt(requirement.value)];
-      return requirement.operator === "gt" ? mine > theirs : mine < theirs;
+      const [labelNumber, requiredNumber] = [BigInt(value), BigInt(requirement.value)];
+      return requirement.operator === "gt" ? labelNumber > requiredNumber : labelNumber < requiredNumber;
     }
     default:
       return requirement satisfies never;

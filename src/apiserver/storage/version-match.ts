@@ -20,15 +20,15 @@ export function versionMatch(parameters: ListParameters): VersionMatch {
   const { resourceVersionMatch: match, limit, continueToken } = parameters;
   const version = parseVersion(parameters.resourceVersion);
   if (continueToken) {
-    if (match) throw bad("resourceVersionMatch is forbidden when continue is provided");
-    if (version) throw bad("specifying resource version is not allowed when using continue");
+    if (match) throw badRequest("resourceVersionMatch is forbidden when continue is provided");
+    if (version) throw badRequest("specifying resource version is not allowed when using continue");
     return { kind: "latest" };
   }
   if (match && version === undefined)
-    throw bad("resourceVersionMatch is forbidden unless resourceVersion is provided");
+    throw badRequest("resourceVersionMatch is forbidden unless resourceVersion is provided");
   switch (match) {
     case "Exact":
-      if (!version) throw bad('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+      if (!version) throw badRequest('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
       return { kind: "exact", version };
     case "NotOlderThan":
       return version ? { kind: "notOlderThan", version } : { kind: "latest" };
@@ -38,10 +38,10 @@ export function versionMatch(parameters: ListParameters): VersionMatch {
       // Without resourceVersionMatch a paginated list is of exactly the requested version.
       return { kind: limit ? "exact" : "notOlderThan", version };
     default:
-      throw bad(`resourceVersionMatch: Unsupported value: ${JSON.stringify(match)}`);
+      throw badRequest(`resourceVersionMatch: Unsupported value: ${JSON.stringify(match)}`);
   }
 }
 
-function bad(message: string): StoreError {
+function badRequest(message: string): StoreError {
   return new StoreError("BadRequest", message);
 }

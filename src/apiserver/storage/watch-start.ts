@@ -1,7 +1,7 @@
 import { StoreError } from "./errors.ts";
 import { parseVersion } from "./version.ts";
 
-/** Where a watch starts. */
+/** The start of a watch. */
 export type WatchStart =
   /** With the existing objects, each as ADDED, then the changes. */
   | { readonly kind: "state"; readonly notOlderThan: number; readonly markEnd: boolean }
@@ -17,22 +17,23 @@ export interface WatchParameters {
   readonly allowWatchBookmarks?: boolean | undefined;
 }
 
-/** Where a watch request starts by its parameters. */
+/** The start of a watch by the parameters of its request. */
 export function watchStart(parameters: WatchParameters): WatchStart {
   const { resourceVersionMatch: match, sendInitialEvents, allowWatchBookmarks } = parameters;
   const version = parseVersion(parameters.resourceVersion) ?? 0;
   if (sendInitialEvents === undefined) {
-    if (match) throw bad("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    if (match)
+      throw badRequest("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
     if (version === 0) return { kind: "state", notOlderThan: 0, markEnd: false };
     return { kind: "after", version };
   }
   if (match !== "NotOlderThan")
-    throw bad("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    throw badRequest("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
   if (sendInitialEvents)
     return { kind: "state", notOlderThan: version, markEnd: allowWatchBookmarks === true };
   return version === 0 ? { kind: "now" } : { kind: "after", version };
 }
 
-function bad(message: string): StoreError {
+function badRequest(message: string): StoreError {
   return new StoreError("BadRequest", message);
 }

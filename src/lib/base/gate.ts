@@ -3,7 +3,7 @@ import { abortError } from "./errors.ts";
 import { type MonotonicTime, msBetween } from "./time.ts";
 
 export interface GateOptions<Kind extends string = string> {
-  /** Needed for `longestMs`, and to report waits. */
+  /** Needed for `maxHoldMs`, and to report waits. */
   clock?: Clock;
   /** Work that takes longer is blocked on something other than the CPU: its slot is passed on. */
   maxHoldMs?: number;

@@ -51,14 +51,14 @@ export class Lifecycle {
       const leftMs = Math.max(0, msUntil(this.#clock, deadline));
       const shareMs = i === stopping.length - 1 ? leftMs : leftMs / 2;
       const timer = new AbortController();
-      const late = sleep(this.#clock, shareMs, timer.signal).then(
+      const timeout = sleep(this.#clock, shareMs, timer.signal).then(
         () => this.#logger.warn("Component did not stop in time", { component: component.name }),
         () => {},
       );
       const ended = component.done.catch((error) =>
         this.#logger.error("Component failed", { component: component.name, err: messageOf(error) }),
       );
-      await Promise.race([ended, late]);
+      await Promise.race([ended, timeout]);
       timer.abort();
     }
     this.#started = [];

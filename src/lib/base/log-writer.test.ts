@@ -68,7 +68,7 @@ for (const [rule, emit, expected] of text)
 const ts = new Date(2026, 10, 15, 5, 8, 1, 123).getTime();
 const json: [rule: string, emit: (log: Logger) => void, expected: Fields][] = [
   ["info has its verbosity", (log) => log.info("m", { pod: "p" }), { ts, msg: "m", v: 0, pod: "p" }],
-  ["debug too", (log) => log.debug(2, "m"), { ts, msg: "m", v: 2 }],
+  ["debug has its verbosity", (log) => log.debug(2, "m"), { ts, msg: "m", v: 2 }],
   ["warnings have their severity", (log) => log.warn("m"), { ts, msg: "m", level: "warning" }],
   ["errors have their message", (log) => log.error("m", { err: new Error("x") }), { ts, msg: "m", err: "x" }],
   ["large numbers", (log) => log.info("m", { bytes: 5n }), { ts, msg: "m", v: 0, bytes: "5" }],
@@ -101,7 +101,7 @@ test("debug lines above the verbosity are not written", () => {
   assert.match(lines[0]!, /^I.*"yes"\n$/);
 });
 
-test("the line of the call, including that of a logger with bound fields", () => {
+test("lines name file and line of their call, also for a logger with bound fields", () => {
   const { log, lines } = setUp("text");
   const here = Number(/log-writer\.test\.ts:(\d+)/.exec(new Error().stack ?? "")?.[1]);
   log.info("a");

@@ -15,7 +15,7 @@ export interface KernelLog {
 }
 
 /** More than the kernel formats for one message. */
-const longestRecord = 16_384;
+const maxRecordBytes = 16_384;
 /** A log that grows faster than it is read must not stop the agent: the rest is read next time. */
 const maxPerRead = 5000;
 const maxOverruns = 3;
@@ -67,7 +67,7 @@ async function openKmsg(): Promise<KernelLogDevice> {
     closeSync(fd);
     throw error;
   }
-  const buffer = Buffer.alloc(longestRecord);
+  const buffer = Buffer.alloc(maxRecordBytes);
   return {
     read: () => buffer.toString("utf8", 0, readSync(fd, buffer)),
     close: () => closeSync(fd),

@@ -103,7 +103,7 @@ export function mountReferences(mounts: readonly MountPoint[], path: string): st
   return [...new Set(mounts.filter(same).map((m) => m.path))];
 }
 
-/** Where each cgroup hierarchy is mounted (version 1 has several, version 2 one, a hybrid both). */
+/** The mount points of cgroup hierarchies (version 1 has several, version 2 one, a hybrid both). */
 export function cgroupMounts(mounts: readonly MountPoint[]): string[] {
   return mounts.filter((m) => m.fsType === "cgroup" || m.fsType === "cgroup2").map((m) => m.path);
 }

@@ -7,7 +7,7 @@ import { decodePod, type UndefaultedPod } from "./validation/decode-pod.ts";
 import type { Problem } from "./validation/problem.ts";
 import { checkPod } from "./validation/validate-pod.ts";
 
-/** Where a manifest came from. The origin is part of the pod's identity: the same text in two files is two pods. */
+/** The origin of a manifest. It is part of the pod's identity: the same text in two files is two pods. */
 export type ManifestOrigin =
   | { source: "file"; path: string }
   | { source: "http"; url: string }

@@ -17,7 +17,7 @@ export function volumeSecrets({ spec }: PersistentVolume): { namespace: string; 
     spec.scaleIO?.secretRef,
     spec.iscsi?.secretRef,
   ];
-  const elsewhere: (SecretRef | undefined)[] = [
+  const withNamespace: (SecretRef | undefined)[] = [
     spec.cinder?.secretRef,
     spec.storageos?.secretRef,
     spec.csi?.nodePublishSecretRef,
@@ -29,6 +29,6 @@ export function volumeSecrets({ spec }: PersistentVolume): { namespace: string; 
       name: ref?.name ?? "",
       namespace: ref?.namespace || claimNamespace,
     })),
-    ...elsewhere.map((ref) => ({ name: ref?.name ?? "", namespace: ref?.namespace ?? "" })),
+    ...withNamespace.map((ref) => ({ name: ref?.name ?? "", namespace: ref?.namespace ?? "" })),
   ].filter(({ name }) => name !== "");
 }

@@ -36,8 +36,8 @@ interface Spec {
 /** Validation errors of a new or changed request. */
 export function checkRequest(draft: Draft, minimumSeconds: number, problems: FieldProblems): void {
   const spec = (draft.spec ?? {}) as Spec;
-  const bad = requestProblem(spec.request);
-  if (bad) problems.invalid("spec.request", spec.request ?? "", bad);
+  const error = requestProblem(spec.request);
+  if (error) problems.invalid("spec.request", spec.request ?? "", error);
   checkUsages(spec.usages ?? [], problems);
   checkSignerName(spec.signerName ?? "", problems);
   const seconds = spec.expirationSeconds;

@@ -40,16 +40,16 @@ export function kubeletServingError(request: ParsedRequest, usages: Usages): str
     return "DNS or IP subjectAltName is required";
   if (request.emails.length > 0) return "Email subjectAltNames are not allowed";
   if (request.uris.length > 0) return "URI subjectAltNames are not allowed";
-  const bad = usagesError(usages, "server auth");
-  if (bad) return bad;
+  const error = usagesError(usages, "server auth");
+  if (error) return error;
   return namesNode(request) ? undefined : "subject common name does not begin with system:node:";
 }
 
 function clientError(usages: Usages): string | undefined {
-  const bad = usages.find(
+  const error = usages.find(
     (usage) => !["digital signature", "key encipherment", "client auth"].includes(usage),
   );
-  if (bad) return `invalid usage for client certificate: ${bad}`;
+  if (error) return `invalid usage for client certificate: ${error}`;
   return usages.includes("client auth")
     ? undefined
     : "missing required usage for client certificate: client auth";

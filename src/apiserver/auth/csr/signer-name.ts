@@ -26,6 +26,8 @@ export function checkSignerName(name: string, problems: FieldProblems): void {
 
 /** Only the first invalid part: more would be redundant. */
 function firstErrors(parts: readonly string[], rule: (part: string) => Messages): string[] {
-  const bad = parts.find((part) => rule(part).length > 0);
-  return bad === undefined ? [] : rule(bad).map((message) => `validating label "${bad}": ${message}`);
+  const invalid = parts.find((part) => rule(part).length > 0);
+  return invalid === undefined
+    ? []
+    : rule(invalid).map((message) => `validating label "${invalid}": ${message}`);
 }

@@ -14,8 +14,8 @@ export interface Heartbeats {
 }
 
 /** A node that is observed for the first time is healthy as of now; after that, as of each new heartbeat. */
-export function observed(old: NodeHealth | undefined, signs: Heartbeats, now: number): NodeHealth {
-  const { heartbeat, renewed } = signs;
+export function observed(old: NodeHealth | undefined, heartbeats: Heartbeats, now: number): NodeHealth {
+  const { heartbeat, renewed } = heartbeats;
   if (old !== undefined && old.heartbeat === heartbeat && !isLater(renewed, old.renewed)) return old;
   return { heartbeat, renewed, at: now };
 }

@@ -56,8 +56,8 @@ function stepOf(claim: ApiObject, state: VolumeState): VolumeStep | undefined {
   if (phaseOf(claim) === "Bound" || phaseOf(claim) === "Lost") return boundStep(claim, name, state);
   if (name !== "") {
     const volume = state.volumes.find(({ metadata }) => metadata.name === name);
-    const mine = volume !== undefined && (!read(volume).spec?.claimRef || isClaimedBy(volume, claim));
-    return volume !== undefined && mine ? { do: "bind", claim, volume } : undefined;
+    const isBindable = volume !== undefined && (!read(volume).spec?.claimRef || isClaimedBy(volume, claim));
+    return volume !== undefined && isBindable ? { do: "bind", claim, volume } : undefined;
   }
   const found = state.classes.find(({ metadata }) => metadata.name === classOf(claim));
   const waits = found?.volumeBindingMode === "WaitForFirstConsumer";

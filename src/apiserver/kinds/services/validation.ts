@@ -127,8 +127,8 @@ function checkClusterIps(spec: ServiceSpec, problems: FieldProblems): void {
     return;
   }
   if (addresses.length > 2) problems.invalid(path, addresses, "may only hold up to 2 values");
-  const good = addresses.filter((address, i) => checkAddress(`${path}[${i}]`, address, problems));
-  if (good.length < addresses.length) return;
+  const validAddresses = addresses.filter((address, i) => checkAddress(`${path}[${i}]`, address, problems));
+  if (validAddresses.length < addresses.length) return;
   if (addresses.length > 1 && new Set(addresses.map(familyOf)).size < addresses.length)
     problems.invalid(path, addresses, "may specify no more than one IP for each IP family");
   for (const [i, address] of addresses.entries()) {

@@ -1,7 +1,7 @@
 /** Whether a new trace is kept. A participant of an existing trace follows the decision of its root. */
 export type Sampler = (traceId: string) => boolean;
 
-/** By the trace's id alone, so that all decisions about the same trace with the same rate agree. */
+/** Decides by the trace ID alone, so that all participants with the same rate agree. */
 export function ratioSampler(perMillion: number): Sampler {
   if (perMillion <= 0) return () => false;
   if (perMillion >= 1_000_000) return () => true;

@@ -35,14 +35,14 @@ export function runtimeHealth(
   switch (state.kind) {
     case "up":
       return isDownTooLong(lastUp, now)
-        ? bad("container runtime is down: it has stopped responding")
+        ? unhealthy("container runtime is down: it has stopped responding")
         : healthy;
     case "not-ready":
-      return bad(`container runtime not ready: ${state.reason}`);
+      return unhealthy(`container runtime not ready: ${state.reason}`);
     case "unavailable":
-      return isDownTooLong(lastUp, now) ? bad(`container runtime is down: ${state.reason}`) : healthy;
+      return isDownTooLong(lastUp, now) ? unhealthy(`container runtime is down: ${state.reason}`) : healthy;
     case "unknown":
-      return bad("container runtime status check may not have completed yet");
+      return unhealthy("container runtime status check may not have completed yet");
     default:
       return state satisfies never;
   }
@@ -51,10 +51,10 @@ export function runtimeHealth(
 /** Whether the pod network is ready: pods on the host's network run without it. */
 export function networkHealth(state: RuntimeState, lastStatus: StatusResponse | undefined): Health {
   const status = state.kind === "up" || state.kind === "not-ready" ? state.status : lastStatus;
-  if (!status) return bad("network state unknown");
+  if (!status) return unhealthy("network state unknown");
   const ready = conditionOf(status, "NetworkReady");
   if (ready?.status) return healthy;
-  return bad(`container runtime network not ready: ${describe("NetworkReady", ready)}`);
+  return unhealthy(`container runtime network not ready: ${describe("NetworkReady", ready)}`);
 }
 
 function isDownTooLong(lastUp: MonotonicTime | undefined, now: MonotonicTime): boolean {
@@ -70,6 +70,6 @@ function describe(type: string, condition: RuntimeCondition | undefined): string
   return `${type}=${condition.status} reason:${condition.reason} message:${condition.message}`;
 }
 
-function bad(reason: string): Health {
+function unhealthy(reason: string): Health {
   return { ok: false, reason };
 }

@@ -68,7 +68,7 @@ test("messages are found in a stream, however it is cut", () => {
   );
 });
 
-test("random bytes are no message", () => {
+test("random bytes are not a message", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), (bytes) => {
       decodeOrReject(Buffer.from(bytes));

@@ -62,7 +62,7 @@ export class DBusConnection {
   static async open(options: ConnectionOptions): Promise<DBusConnection> {
     const { socketPath, clock, signal } = options;
     const socket = createConnection({ path: socketPath });
-    const end = () => socket.destroy(new Error("it takes too long"));
+    const end = () => socket.destroy(new Error("timed out"));
     const cancel = clock.after(connectMs, end);
     const abort = () => socket.destroy(abortError(signal?.reason));
     signal?.addEventListener("abort", abort, { once: true });
@@ -153,7 +153,7 @@ export class DBusConnection {
     if (message.kind === "signal") return this.#o.onSignal(message);
     if (message.kind === "call") return this.#rejectCall(message);
     const pending = this.#pending.get(message.replySerial ?? 0);
-    // A reply may come after the caller has given up.
+    // A reply may arrive after the call was aborted or timed out.
     if (!pending) return;
     if (message.kind === "return") return pending.resolve(message.body);
     const [text] = message.body;

@@ -6,7 +6,7 @@ import type { DBusValue } from "./value.ts";
 
 export interface DBusEndpoint {
   readonly socketPath: string;
-  /** A bus has to be greeted and needs match rules for signals; a peer sends all of its signals. */
+  /** A bus requires a Hello call, and match rules for signals; a peer sends all of its signals. */
   readonly kind: "bus" | "peer";
 }
 
@@ -69,7 +69,7 @@ export class DBusClient {
     );
   }
 
-  /** Callers at the same time share one attempt, which goes on if one of them gives up. */
+  /** Callers at the same time share one attempt, which continues if one of them aborts. */
   async #connect(signal: AbortSignal | undefined): Promise<Connected> {
     if (this.#stopped.signal.aborted) throw abortError(this.#stopped.signal.reason);
     this.#connected ??= this.#open().catch((error: unknown) => {

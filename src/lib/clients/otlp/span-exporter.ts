@@ -46,7 +46,6 @@ export class SpanExporter implements Component {
     return this.#ended.promise;
   }
 
-  /** Pods do not depend on the collector. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -112,19 +111,19 @@ export class SpanExporter implements Component {
     this.#o.logger.info("Exporting traces resumed", { dropped: this.#dropped });
   }
 
-  /** Log the same error only once. */
+  /** Logs an outage only once. */
   #failed(error: unknown): void {
     if (this.#hasFailed || this.#stop.signal.aborted) return;
     this.#hasFailed = true;
     this.#o.logger.warn("Failed to export traces", { err: messageOf(error) });
   }
 
-  /** The last spans are sent, if that is quick. */
+  /** Sends the remaining spans, within a short timeout. */
   async #flush(): Promise<void> {
     const { clock, collector } = this.#o;
     this.#cancelTimer?.();
     const cancel = clock.after(flushMs, () => this.#stop.abort());
-    // Retries for an unavailable collector are not waited for.
+    // Does not wait for retries of an unavailable collector.
     if (this.#hasFailed) this.#stop.abort();
     await this.#sending;
     while (this.#waiting.length > 0 && !this.#stop.signal.aborted)

@@ -15,7 +15,7 @@ export type FakeReply =
   /** The connection is closed instead. */
   | "disconnect";
 
-/** The private socket of systemd, as far as the client uses it. */
+/** The private socket of systemd, with the methods that the client uses. */
 export class FakeSystemd {
   readonly calls: FakeCall[] = [];
   /** "done" for all jobs, nothing for the other methods. */

@@ -26,7 +26,7 @@ const systemEndpoints: readonly DBusEndpoint[] = [
   { socketPath: "/run/systemd/private", kind: "peer" },
 ];
 const jobMs = 30_000;
-/** A restart of the bus or of systemd ends the connection; one of both after the other is rare. */
+/** A restart of the bus or of systemd ends the connection; a restart of both in a row is rare. */
 const attempts = 3;
 
 interface JobWatch {

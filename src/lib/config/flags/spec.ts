@@ -1,7 +1,7 @@
 import type { KubeletFlags } from "./kubelet-flags.ts";
 import type { FlagType } from "./values.ts";
 
-/** Where the value goes: a configuration field, a command-line setting, or nowhere. */
+/** The target of the value: a configuration field, a command-line setting, or none. */
 export type FlagTarget =
   | { readonly in: "config"; readonly path: readonly string[] }
   | { readonly in: "flags"; readonly key: keyof KubeletFlags }

@@ -6,7 +6,7 @@ import { parseMountinfo } from "../mount-table.ts";
 export type CgroupLayout =
   | {
       readonly version: 1;
-      /** Where each controller is mounted: "cpu" -> "/sys/fs/cgroup/cpu". "systemd" and "unified" control nothing. */
+      /** The mount point of each controller: "cpu" -> "/sys/fs/cgroup/cpu". "systemd" and "unified" control nothing. */
       readonly mounts: ReadonlyMap<string, string>;
     }
   | { readonly version: 2; readonly root: string };

@@ -12,7 +12,7 @@ const podControllers = ["cpu", "cpuset", "memory", "hugetlb", "pids"];
 const defaultPeriodUs = 100_000n;
 
 export interface V2Options {
-  /** Where the unified hierarchy is mounted. */
+  /** The mount point of the unified hierarchy. */
   readonly root: string;
   readonly files?: CgroupFiles;
   readonly clock?: Clock;

@@ -39,8 +39,8 @@ export function qualifiedName(value: string): ErrorMessage {
   const prefix = parts[0];
   if (prefix !== undefined) {
     if (prefix === "") return "prefix part must be non-empty";
-    const bad = dnsSubdomain(prefix);
-    if (bad) return `prefix part ${bad}`;
+    const message = dnsSubdomain(prefix);
+    if (message) return `prefix part ${message}`;
   }
   if (name === "") return "name part must be non-empty";
   if (name.length > 63) return "name part must be no more than 63 bytes";

@@ -41,7 +41,7 @@ export function checkAnnotationUpdates(pod: PodDraft, oldObject: PodDraft, probl
   }
 }
 
-/** Where a profile is requested by field and by annotation, both must request the same one. */
+/** A profile that is set by field and by annotation must be the same in both. */
 export function checkSeccompAgrees(pod: PodDraft, problems: FieldProblems): void {
   const annotations = pod.metadata.annotations ?? {};
   compare(
