@@ -26,6 +26,8 @@ export interface CommandResult {
 export interface MachineOptions {
   /** Of the guest. Pages that it never touches cost nothing. */
   readonly memoryMb?: number;
+  /** 1: with the unified hierarchy beside it, as systemd mounts them (hybrid). */
+  readonly cgroupVersion?: 1 | 2;
 }
 
 const bootTimeoutMs = 180_000;
@@ -72,7 +74,7 @@ export class Machine {
       `vec0:transport=tap,ifname=${network.link},depth=64,gro=0`,
       `uml_dir=${dir}`,
       `machine.exchange=${dir}`,
-      ...["systemd.show_status=0", "systemd.unified_cgroup_hierarchy=1"],
+      ...["systemd.show_status=0", `systemd.unified_cgroup_hierarchy=${options.cgroupVersion === 1 ? 0 : 1}`],
     ];
     const kernel = spawn(program, args, {
       // All processes of the guest are in this group.
