@@ -48,7 +48,7 @@ const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = 
     { memory: "7Gi", "hugepages-2Mi": "1Gi" },
   ],
   [
-    "reserved huge pages too",
+    "reserved huge pages are subtracted, too",
     {
       machine: { ...machine, hugepages: [{ pageBytes: gib, pages: 2n }] },
       reservations: { kubeReserved: { "hugepages-1Gi": "1Gi" } },
@@ -61,7 +61,7 @@ const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = 
     { memory: "5000000" },
   ],
   [
-    "devices as their plugins report them, some of them unhealthy",
+    "only healthy devices of plugins are allocatable",
     { devices: { capacity: { "v.example/gpu": "4" }, allocatable: { "v.example/gpu": "3" }, removed: [] } },
     { "v.example/gpu": "3" },
   ],

@@ -27,7 +27,7 @@ const events: [
   after: ObservedPod | undefined,
   expected: string[],
 ][] = [
-  ["no pod in either observation", undefined, undefined, []],
+  ["there is no pod in either observation", undefined, undefined, []],
   ["nothing changed", anObservedPod([running()]), anObservedPod([running()]), []],
   ["a sandbox appears", undefined, anObservedPod([]), ["SandboxChanged"]],
   ["a container is created", anObservedPod([]), anObservedPod([created()]), ["ContainerChanged a-0"]],
@@ -72,7 +72,7 @@ const events: [
   ],
 ];
 for (const [rule, before, after, expected] of events)
-  test(`events: ${rule}`, () =>
+  test(`${expected.join(", ") || "no event"} is reported if ${rule}`, () =>
     assert.deepEqual(
       podEvents(testUid, before, after).map((e) => `${e.kind}${e.container ? ` ${e.container}` : ""}`),
       expected,
@@ -156,10 +156,15 @@ const detailTable: [
   terminationMessage: string,
   expected: Partial<ObservedContainer>,
 ][] = [
-  ["nothing reported", {}, "", { message: "", user: undefined, resources: undefined, stopSignal: undefined }],
+  [
+    "nothing that is not reported",
+    {},
+    "",
+    { message: "", user: undefined, resources: undefined, stopSignal: undefined },
+  ],
   ["a message of the runtime", { message: "no such file" }, "", { message: "no such file" }],
   ["a termination message of the container", {}, "bye", { message: "bye" }],
-  ["both", { message: "no such file" }, "bye", { message: "no such file: bye" }],
+  ["both messages", { message: "no such file" }, "bye", { message: "no such file: bye" }],
   [
     "a user",
     { user: { linux: { uid: 1n, gid: 2n, supplementalGroups: [2n, 3n] } } },
@@ -182,13 +187,13 @@ const detailTable: [
     "",
     { resources: { milliCpuRequest: 2 } },
   ],
-  ["empty resources", { resources: { linux: {} } }, "", { resources: undefined }],
+  ["no resources if they are empty", { resources: { linux: {} } }, "", { resources: undefined }],
   ["a stop signal", { stopSignal: Signal.SIGUSR1 }, "", { stopSignal: "SIGUSR1" }],
   ["a real-time stop signal", { stopSignal: Signal.SIGRTMINPLUS3 }, "", { stopSignal: "SIGRTMIN+3" }],
   ["another real-time stop signal", { stopSignal: Signal.SIGRTMAXMINUS2 }, "", { stopSignal: "SIGRTMAX-2" }],
 ];
 for (const [rule, status, terminationMessage, expected] of detailTable)
-  test(`details of a container: ${rule}`, () => {
+  test(`the details of a container include ${rule}`, () => {
     const found = observedContainer(
       "s" as SandboxId,
       create(ContainerStatusSchema, status),

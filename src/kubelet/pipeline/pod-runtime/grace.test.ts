@@ -34,18 +34,24 @@ const pod = (grace: number | undefined, deletion?: number) =>
 type Options = Parameters<typeof graceSecondsOf>[2];
 const table: [rule: string, pod: Pod | undefined, c: ObservedContainer, options: Options, seconds: number][] =
   [
-    ["that of the pod", pod(40), a, {}, 40],
-    ["30 s by default", pod(undefined), a, {}, 30],
-    ["0 if the pod has 0", pod(0), a, {}, 0],
+    ["the pod sets it", pod(40), a, {}, 40],
+    ["the pod has none", pod(undefined), a, {}, 30],
+    ["the pod sets it to 0", pod(0), a, {}, 0],
     ["a deletion may shorten it", pod(40, 5), a, {}, 5],
     ["the caller may override both", pod(40, 5), a, { override: 7 }, 7],
     ["the caller may override it with 0", pod(40, 5), a, { override: 0 }, 0],
-    ["never negative", pod(40), a, { override: -1 }, 0],
+    ["a negative override is 0", pod(40), a, { override: -1 }, 0],
     ["a startup probe may have its own", pod(40), a, { cause: "startup-probe" }, 11],
     ["a liveness probe may have its own", pod(40), a, { cause: "liveness-probe" }, 12],
-    ["also the probe of a sidecar", pod(40), anObservedContainer("s"), { cause: "liveness-probe" }, 13],
     [
-      "a probe without one: that of the pod",
+      "the probe of a sidecar may have its own",
+      pod(40),
+      anObservedContainer("s"),
+      { cause: "liveness-probe" },
+      13,
+    ],
+    [
+      "a probe without its own uses that of the pod",
       pod(40),
       anObservedContainer("b"),
       { cause: "liveness-probe" },
@@ -54,12 +60,19 @@ const table: [rule: string, pod: Pod | undefined, c: ObservedContainer, options:
     ["probes do not count for other causes", pod(40), a, { cause: "changed" }, 40],
     ["a deletion takes precedence over a probe", pod(40, 5), a, { cause: "liveness-probe" }, 5],
     ["the caller takes precedence over a probe", pod(40), a, { cause: "liveness-probe", override: 3 }, 3],
-    ["none when all containers are restarted", pod(40, 5), a, { cause: "restart-all" }, 0],
-    ["without a spec: as recorded at creation", undefined, created("12"), {}, 12],
-    ["without a spec, and it was being deleted", undefined, created("12", "4"), {}, 4],
-    ["without a spec, the caller overrides", undefined, created("12"), { override: 3 }, 3],
-    ["without any record: the minimum", undefined, a, {}, 2],
+    ["all containers are restarted", pod(40, 5), a, { cause: "restart-all" }, 0],
+    [
+      "a container of a pod without a spec has the one recorded at its creation",
+      undefined,
+      created("12"),
+      {},
+      12,
+    ],
+    ["a recorded deletion shortens it", undefined, created("12", "4"), {}, 4],
+    ["the caller overrides the recorded one", undefined, created("12"), { override: 3 }, 3],
+    ["a container without a record has the minimum", undefined, a, {}, 2],
     ["an invalid record is ignored", undefined, created("soon"), {}, 2],
   ];
 for (const [rule, of, container, options, seconds] of table)
-  test(`grace: ${rule}`, () => assert.equal(graceSecondsOf(of, container, options), seconds));
+  test(`the grace period is ${seconds} s: ${rule}`, () =>
+    assert.equal(graceSecondsOf(of, container, options), seconds));

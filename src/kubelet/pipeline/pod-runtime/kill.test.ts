@@ -100,8 +100,8 @@ const budget: [
   override: number | undefined,
   lines: string[],
 ][] = [
-  ["without a hook all of it is for the stop", one(), {}, undefined, ["0s stop a-0 within 30s"]],
-  ["never less than 2 s for the stop", one({}, 1), {}, undefined, ["0s stop a-0 within 2s"]],
+  ["the stop gets all of it without a hook", one(), {}, undefined, ["0s stop a-0 within 30s"]],
+  ["the stop gets at least 2 s", one({}, 1), {}, undefined, ["0s stop a-0 within 2s"]],
   [
     "the hook counts against it",
     one(preStop),
@@ -130,9 +130,9 @@ const budget: [
     undefined,
     ["0s hook of a", "0s FailedPreStopHook a! PreStopHook failed", "0s stop a-0 within 30s"],
   ],
-  ["0: no hook", one(preStop), {}, 0, ["0s stop a-0 within 2s"]],
+  ["a grace period of 0 skips the hook", one(preStop), {}, 0, ["0s stop a-0 within 2s"]],
   [
-    "1 s: 1 s for the hook",
+    "a grace period of 1 s gives the hook 1 s",
     one(preStop),
     { hooks: { a: "never" }, stops: { a: 1 } },
     1,
@@ -236,7 +236,7 @@ const withSidecars = (grace: number, more: Partial<Container> = {}) =>
 
 const orders: [rule: string, pod: Pod, running: string[], durations: Durations, lines: string[]][] = [
   [
-    "regular ones together, then sidecars in reverse order, then the sandbox, all in one grace period",
+    "regular containers stop together, then sidecars in reverse order, then the sandbox, all in one grace period",
     withSidecars(30),
     ["s1", "s2", "b", "a"],
     { stops: { a: 4, b: 7, s2: 3, s1: 1 } },
@@ -326,7 +326,7 @@ test("exited containers are skipped; every sandbox is stopped, for its network",
   ]);
 });
 
-test("all is tried despite failures; then the first failure is thrown, and the next attempt has the full grace period", async () => {
+test("everything is stopped despite failures; the first failure is thrown, and the next attempt has the full grace period", async () => {
   const s = setUp({ stops: { a: "fail" } });
   const attempt = () =>
     assert.rejects(

@@ -20,10 +20,16 @@ const table: [rule: string, pod: Pod | undefined, name: string, running: string[
   ["init containers do not wait", pod, "init", everything, []],
   ["ephemeral containers do not wait", pod, "debugger", everything, []],
   ["the last sidecar waits for the regular ones", pod, "s3", everything, ["a", "b"]],
-  ["the others wait for later sidecars too", pod, "s1", everything, ["s2", "s3", "a", "b"]],
-  ["only for running containers", pod, "s1", ["s1", "s3", "b"], ["s3", "b"]],
-  ["while the pod is initialized, only for later sidecars", pod, "s1", ["init", "s1", "s2"], ["s2"]],
-  ["without a spec: all concurrently", undefined, "s1", everything, []],
+  ["a sidecar also waits for later sidecars", pod, "s1", everything, ["s2", "s3", "a", "b"]],
+  ["a sidecar waits for running containers only", pod, "s1", ["s1", "s3", "b"], ["s3", "b"]],
+  [
+    "a sidecar waits for later sidecars only while the pod is initialized",
+    pod,
+    "s1",
+    ["init", "s1", "s2"],
+    ["s2"],
+  ],
+  ["containers of a pod without a spec do not wait", undefined, "s1", everything, []],
 ];
 for (const [rule, of, name, running, first] of table)
   test(`order of stopping: ${rule}`, () => {

@@ -58,7 +58,7 @@ for (const how of ["succeeds", "fails"] as const)
     if (how === "fails") end.reject(new Error("broken"));
     else end.resolve({});
     await worker.done;
-    assert.equal(clock.pending, 0, "it would delay the exit of the agent");
+    assert.equal(clock.pending, 0, "a timer would delay the exit of the agent");
   });
 
 test("a pod that terminated during a sync is reported as terminated by itself, even if its deletion is requested before the sync finishes", async () => {
@@ -199,12 +199,12 @@ const deletion = (deletionGracePeriodSeconds: number, deletionTimestamp = "2026-
   aPod({ terminationGracePeriodSeconds: 30 }, { deletionGracePeriodSeconds, deletionTimestamp });
 
 for (const { rule, requests, graces } of [
-  { rule: "without a request: that of the pod", requests: [undefined], graces: [30] },
-  { rule: "shorter overrides, longer does not", requests: [20, 60, 5], graces: [20, 5] },
+  { rule: "a request without one uses that of the pod", requests: [undefined], graces: [30] },
+  { rule: "a shorter request overrides, a longer one does not", requests: [20, 60, 5], graces: [20, 5] },
   { rule: "the first request may be longer than that of the pod", requests: [60, 40], graces: [60, 40] },
   { rule: "a later request is never longer than that of the pod", requests: [undefined, 60], graces: [30] },
-  { rule: "0 is treated as 1, and nothing is shorter", requests: [10, 0, 1], graces: [10, 1] },
-  { rule: "the same again does not restart the stop", requests: [10, 10, undefined], graces: [10] },
+  { rule: "0 is treated as 1, the minimum", requests: [10, 0, 1], graces: [10, 1] },
+  { rule: "a repeated request does not restart the stop", requests: [10, 10, undefined], graces: [10] },
 ])
   test(`grace period: ${rule}`, async () => {
     const long = longStops();

@@ -263,17 +263,17 @@ const readded: { rule: string; pod: Pod; removes: boolean }[] = [
     removes: false,
   },
   {
-    rule: "one that may not run twice keeps nothing",
+    rule: "a pod that may not run twice keeps none",
     pod: fromFile({ restartPolicy: "Never" }),
     removes: true,
   },
   {
-    rule: "nor does one with a deadline: it starts with the oldest sandbox",
+    rule: "a pod with a deadline keeps none, since the deadline counts from the oldest sandbox",
     pod: fromFile({ activeDeadlineSeconds: 5 }),
     removes: true,
   },
   {
-    rule: "nor does one with a container that may not run twice",
+    rule: "a pod with a container that may not run twice keeps none",
     pod: fromFile({ containers: [{ name: "c", image: "i", restartPolicy: "OnFailure" }] }),
     removes: true,
   },

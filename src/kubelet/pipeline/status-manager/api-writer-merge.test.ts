@@ -46,7 +46,7 @@ const cases: Case[] = [
     merged: { phase: "Running", conditions: [] },
   },
   {
-    rule: "then with DisruptionTarget, as of now",
+    rule: "DisruptionTarget is written with the final phase, with the current time",
     api: { phase: "Running", conditions: [] },
     own: { phase: "Failed", reason: "Evicted", message: "m", conditions: [is("DisruptionTarget")] },
     merged: {

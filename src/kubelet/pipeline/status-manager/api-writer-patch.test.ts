@@ -108,7 +108,7 @@ const cases: { rule: string; before: PodStatus; after: PodStatus; patch: object 
     patch: { containerStatuses: [container("a", true), container("b", true)] },
   },
   {
-    rule: "in a map, only the entries that changed",
+    rule: "only changed entries of a map are sent",
     before: { resources: { requests: { cpu: "1", memory: "1Gi" } } } as PodStatus,
     after: { resources: { requests: { cpu: "2" } } } as PodStatus,
     patch: { resources: { requests: { cpu: "2", memory: null } } },

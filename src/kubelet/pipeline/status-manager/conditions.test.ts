@@ -58,7 +58,7 @@ const table: [
   more?: Partial<StatusInput>,
 ][] = [
   [
-    "nothing there",
+    "nothing was observed",
     aPod(),
     undefined,
     {
@@ -78,7 +78,7 @@ const table: [
     { PodReadyToStartContainers: yes, Initialized: yes, Ready: yes, ContainersReady: yes },
   ],
   [
-    "unready ones in the order of the spec, sidecars first",
+    "unready containers are in the order of the spec, sidecars first",
     aPod({
       initContainers: [aContainer("i"), aContainer("s", { restartPolicy: "Always" })],
       containers: [aContainer("z"), aContainer("a")],
@@ -214,19 +214,19 @@ const sandboxes: [
   hostNetwork: boolean,
   expected: string,
 ][] = [
-  ["none", [], false, no],
-  ["ready", [{}], false, yes],
-  ["not ready", [{ state: "notready" }], false, no],
-  ["no address", [{ ips: [] }], false, no],
-  ["not on the host network", [{}], true, no],
-  ["on the host network", [{ ips: [], hostNetwork: true }], true, yes],
-  ["on the host network, unlike the spec", [{ ips: [], hostNetwork: true }], false, no],
-  ["an old one is still ready", [{ attempt: 1 }, {}], false, no],
-  ["the newest is not ready", [{ attempt: 1, state: "notready" }, {}], false, no],
-  ["an old one is not ready", [{ attempt: 1 }, { state: "notready" }], false, yes],
+  ["there is no sandbox", [], false, no],
+  ["the sandbox is ready", [{}], false, yes],
+  ["the sandbox is not ready", [{ state: "notready" }], false, no],
+  ["the sandbox has no address", [{ ips: [] }], false, no],
+  ["the sandbox is not on the host network, unlike the pod", [{}], true, no],
+  ["sandbox and pod are on the host network", [{ ips: [], hostNetwork: true }], true, yes],
+  ["the sandbox is on the host network, unlike the pod", [{ ips: [], hostNetwork: true }], false, no],
+  ["an old sandbox is still ready", [{ attempt: 1 }, {}], false, no],
+  ["the newest sandbox is not ready", [{ attempt: 1, state: "notready" }, {}], false, no],
+  ["an old sandbox is not ready", [{ attempt: 1 }, { state: "notready" }], false, yes],
 ];
 for (const [rule, list, hostNetwork, expected] of sandboxes)
-  test(`PodReadyToStartContainers, sandbox: ${rule}`, () => {
+  test(`PodReadyToStartContainers is ${expected === yes ? "True" : "False"} if ${rule}`, () => {
     const status = statusOf(aPod({ hostNetwork }), anObservedPod([], list.map(aSandbox)));
     assert.equal(conditionsOf(status).PodReadyToStartContainers, expected);
   });

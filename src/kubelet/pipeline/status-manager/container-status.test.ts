@@ -309,7 +309,7 @@ function pick(status: ApiContainerStatus | undefined, expected: object): object 
   );
 }
 
-// Init containers, and the waiting reasons of others meanwhile.
+// Init containers, and the waiting reasons of other containers.
 const inits = aPod({ initContainers: [aContainer("i")] });
 const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
 const init = (more: Partial<ObservedContainer> = {}) => anObservedContainer("i", more);
@@ -335,7 +335,7 @@ const initTable: [
   ],
 ];
 for (const [rule, pod, containers, expected] of initTable)
-  test(`init container that ${rule}`, () => {
+  test(`an init container that ${rule} has ready: ${expected[0]}, started: ${expected[1]} and state ${expected[2]}`, () => {
     const [one] = statusOf(pod, anObservedPod(containers)).initContainerStatuses!;
     const state = one?.state?.terminated?.reason ?? one?.state?.waiting?.reason ?? "running";
     assert.deepEqual([one?.ready, one?.started, state], expected);
@@ -385,44 +385,80 @@ const probedTable: [
   previous: { started: boolean; ready: boolean; containerID?: string } | undefined,
   expected: [started: boolean, ready: boolean],
 ][] = [
-  ["none", {}, {}, undefined, [true, true]],
-  ["startup has no result", { startupProbe: {} }, {}, undefined, [false, false]],
-  ["startup is unknown", { startupProbe: {} }, { startup: "unknown" }, undefined, [false, false]],
-  ["startup failed", { startupProbe: {} }, { startup: "failure" }, undefined, [false, false]],
-  ["startup passed", { startupProbe: {} }, { startup: "success" }, undefined, [true, true]],
-  ["readiness has no result", { readinessProbe: {} }, {}, undefined, [true, false]],
-  ["readiness is unknown", { readinessProbe: {} }, { readiness: "unknown" }, undefined, [true, false]],
-  ["readiness failed", { readinessProbe: {} }, { readiness: "failure" }, undefined, [true, false]],
+  ["it has no probes", {}, {}, undefined, [true, true]],
+  ["its startup probe has no result", { startupProbe: {} }, {}, undefined, [false, false]],
+  ["its startup probe is unknown", { startupProbe: {} }, { startup: "unknown" }, undefined, [false, false]],
+  ["its startup probe failed", { startupProbe: {} }, { startup: "failure" }, undefined, [false, false]],
+  ["its startup probe passed", { startupProbe: {} }, { startup: "success" }, undefined, [true, true]],
+  ["its readiness probe has no result", { readinessProbe: {} }, {}, undefined, [true, false]],
   [
-    "readiness without a probe, known as failed from a status before its startup",
+    "its readiness probe is unknown",
+    { readinessProbe: {} },
+    { readiness: "unknown" },
+    undefined,
+    [true, false],
+  ],
+  ["its readiness probe failed", { readinessProbe: {} }, { readiness: "failure" }, undefined, [true, false]],
+  [
+    "it has no readiness probe and was not ready before it started",
     { startupProbe: {} },
     { startup: "success", readiness: "failure" },
     { started: false, ready: false },
     [true, true],
   ],
-  ["readiness passed", { readinessProbe: {} }, { readiness: "success" }, undefined, [true, true]],
-  ["readiness applies only after startup", probes, { readiness: "success" }, undefined, [false, false]],
-  ["liveness does not count", { livenessProbe: {} }, { liveness: "failure" }, undefined, [true, true]],
-  ["no results, was started and ready", probes, {}, { started: true, ready: true }, [true, true]],
+  ["its readiness probe passed", { readinessProbe: {} }, { readiness: "success" }, undefined, [true, true]],
   [
-    "unknown, was started and ready",
+    "its readiness probe passed before its startup probe",
+    probes,
+    { readiness: "success" },
+    undefined,
+    [false, false],
+  ],
+  ["its liveness probe failed", { livenessProbe: {} }, { liveness: "failure" }, undefined, [true, true]],
+  [
+    "its probes have no results and it was started and ready",
+    probes,
+    {},
+    { started: true, ready: true },
+    [true, true],
+  ],
+  [
+    "its probes are unknown and it was started and ready",
     probes,
     { startup: "unknown", readiness: "unknown" },
     { started: true, ready: true },
     [true, true],
   ],
-  ["no results, was started only", probes, {}, { started: true, ready: false }, [true, false]],
-  ["no results, was neither", probes, {}, { started: false, ready: false }, [false, false]],
-  ["failed, was ready", probes, { readiness: "failure" }, { started: true, ready: true }, [true, false]],
   [
-    "startup failed, was ready",
+    "its probes have no results and it was started only",
+    probes,
+    {},
+    { started: true, ready: false },
+    [true, false],
+  ],
+  [
+    "its probes have no results and it was neither started nor ready",
+    probes,
+    {},
+    { started: false, ready: false },
+    [false, false],
+  ],
+  [
+    "its readiness probe failed and it was ready",
+    probes,
+    { readiness: "failure" },
+    { started: true, ready: true },
+    [true, false],
+  ],
+  [
+    "its startup probe failed and it was ready",
     probes,
     { startup: "failure" },
     { started: true, ready: true },
     [false, false],
   ],
   [
-    "no results, another container was ready",
+    "its probes have no results and another container was ready",
     probes,
     {},
     { started: true, ready: true, containerID: "containerd://old" },
@@ -431,7 +467,7 @@ const probedTable: [
 ];
 for (const [rule, spec, results, former, expected] of probedTable)
   for (const kind of ["regular", "sidecar"] as const)
-    test(`probes of a ${kind} container: ${rule}`, () => {
+    test(`a ${kind} container is ${expected[0] ? "started" : "not started"} and ${expected[1] ? "ready" : "not ready"} if ${rule}`, () => {
       const key = kind === "regular" ? "containerStatuses" : "initContainerStatuses";
       const name = kind === "regular" ? "a" : "s";
       const pod =
@@ -487,7 +523,7 @@ test("the stop signal is reported only with the gate ContainerStopSignals", () =
 
 const mountTable: [rule: string, mount: object, runtimeCan: boolean, expected: object][] = [
   ["writable", {}, true, {}],
-  ["writable, explicitly", { readOnly: false }, true, {}],
+  ["explicitly writable", { readOnly: false }, true, {}],
   ["read-only", { readOnly: true }, true, { readOnly: true, recursiveReadOnly: "Disabled" }],
   [
     "recursively read-only",
@@ -496,19 +532,19 @@ const mountTable: [rule: string, mount: object, runtimeCan: boolean, expected: o
     { readOnly: true, recursiveReadOnly: "Enabled" },
   ],
   [
-    "recursively read-only if possible, and it is",
+    "recursively read-only if possible, on a runtime that supports it",
     { readOnly: true, recursiveReadOnly: "IfPossible" },
     true,
     { readOnly: true, recursiveReadOnly: "Enabled" },
   ],
   [
-    "recursively read-only if possible, and it is not",
+    "recursively read-only if possible, on a runtime that does not support it",
     { readOnly: true, recursiveReadOnly: "IfPossible" },
     false,
     { readOnly: true, recursiveReadOnly: "Disabled" },
   ],
   [
-    "recursively read-only, with mount propagation from the host",
+    "recursively read-only if possible, with mount propagation from the host",
     { readOnly: true, recursiveReadOnly: "IfPossible", mountPropagation: "HostToContainer" },
     true,
     { readOnly: true, recursiveReadOnly: "Disabled" },
@@ -519,7 +555,7 @@ for (const [rule, mount, recursiveReadOnly, expected] of mountTable)
     ["before it is created", []],
     ["when it runs", [run()]],
   ] as const)
-    test(`mounts of a container, ${when}: ${rule}`, () => {
+    test(`the mounts of a container are reported ${when}: ${rule}`, () => {
       const volumeMounts = [{ name: "v", mountPath: "/v", subPath: "s", ...mount }];
       const pod = aPod({ containers: [aContainer("a", { volumeMounts })] });
       const [status] = statusOf(pod, anObservedPod([...containers]), { recursiveReadOnly })

@@ -37,60 +37,75 @@ type Row = [
 ];
 const all = (phase: PodPhase): [PodPhase, PodPhase, PodPhase] => [phase, phase, phase];
 const table: Row[] = [
-  ["nothing observed", two, undefined, all("Pending")],
-  ["only a sandbox", two, [], all("Pending")],
+  ["nothing was observed", two, undefined, all("Pending")],
+  ["there is only a sandbox", two, [], all("Pending")],
   ["all run", two, [run("a"), run("b")], all("Running")],
   ["one is missing", two, [run("a")], all("Pending")],
-  ["one is created and not started", two, [run("a"), created("b")], all("Pending")],
-  ["one exited, one is missing", two, [failed("a")], all("Pending")],
-  ["one runs, one succeeded", two, [run("a"), done("b")], all("Running")],
-  ["one runs, one failed", two, [run("a"), failed("b")], all("Running")],
+  ["one was created and not started", two, [run("a"), created("b")], all("Pending")],
+  ["one exited and one is missing", two, [failed("a")], all("Pending")],
+  ["one runs and one succeeded", two, [run("a"), done("b")], all("Running")],
+  ["one runs and one failed", two, [run("a"), failed("b")], all("Running")],
   ["all succeeded", two, [done("a"), done("b")], ["Running", "Succeeded", "Succeeded"]],
   ["all failed", two, [failed("a"), failed("b")], ["Running", "Running", "Failed"]],
-  ["one failed, one succeeded", two, [failed("a"), done("b")], ["Running", "Running", "Failed"]],
+  ["one failed and one succeeded", two, [failed("a"), done("b")], ["Running", "Running", "Failed"]],
   [
-    "failed before, succeeded now",
+    "a container failed and then succeeded",
     two,
     [done("a", { attempt: 1 }), failed("a"), done("b")],
     ["Running", "Succeeded", "Succeeded"],
   ],
-  ["being restarted", two, [created("a", { attempt: 1 }), failed("a"), run("b")], all("Running")],
-  ["state unknown, and no previous run", two, [run("a", { state: "unknown" }), run("b")], all("Pending")],
-  // init containers
-  ["init: missing", withInit, [], all("Pending")],
-  ["init: runs", withInit, [run("i")], all("Pending")],
-  ["init: done, the rest not yet", withInit, [done("i")], all("Pending")],
-  ["init: failed", withInit, [failed("i")], ["Pending", "Pending", "Failed"]],
   [
-    "init: created again after a failure",
+    "a container is being restarted",
+    two,
+    [created("a", { attempt: 1 }), failed("a"), run("b")],
+    all("Running"),
+  ],
+  [
+    "the state of a container is unknown and it had not run before",
+    two,
+    [run("a", { state: "unknown" }), run("b")],
+    all("Pending"),
+  ],
+  // init containers
+  ["the init container is missing", withInit, [], all("Pending")],
+  ["the init container runs", withInit, [run("i")], all("Pending")],
+  ["the init container is done and the rest has not started", withInit, [done("i")], all("Pending")],
+  ["the init container failed", withInit, [failed("i")], ["Pending", "Pending", "Failed"]],
+  [
+    "the init container was created again after a failure",
     withInit,
     [created("i", { attempt: 1 }), failed("i")],
     ["Pending", "Pending", "Failed"],
   ],
-  ["init: done, the rest runs", withInit, [done("i"), run("a")], all("Running")],
-  ["init: done, the rest too", withInit, [done("i"), done("a")], ["Running", "Succeeded", "Succeeded"]],
-  ["init: lost, the rest runs", withInit, [run("a")], all("Running")],
+  ["the init container is done and the rest runs", withInit, [done("i"), run("a")], all("Running")],
   [
-    "init: runs again in a new sandbox",
+    "the init container and the rest are done",
+    withInit,
+    [done("i"), done("a")],
+    ["Running", "Succeeded", "Succeeded"],
+  ],
+  ["the init container is lost and the rest runs", withInit, [run("a")], all("Running")],
+  [
+    "the init container runs again in a new sandbox",
     withInit,
     [run("i", { attempt: 1, sandboxId: "s1" as SandboxId }), failed("a"), done("i")],
     all("Pending"),
   ],
   // sidecars
-  ["sidecar: missing", withSidecar, [], all("Pending")],
-  ["sidecar: runs, the rest not yet", withSidecar, [run("s")], all("Pending")],
-  ["sidecar: runs, the rest too", withSidecar, [run("s"), run("a")], all("Running")],
-  ["sidecar: exited, the rest runs", withSidecar, [failed("s"), run("a")], all("Running")],
-  ["sidecar: still runs, the rest succeeded", withSidecar, [run("s"), done("a")], all("Running")],
-  ["sidecar: still runs, the rest failed", withSidecar, [run("s"), failed("a")], all("Running")],
+  ["the sidecar is missing", withSidecar, [], all("Pending")],
+  ["the sidecar runs and the rest has not started", withSidecar, [run("s")], all("Pending")],
+  ["the sidecar and the rest run", withSidecar, [run("s"), run("a")], all("Running")],
+  ["the sidecar exited and the rest runs", withSidecar, [failed("s"), run("a")], all("Running")],
+  ["the sidecar still runs and the rest succeeded", withSidecar, [run("s"), done("a")], all("Running")],
+  ["the sidecar still runs and the rest failed", withSidecar, [run("s"), failed("a")], all("Running")],
   [
-    "sidecar: failed, the rest succeeded",
+    "the sidecar failed and the rest succeeded",
     withSidecar,
     [failed("s"), done("a")],
     ["Running", "Succeeded", "Succeeded"],
   ],
   [
-    "sidecar: exited, the rest failed",
+    "the sidecar exited and the rest failed",
     withSidecar,
     [done("s"), failed("a")],
     ["Running", "Running", "Failed"],
@@ -98,7 +113,7 @@ const table: Row[] = [
 ];
 table.push(
   [
-    "sidecar: has not passed its startup probe",
+    "the sidecar has not passed its startup probe",
     (restartPolicy) =>
       aPod({
         restartPolicy,
@@ -108,7 +123,7 @@ table.push(
     all("Pending"),
   ],
   [
-    "sidecar: restarted, the rest runs",
+    "the sidecar was restarted and the rest runs",
     (restartPolicy) =>
       aPod({
         restartPolicy,
@@ -119,31 +134,31 @@ table.push(
   ],
   // containers with their own policy
   [
-    "own policy Never, failed",
+    "a container with its own policy Never failed",
     (restartPolicy) => aPod({ restartPolicy, containers: [aContainer("a", { restartPolicy: "Never" })] }),
     [failed("a")],
     all("Failed"),
   ],
   [
-    "own policy Never, succeeded",
+    "a container with its own policy Never succeeded",
     (restartPolicy) => aPod({ restartPolicy, containers: [aContainer("a", { restartPolicy: "Never" })] }),
     [done("a")],
     all("Succeeded"),
   ],
   [
-    "own policy Always, succeeded",
+    "a container with its own policy Always succeeded",
     (restartPolicy) => aPod({ restartPolicy, containers: [aContainer("a", { restartPolicy: "Always" })] }),
     [done("a")],
     all("Running"),
   ],
   [
-    "a rule restarts after this exit code",
+    "a rule restarts the container after this exit code",
     (restartPolicy) => aPod({ restartPolicy, containers: [withRule("Restart")] }),
     [failed("a", { exitCode: 42 })],
     all("Running"),
   ],
   [
-    "a rule restarts after another exit code",
+    "a rule restarts the container after another exit code",
     (restartPolicy) => aPod({ restartPolicy, containers: [withRule("Restart")] }),
     [failed("a")],
     all("Failed"),
@@ -156,26 +171,27 @@ table.push(
     all("Running"),
   ],
   [
-    "init with own policy OnFailure, failed",
+    "an init container with its own policy OnFailure failed",
     (restartPolicy) =>
       aPod({ restartPolicy, initContainers: [aContainer("i", { restartPolicy: "OnFailure" })] }),
     [failed("i")],
     all("Pending"),
   ],
   // ephemeral containers
-  ["an ephemeral container runs, the rest is missing", withEphemeral, [run("e")], all("Pending")],
+  ["an ephemeral container runs and the rest is missing", withEphemeral, [run("e")], all("Pending")],
   [
-    "an ephemeral container runs, the rest succeeded",
+    "an ephemeral container runs and the rest succeeded",
     withEphemeral,
     [run("e"), done("a")],
     ["Running", "Succeeded", "Succeeded"],
   ],
-  ["an ephemeral container failed, the rest runs", withEphemeral, [failed("e"), run("a")], all("Running")],
+  ["an ephemeral container failed and the rest runs", withEphemeral, [failed("e"), run("a")], all("Running")],
 );
 for (const [rule, pod, containers, phases] of table)
   policies.forEach((policy, i) => {
     const observed: ObservedPod | undefined = containers && anObservedPod(containers);
-    test(`phase (${policy}): ${rule}`, () => assert.equal(statusOf(pod(policy), observed).phase, phases[i]));
+    test(`the phase is ${phases[i]} with restartPolicy ${policy} if ${rule}`, () =>
+      assert.equal(statusOf(pod(policy), observed).phase, phases[i]));
   });
 
 /** A pod of the API: only such a pod is final when its containers were stopped by the kubelet. */
@@ -200,21 +216,21 @@ const memory: [
   phase: PodPhase,
 ][] = [
   [
-    "stopped on request, all succeeded",
+    "all containers of a stopped pod succeeded",
     fromApi("Always"),
     both(done("a"), done("b")),
     { workerPhase: "terminating" },
     "Succeeded",
   ],
   [
-    "stopped on request, one failed",
+    "one container of a stopped pod failed",
     fromApi("Always"),
     both(done("a"), failed("b")),
     { workerPhase: "terminating" },
     "Failed",
   ],
   [
-    "being stopped, one still runs",
+    "one container of a pod that is being stopped still runs",
     fromApi("Always"),
     both(done("a"), run("b")),
     { workerPhase: "terminating" },
@@ -227,7 +243,13 @@ const memory: [
     { workerPhase: "terminated" },
     "Running",
   ],
-  ["terminated before it started", fromApi("Always"), undefined, { workerPhase: "terminated" }, "Failed"],
+  [
+    "the pod terminated before it started",
+    fromApi("Always"),
+    undefined,
+    { workerPhase: "terminated" },
+    "Failed",
+  ],
   [
     "a failure takes precedence over running containers",
     two("Always"),
@@ -265,14 +287,14 @@ const memory: [
     "Running",
   ],
   [
-    "waits for its restart",
+    "a container waits for its restart",
     two("Always"),
     both(failed("a"), run("b")),
     { waiting: new Map([["a", { reason: "CrashLoopBackOff", message: "" }]]) },
     "Running",
   ],
   [
-    "nothing runs, one waits for its restart after a success",
+    "nothing runs and one container waits for its restart after a success",
     two("Always"),
     both(done("a"), done("b")),
     { waiting: new Map([["a", { reason: "CrashLoopBackOff", message: "" }]]) },
@@ -304,14 +326,14 @@ const memory: [
     "Failed",
   ],
   [
-    "ran, and is lost: it is restarted",
+    "a lost container is restarted",
     aPod({ restartPolicy: "Always" }),
     undefined,
     { previous: statusOf(aPod(), anObservedPod([run("a")])) },
     "Running",
   ],
   [
-    "ran, and is lost: it is not restarted",
+    "a lost container is not restarted",
     aPod({ restartPolicy: "Never" }),
     undefined,
     { previous: statusOf(aPod({ restartPolicy: "Never" }), anObservedPod([run("a")])) },
@@ -319,4 +341,4 @@ const memory: [
   ],
 ];
 for (const [rule, pod, observed, more, phase] of memory)
-  test(`phase: ${rule}`, () => assert.equal(statusOf(pod, observed, more).phase, phase));
+  test(`the phase is ${phase}: ${rule}`, () => assert.equal(statusOf(pod, observed, more).phase, phase));

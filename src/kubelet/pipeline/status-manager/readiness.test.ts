@@ -16,22 +16,22 @@ const table: [name: string, status: PodStatus, expected: string | undefined][] =
   ["the pod is ready", { conditions: [{ type: "Ready", status: "True" }] }, "ready"],
   ["there is no status yet", {}, undefined],
   [
-    "a container does not run: its worker reports that",
+    "a container does not run, which its worker reports",
     { conditions: [notReady], containerStatuses: [status("a", { state: { waiting: { reason: "X" } } })] },
     undefined,
   ],
   [
-    "it runs and is not ready",
+    "a container runs and is not ready",
     { conditions: [notReady], containerStatuses: [status("a", { ...running, started: true })] },
     "readiness a: waiting for the readiness probe of a",
   ],
   [
-    "it has not started",
+    "a container has not started",
     { conditions: [notReady], containerStatuses: [status("a", { ...running, started: false })] },
     "startup a: waiting for the startup probe of a",
   ],
   [
-    "a container that has not started comes first",
+    "a container has not started and a sidecar is not ready",
     {
       conditions: [notReady],
       initContainerStatuses: [status("side", { ...running, started: true })],
@@ -40,7 +40,7 @@ const table: [name: string, status: PodStatus, expected: string | undefined][] =
     "startup a: waiting for the startup probe of a",
   ],
   [
-    "a sidecar is included",
+    "only a sidecar is not ready",
     {
       conditions: [notReady],
       initContainerStatuses: [status("side", { ...running, started: true })],
@@ -49,12 +49,12 @@ const table: [name: string, status: PodStatus, expected: string | undefined][] =
     "readiness side: waiting for the readiness probe of side",
   ],
   [
-    "a running init container does not count",
+    "only an init container runs",
     { conditions: [notReady], initContainerStatuses: [status("first", { ...running, started: true })] },
     undefined,
   ],
   [
-    "a gate is closed",
+    "a readiness gate is not ready",
     {
       conditions: [{ type: "Ready", status: "False", reason: "ReadinessGatesNotReady", message: "m" }],
       containerStatuses: [status("a", { ...running, started: true, ready: true })],
@@ -64,7 +64,7 @@ const table: [name: string, status: PodStatus, expected: string | undefined][] =
 ];
 
 for (const [name, given, expected] of table)
-  test(`readiness: ${name}`, () => {
+  test(`"${expected ?? "nothing"}" is reported if ${name}`, () => {
     const pod = aPod({ initContainers: [aContainer("first"), side] });
     const { isReady, why } = readinessOf(pod, given);
     const reason = why && `${why.kind} ${why.container}: ${why.text}`;

@@ -38,10 +38,10 @@ const table: [
   previous: ApiPodStatus | undefined,
   expected: ResourceRequirements,
 ][] = [
-  ["nothing requested", {}, runs({ milliCpuRequest: 2 }), undefined, {}],
-  ["the runtime reports nothing", requested, runs(), undefined, requested],
+  ["nothing is reported if nothing was requested", {}, runs({ milliCpuRequest: 2 }), undefined, {}],
+  ["those of the spec are reported if the runtime reports nothing", requested, runs(), undefined, requested],
   [
-    "the runtime reports the actual resources",
+    "those of the runtime override those of the spec",
     requested,
     runs({ milliCpuLimit: 800, milliCpuRequest: 400, memoryLimit: 128 << 20 }),
     undefined,
@@ -58,14 +58,14 @@ const table: [
     requested,
   ],
   [
-    "CPU below the minimum",
+    "CPU below the minimum is reported as in the spec",
     { limits: { cpu: "5m" }, requests: { cpu: "1m" } },
     runs({ milliCpuLimit: 10, milliCpuRequest: 2 }),
     undefined,
     { limits: { cpu: "5m" }, requests: { cpu: "1m" } },
   ],
   [
-    "CPU above the minimum, though less was requested",
+    "CPU above the minimum is reported as in the runtime",
     { limits: { cpu: "5m" }, requests: { cpu: "1m" } },
     runs({ milliCpuLimit: 11, milliCpuRequest: 3 }),
     undefined,
@@ -89,7 +89,7 @@ const table: [
     },
   ],
   [
-    "those last reported of another container do not count",
+    "those last reported for another container are ignored",
     requested,
     runs(),
     reported({ limits: { cpu: "2" } }, "containerd://old"),
@@ -139,9 +139,9 @@ const podTable: [
   resources: ResourceRequirements,
   allocated: object | undefined,
 ][] = [
-  ["nothing requested", aPod(), {}, {}, undefined],
+  ["nothing is reported if nothing was requested", aPod(), {}, {}, undefined],
   [
-    "the sum of its containers",
+    "a pod has the sum of its containers",
     two(
       { requests: { cpu: "500m", memory: "1Gi" } },
       { requests: { cpu: "700m" }, limits: { memory: "1000M" } },
@@ -151,7 +151,7 @@ const podTable: [
     { cpu: "1200m", memory: "1Gi" },
   ],
   [
-    "pod-level resources",
+    "pod-level resources override those of containers",
     two({ requests: { cpu: "1" } }, {}, { resources: { requests: { cpu: "2" }, limits: { cpu: "3" } } }),
     {},
     { limits: { cpu: "3" }, requests: { cpu: "2" } },
@@ -185,7 +185,7 @@ const podTable: [
     { cpu: "500m", memory: "32Mi" },
   ],
   [
-    "a cgroup that cannot be read",
+    "a pod whose cgroup cannot be read has those of the spec",
     apiRuns(simple),
     {},
     { limits: { memory: "64Mi" }, requests: { cpu: "500m", memory: "32Mi" } },

@@ -23,30 +23,60 @@ const addressTable: [
   more: Partial<StatusInput>,
   podIPs: string[] | undefined,
 ][] = [
-  ["no sandbox", false, [], {}, undefined],
-  ["its own", false, [{ ips: ["10.0.0.9", "fd00::9"] }], {}, ["10.0.0.9", "fd00::9"]],
-  ["the family of the node first", false, [{ ips: ["fd00::9", "10.0.0.9"] }], {}, ["10.0.0.9", "fd00::9"]],
+  ["a pod without a sandbox has none", false, [], {}, undefined],
+  ["a pod has those of its sandbox", false, [{ ips: ["10.0.0.9", "fd00::9"] }], {}, ["10.0.0.9", "fd00::9"]],
+  ["the family of the node is first", false, [{ ips: ["fd00::9", "10.0.0.9"] }], {}, ["10.0.0.9", "fd00::9"]],
   [
-    "the family of the node first: IPv6",
+    "the family of an IPv6 node is first",
     false,
     [{ ips: ["10.0.0.9", "fd00::9"] }],
     { hostIPs: ["2001:db8::1"] },
     ["fd00::9", "10.0.0.9"],
   ],
   [
-    "one of each family",
+    "one of each family is reported",
     false,
     [{ ips: ["10.0.0.9", "10.0.0.8", "fd00::9", "fd00::8"] }],
     {},
     ["10.0.0.9", "fd00::9"],
   ],
-  ["the node's", true, [{ ips: [], hostNetwork: true }], {}, ["192.0.2.1", "2001:db8::1"]],
-  ["the node's, before there is a sandbox", true, [], {}, ["192.0.2.1", "2001:db8::1"]],
-  ["the node's: one of each family", true, [], { hostIPs: ["192.0.2.1", "192.0.2.2"] }, ["192.0.2.1"]],
+  [
+    "a pod on the host network has those of the node",
+    true,
+    [{ ips: [], hostNetwork: true }],
+    {},
+    ["192.0.2.1", "2001:db8::1"],
+  ],
+  [
+    "a pod on the host network has those of the node before it has a sandbox",
+    true,
+    [],
+    {},
+    ["192.0.2.1", "2001:db8::1"],
+  ],
+  [
+    "a pod on the host network has one of each family",
+    true,
+    [],
+    { hostIPs: ["192.0.2.1", "192.0.2.2"] },
+    ["192.0.2.1"],
+  ],
   ["a terminated pod keeps its own", false, [{ state: "notready" }], previous("10.0.0.9"), ["10.0.0.9"]],
   ["a pod without sandboxes keeps its own", false, [], previous("10.0.0.9"), ["10.0.0.9"]],
-  ["a new sandbox has a new one", false, [{ ips: ["10.0.0.8"] }], previous("10.0.0.9"), ["10.0.0.8"]],
-  ["that of an old sandbox is not reported", false, [{ state: "notready", attempt: 1 }, {}], {}, undefined],
+  [
+    "a pod with a new sandbox has a new one",
+    false,
+    [{ ips: ["10.0.0.8"] }],
+    previous("10.0.0.9"),
+    ["10.0.0.8"],
+  ],
+  [
+    "the address of an old sandbox is not reported",
+    false,
+    [{ state: "notready", attempt: 1 }, {}],
+    {},
+    undefined,
+  ],
 ];
 for (const [rule, hostNetwork, list, more, podIPs] of addressTable)
   test(`addresses of a pod: ${rule}`, () => {
@@ -107,22 +137,27 @@ const afterRunning: [rule: string, inits: string[], observed: ObservedContainer[
     "Pending",
   ],
   [
-    "they are about to run again",
+    "init containers are about to run again",
     ["i"],
     [inNew("i", { state: "created" }), former("a"), anObservedContainer("i", { state: "exited" })],
     "Pending",
   ],
-  ["they have run again", ["i"], [inNew("a", {}), inNew("i", { state: "exited" }), former("a")], "Running"],
-  ["a pod without init containers stays Running", [], [], "Running"],
+  [
+    "init containers have run again",
+    ["i"],
+    [inNew("a", {}), inNew("i", { state: "exited" }), former("a")],
+    "Running",
+  ],
+  ["it has no init containers", [], [], "Running"],
 ];
 for (const [rule, inits, containers, phase] of afterRunning)
-  test(`the phase of a pod that was Running: ${rule}`, () => {
+  test(`the phase of a pod that was Running is ${phase} if ${rule}`, () => {
     const pod = aPod({ initContainers: inits.map((name) => aContainer(name)) });
     const previous = { phase: "Running" };
     assert.equal(statusOf(pod, anObservedPod(containers, lost), { previous }).phase, phase);
   });
 
-test("the reason is that of the failure; the first one stays", () => {
+test("the reason is that of the first failure", () => {
   const failure = { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } as const;
   const failed = statusOf(aPod(), anObservedPod([anObservedContainer("a")]), { failure });
   assert.deepEqual([failed.phase, failed.reason, failed.message], ["Failed", "DeadlineExceeded", "too long"]);
@@ -195,7 +230,7 @@ const overTable: [
     ["ContainerStatusUnknown"],
   ],
   [
-    "a sidecar whose termination was not observed, after all ran",
+    "a sidecar whose termination was not observed is reported as failed after all ran",
     api({ initContainers: [aContainer("s", { restartPolicy: "Always" })] }),
     [done("a")],
     ["ContainerStatusUnknown"],

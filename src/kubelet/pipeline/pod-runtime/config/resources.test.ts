@@ -52,7 +52,7 @@ describe("container resources", () => {
       key: "cpuQuota",
       want: 150_000n,
     },
-    { rule: "no limit, no quota", given: {}, key: "cpuQuota", want: 0n },
+    { rule: "there is no quota without a limit", given: {}, key: "cpuQuota", want: 0n },
     {
       rule: "the quota can be disabled",
       given: { settings: { cpuCfsQuota: false } },
@@ -137,7 +137,7 @@ describe("container resources", () => {
       want: { "memory.oom.group": "1" },
     },
     {
-      rule: "v1 does not support that",
+      rule: "v1 does not kill whole containers on OOM",
       given: { settings: { singleProcessOomKill: false } },
       key: "unified",
       want: {},
@@ -257,7 +257,7 @@ describe("oomScoreAdj", () => {
       want: -997,
     },
     {
-      rule: "so does a static one",
+      rule: "a static pod is treated as Guaranteed",
       spec: {
         metadata: { annotations: { "kubernetes.io/config.source": "file" } },
         spec: { priorityClassName: "system-node-critical" },
@@ -281,7 +281,7 @@ describe("oomScoreAdj", () => {
       want: 750,
     },
     {
-      rule: "an init container may",
+      rule: "an init container may score above the containers",
       spec: { spec: { containers: [memory("4Gi")], initContainers: [fakeContainer({}, "init")] } },
       name: "init",
       want: 999,

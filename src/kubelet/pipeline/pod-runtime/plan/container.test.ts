@@ -34,9 +34,9 @@ testPlans([
   // restarts
   ["Always: success is restarted", aPod(), anObservedPod([done("a")]), "start regular a#1"],
   ["Always: failure is restarted", aPod(), anObservedPod([failed("a", { attempt: 4 })]), "start regular a#5"],
-  ["OnFailure: success is not", onFailure, anObservedPod([done("a")]), finished],
-  ["OnFailure: failure is", onFailure, anObservedPod([failed("a")]), "start regular a#1"],
-  ["Never: neither is", never, anObservedPod([failed("a")]), finished],
+  ["OnFailure: success is not restarted", onFailure, anObservedPod([done("a")]), finished],
+  ["OnFailure: failure is restarted", onFailure, anObservedPod([failed("a")]), "start regular a#1"],
+  ["Never: failure is not restarted", never, anObservedPod([failed("a")]), finished],
   [
     "one has exited and is not restarted, another runs: the pod continues",
     aPod({ restartPolicy: "Never", containers: [aContainer("a"), aContainer("b")] }),
@@ -44,13 +44,13 @@ testPlans([
     "",
   ],
   [
-    "own policy Never in a pod with Always",
+    "a container with its own policy Never in a pod with Always is not restarted",
     withA({ restartPolicy: "Never" }),
     anObservedPod([failed("a")]),
     finished,
   ],
   [
-    "own policy Always in a pod with Never",
+    "a container with its own policy Always in a pod with Never is restarted",
     withA({ restartPolicy: "Always" }, "Never"),
     anObservedPod([done("a")]),
     "start regular a#1",

@@ -27,19 +27,19 @@ const runs = anObservedContainer;
 
 testPlans([
   [
-    "first the regular containers are stopped; ephemeral ones are not",
+    "the regular containers are stopped first; ephemeral ones are not",
     pod,
     anObservedPod([exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
     "kill b-0 (restart-all)",
   ],
   [
-    "then the sidecars",
+    "the sidecars are stopped after the regular containers",
     pod,
     anObservedPod([exited("a", 42), exited("b", 137), runs("e"), runs("s"), done("i")]),
     "kill s-0 (restart-all)",
   ],
   [
-    "then all are removed except the one that triggered it",
+    "all are removed then, except the container that triggered it",
     pod,
     anObservedPod([
       exited("a", 42, { attempt: 1 }),
@@ -50,8 +50,13 @@ testPlans([
     ]),
     "remove a-0, remove b-0, remove s-0, remove i-0",
   ],
-  ["then that one", pod, anObservedPod([exited("a", 42), runs("e")]), "remove a-0"],
-  ["then the pod starts again, in the same sandbox", pod, anObservedPod([runs("e")]), "start init i#0"],
+  [
+    "the container that triggered it is removed last",
+    pod,
+    anObservedPod([exited("a", 42), runs("e")]),
+    "remove a-0",
+  ],
+  ["the pod starts again in the same sandbox", pod, anObservedPod([runs("e")]), "start init i#0"],
   [
     "another exit code does not trigger it",
     pod,
@@ -59,7 +64,7 @@ testPlans([
     "",
   ],
   [
-    "nor that of a container that was restarted",
+    "the exit code of a container that was restarted does not trigger it",
     pod,
     anObservedPod([runs("a", { attempt: 1 }), exited("a", 42), runs("b"), runs("e"), runs("s"), done("i")]),
     "",
@@ -100,7 +105,7 @@ testPlans([
     "remove b-0",
   ],
   [
-    "then the sandbox is replaced, as for a pod that never ran",
+    "a dead sandbox is replaced after that, as for a pod that never ran",
     pod,
     anObservedPod([], [deadSandbox]),
     "kill all, sandbox 1",
