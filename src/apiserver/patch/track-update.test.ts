@@ -148,7 +148,7 @@ test("an object without managers gets none until it is applied", () => {
   assert.deepEqual(managers(trackUpdate(labelled({ a: "1" }), labelled({ a: "2" }), by("x"))), []);
 });
 
-test("of more than ten updaters the oldest are merged into one entry", () => {
+test("if there are more than ten updaters, the oldest are merged into one entry", () => {
   let object = trackUpdate(undefined, labelled({ l0: "1" }), by("m0"));
   for (let i = 1; i < 15; i++) {
     const labels = { ...((object.metadata as JsonObject).labels as JsonObject), [`l${i}`]: "1" };

@@ -7,7 +7,7 @@ import { dateOf, earliest, endOfTime, epochMs, latest, msBetween, plusMs, wallTi
 describe("points in time", () => {
   const noon = "2026-01-01T12:00:00Z";
 
-  it("of wall time come from milliseconds, dates and RFC 3339, and go back", () => {
+  it("wall time converts to and from milliseconds, dates and RFC 3339", () => {
     for (const from of [noon, new Date(noon), Date.parse(noon)]) {
       assert.equal(epochMs(wallTime(from)), Date.parse(noon));
       assert.equal(dateOf(wallTime(from)).toISOString(), "2026-01-01T12:00:00.000Z");

@@ -54,7 +54,7 @@ test("the port of the last run, or the preferred one, or any free one", async (t
   assert.equal(await persistentPort(join(ownDir(t), "port"), host, usual), usual);
 });
 
-test("of several processes that request it concurrently and do not listen yet, one gets it", async (t) => {
+test("only one of several processes that request a port concurrently gets it, even before it listens", async (t) => {
   const dir = ownDir(t);
   const usual = await anyPort();
   const ports = await Promise.all(["a", "b", "c"].map((name) => request(t, join(dir, name), usual)));

@@ -25,11 +25,11 @@ ${zero} 00 ${zero} 00 ${zero} ffffffff 00000001 00000000 00200200       lo
 `;
 
 describe("default routes", () => {
-  it("of IPv4: no mask, the lowest metric first; 0.0.0.0/1 is not a default route", () => {
+  it("an IPv4 default route has no mask, the lowest metric is first; 0.0.0.0/1 is not a default route", () => {
     assert.deepEqual(ipv4Default(ipv4), ["eth0", "wlan0"]);
     assert.deepEqual(ipv4Default(""), []);
   });
-  it("of IPv6: the kernel's unreachable route is ignored", () => {
+  it("the kernel's unreachable IPv6 route is ignored", () => {
     assert.deepEqual(ipv6Default(ipv6), ["eth0"]);
     assert.deepEqual(ipv6Default(""), []);
   });
@@ -55,6 +55,7 @@ describe("default routes", () => {
 });
 
 describe("addresses", () => {
-  it("of this host include the loopback", () => assert.ok(interfaceAddresses().lo?.includes("127.0.0.1")));
-  it("of an unknown name are none", async () => assert.deepEqual(await addressesOfName(""), []));
+  it("the addresses of this host include loopback", () =>
+    assert.ok(interfaceAddresses().lo?.includes("127.0.0.1")));
+  it("an unknown name has no addresses", async () => assert.deepEqual(await addressesOfName(""), []));
 });

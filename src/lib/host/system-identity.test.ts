@@ -59,7 +59,7 @@ describe("the identity of the machine", () => {
     assert.deepEqual(["x64", "arm64", "ia32", "riscv64"].map(archOf), ["amd64", "arm64", "386", "riscv64"]);
   });
 
-  it("of this machine can be read", async () => {
+  it("the identity of this machine can be read", async () => {
     const { bootId, kernelVersion } = await readSystemIdentity();
     assert.match(bootId, /^[0-9a-f-]{36}$/);
     assert.match(kernelVersion, /^\d+\./);

@@ -21,7 +21,7 @@ const container = fakeContainer({
 });
 
 describe("labels", () => {
-  it("of a sandbox are the pod's, overridden by its identity", () => {
+  it("a sandbox has the pod's labels, overridden by those of its identity", () => {
     assert.deepEqual(sandboxLabels(pod), {
       app: "x",
       "io.kubernetes.pod.name": "web",
@@ -30,11 +30,11 @@ describe("labels", () => {
     });
     assert.deepEqual(sandboxAnnotations(pod), { note: "hi" });
   });
-  it("of a container are its identity alone", () => {
+  it("a container has only the labels of its identity", () => {
     assert.equal(containerLabels(pod, container)["io.kubernetes.container.name"], "c0");
     assert.equal(Object.hasOwn(containerLabels(pod, container), "app"), false);
   });
-  it("identify the owner of a container", () => {
+  it("labels identify the owner of a container", () => {
     assert.deepEqual(containerLabels(pod, container), {
       "io.kubernetes.container.name": "c0",
       "io.kubernetes.pod.name": "web",
@@ -72,7 +72,7 @@ describe("container annotations", () => {
     assert.deepEqual(notes.preStop, { httpGet: { path: "/bye", port: 80 } });
     assert.equal(notes.ports[0]?.containerPort, 80);
   });
-  it("that are invalid count as absent", () => {
+  it("invalid annotations count as absent", () => {
     const notes = readContainerInfo({
       "io.kubernetes.container.restartCount": "many",
       "io.kubernetes.container.preStopHandler": "{",

@@ -54,7 +54,7 @@ describe("serviceVariables", () => {
       ["KUBERNETES_SERVICE_HOST=10.0.0.7"],
     ],
     [
-      "the same in the other order",
+      "the namespace's own service instead of the API server, in the other order",
       [service("app", "kubernetes"), kubernetes],
       inApp,
       ["KUBERNETES_SERVICE_HOST=10.0.0.7"],

@@ -101,19 +101,19 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "service account token is not valid yet",
   ],
   [
-    "for another audience",
+    "a token for another audience",
     ({ issue }) => issue({}, { audiences: ["vault", "x"] }),
     `token audiences ["vault" "x"] is invalid for the target audiences ["${api}"]`,
   ],
-  ["for the API and another audience", ({ issue }) => issue({}, { audiences: ["vault", api] })],
+  ["a token for the API and another audience", ({ issue }) => issue({}, { audiences: ["vault", api] })],
   [
-    "of a deleted account",
+    "a token of a deleted account",
     ({ issue, objects }) =>
       objects.delete({ resource: "serviceaccounts", namespace: "ns", name: "builder" }).then(() => issue()),
     'serviceaccounts "builder" not found',
   ],
   [
-    "of an account that was recreated",
+    "a token of an account that was recreated",
     ({ issue, put }) => {
       put("serviceaccounts", "builder", "new");
       return issue();
@@ -121,7 +121,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "service account UID (new) does not match claim (sa-uid)",
   ],
   [
-    "of an account deleted a minute ago",
+    "a token of an account deleted a minute ago",
     ({ issue, put, clock }) => {
       put("serviceaccounts", "builder", "sa-uid", old(clock, 61));
       return issue();
@@ -129,13 +129,13 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "service account ns/builder has been deleted",
   ],
   [
-    "of a deleted pod",
+    "a token of a deleted pod",
     ({ issue, objects }) =>
       objects.delete({ resource: "pods", namespace: "ns", name: "p" }).then(() => issue(pod)),
     invalidated,
   ],
   [
-    "of a pod that was recreated",
+    "a token of a pod that was recreated",
     ({ issue, put }) => {
       put("pods", "p", "new");
       return issue(pod);
@@ -143,35 +143,38 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "pod UID (new) does not match service account pod ref claim (pod-uid)",
   ],
   [
-    "of a terminating pod",
+    "a token of a terminating pod",
     ({ issue, put, clock }) => {
       put("pods", "p", "pod-uid", old(clock, 59));
       return issue(pod);
     },
   ],
   [
-    "of a terminated pod",
+    "a token of a terminated pod",
     ({ issue, put, clock }) => {
       put("pods", "p", "pod-uid", old(clock, 61));
       return issue(pod);
     },
     invalidated,
   ],
-  ["of a deleted secret", ({ issue }) => issue({ secret: { name: "none", uid: "x" } }), invalidated],
+  ["a token of a deleted secret", ({ issue }) => issue({ secret: { name: "none", uid: "x" } }), invalidated],
   [
-    "of a secret that was recreated",
+    "a token of a secret that was recreated",
     ({ issue }) => issue({ secret: { name: "s", uid: "x" } }),
     "secret UID (secret-uid) does not match service account secret ref claim (x)",
   ],
-  ["of a deleted node", ({ issue }) => issue({ node: { name: "none", uid: "x" } }), invalidated],
+  ["a token of a deleted node", ({ issue }) => issue({ node: { name: "none", uid: "x" } }), invalidated],
   [
-    "of a node that was recreated",
+    "a token of a node that was recreated",
     ({ issue }) => issue({ node: { name: "n1", uid: "x" } }),
     "node UID (node-uid) does not match service account node ref claim (x)",
   ],
-  ["of a pod whose node was deleted", ({ issue }) => issue({ ...pod, node: { name: "none", uid: "x" } })],
   [
-    "with modified claims",
+    "a token of a pod whose node was deleted",
+    ({ issue }) => issue({ ...pod, node: { name: "none", uid: "x" } }),
+  ],
+  [
+    "a token with modified claims",
     ({ issue }) => {
       const [head, body, signature] = issue().split(".") as [string, string, string];
       const claims = JSON.parse(Buffer.from(body, "base64url").toString());
@@ -181,7 +184,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "go-jose/go-jose: error in cryptographic primitive",
   ],
   [
-    "without signature",
+    "a token without signature",
     ({ issue }) => {
       const [, body] = issue().split(".");
       return `${Buffer.from('{"alg":"none"}').toString("base64url")}.${body}.eA`;
@@ -189,7 +192,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "go-jose/go-jose: error in cryptographic primitive",
   ],
   [
-    "signed with another key",
+    "a token signed with another key",
     ({ clock }) =>
       new TokenAuthority({ key: generateKey().privateKey }).issue(subject, {
         audiences: [api],
@@ -253,7 +256,7 @@ const bootstrapRows: [string, Record<string, string>, string[] | undefined, obje
   ["not expired", { ...good, expiration: "2026-01-01T00:00:01Z" }, groups],
   ["expired", { ...good, expiration: "2026-01-01T00:00:00Z" }, undefined],
   ["an expiration that cannot be parsed", { ...good, expiration: "soon" }, undefined],
-  ["of another type", good, undefined, { type: "Opaque" }],
+  ["a token of another type", good, undefined, { type: "Opaque" }],
   [
     "deleted",
     good,

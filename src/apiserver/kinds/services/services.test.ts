@@ -56,7 +56,7 @@ describe("ranges of addresses", () => {
 });
 
 describe("new services", () => {
-  test("get an address and all defaults", async () => {
+  test("new services get an address and all defaults", async () => {
     const { spec, status } = await createService(testKinds(), "a", { ports: [port] });
     assert.deepEqual(spec, {
       type: "ClusterIP",
@@ -92,7 +92,7 @@ describe("new services", () => {
     assert.equal(spec.internalTrafficPolicy, undefined);
   });
 
-  test("get the address that they request, once", async () => {
+  test("a requested address is allocated once", async () => {
     const kinds = testKinds();
     const { spec } = await createService(kinds, "a", { clusterIP: "10.96.0.10", ports: [port] });
     assert.equal(spec.clusterIP, "10.96.0.10");
@@ -115,7 +115,7 @@ describe("new services", () => {
     );
   });
 
-  test("of type NodePort get ports, the same for TCP and UDP", async () => {
+  test("NodePort services get ports, the same for TCP and UDP", async () => {
     const kinds = testKinds();
     const { spec } = await createService(kinds, "a", {
       type: "NodePort",
@@ -143,14 +143,14 @@ describe("new services", () => {
   });
 
   const cases: [string, object, string[]][] = [
-    ["need a port", {}, ["spec.ports: Required value"]],
+    ["a service needs a port", {}, ["spec.ports: Required value"]],
     [
-      "with several ports need port names",
+      "several ports need names",
       { ports: [port, { port: 81 }] },
       ["spec.ports[0].name: Required value", "spec.ports[1].name: Required value"],
     ],
     [
-      "have no duplicate ports",
+      "ports are unique",
       {
         ports: [
           { ...port, name: "a" },
@@ -172,13 +172,13 @@ describe("new services", () => {
       ],
     ],
     [
-      "of type ClusterIP have no node port",
+      "a ClusterIP service has no node port",
       { ports: [{ ...port, nodePort: 30000 }] },
       ["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"],
     ],
-    ["of type ExternalName need a name", { type: "ExternalName" }, ["spec.externalName: Required value"]],
+    ["an ExternalName service needs a name", { type: "ExternalName" }, ["spec.externalName: Required value"]],
     [
-      "of type NodePort have an address",
+      "a NodePort service has an address",
       { type: "NodePort", clusterIP: "None", ports: [port] },
       ["spec.clusterIPs[0]: Invalid value: \"None\": may not be set to 'None' for NodePort services"],
     ],
@@ -205,7 +205,7 @@ describe("changes of services", () => {
     assert.equal(changed.spec.ports[0].nodePort, spec.ports[0].nodePort);
   });
 
-  test("to ExternalName release the address", async () => {
+  test("a change to ExternalName releases the address", async () => {
     const kinds = testKinds();
     await createService(kinds, "a", { ports: [port] });
     const { spec } = await change(kinds, "a", (spec) => {
@@ -215,7 +215,7 @@ describe("changes of services", () => {
     assert.deepEqual([spec.clusterIP, spec.clusterIPs, spec.ipFamilies], [undefined, undefined, undefined]);
   });
 
-  test("to NodePort and back release the node ports", async () => {
+  test("a change to NodePort and back releases the node ports", async () => {
     const kinds = testKinds();
     await createService(kinds, "a", { ports: [port] });
     const there = await change(kinds, "a", (spec) => {
@@ -228,7 +228,7 @@ describe("changes of services", () => {
     assert.deepEqual([back.spec.ports[0].nodePort, back.spec.externalTrafficPolicy], [undefined, undefined]);
   });
 
-  test("do not change the address", async () => {
+  test("the address is immutable", async () => {
     const spec = { type: "ClusterIP", clusterIP: "10.96.0.7", clusterIPs: ["10.96.0.7"], ports: [port] };
     assert.deepEqual(
       await updateErrors("services", { spec }, { spec: { ...spec, clusterIP: "10.96.0.8" } }),

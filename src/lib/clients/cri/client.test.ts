@@ -295,20 +295,20 @@ describe("CRI client: connection", () => {
 describe("CRI client: messages", () => {
   const mebibytes = (n: number) => ({ big: "x".repeat(n * 1024 * 1024) });
 
-  it("of 15 MiB go both ways", async (t) => {
+  it("messages of 15 MiB are sent and received", async (t) => {
     const { client } = await connected(t);
     await client.runPodSandbox({ ...sandboxConfig, annotations: mebibytes(15) }, "");
     assert.equal((await client.listPodSandboxes())[0]?.annotations.big?.length, 15 * 1024 * 1024);
   });
 
-  it("of more than 16 MiB are not sent", async (t) => {
+  it("messages of more than 16 MiB are not sent", async (t) => {
     const { runtime, client } = await connected(t);
     const error = await failureOf(client.runPodSandbox({ ...sandboxConfig, annotations: mebibytes(17) }, ""));
     assert.ok(hasGrpcCode(error, "RESOURCE_EXHAUSTED"));
     assert.equal(runtime.calls.length, 0);
   });
 
-  it("of more than 16 MiB are not received, and the connection survives", async (t) => {
+  it("messages of more than 16 MiB are not received, and the connection survives", async (t) => {
     const { client } = await connected(t);
     for (let attempt = 0; attempt < 2; attempt++) {
       const metadata = { ...sandboxConfig.metadata, attempt };
@@ -318,7 +318,7 @@ describe("CRI client: messages", () => {
     await client.version();
   });
 
-  it("without an image mean that the image does not exist", async (t) => {
+  it("a status without an image is undefined", async (t) => {
     const { client } = await connected(t);
     assert.equal(await client.imageStatus({ image: "none" }), undefined);
     assert.equal((await client.imageStatus({ image: fakeImages.busybox }))?.repoTags[0], fakeImages.busybox);

@@ -95,25 +95,25 @@ describe("a value that does not fit its type is rejected before it is sent", () 
 });
 
 describe("a message", () => {
-  it("of an unknown kind is ignored", () => {
+  it("a message of an unknown kind is ignored", () => {
     const bytes = encodeMessage({ kind: "signal", serial: 1, signature: "", body: [] });
     bytes[1] = 9;
     assert.equal(decodeMessage(bytes), undefined);
   });
 
-  it("that claims more than 128 MiB ends the stream", () => {
+  it("a message that claims more than 128 MiB ends the stream", () => {
     const bytes = encodeMessage({ kind: "signal", serial: 1, signature: "", body: [] });
     bytes.writeUInt32LE(200 << 20, 4);
     assert.throws(() => new MessageSplitter().push(bytes), /too long/);
   });
 
-  it("of another version of the protocol is rejected", () => {
+  it("a message of another version of the protocol is rejected", () => {
     const bytes = encodeMessage({ kind: "signal", serial: 1, signature: "", body: [] });
     bytes[3] = 2;
     assert.throws(() => decodeMessage(bytes), /version 2/);
   });
 
-  it("with deeply nested variants is rejected instead of overflowing the stack", () => {
+  it("a message with deeply nested variants is rejected instead of overflowing the stack", () => {
     let value: DBusValue = 1;
     let signature = "y";
     for (let depth = 0; depth < 70; depth++) {

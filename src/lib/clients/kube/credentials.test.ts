@@ -249,7 +249,7 @@ describe("certificate files", { timeout: 30_000 }, () => {
     });
   }
 
-  it("that do not match are not used, and the previous pair is", async (t) => {
+  it("files that do not match are not used, the previous pair is", async (t) => {
     const server = await whoAmI(t);
     const dir = await directory(t);
     const clock = new MovableClock();
@@ -361,7 +361,7 @@ describe("token file", { timeout: 30_000 }, () => {
     assert.equal(await who(), "Bearer two");
   });
 
-  it("that does not exist is an error with its name", async (t) => {
+  it("a missing token file is an error with its path", async (t) => {
     const server = await whoAmI(t);
     const dir = await directory(t);
     const { who } = await connect(t, {

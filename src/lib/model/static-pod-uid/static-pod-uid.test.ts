@@ -87,7 +87,7 @@ describe("a quantity in memory", () => {
       assert.equal(goQuantity(text, isRounded), expected);
     });
 
-  it("that is a sum has the smaller exponent, and no text", () => {
+  it("a sum has the smaller exponent, and no text", () => {
     assert.equal(goSum(["1", "500m"]), number("1500", -3, "", "DecimalSI"));
     assert.equal(goSum(["0", "65Mi"]), number("68157440", 0, "", "BinarySI"));
     assert.equal(goSum(["65Mi"]), number("68157440", 0, "65Mi", "BinarySI"));
