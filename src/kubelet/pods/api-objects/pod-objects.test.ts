@@ -77,7 +77,7 @@ test("Watch: the error about a missing ConfigMap names its kind", async () => {
   );
 });
 
-test("Watch: one watch per object, from the first pod that refers to it to the last", async () => {
+test("Watch: there is one watch per object, from the first pod that refers to it to the last", async () => {
   const { start, objects, api, clock } = setUp("Watch");
   objects.register(pod("a", ["x"]));
   await start();
@@ -268,7 +268,7 @@ test("Watch: only the name of an object is logged", async () => {
   );
 });
 
-test("Cache: requested again after the TTL, from the watch cache; an older version is ignored", async () => {
+test("Cache: an object is requested again after the TTL, from the watch cache; an older version is ignored", async () => {
   let ttl: number | undefined;
   const { start, objects, api, secret, clock, changes } = setUp("Cache", { ttlMs: () => ttl });
   await start();

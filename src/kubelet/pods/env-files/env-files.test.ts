@@ -21,7 +21,7 @@ describe("valueInEnvFile", () => {
     ["an equals sign in the value", "K='a=b'", "a=b"],
     ["an empty value", "K=''", ""],
     ["whitespace after = means no value", "K= 'v'", ""],
-    ["and is not an error for another name", "A= x\nK='v'", "v"],
+    ["whitespace after = is not an error for another name", "A= x\nK='v'", "v"],
     ["a missing name", "A='1'\n", undefined],
     ["a name with the key as suffix", "AK='1'\n", undefined],
     ["an empty file", "", undefined],

@@ -53,7 +53,7 @@ test("containers are removed with their logs and before their sandbox, then the 
   ]);
 });
 
-test("nothing to remove: the runtime is not called", async () => {
+test("the runtime is not called if there is nothing to remove", async () => {
   const { gc, calls } = setUp(anObservedPod([dead("a", 1)]), "active");
   await gc.collect();
   assert.deepEqual(calls, []);

@@ -63,7 +63,7 @@ const table: [
   ],
   ["a terminated pod keeps its last containers", {}, [["terminated", ["a-2", "a-1", "b-1"]]], ["a-1"]],
   [
-    "but not with removeTerminated",
+    "a terminated pod keeps no containers with removeTerminated",
     {},
     [
       ["terminated", ["a-2", "b-1"]],
@@ -78,9 +78,14 @@ const table: [
     [["orphaned", ["a-2", "a-1", "b-3 created"]]],
     ["a-1", "a-2", "b-3"],
   ],
-  ["and of an evicted pod", { maxPerContainer: -1 }, [["evicted", ["a-2", "a-1"]]], ["a-1", "a-2"]],
-  ["but not running ones", {}, [["orphaned", ["a-2 running", "a-1"]]], ["a-1"]],
-  ["nor young ones", { minAgeMs: 9000 }, [["orphaned", ["a-2", "a-1"]]], ["a-1"]],
+  [
+    "all of an evicted pod are removed",
+    { maxPerContainer: -1 },
+    [["evicted", ["a-2", "a-1"]]],
+    ["a-1", "a-2"],
+  ],
+  ["running ones of an orphaned pod are kept", {}, [["orphaned", ["a-2 running", "a-1"]]], ["a-1"]],
+  ["young ones of an orphaned pod are kept", { minAgeMs: 9000 }, [["orphaned", ["a-2", "a-1"]]], ["a-1"]],
   [
     "foreign pods are left alone",
     { maxPerContainer: 0, maxContainers: 0 },
@@ -88,13 +93,13 @@ const table: [
     [],
   ],
   [
-    "in total: an equal share for each first",
+    "each container gets an equal share of the total first",
     { maxPerContainer: -1, maxContainers: 4 },
     [["active", ["a-9", "a-8", "a-7", "b-2", "b-1"]]],
     ["a-7"],
   ],
   [
-    "in total: then the oldest are removed",
+    "the oldest beyond the total are removed after that",
     { maxContainers: 2 },
     [
       ["active", ["a-3", "b-1"]],
@@ -102,8 +107,8 @@ const table: [
     ],
     ["b-1", "c-2"],
   ],
-  ["in total: all within the limit are kept", { maxContainers: 2 }, [["active", ["a-3", "b-1"]]], []],
-  ["in total: none", { maxContainers: 0 }, [["active", ["a-3", "b-1"]]], ["b-1", "a-3"]],
+  ["all within the total are kept", { maxContainers: 2 }, [["active", ["a-3", "b-1"]]], []],
+  ["a total of 0 keeps none", { maxContainers: 0 }, [["active", ["a-3", "b-1"]]], ["b-1", "a-3"]],
 ];
 for (const [rule, policy, pods, removed, removeTerminated] of table)
   test(`dead containers: ${rule}`, () => {
@@ -134,9 +139,9 @@ const sandboxTable: [
   removeTerminated?: boolean,
 ][] = [
   ["the newest of a pod is kept", "active", [sandbox("s2", 2), sandbox("s1", 1)], [], ["s1"]],
-  ["also of a terminated pod", "terminated", [sandbox("s1", 1), sandbox("s2", 2)], [], ["s1"]],
+  ["the newest of a terminated pod is kept", "terminated", [sandbox("s1", 1), sandbox("s2", 2)], [], ["s1"]],
   [
-    "unless removeTerminated is set",
+    "all of a terminated pod are removed with removeTerminated",
     "terminated",
     [sandbox("s2", 2), sandbox("s1", 1)],
     [],
@@ -153,7 +158,7 @@ const sandboxTable: [
     ["s0", "s2"],
   ],
   [
-    "but not one with a running container",
+    "one of an orphaned pod with a running container is kept",
     "orphaned",
     [sandbox("s2", 2), sandbox("s0", 1)],
     ["a-2 running"],

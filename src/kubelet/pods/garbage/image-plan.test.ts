@@ -30,12 +30,12 @@ const orders: [rule: string, records: ImageRecord[], order: string][] = [
   ["used images are kept", [record("a", { used: true }), record("b")], "b"],
   ["pinned images are kept", [record("a", { pinned: true }), record("b")], "b"],
   [
-    "least recently used first",
+    "the least recently used image is first",
     [record("a", { lastUsed: monotonicTime(2) }), record("b", { lastUsed: monotonicTime(1) }), record("c")],
     "c b a",
   ],
   [
-    "then the one that was seen first",
+    "of images with the same last use, the one that was seen first is first",
     [
       record("a", { lastUsed: monotonicTime(1), firstSeen: monotonicTime(9) }),
       record("b", { lastUsed: monotonicTime(1), firstSeen: monotonicTime(8) }),
@@ -47,12 +47,18 @@ for (const [rule, records, order] of orders)
   test(`order of removal: ${rule}`, () => assert.equal(ids(evictionOrder(records)), order));
 
 const ages: [rule: string, maxAgeMs: number, now: number, lastUsed: number, removed: boolean][] = [
-  ["never, without a maximum", 0, 1_000_000, 0, false],
+  ["never without a maximum age", 0, 1_000_000, 0, false],
   ["not when it was used recently", 100, 1000, 900, false],
   ["when its last use is longer ago", 100, 1000, 899, true],
   ["when it was not used since the agent started", 100, 1000, 0, true],
-  ["not before the agent has run that long: uses before its start are not known", 100, 500 + 100, 0, false],
-  ["but then it is", 100, 500 + 101, 0, true],
+  [
+    "not before the agent has run for the maximum age, since earlier uses are not known",
+    100,
+    500 + 100,
+    0,
+    false,
+  ],
+  ["when the agent has run for longer than the maximum age", 100, 500 + 101, 0, true],
 ];
 for (const [rule, maxAgeMs, now, lastUsed, removed] of ages)
   test(`an image is removed because of its age: ${rule}`, () => {
@@ -74,10 +80,10 @@ test("a new image is not removed for space", () => {
 
 const shortages: [rule: string, available: number, shortage: Shortage | undefined][] = [
   ["below the high threshold nothing is freed", 16, undefined],
-  ["at the high threshold, down to the low one", 15, { usedPercent: 85, bytesToFree: 5 }],
+  ["at the high threshold, space down to the low one is freed", 15, { usedPercent: 85, bytesToFree: 5 }],
   ["parts of a percent count as used", 15.9, { usedPercent: 85, bytesToFree: 20 - 15.9 }],
   ["full", 0, { usedPercent: 100, bytesToFree: 20 }],
-  ["more available than capacity", 200, undefined],
+  ["nothing is freed if more is available than the capacity", 200, undefined],
 ];
 for (const [rule, available, shortage] of shortages)
   test(`space on a disk of 100: ${rule}`, () =>
@@ -94,7 +100,7 @@ const sizes: [bytes: number, text: string][] = [
 for (const [bytes, text] of sizes)
   test(`${bytes} bytes are ${text}`, () => assert.equal(formatBytes(bytes), text));
 
-test("records: when an image was first seen and last used; those of removed images are dropped", () => {
+test("records have the times when an image was first seen and last used; those of removed images are dropped", () => {
   const image = (id: string) => create(ImageSchema, { id, size: 5n });
   const usedNow = new Set(["a"]);
   const update = (before: ReadonlyMap<string, ImageRecord>, all: string[], now: number) =>

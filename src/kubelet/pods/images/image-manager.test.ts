@@ -208,10 +208,16 @@ const credentialTable: [
   outcome: string,
   tried: string[],
 ][] = [
-  ["none: pulled anonymously", [], "", "ref of x:1", [""]],
-  ["the first is accepted: no other is tried", ["a", "b"], "a", "ref of x:1", ["a"]],
+  ["an image is pulled anonymously without any", [], "", "ref of x:1", [""]],
+  ["no other is tried if the first is accepted", ["a", "b"], "a", "ref of x:1", ["a"]],
   ["the next is tried when one is rejected", ["a", "b"], "b", "ref of x:1", ["a", "b"]],
-  ["none is accepted: the error for each", ["a", "b"], "c", "[a rejected, b rejected]", ["a", "b"]],
+  [
+    "the error for each is reported if none is accepted",
+    ["a", "b"],
+    "c",
+    "[a rejected, b rejected]",
+    ["a", "b"],
+  ],
 ];
 for (const [rule, users, right, outcome, tried] of credentialTable)
   test(`credentials: ${rule}`, async () => {
@@ -300,7 +306,7 @@ test("events for the image of a volume name no container", async () => {
   assert.ok(events.length > 0 && events.every((line) => line.includes("(undefined)")), events.join("\n"));
 });
 
-test("invalid name: InvalidImageName, without a call to the runtime", async () => {
+test("an invalid name is reported as InvalidImageName, without a call to the runtime", async () => {
   const { ensure, events } = setUp();
   await assert.rejects(ensure("No Name"), code("InvalidImageName"));
   assert.equal(
@@ -309,7 +315,7 @@ test("invalid name: InvalidImageName, without a call to the runtime", async () =
   );
 });
 
-test("imageStatus fails: ImageInspectError", async () => {
+test("a failed ImageStatus is reported as ImageInspectError", async () => {
   const { ensure } = setUp({
     images: { imageStatus: fails, pullImage: async () => "" },
   });

@@ -52,17 +52,37 @@ function keyring(...configs: Record<string, string>[]): Keyring {
   return ring;
 }
 const lookups: [rule: string, ring: Keyring, repository: string, users: string[]][] = [
-  ["no credentials", keyring(), "r.io/app", []],
-  ["longer paths first", keyring({ "r.io": "host", "r.io/team": "team" }), "r.io/team/app", ["team", "host"]],
+  ["there are none without credentials", keyring(), "r.io/app", []],
   [
-    "all of one registry, as added",
+    "longer paths are first",
+    keyring({ "r.io": "host", "r.io/team": "team" }),
+    "r.io/team/app",
+    ["team", "host"],
+  ],
+  [
+    "all of one registry are tried, in the order in which they were added",
     keyring({ "r.io": "a" }, { "https://r.io/v2/": "b" }),
     "r.io/x",
     ["a", "b"],
   ],
-  ["the default registry", keyring({ "https://index.docker.io/v1/": "hub" }), "docker.io/library/x", ["hub"]],
-  ["named docker.io", keyring({ "docker.io": "own", "index.docker.io": "hub" }), "docker.io/x/y", ["own"]],
-  ["not for others", keyring({ "https://index.docker.io/v1/": "hub" }), "r.io/x", []],
+  [
+    "the legacy URL is the default registry",
+    keyring({ "https://index.docker.io/v1/": "hub" }),
+    "docker.io/library/x",
+    ["hub"],
+  ],
+  [
+    "docker.io takes precedence over index.docker.io",
+    keyring({ "docker.io": "own", "index.docker.io": "hub" }),
+    "docker.io/x/y",
+    ["own"],
+  ],
+  [
+    "those of the default registry are not used for others",
+    keyring({ "https://index.docker.io/v1/": "hub" }),
+    "r.io/x",
+    [],
+  ],
 ];
 for (const [rule, ring, repository, users] of lookups)
   test(`credentials to try for ${repository}: ${rule}`, () =>

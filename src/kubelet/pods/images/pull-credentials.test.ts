@@ -46,17 +46,22 @@ const node: DockerConfig = [
 ];
 
 const table: [rule: string, image: string, secrets: string[], users: string[]][] = [
-  ["no secrets: those of the node", "r.io/app:1", [], ["node n"]],
-  ["those of the pod before those of the node", "r.io/app:1", ["newer"], ["newer newer's", "node n"]],
+  ["those of the node are used without secrets", "r.io/app:1", [], ["node n"]],
   [
-    "both formats, longer paths first",
+    "those of the pod are tried before those of the node",
+    "r.io/app:1",
+    ["newer"],
+    ["newer newer's", "node n"],
+  ],
+  [
+    "both formats are used, longer paths first",
     "r.io/team/app",
     ["newer", "older"],
     ["older older's", "newer newer's", "node n"],
   ],
   ["other types and empty secrets are ignored", "r.io/app:1", ["opaque", "empty"], ["node n"]],
   ["an image without a registry is in the default one", "app", ["newer"], ["hub h"]],
-  ["nothing matches", "other.io/app:1", ["newer"], []],
+  ["there are none if nothing matches", "other.io/app:1", ["newer"], []],
   ["an empty name is ignored", "r.io/app:1", [""], ["node n"]],
 ];
 for (const [rule, image, names, expected] of table)

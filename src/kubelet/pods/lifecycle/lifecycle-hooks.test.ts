@@ -250,7 +250,7 @@ const to =
   (_, response) =>
     void response.writeHead(status, { location }).end();
 
-test("httpGet: redirects are followed within the host, to another they are not", async (t) => {
+test("httpGet: redirects are followed within the host, but not to another host", async (t) => {
   const s = setUp();
   const requests: string[] = [];
   const second = await listen(

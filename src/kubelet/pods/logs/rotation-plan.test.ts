@@ -4,9 +4,9 @@ import { wallTime } from "../../../lib/base/time.ts";
 import { planRotation, rotatedName } from "./rotation-plan.ts";
 
 const table: [rule: string, maxFiles: number, rotated: string, remove: string, compress: string][] = [
-  ["no rotated files", 5, "", "", ""],
+  ["there is nothing to do without rotated files", 5, "", "", ""],
   ["the last rotated file is compressed now", 5, "l.2 l.1.gz", "", "l.2"],
-  ["with two files only the next rotated file is kept", 2, "l.1", "l.1", ""],
+  ["only the next rotated file is kept with a maximum of two files", 2, "l.1", "l.1", ""],
   ["the log and the next rotated file count", 5, "l.4 l.3.gz l.2.gz l.1.gz", "l.1.gz", "l.4"],
   ["the oldest are removed first", 3, "l.1.gz l.4 l.2.gz l.3.gz", "l.1.gz l.2.gz l.3.gz", "l.4"],
   ["an interrupted compression starts again", 5, "l.1 l.1.tmp", "l.1.tmp", "l.1"],

@@ -96,11 +96,18 @@ const cacheTable: [
   afterMs: number,
   runs: number,
 ][] = [
-  ["Image: for the same image", { cacheKeyType: "Image" }, 60_000, "r.io/app", 0, 1],
-  ["Image: not for another", { cacheKeyType: "Image" }, 60_000, "r.io/other", 0, 2],
-  ["Registry: for all of the registry", { cacheKeyType: "Registry" }, 60_000, "r.io/other", 0, 1],
-  ["Registry: not for another", { cacheKeyType: "Registry" }, 60_000, "r2.io/app", 0, 2],
-  ["Global: for all", { cacheKeyType: "Global" }, 60_000, "r2.io/app", 0, 1],
+  ["with type Image for the same image", { cacheKeyType: "Image" }, 60_000, "r.io/app", 0, 1],
+  ["with type Image not for another image", { cacheKeyType: "Image" }, 60_000, "r.io/other", 0, 2],
+  [
+    "with type Registry for all images of the registry",
+    { cacheKeyType: "Registry" },
+    60_000,
+    "r.io/other",
+    0,
+    1,
+  ],
+  ["with type Registry not for another registry", { cacheKeyType: "Registry" }, 60_000, "r2.io/app", 0, 2],
+  ["with type Global for all images", { cacheKeyType: "Global" }, 60_000, "r2.io/app", 0, 1],
   ["as long as configured", {}, 60_000, "r.io/app", 60_000, 1],
   ["not longer than configured", {}, 60_000, "r.io/app", 60_001, 2],
   ["as long as the response specifies", { cacheDuration: "2m" }, 60_000, "r.io/app", 120_000, 1],
@@ -109,7 +116,7 @@ const cacheTable: [
   ["not at all if configured so", {}, 0, "r.io/app", 0, 2],
 ];
 for (const [rule, more, defaultCacheMs, second, afterMs, expected] of cacheTable)
-  test(`a response is cached: ${rule}`, async () => {
+  test(`a response is cached ${rule}`, async () => {
     const matchImages = ["r.io", "r2.io"];
     const { runs, users, clock } = setUp([config({ defaultCacheMs, matchImages })], {
       response: () => response(more),
@@ -289,18 +296,18 @@ const accountTable: [
   expectRun: boolean,
   log: RegExp | undefined,
 ][] = [
-  ["no account, and one is required: not executed", {}, aPod(), {}, false, undefined],
+  ["is not executed without a required account", {}, aPod(), {}, false, undefined],
   [
-    "no account, none required: executed without a token",
+    "is executed without a token if no account is required",
     { requireServiceAccount: false },
     aPod(),
     {},
     true,
     undefined,
   ],
-  ["a required annotation is missing: not executed", {}, robot, {}, false, undefined],
+  ["is not executed if a required annotation is missing", {}, robot, {}, false, undefined],
   [
-    "no such account: not executed",
+    "is not executed if the account does not exist",
     {},
     aPod({ serviceAccountName: "none" }),
     {},
@@ -309,7 +316,7 @@ const accountTable: [
   ],
 ];
 for (const [rule, more, pod, annotations, expectRun, log] of accountTable)
-  test(`a plugin with tokenAttributes: ${rule}`, async () => {
+  test(`a plugin with tokenAttributes ${rule}`, async () => {
     const { source } = tokenSource(annotations as Record<string, string>);
     const { users, runs, lines } = setUp([config({ tokens: { ...tokenAttributes, ...more } })], {
       tokens: source,

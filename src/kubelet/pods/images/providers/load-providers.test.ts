@@ -39,7 +39,7 @@ async function load(text: string, allowTokens = true) {
 }
 
 for (const version of ["v1", "v1beta1", "v1alpha1"])
-  test(`${version}: all fields of a provider`, async () => {
+  test(`${version}: all fields of a provider are read`, async () => {
     const more = { args: ["-x"], env: [{ name: "A", value: "b" }] };
     const { providers } = await load(config([{ ...good, ...more }], version));
     assert.deepEqual(providers, [
@@ -55,7 +55,7 @@ for (const version of ["v1", "v1beta1", "v1alpha1"])
     ]);
   });
 
-test("v1: tokenAttributes of a provider", async () => {
+test("v1: tokenAttributes of a provider are read", async () => {
   const keys = {
     requiredServiceAccountAnnotationKeys: ["a.io/x"],
     optionalServiceAccountAnnotationKeys: ["Y"],
@@ -171,7 +171,7 @@ for (const [rule, text, messages] of broken)
     });
   });
 
-test("rejected: tokens while the feature gate is disabled", async () => {
+test("tokenAttributes are rejected while the feature gate is disabled", async () => {
   await assert.rejects(
     load(config([{ ...good, tokenAttributes: tokens }]), false),
     /providers\[0\]\.tokenAttributes: needs the feature gate KubeletServiceAccountTokenForCredentialProviders/,
@@ -194,7 +194,7 @@ test("problems name file, line and field", async () => {
   );
 });
 
-test("a directory: its files in order, hashed each with its length; a name only once", async () => {
+test("the files of a directory are read in order and hashed each with its length; a name may occur only once", async () => {
   const configPath = join(dir, "configs");
   await mkdir(join(configPath, "z.json"), { recursive: true });
   const [one, two] = [config([good]), config([{ ...good, name: "two" }])];

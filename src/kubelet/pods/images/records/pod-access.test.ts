@@ -23,27 +23,39 @@ const checks: [
   robot: string,
   failure: AccessDecision,
 ][] = [
-  ["every pod may", { nodePodsAccessible: true }, [], "", { allowed: true }],
-  ["no access recorded", {}, [secret("a", "1")], "robot", { allowed: false }],
-  ["a pod without credentials", { kubernetesSecrets: [secret("a", "1")] }, [], "", { allowed: false }],
-  ["the same secret", { kubernetesSecrets: [secret("a", "1")] }, [secret("a", "1")], "", { allowed: true }],
+  ["every pod may use it", { nodePodsAccessible: true }, [], "", { allowed: true }],
+  ["no access is recorded", {}, [secret("a", "1")], "robot", { allowed: false }],
+  ["the pod has no credentials", { kubernetesSecrets: [secret("a", "1")] }, [], "", { allowed: false }],
   [
-    "the same secret with a new credential, which is recorded",
+    "the pod has the same secret",
+    { kubernetesSecrets: [secret("a", "1")] },
+    [secret("a", "1")],
+    "",
+    { allowed: true },
+  ],
+  [
+    "the pod has the same secret with a new credential, which is recorded",
     { kubernetesSecrets: [secret("a", "1")] },
     [secret("a", "2")],
     "",
     { allowed: true, newSecret: secret("a", "2") },
   ],
   [
-    "the same credential in another secret, which is recorded",
+    "the pod has the same credential in another secret, which is recorded",
     { kubernetesSecrets: [secret("a", "1")] },
     [secret("b", "1")],
     "",
     { allowed: true, newSecret: secret("b", "1") },
   ],
-  ["another secret", { kubernetesSecrets: [secret("a", "1")] }, [secret("b", "2")], "", { allowed: false }],
   [
-    "a secret of the same name with another UID",
+    "the pod has another secret",
+    { kubernetesSecrets: [secret("a", "1")] },
+    [secret("b", "2")],
+    "",
+    { allowed: false },
+  ],
+  [
+    "the pod has a secret of the same name with another UID",
     { kubernetesSecrets: [secret("a", "1")] },
     [secret("a", "2", "other")],
     "",
@@ -57,52 +69,52 @@ const checks: [
     { allowed: false },
   ],
   [
-    "one of several",
+    "the pod has one of several recorded secrets",
     { kubernetesSecrets: [secret("a", "1"), secret("b", "2")] },
     [secret("x", "9"), secret("b", "2")],
     "",
     { allowed: true },
   ],
   [
-    "nothing is recorded past 100 secrets: the same credential",
+    "the pod has the same credential, which is not recorded beyond 100 secrets",
     { kubernetesSecrets: many },
     [secret("x", "h7")],
     "",
     { allowed: true },
   ],
   [
-    "nothing is recorded past 100 secrets: the same secret",
+    "the pod has the same secret, which is not recorded beyond 100 secrets",
     { kubernetesSecrets: many },
     [secret("s7", "new")],
     "",
     { allowed: false },
   ],
   [
-    "the same service account",
+    "the pod has the same service account",
     { kubernetesServiceAccounts: [account("robot")] },
     [],
     "robot",
     { allowed: true },
   ],
   [
-    "another service account",
+    "the pod has another service account",
     { kubernetesServiceAccounts: [account("robot")] },
     [],
     "other",
     { allowed: false },
   ],
   [
-    "an account of the same name with another UID",
+    "the pod has an account of the same name with another UID",
     { kubernetesServiceAccounts: [account("robot", "old")] },
     [],
     "robot",
     { allowed: false },
   ],
 ];
-for (const [rule, access, secrets, robot, failure] of checks)
-  test(`access of a pod to an image: ${rule}`, () => {
+for (const [rule, access, secrets, robot, expected] of checks)
+  test(`a pod ${expected.allowed ? "may" : "may not"} use an image: ${rule}`, () => {
     const serviceAccount = robot ? account(robot) : undefined;
-    assert.deepEqual(checkAccess(access, { secrets, serviceAccount }), failure);
+    assert.deepEqual(checkAccess(access, { secrets, serviceAccount }), expected);
   });
 
 const tracked = (kind: "secret" | "serviceAccount" | undefined, name: string): TrackedCredential => ({
@@ -138,45 +150,50 @@ const merges: [
   after: ImagePullCredentials | "same",
 ][] = [
   [
-    "a new name",
+    "a new name is added",
     undefined,
     { kubernetesSecrets: [secret("a", "1")] },
     { kubernetesSecrets: [secret("a", "1")] },
   ],
-  ["nothing to add", undefined, {}, "same"],
+  ["nothing changes if there is nothing to add", undefined, {}, "same"],
   [
-    "the same again",
+    "nothing changes if it is already recorded",
     { kubernetesSecrets: [secret("a", "1")] },
     { kubernetesSecrets: [secret("a", "1")] },
     "same",
   ],
-  ["every pod already", { nodePodsAccessible: true }, { kubernetesSecrets: [secret("a", "1")] }, "same"],
   [
-    "now every pod",
+    "nothing changes if every pod has access",
+    { nodePodsAccessible: true },
+    { kubernetesSecrets: [secret("a", "1")] },
+    "same",
+  ],
+  [
+    "access of every pod replaces others",
     { kubernetesSecrets: [secret("a", "1")] },
     { nodePodsAccessible: true },
     { nodePodsAccessible: true },
   ],
   [
-    "another secret, in order",
+    "another secret is added in order",
     { kubernetesSecrets: [secret("b", "1")] },
     { kubernetesSecrets: [secret("a", "2")] },
     { kubernetesSecrets: [secret("a", "2"), secret("b", "1")] },
   ],
   [
-    "a new credential",
+    "a new credential replaces the old one",
     { kubernetesSecrets: [secret("a", "1")] },
     { kubernetesSecrets: [secret("a", "2")] },
     { kubernetesSecrets: [secret("a", "2")] },
   ],
   [
-    "an account beside a secret",
+    "an account is added to a secret",
     { kubernetesSecrets: [secret("a", "1")] },
     { kubernetesServiceAccounts: [account("r")] },
     { kubernetesSecrets: [secret("a", "1")], kubernetesServiceAccounts: [account("r")] },
   ],
   [
-    "a known account",
+    "a known account is not added again",
     { kubernetesServiceAccounts: [account("r")] },
     { kubernetesServiceAccounts: [account("r")] },
     "same",

@@ -377,7 +377,7 @@ describe("volumes that a controller attaches", () => {
   });
 
   for (const isExhausted of [true, false])
-    test(`${isExhausted ? "beyond the node's limit: the pod is rejected" : "below the node's limit: the wait fails"}`, async () => {
+    test(`${isExhausted ? "a pod is rejected if they exceed the node's limit" : "a wait fails if they cannot be attached below the node's limit"}`, async () => {
       const { clock, manager } = await started((host) => ({
         plugins: [
           host.plugin("shared", {

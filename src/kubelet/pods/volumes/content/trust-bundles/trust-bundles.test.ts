@@ -35,8 +35,8 @@ describe("trust anchors", () => {
 describe("label selector", () => {
   const labels = { app: "web", tier: "front" };
   const cases: [string, LabelSelector | undefined, boolean][] = [
-    ["no selector: nothing", undefined, false],
-    ["an empty selector: everything", {}, true],
+    ["a missing selector matches nothing", undefined, false],
+    ["an empty selector matches everything", {}, true],
     ["matching labels", { matchLabels: { app: "web" } }, true],
     ["a label with another value", { matchLabels: { app: "db" } }, false],
     ["In", { matchExpressions: [{ key: "app", operator: "In", values: ["db", "web"] }] }, true],
@@ -50,7 +50,7 @@ describe("label selector", () => {
     ["Exists", { matchExpressions: [{ key: "app", operator: "Exists" }] }, true],
     ["DoesNotExist", { matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }, false],
     [
-      "all of several",
+      "all of several requirements must match",
       { matchLabels: { app: "web" }, matchExpressions: [{ key: "x", operator: "Exists" }] },
       false,
     ],
