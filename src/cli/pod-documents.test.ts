@@ -11,7 +11,7 @@ function found(text: string): string[] {
   return result.documents.map((d) => `${d.namespace}/${d.name} ${d.at ?? d.linesBefore}`);
 }
 
-const good: [what: string, text: string, pods: string[]][] = [
+const good: [rule: string, text: string, pods: string[]][] = [
   ["one pod", pod("name: a"), ["default/a 0"]],
   ["a pod of another namespace", pod("name: a, namespace: shop"), ["shop/a 0"]],
   [
@@ -37,7 +37,7 @@ test("each document keeps its text, so that line numbers are those of the file",
   assert.equal(result.documents.map((d) => d.text).join(""), text);
 });
 
-const bad: [what: string, text: string, problems: { line?: number; message: string | RegExp }[]][] = [
+const bad: [rule: string, text: string, problems: { line?: number; message: string | RegExp }[]][] = [
   ["an empty file", "", [{ message: "contains no pod" }]],
   [
     "another kind among pods",

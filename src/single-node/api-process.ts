@@ -120,7 +120,7 @@ export class ApiProcess {
     }
   }
 
-  #startError(what: string): KubeletError {
+  #startError(problem: string): KubeletError {
     const { log } = this.#options;
     let last = "no log";
     try {
@@ -128,6 +128,6 @@ export class ApiProcess {
     } catch {
       // it never wrote one
     }
-    return new KubeletError("ApiStart", `${what}: ${last} (full log: ${log})`);
+    return new KubeletError("ApiStart", `${problem}: ${last} (full log: ${log})`);
   }
 }

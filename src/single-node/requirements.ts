@@ -14,7 +14,7 @@ export interface Binaries {
 }
 
 export interface Missing {
-  readonly what: string;
+  readonly program: string;
   readonly why: string;
   /** The Debian package that contains it. */
   readonly debianPackage: string;
@@ -68,7 +68,7 @@ export function findProgram(name: string): string | undefined {
 
 /** "containerd (runs the containers; Debian package containerd)": one line for each missing program. */
 export function describeMissing(missing: readonly Missing[]): string[] {
-  return missing.map((m) => `${m.what} (${m.why}; Debian package ${m.debianPackage})`);
+  return missing.map((m) => `${m.program} (${m.why}; Debian package ${m.debianPackage})`);
 }
 
 export function debianPackages(missing: readonly Missing[]): string[] {
@@ -76,18 +76,18 @@ export function debianPackages(missing: readonly Missing[]): string[] {
 }
 
 const needs: { [K in keyof Binaries]: Missing } = {
-  containerd: { what: "containerd", why: "runs the containers", debianPackage: "containerd" },
-  ctr: { what: "ctr", why: "imports images into containerd", debianPackage: "containerd" },
+  containerd: { program: "containerd", why: "runs the containers", debianPackage: "containerd" },
+  ctr: { program: "ctr", why: "imports images into containerd", debianPackage: "containerd" },
   shim: {
-    what: "containerd-shim-runc-v2",
+    program: "containerd-shim-runc-v2",
     why: "keeps containers running across restarts of containerd",
     debianPackage: "containerd",
   },
-  runc: { what: "runc", why: "starts each container", debianPackage: "runc" },
-  iptables: { what: "iptables", why: "host ports and pod traffic", debianPackage: "iptables" },
-  busybox: { what: "a static busybox", why: "the demo image", debianPackage: "busybox-static" },
+  runc: { program: "runc", why: "starts each container", debianPackage: "runc" },
+  iptables: { program: "iptables", why: "host ports and pod traffic", debianPackage: "iptables" },
+  busybox: { program: "a static busybox", why: "the demo image", debianPackage: "busybox-static" },
   cniDir: {
-    what: `CNI plugins ${cniPlugins.join(", ")}`,
+    program: `CNI plugins ${cniPlugins.join(", ")}`,
     why: "pod network",
     debianPackage: "containernetworking-plugins",
   },

@@ -84,5 +84,5 @@ export async function startTestNode(options: {
 function binariesOf(version: ContainerdVersion): Binaries | string {
   if (process.getuid?.() !== 0) return "needs root";
   const found = findRequirements(version === "2.x" ? { containerdDir: containerd2Dir } : {});
-  return found.ok ? found.binaries : `missing: ${found.missing.map((m) => m.what).join(", ")}`;
+  return found.ok ? found.binaries : `missing: ${found.missing.map((m) => m.program).join(", ")}`;
 }

@@ -77,7 +77,7 @@ export class ObjectCache implements Component {
     while (!signal.aborted) {
       try {
         for await (const { type, object } of this.#options.objects.follow(resource, signal))
-          this.#take(resource, type, object);
+          this.#apply(resource, type, object);
       } catch (error) {
         if (signal.aborted || isAbort(error)) return;
         this.#failure = `${resource}: ${messageOf(error)}`;
@@ -87,7 +87,7 @@ export class ObjectCache implements Component {
     }
   }
 
-  #take(resource: string, type: string, object: ApiObject): void {
+  #apply(resource: string, type: string, object: ApiObject): void {
     this.#failure = undefined;
     const objects = this.#of(resource);
     const version = versionOf(object);

@@ -68,7 +68,7 @@ export const namespaces = defineKind({
   },
   status: {
     atCreation: { phase: "Active" },
-    checkUpdate(draft, _before, problems) {
+    checkUpdate(draft, _oldObject, problems) {
       const phase = draft.status?.phase ?? "";
       if (draft.metadata.deletionTimestamp === undefined) {
         if (phase !== "Active")

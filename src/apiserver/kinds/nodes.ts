@@ -92,7 +92,7 @@ function checkChange(draft: Draft, oldObject: Readonly<Draft>, problems: FieldPr
     problems.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid');
 }
 
-function checkStatusChange(draft: Draft, _before: Readonly<Draft>, problems: FieldProblems): void {
+function checkStatusChange(draft: Draft, _oldObject: Readonly<Draft>, problems: FieldProblems): void {
   checkStatus(draft, problems);
   const seen = new Set<string>();
   for (const [i, { type, address }] of (draft.status?.addresses ?? []).entries()) {

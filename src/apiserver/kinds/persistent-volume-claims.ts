@@ -49,7 +49,7 @@ export const persistentVolumeClaims = defineKind({
   checkUpdate: checkChange,
   status: {
     atCreation: { phase: "Pending" },
-    checkUpdate({ status }, _before, problems) {
+    checkUpdate({ status }, _oldObject, problems) {
       for (const [name, amount] of Object.entries(status?.capacity ?? {}))
         checkAmount(`status.capacity[${name}]`, name, amount as string, problems);
     },

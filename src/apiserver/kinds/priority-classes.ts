@@ -5,7 +5,7 @@ import type { FieldProblems } from "./field-problems.ts";
 import { nameIsSubdomain } from "./names.ts";
 
 const group = "scheduling.k8s.io";
-const highestOfUsers = 1_000_000_000;
+const maxUserPriority = 1_000_000_000;
 
 /** The classes of system pods. */
 export const systemPriorities = [
@@ -37,12 +37,12 @@ export const priorityClasses = defineKind({
   },
   countsGenerations: true,
   prepareCreate: forbidSecondDefault,
-  prepareUpdate: (draft, _before, context) => forbidSecondDefault(draft, context),
+  prepareUpdate: (draft, _oldObject, context) => forbidSecondDefault(draft, context),
   check(draft, problems) {
     const { name } = draft.metadata;
     if (name?.startsWith("system-")) checkSystem(draft, problems);
-    else if (draft.value > highestOfUsers)
-      problems.forbidden("value", `maximum allowed value of a user defined priority is ${highestOfUsers}`);
+    else if (draft.value > maxUserPriority)
+      problems.forbidden("value", `maximum allowed value of a user defined priority is ${maxUserPriority}`);
     if (draft.preemptionPolicy === "") problems.required("preemptionPolicy");
     else problems.oneOf("preemptionPolicy", draft.preemptionPolicy, ["PreemptLowerPriority", "Never"]);
   },

@@ -30,7 +30,7 @@ export const volumeAttachments = defineKind({
   },
   status: {
     atCreation: { attached: false },
-    checkUpdate: ({ status }, _before, problems) => checkStatus(status, problems),
+    checkUpdate: ({ status }, _oldObject, problems) => checkStatus(status, problems),
   },
 });
 

@@ -8,7 +8,7 @@ import type { History } from "./history.ts";
 import type { Revisions } from "./revisions.ts";
 
 /** Small enough that no reader or writer waits long. */
-const rowsAtOnce = 500;
+const maxRowsPerStep = 500;
 /** How far the history may outgrow its limits before a write starts a compaction. */
 const slack = 1.1;
 
@@ -35,7 +35,7 @@ export class Compactor {
   start(): void {
     const { clock, limits } = this.#options;
     this.#cancelTimer = clock.after(Math.max(1000, limits.maxAgeMs / 5), () => {
-      this.#soon();
+      this.#schedule();
       this.start();
     });
   }
@@ -46,18 +46,18 @@ export class Compactor {
     this.#next = undefined;
   }
 
-  grew(events: readonly ChangeEvent[]): void {
+  recordWrites(events: readonly ChangeEvent[]): void {
     const { limits } = this.#options;
     let chars = this.#size.chars;
     for (const event of events) chars += event.object.text.length;
     this.#size = { events: this.#size.events + events.length, chars };
-    if (this.#size.events > limits.maxEvents * slack || chars > limits.maxChars * slack) this.#soon();
+    if (this.#size.events > limits.maxEvents * slack || chars > limits.maxChars * slack) this.#schedule();
   }
 
   /** One step of a compaction. True if there may be more. */
   step(limits = this.#options.limits): boolean {
     const { revisions, history, clock } = this.#options;
-    const oldest = revisions.oldest(history.compacted, rowsAtOnce);
+    const oldest = revisions.oldest(history.compacted, maxRowsPerStep);
     const step = planCompaction(oldest, this.#size, limits, epochMs(clock.wall()));
     if (!step) return false;
     revisions.begin();
@@ -70,14 +70,14 @@ export class Compactor {
     }
     history.compacted = step.version;
     this.#size = { events: this.#size.events - step.events, chars: this.#size.chars - step.chars };
-    return step.events === rowsAtOnce;
+    return step.events === maxRowsPerStep;
   }
 
-  #soon(): void {
+  #schedule(): void {
     this.#next ??= setImmediate(() => {
       this.#next = undefined;
       try {
-        if (this.step()) this.#soon();
+        if (this.step()) this.#schedule();
       } catch (error) {
         // The timer retries.
         this.#options.logger.warn("Failed to compact API history", { err: messageOf(error) });

@@ -7,7 +7,7 @@ import type { RecentEvents } from "./recent-events.ts";
 import type { Revisions } from "./revisions.ts";
 
 const pageSize = 500;
-const changesAtOnce = 256;
+const maxChangesPerRead = 256;
 
 /** Reads the state at any version that is not compacted, and the changes since. */
 export class History {
@@ -48,12 +48,12 @@ export class History {
 
   /** The next changes of a resource, and up to which version they are complete. */
   changes(resource: string, after: number): { events: ChangeEvent[]; through: number; more: boolean } {
-    let events = this.#recent.after(resource, after, changesAtOnce);
+    let events = this.#recent.after(resource, after, maxChangesPerRead);
     if (!events) {
       if (after < this.compacted) throw tooOld(after, this.compacted);
-      events = this.#revisions.changes(resource, after, changesAtOnce);
+      events = this.#revisions.changes(resource, after, maxChangesPerRead);
     }
-    const more = events.length === changesAtOnce;
+    const more = events.length === maxChangesPerRead;
     return { events, more, through: more ? events.at(-1)!.version : Math.max(after, this.#head.version) };
   }
 

@@ -250,7 +250,7 @@ export class Store {
   #committed(events: readonly ChangeEvent[]): void {
     this.#health = healthy;
     this.#recent.add(events);
-    this.#compactor.grew(events);
+    this.#compactor.recordWrites(events);
     this.#head.advance(events.at(-1)!.version, new Set(events.map((event) => event.object.key.resource)));
   }
 

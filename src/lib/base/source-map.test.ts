@@ -10,7 +10,7 @@ const map = {
   mappings: "AAAA,SACI;;ECDDA,M",
 };
 
-const rows: [what: string, line: number, column: number, expected: string | undefined][] = [
+const rows: [rule: string, line: number, column: number, expected: string | undefined][] = [
   ["the beginning of a mapping", 0, 0, "../src/a.ts 0:0"],
   ["within a mapping", 0, 8, "../src/a.ts 0:0"],
   ["the next mapping of the line", 0, 9, "../src/a.ts 1:4"],

@@ -66,22 +66,22 @@ async function openNetlink() {
   const receive = libc.func("long recv(int fd, void *data, size_t size, int flags)");
   const nameToIndex = libc.func("unsigned int if_nametoindex(const char *name)");
   const close = libc.func("int close(int fd)");
-  const checked = (result: number, what: string): number => {
-    if (result < 0) throw systemError(koffi.errno(), what);
+  const checked = (result: number, operation: string): number => {
+    if (result < 0) throw systemError(koffi.errno(), operation);
     return result;
   };
   const fd = checked(socket(afNetlink, sockRaw | closeOnExec, 0), "open a netlink socket");
   let sequence = 0;
   return {
-    request(request: NetlinkRequest, what: string): void {
+    request(request: NetlinkRequest, operation: string): void {
       const message = encodeRequest(request, ++sequence);
-      checked(Number(send(fd, message, message.length, 0)), what);
+      checked(Number(send(fd, message, message.length, 0)), operation);
       const reply = Buffer.alloc(8192);
       // The kernel has processed the request and responded before send returns.
-      const length = checked(Number(receive(fd, reply, reply.length, dontWait)), what);
+      const length = checked(Number(receive(fd, reply, reply.length, dontWait)), operation);
       const errno = errnoOfReply(reply.subarray(0, length));
-      if (errno === undefined) throw new KubeletError("Netlink", `${what}: unexpected netlink reply`);
-      if (errno !== 0) throw systemError(errno, what);
+      if (errno === undefined) throw new KubeletError("Netlink", `${operation}: unexpected netlink reply`);
+      if (errno !== 0) throw systemError(errno, operation);
     },
     indexOf(name: string): number {
       const index: number = nameToIndex(name);

@@ -73,11 +73,11 @@ async function load(): Promise<Libc> {
   const flock = library.func("int flock(int fd, int operation)");
   const lseek = library.func("long lseek(int fd, long offset, int whence)");
 
-  const run = (f: unknown, what: string, ...args: unknown[]) =>
+  const run = (f: unknown, operation: string, ...args: unknown[]) =>
     new Promise<number>((resolve, reject) => {
       (f as Async).async(...args, (error: unknown, result: number) => {
         if (error) return reject(error);
-        if (result < 0) return reject(systemError(koffi.errno(), what));
+        if (result < 0) return reject(systemError(koffi.errno(), operation));
         resolve(Number(result));
       });
     });
@@ -117,7 +117,7 @@ async function load(): Promise<Libc> {
 }
 
 /** An error with the name of the errno as its code, as those of Node have: errnoOf() reads both. */
-export function systemError(errno: number, what: string): KubeletError {
+export function systemError(errno: number, operation: string): KubeletError {
   const [name, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, `errno ${errno}`];
-  return new KubeletError(name, `${what}: ${text}`, { cause: errno });
+  return new KubeletError(name, `${operation}: ${text}`, { cause: errno });
 }

@@ -20,10 +20,10 @@ async function load(): Promise<SystemCalls> {
   const { default: koffi } = await import("koffi");
   const libc = koffi.load(null); // the C library is already in the process
   const umount2 = libc.func("int umount2(const char *path, int flags)");
-  const check = (result: number, what: string) => {
+  const check = (result: number, operation: string) => {
     if (result >= 0) return;
     const errno = koffi.errno();
-    throw new KubeletError("SystemCall", `${what}: errno ${errno}`, { cause: errno });
+    throw new KubeletError("SystemCall", `${operation}: errno ${errno}`, { cause: errno });
   };
   return {
     unmount(path, lazy) {

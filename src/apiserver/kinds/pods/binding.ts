@@ -83,7 +83,7 @@ function checkBindable({ metadata, spec }: PodDraft): void {
 }
 
 function checkCondition(
-  what: string,
+  field: string,
   expected: string | undefined,
   actual: string | undefined,
   ref: ObjectRef,
@@ -93,6 +93,6 @@ function checkCondition(
       pods,
       "pods",
       ref.name,
-      `Precondition failed: ${what} in precondition: ${expected}, ${what} in object meta: ${actual}`,
+      `Precondition failed: ${field} in precondition: ${expected}, ${field} in object meta: ${actual}`,
     );
 }

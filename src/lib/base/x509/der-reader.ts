@@ -8,20 +8,20 @@ export interface Element {
   readonly whole: Buffer;
 }
 
-export function malformed(what: string, cause?: unknown): KubeletError {
-  return new KubeletError("BadRequest", what, cause === undefined ? {} : { cause });
+export function malformed(message: string, cause?: unknown): KubeletError {
+  return new KubeletError("BadRequest", message, cause === undefined ? {} : { cause });
 }
 
 /** Reads one element after the other. It never recurses, so that no input can nest too deep. */
 export class DerReader {
   readonly #bytes: Buffer;
-  readonly #what: string;
+  readonly #structure: string;
   #at = 0;
 
-  /** @param what is named in errors: "certificate", "subject" … */
-  constructor(bytes: Buffer, what: string) {
+  /** @param structure is named in errors: "certificate", "subject" … */
+  constructor(bytes: Buffer, structure: string) {
     this.#bytes = bytes;
-    this.#what = what;
+    this.#structure = structure;
   }
 
   get done(): boolean {
@@ -53,7 +53,7 @@ export class DerReader {
 
   /** The content of the next element, which must be of this type. */
   into(tag: number): DerReader {
-    return new DerReader(this.expect(tag).content, this.#what);
+    return new DerReader(this.expect(tag).content, this.#structure);
   }
 
   sequence(): DerReader {
@@ -88,7 +88,7 @@ export class DerReader {
   }
 
   #malformed(why: string): KubeletError {
-    return malformed(`malformed ${this.#what}: ${why}`);
+    return malformed(`malformed ${this.#structure}: ${why}`);
   }
 }
 

@@ -60,12 +60,12 @@ export async function loadKubeconfig(file: string): Promise<KubeAccess> {
   return access;
 }
 
-async function read(path: string, what: string): Promise<string> {
+async function read(path: string, field: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
     const why = errnoOf(error) === "ENOENT" ? `there is no file ${path}` : messageOf(error);
-    throw new KubeletError("Kubeconfig", `${what}: ${why}`, { cause: error });
+    throw new KubeletError("Kubeconfig", `${field}: ${why}`, { cause: error });
   }
 }
 

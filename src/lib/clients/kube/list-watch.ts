@@ -154,7 +154,7 @@ export class ListWatch<T> implements Component {
         step = { do: "stream-list", from: step.from === "0" ? "" : step.from };
       const outcome = await this.#runStep(step, signal);
       if (signal.aborted) return;
-      this.#note(step, outcome);
+      this.#logOutcome(step, outcome);
       const next = nextStep(step, outcome);
       step = next.step;
       if (next.disableStreaming) this.#streams = false;
@@ -327,7 +327,7 @@ export class ListWatch<T> implements Component {
     this.#failing = undefined;
   }
 
-  #note(step: Step, outcome: Outcome): void {
+  #logOutcome(step: Step, outcome: Outcome): void {
     const { clock, logger, metrics, name } = this.#o;
     const error = "error" in outcome ? outcome.error : undefined;
     if (error === undefined) return;

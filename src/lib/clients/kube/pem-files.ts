@@ -132,11 +132,11 @@ export function keyPair(cert: string, key: string, certField: string, keyField: 
   return { cert, key, goodUntil: wallTime(certificate.validToDate) };
 }
 
-function parse<T>(field: string, what: string, make: () => T): T {
+function parse<T>(field: string, kind: string, make: () => T): T {
   try {
     return make();
   } catch (error) {
-    throw new KubeletError("Kubeconfig", `${field}: contains no ${what}: ${messageOf(error)}`, {
+    throw new KubeletError("Kubeconfig", `${field}: contains no ${kind}: ${messageOf(error)}`, {
       cause: error,
     });
   }

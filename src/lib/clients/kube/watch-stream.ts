@@ -20,14 +20,14 @@ export class LineSplitter {
   *push(chunk: Uint8Array): Generator<string> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
-      this.#keep(chunk.subarray(start, end));
+      this.#buffer(chunk.subarray(start, end));
       start = end + 1;
       yield this.#take();
     }
-    if (start < chunk.length) this.#keep(chunk.subarray(start));
+    if (start < chunk.length) this.#buffer(chunk.subarray(start));
   }
 
-  #keep(piece: Uint8Array): void {
+  #buffer(piece: Uint8Array): void {
     this.#bytes += piece.length;
     if (this.#bytes > this.#maxBytes)
       throw new KubeletError("MalformedWatch", `a line of the watch is longer than ${this.#maxBytes} bytes`);
