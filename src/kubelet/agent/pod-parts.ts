@@ -9,7 +9,7 @@ import { WorkerStatuses } from "../pipeline/status-manager/worker-statuses.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { Allocation } from "../resources/allocation/allocation.ts";
-import { QosUpkeep } from "../resources/cgroups/qos-upkeep.ts";
+import { QosCgroups } from "../resources/cgroups/qos-cgroups.ts";
 import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
@@ -51,7 +51,7 @@ export function podParts(
   });
   const allocatedPods = () => desired.all().map((pod) => allocation.allocatedPod(pod));
   const activePods = () => allocatedPods().filter((p) => workers.isActive(p.metadata.uid));
-  const qosCgroups = new QosUpkeep({
+  const qosCgroups = new QosCgroups({
     ...{ cgroups: node.cgroups, activePods, clock, logger },
     isSynced: () => initialSync.isComplete(),
   });

@@ -30,7 +30,7 @@ const pods = uids.map(
     fakePod({ metadata: { uid }, spec: { containers: [{ resources: resources[index % 3] }] } }),
 );
 
-/** Cgroups outlive an agent, which may end before any change, and between any two limits. */
+/** Cgroups outlive an agent, which may be killed before any change, and between any two limits. */
 class Kernel extends FakeCgroupDriver {
   /** Changes until the agent is killed. */
   left = Infinity;
@@ -87,9 +87,9 @@ test("after any kills, desired pods have all of their limits, and no other pod h
       agent = start(kernel);
       await agent.start();
       for (const pod of desired) await agent.ensure(pod);
-      // What housekeeping does.
-      const wanted = new Set([...desired].map(({ metadata }) => metadata.uid));
-      for (const uid of await agent.list()) if (!wanted.has(uid)) await agent.remove(uid);
+      // As housekeeping does.
+      const desiredUids = new Set([...desired].map(({ metadata }) => metadata.uid));
+      for (const uid of await agent.list()) if (!desiredUids.has(uid)) await agent.remove(uid);
 
       for (const pod of desired)
         assert.deepEqual(kernel.cgroups.get(agent.parentFor(pod)), podCgroupLimits(pod, limits));

@@ -80,7 +80,7 @@ test("pods that use more than the limit are limited as soon as they use less", a
   ]);
 });
 
-test("without a cgroup of all pods only the reservations are enforced", async (t) => {
+test("only the reservations are enforced if there is no cgroup of all pods", async (t) => {
   const { driver, events, start } = await setUp(t, { podsCgroup: undefined });
   await driver.create("/kube.slice/daemons", {});
   await start();

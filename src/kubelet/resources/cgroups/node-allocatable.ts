@@ -22,7 +22,7 @@ const failed = "FailedNodeAllocatableEnforcement";
 
 /**
  * Limits all pods together, and the daemons of the system and of Kubernetes in their cgroups, as enforceNodeAllocatable
- * specifies. What the reservations name must exist, or the agent does not start.
+ * specifies. The agent does not start if a cgroup that the reservations name does not exist.
  */
 export class NodeAllocatable implements Component {
   readonly name = "node-allocatable";

@@ -7,7 +7,7 @@ import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { CgroupfsManager } from "./cgroup-manager.ts";
 import { FakeCgroupDriver } from "./fake-cgroup-driver.ts";
 import { createPodCgroups } from "./pod-cgroups.ts";
-import { QosUpkeep } from "./qos-upkeep.ts";
+import { QosCgroups } from "./qos-cgroups.ts";
 
 const pod = (uid: string, cpu: string): Pod =>
   fakePod({
@@ -20,7 +20,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   const driver = new FakeCgroupDriver();
   const state = { pods: [] as Pod[], synced: true, errors: [] as unknown[] };
   const logger: Logger = { ...silentLogger, error: (_, fields) => state.errors.push(fields?.err) };
-  const upkeep = new QosUpkeep({
+  const qosCgroups = new QosCgroups({
     cgroups: createPodCgroups({
       manager: new CgroupfsManager(driver),
       cgroupsPerQos: true,
@@ -43,19 +43,25 @@ async function setUp(t: { after(fn: () => void): void }) {
   });
   const stop = new AbortController();
   t.after(() => stop.abort());
-  await upkeep.cgroups.start();
-  await upkeep.start(stop.signal);
-  return { clock, driver, state, upkeep, shares: () => driver.cgroups.get("/kubepods/burstable")?.cpuShares };
+  await qosCgroups.cgroups.start();
+  await qosCgroups.start(stop.signal);
+  return {
+    clock,
+    driver,
+    state,
+    qosCgroups,
+    shares: () => driver.cgroups.get("/kubepods/burstable")?.cpuShares,
+  };
 }
 
 test("the shares of Burstable pods follow the pods", async (t) => {
-  const { clock, state, upkeep, shares } = await setUp(t);
+  const { clock, state, qosCgroups, shares } = await setUp(t);
   state.pods = [pod("a", "500m"), pod("b", "1")];
-  for (const each of state.pods) await upkeep.cgroups.ensure(each);
+  for (const each of state.pods) await qosCgroups.cgroups.ensure(each);
   await clock.advance(0);
   assert.equal(shares(), 1536n);
   state.pods = [pod("b", "1")];
-  await upkeep.cgroups.remove("a" as PodUid);
+  await qosCgroups.cgroups.remove("a" as PodUid);
   await clock.advance(0);
   assert.equal(shares(), 1024n);
 });

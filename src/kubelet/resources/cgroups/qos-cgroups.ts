@@ -5,7 +5,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodCgroups } from "./pod-cgroups.ts";
 
-export interface QosUpkeepOptions {
+export interface QosCgroupsOptions {
   readonly cgroups: PodCgroups;
   /** Pods that have not terminated, with their allocated resources. */
   readonly activePods: () => readonly Pod[];
@@ -21,14 +21,14 @@ const everyMs = 60_000;
  * Keeps the limits of the QoS cgroups in line with the pods in them: when the cgroup of a pod is created or removed, and every
  * minute, in case another process has changed them.
  */
-export class QosUpkeep implements Component {
+export class QosCgroups implements Component {
   readonly name = "qos-cgroups";
-  readonly #o: QosUpkeepOptions;
+  readonly #o: QosCgroupsOptions;
   #loop: Promise<void> = Promise.resolve();
   #running: Promise<void> | undefined;
   #again = false;
 
-  constructor(options: QosUpkeepOptions) {
+  constructor(options: QosCgroupsOptions) {
     this.#o = options;
   }
 
