@@ -18,7 +18,7 @@ describe("a peer that misbehaves", () => {
   let server: Server;
   let sockets: Socket[];
   let closed: Error[];
-  /** What the peer does with each chunk that it receives. */
+  /** The reaction of the peer to each chunk that it receives. */
   let onData: (socket: Socket, chunk: Buffer) => void;
 
   beforeEach(async () => {
