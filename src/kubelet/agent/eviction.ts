@@ -6,6 +6,7 @@ import { limitsContainers } from "../resources/eviction/local-storage.ts";
 import { thresholdsOf } from "../resources/eviction/thresholds.ts";
 import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
+import { memoryNotifier } from "./memory-notifier.ts";
 import type { PodParts } from "./pod-parts.ts";
 
 /** Evicts pods when the node runs low on memory, disk or process IDs. */
@@ -20,6 +21,7 @@ export function evictionManager(
   const { config, options, node, clock, logger, events, nodeEvents, metrics, pressure, post } = core;
   const { workers, evictedPods, stats, isSynced } = parts;
   const ignoresAllocatable = options.nodeFlags?.experimentalAllocatableIgnoreEviction ?? false;
+  const notifier = memoryNotifier(core);
   return new EvictionManager({
     thresholds: thresholdsOf({
       ...config,
@@ -52,6 +54,7 @@ export function evictionManager(
       evict: (uid, eviction) => evictedPods.evict(uid, eviction),
     },
     reclaim: parts.reclaim,
+    ...(notifier && { notifier }),
     metrics: createEvictionMetrics(metrics),
     ...{ events, nodeEvents, clock, logger, pressure },
     onPressure: () => post({ kind: "pressure-changed" }),

@@ -12,6 +12,8 @@ export interface Libc {
   openAt(dirFd: number, path: string, how: OpenHow): Promise<number>;
   makeDirAt(dirFd: number, name: string, mode: number): Promise<void>;
   ioctl(fd: number, request: number, argument: number): number;
+  /** A file descriptor that can be read, eight bytes at a time, after the kernel or a write has added to its counter. */
+  eventfd(): number;
   /** Takes an exclusive lock without waiting; false if another process has one. */
   flock(fd: number): boolean;
   /** Moves the position of an open file to its end. */
@@ -70,6 +72,7 @@ async function load(): Promise<Libc> {
   const mkdirat = library.func("int mkdirat(int dir, const char *path, unsigned int mode)");
   const ioctl = library.func("int ioctl(int fd, unsigned long request, long argument)");
 
+  const eventfd = library.func("int eventfd(unsigned int initial, int flags)");
   const flock = library.func("int flock(int fd, int operation)");
   const lseek = library.func("long lseek(int fd, long offset, int whence)");
 
@@ -103,6 +106,11 @@ async function load(): Promise<Libc> {
       const result: number = ioctl(fd, request, argument);
       if (result < 0) throw systemError(koffi.errno(), `ioctl 0x${request.toString(16)}`);
       return result;
+    },
+    eventfd() {
+      const fd: number = eventfd(0, openFlags.closeOnExec);
+      if (fd < 0) throw systemError(koffi.errno(), "eventfd");
+      return fd;
     },
     flock(fd) {
       if (flock(fd, lockExclusive | lockNonBlocking) === 0) return true;

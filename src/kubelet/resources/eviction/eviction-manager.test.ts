@@ -209,7 +209,7 @@ test("a notification of the kernel starts a measurement before the next is due",
   let alarms: unknown;
   const pod = { ...podOf("hog", {}), usage: () => ({ memory }) };
   const notifier = {
-    set: (set: unknown, callback: () => void) => {
+    set: async (set: unknown, callback: () => void) => {
       alarms = set;
       notify = callback;
     },

@@ -59,7 +59,10 @@ export interface EvictionManagerOptions {
   };
   readonly reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<unknown>;
   /** Notifications of the kernel before a measurement is due; undefined without kernelMemcgNotification. */
-  readonly notifier?: { set(alarms: readonly UsageAlarm[], notify: () => void): void; close(): void };
+  readonly notifier?: {
+    set(alarms: readonly UsageAlarm[], notify: () => void): Promise<void>;
+    close(): void;
+  };
   readonly events: PodEvents;
   readonly nodeEvents: Pick<NodeEvents, "warning">;
   readonly metrics: EvictionMetrics;
@@ -169,7 +172,7 @@ export class EvictionManager implements Component {
     const thresholds = layout ? this.#thresholds : this.#thresholds.filter((t) => !isOfDisk(t));
     const observations = observationsOf(usage);
     this.#reportUnobserved(thresholds, observations);
-    this.#setAlarms(usage);
+    await this.#setAlarms(usage);
     const { state, conditions, toReclaim } = observePressure(this.#state, {
       ...{ thresholds, observations, transitionMs },
       now: clock.monotonic(),
@@ -381,13 +384,17 @@ export class EvictionManager implements Component {
     this.#wake = () => {};
   }
 
-  #setAlarms(usage: NodeUsage): void {
+  async #setAlarms(usage: NodeUsage): Promise<void> {
     const { notifier, clock, logger } = this.#o;
     if (!notifier || (this.#alarmsAt && msSince(clock, this.#alarmsAt) < alarmsEveryMs)) return;
     this.#alarmsAt = clock.monotonic();
-    notifier.set(usageAlarms(this.#thresholds, usage), () => {
+    const crossed = () => {
       logger.info("Eviction manager: memory eviction threshold crossed");
       this.#wake();
+    };
+    await notifier.set(usageAlarms(this.#thresholds, usage), crossed).catch((error) => {
+      const err = messageOf(error);
+      logger.debug(2, "Eviction manager: failed to create memory threshold notifier", { err });
     });
   }
 

@@ -1,0 +1,56 @@
+import { closeSync, openSync, read, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { libc } from "../libc.ts";
+
+/** The kernel is to notify when the memory usage of a cgroup crosses this value, in either direction. */
+export interface MemoryAlarm {
+  /** The directory of the cgroup in the memory hierarchy of cgroup v1. */
+  readonly dir: string;
+  readonly usageBytes: number;
+}
+
+/**
+ * Registers alarms with the kernel (cgroup v1 only: v2 has no such thresholds). `notify` is called each time the usage crosses one of
+ * them. Returns a function that removes them. A thread of the pool waits for the kernel as long.
+ */
+export async function setMemoryAlarms(
+  alarms: readonly MemoryAlarm[],
+  notify: () => void,
+): Promise<() => void> {
+  const eventFd = (await libc()).eventfd();
+  let isClosed = false;
+  try {
+    for (const { dir, usageBytes } of alarms) register(eventFd, dir, usageBytes);
+  } catch (error) {
+    closeSync(eventFd);
+    throw error;
+  }
+  const wait = () =>
+    read(eventFd, Buffer.alloc(8), 0, 8, null, (error) => {
+      // The kernel forgets the alarms with the descriptor.
+      if (isClosed || error) return closeSync(eventFd);
+      notify();
+      wait();
+    });
+  wait();
+  return () => {
+    if (isClosed) return;
+    isClosed = true;
+    const one = Buffer.alloc(8);
+    one.writeBigUInt64LE(1n);
+    // Ends the read, which ends with the descriptor.
+    writeSync(eventFd, one);
+  };
+}
+
+function register(eventFd: number, dir: string, usageBytes: number): void {
+  const usageFd = openSync(join(dir, "memory.usage_in_bytes"), "r");
+  try {
+    writeFileSync(
+      join(dir, "cgroup.event_control"),
+      `${eventFd} ${usageFd} ${Math.max(0, Math.round(usageBytes))}`,
+    );
+  } finally {
+    closeSync(usageFd);
+  }
+}
