@@ -28,6 +28,8 @@ export interface NodeWithApiOptions {
   readonly config?: Config | ((api: KillableApi, node: TestNode) => Config);
   readonly flags?: (node: TestNode) => readonly string[];
   readonly env?: NodeJS.ProcessEnv;
+  /** Where the files of the node are, except sockets. */
+  readonly baseDir?: string;
   /** Before the agent is started for the first time. */
   readonly prepare?: (node: TestNode) => Promise<void>;
   /** When the API accepts requests, before the agent is started for the first time. */
@@ -44,7 +46,7 @@ export class NodeWithApi {
   readonly #env: NodeJS.ProcessEnv;
 
   static async start(containerd: ContainerdVersion, o: NodeWithApiOptions = {}): Promise<NodeWithApi> {
-    const node = await startTestNode({ containerd });
+    const node = await startTestNode({ containerd, ...(o.baseDir !== undefined && { baseDir: o.baseDir }) });
     await o.prepare?.(node);
     const api = await KillableApi.create(nodeName);
     api.start();

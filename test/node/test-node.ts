@@ -46,6 +46,8 @@ let started = 0;
 export async function startTestNode(options: {
   containerd: ContainerdVersion;
   name?: string;
+  /** Where its files are, except sockets; by default where those of private nodes are. */
+  baseDir?: string;
   signal?: AbortSignal;
 }): Promise<TestNode> {
   const binaries = binariesOf(options.containerd);
@@ -58,6 +60,7 @@ export async function startTestNode(options: {
     logger: silentLogger,
     demoNames: [busyboxName],
     signal: options.signal,
+    ...(options.baseDir !== undefined && { baseDir: options.baseDir }),
   });
   return {
     name,
