@@ -1,12 +1,16 @@
+import type { NodeExplanation } from "../kubelet/agent/explain-node.ts";
 import { type Explanations, matchesPod } from "../kubelet/agent/pod-explanations.ts";
 import { KubeletError } from "../lib/base/errors.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { explanationLines } from "./explanation-lines.ts";
 import { localRequest } from "./local-request.ts";
+import { nodeExplanationLines } from "./node-explanation-lines.ts";
 import { parseOptions } from "./options.ts";
 
-const explainUsage = `kubelet explain [POD]: show what a pod waits for, since when, and its previous steps
+const explainUsage = `kubelet explain [POD | node]: show what a pod waits for, since when, and its previous steps
 
+  node               the node: why it is not ready or under pressure, which pod was evicted last and why, and what is
+                     left of each resource (a pod of this name is NAMESPACE/node)
   POD                NAME, NAMESPACE/NAME or UID; the node name suffix of a static pod may be omitted
                      (default: all pods that are not ready, or failed in the last hour)
   --all              all pods, including ready ones
@@ -34,6 +38,7 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
   if (more.length > 0)
     throw new KubeletError("Usage", "specify one pod, or none for all pods that are not ready");
   const socketPath = await findSocket(options);
+  if (pod === "node") return explainNode(socketPath, format, out);
   const query = pod === undefined ? (options.all ? "?all" : "") : `?pod=${encodeURIComponent(pod)}`;
   const { status, bytes } = await localRequest(socketPath, "GET", `/explain${query}`);
   // No kubelet has the pods that are not scheduled.
@@ -55,5 +60,16 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
   const all = { ...known, pods: [...known.pods, ...unscheduled] };
   if (format === "json") out.write(`${JSON.stringify(all, undefined, 2)}\n`);
   else out.write(`${explanationLines(all).join("\n")}\n`);
+  return 0;
+}
+
+async function explainNode(socketPath: string, format: string, out: NodeJS.WritableStream): Promise<number> {
+  const { status, bytes } = await localRequest(socketPath, "GET", "/explain?node");
+  const explanation = status === 200 ? (JSON.parse(bytes.toString()) as Partial<NodeExplanation>) : undefined;
+  // An older kubelet explains its pods instead.
+  if (!explanation?.thresholds)
+    throw new KubeletError("TooOld", "the kubelet that runs here cannot explain its node");
+  if (format === "json") out.write(`${JSON.stringify(explanation, undefined, 2)}\n`);
+  else out.write(`${nodeExplanationLines(explanation as NodeExplanation).join("\n")}\n`);
   return 0;
 }

@@ -250,3 +250,14 @@ test("explain names the liveness probe that killed a container, even while the c
   await is("web", ({ cause }) => assert.match(cause ?? "", killed), 30_000);
   assert.match(firstLine(await run("web")), /^default\/web {2}(Ready|Running): container c was killed/);
 });
+
+test("the node is explained by what is left of each resource that has a threshold", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  const { run } = explained(join(cluster.dir, "root"));
+  await waitFor(async () =>
+    assert.match(await run("node"), /^ {2}memory\.available +hard +< 100Mi +\S+Gi of \S+Gi available$/m),
+  );
+  const found = JSON.parse(await run("node", "-o", "json"));
+  assert.deepEqual([found.node, found.conditions, found.lastEviction], [nodeName, [], null]);
+});

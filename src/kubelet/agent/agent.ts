@@ -1,4 +1,3 @@
-import type { Health } from "../../lib/base/component.ts";
 import { Lifecycle } from "../../lib/base/lifecycle.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
@@ -10,8 +9,10 @@ import { type Cluster, joinCluster } from "./cluster.ts";
 import { agentEndpoints } from "./endpoints.ts";
 import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
 import { evictionManager } from "./eviction.ts";
+import { explainer } from "./explain-node.ts";
 import { readNode } from "./node.ts";
 import { nodeStats } from "./node-stats.ts";
+import { notReadyReasons } from "./not-ready.ts";
 import { orphanCleanup } from "./orphan-cleanup.ts";
 import { PodListeners } from "./pod-listeners.ts";
 import { podParts } from "./pod-parts.ts";
@@ -39,16 +40,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const initialSync = new InitialSync({ post, sources: () => sources.map(({ name }) => name) });
   const pods = podParts(core, { initialSync, cluster: () => cluster });
   const { workers, statuses, volumes, pleg, overview } = pods;
+  const notReady = () => notReadyReasons({ connection, volumes, pleg });
   const cluster: Cluster = joinCluster(core, {
     ...{ workers, statuses },
     areSourcesReady: () => initialSync.areSourcesReady(),
     volumesInUse: () => volumes.manager.inUse(),
     isSettled: () => volumes.isSettled(),
-    notReady: () => [
-      ...reasons(connection.health(), connection.networkHealth()),
-      ...volumes.notReady(),
-      ...reasons(pleg.health()).map((reason) => `PLEG is not healthy: ${reason}`),
-    ],
+    notReady,
   });
   const { sources, routes } = podSources(core, cluster);
   const podConfig = new PodConfig({
@@ -70,7 +68,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const listeners = new PodListeners();
   const endpoints = await agentEndpoints(core, {
     ...{ loop, pleg, overview, statuses, stats, listeners, probeMetrics: pods.probeMetrics },
-    explain: (query) => pods.explanations.explain(query),
+    explain: explainer(core, { pods: pods.explanations, eviction, notReady }),
     components: () => lifecycle.components,
     certificate: serving,
     manifests: routes,
@@ -138,8 +136,4 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       cri.close();
     },
   };
-}
-
-function reasons(...healths: Health[]): string[] {
-  return healths.flatMap((health) => (health.ok ? [] : [health.reason]));
 }

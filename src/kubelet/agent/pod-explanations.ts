@@ -5,7 +5,7 @@ import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import { isFinal } from "../pipeline/status-manager/phase.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { ProbeFailure } from "../pods/probes/probe-worker.ts";
-import type { ExplainQuery } from "../server/explain-query.ts";
+import type { PodQuery } from "../server/explain-query.ts";
 import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
 import type { PodSyncStatus } from "../state/pod-sync-status.ts";
 import type { ProbeResultChange } from "../state/probe-results.ts";
@@ -81,7 +81,7 @@ export class PodExplanations {
   }
 
   /** Undefined if there is no such pod. */
-  explain(query: ExplainQuery): Explanations | undefined {
+  explain(query: PodQuery): Explanations | undefined {
     const { clock, nodeName } = this.#o;
     const workers = [...this.#o.workers.all()];
     const known = workers.map((worker) => ({ worker, ...worker.id }));

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { NodeExplanation } from "../kubelet/agent/explain-node.ts";
+import { nodeExplanationLines } from "./node-explanation-lines.ts";
+
+const calm: NodeExplanation = {
+  node: "vm",
+  at: "2026-11-16T13:00:00.000Z",
+  cause: null,
+  conditions: [],
+  notReady: [],
+  thresholds: [
+    {
+      ...{ signal: "memory.available", kind: "hard", value: "100Mi", threshold: "100Mi" },
+      ...{ available: "22.1Gi", capacity: "23.5Gi", met: false },
+    },
+    {
+      ...{ signal: "nodefs.available", kind: "hard", value: "10%", threshold: "25.2Gi" },
+      ...{ available: "74Gi", capacity: "252Gi", met: false },
+    },
+    { signal: "imagefs.available", kind: "soft", value: "15%", met: false },
+  ],
+  lastEviction: null,
+};
+
+test("a calm node is explained by what is left of each resource", () =>
+  assert.deepEqual(nodeExplanationLines(calm), [
+    "vm  nothing is low, and the node is ready",
+    "  memory.available   hard  < 100Mi  22.1Gi of 23.5Gi available",
+    "  nodefs.available   hard  < 10%    74Gi of 252Gi available, threshold 25.2Gi",
+    "  imagefs.available  soft  < 15%    not observed",
+  ]));
+
+test("a node under pressure is explained by its cause, the end of its conditions, and the last eviction", () => {
+  const [memory, ...others] = calm.thresholds;
+  const lines = nodeExplanationLines({
+    ...calm,
+    cause: "MemoryPressure, DiskPressure: memory.available is 80Mi, below the soft threshold of 100Mi",
+    conditions: [{ type: "MemoryPressure" }, { type: "DiskPressure", endsInSeconds: 250 }],
+    thresholds: [{ ...memory!, kind: "soft", available: "80Mi", met: true, evictsInSeconds: 12 }, ...others],
+    lastEviction: { pod: "default/hog", why: "it was big", at: "2026-11-16T12:59:30.000Z" },
+  });
+  assert.deepEqual(lines.slice(0, 5), [
+    "vm  MemoryPressure, DiskPressure: memory.available is 80Mi, below the soft threshold of 100Mi",
+    "  MemoryPressure: a threshold is crossed now",
+    "  DiskPressure: no threshold is crossed any more, ends in 4m10s",
+    "  last eviction, 30 s ago: default/hog: it was big",
+    "  memory.available   soft  < 100Mi  80Mi of 23.5Gi available (crossed, evicts in 12 s)",
+  ]);
+});
+
+test("a node without thresholds is explained, too", () =>
+  assert.deepEqual(nodeExplanationLines({ ...calm, thresholds: [] }), [
+    "vm  nothing is low, and the node is ready",
+    "  no eviction thresholds are configured",
+  ]));
