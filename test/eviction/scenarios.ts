@@ -25,7 +25,7 @@ export interface EvictionNode {
 
 const mi = 2 ** 20;
 
-/** What the scenarios need of the node. */
+/** The disk of the node that the scenarios need. */
 export const disk = { bytes: 480 * mi, inodes: 16_384 };
 /** Memory of all pods together. */
 export const podsMemory = 400 * mi;
