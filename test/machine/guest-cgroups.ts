@@ -57,3 +57,12 @@ export function podCgroup(driver: "cgroupfs" | "systemd", qos: keyof typeof qosD
   const escaped = steps.map((step) => step.replaceAll("-", "_"));
   return escaped.map((_, i) => `/${escaped.slice(0, i + 1).join("-")}.slice`).join("");
 }
+
+/** The oom_score_adj of the first process of each cgroup that has one. */
+export async function oomScores(machine: Machine): Promise<Map<string, number>> {
+  const output = await machine.sh(`cd /sys/fs/cgroup && find . -name cgroup.procs | while read -r file; do
+    read -r pid 2>/dev/null <"$file" && read -r score 2>/dev/null <"/proc/$pid/oom_score_adj" && echo "\${file%/*} $score"
+  done; true`);
+  const lines = output.split("\n").filter(Boolean);
+  return new Map(lines.map((line) => [line.slice(1, line.lastIndexOf(" ")), Number(line.split(" ").at(-1))]));
+}

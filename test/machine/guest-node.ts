@@ -43,6 +43,7 @@ export class GuestNode {
   readonly machine: Machine;
   readonly driver: GuestCgroupDriver;
   #api: GuestApi | undefined;
+  #unit: string | undefined;
 
   private constructor(machine: Machine, driver: GuestCgroupDriver) {
     this.machine = machine;
@@ -87,8 +88,12 @@ export class GuestNode {
     };
     const all = this.#api ? [`--kubeconfig=${guestPaths.kubeconfig}`, ...flags] : flags;
     await this.machine.write(guestPaths.config, JSON.stringify(content));
-    await this.machine.write("/etc/systemd/system/kubelet.service", kubeletUnit(guestPaths, all));
-    await this.machine.sh(`mkdir -p ${guestPaths.manifests} && systemctl daemon-reload`);
+    const unit = kubeletUnit(guestPaths, all);
+    if (unit === this.#unit) return;
+    await this.machine.write("/etc/systemd/system/kubelet.service", unit);
+    // systemd finds a new unit by itself, and reloading takes seconds.
+    if (this.#unit !== undefined) await this.machine.sh("systemctl daemon-reload");
+    this.#unit = unit;
   }
 
   /** Resolves when the agent has notified systemd that it is ready. */
@@ -149,14 +154,16 @@ export class GuestNode {
   async waitFor<T>(check: () => Promise<T> | T, withinMs = 120_000): Promise<T> {
     const deadline = Date.now() + withinMs;
     for (;;) {
+      const started = Date.now();
       try {
         return await check();
       } catch (error) {
         if (Date.now() > deadline)
           throw new Error(`${messageOf(error)}\n${await this.log()}`, { cause: error });
       }
-      // Each check costs the guest's only processor a few processes.
-      await new Promise((resolve) => setTimeout(resolve, checkEveryMs));
+      // A check that runs in the guest takes time of its only processor: most of it is left to the node.
+      const pauseMs = Math.max(checkEveryMs, 3 * (Date.now() - started));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 
@@ -166,7 +173,7 @@ export class GuestNode {
   }
 
   async #podNetwork(): Promise<void> {
-    await this.machine.sh("modprobe -a overlay bridge veth br_netfilter");
+    await this.machine.sh(`modprobe -a overlay bridge veth br_netfilter && mkdir -p ${guestPaths.manifests}`);
     await this.machine.write("/etc/cni/net.d/10-bridge.conflist", networkConflist);
   }
 

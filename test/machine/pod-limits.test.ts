@@ -1,57 +1,103 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { podManifest } from "../e2e/manifests.ts";
-import { cgroupDirs, podCgroup, readCgroups } from "./guest-cgroups.ts";
-import { GuestNode } from "./guest-node.ts";
+import type { PodSpec } from "../../src/lib/model/pod.ts";
+import { kernelValues } from "../cgroups/kernel-values.ts";
+import { type ReferenceContainer, referencePods } from "../cgroups/reference-pods.ts";
+import { type PodSpecInit, podManifest } from "../e2e/manifests.ts";
+import { busyboxName } from "../node/test-node.ts";
+import { type CgroupValues, cgroupDirs, oomScores, podCgroup, readCgroups } from "./guest-cgroups.ts";
+import { type GuestCgroupDriver, GuestNode } from "./guest-node.ts";
 import { describeOnMachine } from "./on-machine.ts";
+import { inPercents, tableUid } from "./pod-table.ts";
 
-describeOnMachine("a static pod with limits on cgroup v2 (cgroupfs driver)", () => {
-  let node: GuestNode;
-
-  before(async () => {
-    node = await GuestNode.start({ driver: "cgroupfs", config: { podPidsLimit: 100 } });
-  });
-  after(() => node?.stop());
-
-  test("the kernel has the limits of the pod and of its container, and nothing is left of them when the pod is gone", async () => {
-    const { machine } = node;
-    const before = await cgroupDirs(machine, "");
-    await node.place(
-      "limited",
-      podManifest("limited", {
-        containers: [
-          {
-            name: "c",
-            resources: { requests: { cpu: "250m", memory: "32Mi" }, limits: { cpu: "500m", memory: "64Mi" } },
-          },
-        ],
-      }),
-    );
-    const row = await node.waitFor(async () => {
-      const pod = await node.pod("limited");
-      assert.equal(pod?.phase, "Running", `${pod?.phase}: ${pod?.blockedOn}`);
-      assert.equal(pod.ready, "1/1");
-      return pod;
-    });
-    const uid = row.uid;
-    const path = podCgroup(node.driver, "Burstable", uid);
-    const cgroups = await readCgroups(machine, path);
-    const limits = { "cpu.max": "50000 100000", "cpu.weight": "10", "memory.max": String(64 << 20) };
-    assert.partialDeepStrictEqual(cgroups.get(path), { ...limits, "pids.max": "100" });
-    const id = row.status?.containerStatuses?.[0]?.containerID?.replace("containerd://", "");
-    assert.partialDeepStrictEqual(cgroups.get(`${path}/${id}`), limits);
-
-    await node.remove("limited");
-    await node.waitFor(async () => assert.equal(await node.pod("limited"), undefined));
-    await node.waitFor(async () =>
-      assert.deepEqual(
-        (await cgroupDirs(machine, "")).filter((dir) => !before.includes(dir)),
-        [],
-      ),
-    );
-    const left = await machine.sh(
-      `ls -A /var/lib/kubelet/pods; ip -o link show type veth; ctr -n k8s.io containers ls -q`,
-    );
-    assert.equal(left.trim(), "");
-  });
+/** Few of the table, because each container takes seconds in a guest; together they fit on its processor. */
+const rules = [
+  "no requests and no limits",
+  "one container without a CPU limit",
+  "a sidecar is added to the containers",
+  "pod-level limits over containers with lower ones",
+];
+const rows = rules.map((rule) => {
+  const index = referencePods.findIndex((row) => row.rule === rule);
+  return { ...referencePods[index]!, name: `pod-${index}`, uid: tableUid(index) };
 });
+
+for (const driver of ["cgroupfs", "systemd"] as const)
+  describeOnMachine(`pods with containers on cgroup v2, ${driver} driver`, () => {
+    let node: GuestNode;
+    before(async () => {
+      node = await GuestNode.start({ driver });
+    });
+    after(() => node?.stop());
+
+    test("the kernel has the reference's limits of pods and containers, and nothing is left when they are gone", async () => {
+      const { machine } = node;
+      const dirsBefore = await cgroupDirs(machine, "");
+      for (const { name, uid, pod } of rows) {
+        const manifest = JSON.parse(podManifest(name, runnable(pod.spec)));
+        await node.place(name, JSON.stringify({ ...manifest, metadata: { name, uid } }));
+      }
+      const running = await node.waitFor(async () => {
+        const pods = await node.pods();
+        const notReady = pods.filter(({ phase, ready }) => phase !== "Running" || !/^(\d)\/\1$/.test(ready));
+        assert.deepEqual(
+          notReady.map(({ name, phase, blockedOn }) => `${name}: ${phase} ${blockedOn}`),
+          [],
+        );
+        assert.equal(pods.length, rows.length);
+        return pods;
+      }, 300_000);
+
+      const found = await readCgroups(machine, driver === "systemd" ? "/kubepods.slice" : "/kubepods");
+      const scores = await oomScores(machine);
+      for (const { rule, name, uid, qos, v2 } of rows) {
+        const path = podCgroup(driver, qos as "Burstable", uid);
+        const limits = driver === "systemd" ? inPercents(v2.pod) : v2.pod;
+        assert.partialDeepStrictEqual(found.get(path), kernelValues(2, limits), rule);
+        const status = running.find((row) => row.name === `${name}-machine`)?.status;
+        const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+        assert.deepEqual(new Set(all.map((one) => one.name)), new Set(Object.keys(v2.containers)));
+        for (const container of all) {
+          const id = container.containerID?.replace("containerd://", "");
+          const own = `${path}/${driver === "systemd" ? `cri-containerd-${id}.scope` : id}`;
+          const expected = v2.containers[container.name]!;
+          const what = `${rule}: ${container.name}`;
+          assert.partialDeepStrictEqual(found.get(own), containerValues(driver, expected), what);
+          // Between the two it depends on the memory of the machine.
+          if (qos !== "Burstable") assert.equal(scores.get(own), expected.oomScoreAdj, what);
+        }
+      }
+
+      for (const { name } of rows) await node.remove(name);
+      await node.waitFor(async () => assert.deepEqual(await node.pods(), []), 300_000);
+      await node.waitFor(async () => {
+        const left = await cgroupDirs(machine, "");
+        assert.deepEqual(
+          left.filter((dir) => !dirsBefore.includes(dir)),
+          [],
+        );
+      });
+      const left = "ls -A /var/lib/kubelet/pods; ip -o link show type veth; ctr -n k8s.io containers ls -q";
+      assert.equal((await machine.sh(left)).trim(), "");
+    });
+  });
+
+/** The spec of a row, with an image that the node has. */
+function runnable(spec: PodSpec): PodSpecInit {
+  const local = (containers: readonly { name: string }[]) =>
+    containers.map((container) => ({ ...container, image: busyboxName }));
+  const { containers, initContainers = [], ...rest } = spec;
+  return { ...rest, containers: local(containers), initContainers: local(initContainers) };
+}
+
+/** As runc 1.1 writes them. */
+function containerValues(driver: GuestCgroupDriver, c: ReferenceContainer): CgroupValues {
+  const { cpuShares, memoryLimitInBytes = 0, unified = {} } = c;
+  const { cpuQuota = 0, cpuPeriod } = driver === "systemd" ? inPercents(c) : c;
+  return {
+    "cpu.weight": String(1 + Math.floor(((cpuShares - 2) * 9999) / 262_142)),
+    "cpu.max": `${cpuQuota > 0 ? cpuQuota : "max"} ${cpuPeriod}`,
+    "memory.max": memoryLimitInBytes > 0 ? String(memoryLimitInBytes) : "max",
+    ...unified,
+  };
+}
