@@ -28,7 +28,7 @@ export function applyingServerSide(setup: KubectlSetup): void {
         const one = ["--field-manager=one"];
         const two = ["--field-manager=two"];
         await apply(k, configMap("owned", { mine: "1", both: "2" }), one);
-        await apply(k, configMap("owned", { both: "2", secondManager: "3" }), two);
+        await apply(k, configMap("owned", { both: "2", theirs: "3" }), two);
         await apply(k, configMap("owned", {}), one);
         assert.equal(
           await k.ok(["get", "cm", "owned", "-o", "jsonpath={.data}"]),
