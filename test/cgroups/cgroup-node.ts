@@ -80,6 +80,10 @@ export class CgroupNode {
       healthPort: 0,
       clock: systemClock,
       logger: o.logger ?? silentLogger,
+    }).catch(async (error: unknown) => {
+      await runtime.close();
+      await removeDir(dir);
+      throw error;
     });
     return new CgroupNode(dir, o.cgroupRoot, runtime, agent, (pods) => emit(pods));
   }

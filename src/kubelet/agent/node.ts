@@ -2,6 +2,7 @@ import { KubeletError } from "../../lib/base/errors.ts";
 import type { WallTime } from "../../lib/base/time.ts";
 import {
   type CgroupLayout,
+  checkControllers,
   detectLayout,
   hasSwapAccounting,
   readHugepageSizes,
@@ -46,6 +47,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   const startedAt = clock.wall();
   const machine = await readMachineInfo();
   const layout = await detectLayout();
+  checkControllers(layout);
   if (layout.version === 1 && config.failCgroupV1)
     throw new KubeletError(
       "CgroupV1",

@@ -5,7 +5,7 @@ import { CgroupV1 } from "./v1.ts";
 import { CgroupV2 } from "./v2.ts";
 
 export { hasSwapAccounting, readHugepageSizes } from "./host-info.ts";
-export { type CgroupLayout, detectLayout } from "./layout.ts";
+export { type CgroupLayout, checkControllers, detectLayout } from "./layout.ts";
 
 /** The driver for the host's hierarchies. */
 export function cgroupDriver(layout: CgroupLayout, options: { clock?: Clock } = {}): CgroupDriver {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { hasSwapAccounting, readHugepageSizes } from "./host-info.ts";
-import { parseLayout } from "./layout.ts";
+import { checkControllers, parseLayout } from "./layout.ts";
 import { sharesToWeight, weightToShares } from "./weight.ts";
 
 const v1 = (dir: string, options: string) =>
@@ -94,4 +94,14 @@ describe("host info", () => {
       await rm(dir, { recursive: true });
     }
   });
+});
+
+it("a v1 host without a controller that pods need is rejected, and all that are missing are named", () => {
+  const mounts = new Map(["cpu", "cpuset", "pids"].map((name) => [name, `/sys/fs/cgroup/${name}`]));
+  assert.throws(() => checkControllers({ version: 1, mounts }), {
+    message: "system validation failed - Following Cgroup subsystem not mounted: [cpuacct memory]",
+  });
+  for (const name of ["cpuacct", "memory"]) mounts.set(name, `/sys/fs/cgroup/${name}`);
+  checkControllers({ version: 1, mounts });
+  checkControllers({ version: 2, root: "/sys/fs/cgroup" });
 });

@@ -61,6 +61,20 @@ export function parseLayout(mountinfo: string): CgroupLayout {
   return { version: 2, root };
 }
 
+/** Without these no pod can be limited. On v2 a cgroup is checked for the controllers that it gets. */
+const required = ["cpu", "cpuacct", "cpuset", "memory"];
+
+/** Fails on a v1 host without a controller that every pod needs, and names all that are missing. */
+export function checkControllers(layout: CgroupLayout): void {
+  if (layout.version === 2) return;
+  const missing = required.filter((name) => !layout.mounts.has(name));
+  if (missing.length > 0)
+    throw new KubeletError(
+      "NotSupported",
+      `system validation failed - Following Cgroup subsystem not mounted: [${missing.join(" ")}]`,
+    );
+}
+
 function controllersIn(options: readonly string[]): string[] {
   return options.flatMap((option) => {
     if (option === "name=systemd") return ["systemd"];
