@@ -263,6 +263,6 @@ test("the report has each threshold with what is left, the conditions and the la
   assert.equal(lastEviction?.pod, "default/hog");
   assert.match(
     lastEviction?.why ?? "",
-    /^memory.available is 50, .*; chosen of 1 pod: it uses 950 of memory, /,
+    /^memory.available is 50, .*; chosen from 1 pod: it uses 950 of memory, /,
   );
 });

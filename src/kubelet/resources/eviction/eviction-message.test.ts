@@ -135,18 +135,18 @@ test("an explanation names why a pod was chosen", () => {
   const ranked = { pod, usage: 300 * mi, request: 100 * mi, priority: 7 };
   assert.equal(
     choiceText(ranked, "memory", 4),
-    "chosen of 4 pods: it uses 300Mi of memory, 200Mi more than it requests, priority 7",
+    "chosen from 4 pods: it uses 300Mi of memory, 200Mi more than it requests, priority 7",
   );
   assert.equal(
     choiceText({ ...ranked, request: 512 * mi }, "memory", 1),
-    "chosen of 1 pod: it uses 300Mi of memory, not more than it requests (512Mi), priority 7",
+    "chosen from 1 pod: it uses 300Mi of memory, not more than it requests (512Mi), priority 7",
   );
   assert.equal(
     choiceText({ ...ranked, usage: 2000, request: 0, priority: 0 }, "pids", 2),
-    "chosen of 2 pods: it uses 2000 processes, priority 0",
+    "chosen from 2 pods: it uses 2000 processes, priority 0",
   );
   assert.equal(
     choiceText({ ...ranked, usage: undefined }, "memory", 2),
-    "chosen of 2 pods: its usage is unknown, priority 7",
+    "chosen from 2 pods: its usage is unknown, priority 7",
   );
 });

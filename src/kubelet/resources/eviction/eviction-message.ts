@@ -95,7 +95,7 @@ export function signalText(threshold: Threshold, observations: Observations): st
 /** For explanations: why this pod and not another. */
 export function choiceText(chosen: RankedPod, resource: Resource, candidates: number): string {
   const { usage, request, priority } = chosen;
-  const among = `chosen of ${candidates} ${candidates === 1 ? "pod" : "pods"}`;
+  const among = `chosen from ${candidates} ${candidates === 1 ? "pod" : "pods"}`;
   if (usage === undefined) return `${among}: its usage is unknown, priority ${priority}`;
   const used = `it uses ${amountText(resource, usage)}`;
   if (resource === "pids" || resource === "inodes")
