@@ -77,6 +77,8 @@ export class ClusterAgent {
       "--resolv-conf=",
       "--healthz-port=0",
       "--image-gc-high-threshold=100",
+      // Far from being crossed: their cost is that of the measurements.
+      "--eviction-hard=memory.available<100Mi,nodefs.available<2%,nodefs.inodesFree<2%,imagefs.available<2%,pid.available<2%",
     ];
   }
 

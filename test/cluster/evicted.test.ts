@@ -5,13 +5,15 @@ import { test } from "node:test";
 import { annotationMirror } from "../../src/lib/model/pod.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
+import { explained } from "./explained.ts";
 
 const message = "The node was low on resource: memory. ";
+const detail = "memory.available is 80Mi, below the hard threshold of 100Mi; chosen of 3 pods";
 const condition = { type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message };
 
 /** As an agent leaves it that was killed after it had decided to evict these pods. */
 function recordEvicted(cluster: TestCluster, ...uids: string[]): Promise<void> {
-  const failure = { phase: "Failed", reason: "Evicted", message, conditions: [condition] };
+  const failure = { phase: "Failed", reason: "Evicted", message, detail, conditions: [condition] };
   const pods = uids.map((uid) => ({ uid, failure, graceSeconds: 1 }));
   return writeFile(recordOf(cluster), JSON.stringify({ version: 1, pods }));
 }
@@ -57,6 +59,9 @@ test("a pod that a previous agent was evicting fails, and never runs again", asy
     [kept?.id],
     "others run on",
   );
+
+  const { is } = explained(join(cluster.dir, "root"));
+  await is("hog", ({ cause }) => assert.equal(cause, `Evicted: The node was low on resource: memory: ${detail}`));
 
   // The record lasts as long as the pod.
   cluster.api.deletePod("hog");

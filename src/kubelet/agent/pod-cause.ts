@@ -36,7 +36,9 @@ function failureCause({ failure, status, pod }: PodInfo): string | undefined {
     source.reason === "DeadlineExceeded" && activeDeadlineSeconds != null
       ? `activeDeadlineSeconds is ${activeDeadlineSeconds}`
       : failure?.detail;
-  return [source.reason, source.message, detail].filter(Boolean).join(": ");
+  // Messages about evictions end with a period and a space.
+  const message = detail ? source.message?.replace(/\. $/, "") : source.message;
+  return [source.reason, message, detail].filter(Boolean).join(": ");
 }
 
 function failedCause(info: PodInfo): string | null {

@@ -8,10 +8,12 @@ import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { wallTime } from "../../lib/base/time.ts";
 import { CriError } from "../../lib/clients/cri/cri-error.ts";
 import { fakePod } from "../../lib/model/fake-pod.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
 import {
   FakeCgroups,
   type FakeRuntimeStats,
   fakeContainer,
+  fakeHost,
   fakeObservedPod,
   fakeStatsOptions,
   fakeUsage,
@@ -379,5 +381,114 @@ describe("cgroup rows", () => {
     assert.equal(container?.network, undefined);
     assert.equal(container?.processes, 2);
     assert.equal(container?.layer?.usedBytes, 12_288);
+  });
+});
+
+describe("what decides about evictions", () => {
+  /** A node with this many pods, each in its own cgroup with one container, that counts what is read. */
+  function counted(pods: number) {
+    const reads: string[] = [];
+    const names = Array.from({ length: pods }, (_, i) => `p${i}`);
+    const { cgroups, stats } = bench(
+      { containers: names.map((name) => ({ ...runtimeStats, attributes: { id: `${name}-id` } })) },
+      {
+        observed: { all: () => names.map((name) => fakeObservedPod(name, [fakeContainer(name)])) },
+        host: {
+          ...fakeHost,
+          space: (path) => {
+            reads.push(`space ${path}`);
+            return fakeHost.space(path);
+          },
+        },
+        volumes: {
+          stats: async (uid) => {
+            reads.push(`volumes ${uid}`);
+            return [];
+          },
+        },
+      },
+    );
+    for (const name of names) {
+      cgroups.all.set(`/kubepods/pod${name}-uid`, fakeUsage(1e9, 1000));
+      cgroups.all.set(`/kubepods/pod${name}-uid/${name}-id`, fakeUsage(1e9, 1000));
+    }
+    const read = cgroups.read.bind(cgroups);
+    cgroups.read = (path) => {
+      reads.push(`cgroup ${path}`);
+      return read(path);
+    };
+    return { stats, reads, names };
+  }
+
+  it("is measured with the same reads however many pods there are", async () => {
+    for (const pods of [0, 110]) {
+      const { stats, reads } = counted(pods);
+      assert.deepEqual(await stats.pressure.layout(), { dedicatedImageFs: false, splitContainerFs: false });
+      const { memory, pods: all, nodeFs, imageFs, tasks } = await stats.pressure.node();
+      assert.deepEqual(reads, [
+        "cgroup /",
+        "cgroup /kubepods",
+        "space /nowhere",
+        "space /var/lib/images",
+        "space /var/lib/images",
+      ]);
+      assert.deepEqual(memory, { availableBytes: 600_000, usageBytes: 401_024, workingSetBytes: 400_000 });
+      assert.deepEqual(all, { availableBytes: 700_000, usageBytes: 201_024, workingSetBytes: 200_000 });
+      assert.deepEqual([nodeFs?.availableBytes, imageFs?.inodesFree, tasks.running], [700, 60, 394]);
+    }
+  });
+
+  it("the memory of 110 pods is one read of each cgroup, and no disk", async () => {
+    const { stats, reads, names } = counted(110);
+    const [first, second] = await Promise.all([stats.totals(), stats.totals()]);
+    assert.equal(first, second, "requests at the same time share one measurement");
+    const ofPods = reads.filter((read) => read.includes("/pod"));
+    assert.deepEqual(
+      new Set(ofPods),
+      new Set(names.map((name) => `cgroup /kubepods/pod${name}-uid`)),
+      "the runtime has those of the containers",
+    );
+    assert.equal(ofPods.length, names.length);
+    assert.deepEqual(
+      reads.filter((read) => /^(space|volumes)/.test(read)),
+      [],
+    );
+  });
+
+  it("only the requested pods are measured for their own limits, and no cgroup", async () => {
+    const { stats, reads } = counted(110);
+    const found = await stats.storageOf(new Set(["p3-uid" as PodUid]), { layers: false });
+    assert.deepEqual(
+      found.map(({ podRef }) => podRef.name),
+      ["p3"],
+    );
+    assert.deepEqual(reads, ["space /nowhere", "volumes p3-uid"]);
+  });
+
+  it("disks are divided by their devices", async () => {
+    const layoutOf = (devices: Record<string, string>) =>
+      bench(
+        {
+          images: {
+            imageFilesystems: [{ fsId: { mountpoint: "/images" } }],
+            containerFilesystems: [{ fsId: { mountpoint: "/layers" } }],
+          },
+        },
+        { host: { ...fakeHost, device: async (path) => devices[path] } },
+      ).stats.pressure.layout();
+    const [one, two] = ["8:0", "8:1"];
+    assert.deepEqual(await layoutOf({ "/nowhere": one, "/images": one, "/layers": one }), {
+      dedicatedImageFs: false,
+      splitContainerFs: false,
+    });
+    assert.deepEqual(await layoutOf({ "/nowhere": one, "/images": two, "/layers": two }), {
+      dedicatedImageFs: true,
+      splitContainerFs: false,
+    });
+    assert.deepEqual(await layoutOf({ "/nowhere": one, "/images": two, "/layers": one }), {
+      dedicatedImageFs: true,
+      splitContainerFs: true,
+    });
+    await assert.rejects(() => layoutOf({ "/nowhere": one }), /imagefs device is not found: \/images/);
   });
 });
