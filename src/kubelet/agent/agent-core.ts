@@ -98,7 +98,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
   const { post } = loop;
   const connection = new RuntimeConnection({ client: cri, logger, clock });
   connection.onChange(({ kind: state }) => post({ kind: "runtime-state", state }));
-  watchRuntimeSupport({ cri, connection, metrics, logger });
+  watchRuntimeSupport({ cri, connection, cgroupDriver: config.cgroupDriver, metrics, logger });
   const observed = new ObservedPods();
   const starting = new StartingContainers((uid) => post({ kind: "post-start-done", uid }));
   const results = new ProbeResults();

@@ -33,7 +33,7 @@ export async function cgroupDriverOfRuntime(
 }
 
 /** A driver that is neither is one of a later CRI. */
-function namingOf({ linux }: RuntimeConfigResponse): CgroupNaming | undefined {
+export function namingOf({ linux }: RuntimeConfigResponse): CgroupNaming | undefined {
   if (linux?.cgroupDriver === CgroupDriver.SYSTEMD) return "systemd";
   return linux?.cgroupDriver === CgroupDriver.CGROUPFS ? "cgroupfs" : undefined;
 }

@@ -15,12 +15,14 @@ describe("a runtime that loses support", () => {
     let change = (_: RuntimeState) => {};
     let failure: Error | undefined;
     let calls = 0;
+    let driver = 1;
+    const errors: unknown[] = [];
     watchRuntimeSupport({
       cri: {
         async runtimeConfig() {
           calls++;
           if (failure) throw failure;
-          return create(RuntimeConfigResponseSchema);
+          return create(RuntimeConfigResponseSchema, { linux: { cgroupDriver: driver } });
         },
       },
       connection: {
@@ -29,8 +31,9 @@ describe("a runtime that loses support", () => {
           return () => {};
         },
       },
+      cgroupDriver: "cgroupfs",
       metrics,
-      logger: silentLogger,
+      logger: { ...silentLogger, error: (_, fields) => errors.push(fields) },
     });
     const becomes = async (kind: "up" | "unavailable", error?: Error) => {
       failure = error;
@@ -39,7 +42,10 @@ describe("a runtime that loses support", () => {
       const { values } = await metrics.registry.getSingleMetric("kubelet_cri_losing_support")!.get();
       return values.map(({ labels, value }) => [labels.version, value]);
     };
-    return { becomes, calls: () => calls };
+    const uses = (other: number) => {
+      driver = other;
+    };
+    return { becomes, uses, errors, calls: () => calls };
   }
 
   it("is reported with the version that drops it, until it is upgraded", async () => {
@@ -57,5 +63,14 @@ describe("a runtime that loses support", () => {
     assert.equal(calls(), 0);
     assert.deepEqual(await becomes("up", new CriError("UNAVAILABLE", "RuntimeConfig", "gone")), []);
     assert.deepEqual(await becomes("up"), []);
+  });
+
+  it("is reported if it uses another cgroup driver than the kubelet", async () => {
+    const { becomes, uses, errors } = watched();
+    await becomes("up");
+    assert.deepEqual(errors, []);
+    uses(0);
+    await becomes("up");
+    assert.deepEqual(errors, [{ runtime: "systemd", kubelet: "cgroupfs" }]);
   });
 });
