@@ -43,6 +43,8 @@ export function checkDocument(file, text, project) {
   const add = (index, message) => {
     if (message) problems.push({ file, line: text.slice(0, index).split("\n").length, message });
   };
+  for (const match of text.matchAll(/^(?:<{7}|>{7}|={7}$)/gm))
+    add(match.index, "a conflict marker of a merge");
   // Fenced blocks show programs and pictures: only paths from the root are certainly meant as such.
   const prose = text.replace(/^( *)```[\s\S]*?^\1```/gm, (block, _indent, at) => {
     for (const match of block.matchAll(/[^\s"'()]+/g))

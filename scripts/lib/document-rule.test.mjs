@@ -66,6 +66,7 @@ const rows = [
   ["a link", "[x](adr/0001-x.md) [y](https://example.com/gone.ts) [z](#the-plan) [w](adr/)"],
   ["a link to a missing file", "[x](adr/0002-y.md)", /no "docs\/adr\/0002-y\.md"/],
   ["a link to a missing heading", "[x](adr/0001-x.md#gone)", /no heading "gone"/],
+  ["a conflict marker", ">>>>>>> 1234 (Add a row)", /a conflict marker of a merge/],
   ["a span over two lines", "`planPod(pod,\n  observed)`"],
 ];
 for (const [what, text, expected, line = 2] of rows) {
