@@ -3,7 +3,9 @@ import type { PodStats } from "../../lib/model/stats-summary.ts";
 import { EvictionManager, type EvictionManagerOptions } from "../resources/eviction/eviction-manager.ts";
 import { createEvictionMetrics } from "../resources/eviction/eviction-metrics.ts";
 import { limitsContainers } from "../resources/eviction/local-storage.ts";
+import { conditionOf, type Signal } from "../resources/eviction/signals.ts";
 import { thresholdsOf } from "../resources/eviction/thresholds.ts";
+import type { PressureNeeds } from "../stats/pressure-stats.ts";
 import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { memoryNotifier } from "./memory-notifier.ts";
@@ -32,7 +34,7 @@ export function evictionManager(
     localStorage: config.localStorageCapacityIsolation ?? true,
     podLevel: node.settings.gates.podLevelResources,
     stats: {
-      node: () => stats.pressure.node(),
+      node: (signals) => stats.pressure.node(needsOf(signals)),
       layout: () => stats.pressure.layout(),
       pods: async (resource) =>
         byUid((await (resource === "memory" ? stats.totals() : stats.storage())).pods),
@@ -63,4 +65,13 @@ export function evictionManager(
 
 function byUid(pods: readonly PodStats[]): ReadonlyMap<string, PodStats> {
   return new Map(pods.map((stats) => [stats.podRef.uid, stats]));
+}
+
+function needsOf(signals: ReadonlySet<Signal>): PressureNeeds {
+  return {
+    memory: signals.has("memory.available"),
+    pods: signals.has("allocatableMemory.available"),
+    disks: [...signals].some((signal) => conditionOf(signal) === "DiskPressure"),
+    tasks: signals.has("pid.available"),
+  };
 }

@@ -1,3 +1,4 @@
+import { directCgroupFiles } from "../../lib/host/cgroups/files.ts";
 import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 import { parseRoot } from "../resources/cgroups/names.ts";
@@ -15,6 +16,7 @@ export function nodeStats(core: AgentCore, parts: Required<Pick<StatsOptions, "v
     clock,
     logger,
     cgroups: cgroupUsageReader(node.layout),
+    pressureCgroups: cgroupUsageReader(node.layout, directCgroupFiles),
     runtime: cri,
     observed,
     pod: (uid: PodUid) => desired.get(uid),

@@ -39,6 +39,8 @@ export interface StatsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly cgroups: CgroupUsageReader;
+  /** For the cgroups that decide about evictions, which are read every 10 s; by default the same. */
+  readonly pressureCgroups?: Pick<CgroupUsageReader, "read">;
   readonly runtime: StatsService & {
     imageFsInfo(o?: { signal?: AbortSignal; timeoutMs?: number }): Promise<ImageFsInfoResponse>;
   };

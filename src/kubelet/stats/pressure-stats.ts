@@ -15,7 +15,15 @@ export interface NodePressureStats {
   readonly nodeFs?: FilesystemSpace | undefined;
   readonly imageFs?: FilesystemSpace | undefined;
   readonly containerFs?: FilesystemSpace | undefined;
-  readonly tasks: TaskCounts;
+  readonly tasks?: TaskCounts | undefined;
+}
+
+/** The parts to measure. */
+export interface PressureNeeds {
+  readonly memory: boolean;
+  readonly pods: boolean;
+  readonly disks: boolean;
+  readonly tasks: boolean;
 }
 
 interface RuntimeMounts {
@@ -40,22 +48,22 @@ export class PressureStats {
     this.#host = host;
   }
 
-  async node(): Promise<NodePressureStats> {
-    const { cgroups, machine, podsCgroup, rootDir } = this.#o;
+  async node(needs: PressureNeeds): Promise<NodePressureStats> {
+    const { pressureCgroups: cgroups = this.#o.cgroups, machine, podsCgroup, rootDir } = this.#o;
     const space = (path: string | undefined) =>
-      path === undefined ? undefined : this.#host.space(path).catch(() => undefined);
+      path === undefined || !needs.disks ? undefined : this.#host.space(path).catch(() => undefined);
     const [root, pods, nodeFs, imageFs, containerFs, tasks] = await Promise.all([
-      cgroups.read("/", "memory"),
-      cgroups.read(podsCgroup, "memory"),
+      needs.memory ? cgroups.read("/", "memory") : undefined,
+      needs.pods ? cgroups.read(podsCgroup, "memory") : undefined,
       space(rootDir),
       space(this.#mounts?.images),
-      space(this.#mounts?.containers),
-      this.#host.tasks(),
+      this.#mounts?.containers === this.#mounts?.images ? undefined : space(this.#mounts?.containers),
+      needs.tasks ? this.#host.tasks() : undefined,
     ]);
     return {
       memory: memoryOf(root, machine.memoryBytes),
       pods: memoryOf(pods, pods?.memory?.limit),
-      ...{ nodeFs, imageFs, containerFs, tasks },
+      ...{ nodeFs, imageFs, containerFs: containerFs ?? imageFs, tasks },
     };
   }
 

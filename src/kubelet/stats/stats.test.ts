@@ -385,6 +385,7 @@ describe("cgroup rows", () => {
 });
 
 describe("what decides about evictions", () => {
+  const everything = { memory: true, pods: true, disks: true, tasks: true };
   /** A node with this many pods, each in its own cgroup with one container, that counts what is read. */
   function counted(pods: number) {
     const reads: string[] = [];
@@ -424,18 +425,23 @@ describe("what decides about evictions", () => {
     for (const pods of [0, 110]) {
       const { stats, reads } = counted(pods);
       assert.deepEqual(await stats.pressure.layout(), { dedicatedImageFs: false, splitContainerFs: false });
-      const { memory, pods: all, nodeFs, imageFs, tasks } = await stats.pressure.node();
-      assert.deepEqual(reads, [
-        "cgroup /",
-        "cgroup /kubepods",
-        "space /nowhere",
-        "space /var/lib/images",
-        "space /var/lib/images",
-      ]);
+      const { memory, pods: all, nodeFs, imageFs, tasks } = await stats.pressure.node(everything);
+      assert.deepEqual(reads, ["cgroup /", "cgroup /kubepods", "space /nowhere", "space /var/lib/images"]);
       assert.deepEqual(memory, { availableBytes: 600_000, usageBytes: 401_024, workingSetBytes: 400_000 });
       assert.deepEqual(all, { availableBytes: 700_000, usageBytes: 201_024, workingSetBytes: 200_000 });
-      assert.deepEqual([nodeFs?.availableBytes, imageFs?.inodesFree, tasks.running], [700, 60, 394]);
+      assert.deepEqual([nodeFs?.availableBytes, imageFs?.inodesFree, tasks?.running], [700, 60, 394]);
     }
+  });
+
+  it("is not measured where no threshold needs it", async () => {
+    const { stats, reads } = counted(1);
+    await stats.pressure.layout();
+    const found = await stats.pressure.node({ memory: false, pods: true, disks: false, tasks: false });
+    assert.deepEqual(reads, ["cgroup /kubepods"]);
+    assert.deepEqual(
+      [found.memory, found.nodeFs, found.imageFs, found.tasks],
+      [undefined, undefined, undefined, undefined],
+    );
   });
 
   it("the memory of 110 pods is one read of each cgroup, and no disk", async () => {

@@ -75,8 +75,8 @@ export interface EvictionManagerOptions {
 }
 
 export interface EvictionStats {
-  /** Measured now. */
-  node(): Promise<NodeUsage>;
+  /** Measured now; what these signals need. */
+  node(signals: ReadonlySet<Signal>): Promise<NodeUsage>;
   layout(): Promise<FsLayout>;
   pods(of: Resource): Promise<PodStatsByUid>;
   /** Only disk usage, only of these pods. */
@@ -166,9 +166,9 @@ export class EvictionManager implements Component {
   /** One measurement and at most one eviction. */
   async #synchronize(signal: AbortSignal): Promise<Evicted | undefined> {
     const layout = await this.#disks();
-    const { stats, clock, transitionMs, activePods } = this.#o;
+    const { clock, transitionMs, activePods } = this.#o;
     const at = clock.monotonic();
-    const usage = await stats.node();
+    const usage = await this.#measure();
     const thresholds = layout ? this.#thresholds : this.#thresholds.filter((t) => !isOfDisk(t));
     const observations = observationsOf(usage);
     this.#reportUnobserved(thresholds, observations);
@@ -185,6 +185,10 @@ export class EvictionManager implements Component {
     const exceeding = await this.#evictExceeding(pods, layout ?? unknownLayout);
     if (exceeding || toReclaim.length === 0 || signal.aborted) return exceeding;
     return this.#reclaim(byUrgency(toReclaim), layout ?? unknownLayout, at, signal);
+  }
+
+  #measure(): Promise<NodeUsage> {
+    return this.#o.stats.node(new Set(this.#thresholds.map(({ signal }) => signal)));
   }
 
   /** How the disks are divided does not change while the agent runs. Undefined until the runtime has responded. */
@@ -229,7 +233,7 @@ export class EvictionManager implements Component {
   }
 
   async #reclaimFromNode(threshold: Threshold, layout: FsLayout, signal: AbortSignal): Promise<boolean> {
-    const { stats, reclaim, logger } = this.#o;
+    const { reclaim, logger } = this.#o;
     const steps = nodeReclaims(threshold.signal, layout);
     for (const step of steps) {
       try {
@@ -243,7 +247,7 @@ export class EvictionManager implements Component {
       }
     }
     if (steps.length === 0) return false;
-    this.#observations = observationsOf(await stats.node());
+    this.#observations = observationsOf(await this.#measure());
     return thresholdsMet(this.#thresholds, this.#observations, { minReclaim: true }).length === 0;
   }
 
