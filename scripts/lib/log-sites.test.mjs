@@ -35,7 +35,7 @@ if (true) chosen(
 `;
 
 for (const lineLimit of [bundleOptions().lineLimit, 1])
-  test(`log lines of a bundle name the line of the source that their call is in, lines of ${lineLimit}`, async () => {
+  test(`log lines of a bundle with the line limit ${lineLimit} name the source line of the call`, async () => {
     const dir = mkdtempSync(join(tmpdir(), "log-sites-"));
     try {
       mkdirSync(join(dir, "src/part"), { recursive: true });

@@ -82,10 +82,10 @@ export function getting(setup: KubectlSetup): void {
       const selections: [what: string, args: string[], names: string[]][] = [
         ["by a label", ["-l", "app=web"], ["web"]],
         ["by a set of values and a missing label", ["-l", "app in (web,job),!tier"], ["broken", "job"]],
-        ["by a different value of a label", ["-l", "app!=job"], ["web"]],
+        ["by a label that is not equal to a value", ["-l", "app!=job"], ["web"]],
         ["by phase", ["--field-selector", "status.phase=Running"], ["web"]],
         [
-          "by different values of fields",
+          "by fields that are not equal to a value",
           ["--field-selector", "status.phase!=Running,metadata.name!=job"],
           ["broken"],
         ],

@@ -48,7 +48,7 @@ describe("streams", () => {
     ["/portforward/p?ports=80", "/portForward/ns/p?port=80"],
   ];
   for (const [requested, forwarded] of paths) {
-    test(`${requested} is ${forwarded} to the kubelet`, async (t) => {
+    test(`${requested} is forwarded to the kubelet as ${forwarded}`, async (t) => {
       const { kubelet, api } = await setUp(t);
       const url = new Promise((resolve) => {
         kubelet.upgrade = (request, socket) => {
@@ -105,7 +105,7 @@ describe("streams", () => {
     await client.until(/received late;/);
   });
 
-  test("after one side has closed, the other may still send", async (t) => {
+  test("after the client has closed its side, the kubelet can still send", async (t) => {
     const { client, socket, done } = await upgraded(t);
     const received = text(socket);
     client.socket.end("last line");
@@ -116,7 +116,7 @@ describe("streams", () => {
     await done;
   });
 
-  test("after the client has closed, the kubelet may still send", async (t) => {
+  test("after the kubelet has closed its side, the client can still send", async (t) => {
     const { client, socket, done } = await upgraded(t);
     const received = text(socket);
     socket.end("that is all");
@@ -196,7 +196,7 @@ describe("streams", () => {
     ["", 500, "EOF"],
   ];
   for (const [response, code, message] of problems) {
-    test(`a kubelet that responds ${JSON.stringify(response)} to an upgrade: ${message}`, async (t) => {
+    test(`the response ${JSON.stringify(response)} to an upgrade is reported as "${message}"`, async (t) => {
       const { kubelet, api } = await setUp(t);
       kubelet.upgrade = (_, socket) => socket.end(response);
       const client = new RawClient(t, api.port, upgradeText("/exec/p"));

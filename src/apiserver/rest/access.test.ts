@@ -10,7 +10,7 @@ import { forbiddenError } from "./permission.ts";
 import type { ServedRequest } from "./rest-handler.ts";
 
 const noResource = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
-const sentences: [Partial<Attributes>, string][] = [
+const messages: [Partial<Attributes>, string][] = [
   [
     { verb: "list", resource: "pods", namespace: "default" },
     'pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "default"',
@@ -29,13 +29,13 @@ const sentences: [Partial<Attributes>, string][] = [
   ],
   [{ verb: "get", path: "/metrics" }, 'forbidden: User "x" cannot get path "/metrics"'],
 ];
-for (const [attributes, message] of sentences)
-  test(`a forbidden request is reported as such: ${message}`, () => {
+for (const [attributes, message] of messages)
+  test(`a forbidden request is reported with its attributes: ${message}`, () => {
     const problem = forbiddenError({ name: "x", groups: [] }, { ...noResource, verb: "", ...attributes });
     assert.deepEqual([problem.status, problem.reason, problem.message], [403, "Forbidden", message]);
   });
 
-test("a server without an authorizer does not compile", (t) => {
+test("a server without an authenticator or an authorizer does not compile", (t) => {
   const store = memoryStore();
   t.after(() => store.close());
   const parts = { store, definitions: [] };
@@ -72,7 +72,7 @@ const requested: [string, string, string][] = [
   ["GET", "/apis/things.example/v1", "get /apis/things.example/v1"],
 ];
 for (const [method, path, expected] of requested)
-  test(`the attributes are ${method} ${path} as "${expected}"`, async (t) => {
+  test(`${method} ${path} is authorized as "${expected}"`, async (t) => {
     const seen: Attributes[] = [];
     const authorizer = {
       async allows(_: unknown, attributes: Attributes) {

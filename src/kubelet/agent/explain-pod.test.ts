@@ -32,15 +32,15 @@ const crashed: PodStatus = {
 };
 const probeFailure = { kind: "readiness", container: "a", text: "503", at: now - 2000, times: 3 };
 
-const table: [name: string, info: PodInfo, details: string[], lastError: string | undefined][] = [
+const table: [rule: string, info: PodInfo, details: string[], lastError: string | undefined][] = [
   [
-    "a probe that fails",
+    "a failing probe is the last error",
     info("readiness", { probeFailures: [probeFailure] }),
     ["readiness probe of a failed 3 times in a row, last 2.0 s ago: 503"],
     "503",
   ],
   [
-    "a probe that has no result yet",
+    "a probe without a result is named before one that fails",
     info("startup", { probeFailures: [probeFailure] }),
     [
       "startup probe of a has neither passed nor failed yet",
@@ -49,13 +49,13 @@ const table: [name: string, info: PodInfo, details: string[], lastError: string 
     "503",
   ],
   [
-    "a container that crashes",
+    "a crashed container is shown with its exit code and restarts",
     info("backoff", { status: crashed }),
     ["a exited with code 1 (Error); restarted 4 times"],
     "a exited with code 1 (Error)",
   ],
   [
-    "containers that are stopped",
+    "a stopping container is shown with the rest of its grace period",
     info("stop", {
       phase: "terminating",
       running: [
@@ -73,9 +73,9 @@ const table: [name: string, info: PodInfo, details: string[], lastError: string 
     ],
     undefined,
   ],
-  ["several volumes", info("volumes", { volumes: ["x", "y"] }), ["y"], undefined],
+  ["each further unmounted volume is shown", info("volumes", { volumes: ["x", "y"] }), ["y"], undefined],
   [
-    "other waiting containers",
+    "each further waiting container is shown with its reason",
     info("image", {
       waiting: new Map([
         ["a", { reason: "ErrImagePull", message: "m" }],
@@ -86,15 +86,15 @@ const table: [name: string, info: PodInfo, details: string[], lastError: string 
     undefined,
   ],
   [
-    "a failure",
+    "a failed pod is shown with its reason and message",
     info("stop", { failure: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
     ["Evicted: low on memory", "no container is running any more"],
     undefined,
   ],
 ];
 
-for (const [name, given, details, lastError] of table)
-  test(`explained: ${name}`, () => {
+for (const [rule, given, details, lastError] of table)
+  test(rule, () => {
     const pod = explainPod(given);
     assert.deepEqual(pod.details, details);
     assert.equal(pod.lastError?.text, lastError);
@@ -125,5 +125,5 @@ for (const [reference, matches] of [
   ["ns/", false],
   ["/web", false],
 ] as const)
-  test(`"${reference}" refers to the pod: ${matches}`, () =>
+  test(`"${reference}" ${matches ? "refers" : "does not refer"} to the pod ns/web-node-a`, () =>
     assert.equal(matchesPod(reference, id, "node-a"), matches));

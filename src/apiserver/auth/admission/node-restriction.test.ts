@@ -168,11 +168,11 @@ const ownPods = 'node "n1" can only create pods with an owner reference set to i
 const refs = 'node "n1" can not create pods that reference ';
 const t = 'serviceaccounts "default" is forbidden: ';
 
-/** Allowed if there is no message. */
+/** The request, and the message if it is rejected. */
 const rows: [string, Request, string?][] = [
-  ["other users are not restricted", { caller: admin, object: { metadata: {} } }],
+  ["any request of another user", { caller: admin, object: { metadata: {} } }],
   [
-    "a node without a name",
+    "a node user without a node name",
     { caller: { name: "system:node:", groups: ["system:nodes"] }, name: "x" },
     'pods "x" is forbidden: could not determine node from user "system:node:"',
   ],
@@ -184,75 +184,114 @@ const rows: [string, Request, string?][] = [
     `${m}pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods`,
   ],
   [
-    "a mirror pod of another node",
+    "a mirror pod with another node's name in spec.nodeName",
     mirror({ nodeName: "n2" }),
     `${m}node "n1" can only create pods with spec.nodeName set to itself`,
   ],
-  ["no owner", mirror({}, { ownerReferences: [] }), m + ownPods],
-  ["another owner", mirror({}, { ownerReferences: [{ ...owner, name: "n2" }] }), m + ownPods],
-  ["an owner of another kind", mirror({}, { ownerReferences: [{ ...owner, kind: "Pod" }] }), m + ownPods],
+  ["a mirror pod without an owner reference", mirror({}, { ownerReferences: [] }), m + ownPods],
   [
-    "two owners",
+    "a mirror pod owned by another node",
+    mirror({}, { ownerReferences: [{ ...owner, name: "n2" }] }),
+    m + ownPods,
+  ],
+  [
+    "a mirror pod whose owner is not a Node",
+    mirror({}, { ownerReferences: [{ ...owner, kind: "Pod" }] }),
+    m + ownPods,
+  ],
+  [
+    "a mirror pod with two owner references",
     mirror({}, { ownerReferences: [owner, owner] }),
     `${m}node "n1" can only create pods with a single owner reference set to itself`,
   ],
   [
-    "an owner that does not control",
+    "a mirror pod whose owner is not its controller",
     mirror({}, { ownerReferences: [{ ...owner, controller: false }] }),
     `${m}node "n1" can only create pods with a controller owner reference set to itself`,
   ],
   [
-    "an owner that blocks",
+    "a mirror pod with blockOwnerDeletion",
     mirror({}, { ownerReferences: [{ ...owner, blockOwnerDeletion: true }] }),
     `${m}node "n1" must not set blockOwnerDeletion on an owner reference`,
   ],
   [
-    "an owner with another uid",
+    "a mirror pod whose owner has another UID than the node",
     mirror({}, { ownerReferences: [{ ...owner, uid: "old" }] }),
     `${m}node n1 UID mismatch: expected old got node-uid`,
   ],
   [
-    "a node that does not exist",
+    "a mirror pod of a node that does not exist",
     {
       ...mirror({ nodeName: "n3" }, { ownerReferences: [{ ...owner, name: "n3" }] }),
       caller: node("n3"),
     },
     'nodes "n3" not found',
   ],
-  ["hostPath volumes are allowed", withVolume({ hostPath: { path: "/" } })],
-  ["downward API volumes are allowed", withVolume({ projected: { sources: [{ downwardAPI: {} }] } })],
-  ["service account", mirror({ serviceAccountName: "x" }), `${m}${refs}serviceaccounts`],
-  ["pull secret", mirror({ imagePullSecrets: [{ name: "x" }] }), `${m}${refs}secrets`],
-  ["secret in env", withEnv({ secretKeyRef: { name: "x", key: "k" } }), `${m}${refs}secrets`],
-  ["config map in env", withEnv({ configMapKeyRef: { name: "x", key: "k" } }), `${m}${refs}configmaps`],
-  ["secret volume", withVolume({ secret: { secretName: "x" } }), `${m}${refs}secrets`],
-  ["config map volume", withVolume({ configMap: { name: "x" } }), `${m}${refs}configmaps`],
-  ["secret volume without a name", withVolume({ secret: {} }), `${m}${refs}secrets (via secret volumes)`],
-  ["csi volume", withVolume({ csi: { driver: "x" } }), `${m}${refs}csidrivers (via CSI volumes)`],
-  ["claim", withVolume({ persistentVolumeClaim: { claimName: "x" } }), `${m}${refs}persistentvolumeclaims`],
+  ["a mirror pod with a hostPath volume", withVolume({ hostPath: { path: "/" } })],
   [
-    "ephemeral claim",
+    "a mirror pod with a projected downwardAPI volume",
+    withVolume({ projected: { sources: [{ downwardAPI: {} }] } }),
+  ],
+  ["a mirror pod with a service account", mirror({ serviceAccountName: "x" }), `${m}${refs}serviceaccounts`],
+  [
+    "a mirror pod with an image pull secret",
+    mirror({ imagePullSecrets: [{ name: "x" }] }),
+    `${m}${refs}secrets`,
+  ],
+  [
+    "a mirror pod with a Secret in env",
+    withEnv({ secretKeyRef: { name: "x", key: "k" } }),
+    `${m}${refs}secrets`,
+  ],
+  [
+    "a mirror pod with a ConfigMap in env",
+    withEnv({ configMapKeyRef: { name: "x", key: "k" } }),
+    `${m}${refs}configmaps`,
+  ],
+  ["a mirror pod with a Secret volume", withVolume({ secret: { secretName: "x" } }), `${m}${refs}secrets`],
+  ["a mirror pod with a ConfigMap volume", withVolume({ configMap: { name: "x" } }), `${m}${refs}configmaps`],
+  [
+    "a mirror pod with a Secret volume without a name",
+    withVolume({ secret: {} }),
+    `${m}${refs}secrets (via secret volumes)`,
+  ],
+  [
+    "a mirror pod with a CSI volume",
+    withVolume({ csi: { driver: "x" } }),
+    `${m}${refs}csidrivers (via CSI volumes)`,
+  ],
+  [
+    "a mirror pod with a PVC",
+    withVolume({ persistentVolumeClaim: { claimName: "x" } }),
+    `${m}${refs}persistentvolumeclaims`,
+  ],
+  [
+    "a mirror pod with an ephemeral volume",
     withVolume({ ephemeral: {} }),
     `${m}${refs}persistentvolumeclaims (via ephemeral volumes)`,
   ],
   [
-    "token volume",
+    "a mirror pod with a service account token volume",
     withVolume({ projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }),
     `${m}${refs}serviceaccounts (via projected volumes)`,
   ],
   [
-    "trust bundle",
+    "a mirror pod with a ClusterTrustBundle volume",
     withVolume({ projected: { sources: [{ clusterTrustBundle: {} }] } }),
     `${m}${refs}clustertrustbundles`,
   ],
-  ["resource claim", mirror({ resourceClaims: [{ name: "x" }] }), `${m}${refs}resourceclaims`],
   [
-    "unknown volume",
+    "a mirror pod with a resource claim",
+    mirror({ resourceClaims: [{ name: "x" }] }),
+    `${m}${refs}resourceclaims`,
+  ],
+  [
+    "a mirror pod with a volume of an unknown type",
     withVolume({ novel: {} }),
     `${m}error checking mirror pod for API references: unknown volume type for volume  "v"`,
   ],
   [
-    "unknown projection",
+    "a mirror pod with an unknown projected source",
     withVolume({ projected: { sources: [{ novel: {} }] } }),
     `${m}error checking mirror pod for API references: unknown source for projected volume "v"`,
   ],
@@ -261,67 +300,73 @@ const rows: [string, Request, string?][] = [
     { operation: "UPDATE", name: "mine" },
     'pods "mine" is forbidden: unexpected operation "UPDATE", node "n1" can only create and delete mirror pods',
   ],
-  ["deletion of its own pod", { operation: "DELETE", name: "mine" }],
+  ["the deletion of a pod on this node", { operation: "DELETE", name: "mine" }],
   [
-    "deletion of another's pod",
+    "the deletion of a pod on another node",
     { operation: "DELETE", name: "theirs" },
     'pods "theirs" is forbidden: node "n1" can only delete pods with spec.nodeName set to itself',
   ],
-  ["deletion of a missing pod", { operation: "DELETE", name: "none" }, 'pods "none" not found'],
-  ["eviction of its own pod", { subresource: "eviction", name: "mine", object: { metadata: {} } }],
+  ["the deletion of a missing pod", { operation: "DELETE", name: "none" }, 'pods "none" not found'],
+  ["the eviction of a pod on this node", { subresource: "eviction", name: "mine", object: { metadata: {} } }],
   [
-    "eviction of another's pod",
+    "the eviction of a pod on another node",
     { subresource: "eviction", name: "theirs", object: { metadata: {} } },
     'pods "theirs" is forbidden: node n1 can only evict pods with spec.nodeName set to itself',
   ],
-  ["eviction of a missing pod", { subresource: "eviction", name: "none" }, 'pods "none" not found'],
+  ["the eviction of a missing pod", { subresource: "eviction", name: "none" }, 'pods "none" not found'],
   [
-    "another subresource",
+    "another subresource of a pod",
     { subresource: "exec", name: "mine" },
     `pods "mine" is forbidden: unexpected pod subresource "exec", only 'status' and 'eviction' are allowed`,
   ],
 
-  ["status of its own pod", status({ status: { phase: "Running" } }, {})],
+  ["a status update of a pod on this node", status({ status: { phase: "Running" } }, {})],
   [
-    "status of another's pod",
+    "a status update of a pod on another node",
     status({ spec: { nodeName: "n2" } }),
     'pods "mine" is forbidden: node "n1" can only update pod status for pods with spec.nodeName set to itself',
   ],
   [
-    "labels through the status",
+    "a status update that changes labels",
     status({ metadata: { name: "mine", labels: { a: "c" } } }, {}),
     'pods "mine" is forbidden: node "n1" cannot update labels through pod status',
   ],
   [
-    "claim statuses through the status",
+    "a status update that changes resource claim statuses",
     status({ status: { resourceClaimStatuses: [{ name: "x" }] } }, {}),
     'pods "mine" is forbidden: node "n1" cannot update resource claim statues',
   ],
   [
-    "extended claims through the status",
+    "a status update that changes the extended resource claim status",
     status({ status: { extendedResourceClaimStatus: { resourceClaimName: "x" } } }, {}),
     'pods "mine" is forbidden: node "n1" cannot update extended resource claim status',
   ],
   [
-    "a created status",
+    "the creation of a pod status",
     { subresource: "status", name: "mine" },
     'pods "mine" is forbidden: unexpected operation "CREATE"',
   ],
 
-  ["registers itself", nodeWrite("CREATE", { labels: { "kubernetes.io/hostname": "n1", mine: "1" } })],
-  ["registers with taints", nodeWrite("CREATE", { spec: { taints: [{ key: "a", effect: "NoSchedule" }] } })],
   [
-    "registers another",
+    "the registration of the node itself",
+    nodeWrite("CREATE", { labels: { "kubernetes.io/hostname": "n1", mine: "1" } }),
+  ],
+  [
+    "a registration with taints",
+    nodeWrite("CREATE", { spec: { taints: [{ key: "a", effect: "NoSchedule" }] } }),
+  ],
+  [
+    "the registration of another node",
     { ...nodeWrite("CREATE", {}), name: "n2" },
     'nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"',
   ],
   [
-    "registers with a config source",
+    "a registration with a config source",
     nodeWrite("CREATE", { spec: { configSource: { configMap: {} } } }),
     'nodes "n1" is forbidden: node "n1" is not allowed to create pods with a non-nil configSource',
   ],
   [
-    "registers with labels that are not its own",
+    "a registration with labels that a node may not set",
     nodeWrite("CREATE", {
       labels: {
         "node-role.kubernetes.io/control-plane": "",
@@ -333,7 +378,7 @@ const rows: [string, Request, string?][] = [
     'nodes "n1" is forbidden: node "n1" is not allowed to set the following labels: foo.k8s.io/b, node-role.kubernetes.io/control-plane, x.node-restriction.kubernetes.io/a',
   ],
   [
-    "labels of its domains",
+    "a change of labels that a node may set",
     nodeWrite(
       "UPDATE",
       {
@@ -348,12 +393,12 @@ const rows: [string, Request, string?][] = [
     ),
   ],
   [
-    "removes a label that is not its own",
+    "the removal of a label that a node may not set",
     nodeWrite("UPDATE", { labels: {} }, { labels: { "node-role.kubernetes.io/x": "" } }),
     'nodes "n1" is forbidden: is not allowed to modify labels: node-role.kubernetes.io/x',
   ],
   [
-    "keeps a label that is not its own",
+    "an update that keeps a label that a node may not set",
     nodeWrite(
       "UPDATE",
       { labels: { "node-role.kubernetes.io/x": "" } },
@@ -361,41 +406,44 @@ const rows: [string, Request, string?][] = [
     ),
   ],
   [
-    "changes taints",
+    "a change of taints",
     nodeWrite("UPDATE", { spec: {} }, { spec: { taints: [{ key: "a", effect: "NoSchedule" }] } }),
     'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
   ],
   [
-    "an empty list of taints equals an absent one",
+    "an empty list of taints instead of none",
     nodeWrite("UPDATE", { spec: { taints: [] } }, { spec: {} }, "status"),
   ],
   [
-    "changes taints through the status",
+    "a change of taints by a status update",
     nodeWrite("UPDATE", { spec: { taints: [{ key: "a" }] } }, { spec: {} }, "status"),
     'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
   ],
   [
-    "changes owners",
+    "a change of the node's owner references",
     nodeWrite("UPDATE", { ownerReferences: [owner] }, {}),
     'nodes "n1" is forbidden: node "n1" is not allowed to modify ownerReferences',
   ],
   [
-    "changes the config source",
+    "a change of the config source",
     nodeWrite("UPDATE", { spec: { configSource: { configMap: { name: "a" } } } }, { spec: {} }),
     'nodes "n1" is forbidden: node "n1" is not allowed to update configSource to a new non-nil configSource',
   ],
   [
-    "drops the config source",
+    "the removal of the config source",
     nodeWrite("UPDATE", { spec: {} }, { spec: { configSource: { configMap: {} } } }),
   ],
 
-  ["a token of its pod", token(bound("mine"))],
-  ["a token for an audience of the pod", token({ ...bound("mine"), audiences: ["vault"] })],
-  ["a token for a driver of the pod", token({ ...bound("csi"), audiences: ["sts"] })],
-  ["a token for the driver of a claim's volume", token({ ...bound("claim"), audiences: ["sts"] })],
+  ["a token bound to a pod on this node", token(bound("mine"))],
+  ["a token for an audience in the pod's token volumes", token({ ...bound("mine"), audiences: ["vault"] })],
+  ["a token for an audience of the pod's CSI driver", token({ ...bound("csi"), audiences: ["sts"] })],
+  [
+    "a token for an audience of the CSI driver of the pod's PVC",
+    token({ ...bound("claim"), audiences: ["sts"] }),
+  ],
   ["an unbound token", token({}), `${t}node requested token not bound to a pod`],
   [
-    "a token bound to a secret",
+    "a token bound to a Secret",
     token(bound("mine", { kind: "Secret" })),
     `${t}node requested token not bound to a pod`,
   ],
@@ -405,64 +453,64 @@ const rows: [string, Request, string?][] = [
     `${t}node requested token with a pod binding without a uid`,
   ],
   [
-    "a token bound to a pod of another UID",
+    "a token bound to a pod with another UID",
     token(bound("mine", { uid: "x" })),
     `${t}the UID in the bound object reference (x) does not match the UID in record. The object might have been deleted and then recreated`,
   ],
   [
-    "a token of another's pod",
+    "a token bound to a pod on another node",
     token(bound("theirs")),
     `${t}node requested token bound to a pod scheduled on a different node`,
   ],
-  ["a token of a missing pod", token(bound("none")), 'pods "none" not found'],
+  ["a token bound to a missing pod", token(bound("none")), 'pods "none" not found'],
   [
-    "two audiences",
+    "a token for two audiences",
     token({ ...bound("mine"), audiences: ["a", "b"] }),
     `${t}node may only request 0 or 1 audiences`,
   ],
   [
-    "another audience",
+    "a token for an audience that the pod does not use",
     token({ ...bound("mine"), audiences: ["x"] }),
     `${t}audience "x" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience`,
   ],
   [
-    "an audience of a driver whose claim is missing",
+    "a token for a pod whose PVC is missing",
     token({ ...bound("lost"), audiences: ["x"] }),
     `${t}error validating audience "x": persistentvolumeclaims "gone" not found`,
   ],
 
   [
-    "a claim that was expanded",
+    "an expanded capacity in a PVC's status",
     claim(
       { status: { phase: "Bound", capacity: { storage: "2Gi" }, conditions: [] } },
       { status: { phase: "Bound", capacity: { storage: "1Gi" } } },
     ),
   ],
   [
-    "a claim's phase",
+    "a change of a PVC's phase",
     claim({ status: { phase: "Lost" } }, { status: { phase: "Bound" } }),
     'persistentvolumeclaims "c" is forbidden: node "n1" is not allowed to update fields other than status.quantity and status.conditions: status',
   ],
   [
-    "a claim's labels",
+    "a change of a PVC's labels",
     claim({ metadata: { name: "c" } }, {}),
     'persistentvolumeclaims "c" is forbidden: node "n1" is not allowed to update fields other than status.quantity and status.conditions: metadata',
   ],
   [
-    "a claim itself",
+    "an update of a PVC outside of its status",
     { ...claim({}, {}), subresource: "" },
     'persistentvolumeclaims "c" is forbidden: may only update PVC status',
   ],
 
-  ["its lease", lease("CREATE", "n1")],
-  ["renews its lease", lease("UPDATE", "n1")],
+  ["the creation of the node's own lease", lease("CREATE", "n1")],
+  ["the renewal of the node's own lease", lease("UPDATE", "n1")],
   [
-    "another's lease",
+    "the creation of another node's lease",
     lease("CREATE", "n2"),
     'leases.coordination.k8s.io "n2" is forbidden: can only access node lease with the same name as the requesting node',
   ],
   [
-    "deletes another's lease",
+    "the deletion of another node's lease",
     lease("DELETE", "n2"),
     'leases.coordination.k8s.io "n2" is forbidden: can only access node lease with the same name as the requesting node',
   ],
@@ -471,22 +519,25 @@ const rows: [string, Request, string?][] = [
     lease("CREATE", "n1", "default"),
     'leases.coordination.k8s.io "n1" is forbidden: can only access leases in the "kube-node-lease" system namespace',
   ],
-  ["its CSINode", { ...lease("CREATE", "n1", ""), group: "storage.k8s.io", resource: "csinodes" }],
   [
-    "another's CSINode",
+    "the creation of the node's own CSINode",
+    { ...lease("CREATE", "n1", ""), group: "storage.k8s.io", resource: "csinodes" },
+  ],
+  [
+    "an update of another node's CSINode",
     { ...lease("UPDATE", "n2", ""), group: "storage.k8s.io", resource: "csinodes" },
     'csinodes.storage.k8s.io "n2" is forbidden: can only access CSINode with the same name as the requesting node',
   ],
 
-  ["a request for itself", csr(kubeletClientSigner, "system:node:n1")],
+  ["a CSR for the node itself", csr(kubeletClientSigner, "system:node:n1")],
   [
-    "a request for another",
+    "a CSR for another node",
     csr(kubeletServingSigner, "system:node:n2"),
     'certificatesigningrequests.certificates.k8s.io "r" is forbidden: can only create a node CSR with CN=system:node:n1',
   ],
-  ["a request to another signer", csr("example.com/x", "other")],
+  ["a CSR to a signer that is not for kubelets", csr("example.com/x", "other")],
   [
-    "a request that cannot be parsed",
+    "a CSR that cannot be parsed",
     {
       ...csr(kubeletClientSigner, "x"),
       object: { metadata: { name: "r" }, spec: { signerName: kubeletClientSigner, request: "eA==" } },
@@ -494,12 +545,12 @@ const rows: [string, Request, string?][] = [
     'certificatesigningrequests.certificates.k8s.io "r" is forbidden: unable to parse csr: PEM block type must be CERTIFICATE REQUEST',
   ],
   [
-    "no request for the group system:masters",
+    "a CSR of another user for the group system:masters",
     { ...csr("kubernetes.io/kube-apiserver-client", "jane", ["system:masters"]), caller: admin },
     'certificatesigningrequests.certificates.k8s.io "r" is forbidden: use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
   ],
   [
-    "any user may request a certificate for another",
+    "a CSR of another user for another name",
     { ...csr("kubernetes.io/kube-apiserver-client", "jane", ["team"]), caller: admin },
   ],
   ["an event", { resource: "events", object: { metadata: { name: "e" } } }],
@@ -507,7 +558,7 @@ const rows: [string, Request, string?][] = [
 
 test("NodeRestriction restricts the writes of a node", async (t) => {
   for (const [name, what, expected] of rows)
-    await t.test(name, async () => {
+    await t.test(`${expected === undefined ? "allows" : "rejects"} ${name}`, async () => {
       const error = await admission.admit(request(what)).then(
         () => undefined,
         (error: unknown) => error,

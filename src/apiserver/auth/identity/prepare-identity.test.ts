@@ -71,13 +71,13 @@ test("all files are kept across restarts, and only their owner can read keys", a
 });
 
 const rows: [
-  string,
-  (dir: string, clock: FakeClock) => Promise<void> | void,
-  Partial<IdentityOptions>,
-  string[],
+  when: string,
+  change: (dir: string, clock: FakeClock) => Promise<void> | void,
+  options: Partial<IdentityOptions>,
+  renewed: string[],
 ][] = [
-  ["another address", () => {}, { addresses: ["192.0.2.8"] }, ["serving"]],
-  ["one address fewer", () => {}, { addresses: [] }, []],
+  ["an address is added", () => {}, { addresses: ["192.0.2.8"] }, ["serving"]],
+  ["an address is removed", () => {}, { addresses: [] }, []],
   [
     "most of their lifetime has passed",
     (_, clock) => clock.advance(300 * day),
@@ -91,32 +91,32 @@ const rows: [
     ["serving", "admin", "kubeletClient"],
   ],
   [
-    "a truncated file",
+    "a certificate file is truncated",
     (dir) => writeFileSync(join(dir, "pki/apiserver.crt"), "-----BEGIN CERTIFI"),
     {},
     ["serving"],
   ],
   [
-    "a key of another certificate",
+    "a key belongs to another certificate",
     (dir) => writeFileSync(join(dir, "pki/admin.key"), readFileSync(join(dir, "pki/ca.key"))),
     {},
     ["admin"],
   ],
-  ["no certificate", (dir) => rmSync(join(dir, "pki/admin.crt")), {}, ["admin"]],
-  ["another CA", (dir) => rmSync(join(dir, "pki/ca.crt")), {}, ["serving", "admin", "kubeletClient"]],
+  ["a certificate is missing", (dir) => rmSync(join(dir, "pki/admin.crt")), {}, ["admin"]],
+  ["the CA is missing", (dir) => rmSync(join(dir, "pki/ca.crt")), {}, ["serving", "admin", "kubeletClient"]],
 ];
 
 test("only files that no longer match are created again", async (t) => {
-  for (const [name, happens, more, changed] of rows)
-    await t.test(name, async (t) => {
+  for (const [when, change, options, renewed] of rows)
+    await t.test(`if ${when}, these are created again: ${renewed.join(", ") || "none"}`, async (t) => {
       const { dir, clock, prepare } = setUp(t);
       const first = prepare();
-      await happens(dir, clock);
-      const second = prepare(more);
+      await change(dir, clock);
+      const second = prepare(options);
       const different = (["serving", "admin", "kubeletClient"] as const).filter(
         (pair) => first[pair].certificate !== second[pair].certificate,
       );
-      assert.deepEqual(different, changed);
+      assert.deepEqual(different, renewed);
       for (const pair of different)
         assert(
           new X509Certificate(second[pair].certificate).checkPrivateKey(createPrivateKey(second[pair].key)),

@@ -193,7 +193,7 @@ test("images that were unused for the maximum age since the agent started are re
   await gc.done;
 });
 
-test("it runs immediately and every 5 minutes; only a second failure in a row is an event", async () => {
+test("image GC runs at the start and every 5 minutes; only a second consecutive failure is reported by an event", async () => {
   const { gc, clock, host, events, stop } = setUp();
   host.runtimeDown = true;
   await gc.start(stop.signal);

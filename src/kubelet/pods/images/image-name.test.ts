@@ -84,4 +84,5 @@ const repositories: [image: string, repository: string | undefined][] = [
   ["No Name", undefined],
 ];
 for (const [image, repository] of repositories)
-  test(`${image} is in the repository ${repository}`, () => assert.equal(repositoryOf(image), repository));
+  test(`${image} ${repository ? `is in the repository ${repository}` : "has no repository"}`, () =>
+    assert.equal(repositoryOf(image), repository));

@@ -32,7 +32,12 @@ const memoryQos = { gates: { ...fakeSettings.gates, memoryQos: true } };
 
 describe("container resources", () => {
   const rows: { rule: string; given: Input; key: string; want: unknown }[] = [
-    { rule: "have the minimum shares by default", given: {}, key: "cpuShares", want: 2n },
+    {
+      rule: "a container without a CPU request has the minimum shares",
+      given: {},
+      key: "cpuShares",
+      want: 2n,
+    },
     { rule: "a CPU request sets shares", given: { container: burstable }, key: "cpuShares", want: 102n },
     {
       rule: "a limit is the default of a missing request",
@@ -100,7 +105,7 @@ describe("container resources", () => {
       want: { "memory.swap.max": "0" },
     },
     {
-      rule: "LimitedSwap allows the share of swap that is requested of memory",
+      rule: "LimitedSwap allows swap in proportion to the memory request",
       given: {
         container: burstable,
         node: { ...v2, swapCapacity: 4n * gi },
@@ -208,7 +213,7 @@ describe("sandbox resources", () => {
       overhead: { cpu: "250m", memory: "10Mi" },
     },
   });
-  it("are those of the containers without overhead", () => {
+  it("sandbox resources are those of the containers, without overhead", () => {
     assert.deepEqual(buildSandboxResources(pod, ctx), {
       cpuShares: 102n,
       cpuQuota: 100_000n,
@@ -217,7 +222,7 @@ describe("sandbox resources", () => {
       unified: {},
     });
   });
-  it("overhead is added to requests and limits", () => {
+  it("pod overhead is a separate set of resources", () => {
     assert.deepEqual(buildOverhead(pod, ctx), {
       cpuShares: 256n,
       cpuQuota: 25_000n,
@@ -245,7 +250,7 @@ describe("oomScoreAdj", () => {
       want: -997,
     },
     {
-      rule: "half of the memory is half of the score",
+      rule: "a request for half of the node's memory halves the score",
       spec: { spec: { containers: [memory("4Gi")] } },
       want: 500,
     },
