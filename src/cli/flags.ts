@@ -49,9 +49,9 @@ export function usage(): string {
 }
 
 function left({ name, shorthand, type }: FlagSpec): string {
-  const { label, alone } = readerOf(type);
+  const { label, impliedValue } = readerOf(type);
   const start = shorthand ? `  -${shorthand}, ` : "      ";
-  return `${start}--${name}${alone === undefined ? ` ${label}` : ""}`;
+  return `${start}--${name}${impliedValue === undefined ? ` ${label}` : ""}`;
 }
 
 function show({ type, target }: FlagSpec, value: unknown): string {

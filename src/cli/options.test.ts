@@ -16,7 +16,7 @@ const table: [args: string, expected: object | string][] = [
   ["-f a -f=b", { f: ["a", "b"], rest: [] }],
   ["pod.yaml -w other", { w: true, rest: ["pod.yaml", "other"] }],
   ["-", { rest: ["-"] }],
-  ["-o", "-o: needs a value"],
+  ["-o", "flag needs an argument: -o"],
   ["-w=1", "-w=1: this option takes no value"],
   ["--nope", "unknown option: --nope"],
   ["-x", "unknown option: -x"],

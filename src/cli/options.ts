@@ -29,7 +29,7 @@ export function parseOptions<S extends Record<string, Kind>>(
       continue;
     }
     const value = match[3] ?? args[++i];
-    if (value === undefined) throw new KubeletError("Usage", `${arg}: needs a value`);
+    if (value === undefined) throw new KubeletError("Usage", `flag needs an argument: ${arg}`);
     if (kind === "values") parsed[name] = [...((parsed[name] as string[] | undefined) ?? []), value];
     else parsed[name] = value;
   }

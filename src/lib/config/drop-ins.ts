@@ -4,7 +4,7 @@ import { isObject } from "../base/json-value.ts";
 
 /**
  * The *.conf files below a directory in the order in which they apply: by name, a subdirectory's files at the position of
- * its name. Links to directories are not followed.
+ * its name. Symlinks to directories are not followed.
  */
 export async function listDropIns(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { withFileTypes: true });

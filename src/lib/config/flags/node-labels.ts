@@ -18,20 +18,20 @@ const allowedPrefixes = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
 /** Why the node cannot register with these labels, or undefined. */
 export function nodeLabelProblem(labels: Readonly<Record<string, string>>): string | undefined {
-  const wrong: string[] = [];
+  const problems: string[] = [];
   for (const [key, value] of Object.entries(labels)) {
     const prefix = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
-    if (!isQualifiedName(key)) wrong.push(`${JSON.stringify(key)} is not a label`);
-    else if (!isLabelValue(value)) wrong.push(`${JSON.stringify(value)} is not a label value`);
+    if (!isQualifiedName(key)) problems.push(`${JSON.stringify(key)} is not a label key`);
+    else if (!isLabelValue(value)) problems.push(`${JSON.stringify(value)} is not a label value`);
     else if (
       isWithin(prefix, ["kubernetes.io", "k8s.io"]) &&
       !allowed.includes(key) &&
       !isWithin(prefix, allowedPrefixes)
     ) {
-      wrong.push(`a node may not give itself the label ${JSON.stringify(key)}`);
+      problems.push(`the kubelet may not set the label ${JSON.stringify(key)} on its node`);
     }
   }
-  return wrong.length > 0 ? wrong.join(", ") : undefined;
+  return problems.length > 0 ? problems.join(", ") : undefined;
 }
 
 function isWithin(prefix: string, domains: readonly string[]): boolean {

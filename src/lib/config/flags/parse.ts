@@ -15,7 +15,7 @@ export interface ConfigOverride {
 export interface ParsedFlags {
   readonly flags: KubeletFlags;
   readonly configOverrides: readonly ConfigOverride[];
-  /** Names of the flags on the command line, in their usual spelling, each once. */
+  /** Names of the flags on the command line, normalized, each once. */
   readonly given: readonly string[];
 }
 
@@ -46,8 +46,8 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   }
 
   if (problems.length === 0) {
-    const wrongLabel = nodeLabelProblem(collect(values).flags.nodeLabels);
-    if (wrongLabel) problems.push(`--node-labels: ${wrongLabel}`);
+    const labelProblem = nodeLabelProblem(collect(values).flags.nodeLabels);
+    if (labelProblem) problems.push(`--node-labels: ${labelProblem}`);
   }
   if (problems.length > 0) throw new KubeletError("Usage", problems.join("\n"));
   return collect(values);
@@ -57,7 +57,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     const spelled = equals < 0 ? arg.slice(2) : arg.slice(2, equals);
     const flag = flagTable.get(spelled.replaceAll("_", "-"));
     if (!flag) {
-      problems.push(/^[-=]|^$/.test(spelled) ? `bad flag: ${arg}` : `unknown flag: --${spelled}`);
+      problems.push(/^[-=]|^$/.test(spelled) ? `bad flag syntax: ${arg}` : `unknown flag: --${spelled}`);
       if (equals < 0) skipValue();
       return;
     }
@@ -69,22 +69,24 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
       const letter = arg.charAt(at);
       const flag = shorthands.get(letter);
       if (!flag) {
-        problems.push(`unknown flag: -${letter} in ${arg}`);
+        problems.push(`unknown shorthand flag: '${letter}' in -${arg.slice(at)}`);
         if (at + 1 === arg.length) skipValue();
         return;
       }
       const following = arg.slice(at + 1);
       if (following.startsWith("=")) return set(flag, `-${letter}`, following.slice(1));
-      if (readerOf(flag.type).alone === undefined) return set(flag, `-${letter}`, following || undefined);
+      if (readerOf(flag.type).impliedValue === undefined)
+        return set(flag, `-${letter}`, following || undefined);
       set(flag, `-${letter}`, undefined);
     }
   }
 
   function set(flag: FlagSpec, shown: string, attached: string | undefined) {
     const reader = readerOf(flag.type);
-    const text = attached ?? reader.alone ?? rest.shift();
+    const text = attached ?? reader.impliedValue ?? rest.shift();
     if (text === undefined) {
-      problems.push(`${shown} needs a value`);
+      const where = shown.startsWith("--") ? shown : `'${shown.slice(1)}' in ${shown}`;
+      problems.push(`flag needs an argument: ${where}`);
       return;
     }
     try {

@@ -10,13 +10,13 @@ import { isLabelValue, isMemoryResource, isQualifiedName, taintEffects } from ".
 interface Reader {
   /** The name of the type in help texts. */
   readonly label: string;
-  /** The value of the flag when it stands alone. */
-  readonly alone?: string;
+  /** The value of a flag that is given without one. */
+  readonly impliedValue?: string;
   /** Throws a RangeError that describes the problem. */
   read(text: string, previous: unknown): unknown;
 }
 
-const bool: Reader = { label: "bool", alone: "true", read: readBool };
+const bool: Reader = { label: "bool", impliedValue: "true", read: readBool };
 
 const flagTypes = {
   bool,
@@ -34,7 +34,7 @@ const flagTypes = {
     label: "ip",
     read: (text) => (text === "" || isIP(text) ? text || undefined : fail("is not an IP address")),
   },
-  version: { label: "version", alone: "true", read: readVersion },
+  version: { label: "version", impliedValue: "true", read: readVersion },
   strings: {
     label: "strings",
     read: (text, previous) => [...((previous ?? []) as string[]), ...readCsv(text)],

@@ -1,7 +1,7 @@
 import type { FeatureGates } from "../feature-gates.ts";
 import { type KubeletConfiguration, kubeletFields } from "../kubelet-configuration.ts";
 import type { Problem } from "../problems.ts";
-import { choiceProblems } from "./choices.ts";
+import { enumProblems } from "./enums.ts";
 import { evictionProblems } from "./eviction.ts";
 import { gatedProblems } from "./gated.ts";
 import { limitProblems } from "./limits.ts";
@@ -13,7 +13,7 @@ import { tlsProblems } from "./tls.ts";
 export function validateConfiguration(config: KubeletConfiguration, gates: FeatureGates): Problem[] {
   return [
     ...gates.problems(),
-    ...choiceProblems(kubeletFields, config),
+    ...enumProblems(kubeletFields, config),
     ...limitProblems(config),
     ...settingProblems(config),
     ...gatedProblems(config, gates),

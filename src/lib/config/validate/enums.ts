@@ -1,8 +1,8 @@
 import type { Path, Problem } from "../problems.ts";
 import type { Fields, Kind } from "../schema.ts";
 
-/** Fields of which the table names all possible values. */
-export function choiceProblems(fields: Fields, values: object, path: Path = []): Problem[] {
+/** Enum fields whose value is not one of those that the schema lists. */
+export function enumProblems(fields: Fields, values: object, path: Path = []): Problem[] {
   return Object.entries(fields).flatMap(([name, field]) =>
     check(field.type, (values as Record<string, unknown>)[name], [...path, name]),
   );
@@ -10,8 +10,8 @@ export function choiceProblems(fields: Fields, values: object, path: Path = []):
 
 function check(type: Kind, value: unknown, path: Path): Problem[] {
   if (value === undefined) return [];
-  if (type.kind === "object") return choiceProblems(type.fields, value as object, path);
+  if (type.kind === "object") return enumProblems(type.fields, value as object, path);
   if (type.kind !== "string" || !type.oneOf || type.oneOf.includes(value as string)) return [];
-  const choices = type.oneOf.map((choice) => JSON.stringify(choice)).join(", ");
-  return [{ path, message: `${JSON.stringify(value)} is not one of ${choices}` }];
+  const allowed = type.oneOf.map((name) => JSON.stringify(name)).join(", ");
+  return [{ path, message: `${JSON.stringify(value)} is not one of ${allowed}` }];
 }
