@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, shownValue } from "./json-value.ts";
 import { PatchError } from "./patch-error.ts";
-import { withoutDirectives } from "./strategic-take.ts";
+import { withoutDirectives } from "./strategic-directives.ts";
 
 /** The field that identifies an item, or "" in a list of values. */
 export type PatchKey = string;

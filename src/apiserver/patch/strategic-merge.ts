@@ -2,8 +2,8 @@ import { isObject, type Json, type JsonObject, ownValue, setValue, shownValue } 
 import { PatchError } from "./patch-error.ts";
 import type { ListRule, Rule } from "./rule.ts";
 import { fieldRule, type Schema } from "./schema.ts";
+import { withoutDirectives } from "./strategic-directives.ts";
 import { mergeLists, ordered, type PatchKey } from "./strategic-list.ts";
-import { withoutDirectives } from "./strategic-take.ts";
 
 const orderPrefix = "$setElementOrder";
 const removalPrefix = "$deleteFromPrimitiveList";
@@ -51,9 +51,9 @@ function mergeField(out: JsonObject, key: string, value: Json, rule: Rule): void
   else if (Array.isArray(original) && Array.isArray(value) && mergeKeyOf(rule) !== undefined)
     setValue(out, key, mergeLists(original, value, mergeKeyOf(rule)!, itemsMerger(rule)));
   else {
-    const taken = withoutDirectives(value);
-    if (taken === undefined) delete out[key];
-    else setValue(out, key, taken);
+    const cleaned = withoutDirectives(value);
+    if (cleaned === undefined) delete out[key];
+    else setValue(out, key, cleaned);
   }
 }
 

@@ -14,12 +14,12 @@ const hopByHop = new Set([
   "upgrade",
 ]);
 
-const crossOrigin = new Set(
+const corsHeaders = new Set(
   ["credentials", "headers", "methods", "origin"].map((each) => `access-control-allow-${each}`),
 );
 
-/** With these headers a client could impersonate another user. */
-const isSecret = (name: string) =>
+/** Headers that authenticate or impersonate a user. */
+const isIdentityHeader = (name: string) =>
   name === "authorization" || name.startsWith("impersonate-") || name.startsWith("x-remote-");
 
 const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
@@ -27,9 +27,9 @@ const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
 /** The headers of a forwarded request: all but those for the API itself. */
 export function requestHeaders(request: IncomingMessage, upgrade: boolean): OutgoingHttpHeaders {
   const headers = Object.create(null) as Record<string, string[]>;
-  const dropped = connectionNamed(request.headers);
+  const dropped = namesInConnectionHeader(request.headers);
   for (const [name, values] of distinct(request)) {
-    if (!hopByHop.has(name) && !dropped.has(name) && !isSecret(name)) headers[name] = values;
+    if (!hopByHop.has(name) && !dropped.has(name) && !isIdentityHeader(name)) headers[name] = values;
   }
   const host = requestHost(request);
   if (host !== undefined) headers.host = [host];
@@ -43,7 +43,7 @@ export function requestHeaders(request: IncomingMessage, upgrade: boolean): Outg
   if (upgrade) {
     headers.connection = ["Upgrade"];
     headers.upgrade = [request.headers.upgrade ?? ""];
-    withoutToken(headers);
+    removeToken(headers);
   }
   return headers;
 }
@@ -53,7 +53,7 @@ export function requestHost({ headers }: IncomingMessage): string | undefined {
   return headers.host ?? (headers[":authority"] as string | undefined);
 }
 
-/** Without `headersDistinct`, which a request over HTTP/2 does not have; pseudo headers are dropped. */
+/** Like `headersDistinct`, which HTTP/2 requests lack. Pseudo-headers are dropped. */
 function distinct({ rawHeaders }: IncomingMessage): Map<string, string[]> {
   const headers = new Map<string, string[]>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -73,8 +73,8 @@ function isHttp2WithBody(request: IncomingMessage): boolean {
   return stream?.endAfterHeaders !== true;
 }
 
-/** Browsers send their token as the name of a protocol. */
-function withoutToken(headers: Record<string, string[]>): void {
+/** Browsers send their token as a WebSocket subprotocol. */
+function removeToken(headers: Record<string, string[]>): void {
   const given = headers["sec-websocket-protocol"];
   if (given === undefined) return;
   const protocols = given.flatMap((line) => line.split(",")).map((protocol) => protocol.trim());
@@ -86,13 +86,13 @@ function withoutToken(headers: Record<string, string[]>): void {
 /** The response headers that are forwarded to the client. */
 export function responseHeaders(backendResponse: IncomingMessage): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
-  const dropped = connectionNamed(backendResponse.headers);
+  const dropped = namesInConnectionHeader(backendResponse.headers);
   for (const [name, values = []] of Object.entries(backendResponse.headersDistinct)) {
-    if (!hopByHop.has(name) && !crossOrigin.has(name) && !dropped.has(name)) headers[name] = values;
+    if (!hopByHop.has(name) && !corsHeaders.has(name) && !dropped.has(name)) headers[name] = values;
   }
   return headers;
 }
 
-function connectionNamed(headers: IncomingHttpHeaders): ReadonlySet<string> {
+function namesInConnectionHeader(headers: IncomingHttpHeaders): ReadonlySet<string> {
   return new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
 }

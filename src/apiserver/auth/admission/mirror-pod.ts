@@ -9,7 +9,7 @@ export type ApiReference =
   | { readonly kind: "found"; readonly resource: string }
   | { readonly kind: "unknown"; readonly problem: string };
 
-const needed: readonly (readonly [keyof Volume, string])[] = [
+const referencingVolumes: readonly (readonly [keyof Volume, string])[] = [
   ["configMap", "configmaps (via configmap volumes)"],
   ["secret", "secrets (via secret volumes)"],
   ["csi", "csidrivers (via CSI volumes)"],
@@ -18,12 +18,12 @@ const needed: readonly (readonly [keyof Volume, string])[] = [
   ["ephemeral", "persistentvolumeclaims (via ephemeral volumes)"],
   ["azureFile", "secrets (via azureFile volumes)"],
 ];
-const harmless: readonly string[] = [
+const volumesWithoutReferences: readonly string[] = [
   ...["awsElasticBlockStore", "azureDisk", "cephfs", "cinder", "downwardAPI", "emptyDir", "fc", "flexVolume"],
   ...["flocker", "gcePersistentDisk", "gitRepo", "hostPath", "image", "iscsi", "nfs", "photonPersistentDisk"],
   ...["portworxVolume", "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume"],
 ];
-const neededByProjection: Readonly<Record<string, string>> = {
+const referencingProjections: Readonly<Record<string, string>> = {
   configMap: "configmaps (via projected volumes)",
   secret: "secrets (via projected volumes)",
   serviceAccountToken: "serviceaccounts (via projected volumes)",
@@ -40,23 +40,23 @@ export function apiReference({ spec }: Pod): ApiReference {
   if (configMapNames(spec).size > 0) return { kind: "found", resource: "configmaps" };
   if (spec.resourceClaims?.length) return { kind: "found", resource: "resourceclaims" };
   for (const volume of spec.volumes ?? []) {
-    const reference = inVolume(volume);
+    const reference = volumeReference(volume);
     if (reference.kind !== "none") return reference;
   }
   return none;
 }
 
-function inVolume(volume: Volume): ApiReference {
+function volumeReference(volume: Volume): ApiReference {
   const has = (kind: string) => (volume as unknown as Record<string, unknown>)[kind] !== undefined;
-  if (harmless.some(has)) return none;
-  const found = needed.find(([kind]) => has(kind));
+  if (volumesWithoutReferences.some(has)) return none;
+  const found = referencingVolumes.find(([kind]) => has(kind));
   if (found) return { kind: "found", resource: found[1] };
   if (!volume.projected)
     return { kind: "unknown", problem: `unknown volume type for volume  "${volume.name}"` };
   for (const source of volume.projected.sources ?? []) {
     const kinds = Object.keys(source);
-    const kind = kinds.find((key) => neededByProjection[key]);
-    if (kind) return { kind: "found", resource: neededByProjection[kind]! };
+    const kind = kinds.find((key) => referencingProjections[key]);
+    if (kind) return { kind: "found", resource: referencingProjections[kind]! };
     if (!kinds.includes("downwardAPI"))
       return { kind: "unknown", problem: `unknown source for projected volume "${volume.name}"` };
   }

@@ -3,11 +3,11 @@ import type { Caller } from "../../definition.ts";
 import { nodeNameOf } from "../names.ts";
 import { rulesFor } from "./fixed-policy.ts";
 import { decideForNode } from "./node-authorizer.ts";
-import type { Relative } from "./node-graph.ts";
+import type { RelatedResource } from "./node-graph.ts";
 import { ruleAllows } from "./rules.ts";
 
 export interface Relations {
-  related(node: string, kind: Relative, namespace: string, name: string): Promise<boolean>;
+  related(node: string, kind: RelatedResource, namespace: string, name: string): Promise<boolean>;
 }
 
 /** The fixed policy, and the Node authorizer for nodes. */

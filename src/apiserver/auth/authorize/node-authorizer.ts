@@ -1,13 +1,18 @@
 import type { Attributes, Decision } from "../../access.ts";
 import { parseFieldSelector, requiredField } from "../../selectors/field-selector.ts";
-import type { Relative } from "./node-graph.ts";
+import type { RelatedResource } from "./node-graph.ts";
 import { type ResourceRule, ruleAllows } from "./rules.ts";
 
 /** The decision on the attributes of a request. */
 export type NodeDecision =
   | { readonly kind: "decided"; readonly decision: Decision }
   /** Allowed if this object is related to the node. */
-  | { readonly kind: "if-related"; readonly to: Relative; readonly namespace: string; readonly name: string };
+  | {
+      readonly kind: "if-related";
+      readonly to: RelatedResource;
+      readonly namespace: string;
+      readonly name: string;
+    };
 
 const allowed: NodeDecision = { kind: "decided", decision: { allowed: true } };
 const denied = (reason?: string): NodeDecision => ({
@@ -18,7 +23,7 @@ const denied = (reason?: string): NodeDecision => ({
 const read = ["get", "list", "watch"];
 
 /** The permissions that all nodes have. */
-const uniform: readonly ResourceRule[] = [
+const rulesForAllNodes: readonly ResourceRule[] = [
   { verbs: ["create"], groups: ["authentication.k8s.io"], resources: ["tokenreviews"] },
   {
     verbs: ["create"],
@@ -44,7 +49,7 @@ export function decideForNode(node: string, attributes: Attributes): NodeDecisio
   switch (attributes.group ? `${attributes.resource}.${attributes.group}` : attributes.resource) {
     case "secrets":
     case "configmaps":
-      return readOne(attributes.resource as Relative, attributes);
+      return readOne(attributes.resource as RelatedResource, attributes);
     case "persistentvolumeclaims":
       return attributes.subresource === "status"
         ? claimStatus(attributes)
@@ -64,22 +69,22 @@ export function decideForNode(node: string, attributes: Attributes): NodeDecisio
     case "pods":
       return pod(node, attributes);
     default:
-      return uniform.some((rule) => ruleAllows(rule, attributes)) ? allowed : denied();
+      return rulesForAllNodes.some((rule) => ruleAllows(rule, attributes)) ? allowed : denied();
   }
 }
 
-function ifRelated(to: Relative, { namespace, name }: Attributes): NodeDecision {
+function ifRelated(to: RelatedResource, { namespace, name }: Attributes): NodeDecision {
   return name ? { kind: "if-related", to, namespace, name } : denied("No Object name found");
 }
 
-function readOne(to: Relative, attributes: Attributes): NodeDecision {
+function readOne(to: RelatedResource, attributes: Attributes): NodeDecision {
   if (!read.includes(attributes.verb)) return denied("can only read resources of this type");
   if (attributes.subresource) return denied("cannot read subresource");
   if (!attributes.namespace) return denied("can only read namespaced object of this type");
   return ifRelated(to, attributes);
 }
 
-function getOne(to: Relative, attributes: Attributes): NodeDecision {
+function getOne(to: RelatedResource, attributes: Attributes): NodeDecision {
   if (attributes.verb !== "get") return denied("can only get individual resources of this type");
   if (attributes.subresource) return denied("cannot get subresource");
   return ifRelated(to, attributes);

@@ -7,7 +7,7 @@ import type { PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { NodeGraph, type Relative } from "./node-graph.ts";
+import { NodeGraph, type RelatedResource } from "./node-graph.ts";
 
 const attachments = "volumeattachments.storage.k8s.io";
 
@@ -44,7 +44,7 @@ export class NodeGraphPopulator implements Component {
     return Promise.resolve();
   }
 
-  async related(node: string, kind: Relative, namespace: string, name: string): Promise<boolean> {
+  async related(node: string, kind: RelatedResource, namespace: string, name: string): Promise<boolean> {
     if (this.#graph.related(node, kind, namespace, name)) return true;
     const fresh = await this.#fresh(kind, namespace, name);
     return fresh.related(node, kind, namespace, name);
@@ -52,12 +52,12 @@ export class NodeGraphPopulator implements Component {
 
   async #follow(resource: string, signal: AbortSignal): Promise<void> {
     // After an interruption deletions may have been missed.
-    this.#graph.clear(resource === attachments ? "volumeattachments" : (resource as Relative));
+    this.#graph.clear(resource === attachments ? "volumeattachments" : (resource as RelatedResource));
     for await (const { type, object } of this.#o.objects().follow(resource, signal))
       add(this.#graph, resource, object, type === "DELETED");
   }
 
-  async #fresh(kind: Relative, namespace: string, name: string): Promise<NodeGraph> {
+  async #fresh(kind: RelatedResource, namespace: string, name: string): Promise<NodeGraph> {
     const objects = this.#o.objects();
     const graph = new NodeGraph();
     const addAll = (resource: string, list: readonly (ApiObject | undefined)[]) => {

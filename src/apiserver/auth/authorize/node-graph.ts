@@ -4,7 +4,7 @@ import { mirrorAnnotation } from "../admission/mirror-pod.ts";
 import { claimNames, configMapNames, secretNames } from "../pod-references.ts";
 import { volumeSecrets } from "./volume-secrets.ts";
 
-export type Relative =
+export type RelatedResource =
   | "pods"
   | "secrets"
   | "configmaps"
@@ -14,7 +14,7 @@ export type Relative =
   | "volumeattachments";
 
 type Vertex = string;
-const vertex = (kind: Relative | "nodes", namespace: string, name: string): Vertex =>
+const vertex = (kind: RelatedResource | "nodes", namespace: string, name: string): Vertex =>
   `${kind}/${namespace}/${name}`;
 
 /**
@@ -33,7 +33,7 @@ export class NodeGraph {
     const edges: [Vertex, Vertex][] = [[self, vertex("nodes", "", nodeName)]];
     // A node creates mirror pods itself: they must not grant it access to other objects.
     if (pod.metadata.annotations?.[mirrorAnnotation] === undefined) {
-      const uses = (kind: Relative, names: Iterable<string>) => {
+      const uses = (kind: RelatedResource, names: Iterable<string>) => {
         for (const used of names) edges.push([vertex(kind, namespace, used), self]);
       };
       if (serviceAccountName) uses("serviceaccounts", [serviceAccountName]);
@@ -74,13 +74,13 @@ export class NodeGraph {
   }
 
   /** Drops the edges of all objects of this kind. */
-  clear(kind: Relative): void {
+  clear(kind: RelatedResource): void {
     for (const owner of [...this.#broughtBy.keys()])
       if (owner.startsWith(`${kind}/`)) this.#replace(owner, []);
   }
 
   /** True if there is a path from the object to the node. */
-  related(node: string, kind: Relative, namespace: string, name: string): boolean {
+  related(node: string, kind: RelatedResource, namespace: string, name: string): boolean {
     const target = vertex("nodes", "", node);
     const visited = new Set<Vertex>();
     const open = [vertex(kind, namespace, name)];

@@ -19,7 +19,7 @@ const quarantineMs = 40_000;
 /** Deletes pods that no kubelet will ever terminate: those of deleted nodes. */
 export class PodCollector {
   readonly #options: PodCollectorOptions;
-  /** Since when a node with pods is missing. */
+  /** When each node with pods was first found missing. */
   readonly #missing = new Map<string, number>();
 
   constructor(options: PodCollectorOptions) {

@@ -44,8 +44,8 @@ export async function bindPod(ref: ObjectRef, body: Draft, context: RequestConte
   const topology = body.target.kind === "Node" ? await topologyLabels(node, objects) : {};
   const write = (draft: Draft) => {
     const pod = asPod(draft);
-    checkCondition("UID", uid, pod.metadata.uid, ref);
-    checkCondition("ResourceVersion", resourceVersion, pod.metadata.resourceVersion, ref);
+    checkPrecondition("UID", uid, pod.metadata.uid, ref);
+    checkPrecondition("ResourceVersion", resourceVersion, pod.metadata.resourceVersion, ref);
     checkBindable(pod);
     pod.spec.nodeName = node;
     pod.status ??= {};
@@ -82,7 +82,7 @@ function checkBindable({ metadata, spec }: PodDraft): void {
   if (spec.schedulingGates?.length) throw conflict(`pod ${name} has non-empty .spec.schedulingGates`);
 }
 
-function checkCondition(
+function checkPrecondition(
   field: string,
   expected: string | undefined,
   actual: string | undefined,

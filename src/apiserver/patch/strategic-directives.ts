@@ -12,8 +12,8 @@ export function withoutDirectives(value: Json): Json | undefined {
   const out: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
     if (item === null || isDirective(key)) continue;
-    const taken = withoutDirectives(item);
-    if (taken !== undefined) setValue(out, key, taken);
+    const cleaned = withoutDirectives(item);
+    if (cleaned !== undefined) setValue(out, key, cleaned);
   }
   return out;
 }
