@@ -127,16 +127,16 @@ function statusInfo(
 
 function addressInfo({ node, clock }: AgentCore): () => Promise<AddressInfo> {
   const { nodeIps, settings } = node.configuration;
-  let ofName: readonly string[] = [];
+  let resolvedIps: readonly string[] = [];
   /** A resolver that hangs must not delay the heartbeat: its last result is used until a new one arrives. */
   const resolve = async () => {
     const lookup = addressesOfName(node.name).then((found) => {
-      ofName = found;
+      resolvedIps = found;
     });
     const waited = new AbortController();
     await Promise.race([lookup, sleep(clock, resolveWithinMs, waited.signal).catch(() => {})]);
     waited.abort();
-    return ofName;
+    return resolvedIps;
   };
   return async () => {
     const interfaces = interfaceAddresses();
@@ -145,9 +145,9 @@ function addressInfo({ node, clock }: AgentCore): () => Promise<AddressInfo> {
       nodeName: node.name,
       nodeIps,
       externalCloudProvider: settings.externalCloudProvider,
-      ofHost: Object.values(interfaces).flat(),
-      ofName: nodeIps.length > 0 ? [] : await resolve(),
-      ofDefaultRoute: await defaultRouteAddresses(interfaces),
+      hostIps: Object.values(interfaces).flat(),
+      resolvedIps: nodeIps.length > 0 ? [] : await resolve(),
+      defaultRouteIps: await defaultRouteAddresses(interfaces),
     };
   };
 }

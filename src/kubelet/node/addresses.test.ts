@@ -8,9 +8,9 @@ const host: AddressInfo = {
   nodeName: "worker",
   nodeIps: [],
   externalCloudProvider: false,
-  ofHost: ["127.0.0.1", "192.0.2.10", "192.0.2.11", "2001:db8::10"],
-  ofName: [],
-  ofDefaultRoute: { ipv4: "192.0.2.10", ipv6: "2001:db8::10" },
+  hostIps: ["127.0.0.1", "192.0.2.10", "192.0.2.11", "2001:db8::10"],
+  resolvedIps: [],
+  defaultRouteIps: { ipv4: "192.0.2.10", ipv6: "2001:db8::10" },
 };
 const name: NodeAddress = { type: "Hostname", address: "worker" };
 const internal = (address: string): NodeAddress => ({ type: "InternalIP", address });
@@ -21,22 +21,22 @@ const plans: [string, Partial<AddressInfo>, NodeAddress[], string?][] = [
   ["0.0.0.0 prefers IPv4", { nodeIps: ["0.0.0.0"] }, [internal("192.0.2.10"), name]],
   [
     "another family is better than none",
-    { ofDefaultRoute: { ipv6: "2001:db8::10" } },
+    { defaultRouteIps: { ipv6: "2001:db8::10" } },
     [internal("2001:db8::10"), name],
   ],
   [
     "addresses that the name resolves to come first",
-    { ofName: ["192.0.2.11"] },
+    { resolvedIps: ["192.0.2.11"] },
     [internal("192.0.2.11"), name],
   ],
   [
     "the preferred family is chosen among those that the name resolves to",
-    { ofName: ["2001:db8::10", "192.0.2.11"] },
+    { resolvedIps: ["2001:db8::10", "192.0.2.11"] },
     [internal("192.0.2.11"), name],
   ],
   [
     "addresses that the name resolves to are ignored if this host does not have them",
-    { ofName: ["198.51.100.1"] },
+    { resolvedIps: ["198.51.100.1"] },
     [internal("192.0.2.10"), name],
   ],
   [
@@ -71,10 +71,10 @@ describe("addresses of a node", () => {
     );
 
   it("addresses that a cloud provider has set are kept", () => {
-    const present: NodeAddress[] = [{ type: "ExternalIP", address: "203.0.113.9" }];
-    const plan = planAddresses({ ...host, externalCloudProvider: true, nodeIps: ["192.0.2.10"] }, present);
-    assert.deepEqual(plan, { ok: true, addresses: present, providedIp: "192.0.2.10" });
-    assert.deepEqual(planAddresses(host, present), {
+    const existing: NodeAddress[] = [{ type: "ExternalIP", address: "203.0.113.9" }];
+    const plan = planAddresses({ ...host, externalCloudProvider: true, nodeIps: ["192.0.2.10"] }, existing);
+    assert.deepEqual(plan, { ok: true, addresses: existing, providedIp: "192.0.2.10" });
+    assert.deepEqual(planAddresses(host, existing), {
       ok: true,
       addresses: [internal("192.0.2.10"), name],
       providedIp: undefined,
@@ -82,7 +82,7 @@ describe("addresses of a node", () => {
   });
 
   it("a node without any address reports the reason", () => {
-    const plan = planAddresses({ ...host, ofDefaultRoute: {} }, []);
+    const plan = planAddresses({ ...host, defaultRouteIps: {} }, []);
     assert.deepEqual(plan, { ok: false, reason: "can't get ip address of node worker" });
   });
 
@@ -107,5 +107,5 @@ const problems: [string, string | undefined][] = [
 ];
 
 describe("an address that cannot be a node's", () => {
-  for (const [ip, problem] of problems) it(ip, () => assert.equal(nodeIpProblem(ip, host.ofHost), problem));
+  for (const [ip, problem] of problems) it(ip, () => assert.equal(nodeIpProblem(ip, host.hostIps), problem));
 });

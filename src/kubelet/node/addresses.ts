@@ -8,24 +8,24 @@ export interface AddressInfo {
   readonly nodeIps: readonly string[];
   readonly externalCloudProvider: boolean;
   /** The addresses of the host's interfaces. */
-  readonly ofHost: readonly string[];
+  readonly hostIps: readonly string[];
   /** The addresses that the name of the node resolves to. */
-  readonly ofName: readonly string[];
+  readonly resolvedIps: readonly string[];
   /** The address of the interface that the default route leads through. */
-  readonly ofDefaultRoute: { readonly ipv4?: string; readonly ipv6?: string };
+  readonly defaultRouteIps: { readonly ipv4?: string; readonly ipv6?: string };
 }
 
 export type AddressPlan =
   | { ok: true; addresses: NodeAddress[]; providedIp: string | undefined }
   | { ok: false; reason: string };
 
-/** The node's addresses. `present` are those it has: a cloud provider's take precedence over ours. */
-export function planAddresses(info: AddressInfo, present: readonly NodeAddress[]): AddressPlan {
+/** The node's addresses. With an external cloud provider, the `existing` addresses of the Node object are kept: the provider set them. */
+export function planAddresses(info: AddressInfo, existing: readonly NodeAddress[]): AddressPlan {
   const { hostname, externalCloudProvider } = info;
   const [first, second] = info.nodeIps.map(canonicalIp);
   const configured = [first, second].filter((ip) => ip !== undefined && !isUnspecified(ip)) as string[];
   for (const [i, ip] of configured.entries()) {
-    const problem = nodeIpProblem(ip, info.ofHost);
+    const problem = nodeIpProblem(ip, info.hostIps);
     if (problem)
       return { ok: false, reason: `failed to validate ${i > 0 ? "secondaryNodeIP" : "nodeIP"}: ${problem}` };
   }
@@ -39,7 +39,7 @@ export function planAddresses(info: AddressInfo, present: readonly NodeAddress[]
     ],
     providedIp,
   });
-  if (externalCloudProvider && present.length > 0) return { ok: true, addresses: [...present], providedIp };
+  if (externalCloudProvider && existing.length > 0) return { ok: true, addresses: [...existing], providedIp };
   if (externalCloudProvider && first === undefined) return plan();
   if (isConfigured) return plan(...configured);
   const found = findAddress(info, first === undefined || isIPv4(first));
@@ -48,8 +48,8 @@ export function planAddresses(info: AddressInfo, present: readonly NodeAddress[]
 
 function findAddress(info: AddressInfo, preferIpv4: boolean): string | undefined {
   if (isIP(info.hostname)) return canonicalIp(info.hostname);
-  const named = info.ofName.map(canonicalIp).filter((ip) => !nodeIpProblem(ip, info.ofHost));
-  const { ipv4, ipv6 } = info.ofDefaultRoute;
+  const named = info.resolvedIps.map(canonicalIp).filter((ip) => !nodeIpProblem(ip, info.hostIps));
+  const { ipv4, ipv6 } = info.defaultRouteIps;
   return (
     named.find((ip) => isIPv4(ip) === preferIpv4) ??
     named[0] ??
@@ -58,14 +58,14 @@ function findAddress(info: AddressInfo, preferIpv4: boolean): string | undefined
 }
 
 /** Why an address cannot be that of this node, or undefined. */
-export function nodeIpProblem(ip: string, ofHost: readonly string[]): string | undefined {
+export function nodeIpProblem(ip: string, hostIps: readonly string[]): string | undefined {
   const is = (list: BlockList) => list.check(ip, isIPv4(ip) ? "ipv4" : "ipv6");
   if (!isIP(ip)) return "nodeIP must be a valid IP address";
   if (is(loopback)) return "nodeIP can't be loopback address";
   if (is(multicast)) return "nodeIP can't be a multicast address";
   if (is(linkLocal)) return "nodeIP can't be a link-local unicast address";
   if (isUnspecified(ip)) return "nodeIP can't be an all zeros address";
-  if (ofHost.some((own) => canonicalIp(own) === canonicalIp(ip))) return undefined;
+  if (hostIps.some((own) => canonicalIp(own) === canonicalIp(ip))) return undefined;
   return `node IP: "${ip}" not found in the host's network interfaces`;
 }
 

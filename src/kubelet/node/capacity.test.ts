@@ -90,8 +90,8 @@ describe("capacity", () => {
   it("are computed from the machine", () => assert.deepEqual(planCapacity(input, {}).capacity, all));
 
   it("include resources of other writers", () => {
-    const present = { capacity: { "x.example/y": "7", cpu: "99" }, allocatable: { "x.example/y": "1" } };
-    const plan = planCapacity(input, present);
+    const existing = { capacity: { "x.example/y": "7", cpu: "99" }, allocatable: { "x.example/y": "1" } };
+    const plan = planCapacity(input, existing);
     assert.deepEqual(plan.capacity, { ...all, "x.example/y": "7" });
     assert.deepEqual(plan.allocatable, { ...all, "x.example/y": "7" });
   });

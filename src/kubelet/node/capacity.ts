@@ -41,15 +41,15 @@ export interface Capacity {
 }
 
 /** Capacity and allocatable. Resources that other writers added to the status are kept. */
-export function planCapacity(input: CapacityInput, present: Partial<Capacity>): Capacity {
+export function planCapacity(input: CapacityInput, existing: Partial<Capacity>): Capacity {
   const { machine, devices, pods } = input;
   const own = machine ? ofMachine(machine, pods) : { cpu: "0", memory: "0", pods: String(pods.maxPods) };
-  const capacity: ResourceList = { ...present.capacity, ...own };
+  const capacity: ResourceList = { ...existing.capacity, ...own };
   if (machine) {
     Object.assign(capacity, devices.capacity);
     for (const name of devices.removed) capacity[name] = "0";
   }
-  return { capacity, allocatable: allocatableOf(input, capacity, own, present.allocatable ?? {}) };
+  return { capacity, allocatable: allocatableOf(input, capacity, own, existing.allocatable ?? {}) };
 }
 
 /** Resources of which more is reserved than the machine has. */
@@ -81,12 +81,12 @@ function allocatableOf(
   { devices, machine, reservations }: CapacityInput,
   capacity: ResourceList,
   own: ResourceList,
-  present: ResourceList,
+  existing: ResourceList,
 ): ResourceList {
   const { pods: _, ...reservable } = own;
   const reserved = reservationsOf(reservations, machine ? reservable : {});
   const allocatable: ResourceList = {};
-  for (const [name, text] of Object.entries(present))
+  for (const [name, text] of Object.entries(existing))
     if (name in capacity || !isExtended(name)) allocatable[name] = text;
   for (const [name, text] of Object.entries(capacity))
     allocatable[name] = subtract(name, text, reserved.get(name) ?? 0n);

@@ -25,9 +25,9 @@ export function fakeInputs(changes: Partial<StatusInputs> = {}): StatusInputs {
       nodeName: "bench-node",
       nodeIps: [],
       externalCloudProvider: false,
-      ofHost: ["127.0.0.1", "192.0.2.10"],
-      ofName: [],
-      ofDefaultRoute: { ipv4: "192.0.2.10" },
+      hostIps: ["127.0.0.1", "192.0.2.10"],
+      resolvedIps: [],
+      defaultRouteIps: { ipv4: "192.0.2.10" },
     },
     machine: {
       cpus: 2,

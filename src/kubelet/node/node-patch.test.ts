@@ -27,7 +27,7 @@ describe("a patch of a node", () => {
   });
 
   it("replaces addresses as a whole", () => {
-    const addresses = { ...fakeInputs().addresses, ofDefaultRoute: { ipv4: "192.0.2.77" } };
+    const addresses = { ...fakeInputs().addresses, defaultRouteIps: { ipv4: "192.0.2.77" } };
     const { node } = planStatus(base, fakeInputs({ addresses }), wallTime(0));
     assert.deepEqual(nodePatch(base, node), {
       status: {

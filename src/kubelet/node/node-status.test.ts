@@ -46,7 +46,7 @@ describe("a status", () => {
   });
 
   it("keeps values that could not be determined, and reports which", () => {
-    const addresses = { ...fakeInputs().addresses, ofDefaultRoute: {} };
+    const addresses = { ...fakeInputs().addresses, defaultRouteIps: {} };
     const info = fakeInputs({ addresses, images: undefined, supplementalGroupsPolicy: undefined });
     const { node, problems } = planStatus(present, info, wallTime(registeredAt));
     assert.deepEqual(node.status.addresses, present.status.addresses);

@@ -16,7 +16,7 @@ export async function deviceBytes(path: string, sys = "/sys"): Promise<number> {
   return Number(sectors) * sectorBytes;
 }
 
-/** Both numbers are in two parts, as the kernel packs them. */
+/** Decodes a dev_t: major and minor are each split into two ranges of bits. */
 export function deviceNumbers(device: bigint): { major: bigint; minor: bigint } {
   return {
     major: ((device >> 8n) & 0xfffn) | ((device >> 32n) & 0xfffff000n),

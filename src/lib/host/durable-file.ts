@@ -7,10 +7,10 @@ export async function writeDurably(
   path: string,
   content: string | Uint8Array,
   mode: number,
-  draft?: string,
+  tempPath?: string,
 ): Promise<void> {
   await makeDirs(dirname(path), 0o755);
-  await replaceDurably(path, content, mode, draft);
+  await replaceDurably(path, content, mode, tempPath);
 }
 
 /** The same in an existing directory. The temporary file is in the same directory. */
@@ -18,18 +18,18 @@ export async function replaceDurably(
   path: string,
   content: string | Uint8Array,
   mode: number,
-  draft = `${path}.new`,
+  tempPath = `${path}.new`,
 ): Promise<void> {
-  // A stale one may have other permissions.
-  await rm(draft, { force: true });
-  const file = await open(draft, "wx", mode);
+  // A stale temporary file may have other permissions.
+  await rm(tempPath, { force: true });
+  const file = await open(tempPath, "wx", mode);
   try {
     await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();
   }
-  await rename(draft, path);
+  await rename(tempPath, path);
   await syncDir(dirname(path));
 }
 

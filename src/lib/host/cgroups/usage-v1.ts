@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { type WallTime, wallTime } from "../../base/time.ts";
-import { CountFiles } from "./count-files.ts";
 import type { CgroupFiles } from "./files.ts";
+import { InterfaceFiles } from "./interface-files.ts";
 import { readPids } from "./tree.ts";
 import {
   type CgroupUsage,
@@ -69,9 +69,9 @@ export class V1UsageReader implements CgroupUsageReader {
     return mount === undefined ? undefined : cgroupDirOf(mount, path);
   }
 
-  #of(controller: string, path: string): CountFiles | undefined {
+  #of(controller: string, path: string): InterfaceFiles | undefined {
     const mount = this.#mounts.get(controller);
-    return mount === undefined ? undefined : new CountFiles(this.#files, cgroupDirOf(mount, path));
+    return mount === undefined ? undefined : new InterfaceFiles(this.#files, cgroupDirOf(mount, path));
   }
 
   async #cpu(path: string, all: boolean): Promise<CpuCount | undefined> {
@@ -82,7 +82,7 @@ export class V1UsageReader implements CgroupUsageReader {
     const [userNs, systemNs, stat, shares, quota, periodUs] = await Promise.all([
       all ? account.number("cpuacct.usage_user") : 0,
       all ? account.number("cpuacct.usage_sys") : 0,
-      cpu?.table("cpu.stat"),
+      cpu?.flatKeyed("cpu.stat"),
       cpu?.number("cpu.shares"),
       cpu?.number("cpu.cfs_quota_us"),
       cpu?.number("cpu.cfs_period_us"),
@@ -109,14 +109,14 @@ export class V1UsageReader implements CgroupUsageReader {
     if (!files || usage === undefined) return undefined;
     const more = parts === "all" ? files : undefined;
     const [stat, maxUsage, limit, memsw, soft, failures, kernel, oom] = await Promise.all([
-      files.table("memory.stat"),
+      files.flatKeyed("memory.stat"),
       more?.number("memory.max_usage_in_bytes"),
       files.text("memory.limit_in_bytes"),
       parts === "memory" ? undefined : files.text("memory.memsw.limit_in_bytes"),
       more?.text("memory.soft_limit_in_bytes"),
       more?.number("memory.failcnt"),
       more?.number("memory.kmem.usage_in_bytes"),
-      more?.table("memory.oom_control"),
+      more?.flatKeyed("memory.oom_control"),
     ]);
     const own = (key: string) => stat?.get(key) ?? 0;
     const total = (key: string) => stat?.get(`total_${key}`) ?? own(key);
@@ -172,7 +172,7 @@ export class V1UsageReader implements CgroupUsageReader {
   }
 }
 
-async function first(files: CountFiles, names: readonly string[]): Promise<string> {
+async function first(files: InterfaceFiles, names: readonly string[]): Promise<string> {
   for (const name of names) {
     const text = await files.text(name);
     if (text !== undefined && /\d+:\d+/.test(text)) return text;

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { type WallTime, wallTime } from "../../base/time.ts";
-import { CountFiles, parseTable } from "./count-files.ts";
 import type { CgroupFiles } from "./files.ts";
+import { InterfaceFiles, parseFlatKeyed } from "./interface-files.ts";
 import { parsePressure } from "./pressure.ts";
 import { readPids } from "./tree.ts";
 import {
@@ -31,7 +31,7 @@ export class V2UsageReader implements CgroupUsageReader {
 
   async read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined> {
     const all = parts === "all";
-    const files = new CountFiles(this.#files, cgroupDirOf(this.#root, path));
+    const files = new InterfaceFiles(this.#files, cgroupDirOf(this.#root, path));
     const [cpu, memory, pids, io, pressure] = await Promise.all([
       parts === "memory" ? undefined : cpuOf(files, all),
       path === "/" ? this.#machineMemory(files) : memoryOf(files, parts),
@@ -64,18 +64,18 @@ export class V2UsageReader implements CgroupUsageReader {
     );
   }
 
-  async #machineMemory(files: CountFiles): Promise<MemoryCount | undefined> {
-    const [info, stat] = await Promise.all([this.#files.read(this.#meminfo), files.table("memory.stat")]);
-    const table = parseTable(info.replaceAll(":", "").replace(/ +/g, " ").replaceAll(" kB", ""));
+  async #machineMemory(files: InterfaceFiles): Promise<MemoryCount | undefined> {
+    const [info, stat] = await Promise.all([this.#files.read(this.#meminfo), files.flatKeyed("memory.stat")]);
+    const table = parseFlatKeyed(info.replaceAll(":", "").replace(/ +/g, " ").replaceAll(" kB", ""));
     const bytes = (key: string) => (table.get(key) ?? 0) * 1024;
     const usage = bytes("MemTotal") - bytes("MemFree");
     return countsOf(stat ?? new Map(), { usage, swap: bytes("SwapTotal") - bytes("SwapFree") });
   }
 }
 
-async function cpuOf(files: CountFiles, all: boolean): Promise<CpuCount | undefined> {
+async function cpuOf(files: InterfaceFiles, all: boolean): Promise<CpuCount | undefined> {
   const [stat, weight, max] = await Promise.all([
-    files.table("cpu.stat"),
+    files.flatKeyed("cpu.stat"),
     all ? files.number("cpu.weight") : undefined,
     all ? files.text("cpu.max") : undefined,
   ]);
@@ -98,19 +98,19 @@ async function cpuOf(files: CountFiles, all: boolean): Promise<CpuCount | undefi
   };
 }
 
-async function memoryOf(files: CountFiles, parts: UsageParts): Promise<MemoryCount | undefined> {
+async function memoryOf(files: InterfaceFiles, parts: UsageParts): Promise<MemoryCount | undefined> {
   const usage = await files.number("memory.current");
   if (usage === undefined) return undefined;
   const more = parts === "all" ? files : undefined;
   const swapFiles = parts === "memory" ? undefined : files;
   const [stat, peak, max, swap, swapMax, low, events] = await Promise.all([
-    files.table("memory.stat"),
+    files.flatKeyed("memory.stat"),
     more?.number("memory.peak"),
     files.text("memory.max"),
     swapFiles?.number("memory.swap.current"),
     swapFiles?.text("memory.swap.max"),
     more?.text("memory.low"),
-    more?.table("memory.events"),
+    more?.flatKeyed("memory.events"),
   ]);
   const limit = limitOf(max);
   const swapLimit = limitOf(swapMax);
@@ -147,12 +147,12 @@ function countsOf(stat: ReadonlyMap<string, number>, total: { usage: number; swa
   };
 }
 
-async function pidsOf(files: CountFiles): Promise<CgroupUsage["pids"]> {
+async function pidsOf(files: InterfaceFiles): Promise<CgroupUsage["pids"]> {
   const [current, max] = await Promise.all([files.number("pids.current"), files.text("pids.max")]);
   return current === undefined ? undefined : { current, max: limitOf(max) ?? 0 };
 }
 
-async function pressureOf(files: CountFiles): Promise<CgroupUsage["pressure"]> {
+async function pressureOf(files: InterfaceFiles): Promise<CgroupUsage["pressure"]> {
   const [cpu, memory, io] = await Promise.all(
     ["cpu.pressure", "memory.pressure", "io.pressure"].map((name) => files.text(name)),
   );

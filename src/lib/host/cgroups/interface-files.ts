@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { errnoOf } from "../../base/errors.ts";
 import { type CgroupFiles, isGone } from "./files.ts";
 
-/** Reads the counters of one cgroup directory. Missing files read as undefined: kernels differ. */
-export class CountFiles {
+/** Reads the interface files of one cgroup. Missing files read as undefined: kernels differ. */
+export class InterfaceFiles {
   readonly #files: Pick<CgroupFiles, "read">;
   readonly #dir: string;
 
@@ -28,14 +28,14 @@ export class CountFiles {
     return Number.isNaN(number) ? undefined : number;
   }
 
-  /** "key value" lines. */
-  async table(name: string): Promise<ReadonlyMap<string, number> | undefined> {
+  /** A flat-keyed file: one "key value" pair per line. */
+  async flatKeyed(name: string): Promise<ReadonlyMap<string, number> | undefined> {
     const text = await this.text(name);
-    return text === undefined ? undefined : parseTable(text);
+    return text === undefined ? undefined : parseFlatKeyed(text);
   }
 }
 
-export function parseTable(text: string): ReadonlyMap<string, number> {
+export function parseFlatKeyed(text: string): ReadonlyMap<string, number> {
   const table = new Map<string, number>();
   for (const line of text.split("\n")) {
     const at = line.indexOf(" ");
