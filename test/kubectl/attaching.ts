@@ -20,7 +20,7 @@ export function attaching(setup: KubectlSetup): void {
 
         test(`over ${by}: attach -i streams to the container's first process, which keeps running afterwards`, async () => {
           const k = kubectl();
-          const name = named("talks");
+          const name = named("echo");
           const [uid = ""] = await run(k, pod(name, { container: { stdin: true, command: echoesLines } }));
           const attached = k.start(["attach", "-i", name], { env, open: true });
           attached.write("a\n");
@@ -82,7 +82,7 @@ export function attaching(setup: KubectlSetup): void {
 
         test(`over ${by}: debug -it starts a shell that sees the processes of a container`, async () => {
           const k = kubectl();
-          const name = named("studied");
+          const name = named("debugged");
           await run(k, pod(name, { container: { command: ["sh", "-c", "exec sleep 12345"] } }));
           const added = ["-it", image, "--target=c", "--container=tool", "--profile=general"];
           const shell = k.start(["debug", name, ...added, "--", "sh"], { env, terminal: true, open: true });

@@ -18,7 +18,7 @@ export function logging(setup: KubectlSetup): void {
       before(() =>
         run(
           kubectl(),
-          pod("talks", {
+          pod("lines", {
             labels: { app: "pair" },
             container: { command: ["sh", "-c", "echo one; sleep 5; echo two; echo three; sleep 1000"] },
           }),
@@ -58,11 +58,11 @@ export function logging(setup: KubectlSetup): void {
 
       test("--tail and --limit-bytes limit the output, and --timestamps adds times", async () => {
         const k = kubectl();
-        await waitFor(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
-        assert.equal(await k.ok(["logs", "talks", "--tail=1"]), "three\n");
-        assert.equal(await k.ok(["logs", "talks", "--tail=0"]), "");
-        assert.equal(await k.ok(["logs", "talks", "--limit-bytes=6"]), "one\ntw");
-        const timed = (await k.ok(["logs", "talks", "--timestamps"])).trimEnd().split("\n");
+        await waitFor(async () => assert.equal(await k.ok(["logs", "lines"]), "one\ntwo\nthree\n"));
+        assert.equal(await k.ok(["logs", "lines", "--tail=1"]), "three\n");
+        assert.equal(await k.ok(["logs", "lines", "--tail=0"]), "");
+        assert.equal(await k.ok(["logs", "lines", "--limit-bytes=6"]), "one\ntw");
+        const timed = (await k.ok(["logs", "lines", "--timestamps"])).trimEnd().split("\n");
         assert.deepEqual(
           timed.map((line) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z (\w+)$/.exec(line)?.[1]),
           ["one", "two", "three"],
@@ -71,18 +71,18 @@ export function logging(setup: KubectlSetup): void {
 
       test("--since-time and --since select lines by time", async () => {
         const k = kubectl();
-        await waitFor(async () => assert.equal(await k.ok(["logs", "talks"]), "one\ntwo\nthree\n"));
-        const [, two = ""] = (await k.ok(["logs", "talks", "--timestamps"])).split("\n");
+        await waitFor(async () => assert.equal(await k.ok(["logs", "lines"]), "one\ntwo\nthree\n"));
+        const [, two = ""] = (await k.ok(["logs", "lines", "--timestamps"])).split("\n");
         const moment = two.split(" ", 1)[0] ?? "";
-        assert.equal(await k.ok(["logs", "talks", `--since-time=${moment}`]), "two\nthree\n");
+        assert.equal(await k.ok(["logs", "lines", `--since-time=${moment}`]), "two\nthree\n");
         // Two seconds for kubectl to connect; "one" was printed more than two seconds before that.
         await waitFor(async () => {
           const ago = Math.ceil((Date.now() - Date.parse(moment)) / 1000) + 2;
-          assert.equal(await k.ok(["logs", "talks", `--since=${ago}s`]), "two\nthree\n");
+          assert.equal(await k.ok(["logs", "lines", `--since=${ago}s`]), "two\nthree\n");
         });
-        assert.equal(await k.ok(["logs", "talks", "--since=1h"]), "one\ntwo\nthree\n");
+        assert.equal(await k.ok(["logs", "lines", "--since=1h"]), "one\ntwo\nthree\n");
         assert.match(
-          await k.fails(["logs", "talks", "--since=1h", `--since-time=${moment}`]),
+          await k.fails(["logs", "lines", "--since=1h", `--since-time=${moment}`]),
           /at most one of/,
         );
       });
@@ -101,7 +101,7 @@ export function logging(setup: KubectlSetup): void {
             "--prefix",
             "--tail=-1",
           ]);
-          assert.match(labelled, /^\[pod\/talks\/c\] one$/m);
+          assert.match(labelled, /^\[pod\/lines\/c\] one$/m);
           assert.match(labelled, /^\[pod\/two\/b\] prints b$/m);
         });
       });
@@ -130,8 +130,8 @@ export function logging(setup: KubectlSetup): void {
         await waitFor(async () => assert.equal(await k.ok(["logs", "again"]), "second\n"));
         assert.equal(await k.ok(["logs", "again", "--previous"]), "first\n");
         assert.match(
-          await k.fails(["logs", "talks", "--previous"]),
-          /previous terminated container "c" in pod "talks" not found/,
+          await k.fails(["logs", "lines", "--previous"]),
+          /previous terminated container "c" in pod "lines" not found/,
         );
       });
 
@@ -157,7 +157,7 @@ export function logging(setup: KubectlSetup): void {
       test("a missing pod or container is reported", async () => {
         const k = kubectl();
         assert.match(await k.fails(["logs", "nobody"]), /pods "nobody" not found/);
-        assert.match(await k.fails(["logs", "talks", "-c", "x"]), /container x is not valid for pod talks/);
+        assert.match(await k.fails(["logs", "lines", "-c", "x"]), /container x is not valid for pod lines/);
       });
     },
     "parallel",

@@ -23,7 +23,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
   });
 
   test("attach sends and receives, and leaves the container running", async () => {
-    const path = "/attach/default/web/listens?input=1&output=1&error=1";
+    const path = "/attach/default/web/echo?input=1&output=1&error=1";
     const first = await openWebSocket(server().port, path, v5);
     first.send(0, "a\n");
     await waitFor(() => assert.equal(first.text(1), "got a\n"));

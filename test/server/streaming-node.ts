@@ -22,7 +22,7 @@ import { type ContainerdVersion, startTestNode, type TestNode } from "../node/te
 const containers = [
   { name: "app", stdin: false, command: ["/bin/sh", "-c", "exec sleep 3600"] },
   {
-    name: "listens",
+    name: "echo",
     stdin: true,
     command: ["/bin/sh", "-c", 'while read -r x; do echo "got $x"; done; sleep 3600'],
   },
@@ -114,7 +114,7 @@ export class StreamingNode {
         return [name, id] as const;
       }),
     );
-    this.#observed = this.#seen(sandbox, ids);
+    this.#observed = this.#observedPod(sandbox, ids);
     this.#inPod = await this.#serveInPod(ids[0]?.[1] ?? "");
   }
 
@@ -131,14 +131,14 @@ export class StreamingNode {
     return child;
   }
 
-  #seen(sandboxId: SandboxId, ids: readonly (readonly [string, ContainerId])[]): ObservedPod {
+  #observedPod(sandboxId: SandboxId, ids: readonly (readonly [string, ContainerId])[]): ObservedPod {
     const { uid, name, namespace } = this.pod.metadata;
-    const nothing = { attempt: 0, createdAt: wallTime(1), annotations: {} };
+    const defaults = { attempt: 0, createdAt: wallTime(1), annotations: {} };
     return {
       ...{ uid, name, namespace },
-      sandboxes: [{ ...nothing, id: sandboxId, state: "ready", ips: [], hostNetwork: false }],
+      sandboxes: [{ ...defaults, id: sandboxId, state: "ready", ips: [], hostNetwork: false }],
       containers: ids.map(([containerName, id]) => ({
-        ...nothing,
+        ...defaults,
         ...{
           id,
           name: containerName,

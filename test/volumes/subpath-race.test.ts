@@ -7,12 +7,12 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { VolumeNode } from "./volume-node.ts";
 
-/** Containers that mount the subPath; each is one attempt. `ATTACKED_CONTAINERS=2000` takes half an hour. */
-const attempts = Number(process.env.ATTACKED_CONTAINERS ?? 40);
-const aPod = 20;
+/** Containers that mount the subPath; each is one attempt. `SUBPATH_RACE_CONTAINERS=2000` takes half an hour. */
+const attempts = Number(process.env.SUBPATH_RACE_CONTAINERS ?? 40);
+const containersPerPod = 20;
 const marker = `/escaped-${process.pid}`;
 
-describeOnContainerd("a container that swaps a directory for a link to /", (version) => {
+describeOnContainerd("a subPath that another container swaps for a symlink to /", (version) => {
   let n: VolumeNode;
 
   before(async () => {
@@ -24,9 +24,9 @@ describeOnContainerd("a container that swaps a directory for a link to /", (vers
     await n?.destroy();
   });
 
-  it(`leads none of ${attempts} containers that mount it out of the volume`, async (t) => {
+  it(`never leads out of the volume, in ${attempts} containers that mount it`, async (t) => {
     const volumes = [{ name: "v", hostPath: { path: join(n.dir, "shared") } }];
-    // The path is the directory, the link, or briefly missing.
+    // The path is the directory, the symlink, or briefly missing.
     const swap = "cd /v; while :; do mv part kept; ln -s / part; rm part; mv kept part; done";
     await n.addPod("attacker", {
       spec: {
@@ -36,11 +36,11 @@ describeOnContainerd("a container that swaps a directory for a link to /", (vers
     });
     await n.runs("attacker");
     const counts = { containers: 0, rejected: 0 };
-    for (let first = 0; first < attempts; first += aPod) {
+    for (let first = 0; first < attempts; first += containersPerPod) {
       const name = `victim-${first}`;
-      const containers = Array.from({ length: Math.min(aPod, attempts - first) }, (_, index) => ({
+      const containers = Array.from({ length: Math.min(containersPerPod, attempts - first) }, (_, index) => ({
         name: `c${index}`,
-        // The mount must be the volume's own directory: at / it would create the marker, and find the kernel's files.
+        // The mount must be the volume's own directory: at / it would create the marker, and have a /proc.
         command: ["sh", "-c", `touch /m${marker}; test ! -e /m/proc`],
         volumeMounts: [{ name: "v", mountPath: "/m", subPath: "part" }],
       }));
@@ -48,12 +48,12 @@ describeOnContainerd("a container that swaps a directory for a link to /", (vers
       const statuses = await waitFor(async () => {
         const found = (await n.fullNode.pod(name)).status?.containerStatuses ?? [];
         assert.equal(found.length, containers.length);
-        // A container that cannot be created is retried as long as it takes.
+        // A container that cannot be created is retried until it can.
         for (const { state } of found) assert.ok(state?.terminated, JSON.stringify(state));
         return found;
       }, 120_000);
       for (const { state: { terminated } = {} } of statuses) {
-        // The runtime may find nothing there any more: then there is no container.
+        // The subPath may be missing when the runtime mounts it: then the container does not start.
         if (terminated?.reason === "StartError") counts.rejected++;
         else assert.equal(terminated?.exitCode, 0, JSON.stringify(terminated));
       }
