@@ -46,7 +46,7 @@ export interface PodInfo {
   }[];
   /** A line for each volume that is not mounted. */
   readonly volumes: readonly string[];
-  /** Since when the last status of a terminated API pod, or its deletion, is not written; undefined if it is, or for other sources. */
+  /** When the writing of the last status of a terminated API pod, or its deletion, became due; undefined if it is done, or for other sources. */
   readonly unwrittenSince: number | undefined;
   readonly now: number;
 }

@@ -21,7 +21,7 @@ export function podProbes(
   parts: { statusInApi: (pod: Pod) => PodStatus | undefined },
 ): PodProbes {
   const { clock, logger, results, running, cri, events, hostIps, options } = core;
-  // These are many series, served separately.
+  // Probe metrics have many series: they are served at a path of their own.
   const metrics = createMetrics();
   const checkpoint = new ProbeCheckpoint({
     path: join(options.rootDir, "probe-results.json"),

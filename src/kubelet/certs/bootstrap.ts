@@ -36,7 +36,7 @@ const serverMs = 60_000;
  */
 export async function bootstrapCertificate(o: BootstrapOptions): Promise<void> {
   const keyFile = join(o.certDir, "kubelet-client.key.tmp");
-  const key = (await o.store.current())?.privateKey ?? (await keptKey(keyFile, o.logger));
+  const key = (await o.store.current())?.privateKey ?? (await loadOrGenerateKey(keyFile, o.logger));
   await waitForServer(o);
   try {
     await requestWith(key, o);
@@ -64,7 +64,7 @@ async function requestWith(key: KeyObject, o: BootstrapOptions): Promise<void> {
   await o.store.update(cert, privateKeyPem(key));
 }
 
-async function keptKey(file: string, logger: Logger): Promise<KeyObject> {
+async function loadOrGenerateKey(file: string, logger: Logger): Promise<KeyObject> {
   try {
     return readKey(await readFile(file, "utf8"));
   } catch {

@@ -20,7 +20,7 @@ const forgetMs = 10 * 60_000;
 export class CpuRates {
   readonly #samples = new Map<string, Samples>();
 
-  /** In billionths of a core. Before there are two samples, the average since `startedAt`. */
+  /** In nanocores. Before there are two samples, the average since `startedAt`. */
   rate(key: string, at: WallTime, usageNs: number, startedAt: WallTime): number {
     const sample = { at, usageNs };
     const known = this.#samples.get(key);

@@ -20,7 +20,7 @@ export interface SlotRequest<Kind extends string = string> {
   /** Higher runs first. */
   priority?: number;
   kind?: Kind;
-  /** Since when it waits: the oldest runs first. Default: now. */
+  /** When it began to wait: the oldest runs first. Default: now. */
   since?: MonotonicTime;
   signal?: AbortSignal;
 }

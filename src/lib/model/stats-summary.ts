@@ -48,7 +48,7 @@ export interface ContainerStats {
 
 export interface CpuStats {
   readonly time: string;
-  /** Of two samples; as billionths of a core. */
+  /** The rate between two samples. */
   readonly usageNanoCores?: number;
   readonly usageCoreNanoSeconds?: number;
   readonly psi?: Psi;

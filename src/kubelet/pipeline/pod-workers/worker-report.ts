@@ -13,7 +13,7 @@ export class WorkerReport implements SyncReport {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   #current: { text: string; since: number } | undefined;
-  /** The texts that the pod was blocked on since it last was not, and since when. */
+  /** When each text was first reported as what the pod is blocked on; cleared when the pod is no longer blocked. */
   #blockers = new Map<string, number>();
   #containers = new Map<string, Waiting>();
   /** Why a pod that needs no sync is not ready. */

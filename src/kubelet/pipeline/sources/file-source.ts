@@ -51,7 +51,7 @@ export class FileSource implements PodSource {
   #files = new Map<string, FileState>();
   /** When a change of a file was last reported, until it is read. */
   #reportedAt = new Map<string, MonotonicTime>();
-  /** Since when a file that is open for writing has not changed. */
+  /** The last change of each file that is open for writing. */
   #openForWriting = new Map<string, { stamp: string; since: MonotonicTime }>();
   /** Known files that were deleted, until their path is read again. */
   #deleted = new Set<string>();

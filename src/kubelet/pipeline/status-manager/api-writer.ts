@@ -31,7 +31,7 @@ interface Entry {
   status: PodStatus;
   /** Counts the statuses of the pod. */
   version: number;
-  /** Since when the oldest unwritten status waits. */
+  /** When the oldest unwritten status was set. */
   waitingSince: MonotonicTime | undefined;
   /** The last version that was written, and to which pod of the API. */
   written: { uid: string; version: number } | undefined;

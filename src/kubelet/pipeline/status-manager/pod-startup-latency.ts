@@ -22,16 +22,16 @@ export interface PullSpan {
 }
 
 /**
- * How long pods of the API take from their creation to when the API reports all of their containers as running, and how much of that is
- * the node's share: without image pulls and init containers. As upstream's pod startup latency tracker.
+ * The startup latency of API pods: from their creation to when the API reports all of their containers as running. The SLI excludes image
+ * pulls and init containers. As upstream's pod startup latency tracker.
  */
 export class PodStartupLatency {
   readonly #o: PodStartupLatencyOptions;
   readonly #pods = new Map<PodUid, Starting>();
   readonly #total;
-  readonly #own;
-  readonly #firstWithNetwork;
-  #hasFirst = false;
+  readonly #sli;
+  readonly #firstNetworkPod;
+  #hasFirstNetworkPod = false;
 
   constructor(options: PodStartupLatencyOptions) {
     this.#o = options;
@@ -41,31 +41,31 @@ export class PodStartupLatency {
       help: "Seconds from when a pod was created to when all of its containers were observed as running",
       buckets: startBuckets,
     });
-    this.#own = metrics.histogram({
+    this.#sli = metrics.histogram({
       name: "kubelet_pod_start_sli_duration_seconds",
       help: "Seconds from when a pod was created to when all of its containers were observed as running, without image pulls and init containers; stateless pods only",
       buckets: startBuckets,
     });
-    this.#firstWithNetwork = metrics.gauge({
+    this.#firstNetworkPod = metrics.gauge({
       name: "kubelet_first_network_pod_start_sli_duration_seconds",
       help: "kubelet_pod_start_sli_duration_seconds of the first pod that is not on the host network",
     });
   }
 
-  /** A pod was received from the API. Only pods count that had not started when they were first seen. */
+  /** A pod was received from the API. Pods that had already started when they were first received are not tracked. */
   received(pod: Pod): void {
     const { uid } = pod.metadata;
     const phase = pod.status?.phase;
     if (phase === "Failed" || phase === "Succeeded") return this.forget(uid);
     const starting = this.#pods.get(uid);
     if (!starting) {
-      // A pod that was unschedulable did not wait for the node.
+      // The time that a pod was unschedulable is not startup latency of the node.
       if (!pod.status?.startTime && !wasUnschedulable(pod.status)) this.#pods.set(uid, { pulls: [] });
       return;
     }
     if (!allStarted(pod)) return;
     this.forget(uid);
-    this.#count(pod, starting);
+    this.#observe(pod, starting);
   }
 
   /** An image pull for this pod starts; call the result when it has finished. */
@@ -78,18 +78,18 @@ export class PodStartupLatency {
     this.#pods.delete(uid);
   }
 
-  #count(pod: Pod, { pulls }: Starting): void {
+  #observe(pod: Pod, { pulls }: Starting): void {
     const ageMs = msBetween(wallTime(pod.metadata.creationTimestamp ?? ""), this.#o.clock.wall());
     if (Number.isNaN(ageMs)) return;
-    // The API has whole seconds only.
+    // Timestamps of the API have whole seconds only: the age may be negative.
     const totalMs = Math.max(0, ageMs);
     this.#total.observe(totalMs / 1000);
-    if (hasState(pod)) return;
-    const ownMs = Math.max(0, totalMs - covered(pulls) - this.#o.initMs(pod));
-    this.#own.observe(ownMs / 1000);
-    if (pod.spec.hostNetwork || this.#hasFirst) return;
-    this.#hasFirst = true;
-    this.#firstWithNetwork.set(ownMs / 1000);
+    if (isStateful(pod)) return;
+    const sliMs = Math.max(0, totalMs - covered(pulls) - this.#o.initMs(pod));
+    this.#sli.observe(sliMs / 1000);
+    if (pod.spec.hostNetwork || this.#hasFirstNetworkPod) return;
+    this.#hasFirstNetworkPod = true;
+    this.#firstNetworkPod.set(sliMs / 1000);
   }
 }
 
@@ -116,7 +116,7 @@ function wasUnschedulable(status: PodStatus | undefined): boolean {
 }
 
 /** Volumes that outlive the pod are not under the control of the node. */
-function hasState({ spec }: Pod): boolean {
+function isStateful({ spec }: Pod): boolean {
   return (spec.volumes ?? []).some(
     ({ secret, configMap, downwardAPI, emptyDir, projected }) =>
       !(secret || configMap || downwardAPI || emptyDir || projected),

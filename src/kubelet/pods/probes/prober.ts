@@ -23,7 +23,7 @@ export interface ProbeRequest {
 /** Probes a container once. Rejects only when it is aborted. */
 export type Prober = (request: ProbeRequest) => Promise<AttemptResult>;
 
-/** How often a probe is tried that ends with an error. */
+/** The number of attempts for a probe that ends with an error. */
 const maxAttempts = 3;
 
 export function createProber(o: { clock: Clock; runtime: Pick<RuntimeService, "execSync"> }): Prober {
@@ -54,12 +54,12 @@ function probeOnce(
       );
     if (probe.httpGet) return probeHttp(httpRequest(probe.httpGet, container, podIp), limits);
     if (probe.tcpSocket) {
-      const host = known(probe.tcpSocket.host || podIp);
+      const host = requireHost(probe.tcpSocket.host || podIp);
       return probeTcp({ host, port: portNumber(probe.tcpSocket.port, container) }, limits);
     }
     if (probe.grpc) {
       const { port, service = "" } = probe.grpc;
-      return probeGrpc({ host: known(podIp), port, service }, limits);
+      return probeGrpc({ host: requireHost(podIp), port, service }, limits);
     }
     return Promise.resolve(probeError("missing probe handler"));
   } catch (error) {
@@ -67,7 +67,7 @@ function probeOnce(
   }
 }
 
-function known(host: string | undefined): string {
+function requireHost(host: string | undefined): string {
   if (!host) throw new Error("the address of the pod is not known");
   return host;
 }

@@ -14,7 +14,7 @@ const maxReasons = 8;
 export class OutageLog {
   readonly #logger: Logger;
   readonly #clock: Clock;
-  /** Since when and why, by server. */
+  /** The start and the reasons of each outage, by server. */
   readonly #away = new Map<string, { since: MonotonicTime; reasons: Set<string> }>();
 
   constructor(logger: Logger, clock: Clock) {
