@@ -17,6 +17,7 @@ import type { NodeInfo, RuntimeSettings } from "../pipeline/pod-runtime/config/c
 import type { CgroupManager } from "../resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
 import type { Enforcement } from "../resources/cgroups/enforcement.ts";
+import type { LimitSettings } from "../resources/cgroups/limits.ts";
 import { parseRoot } from "../resources/cgroups/names.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentOptions } from "./agent-options.ts";
@@ -32,6 +33,8 @@ export interface Node {
   settings: RuntimeSettings;
   cgroups: PodCgroups;
   cgroupManager: CgroupManager;
+  /** Of pod and QoS cgroups. */
+  limits: LimitSettings;
   enforcement: Enforcement;
   /** Configuration and flags about the node as part of a cluster. */
   configuration: NodeConfiguration;
@@ -70,6 +73,15 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       "InvalidReservation",
       `invalid Node Allocatable configuration. ${excess.join(" ")}`,
     );
+  const limits: LimitSettings = {
+    cpuCfsQuota: settings.cpuCfsQuota,
+    cpuCfsQuotaPeriodUs: settings.cpuCfsQuotaPeriodUs,
+    podPidsLimit: BigInt(config.podPidsLimit ?? -1),
+    podLevelResources: settings.gates.podLevelResources,
+    memoryQos: settings.gates.memoryQos && layout.version === 2,
+    memoryReservationPolicy: settings.memoryReservationPolicy,
+    hugepageSizes,
+  };
   return {
     name: nodeName(o.hostnameOverride),
     cpus: machine.cpus,
@@ -92,20 +104,13 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       extraMaskedPaths: await readThermalThrottlePaths(),
     },
     cgroupManager: manager,
+    limits,
     enforcement: await enforcementOf(o, { machine, layout, hugepageSizes }),
     cgroups: createPodCgroups({
       manager,
       cgroupsPerQos: config.cgroupsPerQOS ?? true,
       cgroupRoot: config.cgroupRoot,
-      limits: {
-        cpuCfsQuota: settings.cpuCfsQuota,
-        cpuCfsQuotaPeriodUs: settings.cpuCfsQuotaPeriodUs,
-        podPidsLimit: BigInt(config.podPidsLimit ?? -1),
-        podLevelResources: settings.gates.podLevelResources,
-        memoryQos: settings.gates.memoryQos && layout.version === 2,
-        memoryReservationPolicy: settings.memoryReservationPolicy,
-        hugepageSizes,
-      },
+      limits,
       logger,
     }),
   };

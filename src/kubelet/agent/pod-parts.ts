@@ -9,6 +9,7 @@ import { WorkerStatuses } from "../pipeline/status-manager/worker-statuses.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { Allocation } from "../resources/allocation/allocation.ts";
+import { memoryQosMetrics } from "../resources/cgroups/memory-qos-metrics.ts";
 import { QosCgroups } from "../resources/cgroups/qos-cgroups.ts";
 import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
@@ -54,6 +55,7 @@ export function podParts(
   const qosCgroups = new QosCgroups({
     ...{ cgroups: node.cgroups, activePods, clock, logger },
     isSynced: () => initialSync.isComplete(),
+    record: memoryQosMetrics(metrics, node.limits),
   });
   const { cgroups } = qosCgroups;
   const { pleg, eventStream } = runtimeObserver(core);

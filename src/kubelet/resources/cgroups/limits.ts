@@ -83,35 +83,35 @@ export interface TierLimits {
 /** The QoS tiers share the CPU by the requests of their pods; BestEffort gets the minimum. */
 export function tierLimits(pods: readonly Pod[], settings: LimitSettings): TierLimits {
   const podLevel = settings.podLevelResources;
-  const sums = { cpu: 0n, guaranteedMemory: 0n, burstableMemory: 0n };
-  for (const pod of pods) {
-    const qos = podQos(pod, { podLevel });
-    if (qos === "BestEffort") continue;
-    const requests = podRequests(pod, { podLevel });
-    if (qos === "Burstable") {
-      sums.cpu += milliOf(requests, "cpu");
-      sums.burstableMemory += wholeOf(requests, "memory");
-    } else {
-      sums.guaranteedMemory += wholeOf(requests, "memory");
-    }
-  }
+  const cpu = pods
+    .filter((pod) => podQos(pod, { podLevel }) === "Burstable")
+    .reduce((sum, pod) => sum + milliOf(podRequests(pod, { podLevel }), "cpu"), 0n);
   const hugepages = new Map(settings.hugepageSizes.map((size) => [size, unbounded]));
-  const protection = tierProtection(sums.guaranteedMemory, sums.burstableMemory, settings);
+  const { guaranteed, burstable } = reservedMemory(pods, settings);
+  // memory.min of a parent must cover that of its children to take effect.
+  const min = settings.memoryQos && { unified: { "memory.min": String(guaranteed + burstable) } };
+  const low = settings.memoryQos && { unified: { "memory.low": String(burstable) } };
   return {
-    root: { hugepages, ...protection.root },
-    burstable: { cpuShares: milliCpuToShares(sums.cpu), hugepages, ...protection.burstable },
+    root: { hugepages, ...min },
+    burstable: { cpuShares: milliCpuToShares(cpu), hugepages, ...low },
     bestEffort: { cpuShares: minCpuShares, hugepages },
   };
 }
 
-/** memory.min of a parent must cover that of its children to take effect. */
-function tierProtection(guaranteed: bigint, burstable: bigint, settings: LimitSettings) {
-  if (!settings.memoryQos) return {};
-  const tiered = settings.memoryReservationPolicy === "TieredReservation";
-  return {
-    root: { unified: { "memory.min": String(tiered ? guaranteed + burstable : 0n) } },
-    burstable: { unified: { "memory.low": String(tiered ? burstable : 0n) } },
-  };
+/** Bytes that the kernel does not reclaim from Guaranteed pods, and from Burstable ones only if it has to. */
+export function reservedMemory(
+  pods: readonly Pod[],
+  { memoryQos, memoryReservationPolicy, podLevelResources: podLevel }: LimitSettings,
+): { guaranteed: bigint; burstable: bigint } {
+  const sums = { guaranteed: 0n, burstable: 0n };
+  if (!memoryQos || memoryReservationPolicy !== "TieredReservation") return sums;
+  for (const pod of pods) {
+    const bytes = wholeOf(podRequests(pod, { podLevel }), "memory");
+    const qos = podQos(pod, { podLevel });
+    if (qos === "Guaranteed") sums.guaranteed += bytes;
+    if (qos === "Burstable") sums.burstable += bytes;
+  }
+  return sums;
 }
 
 function everySize(sizes: readonly string[], requested: ReadonlyMap<string, bigint>): Map<string, bigint> {

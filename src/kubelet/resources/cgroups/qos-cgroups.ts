@@ -11,6 +11,8 @@ export interface QosCgroupsOptions {
   readonly activePods: () => readonly Pod[];
   /** False until every source has delivered its pods: the limits of running pods would be too low. */
   readonly isSynced: () => boolean;
+  /** Records metrics of the pods that the limits are for. */
+  readonly record?: ((pods: readonly Pod[]) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -85,7 +87,9 @@ export class QosCgroups implements Component {
     const { cgroups, activePods, isSynced, logger } = this.#o;
     while (this.#again && isSynced()) {
       this.#again = false;
-      await cgroups.updateQos(activePods()).catch((error: unknown) => {
+      const pods = activePods();
+      this.#o.record?.(pods);
+      await cgroups.updateQos(pods).catch((error: unknown) => {
         logger.error("Failed to update QoS cgroup configuration", { err: messageOf(error) });
       });
     }
