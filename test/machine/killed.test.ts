@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { waitFor } from "../e2e/wait-for.ts";
+import { createNetwork, removeNetwork } from "./machine-network.ts";
+import { describeOnMachine } from "./on-machine.ts";
+
+describeOnMachine("a test process that is killed", () => {
+  test("takes its guest with it, and the next one removes what is left", async (t) => {
+    const program = join(import.meta.dirname, "boot-program.ts");
+    const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
+    t.after(() => child.kill("SIGKILL"));
+    const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+    const guest = () => processesOf(`ifname=${line},`);
+    assert.notDeepEqual(guest(), []);
+    child.kill("SIGKILL");
+    await waitFor(() => assert.deepEqual(guest(), []), 120_000);
+    removeNetwork(createNetwork());
+    assert.equal(readdirSync("/sys/class/net").includes(line), false);
+  });
+});
+
+/** The processes of this machine that have this in their command line. */
+function processesOf(part: string): string[] {
+  return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(part));
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // exited meanwhile
+  }
+}
