@@ -3,8 +3,11 @@ import type { Component } from "../../lib/base/component.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { Admission, Authenticator, Authorizer } from "../access.ts";
 import type { ActionSubresource, Objects, ResourceDefinition } from "../definition.ts";
+import {
+  admissionChain,
+  certificateSubjectRestriction,
+} from "./admission/certificate-subject-restriction.ts";
 import { NodeRestriction } from "./admission/node-restriction.ts";
-import { admissionChain, subjectRestriction } from "./admission/subject-restriction.ts";
 import { RequestAuthenticator } from "./authenticate/authenticator.ts";
 import { ClientCertificates } from "./authenticate/client-certificates.ts";
 import { FixedAuthorizer } from "./authorize/authorizer.ts";
@@ -80,7 +83,7 @@ export function auth(o: AuthOptions): Auth {
   return {
     authenticator: new RequestAuthenticator({ certificates, tokens, authorizer, audiences, logger }),
     authorizer,
-    admission: admissionChain(new NodeRestriction({ objects }), subjectRestriction),
+    admission: admissionChain(new NodeRestriction({ objects }), certificateSubjectRestriction),
     reviews: [
       tokenReview({ tokens, audiences }),
       selfSubjectReview(),

@@ -73,7 +73,7 @@ test("by default a token is for the API server and valid for an hour", async () 
     exp: 1767229200,
     "kubernetes.io": { namespace: "ns", serviceaccount: { name: "builder", uid: "sa-uid" } },
   });
-  assert.equal((await tokens.authenticate(response.status.token, [api])).kind, "known");
+  assert.equal((await tokens.authenticate(response.status.token, [api])).kind, "authenticated");
 });
 
 test("a token is bound to the requested object", async (t) => {
@@ -94,7 +94,7 @@ test("a token is bound to the requested object", async (t) => {
       const { claims, response } = await claimsOf(spec);
       const { namespace: _, serviceaccount: __, ...bound } = claims["kubernetes.io"];
       assert.deepEqual(bound, expected);
-      assert.equal((await tokens.authenticate(response.status.token, [api])).kind, "known");
+      assert.equal((await tokens.authenticate(response.status.token, [api])).kind, "authenticated");
     });
 });
 

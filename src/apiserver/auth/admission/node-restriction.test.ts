@@ -7,8 +7,8 @@ import { StatusError } from "../../status-error.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { kubeletClientSigner, kubeletServingSigner } from "../csr/signers.ts";
 import { admin, MemoryObjects, node } from "../fixtures.ts";
+import { admissionChain, certificateSubjectRestriction } from "./certificate-subject-restriction.ts";
 import { NodeRestriction } from "./node-restriction.ts";
-import { admissionChain, subjectRestriction } from "./subject-restriction.ts";
 
 const objects = new MemoryObjects();
 objects.put("nodes", { metadata: { name: "n1", uid: "node-uid" } });
@@ -36,7 +36,10 @@ objects.put("csidrivers.storage.k8s.io", {
   spec: { tokenRequests: [{ audience: "sts" }] },
 });
 
-const admission = admissionChain(new NodeRestriction({ objects: () => objects }), subjectRestriction);
+const admission = admissionChain(
+  new NodeRestriction({ objects: () => objects }),
+  certificateSubjectRestriction,
+);
 
 type Request = Partial<Omit<AdmissionRequest, "object" | "oldObject">> & {
   object?: unknown;

@@ -38,10 +38,10 @@ export class RequestAuthenticator implements Authenticator {
   async #itself(request: IncomingMessage): Promise<Caller | undefined> {
     const { certificates, tokens, audiences, logger } = this.#o;
     const certificate = certificates.authenticate(request);
-    if (certificate.kind === "known") return withAuthenticated(certificate.caller);
+    if (certificate.kind === "authenticated") return withAuthenticated(certificate.caller);
     const token = bearerToken(request.headers.authorization);
     const result = token === undefined ? undefined : await tokens.authenticate(token, audiences);
-    if (result?.kind === "known") return withAuthenticated(result.caller);
+    if (result?.kind === "authenticated") return withAuthenticated(result.caller);
     const problems = [
       ...(certificate.kind === "rejected" ? [certificate.problem] : []),
       ...(result ? [tokenProblem(result)] : []),

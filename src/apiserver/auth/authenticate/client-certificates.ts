@@ -11,7 +11,7 @@ const clientAuth = "1.3.6.1.5.5.7.3.2";
 const anyUsage = "2.5.29.37.0";
 
 export type CertificateResult =
-  | { readonly kind: "known"; readonly caller: Caller }
+  | { readonly kind: "authenticated"; readonly caller: Caller }
   | { readonly kind: "none" }
   | { readonly kind: "rejected"; readonly problem: string };
 
@@ -69,7 +69,7 @@ export class ClientCertificates {
     if (!subject?.commonName) return rejected("x509: certificate does not name a user");
     const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
     return verified({
-      kind: "known",
+      kind: "authenticated",
       caller: {
         name: subject.commonName,
         groups: subject.organizations,

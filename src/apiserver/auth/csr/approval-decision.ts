@@ -12,9 +12,9 @@ import { kubeletClientSigner, kubeletServingSigner } from "./signers.ts";
 export type Approval =
   | { readonly kind: "approve"; readonly message: string }
   /** The names are not (yet) known to belong to this node: the request is checked again when the node changes. */
-  | { readonly kind: "wait"; readonly node: string; readonly why: string }
-  /** Left to another approver, or decided. */
-  | { readonly kind: "leave" };
+  | { readonly kind: "wait"; readonly node: string; readonly reason: string }
+  /** Another approver decides, or the request is already decided. */
+  | { readonly kind: "ignore" };
 
 export interface RequestSpec {
   readonly request?: string;
@@ -26,14 +26,14 @@ export interface RequestSpec {
   readonly groups?: readonly string[];
 }
 
-const leave: Approval = { kind: "leave" };
+const ignore: Approval = { kind: "ignore" };
 
 /** Whether a request is approved automatically. */
 export async function decideApproval(
   request: ApiObject,
   o: { authorizer: Authorizer; objects: Objects },
 ): Promise<Approval> {
-  if (certificateOf(request) || isTrue(request, "Approved") || isTrue(request, "Denied")) return leave;
+  if (certificateOf(request) || isTrue(request, "Approved") || isTrue(request, "Denied")) return ignore;
   const spec = (request.spec ?? {}) as RequestSpec;
   const caller: Caller = { name: spec.username ?? "", groups: spec.groups ?? [] };
   const parsed = parseSpecRequest(spec.request);
@@ -42,7 +42,7 @@ export async function decideApproval(
     return await decideClient(caller, parsed, o.authorizer);
   if (spec.signerName === kubeletServingSigner && !kubeletServingError(parsed, usages))
     return await decideServing(caller, parsed, o.objects);
-  return leave;
+  return ignore;
 }
 
 async function decideClient(
@@ -62,7 +62,7 @@ async function decideClient(
       kind: "approve",
       message: "Auto approving kubelet client certificate after SubjectAccessReview.",
     };
-  return leave;
+  return ignore;
 }
 
 function attributesOf(subresource: string): Attributes {
@@ -81,15 +81,15 @@ function attributesOf(subresource: string): Attributes {
 /** A node gets a serving certificate for its own names and addresses, as listed in its Node object. */
 async function decideServing(caller: Caller, parsed: ParsedRequest, objects: Objects): Promise<Approval> {
   const name = nodeNameOf(caller);
-  if (!name || caller.name !== parsed.subject.commonName) return leave;
+  if (!name || caller.name !== parsed.subject.commonName) return ignore;
   const node = await objects.get({ resource: "nodes", namespace: "", name });
-  if (!node) return { kind: "wait", node: name, why: "the node is not registered" };
+  if (!node) return { kind: "wait", node: name, reason: "the node is not registered" };
   const known = new Set([name, ...addressesOf(node)].map(canonical));
   const foreign = [...parsed.dnsNames, ...parsed.ipAddresses].filter(
     (requested) => !known.has(canonical(requested)),
   );
   if (foreign.length > 0)
-    return { kind: "wait", node: name, why: `not a name or address of the node: ${foreign.join(", ")}` };
+    return { kind: "wait", node: name, reason: `not a name or address of the node: ${foreign.join(", ")}` };
   return {
     kind: "approve",
     message: "Auto approving kubelet serving certificate: its names and addresses are those of the node.",

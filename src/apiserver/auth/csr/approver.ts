@@ -18,13 +18,13 @@ export interface ApproverOptions {
   readonly logger: Logger;
 }
 
-/** Approves the requests that kubelets are entitled to automatically. */
+/** Automatically approves the certificate signing requests that kubelets are entitled to. */
 export class CsrApprover implements Component {
   readonly name = "certificate-approver";
   readonly done: Promise<void>;
   readonly #o: ApproverOptions;
   readonly #ended = Promise.withResolvers<void>();
-  /** Requests that wait for their node to have the requested names. */
+  /** Requests for names or addresses that their node does not have yet, with the name of the node. */
   readonly #waiting = new Map<string, string>();
 
   constructor(o: ApproverOptions) {
@@ -35,7 +35,7 @@ export class CsrApprover implements Component {
   start(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     const requests = watchCsrs({ ...this.#o, signal, handle: (request) => this.#handle(request) });
-    const nodes = runPeriodically(() => this.#followNodes(signal), {
+    const nodes = runPeriodically(() => this.#watchNodes(signal), {
       clock,
       everyMs: 1000,
       signal,
@@ -46,7 +46,7 @@ export class CsrApprover implements Component {
     return Promise.resolve();
   }
 
-  async #followNodes(signal: AbortSignal): Promise<void> {
+  async #watchNodes(signal: AbortSignal): Promise<void> {
     const objects = this.#o.objects();
     for await (const { object } of objects.follow("nodes", signal))
       for (const [name, node] of [...this.#waiting]) {
@@ -66,12 +66,12 @@ export class CsrApprover implements Component {
       this.#waiting.set(name, approval.node);
       logger.info("Serving certificate request is waiting for its node", {
         request: name,
-        why: approval.why,
+        reason: approval.reason,
       });
       return;
     }
     this.#waiting.delete(name);
-    if (approval.kind === "leave") return;
+    if (approval.kind === "ignore") return;
     const { message } = approval;
     await objects.change(
       { resource: requestsResource, namespace: "", name },

@@ -16,7 +16,7 @@ export interface SigningRules {
 export type Signing =
   | { readonly kind: "sign"; readonly certificate: string }
   | { readonly kind: "fail"; readonly reason: string; readonly message: string }
-  | { readonly kind: "leave" };
+  | { readonly kind: "ignore" };
 
 const minute = 60_000;
 const shortLifetime = 8 * 60 * minute;
@@ -24,14 +24,14 @@ const shortLifetime = 8 * 60 * minute;
 /** The plan for a request: it is signed if it is approved and meets the signer's requirements. */
 export function planSigning(request: ApiObject, ca: Authority, rules: SigningRules, now: number): Signing {
   if (!isTrue(request, "Approved") || isTrue(request, "Denied") || isTrue(request, "Failed"))
-    return { kind: "leave" };
-  if (certificateOf(request)) return { kind: "leave" };
+    return { kind: "ignore" };
+  if (certificateOf(request)) return { kind: "ignore" };
   const spec = (request.spec ?? {}) as RequestSpec;
   const usages = spec.usages ?? [];
   try {
     const parsed = parseSpecRequest(spec.request);
     const validation = signerError(spec.signerName ?? "", parsed, usages);
-    if (validation === "unknown") return { kind: "leave" };
+    if (validation === "unknown") return { kind: "ignore" };
     if (validation.error !== undefined) return failed("SignerValidationFailure", validation.error);
     const validity = validityPeriod(spec.expirationSeconds, rules, now, ca.notAfter.getTime());
     if (!validity) return failed("SigningFailure", "the cluster CA has expired");

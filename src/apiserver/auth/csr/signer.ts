@@ -18,7 +18,7 @@ export interface SignerOptions {
   readonly logger: Logger;
 }
 
-/** Signs approved requests. */
+/** Signs approved certificate signing requests. */
 export class CsrSigner implements Component {
   readonly name = "certificate-signer";
   readonly done: Promise<void>;
@@ -39,7 +39,7 @@ export class CsrSigner implements Component {
   async #handle(request: ApiObject): Promise<void> {
     const { ca, rules, clock, logger } = this.#o;
     const plan = planSigning(request, ca, rules, epochMs(clock.wall()));
-    if (plan.kind === "leave") return;
+    if (plan.kind === "ignore") return;
     const { name, uid } = request.metadata;
     await this.#o.objects().change(
       { resource: requestsResource, namespace: "", name },
@@ -59,7 +59,7 @@ export class CsrSigner implements Component {
   }
 }
 
-function outcome(plan: Exclude<Signing, { kind: "leave" }>, conditions: readonly object[]): object {
+function outcome(plan: Exclude<Signing, { kind: "ignore" }>, conditions: readonly object[]): object {
   if (plan.kind === "sign") return { certificate: Buffer.from(plan.certificate).toString("base64") };
   const { reason, message } = plan;
   return { conditions: [...conditions, { type: "Failed", status: "True", reason, message }] };

@@ -16,7 +16,7 @@ export function tokenReview(o: {
       const { token, audiences } = (draft.spec ?? {}) as { token?: string; audiences?: string[] };
       if (!token) throw badRequest("token is required for TokenReview in authentication");
       const result = await o.tokens.authenticate(token, audiences?.length ? audiences : o.audiences);
-      if (result.kind !== "known") return { status: { user: {}, error: tokenProblem(result) } };
+      if (result.kind !== "authenticated") return { status: { user: {}, error: tokenProblem(result) } };
       const user = userInfo(withAuthenticated(result.caller));
       return { status: { authenticated: true, user, audiences: result.audiences } };
     },

@@ -1,13 +1,13 @@
 import type { Caller } from "../../definition.ts";
 
 export type TokenResult =
-  | { readonly kind: "known"; readonly caller: Caller; readonly audiences: readonly string[] }
-  /** It is not a token of this kind, or was not issued here. */
+  | { readonly kind: "authenticated"; readonly caller: Caller; readonly audiences: readonly string[] }
+  /** Not a token of this kind, or issued by another issuer. */
   | { readonly kind: "unknown" }
   | { readonly kind: "rejected"; readonly problem: string };
 
 export interface TokenAuthenticator {
-  /** Only tokens for one of the audiences are valid; the common audiences are returned. */
+  /** Only tokens for one of the audiences are valid; the result has the audiences that both name. */
   authenticate(token: string, audiences: readonly string[]): Promise<TokenResult>;
 }
 
@@ -18,7 +18,7 @@ export function unionTokenAuthenticator(...all: readonly TokenAuthenticator[]): 
       const problems: string[] = [];
       for (const one of all) {
         const result = await one.authenticate(token, audiences);
-        if (result.kind === "known") return result;
+        if (result.kind === "authenticated") return result;
         if (result.kind === "rejected") problems.push(result.problem);
       }
       return problems.length > 0 ? { kind: "rejected", problem: problems.join(", ") } : { kind: "unknown" };

@@ -28,7 +28,7 @@ export class BootstrapTokens implements TokenAuthenticator {
       .get({ resource: "secrets", namespace: "kube-system", name: `${secretPrefix}${id}` });
     const groups = found && groupsOf(found, id, secret, epochMs(this.#o.clock.wall()));
     if (!groups) return { kind: "unknown" };
-    return { kind: "known", caller: { name: `system:bootstrap:${id}`, groups }, audiences };
+    return { kind: "authenticated", caller: { name: `system:bootstrap:${id}`, groups }, audiences };
   }
 }
 

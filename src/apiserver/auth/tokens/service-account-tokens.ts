@@ -51,7 +51,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     if (!kubernetes) return rejected("service account token claims could not be validated");
     const missing = await this.#missingObject(kubernetes, now);
     if (missing) return rejected(missing);
-    return { kind: "known", caller: callerOf(kubernetes, claims.jti), audiences };
+    return { kind: "authenticated", caller: callerOf(kubernetes, claims.jti), audiences };
   }
 
   async #missingObject(claims: KubernetesClaims, now: number): Promise<string | undefined> {

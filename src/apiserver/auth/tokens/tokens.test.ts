@@ -44,7 +44,7 @@ for (const [name, key] of [["ES256", generateKey().privateKey] as const, ["RS256
     const header = JSON.parse(Buffer.from(token.split(".")[0]!, "base64url").toString());
     assert.equal(header.alg, name);
     const result = await tokens.authenticate(token, [api]);
-    assert(result.kind === "known");
+    assert(result.kind === "authenticated");
     const { extra, ...caller } = result.caller;
     assert.deepEqual(caller, {
       name: "system:serviceaccount:ns:builder",
@@ -209,7 +209,7 @@ test("a service account token is valid while its account and bound object exist"
       const rig = setUp();
       const token = await createToken(rig);
       const result = await rig.tokens.authenticate(token, [api]);
-      if (problem === undefined) assert.equal(result.kind, "known", JSON.stringify(result));
+      if (problem === undefined) assert.equal(result.kind, "authenticated", JSON.stringify(result));
       else assert.deepEqual(result, { kind: "rejected", problem });
     });
 });
@@ -293,7 +293,7 @@ test("a bootstrap token is valid if its secret is", async (t) => {
       if (!expected) assert.deepEqual(result, { kind: "unknown" });
       else
         assert.deepEqual(result, {
-          kind: "known",
+          kind: "authenticated",
           caller: { name: "system:bootstrap:abcdef", groups: expected },
           audiences: [api],
         });
@@ -307,7 +307,7 @@ test("a new bootstrap token is valid until it expires, and for the API server on
   await objects.create("secrets", secret);
   const bootstrap = new BootstrapTokens({ objects: () => objects, clock, audiences: [api] });
   const tokens = unionTokenAuthenticator(accounts, bootstrap);
-  assert.equal((await tokens.authenticate(token, [api])).kind, "known");
+  assert.equal((await tokens.authenticate(token, [api])).kind, "authenticated");
   assert.equal((await tokens.authenticate(token, ["vault"])).kind, "unknown");
   await clock.advance(60_000);
   assert.equal((await tokens.authenticate(token, [api])).kind, "unknown");

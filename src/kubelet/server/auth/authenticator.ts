@@ -34,9 +34,9 @@ export class RequestAuthenticator implements Authenticator {
 
   async authenticate(request: IncomingMessage): Promise<Identity | undefined> {
     const certificate = this.#o.certificates.authenticate(request);
-    if (certificate.kind === "known") return withAuthenticated(certificate.identity);
+    if (certificate.kind === "authenticated") return withAuthenticated(certificate.identity);
     const token = await this.#token(request);
-    if (token.kind === "known") return withAuthenticated(token.identity);
+    if (token.kind === "authenticated") return withAuthenticated(token.identity);
     const problems = [certificate, token].flatMap((a) => (a.kind === "rejected" ? [a.problem] : []));
     if (problems.length === 0) return this.#o.anonymous ? anonymous : undefined;
     this.#o.logger.debug(2, "Request not authenticated", { problem: problems.join(", ") });

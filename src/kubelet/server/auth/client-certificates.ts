@@ -9,7 +9,7 @@ import { clientCaOf, peerOf } from "./handshake.ts";
 import type { Identity } from "./identity.ts";
 
 export type CertificateResult =
-  | { readonly kind: "known"; readonly identity: Identity }
+  | { readonly kind: "authenticated"; readonly identity: Identity }
   /** No certificate was presented. */
   | { readonly kind: "none" }
   | { readonly kind: "rejected"; readonly problem: string };
@@ -111,7 +111,7 @@ function verify(
   if (!subject?.commonName) return rejected("x509: certificate does not name a user");
   const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
   return verification({
-    kind: "known",
+    kind: "authenticated",
     identity: {
       name: subject.commonName,
       groups: subject.organizations,

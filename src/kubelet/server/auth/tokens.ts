@@ -83,7 +83,7 @@ export class TokenReviews {
       ...(user.uid && { uid: user.uid }),
       ...(user.extra && { extra: user.extra }),
     };
-    return { kind: "known", identity };
+    return { kind: "authenticated", identity };
   }
 }
 

@@ -6,7 +6,7 @@ import { masters } from "../names.ts";
 import { forbidden, qualified } from "../problems.ts";
 
 /** A certificate request cannot be used to become a member of system:masters. */
-export const subjectRestriction: Admission = {
+export const certificateSubjectRestriction: Admission = {
   async admit(request: AdmissionRequest): Promise<void> {
     const resource = qualified(request.resource, request.group);
     if (resource !== "certificatesigningrequests.certificates.k8s.io" || request.subresource) return;
