@@ -43,8 +43,8 @@ export class Lifecycle {
   }
 
   /** A component that hangs gets half of the time that is left: those after it can still stop properly, within the deadline. */
-  async stop(deadlineMs: number): Promise<void> {
-    const deadline = msFromNow(this.#clock, deadlineMs);
+  async stop(timeoutMs: number): Promise<void> {
+    const deadline = msFromNow(this.#clock, timeoutMs);
     const stopping = this.#started.reverse();
     for (const [i, { component, controller }] of stopping.entries()) {
       controller.abort();

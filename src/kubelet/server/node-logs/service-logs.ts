@@ -9,7 +9,7 @@ type Write = (bytes: Buffer) => Promise<void>;
 
 /** Each query is a process. */
 const maxConcurrentQueries = 8;
-const deadlineMs = 30_000;
+const timeoutMs = 30_000;
 const chunkBytes = 128 * 1024;
 
 /** The logs of services: from the journal, if they write there, and otherwise from files named after them. */
@@ -32,7 +32,7 @@ export class ServiceLogs {
   }
 
   async copy({ services, options }: LogQuery, write: Write, signal: AbortSignal): Promise<void> {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const inJournal = await journalServices(this.#command, services, deadline);
     const [native, others] = [true, false].map((is) => services.filter((one) => inJournal.has(one) === is));
     const print = (text: string) => write(Buffer.from(text));

@@ -8,7 +8,7 @@ import { orAbort } from "./deadline.ts";
 import type { ClusterAccess, ExecPlugin } from "./kubeconfig.ts";
 import { certificateAuthority, type KeyPair, keyPair, PemFiles } from "./pem-files.ts";
 
-const deadlineMs = 60_000;
+const timeoutMs = 60_000;
 const maxOutput = 1024 * 1024;
 const maxStderr = 2048;
 
@@ -129,7 +129,7 @@ export class ExecAuthenticator implements Authenticator {
       // Typing a password may take a while.
       const cancel = interactive
         ? () => {}
-        : this.#clock.after(deadlineMs, () => {
+        : this.#clock.after(timeoutMs, () => {
             timedOut = true;
             child.kill("SIGKILL");
           });
@@ -152,7 +152,7 @@ export class ExecAuthenticator implements Authenticator {
         cancel();
         const stderrText = stderr.trim();
         const detail = stderrText ? `: ${stderrText}` : "";
-        if (timedOut) reject(new Error(`did not exit within ${deadlineMs / 1000} s${detail}`));
+        if (timedOut) reject(new Error(`did not exit within ${timeoutMs / 1000} s${detail}`));
         else if (tooMuch) reject(new Error(`wrote more than ${maxOutput} bytes`));
         else if (code !== 0)
           reject(new Error(`${signal ? `killed by ${signal}` : `failed with exit code ${code}`}${detail}`));

@@ -158,15 +158,15 @@ export class Http2Link implements Link {
     this.#cancelPing = this.#clock.after(pingEveryMs, () => this.#ping(pingDeadlineMs));
   }
 
-  #ping(deadlineMs: number): void {
+  #ping(timeoutMs: number): void {
     if (this.#session.destroyed) return;
-    const dueAt = msFromNow(this.#clock, deadlineMs);
+    const dueAt = msFromNow(this.#clock, timeoutMs);
     // Repeated calls must not postpone the end.
     if (this.#pingDueAt !== undefined && this.#pingDueAt <= dueAt) return;
     this.#cancelPing();
     this.#pingDueAt = dueAt;
-    this.#cancelPing = this.#clock.after(deadlineMs, () => {
-      this.#end(new Error(`the connection is dead: no reply to a ping within ${deadlineMs / 1000} s`));
+    this.#cancelPing = this.#clock.after(timeoutMs, () => {
+      this.#end(new Error(`the connection is dead: no reply to a ping within ${timeoutMs / 1000} s`));
     });
     try {
       this.#session.ping((error) => {

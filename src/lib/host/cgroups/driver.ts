@@ -20,7 +20,7 @@ export interface CgroupResources {
 export interface RemoveOptions {
   readonly signal?: AbortSignal;
   /** How long to retry while the kernel reports that the cgroup is busy. */
-  readonly deadlineMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** A path from the root of the hierarchies, such as "/kubepods/burstable". It is never the root itself. */

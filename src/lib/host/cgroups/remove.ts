@@ -5,7 +5,7 @@ import type { RemoveOptions } from "./driver.ts";
 import { type CgroupFiles, isGone } from "./files.ts";
 import { dirsBelow, pidsBelow } from "./tree.ts";
 
-const defaultDeadlineMs = 10_000;
+const defaultTimeoutMs = 10_000;
 const firstPauseMs = 5;
 const maxPauseMs = 250;
 
@@ -16,13 +16,13 @@ export interface RemoveDeps {
   readonly kill: (pid: number) => void;
 }
 
-/** Kills all processes of the directories and below, until there are none. */
+/** Kills all processes in the directories and below until there are none left. */
 export async function killProcesses(
   dirs: readonly string[],
   { files, clock, kill }: RemoveDeps,
-  { signal, deadlineMs = defaultDeadlineMs }: RemoveOptions = {},
+  { signal, timeoutMs = defaultTimeoutMs }: RemoveOptions = {},
 ): Promise<void> {
-  const deadline = msFromNow(clock, deadlineMs);
+  const deadline = msFromNow(clock, timeoutMs);
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     if (signal?.aborted) throw abortError(signal.reason);
     const pids = await pidsBelow(files, dirs);
@@ -30,34 +30,34 @@ export async function killProcesses(
     if (clock.monotonic() >= deadline)
       throw new KubeletError(
         "CgroupBusy",
-        `cgroup ${dirs.join(", ")}: processes ${pids.join(", ")} do not end`,
+        `cgroup ${dirs.join(", ")}: processes ${pids.join(", ")} did not exit`,
       );
-    await endAll(dirs, pids, files, kill);
+    await killAll(dirs, pids, files, kill);
     await sleep(clock, pauseMs, signal);
   }
 }
 
 /**
- * Removes the directories (one cgroup in each hierarchy) with everything below. Their processes are killed; the kernel
- * frees a cgroup a moment after its last process, so "busy" is retried until the deadline.
+ * Removes the directories (one cgroup in each hierarchy) with everything below. Their processes are killed. The kernel
+ * frees a cgroup shortly after its last process has exited, so EBUSY is retried until the timeout.
  */
 export async function removeDirs(
   dirs: readonly string[],
   { files, clock, kill }: RemoveDeps,
-  { signal, deadlineMs = defaultDeadlineMs }: RemoveOptions = {},
+  { signal, timeoutMs = defaultTimeoutMs }: RemoveOptions = {},
 ): Promise<void> {
-  const deadline = msFromNow(clock, deadlineMs);
+  const deadline = msFromNow(clock, timeoutMs);
   // Most are already empty or removed.
   let left = await busyOf(dirs, (dir) => removeOne(files, dir));
   for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     if (signal?.aborted) throw abortError(signal.reason);
     const pids = await pidsBelow(files, left);
-    if (pids.length > 0) await endAll(left, pids, files, kill);
+    if (pids.length > 0) await killAll(left, pids, files, kill);
     left = await busyOf(left, (dir) => removeTree(files, dir));
     if (left.length === 0) return;
     if (clock.monotonic() >= deadline) {
       const running = await pidsBelow(files, left);
-      const why = running.length > 0 ? `processes ${running.join(", ")} do not end` : "it stays busy";
+      const why = running.length > 0 ? `processes ${running.join(", ")} did not exit` : "it is still busy";
       throw new KubeletError("CgroupBusy", `cannot remove cgroup ${left.join(", ")}: ${why}`);
     }
     await sleep(clock, pauseMs, signal);
@@ -69,7 +69,7 @@ async function busyOf(dirs: readonly string[], remove: (dir: string) => Promise<
   return dirs.filter((_, index) => !removed[index]);
 }
 
-async function endAll(
+async function killAll(
   dirs: readonly string[],
   pids: readonly number[],
   files: CgroupFiles,

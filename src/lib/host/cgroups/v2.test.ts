@@ -144,21 +144,21 @@ describe("cgroup v2", () => {
     await drive(clock, empty);
     assert.deepEqual(await driver.children("/p"), ["c"]);
     await writeFile(join(root, "p/c/cgroup.procs"), "4242\n");
-    const failed = assert.rejects(driver.killAll("/p", { deadlineMs: 1000 }), /processes 4242 do not end/);
+    const failed = assert.rejects(driver.killAll("/p", { timeoutMs: 1000 }), /processes 4242 did not exit/);
     await drive(clock, failed);
     await driver.killAll("/none");
   });
 
-  it("fails at its deadline and names the processes that did not end", async () => {
+  it("fails after its timeout and names the processes that did not exit", async () => {
     const { root, driver, clock } = await setUp();
     await driver.create("/p", {});
     await writeFile(join(root, "p/cgroup.procs"), "4242\n");
-    const removal = driver.remove("/p", { deadlineMs: 1000 }).then(
+    const removal = driver.remove("/p", { timeoutMs: 1000 }).then(
       () => "removed",
       (error: Error) => error.message,
     );
     const result = await drive(clock, removal);
-    assert.match(result, /cannot remove cgroup .*\/p: processes 4242 do not end/);
+    assert.match(result, /cannot remove cgroup .*\/p: processes 4242 did not exit/);
   });
 
   it("stops retrying when aborted", async () => {
