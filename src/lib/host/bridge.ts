@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { errnoOf, KubeletError } from "../base/errors.ts";
 import { systemError } from "./libc.ts";
 import {
-  addressRequest,
-  bridgeRequest,
+  addAddressRequest,
+  createBridgeRequest,
+  deleteLinkRequest,
   encodeRequest,
   errnoOfReply,
   type NetlinkRequest,
-  removalRequest,
 } from "./netlink.ts";
 
 export interface Bridge {
@@ -25,10 +25,10 @@ const dontWait = 0x40;
 export async function makeBridge({ name, addresses }: Bridge): Promise<void> {
   const kernel = await openNetlink();
   try {
-    kernel.request(bridgeRequest(name, hardwareAddress(name)), `make bridge ${name}`);
+    kernel.request(createBridgeRequest(name, hardwareAddress(name)), `make bridge ${name}`);
     const link = kernel.indexOf(name);
     for (const address of addresses)
-      kernel.request(addressRequest(link, address), `add ${address} to bridge ${name}`);
+      kernel.request(addAddressRequest(link, address), `add ${address} to bridge ${name}`);
   } finally {
     kernel.close();
   }
@@ -40,7 +40,7 @@ export async function removeLinks(names: readonly string[]): Promise<void> {
   try {
     for (const name of names) {
       try {
-        kernel.request(removalRequest(kernel.indexOf(name)), `remove link ${name}`);
+        kernel.request(deleteLinkRequest(kernel.indexOf(name)), `remove link ${name}`);
       } catch (error) {
         if (errnoOf(error) !== "ENODEV") throw error;
       }

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressRequest, bridgeRequest, encodeRequest, errnoOfReply, removalRequest } from "./netlink.ts";
+import {
+  addAddressRequest,
+  createBridgeRequest,
+  deleteLinkRequest,
+  encodeRequest,
+  errnoOfReply,
+} from "./netlink.ts";
 
 const hex = (text: string) => text.replace(/\s/g, "");
 
-test("a bridge is created by name, kind and hardware address, and set up", () => {
-  const message = encodeRequest(bridgeRequest("br0", Uint8Array.of(2, 0, 0, 0, 0, 9)), 7);
+test("a bridge is created with its name, kind and hardware address, and brought up", () => {
+  const message = encodeRequest(createBridgeRequest("br0", Uint8Array.of(2, 0, 0, 0, 0, 9)), 7);
   assert.equal(
     message.toString("hex"),
     hex(`
@@ -18,8 +24,8 @@ test("a bridge is created by name, kind and hardware address, and set up", () =>
   );
 });
 
-test("an address is added with its link and prefix length", () => {
-  const message = encodeRequest(addressRequest(5, "10.64.7.1/24"), 1);
+test("an address is added to a link with its prefix length", () => {
+  const message = encodeRequest(addAddressRequest(5, "10.64.7.1/24"), 1);
   assert.equal(
     message.toString("hex"),
     hex(`
@@ -31,8 +37,8 @@ test("an address is added with its link and prefix length", () => {
   );
 });
 
-test("the removal of a link names it by its index", () => {
-  const message = encodeRequest(removalRequest(9), 3);
+test("a link is deleted by its index", () => {
+  const message = encodeRequest(deleteLinkRequest(9), 3);
   assert.equal(
     message.toString("hex"),
     hex(`

@@ -20,8 +20,8 @@ const addressAttributes = { address: 1, local: 2 };
 const errorType = 2;
 const creating = netlinkFlags.request | netlinkFlags.ack | netlinkFlags.create | netlinkFlags.exclusive;
 
-/** A bridge that is up, with its own hardware address. */
-export function bridgeRequest(name: string, hardwareAddress: Uint8Array): NetlinkRequest {
+/** Creates a bridge that is up and has this hardware address. */
+export function createBridgeRequest(name: string, hardwareAddress: Uint8Array): NetlinkRequest {
   const header = Buffer.alloc(16); // struct ifinfomsg
   header.writeUInt32LE(flagUp, 8);
   header.writeUInt32LE(flagUp, 12);
@@ -37,15 +37,15 @@ export function bridgeRequest(name: string, hardwareAddress: Uint8Array): Netlin
   };
 }
 
-/** Removes a link; of a veth pair both ends are removed, in any network namespace. */
-export function removalRequest(link: number): NetlinkRequest {
+/** Deletes a link. Both ends of a veth pair are deleted, whatever their network namespaces. */
+export function deleteLinkRequest(link: number): NetlinkRequest {
   const header = Buffer.alloc(16); // struct ifinfomsg
   header.writeInt32LE(link, 4);
   return { type: deleteLink, flags: netlinkFlags.request | netlinkFlags.ack, header, attributes: [] };
 }
 
-/** One more IPv4 address ("10.64.0.1/24") of a link. */
-export function addressRequest(link: number, cidr: string): NetlinkRequest {
+/** Adds an IPv4 address ("10.64.0.1/24") to a link. */
+export function addAddressRequest(link: number, cidr: string): NetlinkRequest {
   const [text = "", bits = "32"] = cidr.split("/");
   const address = Buffer.from(text.split(".").map(Number));
   const header = Buffer.alloc(8); // struct ifaddrmsg; scope 0: everywhere
