@@ -11,22 +11,23 @@ type Values = Readonly<Record<string, unknown>>;
 
 /**
  * How a field of the JSON document is encoded:
- * - string, bool: unchanged, for a list each item
- * - yaml: as text in a message
- * - message: as a message, for a list each item; `wrapped`: in an outer message that has nothing else
- * - named: the entries of an object, each a message with its key
+ * - string, bool: as a field of that type; a list is a repeated field
+ * - yaml: as YAML text in a message
+ * - message: as a nested message; a list is a repeated field
+ * - wrapped: as a message in field 1 of a wrapper message
+ * - named: an object as a list of key and message pairs
  */
 type Form =
-  | { readonly form: "string" | "bool" | "yaml" }
-  | { readonly form: "message" | "wrapped" | "named"; readonly message: MessageName };
+  | { readonly encoding: "string" | "bool" | "yaml" }
+  | { readonly encoding: "message" | "wrapped" | "named"; readonly message: MessageName };
 type FieldRow = readonly [number: number, field: Form];
 
-const text: Form = { form: "string" };
-const bool: Form = { form: "bool" };
-const yaml: Form = { form: "yaml" };
-const message = (name: MessageName): Form => ({ form: "message", message: name });
-const wrapped = (name: MessageName): Form => ({ form: "wrapped", message: name });
-const named = (name: MessageName): Form => ({ form: "named", message: name });
+const text: Form = { encoding: "string" };
+const bool: Form = { encoding: "bool" };
+const yaml: Form = { encoding: "yaml" };
+const message = (name: MessageName): Form => ({ encoding: "message", message: name });
+const wrapped = (name: MessageName): Form => ({ encoding: "wrapped", message: name });
+const named = (name: MessageName): Form => ({ encoding: "named", message: name });
 
 type MessageName = keyof typeof numbers;
 
@@ -132,7 +133,7 @@ function fieldRow(name: MessageName, key: string): FieldRow | undefined {
 }
 
 function writeField(writer: BinaryWriter, [number, form]: FieldRow, value: unknown): void {
-  switch (form.form) {
+  switch (form.encoding) {
     case "string":
       return writeText(writer, number, String(value));
     case "bool":

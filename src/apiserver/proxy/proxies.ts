@@ -56,16 +56,16 @@ function proxyTo(options: KubeletConnectionOptions, find: FindBackend): ConnectS
   return {
     type: "connect",
     verbs: ["get", "create", "update", "patch", "delete"],
-    async connect(ref, rest, given, context) {
+    async connect(ref, rest, incoming, context) {
       const backend = await find(ref, context);
-      const path = posix.normalize(rest === "" ? "/" : rest) + rawQueryOf(given.request.url);
-      if (given.kind === "upgrade") await upgrade(backend, path, given, context, options);
-      else if (rest === "" && (given.request.method === "GET" || given.request.method === "HEAD"))
-        // Links of a page are relative to its address, and that has to end with a slash.
-        given.response
-          .writeHead(301, { location: `${pathOf(given.request.url)}/${rawQueryOf(given.request.url)}` })
+      const path = posix.normalize(rest === "" ? "/" : rest) + rawQueryOf(incoming.request.url);
+      if (incoming.kind === "upgrade") await upgrade(backend, path, incoming, context, options);
+      else if (rest === "" && (incoming.request.method === "GET" || incoming.request.method === "HEAD"))
+        // Relative links in a page only resolve below the proxy path if its URL ends with a slash.
+        incoming.response
+          .writeHead(301, { location: `${pathOf(incoming.request.url)}/${rawQueryOf(incoming.request.url)}` })
           .end();
-      else await forward(backend, rest, path, given, context, options);
+      else await forward(backend, rest, path, incoming, context, options);
     },
   };
 }
@@ -112,14 +112,14 @@ async function forward(
     const why = `error trying to reach service: ${dialMessage(error, backend)}`;
     throw new StatusError(503, "ServiceUnavailable", why);
   }
-  const handed = responseHeaders(backendResponse);
+  const headersToClient = responseHeaders(backendResponse);
   if (backendResponse.headers.location !== undefined) {
     const prefix = requested.slice(0, requested.length - rest.length);
-    const at = { prefix, backendHost: hostPort(backend), requestHost: requestHost(request) ?? "" };
-    handed.location = [rewrittenLocation(backendResponse.headers.location, at)];
+    const proxied = { prefix, backendHost: hostPort(backend), requestHost: requestHost(request) ?? "" };
+    headersToClient.location = [rewrittenLocation(backendResponse.headers.location, proxied)];
   }
   // HTTP/2 has no reason phrases.
   const statusText = request.httpVersionMajor < 2 ? backendResponse.statusMessage : undefined;
-  response.writeHead(backendResponse.statusCode ?? 502, statusText, handed);
+  response.writeHead(backendResponse.statusCode ?? 502, statusText, headersToClient);
   await sendResponse(backendResponse, exchange);
 }

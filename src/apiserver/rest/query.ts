@@ -31,7 +31,7 @@ export type FieldValidation = "Ignore" | "Warn" | "Strict";
 /** The parameters of a write. */
 export interface WriteQuery {
   readonly dryRun: boolean;
-  /** "" if the request does not name it. */
+  /** "" if the request has none. */
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
   readonly force: boolean | undefined;
@@ -41,44 +41,44 @@ const validations = ["", "Ignore", "Strict", "Warn"];
 
 /** `options` is the name of the parameters in messages: CreateOptions, UpdateOptions, PatchOptions. */
 export function writeQuery(query: URLSearchParams, options: string): WriteQuery {
-  const about = { kind: options, group: "meta.k8s.io" };
+  const groupKind = { kind: options, group: "meta.k8s.io" };
   const fieldManager = query.get("fieldManager") ?? "";
   const problem = managerProblem(fieldManager);
-  if (problem) throw invalid(about, "", [{ path: "fieldManager", message: problem }]);
+  if (problem) throw invalid(groupKind, "", [{ path: "fieldManager", message: problem }]);
   const validation = query.get("fieldValidation") ?? "";
   if (!validations.includes(validation)) {
     const message = `Unsupported value: ${JSON.stringify(validation)}: supported values: "", "Ignore", "Strict", "Warn"`;
-    throw invalid(about, "", [{ path: "fieldValidation", message }]);
+    throw invalid(groupKind, "", [{ path: "fieldValidation", message }]);
   }
   return {
-    dryRun: dryRun(query.getAll("dryRun"), about),
+    dryRun: dryRun(query.getAll("dryRun"), groupKind),
     fieldManager,
     fieldValidation: (validation || "Warn") as FieldValidation,
     force: flag(query, "force"),
   };
 }
 
-export function dryRun(values: readonly string[], about: { kind: string; group: string }): boolean {
+export function dryRun(values: readonly string[], groupKind: { kind: string; group: string }): boolean {
   if (values.length === 0) return false;
   if (values.length === 1 && values[0] === "All") return true;
   const message = `Unsupported value: ${JSON.stringify(values)}: supported values: "All"`;
-  throw invalid(about, "", [{ path: "dryRun", message }]);
+  throw invalid(groupKind, "", [{ path: "dryRun", message }]);
 }
 
-const managerLength = 128;
+const maxManagerLength = 128;
 
 function managerProblem(manager: string): string | undefined {
-  if (manager.length > managerLength) return `Too long: may not be more than ${managerLength} bytes`;
+  if (manager.length > maxManagerLength) return `Too long: may not be more than ${maxManagerLength} bytes`;
   const at = manager.search(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u);
   if (at < 0) return undefined;
   return `Invalid value: ${JSON.stringify(manager)}: invalid character at position ${at}`;
 }
 
-/** A client that names no field manager is known by the product name of its user agent. */
+/** The field manager of a request defaults to the product name of the user agent. */
 export function managerOf(fieldManager: string, userAgent: string | undefined): string {
   if (fieldManager !== "") return fieldManager;
-  const [word = ""] = (userAgent ?? "").split("/");
-  return word.slice(0, managerLength);
+  const [product = ""] = (userAgent ?? "").split("/");
+  return product.slice(0, maxManagerLength);
 }
 
 /** Any value except "false" and "0" is true. */

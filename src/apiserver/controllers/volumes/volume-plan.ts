@@ -11,7 +11,7 @@ export type VolumeStep =
       readonly phase: string;
       readonly message?: string;
     }
-  /** An external provisioner may provision a volume for it. */
+  /** Requests a volume for the claim from the external provisioner. */
   | { readonly do: "provision"; readonly claim: ApiObject; readonly provisioner: string }
   | {
       readonly do: "event";
@@ -25,7 +25,7 @@ export interface VolumeState {
   readonly claims: readonly ApiObject[];
   readonly volumes: readonly ApiObject[];
   readonly classes: readonly ApiObject[];
-  /** Claims that pods use: "namespace/name". */
+  /** Claims that pods use, as "namespace/name". */
   readonly used: ReadonlySet<string>;
 }
 
@@ -59,8 +59,8 @@ function stepOf(claim: ApiObject, state: VolumeState): VolumeStep | undefined {
     const isBindable = volume !== undefined && (!read(volume).spec?.claimRef || isClaimedBy(volume, claim));
     return volume !== undefined && isBindable ? { do: "bind", claim, volume } : undefined;
   }
-  const found = state.classes.find(({ metadata }) => metadata.name === classOf(claim));
-  const waits = found?.volumeBindingMode === "WaitForFirstConsumer";
+  const storageClass = state.classes.find(({ metadata }) => metadata.name === classOf(claim));
+  const waits = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
   if (waits && !state.used.has(`${claim.metadata.namespace}/${claim.metadata.name}`))
     return {
       do: "event",
@@ -70,7 +70,7 @@ function stepOf(claim: ApiObject, state: VolumeState): VolumeStep | undefined {
       message: "waiting for first consumer to be created before binding",
     };
   const volume = bestVolume(claim, state.volumes);
-  return volume === undefined ? missing(claim, found) : { do: "bind", claim, volume };
+  return volume === undefined ? withoutVolume(claim, storageClass) : { do: "bind", claim, volume };
 }
 
 function boundStep(claim: ApiObject, name: string, state: VolumeState): VolumeStep | undefined {
@@ -84,7 +84,8 @@ function boundStep(claim: ApiObject, name: string, state: VolumeState): VolumeSt
   return complete ? undefined : { do: "bind", claim, volume };
 }
 
-function missing(claim: ApiObject, found: ApiObject | undefined): VolumeStep | undefined {
+/** Requests provisioning, or reports why no volume can be bound to the claim. */
+function withoutVolume(claim: ApiObject, storageClass: ApiObject | undefined): VolumeStep | undefined {
   const event = (type: "Normal" | "Warning", reason: string, message: string): VolumeStep => ({
     do: "event",
     claim,
@@ -99,9 +100,9 @@ function missing(claim: ApiObject, found: ApiObject | undefined): VolumeStep | u
       "FailedBinding",
       "no persistent volumes available for this claim and no storage class is set",
     );
-  if (found === undefined)
+  if (storageClass === undefined)
     return event("Warning", "ProvisioningFailed", `storageclass.storage.k8s.io "${name}" not found`);
-  const provisioner = String(found.provisioner ?? "");
+  const provisioner = String(storageClass.provisioner ?? "");
   if (provisioner === noProvisioner)
     return event("Normal", "FailedBinding", "no persistent volumes available for this claim");
   if (read(claim).metadata.annotations?.[provisionerAnnotation] !== provisioner)
