@@ -87,7 +87,7 @@ export interface Objects {
     options?: { readonly uid?: string; readonly gracePeriodSeconds?: number },
   ): Promise<ApiObject | undefined>;
   /** Each change of a resource, after the existing objects (as ADDED). Ends when aborted. */
-  follow(
+  listAndWatch(
     resource: string,
     signal: AbortSignal,
   ): AsyncIterable<{ readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: ApiObject }>;

@@ -80,7 +80,7 @@ export class MemoryObjects implements Objects {
     return Promise.resolve(object);
   }
 
-  async *follow(resource: string, signal: AbortSignal): AsyncGenerator<Change> {
+  async *listAndWatch(resource: string, signal: AbortSignal): AsyncGenerator<Change> {
     const queue: Change[] = (await this.list(resource)).map((object) => ({ type: "ADDED", object }));
     let wake = () => {};
     const watcher = (of: string, change: Change) => {

@@ -6,7 +6,7 @@ import type { Objects } from "../definition.ts";
 import { FakeObjects } from "../kinds/pods/fake-objects.ts";
 import { ObjectCache } from "./object-cache.ts";
 
-function cacheOf(objects: Pick<Objects, "list" | "follow">): {
+function cacheOf(objects: Pick<Objects, "list" | "listAndWatch">): {
   cache: ObjectCache;
   clock: FakeClock;
   end: AbortController;
@@ -67,9 +67,9 @@ describe("the object cache", () => {
     let broken = true;
     const { cache, clock, end } = cacheOf({
       list: (resource) => objects.list(resource),
-      follow: (resource, signal) => {
+      listAndWatch: (resource, signal) => {
         if (broken) throw new Error("the store is unavailable");
-        return objects.follow(resource, signal);
+        return objects.listAndWatch(resource, signal);
       },
     });
     const started = cache.start(end.signal);

@@ -6,7 +6,7 @@ import type { ObjectRef, Objects } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 
 export interface ObjectCacheOptions {
-  readonly objects: Pick<Objects, "list" | "follow">;
+  readonly objects: Pick<Objects, "list" | "listAndWatch">;
   readonly resources: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,7 +42,7 @@ export class ObjectCache implements Component {
   /** Resolves when the cache has all objects that existed at the start. */
   async start(signal: AbortSignal): Promise<void> {
     const { resources } = this.#options;
-    const loops = resources.map((resource) => this.#follow(resource, signal));
+    const loops = resources.map((resource) => this.#watch(resource, signal));
     void Promise.all(loops).then(() => this.#done.resolve());
     await Promise.all(resources.map((resource) => this.#complete(resource, signal)));
   }
@@ -73,10 +73,10 @@ export class ObjectCache implements Component {
     return objects;
   }
 
-  async #follow(resource: string, signal: AbortSignal): Promise<void> {
+  async #watch(resource: string, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        for await (const { type, object } of this.#options.objects.follow(resource, signal))
+        for await (const { type, object } of this.#options.objects.listAndWatch(resource, signal))
           this.#apply(resource, type, object);
       } catch (error) {
         if (signal.aborted || isAbort(error)) return;

@@ -80,9 +80,11 @@ test("following a resource starts with the existing objects, and misses nothing 
   await send("POST", widgetsPath, widget("a"));
   await send("POST", widgetsPath, widget("b"));
   const controller = new AbortController();
-  const followed = server.objects.follow("widgets.things.example", controller.signal)[Symbol.asyncIterator]();
+  const watched = server.objects
+    .listAndWatch("widgets.things.example", controller.signal)
+    [Symbol.asyncIterator]();
   const next = async () => {
-    const { value } = await followed.next();
+    const { value } = await watched.next();
     return `${value?.type} ${value?.object.metadata.name}`;
   };
   assert.deepEqual([await next(), await next()], ["ADDED a", "ADDED b"]);
@@ -98,7 +100,7 @@ test("following a resource starts with the existing objects, and misses nothing 
   const rest = next();
   await send("POST", widgetsPath, widget("d"));
   assert.equal(await rest, "ADDED d");
-  const end = followed.next();
+  const end = watched.next();
   controller.abort();
   assert.equal((await end).done, true);
 });

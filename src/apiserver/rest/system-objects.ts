@@ -4,7 +4,7 @@ import { isStoreError } from "../storage/errors.ts";
 import type { ApiObject, StoredObject } from "../storage/object.ts";
 import { createObject } from "./create.ts";
 import { asDraft } from "./decode.ts";
-import { followResource, type ResourceChange } from "./follow.ts";
+import { listAndWatch, type ResourceChange } from "./list-and-watch.ts";
 import { removeObject } from "./remove.ts";
 import { asStatusError } from "./status.ts";
 import { updateObject } from "./update.ts";
@@ -94,8 +94,8 @@ export class SystemObjects implements Objects {
     );
   }
 
-  follow(resource: string, signal: AbortSignal): AsyncIterable<ResourceChange> {
-    return followResource(
+  listAndWatch(resource: string, signal: AbortSignal): AsyncIterable<ResourceChange> {
+    return listAndWatch(
       this.#dependencies.store,
       this.#dependencies.catalog.named(resource).storedAs,
       signal,

@@ -29,7 +29,7 @@ export class NodeGraphPopulator implements Component {
 
   start(signal: AbortSignal): Promise<void> {
     const loops = ["pods", "persistentvolumes", attachments].map((resource) =>
-      runPeriodically(() => this.#follow(resource, signal), {
+      runPeriodically(() => this.#watch(resource, signal), {
         clock: this.#o.clock,
         everyMs: 1000,
         signal,
@@ -50,10 +50,10 @@ export class NodeGraphPopulator implements Component {
     return fresh.related(node, kind, namespace, name);
   }
 
-  async #follow(resource: string, signal: AbortSignal): Promise<void> {
+  async #watch(resource: string, signal: AbortSignal): Promise<void> {
     // After an interruption deletions may have been missed.
     this.#graph.clear(resource === attachments ? "volumeattachments" : (resource as RelatedResource));
-    for await (const { type, object } of this.#o.objects().follow(resource, signal))
+    for await (const { type, object } of this.#o.objects().listAndWatch(resource, signal))
       add(this.#graph, resource, object, type === "DELETED");
   }
 

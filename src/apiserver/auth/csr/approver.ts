@@ -48,7 +48,7 @@ export class CsrApprover implements Component {
 
   async #watchNodes(signal: AbortSignal): Promise<void> {
     const objects = this.#o.objects();
-    for await (const { object } of objects.follow("nodes", signal))
+    for await (const { object } of objects.listAndWatch("nodes", signal))
       for (const [name, node] of [...this.#waiting]) {
         if (node !== object.metadata.name) continue;
         const request = await objects.get({ resource: requestsResource, namespace: "", name });

@@ -23,7 +23,7 @@ export async function watchCsrs(o: WatchOptions): Promise<void> {
     logger.warn("Failed to watch certificate signing requests", { err: messageOf(error) });
   await runPeriodically(
     async () => {
-      for await (const { type, object } of objects().follow(requestsResource, signal))
+      for await (const { type, object } of objects().listAndWatch(requestsResource, signal))
         if (type !== "DELETED") await handleOrRetry(object, o);
     },
     { clock, everyMs: retryMs, signal, onError },

@@ -13,7 +13,7 @@ test("an owner that is not in the cache yet is looked up before its dependents a
   const cache = new ObjectCache({
     objects: {
       list: (resource) => objects.list(resource),
-      follow: (resource, signal) => objects.follow(resource, signal),
+      listAndWatch: (resource, signal) => objects.listAndWatch(resource, signal),
     },
     resources: ["pods", "nodes"],
     clock: new FakeClock(),

@@ -134,7 +134,7 @@ export class FakeObjects implements Objects {
     return current;
   }
 
-  async *follow(resource: string, signal: AbortSignal): AsyncIterable<Change> {
+  async *listAndWatch(resource: string, signal: AbortSignal): AsyncIterable<Change> {
     const queue: Change[] = (await this.list(resource)).map((object) => ({ type: "ADDED", object }));
     let wake = () => {};
     const follower = (changed: string, change: Change) => {

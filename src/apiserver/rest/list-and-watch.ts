@@ -11,7 +11,7 @@ export interface ResourceChange {
  * Each change of a resource, starting with the existing objects. If it falls behind the history, it emits the
  * differences.
  */
-export async function* followResource(
+export async function* listAndWatch(
   store: Store,
   resource: string,
   signal: AbortSignal,
