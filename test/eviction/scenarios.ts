@@ -142,6 +142,9 @@ export async function memoryHog(node: EvictionNode): Promise<void> {
     await rejectsUntilRecovered(node, "MemoryPressure");
     await runs(node, "burstable");
     assert.match((await node.events("EvictionThresholdMet")).join(), /Attempting to reclaim memory/);
+    // Its containers are removed by now; the status still has how they terminated.
+    const [ended] = (await node.pod("hog"))?.status?.containerStatuses ?? [];
+    assert.ok(ended?.state?.terminated?.containerID, JSON.stringify(ended));
   });
   await remove(node, "hog", "burstable");
 }

@@ -6,6 +6,7 @@ import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import { createOrphanMetrics } from "../pipeline/sync-loop/orphan-metrics.ts";
 import type { VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
+import type { EvictionManagerOptions } from "../resources/eviction/eviction-manager.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { garbageCollectors, gcStateOf } from "./garbage-collection.ts";
 import { isFromApi } from "./other-pods.ts";
@@ -17,7 +18,7 @@ export interface OrphanCleanup {
   readonly housekeeping: Housekeeping;
   readonly collectors: readonly Component[];
   /** Removes what no running pod uses. */
-  readonly reclaim: (what: "dead containers" | "unused images", signal: AbortSignal) => Promise<unknown>;
+  readonly reclaim: EvictionManagerOptions["reclaim"];
 }
 
 /** Housekeeping removes orphaned pods; collectors remove dead containers, unused images and old logs. */
@@ -83,8 +84,8 @@ export function orphanCleanup(
     housekeeping,
     collectors: components,
     reclaim: (what, signal) =>
-      what === "dead containers"
-        ? containers.collect({ signal, removeTerminated: true })
-        : images.deleteUnused(signal),
+      what === "unused images"
+        ? images.deleteUnused(signal)
+        : containers.collect({ signal, removeTerminated: what === "dead containers" }),
   };
 }

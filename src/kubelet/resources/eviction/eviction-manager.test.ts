@@ -73,6 +73,7 @@ test("the node gets its condition, one pod is evicted, and the next only after a
   assert.deepEqual(names(), ["big"], "it has not terminated yet");
   await clock.advance(60_000);
   assert.deepEqual(names(), ["big"], "that was enough");
+  assert.deepEqual(node.reclaimed, ["evicted containers"], "before the next measurement");
   assert.deepEqual(node.violations, []);
 });
 

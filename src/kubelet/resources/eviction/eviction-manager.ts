@@ -57,7 +57,8 @@ export interface EvictionManagerOptions {
     all(): readonly PodUid[];
     evict(uid: PodUid, o: { failure: PodFailure; graceSeconds: number }): Promise<void>;
   };
-  readonly reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<unknown>;
+  /** "evicted containers": the dead containers of evicted pods, with their logs; those of other pods are kept. */
+  readonly reclaim: (what: NodeReclaim | "evicted containers", signal: AbortSignal) => Promise<unknown>;
   /** Notifications of the kernel before a measurement is due; undefined without kernelMemcgNotification. */
   readonly notifier?: {
     set(alarms: readonly UsageAlarm[], notify: () => void): Promise<void>;
@@ -149,8 +150,12 @@ export class EvictionManager implements Component {
       try {
         const evictedPod = await this.#synchronize(signal);
         this.#lastError = "";
-        if (evictedPod) await this.#untilCleanedUp(evictedPod, evictedPod.graceSeconds, signal);
-        else await this.#pause(signal);
+        if (!evictedPod) await this.#pause(signal);
+        else {
+          await this.#untilCleanedUp(evictedPod, evictedPod.graceSeconds, signal);
+          // Before the next measurement: their layers and logs may be what fills the disk.
+          await this.#o.reclaim("evicted containers", signal);
+        }
       } catch (error) {
         if (signal.aborted || isAbort(error)) continue;
         const err = messageOf(error);

@@ -143,7 +143,7 @@ export class FakePressureNode {
       reclaim: async (what) => {
         this.reclaimed.push(what);
         if (what === "dead containers") this.#garbage.containers = 0;
-        else this.#garbage.images = 0;
+        if (what === "unused images") this.#garbage.images = 0;
       },
       events: {
         normal: () => {},
