@@ -153,34 +153,34 @@ async function overHttp2(o: Shown): Promise<Caller | null> {
 const admin = pair("jane", { organizations: ["dev", "ops"] });
 const rows: [string, Shown, string | null][] = [
   ["a certificate of the CA", admin, "jane"],
-  ["a certificate of a CA of the same name", pair("jane", { issuer: impostor }), null],
+  ["a certificate of another CA with the same name", pair("jane", { issuer: impostor }), null],
   ["a certificate that has expired", pair("jane", { to: -1000 }), null],
   ["a certificate that is not valid yet", pair("jane", { from: 1000 }), null],
-  ["a certificate for servers", pair("jane", { usages: ["digital signature", "server auth"] }), null],
+  ["a serving certificate", pair("jane", { usages: ["digital signature", "server auth"] }), null],
   ["a certificate for any use", pair("jane", { usages: ["any"] }), "jane"],
   ["a certificate without extended key usage", pair("jane", { usages: [] }), "jane"],
   ["a certificate without a name", pair("", { organizations: ["system:masters"] }), null],
   ["a token", { authorization: `Bearer ${token}` }, "system:serviceaccount:ns:a"],
   ["a token with a lower-case scheme", { authorization: `bearer ${token}` }, "system:serviceaccount:ns:a"],
   ["a bad token", { authorization: "Bearer x" }, null],
-  ["a good certificate and a bad token", { ...admin, authorization: "Bearer x" }, "jane"],
+  ["a good certificate with a bad token", { ...admin, authorization: "Bearer x" }, "jane"],
   [
-    "a bad certificate and a good token",
+    "a bad certificate with a good token",
     { ...pair("jane", { issuer: impostor }), authorization: `Bearer ${token}` },
     "system:serviceaccount:ns:a",
   ],
-  ["nothing", {}, null],
-  ["nothing, for a public path", { path: "/healthz?verbose" }, "system:anonymous"],
-  ["nothing, for a path like a public one", { path: "/healthz/x" }, null],
-  ["a bad token, for a public path", { path: "/livez", authorization: "Bearer x" }, null],
-  ["a bad certificate, for a public path", { ...pair("x", { issuer: impostor }), path: "/version" }, null],
+  ["a request without credentials", {}, null],
+  ["a request without credentials for a public path", { path: "/healthz?verbose" }, "system:anonymous"],
+  ["a request without credentials for a path below a public one", { path: "/healthz/x" }, null],
+  ["a bad token for a public path", { path: "/livez", authorization: "Bearer x" }, null],
+  ["a bad certificate for a public path", { ...pair("x", { issuer: impostor }), path: "/version" }, null],
   ["a password", { authorization: "Basic eDp5" }, null],
 ];
 
 for (const [protocol, send] of [["HTTP/1.1", overHttp1] as const, ["HTTP/2", overHttp2] as const])
-  test(`the caller over ${protocol}`, async (t) => {
+  test(`a request over ${protocol} has the caller of its credentials`, async (t) => {
     for (const [name, shown, expected] of rows)
-      await t.test(name, async () => {
+      await t.test(`${name} ${expected ? `authenticates ${expected}` : "is not authenticated"}`, async () => {
         assert.equal((await send(shown))?.name ?? null, expected);
       });
   });
@@ -244,15 +244,15 @@ test("only system:masters may impersonate users", async (t) => {
   const jane: Caller = { name: "jane", groups: ["system:authenticated"] };
   const authorizer = new FixedAuthorizer({ relations: { related: () => Promise.resolve(false) } });
   const rows: [string, Caller, string[], Caller | string][] = [
-    ["none requested", jane, ["Accept", "x"], jane],
+    ["a request without impersonation headers keeps its caller", jane, ["Accept", "x"], jane],
     [
-      "a user with groups",
+      "a user with groups is impersonated",
       master,
       ["Impersonate-User", "system:node:n1", "Impersonate-Group", "system:nodes", "impersonate-group", "b"],
       { name: "system:node:n1", groups: ["system:nodes", "b", "system:authenticated"] },
     ],
     [
-      "a service account",
+      "a service account is impersonated with its groups",
       master,
       ["Impersonate-User", "system:serviceaccount:ns:a"],
       {
@@ -261,25 +261,25 @@ test("only system:masters may impersonate users", async (t) => {
       },
     ],
     [
-      "a user with UID and extra fields",
+      "a user with UID and extra fields is impersonated",
       master,
       ["Impersonate-User", "x", "Impersonate-Uid", "u", "Impersonate-Extra-scopes%2Fa", "v"],
       { name: "x", groups: ["system:authenticated"], uid: "u", extra: { "scopes/a": ["v"] } },
     ],
     [
-      "not present",
+      "the anonymous user is impersonated as unauthenticated",
       master,
       ["Impersonate-User", "system:anonymous"],
       { name: "system:anonymous", groups: ["system:unauthenticated"] },
     ],
     [
-      "a caller that may not impersonate",
+      "a caller without permission is rejected",
       jane,
       ["Impersonate-User", "root"],
       'users "root" is forbidden: User "jane" cannot impersonate resource "users" in API group "" at the cluster scope',
     ],
     [
-      "groups without a user",
+      "groups without a user are rejected",
       master,
       ["Impersonate-Group", "x"],
       "requested impersonation of groups, uid or extra without impersonating a user",

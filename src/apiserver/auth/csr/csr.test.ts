@@ -218,63 +218,82 @@ test("requests that are not for kubelets are left to manual approval", async (t)
     });
 });
 
-/** Signed if there is no message; "" if it is left alone. */
+/** Signed if there is no message; "" if it is ignored. */
 const approvedRows: [string, RequestFields, string?][] = [
-  ["a client", { signer: clientSigner, commonName: "jane", organizations: ["dev"], dnsNames: ["x"] }],
   [
-    "a client with another use",
+    "a request for a client certificate",
+    { signer: clientSigner, commonName: "jane", organizations: ["dev"], dnsNames: ["x"] },
+  ],
+  [
+    "a request for a client certificate with another usage",
     { signer: clientSigner, usages: ["client auth", "server auth"] },
     "invalid usage for client certificate: server auth",
   ],
   [
-    "a client without its use",
+    "a request for a client certificate without its usage",
     { signer: clientSigner, usages: ["digital signature"] },
     "missing required usage for client certificate: client auth",
   ],
   [
-    "a kubelet of another group",
+    "a kubelet's request with another organization",
     { organizations: ["system:masters"] },
     "subject organization is not system:nodes",
   ],
   [
-    "a kubelet of two groups",
+    "a kubelet's request with two organizations",
     { organizations: ["system:nodes", "x"] },
     "subject organization is not system:nodes",
   ],
-  ["a kubelet with names", { dnsNames: ["x"] }, "DNS subjectAltNames are not allowed"],
-  ["a kubelet with addresses", { ipAddresses: ["::1"] }, "IP subjectAltNames are not allowed"],
   [
-    "a kubelet client that is not a node",
+    "a kubelet's request for a client certificate with DNS names",
+    { dnsNames: ["x"] },
+    "DNS subjectAltNames are not allowed",
+  ],
+  [
+    "a kubelet's request for a client certificate with IP addresses",
+    { ipAddresses: ["::1"] },
+    "IP subjectAltNames are not allowed",
+  ],
+  [
+    "a kubelet's request without a node name",
     { commonName: "jane" },
     "subject common name does not begin with system:node:",
   ],
-  ["a kubelet with an RSA key's uses", { usages: ["digital signature", "key encipherment", "client auth"] }],
   [
-    "a kubelet with other uses",
+    "a kubelet's request with the usages of an RSA key",
+    { usages: ["digital signature", "key encipherment", "client auth"] },
+  ],
+  [
+    "a kubelet's request with other usages",
     { usages: ["client auth"] },
     "usages did not match [client auth digital signature key encipherment]",
   ],
   [
-    "a server without names",
+    "a request for a serving certificate without names",
     serving({ dnsNames: [], ipAddresses: [] }),
     "DNS or IP subjectAltName is required",
   ],
   [
-    "a server with a client's uses",
+    "a request for a serving certificate with client usages",
     serving({ usages: ["digital signature", "client auth"] }),
     "usages did not match [digital signature key encipherment server auth]",
   ],
   [
-    "a serving certificate that is not for a node",
+    "a request for a serving certificate without a node name",
     serving({ commonName: "jane" }),
     "subject common name does not begin with system:node:",
   ],
-  ["another signer", { signer: "example.com/signer" }, ""],
+  ["a request to another signer", { signer: "example.com/signer" }, ""],
 ];
+
+function outcomeOf(problem: string | undefined): string {
+  if (problem === undefined) return "is signed";
+  return problem === "" ? "is ignored" : "fails";
+}
 
 test("an approved request is signed if it meets the signer's requirements, and fails if not", async (t) => {
   for (const [name, requested, problem] of approvedRows)
-    await t.test(name, async () => {
+    await t.test(`${name} ${outcomeOf(problem)}`, async () => {
       await setUp().run(async ({ post, approve, get, outcome }) => {
         await post(admin, requested);
         await approve();
@@ -411,67 +430,67 @@ const denied: Condition = { ...approved, type: "Denied" };
 const pem = Buffer.from(authority().certificate).toString("base64");
 const other = Buffer.from(authority().certificate).toString("base64");
 
-test("each subresource changes its own part", async (t) => {
+test("the approval subresource changes approvals, the status subresource the certificate", async (t) => {
   const rows: [string, "status" | "approval", object, object, string | object][] = [
-    ["approve", "approval", {}, { conditions: [approved] }, { conditions: [approved] }],
+    ["an approval is stored", "approval", {}, { conditions: [approved] }, { conditions: [approved] }],
     [
-      "approve with certificate",
+      "an approval does not set the certificate",
       "approval",
       {},
       { conditions: [approved], certificate: pem },
       { conditions: [approved] },
     ],
     [
-      "approve and deny",
+      "an approval together with a denial is rejected",
       "approval",
       {},
       { conditions: [approved, denied] },
       'status.conditions: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive',
     ],
     [
-      "remove an approval",
+      "the removal of an approval is rejected",
       "approval",
       { conditions: [approved] },
       { conditions: [] },
       'status.conditions: Forbidden: updates may not remove a condition of type "Approved"',
     ],
     [
-      "an approval with status False",
+      "an approval with status False is rejected",
       "approval",
       {},
       { conditions: [{ ...approved, status: "False" }] },
       'status.conditions[0].status: Unsupported value: "False": supported values: "True"',
     ],
     [
-      "sign",
+      "a certificate is stored",
       "status",
       { conditions: [approved] },
       { conditions: [approved], certificate: pem },
       { conditions: [approved], certificate: pem },
     ],
     [
-      "sign, with another approval",
+      "a status update does not change an approval",
       "status",
       { conditions: [approved] },
       { conditions: [{ ...approved, reason: "y" }], certificate: pem },
       { conditions: [approved], certificate: pem },
     ],
     [
-      "approve through the status",
+      "an approval by a status update is rejected",
       "status",
       {},
       { conditions: [approved] },
       'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
     ],
     [
-      "sign again",
+      "a second certificate is rejected",
       "status",
       { certificate: pem },
       { certificate: other },
       "status.certificate: Forbidden: updates may not modify existing certificate content",
     ],
     [
-      "sign with an invalid certificate",
+      "an invalid certificate is rejected",
       "status",
       {},
       { certificate: "eA==" },
@@ -520,21 +539,16 @@ test("decided requests are deleted after an hour, pending ones after a day", asy
     conditions: [{ type, status: "True", lastUpdateTime: ago(hours) }],
   });
   const rows: [string, number, object, boolean][] = [
-    ["pending for 23 hours", 23, {}, false],
-    ["pending for 25 hours", 25, {}, true],
-    ["approved just now", 25, decided("Approved", 0.9), false],
-    ["approved an hour ago", 2, decided("Approved", 1.1), true],
-    ["denied an hour ago", 2, decided("Denied", 1.1), true],
-    ["failed an hour ago", 2, decided("Failed", 1.1), true],
-    [
-      "approved, and its certificate is still valid",
-      1,
-      { ...decided("Approved", 0.5), certificate: pem },
-      false,
-    ],
+    ["is pending for 23 hours", 23, {}, false],
+    ["is pending for 25 hours", 25, {}, true],
+    ["was approved less than an hour ago", 25, decided("Approved", 0.9), false],
+    ["was approved over an hour ago", 2, decided("Approved", 1.1), true],
+    ["was denied over an hour ago", 2, decided("Denied", 1.1), true],
+    ["failed over an hour ago", 2, decided("Failed", 1.1), true],
+    ["was approved and has a valid certificate", 1, { ...decided("Approved", 0.5), certificate: pem }, false],
   ];
   for (const [name, age, status, expected] of rows)
-    await t.test(name, () => {
+    await t.test(`a request that ${name} is ${expected ? "deleted" : "kept"}`, () => {
       const request = { metadata: { name: "r", uid: "u", creationTimestamp: ago(age) }, status };
       assert.equal(isStale(request as ApiObject, start), expected);
     });

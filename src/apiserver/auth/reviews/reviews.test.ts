@@ -97,40 +97,51 @@ test("access reviews query the authorizer", async (t) => {
     allowed: false,
     reason: "can only list/watch pods with spec.nodeName field selector",
   };
-  const rows: [string, ResourceDefinition, object, object, { caller?: Caller; metadata?: object }?][] = [
+  const rows: [
+    name: string,
+    definition: ResourceDefinition,
+    spec: object,
+    expected: { allowed: boolean; evaluationError?: string },
+    more?: { caller?: Caller; metadata?: object },
+  ][] = [
     [
-      "a master",
+      "a member of system:masters",
       subjectAccessReview(authorizer),
       { user: "x", groups: ["system:masters"], resourceAttributes: pods },
       { allowed: true },
     ],
-    ["jane", subjectAccessReview(authorizer), { user: "x", resourceAttributes: pods }, { allowed: false }],
     [
-      "a path",
+      "a user without permissions",
+      subjectAccessReview(authorizer),
+      { user: "x", resourceAttributes: pods },
+      { allowed: false },
+    ],
+    [
+      "a request for a public path",
       subjectAccessReview(authorizer),
       { groups: ["system:authenticated"], user: "x", nonResourceAttributes: { path: "/api", verb: "get" } },
       { allowed: true },
     ],
     [
-      "a node",
+      "a node that lists all pods",
       subjectAccessReview(authorizer),
       { ...nodes, resourceAttributes: pods },
       deniedByNodeAuthorizer,
     ],
     [
-      "a node with selector",
+      "a node that lists its own pods",
       subjectAccessReview(authorizer),
       { ...nodes, resourceAttributes: onNode },
       { allowed: true },
     ],
     [
-      "a node with requirement",
+      "a node whose field selector requires its own name",
       subjectAccessReview(authorizer),
       { ...nodes, resourceAttributes: requirement("In", ["n1"]) },
       { allowed: true },
     ],
     [
-      "a node with an invalid requirement",
+      "a node whose field selector is invalid",
       subjectAccessReview(authorizer),
       { ...nodes, resourceAttributes: requirement("Exists", []) },
       {
@@ -138,16 +149,21 @@ test("access reviews query the authorizer", async (t) => {
         evaluationError: "spec.resourceAttributes.fieldSelector ignored due to parse error",
       },
     ],
-    ["myself", selfSubjectAccessReview(authorizer), { resourceAttributes: pods }, { allowed: true }],
     [
-      "a self review of a node",
+      "the caller itself",
+      selfSubjectAccessReview(authorizer),
+      { resourceAttributes: pods },
+      { allowed: true },
+    ],
+    [
+      "a node as the caller itself",
       selfSubjectAccessReview(authorizer),
       { resourceAttributes: pods },
       deniedByNodeAuthorizer,
       { caller: node("n1") },
     ],
     [
-      "in a namespace",
+      "a service account in its own namespace",
       localSubjectAccessReview(authorizer),
       {
         user: "system:serviceaccount:ns:a",
@@ -159,7 +175,7 @@ test("access reviews query the authorizer", async (t) => {
     ],
   ];
   for (const [name, definition, spec, expected, more] of rows)
-    await t.test(name, async () => {
+    await t.test(`${name} is ${expected.allowed ? "allowed" : "denied"}`, async () => {
       const result = await review(definition, spec, more);
       assert.deepEqual(result.status, expected);
       assert.deepEqual(result.spec, spec);

@@ -68,13 +68,13 @@ const old = (clock: FakeClock, seconds: number) => ({
   deletionTimestamp: new Date(epochMs(clock.wall()) - seconds * 1000).toISOString(),
 });
 type Rig = ReturnType<typeof setUp>;
-/** Known if there is no problem. */
+/** Accepted if there is no problem. */
 const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
-  ["unbound", ({ issue }) => issue()],
-  ["bound to a secret", ({ issue }) => issue({ secret: { name: "s", uid: "secret-uid" } })],
-  ["bound to a node", ({ issue }) => issue({ node: { name: "n1", uid: "node-uid" } })],
+  ["an unbound token", ({ issue }) => issue()],
+  ["a token bound to a Secret", ({ issue }) => issue({ secret: { name: "s", uid: "secret-uid" } })],
+  ["a token bound to a Node", ({ issue }) => issue({ node: { name: "n1", uid: "node-uid" } })],
   [
-    "expired within the leeway",
+    "a token that expired within the leeway",
     async ({ issue, clock }) => {
       const token = issue();
       await clock.advance(3660_000);
@@ -82,7 +82,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     },
   ],
   [
-    "expired",
+    "a token that expired",
     async ({ issue, clock }) => {
       const token = issue();
       await clock.advance(3661_000);
@@ -91,7 +91,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
     "service account token has expired",
   ],
   [
-    "not valid yet",
+    "a token that is not valid yet",
     async ({ issue, clock }) => {
       await clock.advance(61_000);
       const token = issue();
@@ -205,7 +205,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
 
 test("a service account token is valid while its account and bound object exist", async (t) => {
   for (const [name, createToken, problem] of rows)
-    await t.test(name, async () => {
+    await t.test(`${name} is ${problem === undefined ? "accepted" : "rejected"}`, async () => {
       const rig = setUp();
       const token = await createToken(rig);
       const result = await rig.tokens.authenticate(token, [api]);
@@ -242,23 +242,27 @@ const good = {
 };
 const groups = ["system:bootstrappers"];
 const bootstrapRows: [string, Record<string, string>, string[] | undefined, object?][] = [
-  ["a valid token", good, groups],
+  ["with a valid Secret", good, groups],
   [
-    "more groups",
+    "with extra groups",
     { ...good, "auth-extra-groups": "system:bootstrappers:b,system:bootstrappers:a" },
     ["system:bootstrappers", "system:bootstrappers:a", "system:bootstrappers:b"],
   ],
-  ["a group that is not for bootstrappers", { ...good, "auth-extra-groups": "system:masters" }, undefined],
-  ["another secret", { ...good, "token-secret": "0123456789abcdeX" }, undefined],
-  ["a secret of another length", { ...good, "token-secret": "0" }, undefined],
-  ["another id", { ...good, "token-id": "fedcba" }, undefined],
-  ["not for authentication", { ...good, "usage-bootstrap-authentication": "false" }, undefined],
-  ["not expired", { ...good, expiration: "2026-01-01T00:00:01Z" }, groups],
-  ["expired", { ...good, expiration: "2026-01-01T00:00:00Z" }, undefined],
-  ["an expiration that cannot be parsed", { ...good, expiration: "soon" }, undefined],
-  ["a token of another type", good, undefined, { type: "Opaque" }],
   [
-    "deleted",
+    "with a group that is not for bootstrappers",
+    { ...good, "auth-extra-groups": "system:masters" },
+    undefined,
+  ],
+  ["with another token secret", { ...good, "token-secret": "0123456789abcdeX" }, undefined],
+  ["with a token secret of another length", { ...good, "token-secret": "0" }, undefined],
+  ["with another token ID", { ...good, "token-id": "fedcba" }, undefined],
+  ["that is not for authentication", { ...good, "usage-bootstrap-authentication": "false" }, undefined],
+  ["that has not expired", { ...good, expiration: "2026-01-01T00:00:01Z" }, groups],
+  ["that has expired", { ...good, expiration: "2026-01-01T00:00:00Z" }, undefined],
+  ["with an invalid expiration", { ...good, expiration: "soon" }, undefined],
+  ["in a Secret of another type", good, undefined, { type: "Opaque" }],
+  [
+    "whose Secret is being deleted",
     good,
     undefined,
     {
@@ -273,7 +277,7 @@ const bootstrapRows: [string, Record<string, string>, string[] | undefined, obje
 
 test("a bootstrap token is valid if its secret is", async (t) => {
   for (const [name, fields, expected, more] of bootstrapRows)
-    await t.test(name, async () => {
+    await t.test(`a token ${name} is ${expected ? "accepted" : "rejected"}`, async () => {
       const objects = new MemoryObjects();
       const data = Object.fromEntries(
         Object.entries(fields).map(([k, v]) => [k, Buffer.from(v).toString("base64")]),

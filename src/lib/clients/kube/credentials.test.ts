@@ -92,14 +92,14 @@ function plugin(command: string, more: object = {}): object {
 
 describe("credentials", { timeout: 30_000 }, () => {
   const users: { name: string; user: object; who: string }[] = [
-    { name: "a token", user: { token: "t1" }, who: "Bearer t1" },
+    { name: "a token is sent as a bearer token", user: { token: "t1" }, who: "Bearer t1" },
     {
-      name: "username and password",
+      name: "username and password are sent by basic authentication",
       user: { username: "ann", password: "pä:ss" },
       who: `Basic ${base64("ann:pä:ss")}`,
     },
     {
-      name: "a certificate as data",
+      name: "a certificate in the kubeconfig is used",
       user: {
         "client-certificate-data": base64(fixture("client-a.pem")),
         "client-key-data": base64(fixture("client-a.key")),
@@ -107,7 +107,7 @@ describe("credentials", { timeout: 30_000 }, () => {
       who: "system:node:a",
     },
     {
-      name: "a token beside a certificate",
+      name: "a token is sent in addition to a certificate",
       user: {
         "client-certificate-data": base64(fixture("client-a.pem")),
         "client-key-data": base64(fixture("client-a.key")),
@@ -249,7 +249,7 @@ describe("certificate files", { timeout: 30_000 }, () => {
     });
   }
 
-  it("files that do not match are not used, the previous pair is", async (t) => {
+  it("a certificate and key that do not match are not used, and the previous pair is kept", async (t) => {
     const server = await whoAmI(t);
     const dir = await directory(t);
     const clock = new MovableClock();
@@ -298,15 +298,22 @@ describe("certificate files", { timeout: 30_000 }, () => {
 
 describe("trust", { timeout: 30_000 }, () => {
   const cases: { name: string; cluster: object; error?: RegExp }[] = [
-    { name: "an address in the certificate", cluster: authority },
-    { name: "another name that is in it", cluster: { ...authority, "tls-server-name": "api.internal" } },
+    { name: "a server whose certificate has its address is trusted", cluster: authority },
     {
-      name: "a name that is not in it",
+      name: "a server whose certificate has the tls-server-name is trusted",
+      cluster: { ...authority, "tls-server-name": "api.internal" },
+    },
+    {
+      name: "a server whose certificate does not have the tls-server-name is not trusted",
       cluster: { ...authority, "tls-server-name": "elsewhere.internal" },
       error: /elsewhere\.internal/,
     },
     { name: "insecure-skip-tls-verify trusts any server", cluster: { "insecure-skip-tls-verify": true } },
-    { name: "the system does not know our authority", cluster: {}, error: /not signed by/ },
+    {
+      name: "a server whose CA is not among those of the system is not trusted",
+      cluster: {},
+      error: /not signed by/,
+    },
   ];
   for (const { name, cluster, error } of cases) {
     it(name, async (t) => {

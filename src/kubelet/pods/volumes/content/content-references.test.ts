@@ -19,13 +19,25 @@ const pod = fakePod({
   },
 });
 
-describe("volumes that refer to", () => {
+describe("the volumes that reference an object", () => {
   const cases: [string, ContentRef, string[]][] = [
-    ["a secret", { kind: "Secret", namespace: "default", name: "x" }, ["secret", "both"]],
-    ["a config map", { kind: "ConfigMap", namespace: "default", name: "x" }, ["config", "both"]],
-    ["an object of another namespace", { kind: "Secret", namespace: "other", name: "x" }, []],
-    ["an object of another name", { kind: "Secret", namespace: "default", name: "y" }, []],
-    ["trust bundles", { kind: "ClusterTrustBundle" }, ["trust"]],
+    [
+      "a Secret is referenced by secret and projected volumes",
+      { kind: "Secret", namespace: "default", name: "x" },
+      ["secret", "both"],
+    ],
+    [
+      "a ConfigMap is referenced by configMap and projected volumes",
+      { kind: "ConfigMap", namespace: "default", name: "x" },
+      ["config", "both"],
+    ],
+    [
+      "an object of another namespace is not referenced",
+      { kind: "Secret", namespace: "other", name: "x" },
+      [],
+    ],
+    ["an object of another name is not referenced", { kind: "Secret", namespace: "default", name: "y" }, []],
+    ["trust bundles are referenced by projected volumes", { kind: "ClusterTrustBundle" }, ["trust"]],
   ];
   for (const [what, ref, volumes] of cases)
     it(what, () => {

@@ -37,18 +37,34 @@ describe("label selector", () => {
   const cases: [string, LabelSelector | undefined, boolean][] = [
     ["a missing selector matches nothing", undefined, false],
     ["an empty selector matches everything", {}, true],
-    ["matching labels", { matchLabels: { app: "web" } }, true],
-    ["a label with another value", { matchLabels: { app: "db" } }, false],
-    ["In", { matchExpressions: [{ key: "app", operator: "In", values: ["db", "web"] }] }, true],
-    ["In, without the label", { matchExpressions: [{ key: "x", operator: "In", values: [""] }] }, false],
-    ["NotIn", { matchExpressions: [{ key: "app", operator: "NotIn", values: ["web"] }] }, false],
+    ["a label with the same value matches", { matchLabels: { app: "web" } }, true],
+    ["a label with another value does not match", { matchLabels: { app: "db" } }, false],
     [
-      "NotIn, without the label",
+      "In matches one of the values",
+      { matchExpressions: [{ key: "app", operator: "In", values: ["db", "web"] }] },
+      true,
+    ],
+    [
+      "In does not match without the label",
+      { matchExpressions: [{ key: "x", operator: "In", values: [""] }] },
+      false,
+    ],
+    [
+      "NotIn does not match one of the values",
+      { matchExpressions: [{ key: "app", operator: "NotIn", values: ["web"] }] },
+      false,
+    ],
+    [
+      "NotIn matches without the label",
       { matchExpressions: [{ key: "x", operator: "NotIn", values: ["web"] }] },
       true,
     ],
-    ["Exists", { matchExpressions: [{ key: "app", operator: "Exists" }] }, true],
-    ["DoesNotExist", { matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }, false],
+    ["Exists matches a label", { matchExpressions: [{ key: "app", operator: "Exists" }] }, true],
+    [
+      "DoesNotExist does not match a label",
+      { matchExpressions: [{ key: "app", operator: "DoesNotExist" }] },
+      false,
+    ],
     [
       "all of several requirements must match",
       { matchLabels: { app: "web" }, matchExpressions: [{ key: "x", operator: "Exists" }] },
