@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aPod } from "../../../../test/builders/pods.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
-import { silentLogger } from "../../../lib/base/logger.ts";
+import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
 import type { PodSpec, PodUid } from "../../../lib/model/pod.ts";
 import type { EvictionManagerOptions } from "./eviction-manager.ts";
 import { type FakePod, FakePressureNode, type FakePressureNodeOptions } from "./fake-pressure-node.ts";
@@ -241,6 +241,24 @@ test("while the runtime does not respond, memory is protected, and disks are lat
   isAway = false;
   await clock.advance(30_000);
   assert.deepEqual(names(), ["hog", "filler"]);
+});
+
+test("the same error of the disks is logged once at -v 2", async () => {
+  const lines: string[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    debug: (level, message, fields) => {
+      if (level <= 2) lines.push(`${message}: ${fields?.err}`);
+    },
+  };
+  const layout = async () => {
+    throw new Error("imagefs device is not found");
+  };
+  const { clock } = await start([], hard, { layout, logger });
+  await clock.advance(60_000);
+  assert.deepEqual(lines, [
+    "Eviction manager: failed to get HasDedicatedImageFs: imagefs device is not found",
+  ]);
 });
 
 test("the report has each threshold with what is left, the conditions and the last eviction", async () => {

@@ -107,6 +107,7 @@ export class EvictionManager implements Component {
   #observations: Observations = new Map();
   #lastEviction: EvictionReport["lastEviction"];
   #lastError = "";
+  #layoutError = "";
   #alarmsAt: MonotonicTime | undefined;
   #unobserved = new Set<Signal>();
   #wake: () => void = () => {};
@@ -204,7 +205,10 @@ export class EvictionManager implements Component {
       this.#layout = await stats.layout();
     } catch (error) {
       const err = messageOf(error);
-      logger.debug(2, "Eviction manager: failed to get HasDedicatedImageFs", { err });
+      // The same error again is logged at a higher verbosity.
+      const level = err === this.#layoutError ? 4 : 2;
+      logger.debug(level, "Eviction manager: failed to get HasDedicatedImageFs", { err });
+      this.#layoutError = err;
       return undefined;
     }
     for (const { signal } of this.#thresholds.filter((t) => t.signal.startsWith("containerfs.")))
