@@ -5,7 +5,7 @@ import { type Threshold, thresholdsMet } from "./thresholds.ts";
 
 /** The state between two measurements. */
 export interface PressureState {
-  /** Since when a threshold is met. */
+  /** When each threshold was first met. */
   readonly metSince: ReadonlyMap<Threshold, MonotonicTime>;
   /** When a condition was last observed. */
   readonly lastObserved: ReadonlyMap<PressureCondition, MonotonicTime>;
