@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compareQuantities, parseQuantity, wholeUnits } from "./quantity.ts";
 
-test("quantities in whole units and in billionths", () => {
+test("quantities are converted to whole units and to nano units, rounded away from zero", () => {
   const table: [string | number, bigint, bigint][] = [
     ["0", 0n, 0n],
     ["1", 1n, 1000_000_000n],
@@ -32,7 +32,7 @@ test("quantities in whole units and in billionths", () => {
   ];
   for (const [text, whole, nano] of table) {
     assert.equal(wholeUnits(text), whole, `${text} in whole units`);
-    assert.equal(parseQuantity(text), nano, `${text} in billionths`);
+    assert.equal(parseQuantity(text), nano, `${text} in nano units`);
   }
 });
 

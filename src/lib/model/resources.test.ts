@@ -30,12 +30,12 @@ const sidecar = (request: string) => init(request, "Always");
 
 const rows: { rule: string; pod: Pod; milli: bigint }[] = [
   {
-    rule: "containers run together: their requests add up",
+    rule: "the requests of containers add up",
     pod: fakePod({ spec: { containers: [cpu("100m"), cpu("200m")] } }),
     milli: 300n,
   },
   {
-    rule: "init containers run one by one: the largest is used, if it is more than all containers",
+    rule: "the largest init container counts if it requests more than all containers together",
     pod: fakePod({ spec: { containers: [cpu("100m")], initContainers: [init("500m"), init("300m")] } }),
     milli: 500n,
   },
@@ -45,22 +45,22 @@ const rows: { rule: string; pod: Pod; milli: bigint }[] = [
     milli: 100n,
   },
   {
-    rule: "a sidecar runs beside the containers",
+    rule: "the requests of sidecars and containers add up",
     pod: fakePod({ spec: { containers: [cpu("100m")], initContainers: [sidecar("50m")] } }),
     milli: 150n,
   },
   {
-    rule: "an init container runs beside the sidecars before it",
+    rule: "the requests of an init container and of the sidecars before it add up",
     pod: fakePod({ spec: { containers: [cpu("100m")], initContainers: [sidecar("50m"), init("200m")] } }),
     milli: 250n,
   },
   {
-    rule: "an init container does not run beside the sidecars after it",
+    rule: "sidecars after an init container do not add to its requests",
     pod: fakePod({ spec: { containers: [cpu("100m")], initContainers: [init("200m"), sidecar("50m")] } }),
     milli: 200n,
   },
   {
-    rule: "overhead is added",
+    rule: "overhead is added to the requests",
     pod: fakePod({ spec: { containers: [cpu("100m")], overhead: { cpu: "10m" } } }),
     milli: 110n,
   },
@@ -77,19 +77,19 @@ describe("podRequests", () => {
   for (const { rule, pod, milli } of rows)
     it(rule, () => assert.equal(milliOf(podRequests(pod), "cpu"), milli));
 
-  it("leaves out overhead if requested", () => {
+  it("excludes overhead with excludeOverhead", () => {
     const pod = fakePod({ spec: { containers: [cpu("100m")], overhead: { cpu: "10m" } } });
     assert.equal(milliOf(podRequests(pod, { excludeOverhead: true }), "cpu"), 100n);
   });
-  it("ignores pod-level resources with the gate off", () => {
+  it("ignores pod-level resources if the feature gate is disabled", () => {
     const pod = fakePod({ spec: { containers: [cpu("100m")], resources: { requests: { cpu: "1" } } } });
     assert.equal(milliOf(podRequests(pod, { podLevel: false }), "cpu"), 100n);
   });
-  it("uses only supported resources of the pod level", () => {
+  it("ignores unsupported pod-level resources", () => {
     const pod = fakePod({ spec: { resources: { requests: { cpu: "1", "example.com/gpu": "3" } } } });
     assert.deepEqual([...podRequests(pod).keys()], ["cpu"]);
   });
-  it("names invalid quantities", () => {
+  it("fails with the name of a resource whose quantity is invalid", () => {
     const pod = fakePod({ spec: { containers: [{ resources: { requests: { memory: "1QQ" } } }] } });
     assert.throws(() => podRequests(pod), /memory: "1QQ" is not a quantity/);
   });
@@ -101,7 +101,7 @@ describe("podLimits", () => {
     assert.equal(milliOf(podLimits(pod), "cpu"), 110n);
     assert.equal(podLimits(pod).has("memory"), false);
   });
-  it("has the limits of each step, with the sidecars that run by then", () => {
+  it("has, by step, the limits of each init container and the sidecars before it", () => {
     const spec = {
       containers: [cpu("1")],
       initContainers: [sidecar("50m"), init("200m"), fakeContainer({}, "free")],
@@ -157,7 +157,7 @@ describe("amounts", () => {
     assert.equal(milliOf(amounts, "cpu"), 1n);
     assert.equal(wholeOf(amounts, "none"), 0n);
   });
-  it("use the kernel's names of page sizes", () => {
+  it("of huge pages are keyed by the kernel's page size names", () => {
     assert.equal(hugepageBytes("hugepages-2Mi"), 2n ** 21n);
     assert.equal(hugepageBytes("memory"), undefined);
     assert.deepEqual([2n ** 16n, 2n ** 21n, 2n ** 30n].map(hugepageUnit), ["64KB", "2MB", "1GB"]);

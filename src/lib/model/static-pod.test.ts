@@ -6,7 +6,7 @@ type Loose = Record<string, unknown>;
 
 const fromFile: StaticPodOptions = { nodeName: "node-1", origin: { source: "file", path: "/m/web.yaml" } };
 
-function written(spec: Loose = {}, metadata: Loose = {}): Loose {
+function manifest(spec: Loose = {}, metadata: Loose = {}): Loose {
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -21,8 +21,8 @@ function staticPod(input: unknown, options = fromFile) {
   return result.pod;
 }
 
-test("a static pod gets the identity of its node", () => {
-  const pod = staticPod(written());
+test("a static pod gets the node name, a UID, source annotations and a NoExecute toleration", () => {
+  const pod = staticPod(manifest());
   assert.equal(pod.metadata.name, "web-node-1");
   assert.equal(pod.metadata.namespace, "default");
   assert.match(pod.metadata.uid, /^[0-9a-f]{32}$/);
@@ -36,14 +36,14 @@ test("a static pod gets the identity of its node", () => {
 });
 
 test("a pod from a URL gets no extra toleration", () => {
-  const pod = staticPod(written(), { nodeName: "n", origin: { source: "http", url: "http://x/" } });
+  const pod = staticPod(manifest(), { nodeName: "n", origin: { source: "http", url: "http://x/" } });
   assert.equal(pod.spec.tolerations, undefined);
   assert.equal(pod.metadata.annotations?.["kubernetes.io/config.source"], "http");
 });
 
-test("an applied pod is like one of a file: name, source and toleration", () => {
+test("an applied pod gets name, source and toleration like a pod from a file", () => {
   const applied = (name: string, nodeName = "n") =>
-    staticPod(written(), { nodeName, origin: { source: "applied", name } });
+    staticPod(manifest(), { nodeName, origin: { source: "applied", name } });
   const pod = applied("m");
   assert.equal(pod.metadata.name, "web-n");
   assert.equal(pod.metadata.annotations?.["kubernetes.io/config.source"], "applied");
@@ -85,7 +85,7 @@ test("with local objects a pod may refer to ConfigMaps and Secrets, and to no ot
     ],
   };
   const forbidden = (hasLocalObjects: boolean) => {
-    const result = makeStaticPod(written(spec), { ...fromFile, hasLocalObjects });
+    const result = makeStaticPod(manifest(spec), { ...fromFile, hasLocalObjects });
     return "problems" in result ? result.problems.map(({ path }) => path) : [];
   };
   assert.deepEqual(forbidden(true), [
@@ -98,29 +98,29 @@ test("with local objects a pod may refer to ConfigMaps and Secrets, and to no ot
 
 test("the toleration is not repeated", () => {
   const tolerations = [{ operator: "Exists", effect: "NoExecute" }];
-  assert.equal(staticPod(written({ tolerations })).spec.tolerations?.length, 1);
+  assert.equal(staticPod(manifest({ tolerations })).spec.tolerations?.length, 1);
 });
 
 test("the UID changes with the pod, the file and the node, and with nothing else", () => {
   const uid = (input: unknown, options = fromFile) => staticPod(input, options).metadata.uid;
-  const base = uid(written());
-  assert.equal(uid(written()), base);
-  const reordered = Object.fromEntries(Object.entries(written()).reverse());
+  const base = uid(manifest());
+  assert.equal(uid(manifest()), base);
+  const reordered = Object.fromEntries(Object.entries(manifest()).reverse());
   assert.equal(uid(reordered), base, "the order of fields");
-  assert.equal(uid({ ...written(), status: { phase: "Running" } }), base, "a status");
-  assert.equal(uid(written({ unknown: 1 })), base, "an unknown field");
-  assert.notEqual(uid(written({ hostPID: true })), base, "the spec");
-  assert.notEqual(uid(written({}, { labels: { a: "b" } })), base, "labels");
+  assert.equal(uid({ ...manifest(), status: { phase: "Running" } }), base, "a status");
+  assert.equal(uid(manifest({ unknown: 1 })), base, "an unknown field");
+  assert.notEqual(uid(manifest({ hostPID: true })), base, "the spec");
+  assert.notEqual(uid(manifest({}, { labels: { a: "b" } })), base, "labels");
   assert.notEqual(
-    uid(written(), { ...fromFile, origin: { source: "file", path: "/m/x" } }),
+    uid(manifest(), { ...fromFile, origin: { source: "file", path: "/m/x" } }),
     base,
     "the file",
   );
-  assert.notEqual(uid(written(), { ...fromFile, nodeName: "other" }), base, "the node");
+  assert.notEqual(uid(manifest(), { ...fromFile, nodeName: "other" }), base, "the node");
 });
 
 test("a UID in the manifest is kept", () => {
-  assert.equal(staticPod(written({}, { uid: "mine" })).metadata.uid, "mine");
+  assert.equal(staticPod(manifest({}, { uid: "mine" })).metadata.uid, "mine");
 });
 
 test("a name is required, and must be valid with the node name appended", () => {
@@ -128,9 +128,9 @@ test("a name is required, and must be valid with the node name appended", () => 
     const result = makeStaticPod(input, { ...fromFile, nodeName });
     return "problems" in result ? result.problems.map((p) => p.path) : [];
   };
-  assert.deepEqual(problems(written({}, { name: "" }), "n"), ["metadata.name"]);
-  assert.deepEqual(problems(written({}, { name: "", generateName: "x-" }), "n"), ["metadata.name"]);
-  assert.deepEqual(problems(written({}, { name: "a".repeat(250) }), "node"), ["metadata.name"]);
+  assert.deepEqual(problems(manifest({}, { name: "" }), "n"), ["metadata.name"]);
+  assert.deepEqual(problems(manifest({}, { name: "", generateName: "x-" }), "n"), ["metadata.name"]);
+  assert.deepEqual(problems(manifest({}, { name: "a".repeat(250) }), "node"), ["metadata.name"]);
 });
 
 test("a static pod may not refer to API objects", async (t) => {
@@ -168,12 +168,12 @@ test("a static pod may not refer to API objects", async (t) => {
     ],
   ];
   for (const [spec, path, resource] of rows) {
-    await t.test(path, () => {
-      const result = makeStaticPod(written(spec), fromFile);
+    await t.test(`${path} may not reference ${resource}`, () => {
+      const result = makeStaticPod(manifest(spec), fromFile);
       assert.deepEqual("problems" in result && result.problems, [
         { path, message: `Forbidden: static pods may not reference ${resource}` },
       ]);
-      assert.ok("pod" in makeStaticPod(written(spec), { ...fromFile, allowApiReferences: true }));
+      assert.ok("pod" in makeStaticPod(manifest(spec), { ...fromFile, allowApiReferences: true }));
     });
   }
 });

@@ -102,14 +102,14 @@ before(async () => {
 });
 after(() => server.close());
 
-interface Shown {
+interface Credentials {
   readonly cert?: string;
   readonly key?: string;
   readonly authorization?: string;
   readonly path?: string;
 }
 
-function overHttp1(o: Shown): Promise<Caller | null> {
+function overHttp1(o: Credentials): Promise<Caller | null> {
   const { authorization, path = "/api", ...tls } = o;
   return new Promise((resolve, reject) => {
     const options = {
@@ -133,7 +133,7 @@ function overHttp1(o: Shown): Promise<Caller | null> {
   });
 }
 
-async function overHttp2(o: Shown): Promise<Caller | null> {
+async function overHttp2(o: Credentials): Promise<Caller | null> {
   const session = http2.connect(`https://localhost:${port}`, {
     ca: ca.certificate,
     cert: o.cert,
@@ -151,15 +151,15 @@ async function overHttp2(o: Shown): Promise<Caller | null> {
 }
 
 const admin = pair("jane", { organizations: ["dev", "ops"] });
-const rows: [string, Shown, string | null][] = [
-  ["a certificate of the CA", admin, "jane"],
-  ["a certificate of another CA with the same name", pair("jane", { issuer: impostor }), null],
-  ["a certificate that has expired", pair("jane", { to: -1000 }), null],
+const rows: [what: string, sent: Credentials, user: string | null][] = [
+  ["a certificate that the CA signed", admin, "jane"],
+  ["a certificate that another CA of the same name signed", pair("jane", { issuer: impostor }), null],
+  ["an expired certificate", pair("jane", { to: -1000 }), null],
   ["a certificate that is not valid yet", pair("jane", { from: 1000 }), null],
   ["a serving certificate", pair("jane", { usages: ["digital signature", "server auth"] }), null],
-  ["a certificate for any use", pair("jane", { usages: ["any"] }), "jane"],
+  ["a certificate for any usage", pair("jane", { usages: ["any"] }), "jane"],
   ["a certificate without extended key usage", pair("jane", { usages: [] }), "jane"],
-  ["a certificate without a name", pair("", { organizations: ["system:masters"] }), null],
+  ["a certificate without a common name", pair("", { organizations: ["system:masters"] }), null],
   ["a token", { authorization: `Bearer ${token}` }, "system:serviceaccount:ns:a"],
   ["a token with a lower-case scheme", { authorization: `bearer ${token}` }, "system:serviceaccount:ns:a"],
   ["a bad token", { authorization: "Bearer x" }, null],
@@ -174,18 +174,18 @@ const rows: [string, Shown, string | null][] = [
   ["a request without credentials for a path below a public one", { path: "/healthz/x" }, null],
   ["a bad token for a public path", { path: "/livez", authorization: "Bearer x" }, null],
   ["a bad certificate for a public path", { ...pair("x", { issuer: impostor }), path: "/version" }, null],
-  ["a password", { authorization: "Basic eDp5" }, null],
+  ["basic authentication", { authorization: "Basic eDp5" }, null],
 ];
 
 for (const [protocol, send] of [["HTTP/1.1", overHttp1] as const, ["HTTP/2", overHttp2] as const])
-  test(`a request over ${protocol} has the caller of its credentials`, async (t) => {
-    for (const [name, shown, expected] of rows)
-      await t.test(`${name} ${expected ? `authenticates ${expected}` : "is not authenticated"}`, async () => {
-        assert.equal((await send(shown))?.name ?? null, expected);
+  test(`requests over ${protocol} are authenticated by certificate or token`, async (t) => {
+    for (const [what, sent, user] of rows)
+      await t.test(`${what} is ${user === null ? "rejected" : `authenticated as ${user}`}`, async () => {
+        assert.equal((await send(sent))?.name ?? null, user);
       });
   });
 
-test("groups are those of the certificate and system:authenticated", async () => {
+test("the groups of a caller are the organizations of its certificate and system:authenticated", async () => {
   const caller = await overHttp1(admin);
   assert.deepEqual(caller?.groups, ["dev", "ops", "system:authenticated"]);
   assert.match(
@@ -246,13 +246,13 @@ test("only system:masters may impersonate users", async (t) => {
   const rows: [string, Caller, string[], Caller | string][] = [
     ["a request without impersonation headers keeps its caller", jane, ["Accept", "x"], jane],
     [
-      "a user with groups is impersonated",
+      "a user is impersonated with the requested groups",
       master,
       ["Impersonate-User", "system:node:n1", "Impersonate-Group", "system:nodes", "impersonate-group", "b"],
       { name: "system:node:n1", groups: ["system:nodes", "b", "system:authenticated"] },
     ],
     [
-      "a service account is impersonated with its groups",
+      "a service account is impersonated with the groups of its namespace",
       master,
       ["Impersonate-User", "system:serviceaccount:ns:a"],
       {
@@ -261,7 +261,7 @@ test("only system:masters may impersonate users", async (t) => {
       },
     ],
     [
-      "a user with UID and extra fields is impersonated",
+      "a user is impersonated with the requested UID and extra fields",
       master,
       ["Impersonate-User", "x", "Impersonate-Uid", "u", "Impersonate-Extra-scopes%2Fa", "v"],
       { name: "x", groups: ["system:authenticated"], uid: "u", extra: { "scopes/a": ["v"] } },
@@ -273,13 +273,13 @@ test("only system:masters may impersonate users", async (t) => {
       { name: "system:anonymous", groups: ["system:unauthenticated"] },
     ],
     [
-      "a caller without permission is rejected",
+      "a caller outside system:masters is forbidden to impersonate",
       jane,
       ["Impersonate-User", "root"],
       'users "root" is forbidden: User "jane" cannot impersonate resource "users" in API group "" at the cluster scope',
     ],
     [
-      "groups without a user are rejected",
+      "groups cannot be impersonated without a user",
       master,
       ["Impersonate-Group", "x"],
       "requested impersonation of groups, uid or extra without impersonating a user",

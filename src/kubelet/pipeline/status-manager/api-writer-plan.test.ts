@@ -61,7 +61,7 @@ const cases: { rule: string; api: Pod | undefined; own: string; isReleased: bool
     step: "none",
   },
   {
-    rule: "a mirror is not deleted",
+    rule: "a mirror pod is not deleted",
     api: inApi("Failed", { deletionTimestamp, annotations: { [annotationMirror]: "h" } }),
     own: "Failed",
     isReleased: true,
@@ -83,10 +83,10 @@ for (const { rule, api, own, isReleased, step } of cases)
   });
 
 const versions: [string, string | undefined, string | undefined, "received" | "watched"][] = [
-  ["the watch is ahead", "9", "10", "watched"],
-  ["the watch is behind", "10", "9", "received"],
-  ["they cannot be compared", "x10", "x9", "received"],
-  ["the watch has none", "10", undefined, "received"],
+  ["the watch is newer", "9", "10", "watched"],
+  ["the watch is older", "10", "9", "received"],
+  ["the versions cannot be compared", "x10", "x9", "received"],
+  ["the watch has not delivered the pod", "10", undefined, "received"],
   ["there was no response", undefined, "9", "watched"],
 ];
 for (const [when, received, watched, expected] of versions)

@@ -24,7 +24,7 @@ const containers = (name: string): fc.Arbitrary<ObservedContainer[]> =>
         state: fc.constantFrom<ObservedContainer["state"][]>("created", "running", "exited", "unknown"),
         attempt: fc.nat(3),
         exitCode: fc.constantFrom(0, 1, 42),
-        former: fc.boolean(),
+        hasPrevious: fc.boolean(),
       }),
       { nil: undefined },
     )
@@ -32,7 +32,7 @@ const containers = (name: string): fc.Arbitrary<ObservedContainer[]> =>
       c
         ? [
             anObservedContainer(name, { state: c.state, attempt: c.attempt, exitCode: c.exitCode }),
-            ...(c.former && c.attempt > 0
+            ...(c.hasPrevious && c.attempt > 0
               ? [anObservedContainer(name, { state: "exited", attempt: c.attempt - 1, exitCode: 1 })]
               : []),
           ]
@@ -59,7 +59,7 @@ const pods = fc.record({
 
 const workerPhases = ["syncing", "terminating", "terminated"] as const;
 
-test("in any history: final phases stay, counts never decrease, times change with conditions, and the same input results in the same status", () => {
+test("in any history, final phases stay, restart counts never decrease, lastTransitionTime changes only with its condition, and the same input results in the same status", () => {
   fc.assert(
     fc.property(
       pods,
@@ -112,13 +112,13 @@ test("in any history: final phases stay, counts never decrease, times change wit
 function check(previous: ApiPodStatus | undefined, now: ApiPodStatus): void {
   if (isFinal(previous?.phase)) assert.equal(now.phase, previous?.phase);
   for (const status of [...(now.initContainerStatuses ?? []), ...(now.containerStatuses ?? [])]) {
-    assert.equal(Object.keys(status.state ?? {}).length, 1, "in one state");
+    assert.equal(Object.keys(status.state ?? {}).length, 1, "a container is in one state");
     if (status.ready && status.name !== "i")
       assert.ok(status.state?.running, "only running containers are ready");
     const old = [...(previous?.initContainerStatuses ?? []), ...(previous?.containerStatuses ?? [])].find(
       (s) => s.name === status.name,
     );
-    assert.ok(status.restartCount >= (old?.restartCount ?? 0), "the count never decreases");
+    assert.ok(status.restartCount >= (old?.restartCount ?? 0), "the restart count never decreases");
   }
   const isReady = now.conditions?.find((c) => c.type === "Ready")?.status === "True";
   if (isReady) assert.ok(!isFinal(now.phase) && now.containerStatuses?.every((c) => c.ready));

@@ -46,23 +46,18 @@ const node: DockerConfig = [
 ];
 
 const table: [rule: string, image: string, secrets: string[], users: string[]][] = [
-  ["those of the node are used without secrets", "r.io/app:1", [], ["node n"]],
+  ["the node's credentials are used if the pod has no secrets", "r.io/app:1", [], ["node n"]],
+  ["the pod's credentials are tried before the node's", "r.io/app:1", ["newer"], ["newer newer's", "node n"]],
   [
-    "those of the pod are tried before those of the node",
-    "r.io/app:1",
-    ["newer"],
-    ["newer newer's", "node n"],
-  ],
-  [
-    "both formats are used, longer paths first",
+    "both secret formats are used, longer paths first",
     "r.io/team/app",
     ["newer", "older"],
     ["older older's", "newer newer's", "node n"],
   ],
-  ["other types and empty secrets are ignored", "r.io/app:1", ["opaque", "empty"], ["node n"]],
-  ["an image without a registry is in the default one", "app", ["newer"], ["hub h"]],
-  ["there are none if nothing matches", "other.io/app:1", ["newer"], []],
-  ["an empty name is ignored", "r.io/app:1", [""], ["node n"]],
+  ["secrets of other types and empty secrets are ignored", "r.io/app:1", ["opaque", "empty"], ["node n"]],
+  ["an image without a registry is pulled from the default registry", "app", ["newer"], ["hub h"]],
+  ["no credentials are used if none matches", "other.io/app:1", ["newer"], []],
+  ["a secret with an empty name is ignored", "r.io/app:1", [""], ["node n"]],
 ];
 for (const [rule, image, names, expected] of table)
   test(`${image} with secrets [${names}]: ${rule}`, async () => {
@@ -71,7 +66,7 @@ for (const [rule, image, names, expected] of table)
     assert.deepEqual(events, []);
   });
 
-test("each credential has its source; those of plugins come last", async () => {
+test("each credential has its source, and those of credential provider plugins come last", async () => {
   const credentials = new PullCredentials({
     secret: async () => ({ ...secrets.newer, metadata: { uid: "u1" } }),
     node: { read: async () => node },

@@ -54,7 +54,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   };
 }
 
-test("the shares of Burstable pods follow the pods", async (t) => {
+test("the CPU shares of the Burstable cgroup are the sum of its pods' requests", async (t) => {
   const { clock, state, qosCgroups, shares } = await setUp(t);
   state.pods = [pod("a", "500m"), pod("b", "1")];
   for (const each of state.pods) await qosCgroups.cgroups.ensure(each);
@@ -66,7 +66,7 @@ test("the shares of Burstable pods follow the pods", async (t) => {
   assert.equal(shares(), 1024n);
 });
 
-test("shares that another process has changed are restored within a minute", async (t) => {
+test("CPU shares that another process has changed are restored within a minute", async (t) => {
   const { clock, driver, state, shares } = await setUp(t);
   state.pods = [pod("a", "2")];
   await driver.update("/kubepods/burstable", { cpuShares: 7n });
@@ -78,7 +78,7 @@ test("shares that another process has changed are restored within a minute", asy
   assert.equal(driver.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
 });
 
-test("nothing changes until all pods are known", async (t) => {
+test("CPU shares are not updated until the pod sources have synced", async (t) => {
   const { clock, driver, state, shares } = await setUp(t);
   await driver.update("/kubepods/burstable", { cpuShares: 4000n });
   state.synced = false;
@@ -89,7 +89,7 @@ test("nothing changes until all pods are known", async (t) => {
   assert.equal(shares(), 2n);
 });
 
-test("a failure is logged, and the next minute tries again", async (t) => {
+test("a failed update is logged, and retried a minute later", async (t) => {
   const { clock, driver, state, shares } = await setUp(t);
   state.pods = [pod("a", "1")];
   driver.updateError = new Error("EINVAL");

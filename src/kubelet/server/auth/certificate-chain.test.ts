@@ -73,7 +73,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     });
   });
 
-  test("names outside the constraints of an intermediate are rejected", async () => {
+  test("names outside the name constraints of an intermediate CA are rejected", async () => {
     const top = root();
     const limited = [
       ...ca,
@@ -91,7 +91,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     assert.equal(await status(""), 200);
   });
 
-  test("an intermediate for servers only does not sign clients", async () => {
+  test("a client certificate of an intermediate CA that is limited to serverAuth is rejected", async () => {
     const top = root();
     const extensions = [...ca, "extendedKeyUsage=serverAuth"];
     const between = make({ subject: "/CN=servers", issuer: top, extensions });
@@ -99,7 +99,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     assert.equal(await statusOf(top.certificate, [leaf.certificate, between.certificate], leaf.key), 401);
   });
 
-  test("an unknown critical extension is rejected", async () => {
+  test("a certificate with an unknown critical extension is rejected", async () => {
     const top = root();
     const extensions = [...client, "1.2.3.4=critical,DER:0500"];
     const leaf = make({ subject: "/CN=admin", issuer: top, extensions });
@@ -120,7 +120,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
       }
     });
 
-  test("the allowed chain that is valid longest is found", () => {
+  test("of several valid chains, the one that expires last is used", () => {
     const short = make({ subject: "/CN=a", extensions: ca, x509: ["-days", "2"] });
     const [key] = [openssl.file("shared.key", short.key)];
     const sameKey = (extensions: readonly string[], days: string) => {
@@ -154,7 +154,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     assert.equal(findChain(leaf, [], [forbidding]).kind, "invalid");
   });
 
-  test("a presented root needs no chain, and cycles end", () => {
+  test("a certificate that is itself a root is valid, and cycles of issuers are not followed forever", () => {
     const own = x509(make({ subject: "/CN=self", extensions: client }));
     assert.deepEqual(findChain(own, [], [own]), { kind: "valid", chain: [own] });
     const top = x509(root());

@@ -21,7 +21,7 @@ import { KubeApiError, TransportError } from "./api-error.ts";
 import { loadKubeconfig } from "./kubeconfig.ts";
 import { HttpKubeTransport, type TransportOptions } from "./transport.ts";
 
-/** A real clock that can be set: files are checked once a second, tokens each minute. */
+/** A real clock that can be set: files are checked once a second, tokens every minute. */
 class MovableClock implements Clock {
   #ahead = 0;
   wall = () => plusMs(systemClock.wall(), this.#ahead);
@@ -94,12 +94,12 @@ describe("credentials", { timeout: 30_000 }, () => {
   const users: { name: string; user: object; who: string }[] = [
     { name: "a token is sent as a bearer token", user: { token: "t1" }, who: "Bearer t1" },
     {
-      name: "username and password are sent by basic authentication",
+      name: "username and password are sent with basic authentication",
       user: { username: "ann", password: "pä:ss" },
       who: `Basic ${base64("ann:pä:ss")}`,
     },
     {
-      name: "a certificate in the kubeconfig is used",
+      name: "an inline certificate authenticates the connection",
       user: {
         "client-certificate-data": base64(fixture("client-a.pem")),
         "client-key-data": base64(fixture("client-a.key")),
@@ -107,7 +107,7 @@ describe("credentials", { timeout: 30_000 }, () => {
       who: "system:node:a",
     },
     {
-      name: "a token is sent in addition to a certificate",
+      name: "a token is sent together with a certificate",
       user: {
         "client-certificate-data": base64(fixture("client-a.pem")),
         "client-key-data": base64(fixture("client-a.key")),
@@ -249,7 +249,7 @@ describe("certificate files", { timeout: 30_000 }, () => {
     });
   }
 
-  it("a certificate and key that do not match are not used, and the previous pair is kept", async (t) => {
+  it("a certificate that does not match its key is ignored, and the previous pair is used", async (t) => {
     const server = await whoAmI(t);
     const dir = await directory(t);
     const clock = new MovableClock();
@@ -304,13 +304,13 @@ describe("trust", { timeout: 30_000 }, () => {
       cluster: { ...authority, "tls-server-name": "api.internal" },
     },
     {
-      name: "a server whose certificate does not have the tls-server-name is not trusted",
+      name: "a server whose certificate lacks the tls-server-name is not trusted",
       cluster: { ...authority, "tls-server-name": "elsewhere.internal" },
       error: /elsewhere\.internal/,
     },
     { name: "insecure-skip-tls-verify trusts any server", cluster: { "insecure-skip-tls-verify": true } },
     {
-      name: "a server whose CA is not among those of the system is not trusted",
+      name: "without a certificate authority in the kubeconfig, the CAs of the system are used",
       cluster: {},
       error: /not signed by/,
     },
@@ -330,7 +330,7 @@ describe("trust", { timeout: 30_000 }, () => {
 });
 
 describe("token file", { timeout: 30_000 }, () => {
-  it("is read again each minute, and a missing file keeps the token", async (t) => {
+  it("is read again every minute, and a missing file keeps the token", async (t) => {
     const server = await whoAmI(t);
     const dir = await directory(t);
     const clock = new MovableClock();
@@ -532,30 +532,38 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     mode?: string;
     error: RegExp;
   }[] = [
-    { name: "neither token nor certificate", status: "{}", error: /neither a token nor a certificate/ },
-    { name: "no status", status: "null", error: /without a status/ },
-    { name: "a certificate without key", status: '{"clientCertificateData":"x"}', error: /only one of/ },
     {
-      name: "another kind",
+      name: "output with neither token nor certificate",
+      status: "{}",
+      error: /neither a token nor a certificate/,
+    },
+    { name: "output without a status", status: "null", error: /without a status/ },
+    {
+      name: "output with a certificate and no key",
+      status: '{"clientCertificateData":"x"}',
+      error: /only one of/,
+    },
+    {
+      name: "output of another kind",
       status: '{"token":"t"}',
       kind: "Secret",
       error: /did not write an ExecCredential/,
     },
     {
-      name: "another version",
+      name: "output of another version",
       status: '{"token":"t"}',
       version: "client.authentication.k8s.io/v1beta1",
       error:
         /configured for client\.authentication\.k8s\.io\/v1 and wrote client\.authentication\.k8s\.io\/v1beta1/,
     },
-    { name: "no JSON", status: "{", error: /in JSON/ },
+    { name: "output that is not JSON", status: "{", error: /in JSON/ },
     {
-      name: "an expiry that is not a time",
+      name: "an expirationTimestamp that is not a time",
       status: '{"token":"t","expirationTimestamp":"soon"}',
       error: /not a time/,
     },
     {
-      name: "no terminal for an interactive plugin",
+      name: "an interactive plugin without a terminal",
       status: '{"token":"t"}',
       mode: "Always",
       error: /not a terminal/,
@@ -577,7 +585,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     });
   }
 
-  it("a program that hangs is killed after 60 s", async (t) => {
+  it("a plugin that hangs is killed after 60 s", async (t) => {
     const clock = new FakeClock();
     const server = await whoAmI(t);
     const dir = await directory(t);
@@ -601,18 +609,18 @@ describe("exec plugin", { timeout: 30_000 }, () => {
 
   const failing: { name: string; exec: object; error: RegExp }[] = [
     {
-      name: "a program that fails",
+      name: "the output of a plugin that fails",
       exec: plugin("sh", { args: ["-c", "echo no key >&2; exit 3"] }),
       error: /credential plugin sh: failed with exit code 3: no key/,
     },
     {
-      name: "a missing program",
+      name: "the install hint of a missing plugin",
       exec: plugin("/does/not/exist", { installHint: "get it from your cloud" }),
       error: /credential plugin \/does\/not\/exist: there is no such program\nget it from your cloud/,
     },
   ];
   for (const { name, exec, error } of failing) {
-    it(`${name} is an error with its output`, async (t) => {
+    it(`${name} is part of the error`, async (t) => {
       const server = await whoAmI(t);
       const { who } = await connect(t, {
         dir: await directory(t),

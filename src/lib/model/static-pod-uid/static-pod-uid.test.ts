@@ -7,7 +7,7 @@ import { goQuantity, goSum } from "./go-quantity.ts";
 import { goPod, staticPodUid } from "./static-pod-uid.ts";
 
 interface Recorded {
-  readonly place: string;
+  readonly origin: string;
   readonly uid: string;
   readonly manifest: { readonly metadata: object; readonly spec: object };
 }
@@ -27,9 +27,9 @@ function withDefaults(manifest: unknown) {
 }
 
 describe("the UID of a static pod", () => {
-  for (const { place, uid, manifest } of recorded)
-    it(`equals that of kubelet v1.36.4: ${place.split(":").at(-1)}`, () => {
-      assert.equal(staticPodUid(withDefaults(manifest), manifest, place), uid);
+  for (const { origin, uid, manifest } of recorded)
+    it(`equals that of kubelet v1.36.4: ${origin.split(":").at(-1)}`, () => {
+      assert.equal(staticPodUid(withDefaults(manifest), manifest, origin), uid);
     });
 
   const plain = { apiVersion: "v1", kind: "Pod", metadata: { name: "p" } };
@@ -39,7 +39,7 @@ describe("the UID of a static pod", () => {
     return goPod(withDefaults(manifest), manifest);
   };
 
-  it("does not depend on the order of fields, nor on defaults that were written", () => {
+  it("does not depend on the order of fields, nor on whether defaults are explicit", () => {
     const before = textOf({ containers: [container], hostNetwork: true });
     const { name, image } = container;
     assert.equal(
@@ -48,7 +48,7 @@ describe("the UID of a static pod", () => {
     );
   });
 
-  it("depends on how a quantity was written, and on a list that is empty instead of absent", () => {
+  it("depends on the notation of a quantity, and on whether a list is empty or absent", () => {
     const withCpu = (cpu: string) =>
       textOf({ containers: [{ ...container, resources: { requests: { cpu } } }] });
     assert.notEqual(withCpu("0.5"), withCpu("500m"));
@@ -65,7 +65,7 @@ describe("the UID of a static pod", () => {
   });
 });
 
-describe("a quantity in memory", () => {
+describe("the Go representation of a quantity", () => {
   const number = (value: string, scale: number, text: string, format: string) =>
     `{i:(resource.int64Amount){value:(int64)${value} scale:(resource.Scale)${scale}} d:(resource.infDecAmount){Dec:(*inf.Dec)<nil>} s:(string)${text} Format:(resource.Format)${format}}`;
   const big = (abs: string, scale: number, format: string) =>
@@ -83,11 +83,11 @@ describe("a quantity in memory", () => {
     ["1.5Gi", false, big("1610612736000000000", 9, "BinarySI")],
   ];
   for (const [text, isRounded, expected] of table)
-    it(`${text}${isRounded ? ", in a list of resources" : ""}`, () => {
+    it(`of ${text}${isRounded ? " in a resource list" : ""} equals that of kubelet v1.36.4`, () => {
       assert.equal(goQuantity(text, isRounded), expected);
     });
 
-  it("a sum has the smaller exponent, and no text", () => {
+  it("of a sum has the smaller exponent, and no cached string", () => {
     assert.equal(goSum(["1", "500m"]), number("1500", -3, "", "DecimalSI"));
     assert.equal(goSum(["0", "65Mi"]), number("68157440", 0, "", "BinarySI"));
     assert.equal(goSum(["65Mi"]), number("68157440", 0, "65Mi", "BinarySI"));
