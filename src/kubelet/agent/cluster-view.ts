@@ -162,7 +162,7 @@ export class ClusterView {
       throw containerConfigError("services have not yet been read at least once, cannot construct envvars");
     return serviceVariables(this.#services.store.list(), {
       namespace: pod.metadata.namespace,
-      wantsLinks: pod.spec.enableServiceLinks ?? true,
+      enableServiceLinks: pod.spec.enableServiceLinks ?? true,
     });
   }
 }

@@ -13,10 +13,10 @@ const kubernetes = service("default", "kubernetes", {
   clusterIP: "10.0.0.1",
   ports: [{ name: "https", port: 443, protocol: "TCP" }],
 });
-const inApp = { namespace: "app", wantsLinks: true };
+const inApp = { namespace: "app", enableServiceLinks: true };
 
-describe("serviceVariables", () => {
-  it("contain host, port, named ports and links of a service", () => {
+describe("service environment variables", () => {
+  it("contain the host, port, named ports and links of a service", () => {
     assert.deepEqual(serviceVariables([kubernetes], inApp), {
       KUBERNETES_SERVICE_HOST: "10.0.0.1",
       KUBERNETES_SERVICE_PORT: "443",
@@ -36,40 +36,40 @@ describe("serviceVariables", () => {
 
   const rows: [rule: string, services: ServiceAddress[], pod: typeof inApp, want: string[]][] = [
     [
-      "only services of the pod's namespace, and the API server",
+      "contain only services of the pod's namespace, and the API server",
       [kubernetes, service("app", "my-db"), service("other", "x"), service("default", "y")],
       inApp,
       ["KUBERNETES_SERVICE_HOST=10.0.0.1", "MY_DB_SERVICE_HOST=10.0.0.7"],
     ],
     [
-      "only the API server without links",
+      "contain only the API server if service links are disabled",
       [kubernetes, service("app", "my-db")],
-      { namespace: "app", wantsLinks: false },
+      { namespace: "app", enableServiceLinks: false },
       ["KUBERNETES_SERVICE_HOST=10.0.0.1"],
     ],
     [
-      "the namespace's own service of that name instead of the API server, in any order",
+      "contain a service named kubernetes in the pod's namespace instead of the API server",
       [kubernetes, service("app", "kubernetes")],
       inApp,
       ["KUBERNETES_SERVICE_HOST=10.0.0.7"],
     ],
     [
-      "the namespace's own service instead of the API server, in the other order",
+      "contain a service named kubernetes in the pod's namespace even if the API server is listed after it",
       [service("app", "kubernetes"), kubernetes],
       inApp,
       ["KUBERNETES_SERVICE_HOST=10.0.0.7"],
     ],
     [
-      "nothing of services without an address",
+      "do not contain services without an address",
       [service("app", "a", { clusterIP: "None" }), service("app", "b", { clusterIP: "" })],
       inApp,
       [],
     ],
   ];
   for (const [rule, services, pod, want] of rows)
-    it(`has ${rule}`, () => assert.deepEqual(hosts(services, pod), want));
+    it(rule, () => assert.deepEqual(hosts(services, pod), want));
 
-  it("puts an IPv6 address into brackets where a port follows", () => {
+  it("have an IPv6 address in brackets where a port follows", () => {
     const ports = [{ port: 53, protocol: "UDP" }];
     const variables = serviceVariables([service("app", "dns", { clusterIP: "fd00::a", ports })], inApp);
     assert.equal(variables.DNS_PORT_53_UDP, "udp://[fd00::a]:53");

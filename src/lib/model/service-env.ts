@@ -18,7 +18,7 @@ const apiServer = { namespace: "default", name: "kubernetes" };
  */
 export function serviceVariables(
   services: Iterable<ServiceAddress>,
-  pod: { readonly namespace: string; readonly wantsLinks: boolean },
+  pod: { readonly namespace: string; readonly enableServiceLinks: boolean },
 ): Record<string, string> {
   const chosen = new Map<string, ServiceAddress>();
   for (const service of services) {
@@ -27,7 +27,7 @@ export function serviceVariables(
     if (namespace === apiServer.namespace && name === apiServer.name) {
       // A service of that name in the pod's own namespace takes precedence.
       if (!chosen.has(name)) chosen.set(name, service);
-    } else if (namespace === pod.namespace && pod.wantsLinks) chosen.set(name, service);
+    } else if (namespace === pod.namespace && pod.enableServiceLinks) chosen.set(name, service);
   }
   return Object.assign({}, ...[...chosen.values()].map(variablesOf));
 }
