@@ -7,7 +7,7 @@ import { failureLog, isReported } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { MonotonicTime } from "../../base/time.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
-import { ObjectCopy } from "./list-watch-copy.ts";
+import { ListWatchCache } from "./list-watch-cache.ts";
 import type { Incoming } from "./list-watch-objects.ts";
 import { listPages } from "./list-watch-pages.ts";
 import { nextStep, type Outcome, type Step, type WatchStep, watchQuery } from "./list-watch-plan.ts";
@@ -86,13 +86,13 @@ interface Session<T> {
 }
 
 /**
- * Keeps a copy of all objects of one kind, and reports each change of it once and in order. After any gap it resumes,
+ * Caches all objects of one kind, and reports each change once and in order. After any gap it resumes,
  * or lists again and reports the differences.
  */
 export class ListWatch<T> implements Component {
   readonly name: string;
   readonly #o: ListWatchOptions<T>;
-  readonly #copy: ObjectCopy<T>;
+  readonly #cache: ListWatchCache<T>;
   readonly #backoff = new Backoff(backoffLimits);
   readonly #random: () => number;
   readonly #selectors: Query;
@@ -108,7 +108,7 @@ export class ListWatch<T> implements Component {
     this.#random = random;
     this.#streams = streamList;
     this.#selectors = { fieldSelector, labelSelector };
-    this.#copy = new ObjectCopy<T>({
+    this.#cache = new ListWatchCache<T>({
       logger: options.logger,
       transform: options.transform,
       onChange: options.onChange,
@@ -118,16 +118,16 @@ export class ListWatch<T> implements Component {
   }
 
   get store(): ObjectReader<T> {
-    return this.#copy.store;
+    return this.#cache.store;
   }
 
   /** Resolves when all initial objects are in the store and have been reported. Never rejects: an outage may be long. */
   get synced(): Promise<void> {
-    return this.#copy.synced;
+    return this.#cache.synced;
   }
 
   get hasSynced(): boolean {
-    return this.#copy.hasSynced;
+    return this.#cache.hasSynced;
   }
 
   get done(): Promise<void> {
@@ -206,7 +206,7 @@ export class ListWatch<T> implements Component {
       timeoutMs: listTimeoutMs,
       signal,
       page: (items) => {
-        for (const raw of items) listed.push(this.#copy.read(raw));
+        for (const raw of items) listed.push(this.#cache.read(raw));
       },
       restart: () => {
         listed.length = 0;
@@ -216,13 +216,13 @@ export class ListWatch<T> implements Component {
     if (signal.aborted) return { kind: "stale" };
     if (this.#isStale(from, resourceVersion)) return { kind: "stale" };
     metrics?.listed?.(msSince(clock, startedAt), listed.length);
-    this.#copy.replace(listed, resourceVersion);
+    this.#cache.replace(listed, resourceVersion);
     return { kind: "listed", resourceVersion };
   }
 
   async #watch(step: WatchStep, signal: AbortSignal): Promise<Outcome> {
     const { clock, transport, path, metrics } = this.#o;
-    const copy = this.#copy;
+    const cache = this.#cache;
     const seconds = Math.round(watchSeconds.atLeast + watchSeconds.more * this.#random());
     const lifetimeMs = seconds * 1000 + graceMs;
     const isStreamed = step.do === "stream-list";
@@ -231,14 +231,14 @@ export class ListWatch<T> implements Component {
       lifetimeMs: isStreamed ? streamedListMs : lifetimeMs,
     });
     const startedAt = clock.monotonic();
-    const former = copy.version;
+    const previousVersion = cache.resourceVersion;
     const session: Session<T> = {
       step,
       initial: isStreamed ? new Map() : undefined,
       events: 0,
       onInitial: () => {
         guard.extend(lifetimeMs);
-        metrics?.listed?.(msSince(clock, startedAt), copy.store.size);
+        metrics?.listed?.(msSince(clock, startedAt), cache.store.size);
         this.#works();
       },
     };
@@ -264,8 +264,8 @@ export class ListWatch<T> implements Component {
     if (error instanceof StaleList) return { kind: "stale" };
     if (session.initial && isOpen && guard.expired) return { kind: "not-streamed" };
     if (session.initial || !isOpen) return { kind: "failed", error: error ?? truncated() };
-    const useful = isStreamed || copy.version !== former || durationMs >= usefulAfterMs;
-    return { kind: "watched", resourceVersion: copy.version, useful, error };
+    const useful = isStreamed || cache.resourceVersion !== previousVersion || durationMs >= usefulAfterMs;
+    return { kind: "watched", resourceVersion: cache.resourceVersion, useful, error };
   }
 
   async #follow(chunks: AsyncIterable<Uint8Array>, session: Session<T>, guard: StreamGuard): Promise<void> {
@@ -279,7 +279,7 @@ export class ListWatch<T> implements Component {
           if (event) this.#handle(event, session);
         }
       } finally {
-        this.#copy.endBatch();
+        this.#cache.endBatch();
       }
       bytes += chunk.length;
       if (bytes < maxBytesPerTurn) continue;
@@ -292,8 +292,8 @@ export class ListWatch<T> implements Component {
     session.events++;
     if (event.type === "ERROR") throw event.error;
     if (session.initial) this.#handleInitial(event, session, session.initial);
-    else if (event.type === "BOOKMARK") this.#copy.completeUpTo(event.resourceVersion);
-    else this.#copy.apply(event);
+    else if (event.type === "BOOKMARK") this.#cache.bookmark(event.resourceVersion);
+    else this.#cache.apply(event);
   }
 
   #handleInitial(
@@ -302,7 +302,7 @@ export class ListWatch<T> implements Component {
     initial: Map<string, Incoming<T>>,
   ): void {
     if (event.type !== "BOOKMARK") {
-      const incoming = this.#copy.read(event.object);
+      const incoming = this.#cache.read(event.object);
       if (!incoming.version) return;
       const key = objectKey(incoming.version);
       if (event.type === "DELETED") initial.delete(key);
@@ -310,14 +310,14 @@ export class ListWatch<T> implements Component {
     } else if (event.initialEventsEnd) {
       if (this.#isStale(session.step.from, event.resourceVersion)) throw new StaleList();
       session.initial = undefined;
-      this.#copy.replace(initial.values(), event.resourceVersion);
+      this.#cache.replace(initial.values(), event.resourceVersion);
       session.onInitial();
     }
   }
 
   /** A server that lags behind must not undo reported changes. The newest version may: then the server was restored. */
   #isStale(from: string, resourceVersion: string): boolean {
-    return from !== "" && isOlderVersion(resourceVersion, this.#copy.version);
+    return from !== "" && isOlderVersion(resourceVersion, this.#cache.resourceVersion);
   }
 
   #works(): void {

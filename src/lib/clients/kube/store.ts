@@ -52,7 +52,7 @@ export class Store<T> implements ObjectReader<T> {
   }
 
   /** The stored version, if it is the same object and not only the same name. */
-  former({ namespace, name, uid }: ObjectVersion): T | undefined {
+  previous({ namespace, name, uid }: ObjectVersion): T | undefined {
     const entry = this.#entries.get(objectKey({ namespace, name }));
     return entry?.version.uid === uid ? entry.object : undefined;
   }

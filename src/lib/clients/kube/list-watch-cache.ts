@@ -5,7 +5,7 @@ import { type Change, isOlderVersion, type ObjectReader, objectKey, Store } from
 import { shareEqualParts } from "./store-sharing.ts";
 import type { ObjectEvent, RawObject } from "./watch-stream.ts";
 
-export interface ObjectCopyOptions<T> {
+export interface ListWatchCacheOptions<T> {
   logger: Logger;
   transform: (raw: RawObject) => T;
   onChange?: ((change: Change<T>) => void) | undefined;
@@ -13,17 +13,17 @@ export interface ObjectCopyOptions<T> {
   onUnreadable?: (() => void) | undefined;
 }
 
-/** Our copy of the server's objects, and the version of the server's history up to which it is complete. */
-export class ObjectCopy<T> {
-  readonly #o: ObjectCopyOptions<T>;
+/** The cached objects of the API server, and the resourceVersion up to which the cache is complete. */
+export class ListWatchCache<T> {
+  readonly #o: ListWatchCacheOptions<T>;
   readonly #store = new Store<T>();
   readonly #firstList = Promise.withResolvers<void>();
-  #version = "";
+  #resourceVersion = "";
   #hasSynced = false;
   #reported = false;
   #lastRead: T | undefined;
 
-  constructor(options: ObjectCopyOptions<T>) {
+  constructor(options: ListWatchCacheOptions<T>) {
     this.#o = options;
   }
 
@@ -31,8 +31,8 @@ export class ObjectCopy<T> {
     return this.#store;
   }
 
-  get version(): string {
-    return this.#version;
+  get resourceVersion(): string {
+    return this.#resourceVersion;
   }
 
   get synced(): Promise<void> {
@@ -53,13 +53,13 @@ export class ObjectCopy<T> {
       return incoming;
     }
     // New objects are often created from the same template as the previous ones.
-    const similar = this.#store.former(incoming.version) ?? this.#lastRead;
+    const similar = this.#store.previous(incoming.version) ?? this.#lastRead;
     this.#lastRead = shareEqualParts(similar, incoming.object);
     return { ...incoming, object: this.#lastRead };
   }
 
-  /** Replaces the copy with a complete list. */
-  replace(objects: Iterable<Incoming<T>>, version: string): void {
+  /** Replaces the cached objects with a complete list. */
+  replace(objects: Iterable<Incoming<T>>, resourceVersion: string): void {
     const readable: Extract<Incoming<T>, { ok: true }>[] = [];
     const unreadable = [];
     for (const object of objects) {
@@ -67,7 +67,7 @@ export class ObjectCopy<T> {
       else if (object.version) unreadable.push(object.version);
     }
     const changes = this.#store.replace(readable, unreadable);
-    this.#version = version;
+    this.#resourceVersion = resourceVersion;
     this.#report(changes);
     if (!this.#hasSynced) this.#reported = true;
     this.#hasSynced = true;
@@ -75,21 +75,21 @@ export class ObjectCopy<T> {
     this.#firstList.resolve();
   }
 
-  /** One object has changed. Changes older than the copy are already known. */
+  /** One object has changed. Changes older than the cache are already in it. */
   apply({ type, object: raw }: ObjectEvent): void {
     const incoming = this.read(raw);
     const { version } = incoming;
-    if (!version || isOlderVersion(version.resourceVersion, this.#version)) return;
-    this.#version = version.resourceVersion;
+    if (!version || isOlderVersion(version.resourceVersion, this.#resourceVersion)) return;
+    this.#resourceVersion = version.resourceVersion;
     if (type === "DELETED")
       this.#report(this.#store.remove(version, incoming.ok ? incoming.object : undefined));
     // An object that can no longer be decoded keeps its previous version: it still exists.
     else if (incoming.ok) this.#report(this.#store.put(incoming));
   }
 
-  /** Everything up to this version has been reported. */
-  completeUpTo(version: string): void {
-    if (!isOlderVersion(version, this.#version)) this.#version = version;
+  /** A bookmark: all changes up to this resourceVersion have been received. */
+  bookmark(resourceVersion: string): void {
+    if (!isOlderVersion(resourceVersion, this.#resourceVersion)) this.#resourceVersion = resourceVersion;
   }
 
   /** No more changes for now. */
@@ -105,10 +105,10 @@ export class ObjectCopy<T> {
     for (const change of changes) this.#call(() => this.#o.onChange?.(change));
   }
 
-  /** A consumer that throws must not leave the copy incomplete. */
-  #call(consumer: () => void): void {
+  /** A handler that throws must not leave the cache incomplete. */
+  #call(handler: () => void): void {
     try {
-      consumer();
+      handler();
     } catch (error) {
       this.#o.logger.error("Handler of API objects failed", { err: messageOf(error) });
     }
