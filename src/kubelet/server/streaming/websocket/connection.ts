@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { applyBackpressure } from "../backpressure.ts";
 import { closeCodes } from "./close-frame.ts";
-import { frameHead, opcodes } from "./frame-head.ts";
+import { frameHeader, opcodes } from "./frame-header.ts";
 import { FrameReader } from "./frames.ts";
 
 export interface WebSocketHandler {
@@ -92,7 +92,7 @@ export class WebSocketConnection {
   #write(opcode: number, parts: readonly Buffer[], length: number): boolean {
     if (this.#closing || !this.socket.writable) return true;
     this.socket.cork();
-    let canWrite = this.socket.write(frameHead(opcode, length));
+    let canWrite = this.socket.write(frameHeader(opcode, length));
     for (const part of parts) if (part.length > 0) canWrite = this.socket.write(part);
     this.socket.uncork();
     return canWrite;

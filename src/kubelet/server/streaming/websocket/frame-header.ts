@@ -1,21 +1,21 @@
-/** The head of a WebSocket frame (RFC 6455, 5.2), as a server reads and writes it. */
+/** The header of a WebSocket frame (RFC 6455, 5.2), as a server reads and writes it. */
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 const known: ReadonlySet<number> = new Set(Object.values(opcodes));
 
-export interface FrameHead {
+export interface FrameHeader {
   readonly fin: boolean;
   readonly opcode: number;
   readonly length: number;
   readonly mask: Buffer;
-  /** Of the head itself. */
+  /** Of the header itself. */
   readonly size: number;
 }
 
 export const isControl = (opcode: number): boolean => opcode >= 8;
 
 /** Undefined: incomplete. A string: why it is invalid. */
-export function readHead(bytes: Buffer): FrameHead | string | undefined {
+export function readHeader(bytes: Buffer): FrameHeader | string | undefined {
   if (bytes.length < 2) return undefined;
   const first = bytes[0] ?? 0;
   const second = bytes[1] ?? 0;
@@ -46,17 +46,17 @@ export function unmasked(data: Buffer, mask: Buffer): Buffer {
   return plain;
 }
 
-/** The head of a frame from the server, which masks nothing. */
-export function frameHead(opcode: number, length: number): Buffer {
-  const head = Buffer.alloc(length < 126 ? 2 : length < 0x10000 ? 4 : 10);
-  head[0] = 0x80 | opcode;
-  if (length < 126) head[1] = length;
+/** The header of a frame from the server, which masks nothing. */
+export function frameHeader(opcode: number, length: number): Buffer {
+  const header = Buffer.alloc(length < 126 ? 2 : length < 0x10000 ? 4 : 10);
+  header[0] = 0x80 | opcode;
+  if (length < 126) header[1] = length;
   else if (length < 0x10000) {
-    head[1] = 126;
-    head.writeUInt16BE(length, 2);
+    header[1] = 126;
+    header.writeUInt16BE(length, 2);
   } else {
-    head[1] = 127;
-    head.writeBigUInt64BE(BigInt(length), 2);
+    header[1] = 127;
+    header.writeBigUInt64BE(BigInt(length), 2);
   }
-  return head;
+  return header;
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { type CloseFrame, closeCodes, readClose } from "./close-frame.ts";
-import { type FrameHead, isControl, opcodes, readHead, unmasked } from "./frame-head.ts";
+import { type FrameHeader, isControl, opcodes, readHeader, unmasked } from "./frame-header.ts";
 import { GrowingBuffer } from "./growing-buffer.ts";
 
 export type FrameEvent =
@@ -13,9 +13,9 @@ export type FrameEvent =
 export class FrameReader {
   readonly #maxMessage: number;
   readonly #waiting = new GrowingBuffer();
-  /** How many bytes are needed before the next attempt to parse a frame. */
+  /** How many bytes must be buffered before the next attempt to parse a frame. */
   #need = 2;
-  /** The opcode of the message whose fragments arrive. */
+  /** The opcode of the fragmented message that is being received. */
   #fragmented: number | undefined;
   readonly #fragments = new GrowingBuffer();
   #over = false;
@@ -29,17 +29,17 @@ export class FrameReader {
     let bytes = this.#buffered(chunk);
     const events: FrameEvent[] = [];
     while (bytes && bytes.length >= this.#need) {
-      const head = readHead(bytes);
-      if (head === undefined) {
+      const header = readHeader(bytes);
+      if (header === undefined) {
         this.#need = bytes.length + 1;
         break;
       }
-      const invalid = typeof head === "string" ? protocolError(head) : this.#tooLong(head);
+      const invalid = typeof header === "string" ? protocolError(header) : this.#tooLong(header);
       if (invalid) return [...events, this.#last(invalid)];
-      const { size, length, mask } = head as FrameHead;
+      const { size, length, mask } = header as FrameHeader;
       this.#need = size + length;
       if (bytes.length < this.#need) break;
-      const event = this.#frame(head as FrameHead, unmasked(bytes.subarray(size, this.#need), mask));
+      const event = this.#frame(header as FrameHeader, unmasked(bytes.subarray(size, this.#need), mask));
       bytes = bytes.subarray(this.#need);
       this.#need = 2;
       if (event?.kind === "close" || event?.kind === "broken") return [...events, this.#last(event)];
@@ -56,12 +56,12 @@ export class FrameReader {
     return this.#waiting.length < this.#need ? undefined : this.#waiting.take();
   }
 
-  #tooLong({ opcode, length }: FrameHead): CloseFrame | undefined {
+  #tooLong({ opcode, length }: FrameHeader): CloseFrame | undefined {
     if (isControl(opcode) || length + this.#fragments.length <= this.#maxMessage) return undefined;
     return { kind: "broken", code: closeCodes.tooBig, reason: "the message is too long" };
   }
 
-  #frame({ fin, opcode }: FrameHead, data: Buffer): FrameEvent | undefined {
+  #frame({ fin, opcode }: FrameHeader, data: Buffer): FrameEvent | undefined {
     switch (opcode) {
       case opcodes.ping:
         return { kind: "ping", data };

@@ -108,7 +108,7 @@ const cases: Record<string, readonly Case[]> = {
         broken(1002, { messages: ["before"] }),
       ],
     ]),
-    // The payload never arrives: the head is enough to reject it.
+    // The payload never arrives: the header is enough to reject it.
     ["opcode 5 with a payload that is missing", [Buffer.from("85fe010000000000", "hex")], broken(1002)],
   ],
   "5 fragments": [
