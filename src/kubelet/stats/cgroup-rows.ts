@@ -1,7 +1,7 @@
 import { mapWithLimit } from "../../lib/base/map-with-limit.ts";
 import type { WallTime } from "../../lib/base/time.ts";
 import type { CgroupUsage } from "../../lib/host/cgroups/usage.ts";
-import type { InterfaceCount } from "../../lib/host/network-usage.ts";
+import type { InterfaceCounters } from "../../lib/host/network-usage.ts";
 import { readOpenFiles, readOpenFilesLimit } from "../../lib/host/process-usage.ts";
 import { readTaskStates, type TaskStates } from "../../lib/host/task-states.ts";
 import type { ObservedPod } from "../state/observed-pods.ts";
@@ -24,7 +24,7 @@ export interface CgroupRow {
   readonly startedAt: WallTime;
   readonly usage: CgroupUsage;
   /** Of a pod's network: at its sandbox. */
-  readonly network?: readonly InterfaceCount[];
+  readonly network?: readonly InterfaceCounters[];
   readonly processes?: number;
   readonly tasks?: TaskStates;
   readonly openFiles?: number;

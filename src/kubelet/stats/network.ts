@@ -1,10 +1,10 @@
-import type { InterfaceCount } from "../../lib/host/network-usage.ts";
+import type { InterfaceCounters } from "../../lib/host/network-usage.ts";
 import type { NetworkStats } from "../../lib/model/stats-summary.ts";
 
 /** The default interface, whose counters represent the network. */
 const mainInterface = "eth0";
 
-export function networkStats(time: string, counts: readonly InterfaceCount[]): NetworkStats {
+export function networkStats(time: string, counts: readonly InterfaceCounters[]): NetworkStats {
   const interfaces = counts.map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({
     ...{ name, rxBytes, rxErrors, txBytes, txErrors },
   }));

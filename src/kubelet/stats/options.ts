@@ -5,7 +5,7 @@ import type { StatsService } from "../../lib/clients/cri/cri.ts";
 import type { ImageFsInfoResponse } from "../../lib/gen/runtime/v1/api_pb.js";
 import type { CgroupUsageReader } from "../../lib/host/cgroups/usage.ts";
 import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
-import type { InterfaceCount } from "../../lib/host/network-usage.ts";
+import type { InterfaceCounters } from "../../lib/host/network-usage.ts";
 import type { TaskCounts } from "../../lib/host/process-limits.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { ObservedPod } from "../state/observed-pods.ts";
@@ -27,7 +27,7 @@ export interface MeasuredVolume {
 
 /** How the machine is inspected; by default the real one. */
 export interface StatsHost {
-  network(pid: number | "self"): Promise<InterfaceCount[] | undefined>;
+  network(pid: number | "self"): Promise<InterfaceCounters[] | undefined>;
   space(path: string): Promise<FilesystemSpace>;
   tasks(): Promise<TaskCounts>;
   /** The device of the file system that a path is on; undefined if there is no such path. */

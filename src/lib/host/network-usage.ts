@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { errnoOf } from "../base/errors.ts";
 
-export interface InterfaceCount {
+export interface InterfaceCounters {
   readonly name: string;
   readonly rxBytes: number;
   readonly rxPackets: number;
@@ -13,10 +13,10 @@ export interface InterfaceCount {
   readonly txDropped: number;
 }
 
-/** The interfaces of the network namespace of a process, without loopback. Undefined if the process has ended. */
-export async function readNetworkUsage(pid: number | "self"): Promise<InterfaceCount[] | undefined> {
+/** The counters of the interfaces in the network namespace of a process, without loopback. Undefined if the process has ended. */
+export async function readNetworkUsage(pid: number | "self"): Promise<InterfaceCounters[] | undefined> {
   try {
-    return parseNetDev(await readFile(`/proc/${pid}/net/dev`, "utf8")).filter(({ name }) => isReal(name));
+    return parseNetDev(await readFile(`/proc/${pid}/net/dev`, "utf8")).filter(({ name }) => isCounted(name));
   } catch (error) {
     if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ESRCH" || errnoOf(error) === "EINVAL")
       return undefined;
@@ -24,12 +24,12 @@ export async function readNetworkUsage(pid: number | "self"): Promise<InterfaceC
   }
 }
 
-/** veth ends and bridges of pods would count their traffic twice. */
-function isReal(name: string): boolean {
+/** With the host ends of veth pairs and the bridges, the traffic of pods would be counted twice. */
+function isCounted(name: string): boolean {
   return name !== "lo" && !/^(veth|docker|nerdctl)/.test(name);
 }
 
-export function parseNetDev(text: string): InterfaceCount[] {
+export function parseNetDev(text: string): InterfaceCounters[] {
   return text.split("\n").flatMap((line) => {
     const at = line.lastIndexOf(":");
     if (at < 0) return [];

@@ -1,7 +1,7 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { CgroupUsage } from "../../../lib/host/cgroups/usage.ts";
 import type { FilesystemSpace } from "../../../lib/host/disk-usage.ts";
-import type { InterfaceCount } from "../../../lib/host/network-usage.ts";
+import type { InterfaceCounters } from "../../../lib/host/network-usage.ts";
 import type { TaskStates } from "../../../lib/host/task-states.ts";
 
 /** One cgroup, its owner, and its counters. */
@@ -17,7 +17,7 @@ export interface CgroupRow {
   readonly time: WallTime;
   readonly startedAt: WallTime;
   readonly usage: CgroupUsage;
-  readonly network?: readonly InterfaceCount[];
+  readonly network?: readonly InterfaceCounters[];
   readonly processes?: number;
   readonly tasks?: TaskStates;
   readonly openFiles?: number;

@@ -1,6 +1,6 @@
 import { epochMs } from "../../../lib/base/time.ts";
 import type { CpuCount, MemoryCount } from "../../../lib/host/cgroups/usage.ts";
-import type { InterfaceCount } from "../../../lib/host/network-usage.ts";
+import type { InterfaceCounters } from "../../../lib/host/network-usage.ts";
 import type { CgroupRow } from "./cgroup-row.ts";
 import type { Family, Labels, MetricType } from "./exposition.ts";
 
@@ -28,7 +28,7 @@ function memory(type: MetricType, name: string, help: string, of: (count: Memory
   return rule(type, `memory_${name}`, help, ({ usage }) => usage.memory && of(usage.memory));
 }
 
-function network(name: string, help: string, of: (count: InterfaceCount) => number): Rule {
+function network(name: string, help: string, of: (count: InterfaceCounters) => number): Rule {
   return {
     type: "counter",
     name: `container_network_${name}_total`,
