@@ -18,7 +18,7 @@ const resourceOfSignal: Record<string, string> = {
 };
 const unit = 1_000_000_000n;
 
-/** The reserved part of the capacity, in billionths; only of native resources. */
+/** The reserved part of the capacity, in nano units; native resources only. */
 export function reservationsOf(settings: ReservationSettings, capacity: ResourceList): Map<string, bigint> {
   const { reservedCpus = 0 } = settings;
   const system: ResourceList = { ...settings.systemReserved };

@@ -24,7 +24,7 @@ function formOf(text: string): Form {
   return /[eE][+-]?\d+$/.test(text) ? "exponent" : "decimal";
 }
 
-/** Formats billionths as the API server does: with the largest suffix that leaves a whole number. */
+/** Formats nano units as the API server does: with the largest suffix that leaves a whole number. */
 export function formatQuantity(nano: bigint, form: Form = "decimal"): string {
   if (nano === 0n) return "0";
   const magnitude = nano < 0n ? -nano : nano;

@@ -1,5 +1,5 @@
 /**
- * Kubernetes quantities ("100m", "64Mi", "1.5e3") as whole billionths in a bigint: exact, and no finer than
+ * Kubernetes quantities ("100m", "64Mi", "1.5e3") in nano units, as a bigint: exact, and no finer than
  * Kubernetes itself keeps them.
  */
 const nano = 1_000_000_000n;
@@ -31,7 +31,7 @@ const maxPower = 40;
 
 const syntax = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/;
 
-/** The quantity in billionths, rounded away from zero; undefined if it is not a quantity. */
+/** The quantity in nano units, rounded away from zero; undefined if it is not a quantity. */
 export function parseQuantity(text: string | number): bigint | undefined {
   const match = syntax.exec(String(text));
   if (!match) return undefined;

@@ -1,7 +1,7 @@
 import type { Container, Pod } from "./pod.ts";
 import { parseQuantity } from "./quantity.ts";
 
-/** Amounts of named resources ("cpu", "memory", "hugepages-2Mi") in billionths, as parseQuantity returns them. */
+/** Amounts of named resources ("cpu", "memory", "hugepages-2Mi") in nano units, as parseQuantity returns them. */
 export type ResourceAmounts = ReadonlyMap<string, bigint>;
 
 export interface PodResourceOptions {

@@ -78,7 +78,7 @@ function parse(text: string): InternalQuantity {
   return { value, scale, text: isCanonical ? text : "", format, isBig: false };
 }
 
-/** Kept in billionths, rounded up. */
+/** Kept in nano units, rounded up. */
 function big(
   signed: (value: bigint) => bigint,
   shifted: string,
