@@ -8,7 +8,7 @@ import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { decideApproval } from "./approval-decision.ts";
 import { conditionsOf, isTrue } from "./conditions.ts";
-import { requestsResource } from "./signers.ts";
+import { csrResource } from "./signers.ts";
 import { watchCsrs } from "./watch-csrs.ts";
 
 export interface ApproverOptions {
@@ -51,7 +51,7 @@ export class CsrApprover implements Component {
     for await (const { object } of objects.listAndWatch("nodes", signal))
       for (const [name, node] of [...this.#waiting]) {
         if (node !== object.metadata.name) continue;
-        const request = await objects.get({ resource: requestsResource, namespace: "", name });
+        const request = await objects.get({ resource: csrResource, namespace: "", name });
         if (request) await this.#handle(request);
         else this.#waiting.delete(name);
       }
@@ -74,7 +74,7 @@ export class CsrApprover implements Component {
     if (approval.kind === "ignore") return;
     const { message } = approval;
     await objects.change(
-      { resource: requestsResource, namespace: "", name },
+      { resource: csrResource, namespace: "", name },
       (draft) => {
         if (isTrue(draft, "Approved") || isTrue(draft, "Denied")) return;
         const condition = { type: "Approved", status: "True", reason: "AutoApproved", message };

@@ -7,7 +7,7 @@ import { certificateOf, conditionsOf } from "./conditions.ts";
 import { parseSpecRequest } from "./parse-spec.ts";
 import { checkSignerName } from "./signer-name.ts";
 
-/** The endpoint through which a request is changed. */
+/** The endpoint through which a CSR is updated. */
 export type Subresource = "main" | "status" | "approval";
 
 const usages: readonly string[] = [
@@ -24,7 +24,7 @@ const usages: readonly string[] = [
   ...["ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc"],
   ...["ocsp signing", "s/mime", "server auth", "signing", "timestamping"],
 ];
-const lasting = ["Approved", "Denied", "Failed"];
+const permanentConditions = ["Approved", "Denied", "Failed"];
 
 interface Spec {
   readonly request?: string;
@@ -33,7 +33,7 @@ interface Spec {
   readonly expirationSeconds?: number;
 }
 
-/** Validation errors of a new or changed request. */
+/** Validation errors of a new or updated CSR. */
 export function checkRequest(draft: Draft, minimumSeconds: number, problems: FieldProblems): void {
   const spec = (draft.spec ?? {}) as Spec;
   const error = requestProblem(spec.request);
@@ -80,7 +80,7 @@ function checkConditions(draft: Draft, problems: FieldProblems): void {
       problems.oneOf(
         `${path}.status`,
         status,
-        lasting.includes(type) ? ["True"] : ["False", "True", "Unknown"],
+        permanentConditions.includes(type) ? ["True"] : ["False", "True", "Unknown"],
       );
     const other = { Approved: "Denied", Denied: "Approved" }[type];
     if (other && types.slice(0, i).includes(other))
@@ -112,7 +112,7 @@ export function checkSubresource(
 ): void {
   const ofType = (request: Readonly<Draft>, type: string) =>
     conditionsOf(request).filter((condition) => condition.type === type);
-  for (const type of lasting)
+  for (const type of permanentConditions)
     if (ofType(draft, type).length < ofType(oldObject, type).length)
       problems.forbidden("status.conditions", `updates may not remove a condition of type "${type}"`);
   for (const type of subresource === "approval" ? [] : ["Approved", "Denied"]) {

@@ -8,7 +8,7 @@ import { parseCertificates } from "../../../lib/base/x509/x509.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { certificateOf, conditionsOf } from "./conditions.ts";
-import { requestsResource } from "./signers.ts";
+import { csrResource } from "./signers.ts";
 
 const hour = 3600_000;
 const decidedMs = hour;
@@ -57,10 +57,10 @@ export class CsrCleaner implements Component {
 
   async #round(): Promise<void> {
     const objects = this.#o.objects();
-    for (const request of await objects.list(requestsResource)) {
+    for (const request of await objects.list(csrResource)) {
       if (!isStale(request, epochMs(this.#o.clock.wall()))) continue;
       const { name, uid } = request.metadata;
-      await objects.delete({ resource: requestsResource, namespace: "", name }, { uid });
+      await objects.delete({ resource: csrResource, namespace: "", name }, { uid });
     }
   }
 }

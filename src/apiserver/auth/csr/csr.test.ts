@@ -16,7 +16,7 @@ import { type Condition, certificateOf, conditionsOf, isTrue } from "./condition
 import { certificateSigningRequests } from "./definition.ts";
 import { validityPeriod } from "./plan-signing.ts";
 import { CsrSigner } from "./signer.ts";
-import { clientSigner, kubeletClientSigner, kubeletServingSigner, requestsResource } from "./signers.ts";
+import { clientSigner, csrResource, kubeletClientSigner, kubeletServingSigner } from "./signers.ts";
 
 const key = generateKey().privateKey;
 const day = 24 * 3600_000;
@@ -76,7 +76,7 @@ function authority(now = start) {
 function setUp() {
   const clock = new FakeClock(start);
   const objects = new MemoryObjects({
-    definitions: { [requestsResource]: certificateSigningRequests() },
+    definitions: { [csrResource]: certificateSigningRequests() },
     now: () => epochMs(clock.wall()),
   });
   const parts = { objects: () => objects, clock, logger: silentLogger };
@@ -86,8 +86,8 @@ function setUp() {
   const signer = new CsrSigner({ ...parts, ca, rules: { lifetimeMs: 365 * day, minimumSeconds: 600 } });
   const stop = new AbortController();
   const post = (caller: Caller, requested: RequestFields, name = "r") =>
-    objects.create(requestsResource, { metadata: { name }, spec: spec(requested) } as never, caller);
-  const get = (name = "r") => objects.get({ resource: requestsResource, namespace: "", name });
+    objects.create(csrResource, { metadata: { name }, spec: spec(requested) } as never, caller);
+  const get = (name = "r") => objects.get({ resource: csrResource, namespace: "", name });
   const outcome = (name = "r") =>
     eventually("the request is approved or failed", async () => {
       const request = await get(name);
@@ -95,7 +95,7 @@ function setUp() {
     });
   const approve = (name = "r") =>
     objects.change(
-      { resource: requestsResource, namespace: "", name },
+      { resource: csrResource, namespace: "", name },
       (draft) => {
         draft.status = {
           ...draft.status,
@@ -163,11 +163,7 @@ test("the requester is recorded by the API, whatever the request contains", asyn
     extra: { a: ["b"] },
   };
   const status = { certificate: "eA==", conditions: [{ type: "Approved", status: "True" }] };
-  await objects.create(
-    requestsResource,
-    { metadata: { name: "r" }, spec: forged, status } as never,
-    bootstrapper,
-  );
+  await objects.create(csrResource, { metadata: { name: "r" }, spec: forged, status } as never, bootstrapper);
   const request = await get();
   const { username, uid, groups, extra } = request!.spec as Record<string, unknown>;
   assert.deepEqual(
@@ -391,11 +387,11 @@ test("invalid requests are rejected", async (t) => {
     await t.test(name, async () => {
       const { objects } = setUp();
       const draft = { metadata: { name: "r" }, spec: { ...spec(), ...more } };
-      await assert.rejects(objects.create(requestsResource, draft as never), { message: prefix + message });
+      await assert.rejects(objects.create(csrResource, draft as never), { message: prefix + message });
     });
   const { objects } = setUp();
   const draft = { metadata: { name: "r" }, spec: { ...spec(), usages: ["web"] } };
-  await assert.rejects(objects.create(requestsResource, draft as never), {
+  await assert.rejects(objects.create(csrResource, draft as never), {
     message: /spec\.usages\[0\]: Unsupported value: "web": supported values: "any", "cert sign", /,
   });
 });
@@ -408,7 +404,7 @@ test("a request with an invalid signature is rejected", async () => {
   der[der.length - 1]! ^= 1;
   const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`;
   const draft = { metadata: { name: "r" }, spec: { ...rest, request: Buffer.from(pem).toString("base64") } };
-  await assert.rejects(objects.create(requestsResource, draft as never), {
+  await assert.rejects(objects.create(csrResource, draft as never), {
     message: /signature of the request is not valid/,
   });
 });

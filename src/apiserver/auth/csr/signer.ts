@@ -7,7 +7,7 @@ import type { ApiObject } from "../../storage/object.ts";
 import type { Authority } from "../identity/authority.ts";
 import { certificateOf, conditionsOf, isTrue } from "./conditions.ts";
 import { planSigning, type Signing, type SigningRules } from "./plan-signing.ts";
-import { requestsResource } from "./signers.ts";
+import { csrResource } from "./signers.ts";
 import { watchCsrs } from "./watch-csrs.ts";
 
 export interface SignerOptions {
@@ -42,7 +42,7 @@ export class CsrSigner implements Component {
     if (plan.kind === "ignore") return;
     const { name, uid } = request.metadata;
     await this.#o.objects().change(
-      { resource: requestsResource, namespace: "", name },
+      { resource: csrResource, namespace: "", name },
       (draft) => {
         if (certificateOf(draft) || isTrue(draft, "Failed")) return;
         draft.status = { ...draft.status, ...outcome(plan, conditionsOf(draft)) };

@@ -3,4 +3,4 @@ export const kubeletClientSigner = "kubernetes.io/kube-apiserver-client-kubelet"
 export const kubeletServingSigner = "kubernetes.io/kubelet-serving";
 export const legacySigner = "kubernetes.io/legacy-unknown";
 
-export const requestsResource = "certificatesigningrequests.certificates.k8s.io";
+export const csrResource = "certificatesigningrequests.certificates.k8s.io";

@@ -4,7 +4,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { requestsResource } from "./signers.ts";
+import { csrResource } from "./signers.ts";
 
 const retryMs = 1000;
 
@@ -23,7 +23,7 @@ export async function watchCsrs(o: WatchOptions): Promise<void> {
     logger.warn("Failed to watch certificate signing requests", { err: messageOf(error) });
   await runPeriodically(
     async () => {
-      for await (const { type, object } of objects().listAndWatch(requestsResource, signal))
+      for await (const { type, object } of objects().listAndWatch(csrResource, signal))
         if (type !== "DELETED") await handleOrRetry(object, o);
     },
     { clock, everyMs: retryMs, signal, onError },
@@ -48,7 +48,7 @@ async function handleAgain(name: string, o: WatchOptions): Promise<void> {
   if (o.signal.aborted) return;
   const request = await o
     .objects()
-    .get({ resource: requestsResource, namespace: "", name })
+    .get({ resource: csrResource, namespace: "", name })
     .catch(() => undefined);
   if (request) await handleOrRetry(request, o);
 }
