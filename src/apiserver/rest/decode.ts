@@ -31,7 +31,7 @@ export function decodeObject(bytes: Buffer, expectedKind: GroupVersionKind, opti
     body,
     encoding === "json" && validation !== "Ignore" ? bytes.toString("utf8") : undefined,
   );
-  if (report.broken !== undefined) throw unreadable(expectedKind, report.broken);
+  if (report.decodingError !== undefined) throw unreadable(expectedKind, report.decodingError);
   const strict = [...duplicates, ...report.strict];
   if (strict.length > 0 && validation === "Strict")
     throw unreadable(expectedKind, `strict decoding error: ${strict.join(", ")}`);

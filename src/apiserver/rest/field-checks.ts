@@ -1,7 +1,7 @@
 import type { Problem } from "../../lib/model/validation/problem.ts";
 import type { GroupVersionKind } from "../definition.ts";
 
-/** Checks of fields by kind. Without it, any JSON is accepted. */
+/** Checks the fields of each kind. Without it, any JSON is accepted. */
 export interface FieldChecks {
   check(
     group: string,
@@ -16,10 +16,9 @@ export interface FieldChecks {
 }
 
 export interface FieldReport {
-  /** Errors for strict clients and warnings for others: `unknown field "spec.foo"`. */
+  /** Errors with fieldValidation=Strict, and warnings with Warn: `unknown field "spec.foo"`. */
   readonly strict: readonly string[];
-  /** The decoding error. */
-  readonly broken: string | undefined;
+  readonly decodingError: string | undefined;
   readonly value: unknown;
 }
 
@@ -30,16 +29,16 @@ export function reportFields(
   value: unknown,
   text: string | undefined,
 ): FieldReport {
-  if (!checks) return { strict: [], broken: undefined, value };
+  if (!checks) return { strict: [], decodingError: undefined, value };
   const { unknown, problems } = checks.check(group, version, kind, value);
-  const broken = problems[0]?.message;
-  const twice = text === undefined ? [] : checks.duplicates(text);
+  const decodingError = problems[0]?.message;
+  const duplicates = text === undefined ? [] : checks.duplicates(text);
   return {
     strict: [
-      ...twice.map((path) => `duplicate field ${JSON.stringify(path)}`),
+      ...duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`),
       ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`),
     ],
-    broken,
-    value: broken === undefined ? checks.decode(group, version, kind, value) : value,
+    decodingError,
+    value: decodingError === undefined ? checks.decode(group, version, kind, value) : value,
   };
 }

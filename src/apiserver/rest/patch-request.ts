@@ -73,7 +73,7 @@ function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): U
     const expectedKind = kindOf(served);
     checkType(patched, expectedKind);
     const report = reportFields(fields, expectedKind, patched, undefined);
-    if (report.broken !== undefined) throw rejectPatch(report.broken);
+    if (report.decodingError !== undefined) throw rejectPatch(report.decodingError);
     const strict = [
       ...twice.map(
         (path) => `${type === "json" ? "json patch " : ""}duplicate field ${JSON.stringify(path)}`,
@@ -140,8 +140,8 @@ function checkApplied({ served, fields }: PatchRequest, applied: JsonObject, met
     const list = lines.length === 1 ? lines[0] : `errors:\n  ${lines.join("\n  ")}`;
     throw new StatusError(500, "", `failed to create typed patch object (${what}): ${list}`);
   }
-  if (report.broken !== undefined)
-    throw new StatusError(500, "", `failed to create typed patch object (${what}): ${report.broken}`);
+  if (report.decodingError !== undefined)
+    throw new StatusError(500, "", `failed to create typed patch object (${what}): ${report.decodingError}`);
 }
 
 function parsePatch(text: string): Json {
