@@ -14,7 +14,7 @@ import { collectGarbage } from "./garbage/collector.ts";
 import type { KindOf } from "./garbage/garbage-plan.ts";
 import { PodCollector } from "./garbage/pod-collector.ts";
 import { defaultServiceAccount, rootCaConfigMap } from "./namespace-defaults.ts";
-import { emptyNamespaces } from "./namespace-deletion.ts";
+import { deleteNamespaceContents } from "./namespace-deletion.ts";
 import { NodeLifecycle } from "./node-lifecycle/lifecycle.ts";
 import type { GracePeriods } from "./node-lifecycle/node-lifecycle-plan.ts";
 import { ObjectCache } from "./object-cache.ts";
@@ -54,13 +54,13 @@ export function controllers(options: ControllerOptions): Component[] {
       handleCreate === undefined && name !== "events" && (verbs === undefined || verbs.includes("watch"))
     );
   });
-  const followed = storedKinds.map(resourceOf);
-  const cache = new ObjectCache({ objects, resources: followed, clock, logger });
+  const watched = storedKinds.map(resourceOf);
+  const cache = new ObjectCache({ objects, resources: watched, clock, logger });
   const recorder = (component: string) => new EventRecorder({ objects, clock, logger, component });
   const reconciler = (
     name: string,
     watches: readonly string[],
-    round: (signal: AbortSignal) => Promise<unknown>,
+    reconcile: (signal: AbortSignal) => Promise<unknown>,
     batchMs?: number,
   ) =>
     new Reconciler({
@@ -70,8 +70,8 @@ export function controllers(options: ControllerOptions): Component[] {
       logger,
       watches,
       async reconcile(signal) {
-        const again = await round(signal);
-        return typeof again === "number" ? again : undefined;
+        const retryAfterMs = await reconcile(signal);
+        return typeof retryAfterMs === "number" ? retryAfterMs : undefined;
       },
       ...(batchMs === undefined ? {} : { batchMs: batchMs }),
     });
@@ -98,10 +98,14 @@ export function controllers(options: ControllerOptions): Component[] {
     ),
     reconciler("root-ca-publisher", ["namespaces", "configmaps"], () => createDefaults(rootCa, dependencies)),
     reconciler("namespaces", ["namespaces", "pods"], () =>
-      emptyNamespaces(cache.all("namespaces"), { objects, clock, resources: [...namespaced, "events"] }),
+      deleteNamespaceContents(cache.all("namespaces"), {
+        objects,
+        clock,
+        resources: [...namespaced, "events"],
+      }),
     ),
-    reconciler("node-lifecycle", ["nodes", leases], () => nodes.round()),
-    // No batching: pods wait for it.
+    reconciler("node-lifecycle", ["nodes", leases], () => nodes.reconcile()),
+    // No batching: pods wait for the scheduler.
     reconciler(
       "scheduler",
       ["pods", "nodes", ...claims],
@@ -112,12 +116,12 @@ export function controllers(options: ControllerOptions): Component[] {
       await bindVolumes(volumes);
       await releaseVolumes(dependencies);
     }),
-    // No batching: pods wait for this one too.
+    // No batching: pods wait for their volumes.
     reconciler("attacher", attacherWatches, () => attachVolumes(dependencies), 0),
-    reconciler("garbage-collector", followed, () =>
-      collectGarbage({ ...dependencies, resources: followed, kindOf }),
+    reconciler("garbage-collector", watched, () =>
+      collectGarbage({ ...dependencies, resources: watched, kindOf }),
     ),
-    reconciler("pod-collector", ["pods", "nodes"], () => pods.round()),
+    reconciler("pod-collector", ["pods", "nodes"], () => pods.reconcile()),
     reconciler("event-expiry", [], async () => {
       await expireEvents(objects, epochMs(clock.wall()));
       return minuteMs;

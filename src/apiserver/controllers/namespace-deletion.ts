@@ -18,7 +18,7 @@ const ownFinalizer = "kubernetes";
 const recheckMs = 1_000;
 
 /** Deletes the contents of terminating namespaces, pods first, and removes their finalizer when they are empty. */
-export async function emptyNamespaces(
+export async function deleteNamespaceContents(
   namespaces: readonly ApiObject[],
   options: NamespaceDeletionOptions,
 ): Promise<number | undefined> {
@@ -27,19 +27,19 @@ export async function emptyNamespaces(
     if (namespace.metadata.deletionTimestamp === undefined) continue;
     const finalizers: readonly string[] = read(namespace).spec?.finalizers ?? [];
     if (!finalizers.includes(ownFinalizer)) continue;
-    if (!(await emptyOne(namespace, options))) left = true;
+    if (!(await deleteContents(namespace, options))) left = true;
   }
   return left ? recheckMs : undefined;
 }
 
-async function emptyOne(namespace: ApiObject, options: NamespaceDeletionOptions): Promise<boolean> {
+async function deleteContents(namespace: ApiObject, options: NamespaceDeletionOptions): Promise<boolean> {
   const { name, uid } = namespace.metadata;
   const ref = refTo("namespaces", namespace);
   const { objects, clock } = options;
   // Pods may need the other objects until they have terminated.
-  const pods = await empty(["pods"], name, objects);
+  const pods = await deleteObjects(["pods"], name, objects);
   const others = options.resources.filter((resource) => resource !== "pods");
-  const remains = total(pods) > 0 ? pods : await empty(others, name, objects);
+  const remains = total(pods) > 0 ? pods : await deleteObjects(others, name, objects);
   const done = total(remains) === 0 && remains.failures.length === 0;
   const conditions = namespaceConditions(
     read(namespace).status?.conditions ?? [],
@@ -66,7 +66,7 @@ async function emptyOne(namespace: ApiObject, options: NamespaceDeletionOptions)
 }
 
 /** Deletes all objects of these resources, and returns those that remain. */
-async function empty(
+async function deleteObjects(
   resources: readonly string[],
   namespace: string,
   objects: Objects,

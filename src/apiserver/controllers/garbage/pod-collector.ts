@@ -26,7 +26,7 @@ export class PodCollector {
     this.#options = options;
   }
 
-  async round(): Promise<number | undefined> {
+  async reconcile(): Promise<number | undefined> {
     const { cache, clock, objects } = this.#options;
     const now = epochMs(clock.wall());
     const nodes = new Set(cache.all("nodes").map(({ metadata }) => metadata.name));

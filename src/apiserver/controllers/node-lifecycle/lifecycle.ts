@@ -33,7 +33,7 @@ export class NodeLifecycle {
   }
 
   /** Returns the milliseconds until the next node may become Unknown. */
-  async round(): Promise<number | undefined> {
+  async reconcile(): Promise<number | undefined> {
     const { cache, clock } = this.#options;
     const nodes = cache.all("nodes");
     const known = new Set(nodes.map(({ metadata }) => metadata.uid));
