@@ -40,7 +40,7 @@ export function machineImage() {
 }
 
 /**
- * Builds the image, unless one of the same packages and files is in the cache. Works beside other steps: nothing here blocks.
+ * Builds the image, unless one of the same packages and files is in the cache. Runs concurrently with other steps: nothing here blocks.
  * Resolves with undefined when the image is available, or why it is not.
  */
 export async function provideMachineImage() {

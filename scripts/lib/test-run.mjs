@@ -24,7 +24,7 @@ const totals = { tests: 0, passed: 0, failed: 0, skipped: 0, todo: 0, cancelled:
 const leftOut = [];
 const failures = [];
 const { min } = poolLimits();
-/** Built beside the steps and tests that do not need it. */
+/** Built concurrently with the steps and tests that do not need it. */
 let machineImage;
 
 try {

@@ -19,7 +19,7 @@ test("help and version need neither a configuration file nor valid fields", () =
   assert.match(stdout, /^ +--max-pods int32 /m);
 });
 
-test("an unknown flag beside --version is an error", () => {
+test("an unknown flag together with --version is an error", () => {
   assert.deepEqual(kubelet("--version", "--nope"), {
     ...{ status: 1, stdout: "", stderr: "kubelet: unknown flag: --nope\n" },
   });

@@ -46,7 +46,7 @@ test("a critical pod on a full node preempts the cheapest pod, waits for it, and
     /^waiting for others to terminate, lacks cpu \d+m: default\/small \(\w+, cpu \d+m\)$/,
   );
   assert.equal(cluster.runningOf(uid).length, 0);
-  // It fits beside the critical pod, but not beside its victim.
+  // It fits alongside the critical pod, but not alongside its victim.
   cluster.addPod("later", pod(0.15));
   await waits("later", "admission", /critical pods are admitted.*default\/dns/);
   cluster.addPod("too-late", pod(0.3));

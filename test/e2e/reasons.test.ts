@@ -183,7 +183,7 @@ describeLifecycle(
     test("OOMKilled", async () => {
       const end = await terminated("greedy", "Failed");
       assert.deepEqual([end.reason, end.exitCode], ["OOMKilled", 137]);
-      // Whether the sandbox fits beside it decides which limit is reached first: the pod's is the same.
+      // Whether the sandbox fits as well decides which limit is reached first: the pod's is the same.
       await oomCause(
         "greedy",
         "the (container used 16Mi of its memory limit of 16Mi|pod used 16Mi of its memory limit of 16Mi, the sum of the limits of its containers)",

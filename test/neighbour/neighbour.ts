@@ -66,7 +66,7 @@ for (const problem of [...pods.errors.slice(0, 10), ...left.map((what) => `left 
   console.log(`neighbour: ${problem}`);
 process.exitCode = status || (pods.errors.length + left.length > 0 ? 1 : 0);
 
-/** Runs the command beside the other engine; resolves with its exit status. */
+/** Runs the command alongside the other engine; resolves with its exit status. */
 function run(file: string, commandArgs: readonly string[]): Promise<number> {
   const child = spawn(file, commandArgs, { stdio: "inherit" });
   stop.signal.addEventListener("abort", () => child.kill("SIGTERM"));

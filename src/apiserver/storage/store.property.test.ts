@@ -28,7 +28,7 @@ type Command =
 const isOn = (object: ApiObject) => object.on === true;
 const keyOf = (write: Write): ObjectKey => ({ resource: write.resource, namespace: "", name: write.name });
 
-/** The expected history, recorded beside the store: each acknowledged write. */
+/** The expected history, recorded independently of the store: each acknowledged write. */
 interface Fact {
   readonly version: number;
   readonly type: "put" | "delete";

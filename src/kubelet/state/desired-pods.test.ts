@@ -43,7 +43,7 @@ test("removing the older of two pods with the same name keeps the name of the ne
   assert.equal(pods.byFullName(fullNameOf(newer)), newer);
 });
 
-test("a mirror pod is kept beside its static pod, and is not run", () => {
+test("a mirror pod is stored in addition to its static pod, and is not run", () => {
   const pods = new DesiredPods();
   const own = pod("a", "1", { [annotationSource]: "file" });
   const mirror = pod("a", "9", { [annotationSource]: "api", [annotationMirror]: "1" });

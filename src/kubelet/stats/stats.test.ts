@@ -184,7 +184,7 @@ describe("summary", () => {
     assert.deepEqual(await swapOf([], 0), { swapAvailableBytes: 23, swapUsageBytes: 77 });
   });
 
-  it("v2: pressure of containers from the cgroup beside the runtime's numbers", async () => {
+  it("v2: pressure of containers comes from the cgroup, the other stats from the runtime", async () => {
     const { stats, cgroups } = bench({ containers: [runtimeStats] }, {}, 2);
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
     const cpu = { some: line, full: { ...line, total: 5 } };

@@ -155,7 +155,7 @@ test("resources that a critical pod waits for are reserved: other pods wait with
   );
 });
 
-test("a pod that fits beside all of them does not wait", () => {
+test("a pod that fits alongside all running pods does not wait", () => {
   const { decide } = setUp(pod("a", "1500m"));
   assert.equal(decide(pod("dns", "1", critical)), "waiting");
   assert.equal(decide(pod("best-effort", "0")), "admitted");
@@ -187,7 +187,7 @@ test("nothing is reserved for a critical pod that is deleted while it waits", ()
   assert.equal(decide(pod("large", "2")), "admitted");
 });
 
-test("a critical pod is admitted after the grace period and half of it, also beside pods that did not terminate", async () => {
+test("a critical pod is admitted after the grace period and half of it, even if some pods did not terminate", async () => {
   const { clock, decide, events } = setUp(pod("a", "2"));
   assert.equal(decide(pod("dns", "1", critical)), "waiting");
   await clock.advance(29_999);

@@ -51,7 +51,7 @@ describe("insufficientResources", () => {
     ],
     ["a resource that the node does not name is not limited", requesting({ "example.com/other": "9" }), []],
     [
-      "a pod without requests fits beside pods that request too much",
+      "a pod without requests is admitted even if other pods request more than the node has",
       requesting({}),
       [],
       { others: [requesting({ cpu: "9" })] },

@@ -26,7 +26,7 @@ export interface FitContext {
 
 const fixedOrder = ["cpu", "memory", "ephemeral-storage"];
 
-/** The resources that are missing for this pod to run beside the others: the number of pods first. */
+/** The resources that are missing for this pod to run alongside the others: the number of pods first. */
 export function insufficientResources(
   pod: Pod,
   { allocatable, others, podLevelResources }: FitContext,

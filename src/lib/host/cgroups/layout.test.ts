@@ -16,7 +16,7 @@ describe("parseLayout", () => {
   it("one cgroup2 at the usual path is v2", () => {
     assert.deepEqual(parseLayout(v2("/sys/fs/cgroup")), { version: 2, root: "/sys/fs/cgroup" });
   });
-  it("controllers on v1 are v1, also with a cgroup2 beside them", () => {
+  it("controllers on v1 are v1, even with a cgroup2 mount (hybrid)", () => {
     const text = [
       tmpfs,
       v1("/sys/fs/cgroup/cpu,cpuacct", "cpu,cpuacct"),

@@ -21,7 +21,7 @@ export function mayOvercommit(name: string): boolean {
 
 /**
  * The aggregate of the containers: all regular ones and sidecars run concurrently, and each init container
- * runs beside the sidecars that were started before it.
+ * runs alongside the sidecars that were started before it.
  */
 export function containerTotals(spec: PodSpec, which: "limits" | "requests"): Amounts {
   const running: Amounts = new Map();

@@ -77,7 +77,7 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
     }),
     inlineName: ({ pdName }) => `${drivers.gce}-${pdName}`,
     inlineMode: readOnlyMany,
-    // The in-tree type ignored access modes; the driver rejects several writers, and readers beside a writer.
+    // The in-tree type ignored access modes; the driver rejects several writers, and readers together with a writer.
     modes: (modes) => {
       const isForReaders = modes.length > 0 && modes.every((mode) => mode === "ReadOnlyMany");
       return [isForReaders ? "ReadOnlyMany" : "ReadWriteOnce"];
