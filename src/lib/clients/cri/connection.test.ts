@@ -233,7 +233,7 @@ describe("runtime connection", () => {
     });
   });
 
-  it("checks the network each second while it is not ready, and reports when it is", async (t) => {
+  it("checks the network every second while it is not ready, and reports when it is", async (t) => {
     const s = started(t, "no-network");
     let changes = 0;
     s.connection.onChange(() => changes++);

@@ -85,7 +85,7 @@ class FixedAuthenticator implements Authenticator {
 /** A token is considered fresh for this long; the writer of such files replaces them well before they expire. */
 const tokenFreshMs = 50_000;
 
-/** A file with a token, read again each minute and after a 401. */
+/** A file with a token, read again every minute and after a 401. */
 class TokenFile {
   readonly #path: string;
   readonly #fallback: string | undefined;

@@ -60,7 +60,7 @@ const openTimeoutMs = 30_000;
 const watchSeconds = { atLeast: 300, more: 300 };
 /** How long after its timeout a watch that the server should have ended is kept. */
 const graceMs = 30_000;
-/** The server sends bookmarks each minute. */
+/** The server sends a bookmark every minute. */
 const idleTimeoutMs = 3 * 60_000;
 /** A server that does not know streamed lists never marks one as complete. */
 const streamedListMs = 60_000;

@@ -37,7 +37,7 @@ export interface ReconcilerHooks {
   /** Called before each pass; returns the latest time of the next one. */
   before(now: MonotonicTime): MonotonicTime;
   after(): void;
-  /** Called each minute as a safety net: relevant changes wake the reconciler anyway. */
+  /** Called every minute as a safety net: relevant changes wake the reconciler anyway. */
   tick(): void;
   removed(record: VolumeRecord): void;
   changed(uid: PodUid, change: VolumeChange): void;
