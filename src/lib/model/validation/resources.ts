@@ -38,7 +38,8 @@ export function checkPodResources(spec: PodSpec, problems: Problems): void {
   if (!resources) return;
   const at = "spec.resources";
   checkRequirements(resources, at, podResourceName, problems);
-  if (resources.claims?.length) problems.forbidden(`${at}.claims`, "claims are for containers");
+  if (resources.claims?.length)
+    problems.forbidden(`${at}.claims`, "claims may not be set for Resources at pod-level");
   if (problems.list.length > 0) return; // sums of invalid quantities mean nothing
   for (const which of ["requests", "limits"] as const) {
     for (const [name, total] of containerTotals(spec, which)) {
@@ -144,5 +145,5 @@ function containerResourceName(name: string): string | undefined {
 }
 
 function podResourceName(name: string): string | undefined {
-  return isPodLevelResource(name) ? undefined : "a pod may have cpu, memory and hugepages- as a whole";
+  return isPodLevelResource(name) ? undefined : "must be cpu, memory or hugepages-<size> at pod level";
 }
