@@ -1,4 +1,4 @@
-// npm run bench [-- burst | restart | volumes | list-watch | idle | streams] [options]: starts with the installed Node, continues with Node 24.
+// npm run bench [-- burst | restart | volumes | list-watch | idle | streams] [options]: starts on the installed Node, continues on Node 24.
 import { spawnSync } from "node:child_process";
 import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 

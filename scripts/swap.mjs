@@ -1,4 +1,4 @@
-// npm run swap -- --reference PATH [--record]: starts with the installed Node, continues with Node 24.
+// npm run swap -- --reference PATH [--record]: starts on the installed Node, continues on Node 24.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
@@ -9,7 +9,7 @@ const { values } = parseArgs({
   options: { reference: { type: "string" }, record: { type: "boolean", default: false } },
 });
 if (!values.reference) {
-  console.error("npm run swap -- --reference PATH [--record]: PATH is a kubelet v1.36");
+  console.error("usage: npm run swap -- --reference PATH [--record], where PATH is a kubelet v1.36 binary");
   process.exit(2);
 }
 const reference = resolve(values.reference);

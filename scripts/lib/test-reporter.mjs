@@ -48,8 +48,8 @@ export default async function* report(source) {
         yield lines(files);
         if (process.env.KUBELET_TS_TEST_COUNTS) {
           // Node does not count a suite that failed in a hook; we do.
-          const description = [...files.values()].reduce((sum, file) => sum + file.failed, 0);
-          const failed = Math.max(data.counts.failed, description - data.counts.cancelled);
+          const reported = [...files.values()].reduce((sum, file) => sum + file.failed, 0);
+          const failed = Math.max(data.counts.failed, reported - data.counts.cancelled);
           writeFileSync(
             process.env.KUBELET_TS_TEST_COUNTS,
             JSON.stringify({ ...data.counts, failed, failures }),
@@ -94,7 +94,7 @@ function lines(files) {
   for (const [name, { passed, failed, skipped, took = 0 }] of [...files].sort(([a], [b]) =>
     a < b ? -1 : 1,
   )) {
-    // The tests of some files are in other files, and those of others are all of the other size: these are loaded for nothing.
+    // A file without a result is not listed: its tests are all of the other size, or defined in files that it imports.
     if (passed + failed + skipped.length === 0 && took < 10_000) continue;
     const parts = [
       `${passed} passed`,

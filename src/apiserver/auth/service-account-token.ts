@@ -112,14 +112,14 @@ async function boundTo(
         throw badRequest(
           `cannot bind token for serviceaccount "${account}" to pod running with different serviceaccount name.`,
         );
-      const bound = checked(ref, pod);
+      const bound = verifiedRef(ref, pod);
       const node = await nodeOf(spec.nodeName, objects);
       return { pod: bound, ...(node && { node }) };
     }
     case "Node":
-      return { node: checked(ref, await find("nodes", "")) };
+      return { node: verifiedRef(ref, await find("nodes", "")) };
     default:
-      return { secret: checked(ref, await find("secrets", namespace)) };
+      return { secret: verifiedRef(ref, await find("secrets", namespace)) };
   }
 }
 
@@ -130,7 +130,7 @@ async function nodeOf(name: string | undefined, objects: Objects): Promise<Token
   return node ? { name, uid: node.metadata.uid } : { name };
 }
 
-function checked(ref: BoundObjectRef, { metadata }: ApiObject): { name: string; uid: string } {
+function verifiedRef(ref: BoundObjectRef, { metadata }: ApiObject): { name: string; uid: string } {
   if (ref.uid && ref.uid !== metadata.uid)
     throw conflict(
       ref.kind ?? "",

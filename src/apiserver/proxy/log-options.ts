@@ -1,6 +1,6 @@
 import { Problems } from "../../lib/model/validation/problem.ts";
 import { badRequest, invalid } from "../rest/problems.ts";
-import { encodeQuery, flag, wholeNumber } from "./query-values.ts";
+import { encodeQuery, flag, integer } from "./query-values.ts";
 
 export interface LogOptions {
   readonly container: string;
@@ -17,7 +17,7 @@ export function parseLogOptions(pod: string, query: URLSearchParams): LogOptions
   const problems = new Problems();
   for (const name of ["follow", "previous", "timestamps"]) if (flag(query, name)) forwarded.set(name, "true");
   for (const name of ["tailLines", "limitBytes", "sinceSeconds"]) {
-    const value = wholeNumber(query, name);
+    const value = integer(query, name);
     if (value === undefined) continue;
     forwarded.set(name, String(value));
     if (name === "tailLines" && value < 0n)

@@ -2,18 +2,18 @@ import { badRequest } from "../rest/problems.ts";
 
 const int64 = (1n << 63n) - 1n;
 
-/** A flag that is present is set, whatever its value, unless it is false. */
+/** A boolean parameter is true if it is present, unless its value is "0" or "false". */
 export function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }
 
-export function wholeNumber(query: URLSearchParams, name: string): bigint | undefined {
+export function integer(query: URLSearchParams, name: string): bigint | undefined {
   const value = query.get(name);
-  return value === null ? undefined : parseWhole(value);
+  return value === null ? undefined : parseInteger(value);
 }
 
-export function parseWhole(value: string): bigint {
+export function parseInteger(value: string): bigint {
   if (!/^[+-]?\d+$/.test(value))
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
   const number = BigInt(value.replace(/^\+/, ""));

@@ -16,17 +16,17 @@ export async function mustBeAllowed(
 
 export function forbiddenError(caller: Caller, attributes: Attributes, reason?: string): StatusError {
   const { group, resource, name } = attributes;
-  const why = sentence(caller, attributes) + (reason ? `: ${reason}` : "");
+  const why = forbiddenMessage(caller, attributes) + (reason ? `: ${reason}` : "");
   if (attributes.path !== undefined) return new StatusError(403, "Forbidden", `forbidden: ${why}`, {});
   return forbidden({ name: resource, group }, resourceName(resource, group), name, why);
 }
 
-function sentence({ name: user }: Caller, attributes: Attributes): string {
+function forbiddenMessage({ name: user }: Caller, attributes: Attributes): string {
   const { verb, group, resource, subresource, path } = attributes;
   const prefix = `User ${JSON.stringify(user)} cannot ${verb}`;
   if (path !== undefined) return `${prefix} path ${JSON.stringify(path)}`;
   const subject = JSON.stringify(subresource === "" ? resource : `${resource}/${subresource}`);
-  // For authorization a namespace is in itself.
+  // For authorization, a Namespace object belongs to the namespace of its own name.
   const namespace = attributes.namespace || (resource === "namespaces" ? attributes.name : "");
   const scope = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
   return `${prefix} resource ${subject} in API group ${JSON.stringify(group)} ${scope}`;

@@ -14,9 +14,9 @@ export function waitingTransport(transport: KubeTransport, readiness: Certificat
     },
     /** Also called when a certificate becomes available, so that requests that timed out are retried. */
     onReconnect: (listener) => {
-      const ends = [readiness.onReady(listener), transport.onReconnect?.(listener) ?? (() => {})];
+      const unsubscribes = [readiness.onReady(listener), transport.onReconnect?.(listener) ?? (() => {})];
       return () => {
-        for (const end of ends) end();
+        for (const unsubscribe of unsubscribes) unsubscribe();
       };
     },
     close() {

@@ -21,9 +21,9 @@ export interface FilesystemSpace {
 const concurrency = 8;
 
 /**
- * The disk usage of a directory, itself included: by blocks, each file once whatever its number of links, without
- * other file systems. Files that are removed meanwhile do not count. Containers choose names and depth: names may be any bytes, and no
- * tree is too deep.
+ * The disk usage of a directory, itself included. It sums allocated blocks, counts a file with several hard links once, and does not
+ * enter other file systems. Files that are removed meanwhile do not count. Containers choose names and depth: a name may be any bytes,
+ * and a tree of any depth is read.
  */
 export async function diskUsage(dir: string, signal?: AbortSignal): Promise<DiskUsage> {
   const top = await lstat(dir);
@@ -38,9 +38,9 @@ export async function diskUsage(dir: string, signal?: AbortSignal): Promise<Disk
     total.inodes += 1;
   };
   count(top);
-  const left: (RawPath | FileHandle)[] = [Buffer.from(dir)];
+  const pending: (RawPath | FileHandle)[] = [Buffer.from(dir)];
   try {
-    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
       if (!Buffer.isBuffer(next)) {
         await next.close(); // its subtree is counted
         continue;
@@ -49,7 +49,7 @@ export async function diskUsage(dir: string, signal?: AbortSignal): Promise<Disk
       if (directory.length > maxPathLength) {
         const short = await shortened(directory).catch(ignoreMissing);
         if (!short) continue;
-        left.push(short.handle);
+        pending.push(short.handle);
         directory = short.path;
       }
       for await (const names of unlessGone(namesIn(directory, concurrency))) {
@@ -59,12 +59,12 @@ export async function diskUsage(dir: string, signal?: AbortSignal): Promise<Disk
         stats.forEach((stat, index) => {
           if (!stat || stat.dev !== top.dev) return;
           count(stat);
-          if (stat.isDirectory()) left.push(paths[index]!);
+          if (stat.isDirectory()) pending.push(paths[index]!);
         });
       }
     }
   } finally {
-    for (const one of left) if (!Buffer.isBuffer(one)) await one.close();
+    for (const one of pending) if (!Buffer.isBuffer(one)) await one.close();
   }
   return total;
 }

@@ -1,7 +1,7 @@
 import { apiJson, containerHash } from "./container-hash.ts";
 import type { Container, Pod } from "./pod.ts";
 
-/** Labels and annotations that a kubelet sets on its sandboxes and containers, and finds them by after a restart. */
+/** Labels and annotations that a kubelet sets on its sandboxes and containers. After a restart it finds them by these. */
 export const labelPodName = "io.kubernetes.pod.name";
 export const labelPodNamespace = "io.kubernetes.pod.namespace";
 export const labelPodUid = "io.kubernetes.pod.uid";
@@ -31,7 +31,7 @@ export function containerLabels(pod: Pod, container: Container): Record<string, 
   return { ...identity(pod), [labelContainerName]: container.name };
 }
 
-/** `extra` comes from device plugins; ours take precedence. */
+/** `extra` comes from device plugins; the kubelet's own annotations take precedence. */
 export function containerAnnotations(
   pod: Pod,
   container: Container,
@@ -90,7 +90,7 @@ function orderedPort({ name, hostPort, containerPort, protocol, hostIP }: Port):
 }
 
 export interface ContainerInfo {
-  /** Hexadecimal, as of containerHash. */
+  /** Hexadecimal, as containerHash returns it. */
   readonly hash: string | undefined;
   readonly restartCount: number;
   readonly terminationMessagePath: string;

@@ -67,7 +67,7 @@ export class PodWorkers implements Component {
     return this.#workers.values();
   }
 
-  /** Whether the pod counts as one that uses the node: one that was rejected does not, even while its worker finishes. */
+  /** Whether the pod uses resources of the node. A rejected pod does not, even while its worker finishes. */
   isActive(uid: PodUid): boolean {
     const worker = this.#workers.get(uid);
     return worker?.phase !== "terminated" && worker?.rejected !== true;
@@ -104,12 +104,12 @@ export class PodWorkers implements Component {
     this.terminate(uid, { removed: false, evicted: true, ...eviction });
   }
 
-  /** Whether the pod is ready by its status, and why not if its worker can do nothing about it. */
+  /** Passes on the readiness in the pod's status. `why` is the reason of a pod that is not ready and whose worker has nothing to do. */
   readiness(uid: PodUid, isReady: boolean, why: Step | undefined): void {
     this.#workers.get(uid)?.readiness(isReady, why);
   }
 
-  /** The runtime has this pod and no source has it. */
+  /** Terminates a pod that is in the runtime and in no source. */
   terminateOrphan(id: PodId): void {
     if (this.#workers.has(id.uid)) return;
     this.#o.metrics?.orphanFound(id.uid);
@@ -202,7 +202,7 @@ export class PodWorkers implements Component {
 
 /**
  * True for a static pod whose restart counts continue from its old containers. If a container may not run twice, or the pod has a
- * deadline, the old containers must be removed: the pod would terminate before it starts.
+ * deadline, the old containers must be removed: otherwise the pod would terminate before it starts.
  */
 function keepsContainers(pod: Pod | undefined): boolean {
   if (!pod || !isStatic(pod) || (pod.spec.restartPolicy ?? "Always") !== "Always") return false;

@@ -1,7 +1,7 @@
-/** How far the two clocks may differ before the monotonic one is adjusted: the time was set. */
+/** A larger difference between the two clocks means that the system time was set. */
 const toleranceMs = 20;
 
-/** Wall time with fractions of a millisecond, which the system clock does not have, and close to it. */
+/** Wall time with a resolution below a millisecond, which Date.now() lacks. It never differs much from Date.now(). */
 export class WallClock {
   readonly #wall: () => number;
   readonly #monotonic: () => number;

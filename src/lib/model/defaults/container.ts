@@ -20,7 +20,7 @@ export function defaultContainer(container: Container): void {
 }
 
 /** A missing request defaults to the limit. */
-export function requestLimits(container: Container): void {
+export function defaultRequestsToLimits(container: Container): void {
   const { limits, requests } = container.resources ?? {};
   if (limits && container.resources) container.resources.requests = { ...limits, ...requests };
 }

@@ -1,5 +1,5 @@
 import type { Container, PodSpec } from "../pod.ts";
-import { defaultContainer, requestLimits, roundList, roundResources } from "./container.ts";
+import { defaultContainer, defaultRequestsToLimits, roundList, roundResources } from "./container.ts";
 import { defaultPodResources } from "./pod-resources.ts";
 import { defaultVolume } from "./volume.ts";
 
@@ -9,7 +9,7 @@ export function applyPodDefaults<P extends { spec: PodSpec }>(pod: P): P {
   const { spec } = copy;
   const containers: Container[] = [...spec.containers, ...(spec.initContainers ?? [])];
 
-  for (const container of containers) requestLimits(container);
+  for (const container of containers) defaultRequestsToLimits(container);
   defaultPodResources(spec);
   spec.enableServiceLinks ??= true;
   if (spec.hostNetwork) for (const container of containers) copyHostPorts(container);

@@ -1,7 +1,7 @@
 import type { Volume } from "../pod.ts";
 import { defaultPullPolicy, roundResources } from "./container.ts";
 
-const readable = 0o644;
+const defaultFileMode = 0o644;
 
 type Mode = { defaultMode?: number };
 type ImageVolume = Volume & { image?: { reference?: string; pullPolicy?: string } };
@@ -12,7 +12,7 @@ export function defaultVolume(volume: ImageVolume): void {
     | Mode
     | undefined
   )[])
-    if (source) source.defaultMode ??= readable;
+    if (source) source.defaultMode ??= defaultFileMode;
   if (volume.hostPath) volume.hostPath.type ??= "";
   if (volume.image) volume.image.pullPolicy ||= defaultPullPolicy(volume.image.reference ?? "");
   defaultDownwardItems(volume.downwardAPI?.items);

@@ -114,7 +114,7 @@ function seccompFor(pod: Pod, container: Container, ctx: ContainerContext): Secu
 
 const appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/";
 
-/** Both forms of the profile: runtimes older than the structured one read the string. */
+/** Sets both fields: runtimes that predate the structured `apparmor` read `apparmorProfile`. */
 function appArmorFor(
   pod: Pod,
   container: Container,
