@@ -14,7 +14,7 @@ import { memoryStore } from "../storage/fixtures.ts";
 import { type Auth, auth, type Identity, prepareIdentity } from "./auth.ts";
 import { bootstrapToken } from "./tokens/fixtures.ts";
 
-/** The types of Node know the option of TLS sockets only. */
+/** The Node.js types have this option for TLS sockets only. */
 const http1 = { ALPNProtocols: ["http/1.1"] } as https.RequestOptions;
 
 type Credential = { cert: string; key: string } | { token: string } | undefined;
@@ -54,8 +54,8 @@ async function setUp(t: TestContext) {
     await store.close();
     rmSync(dir, { recursive: true });
   });
-  const send = (who: Credential, method: string, path: string, body?: object) =>
-    request({ port: server.port, ca: identity.ca.certificate, who, method, path, body });
+  const send = (credential: Credential, method: string, path: string, body?: object) =>
+    request({ port: server.port, ca: identity.ca.certificate, credential, method, path, body });
   const admin = { cert: identity.admin.certificate, key: identity.admin.key };
   for (const name of ["kube-system", "kube-node-lease", "ns"]) {
     const created = await send(admin, "POST", "/api/v1/namespaces", { metadata: { name } });
@@ -67,16 +67,16 @@ async function setUp(t: TestContext) {
 function request(o: {
   port: number;
   ca: string;
-  who: Credential;
+  credential: Credential;
   method: string;
   path: string;
   body: object | undefined;
 }): Promise<{ status: number; body: Body }> {
-  const { port, ca, who, method, path, body } = o;
+  const { port, ca, credential, method, path, body } = o;
   return new Promise((resolve, reject) => {
     const headers: Record<string, string> = { "content-type": "application/json" };
-    if (who && "token" in who) headers.authorization = `Bearer ${who.token}`;
-    const pair = who && "cert" in who ? who : {};
+    if (credential && "token" in credential) headers.authorization = `Bearer ${credential.token}`;
+    const pair = credential && "cert" in credential ? credential : {};
     const sent = https.request(
       {
         host: "localhost",
@@ -189,7 +189,7 @@ test("a kubelet joins with a bootstrap token, gets its certificate, and can acce
   });
   assert.equal(issued.status, 201, JSON.stringify(issued.body));
 
-  // With it the container reads its own pod, and no secret.
+  // With this token a container can read its own pod, but no secret.
   const account = { token: issued.body.status.token };
   assert.equal((await send(account, "GET", "/api/v1/namespaces/ns/pods/p")).status, 200);
   assert.equal((await send(account, "GET", "/api/v1/namespaces/ns/secrets/s")).status, 403);
@@ -203,7 +203,7 @@ test("a kubelet joins with a bootstrap token, gets its certificate, and can acce
   assert.equal((await send(kubelet, "GET", "/api/v1/namespaces/ns/secrets/s")).status, 403);
 });
 
-test("a user's request is signed once it is approved", async (t) => {
+test("a user's certificate signing request is signed once it is approved", async (t) => {
   const { send, admin } = await setUp(t);
   const pem = makeRequest({
     subject: { commonName: "jane", organizations: ["dev"] },

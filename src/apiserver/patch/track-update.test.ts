@@ -26,7 +26,7 @@ const created: JsonObject = {
   status: { phase: "Pending" },
 };
 
-test("the creator owns what it set, in the form that clusters have", () => {
+test("the creator owns the fields that it set, in the FieldsV1 format", () => {
   const [entry, ...more] = managers(trackUpdate(undefined, created, { ...options, ignored: [["status"]] }));
   assert.deepEqual(more, []);
   assert.deepEqual(entry, {
@@ -84,7 +84,7 @@ const labelled = (labels: JsonObject): JsonObject => ({
 const configMap = schemaFor("v1", "ConfigMap");
 const by = (manager: string, at = now) => ({ schema: configMap, manager, now: at });
 
-describe("changes", () => {
+describe("field ownership after an update", () => {
   const before = trackUpdate(undefined, labelled({ a: "1", b: "1" }), by("one"));
   const change = (labels: JsonObject) =>
     Object.fromEntries(
@@ -125,26 +125,26 @@ test("the same manager has one entry, and the time of its last change", () => {
   assert.deepEqual(entries[0]!.fieldsV1, { "f:metadata": { "f:labels": { ".": {}, "f:a": {}, "f:b": {} } } });
 });
 
-describe("managedFields of the request", () => {
+describe("managedFields in a request", () => {
   const before = trackUpdate(undefined, labelled({ a: "1" }), by("one"));
   const sent = (managedFields: Json): JsonObject => ({
     ...before,
     metadata: { ...(before.metadata as JsonObject), managedFields },
   });
-  test("an empty list clears them", () =>
+  test("an empty list clears managedFields", () =>
     assert.deepEqual(managers(trackUpdate(before, sent([]), by("x"))), []));
   test("a single empty entry clears managedFields", () =>
     assert.deepEqual(managers(trackUpdate(before, sent([{}]), by("x"))), []));
   test("invalid managedFields are ignored", () =>
     assert.deepEqual(managers(trackUpdate(before, sent([{ operation: "x" }]), by("x"))), managers(before)));
-  test("a subresource cannot change them", () =>
+  test("a request to a subresource cannot change managedFields", () =>
     assert.deepEqual(
       managers(trackUpdate(before, sent([]), { ...by("x"), subresource: "status" })),
       managers(before),
     ));
 });
 
-test("an object without managers gets none until it is applied", () => {
+test("an object without managedFields gets none by an update", () => {
   assert.deepEqual(managers(trackUpdate(labelled({ a: "1" }), labelled({ a: "2" }), by("x"))), []);
 });
 

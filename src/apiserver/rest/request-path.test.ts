@@ -21,7 +21,7 @@ const cases: [string, string][] = [
   ["/apis/g.io/v2/namespaces/n/things/t%3A1", "g.io/v2 n: things/t:1"],
 ];
 for (const [path, expected] of cases)
-  test(`${path} is ${expected}`, () => {
+  test(`${path} is parsed as "${expected}"`, () => {
     const target = parsePath(path);
     if (target?.kind !== "resource") return assert.equal(target?.kind, expected);
     const { apiVersion, namespace, resource, name, subresource, rest } = target;

@@ -13,7 +13,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const seed = 1;
 
-function node(
+function certificateManager(
   clock: FakeClock,
   signer: FakeSigner,
   store: MemoryStore,
@@ -70,7 +70,7 @@ test("while the API responds in time there is always a valid certificate, throug
         const store = new MemoryStore();
         const random = chosen(numbers);
         let stop = new AbortController();
-        let manager = node(clock, signer, store, random);
+        let manager = certificateManager(clock, signer, store, random);
         await manager.start(stop.signal);
         await clock.advance(4 * minute);
         let elapsed = 4 * minute;
@@ -79,7 +79,7 @@ test("while the API responds in time there is always a valid certificate, throug
             stop.abort();
             await manager.done;
             stop = new AbortController();
-            manager = node(clock, signer, store, random);
+            manager = certificateManager(clock, signer, store, random);
             await manager.start(stop.signal);
           }
           for (let i = 0; i < minutes; i++) {
@@ -94,7 +94,7 @@ test("while the API responds in time there is always a valid certificate, throug
         assert.equal(clock.pending - signer.followers, 0, "timers are left behind");
         const restarts = steps.filter(({ restart }) => restart).length;
         const lifetimes = elapsed / (0.7 * lifetimeMs) + 1 + restarts;
-        assert.ok(store.updates <= lifetimes + 1, `${store.updates} certificates in ${lifetimes} lives`);
+        assert.ok(store.updates <= lifetimes + 1, `${store.updates} certificates in ${lifetimes} lifetimes`);
       },
     ),
     { seed, numRuns: 10 },
@@ -117,7 +117,7 @@ test("after an outage of hours there is a certificate within 40 s, without a bur
         return isUp ? "sign" : "unavailable";
       };
       const stop = new AbortController();
-      const manager = node(clock, signer, new MemoryStore(), chosen(numbers));
+      const manager = certificateManager(clock, signer, new MemoryStore(), chosen(numbers));
       await manager.start(stop.signal);
       await clock.advance(1000);
       for (const { upMinutes, downMinutes } of outages) {
@@ -128,7 +128,7 @@ test("after an outage of hours there is a certificate within 40 s, without a bur
         isUp = false;
         attempts = 0;
         await clock.advance(downMinutes * minute);
-        assert.ok(attempts <= (downMinutes * 60) / 32 + 5, `${attempts} tries in ${downMinutes} minutes`);
+        assert.ok(attempts <= (downMinutes * 60) / 32 + 5, `${attempts} attempts in ${downMinutes} minutes`);
         isUp = true;
         await clock.advance(40_000);
         assert.ok(manager.current(), "there is no valid certificate after the outage");
@@ -156,7 +156,7 @@ test("whatever the clock is set to, there is a valid certificate within a minute
       let behavior: SignerBehavior = "sign";
       signer.behavior = () => behavior;
       const stop = new AbortController();
-      const manager = node(clock, signer, new MemoryStore(), chosen(numbers));
+      const manager = certificateManager(clock, signer, new MemoryStore(), chosen(numbers));
       await manager.start(stop.signal);
       for (const { hours, minutes, failing } of jumps) {
         behavior = failing ? "unavailable" : "sign";
@@ -184,7 +184,7 @@ unaffectedByJumps(
       return "unavailable";
     };
     const stop = new AbortController();
-    const manager = node(clock, signer, new MemoryStore(), () => 0.5);
+    const manager = certificateManager(clock, signer, new MemoryStore(), () => 0.5);
     await manager.start(stop.signal);
     for (let i = 0; i < 60; i++) {
       await clock.advance(10_000);
@@ -202,13 +202,13 @@ test("after a suspend longer than its lifetime a certificate is replaced within 
   const signer = new FakeSigner(clock);
   signer.lifetimeMs = 4 * hour;
   const stop = new AbortController();
-  const manager = node(clock, signer, new MemoryStore(), () => 0.5);
+  const manager = certificateManager(clock, signer, new MemoryStore(), () => 0.5);
   await manager.start(stop.signal);
   await clock.advance(minute);
   const first = manager.current();
   assert.ok(first);
   clock.suspend(8 * hour);
-  assert.equal(manager.current(), undefined, "it has expired meanwhile");
+  assert.equal(manager.current(), undefined, "an expired certificate is still in use");
   await clock.advance(minute);
   assert.ok(manager.current());
   assert.notEqual(manager.current(), first);

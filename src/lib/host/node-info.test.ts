@@ -11,20 +11,21 @@ const names: [configured: string | undefined, name: string][] = [
   ["", hostname().trim().toLowerCase()],
 ];
 for (const [configured, name] of names)
-  test(`node name: ${JSON.stringify(configured)} is ${name}`, () => assert.equal(nodeName(configured), name));
+  test(`the node name is ${name} if ${JSON.stringify(configured)} is configured`, () =>
+    assert.equal(nodeName(configured), name));
 
-test("configured addresses are used", async () => {
+test("configured addresses are the node addresses", async () => {
   assert.deepEqual(await nodeAddresses("192.0.2.1"), ["192.0.2.1"]);
   assert.deepEqual(await nodeAddresses("192.0.2.1, 2001:db8::1"), ["192.0.2.1", "2001:db8::1"]);
 });
 
-test("an address that is not configured is one of this machine", async () => {
+test("without a configured address, the node has an address of this machine", async () => {
   const mine = Object.values(networkInterfaces()).flatMap((list) => list?.map((a) => a.address) ?? []);
   const [address] = await nodeAddresses(undefined);
   assert.ok(address === "127.0.0.1" || mine.includes(address!), address);
 });
 
-test("the machine has the memory and processors that the kernel reports", async () => {
+test("memory and swap sizes are read from /proc/meminfo", async () => {
   const info = await readMachineInfo();
   const meminfo = readFileSync("/proc/meminfo", "utf8");
   const total = BigInt(/^MemTotal:\s+(\d+)/m.exec(meminfo)![1]!) * 1024n;
@@ -33,7 +34,7 @@ test("the machine has the memory and processors that the kernel reports", async 
   assert.ok(info.cpus >= 1);
 });
 
-test("CPUs are counted by those that are online", () => {
+test("the number of online CPUs is the size of the kernel's CPU list", () => {
   for (const [text, count] of [
     ["0\n", 1],
     ["0-3\n", 4],
@@ -43,7 +44,7 @@ test("CPUs are counted by those that are online", () => {
     assert.equal(countRanges(text), count, text);
 });
 
-test("the page size is that of the kernel", () => {
+test("the page size is read from the auxiliary vector and defaults to 4096", () => {
   const pair = (key: bigint, value: bigint) => {
     const bytes = Buffer.alloc(16);
     bytes.writeBigUInt64LE(key);

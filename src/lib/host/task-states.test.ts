@@ -11,7 +11,7 @@ import { readTaskStates } from "./task-states.ts";
 const none = { sleeping: 0, running: 0, stopped: 0, uninterruptible: 0, iowaiting: 0 };
 
 describe("states of tasks", () => {
-  it("all threads of all processes count by their state, zombies and ended ones do not", async (t) => {
+  it("threads of all processes are counted by state, except zombies and exited ones", async (t) => {
     const proc = await mkdtemp(join(tmpdir(), "tasks-"));
     t.after(() => rm(proc, { recursive: true }));
     for (const [pid, states] of [

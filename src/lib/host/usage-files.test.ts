@@ -19,7 +19,7 @@ eth0:1: 5 1 0 0 0 0 0 0 6 1 0 0 0 0 0 0
 broken: 1 2 3
 `;
 
-it("interfaces are read with both directions, even with a colon in the name; other rows are ignored", () => {
+it("interfaces are read with received and sent counts, even with a colon in the name; other rows are ignored", () => {
   const [lo, eth0, alias, ...more] = parseNetDev(netDev);
   assert.equal(lo?.name, "lo");
   assert.deepEqual(eth0, {
@@ -37,13 +37,13 @@ it("interfaces are read with both directions, even with a colon in the name; oth
   assert.deepEqual(more, []);
 });
 
-it("an ended process has no network, our own has no loopback", async () => {
+it("an exited process has no network usage; loopback interfaces do not count", async () => {
   assert.equal(await readNetworkUsage(2 ** 30), undefined);
   const own = await readNetworkUsage("self");
   assert.ok(own && !own.some(({ name }) => name === "lo" || name.startsWith("veth")));
 });
 
-it("tasks: the smaller limit applies, unreadable values are omitted", async () => {
+it("the task limit is the smaller of pid_max and threads-max; unreadable values are omitted", async () => {
   const proc = await mkdtemp(join(tmpdir(), "proc-"));
   try {
     assert.deepEqual(await readTaskCounts(proc), {});
@@ -57,7 +57,7 @@ it("tasks: the smaller limit applies, unreadable values are omitted", async () =
   }
 });
 
-it("this process has used some CPU and memory, was started after the machine, and has files open", async () => {
+it("the usage of this process includes CPU, memory, start time and open files", async () => {
   const booted = await readBootTime();
   const usage = await readProcessUsage(booted);
   assert.ok(booted > wallTime(0) && booted <= systemClock.wall());
@@ -70,14 +70,14 @@ it("this process has used some CPU and memory, was started after the machine, an
   assert.ok((await readOpenFiles([process.pid, 2 ** 30])).files > 2);
 });
 
-it("no limit is the largest number", () => {
+it("an unlimited resource limit is 2^64", () => {
   const limits =
     "Limit  Soft Limit  Hard Limit  Units\nMax address space  unlimited  unlimited  bytes\nMax open files            1024                 4096                 files\n";
   assert.equal(limitOf(limits, "Max open files"), 1024);
   assert.equal(limitOf(limits, "Max address space"), 2 ** 64);
 });
 
-it("disks are known by their numbers", () => {
+it("disks are identified by their major and minor numbers", () => {
   const text = " 254       0 vda 100 2 300 40 500 6 700 80 1 90 120 0 0 0 0 0 0\n   7 0 loop0 0 0\n";
   const devices = parseDiskstats(text);
   assert.equal(devices.size, 1);
@@ -97,7 +97,7 @@ it("disks are known by their numbers", () => {
   });
 });
 
-it("cores of two sockets with the same numbers are not the same cores", async () => {
+it("cores with the same ID in two sockets are counted separately", async () => {
   const dir = await mkdtemp(join(tmpdir(), "cpus-"));
   try {
     const cpus = [

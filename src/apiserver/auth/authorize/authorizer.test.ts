@@ -46,7 +46,7 @@ function cluster() {
     }),
   );
   objects.put("pods", pod("other", "n2", { imagePullSecrets: [{ name: "theirs" }] }));
-  objects.put("pods", pod("unbound", "", { imagePullSecrets: [{ name: "nobodys" }] }));
+  objects.put("pods", pod("pending", "", { imagePullSecrets: [{ name: "unscheduled" }] }));
   objects.put(
     "pods",
     pod(
@@ -78,12 +78,12 @@ function cluster() {
 }
 
 function authorizerOf(objects: MemoryObjects) {
-  const relations = new NodeGraphPopulator({
+  const graph = new NodeGraphPopulator({
     objects: () => objects,
     clock: new FakeClock(),
     logger: silentLogger,
   });
-  return { relations, authorizer: new FixedAuthorizer({ relations }) };
+  return { graph, authorizer: new FixedAuthorizer({ relations: graph }) };
 }
 
 const account: Caller = {
@@ -101,7 +101,7 @@ const none = "no relationship found between node 'n1' and this object";
 const csr = "certificatesigningrequests.certificates.k8s.io";
 const lease = "leases.coordination.k8s.io";
 
-/** true: allowed. A text: denied with this reason ("" for none). */
+/** true if allowed, otherwise the reason for the denial ("" for none). */
 const rows: [Caller, string, true | string, Partial<Attributes>?][] = [
   [admin, "delete nodes /n1", true],
   [admin, "post /anything", true],
@@ -117,7 +117,7 @@ const rows: [Caller, string, true | string, Partial<Attributes>?][] = [
   [node("n1"), "get secrets storage/stage", true],
   [node("n1"), "get secrets storage/controller", none],
   [node("n1"), "get secrets ns/theirs", none],
-  [node("n1"), "get secrets ns/nobodys", none],
+  [node("n1"), "get secrets ns/unscheduled", none],
   [node("n1"), "get secrets ns/stolen", none],
   [node("n1"), "get secrets other/pull", none],
   [node("n2"), "get secrets ns/theirs", true],
@@ -268,39 +268,42 @@ const rows: [Caller, string, true | string, Partial<Attributes>?][] = [
 test("each group is allowed what the policy grants", async (t) => {
   const { authorizer } = authorizerOf(cluster());
   for (const [caller, what, expected, more] of rows)
-    await t.test(`${caller.name}: ${what} ${more?.fieldSelector ?? ""}`, async () => {
-      const { allowed, reason = "" } = await authorizer.allows(caller, attributesOf(what, more));
-      assert.deepEqual(allowed ? true : reason, expected);
-    });
+    await t.test(
+      `${caller.name} ${expected === true ? "may" : "may not"} ${what} ${more?.fieldSelector ?? ""}`,
+      async () => {
+        const { allowed, reason = "" } = await authorizer.allows(caller, attributesOf(what, more));
+        assert.deepEqual(allowed ? true : reason, expected);
+      },
+    );
 });
 
 test("the node graph follows the objects, and deleted objects grant nothing", async () => {
   const objects = cluster();
-  const { relations, authorizer } = authorizerOf(objects);
+  const { graph, authorizer } = authorizerOf(objects);
   const stop = new AbortController();
-  await relations.start(stop.signal);
+  await graph.start(stop.signal);
   const may = async (name: string) =>
     (await authorizer.allows(node("n1"), attributesOf(`get secrets ns/${name}`))).allowed;
   assert.equal(await may("late"), false);
   objects.put("pods", pod("late", "n1", { imagePullSecrets: [{ name: "late" }] }));
-  // Immediately, since a node may send requests before the relations have observed it.
+  // Immediately, since a node may send requests before the graph contains the pod.
   assert.equal(await may("late"), true);
   await objects.delete({ resource: "pods", namespace: "ns", name: "late" });
   await eventually("the relation is removed", async () => ((await may("late")) ? undefined : true));
   assert.equal(await may("pull"), true);
   stop.abort();
-  await relations.done;
+  await graph.done;
 });
 
 test("a secret that two pods use stays readable until both are deleted", async () => {
   const objects = cluster();
   objects.put("pods", pod("second", "n1", { imagePullSecrets: [{ name: "pull" }] }));
-  const { relations, authorizer } = authorizerOf(objects);
+  const { graph, authorizer } = authorizerOf(objects);
   const stop = new AbortController();
-  await relations.start(stop.signal);
+  await graph.start(stop.signal);
   await objects.delete({ resource: "pods", namespace: "ns", name: "mine" });
   const { allowed } = await authorizer.allows(node("n1"), attributesOf("get secrets ns/pull"));
   assert.equal(allowed, true);
   stop.abort();
-  await relations.done;
+  await graph.done;
 });

@@ -4,54 +4,74 @@ import { monotonicTime } from "../../../../lib/base/fake-clock.ts";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
 import type { PlanContext } from "./pod-plan.ts";
 
-const inits = aPod({ initContainers: [aContainer("i"), aContainer("j")] });
-const once = (restartPolicy: Pod["spec"]["restartPolicy"], more: Partial<Container> = {}) =>
+const twoInits = aPod({ initContainers: [aContainer("i"), aContainer("j")] });
+const oneInit = (restartPolicy: Pod["spec"]["restartPolicy"], more: Partial<Container> = {}) =>
   aPod({ restartPolicy, initContainers: [aContainer("i", more)] });
-const failedForGood = "finished: init container i failed and is not restarted";
-const inMemory = { state: "exited", reason: "OOMKilled" } as const;
+const notRestarted = "finished: init container i failed and is not restarted";
+const oomKilled = { state: "exited", reason: "OOMKilled" } as const;
 
 // init containers
 testPlans([
-  ["init containers start one by one", inits, anObservedPod([]), "start init i#0"],
+  ["init containers start one by one", twoInits, anObservedPod([]), "start init i#0"],
   [
-    "the next waits for the running one",
-    inits,
+    "an init container waits until the previous one completes",
+    twoInits,
     anObservedPod([anObservedContainer("i")]),
     "waiting for init container i to complete",
   ],
-  ["the next starts when one is done", inits, anObservedPod([done("i")]), "start init j#0"],
-  ["all done: the regular ones start", inits, anObservedPod([done("j"), done("i")]), "start regular a#0"],
-  ["a failed one is restarted", inits, anObservedPod([failed("i")]), "start init i#1"],
   [
-    "a failed one waits for its back-off, and the others wait with it",
-    inits,
+    "an init container starts when the previous one has completed",
+    twoInits,
+    anObservedPod([done("i")]),
+    "start init j#0",
+  ],
+  [
+    "regular containers start when all init containers have completed",
+    twoInits,
+    anObservedPod([done("j"), done("i")]),
+    "start regular a#0",
+  ],
+  ["a failed init container is restarted", twoInits, anObservedPod([failed("i")]), "start init i#1"],
+  [
+    "a failed init container waits for its back-off, and the other containers wait too",
+    twoInits,
     anObservedPod([failed("i")]),
     "delay i until 130000",
     { restartAt: () => monotonicTime(130_000) },
   ],
-  ["OnFailure: a failed one is restarted", once("OnFailure"), anObservedPod([failed("i")]), "start init i#1"],
-  ["Never: a failed one fails the pod", once("Never"), anObservedPod([failed("i")]), failedForGood],
   [
-    "Never: the pod continues after one that is done",
-    once("Never"),
-    anObservedPod([done("i")]),
-    "start regular a#0",
-  ],
-  [
-    "own policy OnFailure in a pod with Never: restarted",
-    once("Never", { restartPolicy: "OnFailure" }),
+    "with OnFailure, a failed init container is restarted",
+    oneInit("OnFailure"),
     anObservedPod([failed("i")]),
     "start init i#1",
   ],
   [
-    "own policy Never in a pod with Always: a failure fails the pod",
-    once("Always", { restartPolicy: "Never" }),
+    "with Never, a failed init container fails the pod",
+    oneInit("Never"),
     anObservedPod([failed("i")]),
-    failedForGood,
+    notRestarted,
   ],
   [
-    "a rule restarts a container that the policy would not",
-    once("Never", {
+    "with Never, regular containers start when the init container has completed",
+    oneInit("Never"),
+    anObservedPod([done("i")]),
+    "start regular a#0",
+  ],
+  [
+    "a container policy of OnFailure overrides the pod policy Never",
+    oneInit("Never", { restartPolicy: "OnFailure" }),
+    anObservedPod([failed("i")]),
+    "start init i#1",
+  ],
+  [
+    "a container policy of Never overrides the pod policy Always: a failure fails the pod",
+    oneInit("Always", { restartPolicy: "Never" }),
+    anObservedPod([failed("i")]),
+    notRestarted,
+  ],
+  [
+    "a restart rule takes precedence over the policy Never",
+    oneInit("Never", {
       restartPolicy: "Never",
       restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "In", values: [7] } }],
     }),
@@ -60,67 +80,67 @@ testPlans([
   ],
   [
     "an OOM kill is a failure, even with exit code 0",
-    once("OnFailure"),
-    anObservedPod([anObservedContainer("i", inMemory)]),
+    oneInit("OnFailure"),
+    anObservedPod([anObservedContainer("i", oomKilled)]),
     "start init i#1",
   ],
   [
-    "an OOM kill is a failure, even with exit code 0: Never fails the pod",
-    once("Never"),
-    anObservedPod([anObservedContainer("i", inMemory)]),
-    failedForGood,
+    "with Never, an OOM kill fails the pod, even with exit code 0",
+    oneInit("Never"),
+    anObservedPod([anObservedContainer("i", oomKilled)]),
+    notRestarted,
   ],
   [
     "an init container in an unknown state is stopped first",
-    inits,
+    twoInits,
     anObservedPod([anObservedContainer("i", { state: "unknown" })]),
     "kill i-0 (unknown)",
   ],
   [
     "an init container that was never started is created again",
-    inits,
+    twoInits,
     anObservedPod([anObservedContainer("j", { state: "created" }), done("i")]),
     "remove j-0",
   ],
   [
-    "a change of the spec does not stop a running one",
-    inits,
+    "a change of the spec does not stop a running init container",
+    twoInits,
     anObservedPod([anObservedContainer("i", { hash: "old" })]),
     "waiting for init container i to complete",
   ],
   [
-    "once regular ones run, init containers are ignored",
-    inits,
+    "once regular containers run, init containers are ignored",
+    twoInits,
     anObservedPod([anObservedContainer("a"), failed("j"), done("i")]),
     "",
   ],
   [
-    "once a regular one has run, init containers that the runtime lost do not run again",
-    inits,
+    "once a regular container has run, init containers that the runtime lost do not run again",
+    twoInits,
     anObservedPod([failed("a")]),
     "start regular a#1",
   ],
   [
-    "before that, a later one implies that lost ones before it are done",
+    "an init container that has run implies that lost ones before it have completed",
     aPod({ initContainers: [aContainer("i"), aContainer("j"), aContainer("k")] }),
     anObservedPod([done("j")]),
     "start init k#0",
   ],
   [
     "in a new sandbox init containers run again",
-    inits,
+    twoInits,
     anObservedPod([done("i", inOldSandbox)]),
     "start init i#1",
   ],
   [
-    "in a new sandbox init containers run again, though regular ones ran before",
-    inits,
+    "in a new sandbox init containers run again, even if regular containers ran before",
+    twoInits,
     anObservedPod([failed("a", inOldSandbox), done("j", inOldSandbox), done("i", inOldSandbox)]),
     "start init i#1",
   ],
   [
     "in a new sandbox an init container has no back-off",
-    inits,
+    twoInits,
     anObservedPod([failed("i", inOldSandbox)]),
     "start init i#1",
     { restartAt: () => monotonicTime(999_999) },
@@ -140,26 +160,26 @@ const sideFirst = aPod({ initContainers: [aContainer("s", always), aContainer("i
 testPlans([
   ["a sidecar starts in order", sidecar, anObservedPod([done("i")]), "start sidecar s#0"],
   [
-    "a running sidecar lets the next start",
+    "the next container starts once a sidecar runs",
     sidecar,
     anObservedPod([anObservedContainer("s"), done("i")]),
     "start regular a#0",
   ],
   [
-    "a sidecar with a startup probe blocks the next until it passes: no result yet",
+    "a sidecar with a startup probe blocks the next container while the probe has no result",
     gated,
     anObservedPod([anObservedContainer("s")]),
     "waiting for startup probe of sidecar s",
   ],
   [
-    "a sidecar with a startup probe blocks the next until it passes: unknown",
+    "a sidecar with a startup probe blocks the next container while the result is unknown",
     gated,
     anObservedPod([anObservedContainer("s")]),
     "waiting for startup probe of sidecar s",
     startup("unknown"),
   ],
   [
-    "a sidecar with a startup probe that passed lets the next start",
+    "the next container starts once the startup probe of a sidecar has passed",
     gated,
     anObservedPod([anObservedContainer("s")]),
     "start init i#0",
@@ -185,7 +205,7 @@ testPlans([
     "start sidecar s#1, waiting for init container i to complete",
   ],
   [
-    "a sidecar in back-off does not block the containers after the one that is done",
+    "a sidecar in back-off does not block the container after a completed init container",
     sideFirst,
     anObservedPod([done("i"), failed("s")]),
     "start init j#0, delay s until 130000",
@@ -198,7 +218,7 @@ testPlans([
     "start sidecar s#0, waiting for init container i to complete",
   ],
   [
-    "a sidecar is restarted while regular ones run, whatever the policy of the pod",
+    "a sidecar is restarted while regular containers run, whatever the pod policy",
     aPod({ ...sidecar.spec, restartPolicy: "Never" }),
     anObservedPod([anObservedContainer("a"), done("s"), done("i")]),
     "start sidecar s#1",
@@ -210,13 +230,13 @@ testPlans([
     "start sidecar s#1, start regular a#1",
   ],
   [
-    "a changed sidecar is stopped while regular ones run",
+    "a changed sidecar is stopped while regular containers run",
     sidecar,
     anObservedPod([anObservedContainer("a"), anObservedContainer("s", { hash: "old" }), done("i")]),
     "kill s-0 (changed)",
   ],
   [
-    "a sidecar is not restarted when the regular containers are done",
+    "a sidecar is not restarted when the regular containers have completed",
     aPod({ ...sidecar.spec, restartPolicy: "OnFailure" }),
     anObservedPod([done("a"), failed("s"), done("i")]),
     "finished: all containers have exited",
@@ -225,11 +245,11 @@ testPlans([
     "a sidecar is not restarted when an init container has failed and is not restarted",
     aPod({ ...sideFirst.spec, restartPolicy: "Never" }),
     anObservedPod([failed("i"), failed("s")]),
-    failedForGood,
+    notRestarted,
   ],
 ]);
 
-const debug = aPod({ ...inits.spec, ephemeralContainers: [{ ...aContainer("e") }] });
+const debug = aPod({ ...twoInits.spec, ephemeralContainers: [{ ...aContainer("e") }] });
 
 // ephemeral containers
 testPlans([
