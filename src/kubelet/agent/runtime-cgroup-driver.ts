@@ -6,7 +6,7 @@ import { hasGrpcCode } from "../../lib/clients/cri/cri-error.ts";
 import { CgroupDriver, type RuntimeConfigResponse } from "../../lib/gen/runtime/v1/api_pb.js";
 import type { CgroupNaming } from "../resources/cgroups/names.ts";
 
-/** A runtime that is starting together with the agent gets this long. */
+/** A runtime may still be starting when the kubelet starts. */
 const attempts = 3;
 const pauseMs = 2_000;
 
@@ -32,7 +32,7 @@ export async function cgroupDriverOfRuntime(
   }
 }
 
-/** A driver that is neither is one of a later CRI. */
+/** Undefined for a driver that only a later CRI version defines. */
 export function namingOf({ linux }: RuntimeConfigResponse): CgroupNaming | undefined {
   if (linux?.cgroupDriver === CgroupDriver.SYSTEMD) return "systemd";
   return linux?.cgroupDriver === CgroupDriver.CGROUPFS ? "cgroupfs" : undefined;

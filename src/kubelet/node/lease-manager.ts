@@ -18,7 +18,7 @@ export interface LeaseOptions extends LeaseSettings {
   onRepeatedFailure?: () => void;
 }
 
-/** Renews the node's lease four times in its duration: the heartbeat of the node. */
+/** Renews the node lease, the heartbeat of the node, every quarter of its duration. */
 export class LeaseManager implements Component {
   readonly name = "node-lease";
   readonly done: Promise<void>;
@@ -43,7 +43,7 @@ export class LeaseManager implements Component {
     const { clock, durationSeconds, random, logger } = this.#o;
     while (!signal.aborted) {
       try {
-        await this.#round(signal);
+        await this.#sync(signal);
       } catch (error) {
         if (!signal.aborted)
           failureLog(logger, "error", error)("Failed to renew node lease", { err: messageOf(error) });
@@ -52,7 +52,7 @@ export class LeaseManager implements Component {
     }
   }
 
-  async #round(signal: AbortSignal): Promise<void> {
+  async #sync(signal: AbortSignal): Promise<void> {
     if (this.#latest) {
       // No other client writes this lease: our last version is usually still current.
       try {

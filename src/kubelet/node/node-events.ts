@@ -1,6 +1,6 @@
 import type { NodeEvents } from "../../lib/model/pod-events.ts";
 
-/** An event that is sent after the change it describes was written to the API. */
+/** An event, to be sent after the API server has accepted the change that it describes. */
 export interface NodeEvent {
   type: "Normal" | "Warning";
   reason: string;
@@ -12,7 +12,7 @@ export function statusEvent(node: string, reason: string): NodeEvent {
   return { type: "Normal", reason, message: `Node ${node} status is now: ${reason}` };
 }
 
-/** The events of an agent when it starts. */
+/** The events that a kubelet records at startup. */
 export function startEvents(host: { cgroupVersion: 1 | 2 }): NodeEvent[] {
   const starting: NodeEvent = { type: "Normal", reason: "Starting", message: "Starting kubelet." };
   if (host.cgroupVersion === 2) return [starting];
@@ -22,8 +22,8 @@ export function startEvents(host: { cgroupVersion: 1 | 2 }): NodeEvent[] {
   return [starting, { type: "Warning", reason: "CgroupV1", message }];
 }
 
-export function record(events: NodeEvents, due: readonly NodeEvent[]): void {
-  for (const { type, reason, message } of due) {
+export function record(events: NodeEvents, list: readonly NodeEvent[]): void {
+  for (const { type, reason, message } of list) {
     if (type === "Warning") events.warning(reason, message);
     else events.normal(reason, message);
   }

@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, statfs } from "node:fs/promises";
 import { abortError, errnoOf } from "../base/errors.ts";
-import { maxPathLength, namesIn, type RawPath, rawJoin, shortened } from "./entries.ts";
+import { maxPathLength, namesIn, openShortPath, type RawPath, rawJoin } from "./entries.ts";
 
 export interface DiskUsage {
   readonly bytes: number;
@@ -47,7 +47,7 @@ export async function diskUsage(dir: string, signal?: AbortSignal): Promise<Disk
       }
       let directory = next;
       if (directory.length > maxPathLength) {
-        const short = await shortened(directory).catch(ignoreMissing);
+        const short = await openShortPath(directory).catch(ignoreMissing);
         if (!short) continue;
         pending.push(short.handle);
         directory = short.path;

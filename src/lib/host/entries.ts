@@ -2,11 +2,11 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, opendir, readdir, stat } from "node:fs/promises";
 import { errnoOf } from "../base/errors.ts";
 
-/** File names are bytes: one that is not UTF-8 would be lost as text. */
+/** File names are bytes: a name that is not valid UTF-8 does not survive conversion to a string. */
 export type RawPath = Buffer;
 
 const slash = Buffer.from("/");
-/** The kernel accepts paths of 4096 bytes, and containers can create longer ones: space for a name is left. */
+/** PATH_MAX is 4096 bytes, but containers can create longer paths. Leaves room for one more name. */
 export const maxPathLength = 3_500;
 
 export function rawJoin(directory: RawPath, name: Buffer): RawPath {
@@ -27,8 +27,8 @@ export async function* namesIn(directory: RawPath, batchSize: number): AsyncGene
   if (names.length > 0) yield names;
 }
 
-/** A short path to a directory, valid while it is open. Fails if the directory was replaced by a link. */
-export async function shortened(directory: RawPath): Promise<{ path: RawPath; handle: FileHandle }> {
+/** A short path to a directory, valid while the handle is open. Fails if the directory was replaced by a symlink. */
+export async function openShortPath(directory: RawPath): Promise<{ path: RawPath; handle: FileHandle }> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const handle = await open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   return { path: Buffer.from(`/proc/self/fd/${handle.fd}`), handle };
@@ -42,12 +42,12 @@ export async function listDir(directory: string): Promise<string[]> {
   });
 }
 
-/** Whether a path exists, following links. */
+/** Whether a path exists, following symlinks. */
 export function exists(path: string): Promise<boolean> {
   return isFound(stat(path));
 }
 
-/** Whether a path exists; true for a dangling link. */
+/** Whether a path exists; true for a dangling symlink. */
 export function entryExists(path: string): Promise<boolean> {
   return isFound(lstat(path));
 }

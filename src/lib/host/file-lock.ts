@@ -30,8 +30,8 @@ const readAttempts = 20;
 const rereadMs = 10;
 
 /**
- * Takes an exclusive flock(2) on a file, which names its holder by pid and start time. The kernel releases the lock when the process
- * ends, however it ends. Does not wait.
+ * Takes an exclusive flock(2) on a file, which contains the PID and start time of its holder. The kernel releases the lock when the
+ * process exits, even if it is killed. Does not wait.
  */
 export async function lockFile(path: string, o: { dirMode: number }): Promise<FileLock | HeldLock> {
   const { flock } = await libc();
@@ -41,8 +41,7 @@ export async function lockFile(path: string, o: { dirMode: number }): Promise<Fi
     let isOurs = false;
     try {
       if (!flock(fd)) break;
-      // Otherwise the previous holder has removed the file since it was opened: a lock on it excludes no other
-      // process.
+      // If the previous holder removed the file after it was opened here, a lock on it excludes no other process.
       isOurs = isFileAt(fd, path);
       if (!isOurs) continue;
       writeFileSync(path, identity(process.pid));
@@ -61,7 +60,7 @@ export async function lockFile(path: string, o: { dirMode: number }): Promise<Fi
 function open(path: string, dirMode: number): number | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: dirMode });
   try {
-    // For reading: a file that stays open for writing would keep its file system from being remounted read-only.
+    // Read-only: an open writable file would prevent its file system from being remounted read-only.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return undefined;
@@ -75,7 +74,7 @@ function isFileAt(fd: number, path: string): boolean {
   return found?.ino === opened.ino && found.dev === opened.dev;
 }
 
-/** Removed while it is still locked: no other process's file can be at the path. */
+/** Removes the file before the lock is released, so that it cannot be the file of the next holder. */
 function release(fd: number, path: string): void {
   if (isFileAt(fd, path)) rmSync(path, { force: true });
   closeSync(fd);
@@ -90,7 +89,7 @@ async function holderOf(path: string): Promise<number | undefined> {
   return undefined;
 }
 
-/** Ignores the content that a killed process wrote. */
+/** Undefined if the file names a process that no longer exists. */
 function readHolder(path: string): number | undefined {
   try {
     const text = readFileSync(path, "utf8");
@@ -104,8 +103,8 @@ function readHolder(path: string): number | undefined {
 /** PID and start time identify a process uniquely. */
 function identity(pid: number): string {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name in parentheses may contain anything; the fields after it are plain.
+  // The command name in parentheses may contain spaces and parentheses; the fields after it cannot.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state] = fields;
-  return state === "Z" || state === "X" ? `${pid} ended` : `${pid} ${fields[19]}`;
+  return state === "Z" || state === "X" ? `${pid} exited` : `${pid} ${fields[19]}`;
 }

@@ -10,9 +10,10 @@ const defaultGraceSeconds = 30;
 type StoppedContainer = Pick<ObservedContainer, "name" | "annotations">;
 
 /**
- * The grace period of a container, its preStop hook included, from the first of: the caller's override, the deletion of the pod, the
- * failed probe, the pod. For a pod without a spec, as recorded when the container was created. 0 means immediately, without a hook, as when
- * all containers of a pod are restarted.
+ * The grace period of a container, including its preStop hook. In order of precedence: the caller's override, the deletionGracePeriodSeconds
+ * of the pod, the terminationGracePeriodSeconds of the failed probe, that of the pod spec. If the pod is unknown, the values that were
+ * recorded when the container was created apply. 0 means that the container is killed without running the hook, as when all
+ * containers of a pod are restarted.
  */
 export function graceSecondsOf(
   pod: Pod | undefined,
@@ -21,14 +22,14 @@ export function graceSecondsOf(
 ): number {
   if (options.override !== undefined) return Math.max(0, options.override);
   if (options.cause === "restart-all") return 0;
-  const { deletion, own } = pod ? graceOfPod(pod) : recordedGrace(container);
-  return Math.max(0, deletion ?? probeGrace(pod, container.name, options.cause) ?? own);
+  const { deletion, spec } = pod ? graceOfPod(pod) : recordedGrace(container);
+  return Math.max(0, deletion ?? probeGrace(pod, container.name, options.cause) ?? spec);
 }
 
 function graceOfPod({ metadata, spec }: Pod) {
   return {
     deletion: metadata.deletionGracePeriodSeconds,
-    own: spec.terminationGracePeriodSeconds ?? defaultGraceSeconds,
+    spec: spec.terminationGracePeriodSeconds ?? defaultGraceSeconds,
   };
 }
 
@@ -36,7 +37,7 @@ function recordedGrace({ annotations }: StoppedContainer) {
   const info = readContainerInfo(annotations);
   return {
     deletion: info.deletionGracePeriodSeconds,
-    own: info.terminationGracePeriodSeconds ?? minGraceSeconds,
+    spec: info.terminationGracePeriodSeconds ?? minGraceSeconds,
   };
 }
 
