@@ -61,7 +61,9 @@ test("a pod that a previous agent was evicting fails, and never runs again", asy
   );
 
   const { is } = explained(join(cluster.dir, "root"));
-  await is("hog", ({ cause }) => assert.equal(cause, `Evicted: The node was low on resource: memory: ${detail}`));
+  await is("hog", ({ cause }) =>
+    assert.equal(cause, `Evicted: The node was low on resource: memory: ${detail}`),
+  );
 
   // The record lasts as long as the pod.
   cluster.api.deletePod("hog");
