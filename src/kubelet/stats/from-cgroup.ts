@@ -1,5 +1,5 @@
 import { noPressure, type Pressure } from "../../lib/host/cgroups/pressure.ts";
-import type { CgroupUsage, CpuCount, MemoryCount } from "../../lib/host/cgroups/usage.ts";
+import type { CgroupUsage, CpuCounters, MemoryCounters } from "../../lib/host/cgroups/usage.ts";
 import type { CpuStats, IoStats, MemoryStats, Psi, SwapStats } from "../../lib/model/stats-summary.ts";
 
 /** The stats of one cgroup in a summary. */
@@ -31,11 +31,11 @@ export function cgroupStats(o: CgroupStatsOptions): CgroupStats {
   };
 }
 
-function cpuOf({ time, nanoCores }: CgroupStatsOptions, cpu: CpuCount): CpuStats {
+function cpuOf({ time, nanoCores }: CgroupStatsOptions, cpu: CpuCounters): CpuStats {
   return { time, usageNanoCores: nanoCores, usageCoreNanoSeconds: cpu.usageNs };
 }
 
-function memoryOf({ time, machine }: CgroupStatsOptions, memory: MemoryCount): MemoryStats {
+function memoryOf({ time, machine }: CgroupStatsOptions, memory: MemoryCounters): MemoryStats {
   const limit = machine?.memoryBytes ?? memory.limit;
   return {
     time,
@@ -49,7 +49,7 @@ function memoryOf({ time, machine }: CgroupStatsOptions, memory: MemoryCount): M
   };
 }
 
-function swapOf({ time, machine }: CgroupStatsOptions, memory: MemoryCount): SwapStats {
+function swapOf({ time, machine }: CgroupStatsOptions, memory: MemoryCounters): SwapStats {
   const limit = machine?.swapBytes ?? memory.swapLimit;
   return {
     time,

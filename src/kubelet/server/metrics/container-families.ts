@@ -1,5 +1,5 @@
 import { epochMs } from "../../../lib/base/time.ts";
-import type { CpuCount, MemoryCount } from "../../../lib/host/cgroups/usage.ts";
+import type { CpuCounters, MemoryCounters } from "../../../lib/host/cgroups/usage.ts";
 import type { InterfaceCounters } from "../../../lib/host/network-usage.ts";
 import type { CgroupRow } from "./cgroup-row.ts";
 import type { Family, Labels, MetricType } from "./exposition.ts";
@@ -20,11 +20,11 @@ function rule(type: MetricType, name: string, help: string, of: (row: CgroupRow)
   return { type, name: `container_${name}`, help, timed: true, values: (row) => [[{}, of(row)]] };
 }
 
-function cpu(name: string, help: string, of: (count: CpuCount) => Value): Rule {
+function cpu(name: string, help: string, of: (count: CpuCounters) => Value): Rule {
   return rule("counter", `cpu_${name}`, help, ({ usage }) => usage.cpu && of(usage.cpu));
 }
 
-function memory(type: MetricType, name: string, help: string, of: (count: MemoryCount) => Value): Rule {
+function memory(type: MetricType, name: string, help: string, of: (count: MemoryCounters) => Value): Rule {
   return rule(type, `memory_${name}`, help, ({ usage }) => usage.memory && of(usage.memory));
 }
 
@@ -44,7 +44,7 @@ function spec(name: string, help: string, of: (row: CgroupRow) => Value): Rule {
 }
 
 /** Only containers with a limit are throttled. */
-const limited = (of: (count: CpuCount) => number) => (count: CpuCount) =>
+const limited = (of: (count: CpuCounters) => number) => (count: CpuCounters) =>
   count.quotaUs === undefined ? undefined : of(count);
 
 const rules: readonly Rule[] = [

@@ -6,11 +6,11 @@ import { readPids } from "./tree.ts";
 import {
   type CgroupUsage,
   type CgroupUsageReader,
-  type CpuCount,
+  type CpuCounters,
   cgroupDirOf,
-  type DeviceCount,
+  type DeviceCounters,
   limitOf,
-  type MemoryCount,
+  type MemoryCounters,
   type UsageParts,
 } from "./usage.ts";
 
@@ -74,7 +74,7 @@ export class V1UsageReader implements CgroupUsageReader {
     return mount === undefined ? undefined : new InterfaceFiles(this.#files, cgroupDirOf(mount, path));
   }
 
-  async #cpu(path: string, all: boolean): Promise<CpuCount | undefined> {
+  async #cpu(path: string, all: boolean): Promise<CpuCounters | undefined> {
     const account = this.#of("cpuacct", path);
     const usageNs = await account?.number("cpuacct.usage");
     if (!account || usageNs === undefined) return undefined;
@@ -103,7 +103,7 @@ export class V1UsageReader implements CgroupUsageReader {
     };
   }
 
-  async #memory(path: string, parts: UsageParts): Promise<MemoryCount | undefined> {
+  async #memory(path: string, parts: UsageParts): Promise<MemoryCounters | undefined> {
     const files = this.#of("memory", path);
     const usage = await files?.number("memory.usage_in_bytes");
     if (!files || usage === undefined) return undefined;
@@ -152,7 +152,7 @@ export class V1UsageReader implements CgroupUsageReader {
     return current === undefined ? undefined : { current, max: limitOf(max) ?? 0 };
   }
 
-  async #io(path: string): Promise<readonly DeviceCount[] | undefined> {
+  async #io(path: string): Promise<readonly DeviceCounters[] | undefined> {
     const files = this.#of("blkio", path);
     if (!files) return undefined;
     const recursive = "_recursive";
@@ -199,7 +199,7 @@ function parseBlkio(text: string): Map<string, ReadWrite> {
   return devices;
 }
 
-function mergeDevices(serviced: Map<string, ReadWrite>, bytes: Map<string, ReadWrite>): DeviceCount[] {
+function mergeDevices(serviced: Map<string, ReadWrite>, bytes: Map<string, ReadWrite>): DeviceCounters[] {
   return [...new Set([...serviced.keys(), ...bytes.keys()])].map((device) => ({
     device,
     reads: serviced.get(device)?.read ?? 0,

@@ -7,11 +7,11 @@ import { readPids } from "./tree.ts";
 import {
   type CgroupUsage,
   type CgroupUsageReader,
-  type CpuCount,
+  type CpuCounters,
   cgroupDirOf,
-  type DeviceCount,
+  type DeviceCounters,
   limitOf,
-  type MemoryCount,
+  type MemoryCounters,
   type UsageParts,
 } from "./usage.ts";
 import { weightToShares } from "./weight.ts";
@@ -64,7 +64,7 @@ export class V2UsageReader implements CgroupUsageReader {
     );
   }
 
-  async #machineMemory(files: InterfaceFiles): Promise<MemoryCount | undefined> {
+  async #machineMemory(files: InterfaceFiles): Promise<MemoryCounters | undefined> {
     const [info, stat] = await Promise.all([this.#files.read(this.#meminfo), files.flatKeyed("memory.stat")]);
     const table = parseFlatKeyed(info.replaceAll(":", "").replace(/ +/g, " ").replaceAll(" kB", ""));
     const bytes = (key: string) => (table.get(key) ?? 0) * 1024;
@@ -73,7 +73,7 @@ export class V2UsageReader implements CgroupUsageReader {
   }
 }
 
-async function cpuOf(files: InterfaceFiles, all: boolean): Promise<CpuCount | undefined> {
+async function cpuOf(files: InterfaceFiles, all: boolean): Promise<CpuCounters | undefined> {
   const [stat, weight, max] = await Promise.all([
     files.flatKeyed("cpu.stat"),
     all ? files.number("cpu.weight") : undefined,
@@ -98,7 +98,7 @@ async function cpuOf(files: InterfaceFiles, all: boolean): Promise<CpuCount | un
   };
 }
 
-async function memoryOf(files: InterfaceFiles, parts: UsageParts): Promise<MemoryCount | undefined> {
+async function memoryOf(files: InterfaceFiles, parts: UsageParts): Promise<MemoryCounters | undefined> {
   const usage = await files.number("memory.current");
   if (usage === undefined) return undefined;
   const more = parts === "all" ? files : undefined;
@@ -125,7 +125,7 @@ async function memoryOf(files: InterfaceFiles, parts: UsageParts): Promise<Memor
   };
 }
 
-function countsOf(stat: ReadonlyMap<string, number>, total: { usage: number; swap: number }): MemoryCount {
+function countsOf(stat: ReadonlyMap<string, number>, total: { usage: number; swap: number }): MemoryCounters {
   const count = (key: string) => stat.get(key) ?? 0;
   return {
     ...total,
@@ -164,7 +164,7 @@ async function pressureOf(files: InterfaceFiles): Promise<CgroupUsage["pressure"
 }
 
 /** "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0" lines. */
-function parseIoStat(text: string): DeviceCount[] {
+function parseIoStat(text: string): DeviceCounters[] {
   return text.split("\n").flatMap((line) => {
     const [device = "", ...pairs] = line.trim().split(" ");
     if (!/^\d+:\d+$/.test(device)) return [];

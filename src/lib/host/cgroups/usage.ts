@@ -4,14 +4,14 @@ import type { Pressure } from "./pressure.ts";
 
 /** The counters of one cgroup and all below it. A part is absent if its controller is missing. */
 export interface CgroupUsage {
-  readonly cpu?: CpuCount;
-  readonly memory?: MemoryCount;
+  readonly cpu?: CpuCounters;
+  readonly memory?: MemoryCounters;
   readonly pids?: { readonly current: number; readonly max: number };
-  readonly io?: readonly DeviceCount[];
+  readonly io?: readonly DeviceCounters[];
   readonly pressure: { readonly cpu?: Pressure; readonly memory?: Pressure; readonly io?: Pressure };
 }
 
-export interface CpuCount {
+export interface CpuCounters {
   readonly usageNs: number;
   readonly userNs: number;
   readonly systemNs: number;
@@ -27,7 +27,7 @@ export interface CpuCount {
   readonly periodUs: number;
 }
 
-export interface MemoryCount {
+export interface MemoryCounters {
   readonly usage: number;
   readonly maxUsage: number;
   readonly workingSet: number;
@@ -52,7 +52,7 @@ export interface MemoryCount {
   readonly reservation: number;
 }
 
-export interface DeviceCount {
+export interface DeviceCounters {
   /** "8:0" */
   readonly device: string;
   readonly reads: number;
