@@ -8,7 +8,6 @@ import { busyboxName } from "../node/test-node.ts";
 import { type CgroupValues, cgroupDirs, oomScores, podCgroup, readCgroups } from "./guest-cgroups.ts";
 import { type GuestCgroupDriver, GuestNode } from "./guest-node.ts";
 import { describeOnMachine } from "./on-machine.ts";
-import { inPercents, tableUid } from "./pod-table.ts";
 
 /** Few of the table, because each container takes seconds in a guest; together they fit on its processor. */
 const rules = [
@@ -19,7 +18,9 @@ const rules = [
 ];
 const rows = rules.map((rule) => {
   const index = referencePods.findIndex((row) => row.rule === rule);
-  return { ...referencePods[index]!, name: `pod-${index}`, uid: tableUid(index) };
+  // A UID with dashes, which separate the parts of a slice's name.
+  const uid = `${String(index).padStart(8, "0")}-0000-4000-8000-000000000000`;
+  return { ...referencePods[index]!, name: `pod-${index}`, uid };
 });
 
 for (const driver of ["cgroupfs", "systemd"] as const)
@@ -52,8 +53,7 @@ for (const driver of ["cgroupfs", "systemd"] as const)
       const scores = await oomScores(machine);
       for (const { rule, name, uid, qos, v2 } of rows) {
         const path = podCgroup(driver, qos as "Burstable", uid);
-        const limits = driver === "systemd" ? inPercents(v2.pod) : v2.pod;
-        assert.partialDeepStrictEqual(found.get(path), kernelValues(2, limits), rule);
+        assert.partialDeepStrictEqual(found.get(path), kernelValues(2, v2.pod, driver), rule);
         const status = running.find((row) => row.name === `${name}-machine`)?.status;
         const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
         assert.deepEqual(new Set(all.map((one) => one.name)), new Set(Object.keys(v2.containers)));
@@ -92,12 +92,9 @@ function runnable(spec: PodSpec): PodSpecInit {
 
 /** As runc 1.1 writes them. */
 function containerValues(driver: GuestCgroupDriver, c: ReferenceContainer): CgroupValues {
-  const { cpuShares, memoryLimitInBytes = 0, unified = {} } = c;
-  const { cpuQuota = 0, cpuPeriod } = driver === "systemd" ? inPercents(c) : c;
-  return {
-    "cpu.weight": String(1 + Math.floor(((cpuShares - 2) * 9999) / 262_142)),
-    "cpu.max": `${cpuQuota > 0 ? cpuQuota : "max"} ${cpuPeriod}`,
-    "memory.max": memoryLimitInBytes > 0 ? String(memoryLimitInBytes) : "max",
-    ...unified,
-  };
+  const { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes, unified = {} } = c;
+  const cpuWeight = 1 + Math.floor(((cpuShares - 2) * 9999) / 262_142);
+  const limits = { cpuWeight, cpuQuota, cpuPeriod, memory: memoryLimitInBytes, hugepages: {} };
+  const { "pids.max": _, ...values } = kernelValues(2, limits, driver);
+  return { ...values, ...unified };
 }
