@@ -19,7 +19,7 @@ export function volumesOfPods(version: ContainerdVersion): void {
   let n: VolumeNode;
   let disks: Disks | undefined;
   let port: number;
-  const concerns = [
+  const suites = [
     hostPaths(() => disks?.raw),
     persistent(() => disks),
     content,
@@ -31,7 +31,7 @@ export function volumesOfPods(version: ContainerdVersion): void {
     port = await freePort();
     n = await VolumeNode.start(version, { config: { featureGates: gates, ...openServer(port) } });
     disks = await makeDisks(n);
-    for (const concern of concerns) await concern.prepare(n, version);
+    for (const suite of suites) await suite.prepare(n, version);
   });
 
   after(async () => {
@@ -39,7 +39,7 @@ export function volumesOfPods(version: ContainerdVersion): void {
     hugePages.release();
   });
 
-  for (const concern of concerns) describe(concern.title, () => concern.tests(() => n, version));
+  for (const suite of suites) describe(suite.title, () => suite.tests(() => n, version));
   describe("figures", () =>
     figures(
       () => n,
@@ -53,9 +53,9 @@ export function volumesOfPods(version: ContainerdVersion): void {
 async function makeDisks(n: VolumeNode): Promise<Disks | undefined> {
   try {
     const raw = await loopDevice(`${n.dir}/raw`, 16 << 20);
-    n.undo.push(raw.detach);
+    n.cleanups.push(raw.detach);
     const formatted = await loopDevice(`${n.dir}/formatted`, 16 << 20);
-    n.undo.push(formatted.detach);
+    n.cleanups.push(formatted.detach);
     return { raw, formatted };
   } catch {
     return undefined;

@@ -37,7 +37,7 @@ export function ends(node: () => VolumeNode): void {
     const running = (await node().fullNode.running()).filter(({ pod }) => !deletedMeanwhile.includes(pod));
     assert.ok(mounts.length >= 20 && Object.keys(inside).length >= 10);
     assert.deepEqual(
-      deleted.map((pod) => node().leftOf(pod).length > 1),
+      deleted.map((pod) => node().remainsOf(pod).length > 1),
       [true, true, true],
     );
     t.diagnostic(`${mounts.length} mounts of the node, ${Object.keys(inside).length} containers`);
@@ -47,7 +47,7 @@ export function ends(node: () => VolumeNode): void {
       await node().fullNode.admin.request({
         ...{ method: "DELETE", path: `${podsPath}/${name}`, query: { gracePeriodSeconds: "0" } },
       });
-    await node().change("/api/v1/namespaces/default/configmaps/settings", { data: { a: "tres" } });
+    await node().patch("/api/v1/namespaces/default/configmaps/settings", { data: { a: "tres" } });
     node().fullNode.startAgent();
     for (const pod of deleted) await node().isGone(pod);
     // By then all pods have been synced and their volumes updated.
@@ -62,7 +62,7 @@ export function ends(node: () => VolumeNode): void {
     const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
     assert.deepEqual((await node().fullNode.running()).toSorted(byId), running.toSorted(byId));
     // A container that is created again mounts what the previous agent set up.
-    await node().endContainer("parts-too");
+    await node().terminateContainer("parts-too");
     await waitFor(async () => assert.equal(await node().inside("parts-too", "cat /part/x"), "other"));
     assert.deepEqual([...node().mountIds()], mounts);
   });
@@ -92,7 +92,7 @@ export function ends(node: () => VolumeNode): void {
       assert.deepEqual([status?.phase, message], ["Succeeded", "me"]);
     });
     await waitFor(() =>
-      assert.deepEqual(node().leftOf(pod), [node().podDir(pod)], "more than its directory is left"),
+      assert.deepEqual(node().remainsOf(pod), [node().podDir(pod)], "more than its directory is left"),
     );
   });
 

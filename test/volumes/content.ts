@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { podsPath } from "../cluster/node-with-api.ts";
 import { waitFor } from "../e2e/wait-for.ts";
-import { type Concern, tmpfsMagic } from "./volume-node.ts";
+import { tmpfsMagic, type VolumeSuite } from "./volume-node.ts";
 
 const objects = "/api/v1/namespaces/default";
 const bundles = "/apis/certificates.k8s.io/v1beta1/clustertrustbundles";
@@ -20,7 +20,7 @@ const rootCertificate = async (get: <T>(path: string) => Promise<T>) =>
   });
 
 /** configMap, secret, downwardAPI and projected volumes. */
-export const content: Concern = {
+export const content: VolumeSuite = {
   title: "files that the agent writes",
 
   async prepare(n) {
@@ -32,7 +32,7 @@ export const content: Concern = {
     await n.secret("keys", { user: "me", password: "first" });
     const trustBundle = await rootCertificate((path) => n.fullNode.get(path));
     const apiVersion = "certificates.k8s.io/v1beta1";
-    await n.make(bundles, {
+    await n.create(bundles, {
       ...{ apiVersion, kind: "ClusterTrustBundle", metadata: { name: "anchors" }, spec: { trustBundle } },
     });
     const volumes = [
@@ -168,9 +168,9 @@ export const content: Concern = {
 
     test("files are updated in place when their objects change, without a restart", async () => {
       const before = await restarts();
-      await node().change(`${objects}/configmaps/settings`, { data: { a: "uno", b: null, c: "three" } });
-      await node().change(`${objects}/secrets/keys`, { data: { password: base64("second") } });
-      await node().change(`${podsPath}/content`, {
+      await node().patch(`${objects}/configmaps/settings`, { data: { a: "uno", b: null, c: "three" } });
+      await node().patch(`${objects}/secrets/keys`, { data: { password: base64("second") } });
+      await node().patch(`${podsPath}/content`, {
         metadata: { labels: { color: "blue" }, annotations: { note: "second" } },
       });
       await node().configMap("later", { come: "after all" });
@@ -196,7 +196,7 @@ export const content: Concern = {
         'MountVolume.SetUp failed for volume "picked" : configmap references non-existent config key: b';
       await node().hasEvent("content", "FailedMount", message, 90_000);
       assert.deepEqual([await read("picked/deep/er/a"), await read("picked/b")], ["one", "two"]);
-      await node().change(`${objects}/configmaps/settings`, { data: { b: "dos" } });
+      await node().patch(`${objects}/configmaps/settings`, { data: { b: "dos" } });
       await becomes("picked/b", "dos");
       await becomes("picked/deep/er/a", "uno");
     });
@@ -207,7 +207,7 @@ export const content: Concern = {
       const kubeconfig = await readFile(join(node().fullNode.api.dir, "kubeconfig"), "utf8");
       const [, other] = /client-certificate-data"?: "?([^"\s]+)/.exec(kubeconfig)!;
       const trustBundle = `${await read("all/ca.pem")}\n${Buffer.from(other!, "base64").toString()}`;
-      await node().change(`${bundles}/anchors`, { spec: { trustBundle } });
+      await node().patch(`${bundles}/anchors`, { spec: { trustBundle } });
       await waitFor(async () => assert.equal(await anchors(), 2), 20_000);
     });
 

@@ -69,7 +69,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   /** Other pods are not affected: they keep running, and their volumes are still updated. */
   const otherPodsWork = async () => {
     const value = String(++secrets);
-    await n.change(`${objects}/secrets/shown`, { data: { k: Buffer.from(value).toString("base64") } });
+    await n.patch(`${objects}/secrets/shown`, { data: { k: Buffer.from(value).toString("base64") } });
     await waitFor(async () => assert.equal(await n.inside("control", "cat /data/k"), value));
     const { status } = await n.fullNode.pod("control");
     assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.restartCount], ["Running", 0]);
@@ -150,7 +150,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
       /^MountVolume\.SetUp failed for volume "data" : .*no space left on device, write '\/.*\/pods\/.*'$/;
     await n.hasEvent("bulky", "FailedMount", full);
     nothingMounted(dirOf(pod, "configmap"));
-    await n.change(`${objects}/configmaps/shown`, { data: { k: "1", bulk } });
+    await n.patch(`${objects}/configmaps/shown`, { data: { k: "1", bulk } });
     await n.hasEvent("on-disk", "FailedMount", full);
     assert.match(await n.inside("on-disk", "ls -A /data"), /^\.\.\d\S+\n\.\.data\nk$/);
     assert.equal(await n.inside("on-disk", "cat /data/k"), "0");

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { LoopDevice } from "./loop-device.ts";
-import type { Concern, VolumeNode } from "./volume-node.ts";
+import type { VolumeNode, VolumeSuite } from "./volume-node.ts";
 
 const rejected: readonly [type: string, path: string, called: string][] = [
   ["Directory", "file", "a directory"],
@@ -22,7 +22,7 @@ const nameOf = (type: string, path: string) => `rejected-${type.toLowerCase()}-$
 const at = (n: VolumeNode, path: string) => join(n.dir, "host", path);
 
 /** hostPath volumes of all types; a block device only if the machine has one. */
-export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
+export const hostPaths = (disk: () => LoopDevice | undefined): VolumeSuite => ({
   title: "hostPath",
 
   async prepare(n) {
@@ -30,7 +30,7 @@ export const hostPaths = (disk: () => LoopDevice | undefined): Concern => ({
     await writeFile(at(n, "file"), "of the node");
     const server = createServer((socket) => socket.end("hello")).listen(at(n, "socket"));
     await once(server, "listening");
-    n.undo.push(async () => void server.close());
+    n.cleanups.push(async () => void server.close());
     const good = {
       any: [undefined, at(n, "file")],
       directory: ["Directory", at(n, "existing")],

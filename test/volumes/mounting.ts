@@ -10,14 +10,14 @@ import { nodeName } from "../cluster/cluster-node.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { busyboxName } from "../node/test-node.ts";
 import { boundVolume, onNode } from "./persistent.ts";
-import type { Concern, VolumeNode, VolumePod } from "./volume-node.ts";
+import type { VolumeNode, VolumePod, VolumeSuite } from "./volume-node.ts";
 
 const execFile = promisify(execFileBack);
 const at = (n: VolumeNode, ...path: string[]) => join(n.dir, "mounting", ...path);
 const asUser = { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 };
 
 /** Mounts of volumes in containers: subPaths, read-only, propagation, groups, images. */
-export const mounting: Concern = {
+export const mounting: VolumeSuite = {
   title: "mounts in containers",
 
   async prepare(n, version) {

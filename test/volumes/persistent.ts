@@ -8,7 +8,7 @@ import type { Pod } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import type { LoopDevice } from "./loop-device.ts";
-import type { Concern, VolumeNode, VolumePod } from "./volume-node.ts";
+import type { VolumeNode, VolumePod, VolumeSuite } from "./volume-node.ts";
 
 const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
 const volumes = "/api/v1/persistentvolumes";
@@ -38,7 +38,7 @@ export async function boundVolume(n: VolumeNode, name: string, pv: object, o: Cl
     ...(o.mode && { volumeMode: o.mode }),
   };
   const claimRef = { namespace: "default", name };
-  await n.make(volumes, {
+  await n.create(volumes, {
     ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name: `pv-${name}` } },
     spec: { ...common, capacity, claimRef, persistentVolumeReclaimPolicy: "Retain", ...pv },
   });
@@ -51,7 +51,7 @@ export async function boundVolume(n: VolumeNode, name: string, pv: object, o: Cl
       controller: true,
     },
   ];
-  await n.make(claims, {
+  await n.create(claims, {
     ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name, ownerReferences } },
     spec: { ...common, volumeName: `pv-${name}`, resources: { requests: capacity } },
   });
@@ -74,7 +74,7 @@ const withDisks: VolumePod = {
 };
 
 /** Volumes behind claims: local, hostPath, generic ephemeral and block volumes. Those on disks only if the machine has loop devices. */
-export const persistent = (disks: () => Disks | undefined): Concern => ({
+export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
   title: "PersistentVolumes",
 
   async prepare(n) {

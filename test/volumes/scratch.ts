@@ -4,7 +4,7 @@ import { readFile, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { waitFor } from "../e2e/wait-for.ts";
-import { type Concern, tmpfsMagic } from "./volume-node.ts";
+import { tmpfsMagic, type VolumeSuite } from "./volume-node.ts";
 
 const pool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 const wantedPages = 2;
@@ -30,7 +30,7 @@ export function reserveHugePages(): { unavailable: string | undefined; release: 
 }
 
 /** emptyDir volumes; those with huge pages only if the node has some. */
-export const scratch = (hugePages: { unavailable: string | undefined }): Concern => ({
+export const scratch = (hugePages: { unavailable: string | undefined }): VolumeSuite => ({
   title: "emptyDir",
 
   async prepare(n) {
@@ -96,7 +96,7 @@ export const scratch = (hugePages: { unavailable: string | undefined }): Concern
 
     test("an emptyDir outlives the containers of its pod", async () => {
       await node().inside("scratch", "echo still >/v/memory/kept", "other");
-      await node().endContainer("scratch", "other");
+      await node().terminateContainer("scratch", "other");
       await waitFor(async () => {
         const { status } = await node().fullNode.pod("scratch");
         const again = status?.containerStatuses?.find(({ name }) => name === "other");

@@ -23,10 +23,10 @@ export const tmpfsMagic = 0x01021994;
 /** A node with the embedded API whose pods are inspected from inside their containers, and from the node. */
 export class VolumeNode {
   readonly fullNode: NodeWithApi;
-  /** A directory of the node for files of tests. */
+  /** A directory on the node for test files. */
   readonly dir: string;
-  /** Cleanups before the directory is removed, last first. */
-  readonly undo: (() => Promise<void>)[] = [];
+  /** Run in reverse order before the directory is removed. */
+  readonly cleanups: (() => Promise<void>)[] = [];
 
   static async start(containerd: ContainerdVersion, o: NodeWithApiOptions = {}): Promise<VolumeNode> {
     const dir = await mkdtemp(join(tmpdir(), "volumes-"));
@@ -39,23 +39,23 @@ export class VolumeNode {
   }
 
   async destroy(): Promise<void> {
-    for (const step of this.undo.reverse()) await step();
+    for (const step of this.cleanups.reverse()) await step();
     await this.fullNode.destroy();
     await removeDir(this.dir);
   }
 
-  make<T>(path: string, body: object): Promise<T> {
+  create<T>(path: string, body: object): Promise<T> {
     return this.fullNode.admin.request<T>({ method: "POST", path, body });
   }
 
-  change(path: string, body: object): Promise<unknown> {
+  patch(path: string, body: object): Promise<unknown> {
     const contentType = "application/merge-patch+json";
     return this.fullNode.admin.request({ method: "PATCH", path, body, contentType });
   }
 
   configMap(name: string, data: Record<string, string>, more: object = {}): Promise<unknown> {
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data, ...more };
-    return this.make("/api/v1/namespaces/default/configmaps", body);
+    return this.create("/api/v1/namespaces/default/configmaps", body);
   }
 
   secret(name: string, stringData: Record<string, string>): Promise<unknown> {
@@ -63,10 +63,10 @@ export class VolumeNode {
       Object.entries(stringData).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
     );
     const body = { apiVersion: "v1", kind: "Secret", metadata: { name }, data };
-    return this.make("/api/v1/namespaces/default/secrets", body);
+    return this.create("/api/v1/namespaces/default/secrets", body);
   }
 
-  /** Containers without a name, an image or a command get those that all have. */
+  /** Name, image and command of containers have defaults. */
   addPod(name: string, { labels, annotations, spec }: VolumePod): Promise<Pod> {
     const complete = (container: Partial<Container>) => ({
       ...{ name: "c", image: busyboxName, imagePullPolicy: "Never", command: sleeper },
@@ -76,7 +76,7 @@ export class VolumeNode {
     const common = { terminationGracePeriodSeconds: 1, dnsPolicy: "Default" };
     const metadata = { name, labels, annotations };
     const body = { apiVersion: "v1", kind: "Pod", metadata, spec: { ...common, ...spec, containers } };
-    return this.make<Pod>(podsPath, body);
+    return this.create<Pod>(podsPath, body);
   }
 
   /** Waits until all containers of the pod are ready. */
@@ -122,8 +122,8 @@ export class VolumeNode {
     return stderr;
   }
 
-  /** Kills its first process; the kill command may be killed with it. */
-  async endContainer(name: string, container = "c"): Promise<void> {
+  /** Sends SIGTERM to its first process; the kill command may be killed with it. */
+  async terminateContainer(name: string, container = "c"): Promise<void> {
     await this.#exec(name, "kill -TERM 1", container);
   }
 
@@ -162,7 +162,7 @@ export class VolumeNode {
   }
 
   /** The directory of a pod and the mounts in it, if they still exist. */
-  leftOf(pod: Pod): string[] {
+  remainsOf(pod: Pod): string[] {
     const dir = this.podDir(pod);
     return [...(existsSync(dir) ? [dir] : []), ...mountsBelow(readMounts(), [dir])];
   }
@@ -174,7 +174,7 @@ export class VolumeNode {
   /** Waits until the pod is gone from the API, and from the node. */
   async isGone(pod: Pod): Promise<void> {
     await this.fullNode.isGone(pod.metadata.name);
-    await waitFor(() => assert.deepEqual(this.leftOf(pod), []), 60_000);
+    await waitFor(() => assert.deepEqual(this.remainsOf(pod), []), 60_000);
   }
 }
 
@@ -184,8 +184,8 @@ interface ClusterEvent {
   readonly involvedObject: { readonly name: string };
 }
 
-/** One type of volume: the pods that use it, and the tests of these pods. */
-export interface Concern {
+/** The tests of some volume types, with the pods that use these volumes. */
+export interface VolumeSuite {
   readonly title: string;
   prepare(n: VolumeNode, version: ContainerdVersion): Promise<void>;
   tests(node: () => VolumeNode, version: ContainerdVersion): void;
