@@ -8,7 +8,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { acceleratedClock } from "./accelerated-clock.ts";
 import { AgentLog } from "./agent-log.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
-import { startUnapprovingApi } from "./unapproving-api.ts";
+import { startManualApprovalApi } from "./manual-approval-api.ts";
 
 /** After this time, an unlimited back-off would be longer than 10 s. */
 const rejections = 6;
@@ -17,7 +17,7 @@ const longestPauseMs = 10_000;
 test("a first certificate is requested, not rotated; a rejected request is retried within 10 s", async (t) => {
   let attempts = 0;
   let isRuleMissing = true;
-  const api = await startUnapprovingApi(t, ({ verb, resource, subresource }) => {
+  const api = await startManualApprovalApi(t, ({ verb, resource, subresource }) => {
     if (verb !== "create" || resource !== "certificatesigningrequests" || subresource) return false;
     attempts++;
     return isRuleMissing;

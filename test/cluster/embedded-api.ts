@@ -23,9 +23,9 @@ export interface EmbeddedApi {
   readonly cluster: ClusterOptions;
   /** An administrator's access. */
   readonly admin: HttpKubeTransport;
-  /** Rejected requests of the agent: "403 patch /api/v1/…". 404 does not count. */
+  /** Rejected requests of the agent, except those with status 404: "403 patch /api/v1/…". */
   readonly rejected: string[];
-  /** The traces of the agent's requests. */
+  /** The traceparent headers of all requests. */
   readonly traceparents: Set<string>;
 }
 
@@ -85,7 +85,7 @@ export async function startEmbeddedApi(t: TestContext, tracer?: Tracer): Promise
   return { cluster, admin: user, rejected, traceparents };
 }
 
-/** Without TLS there are no certificates: the user name that a client sends is trusted. */
+/** Without TLS there are no client certificates: the user agent decides which user a client is. */
 function callerOf({ headers }: IncomingMessage) {
   const isNode = headers["user-agent"]?.startsWith("kubelet/");
   const group = isNode ? "system:nodes" : "system:masters";

@@ -9,7 +9,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { startApiProcess } from "./api-process.ts";
 import { nodeName } from "./cluster-node.ts";
 import { JoiningNode } from "./joining-node.ts";
-import { startUnapprovingApi } from "./unapproving-api.ts";
+import { startManualApprovalApi } from "./manual-approval-api.ts";
 
 const rotating = ["--rotate-certificates", "--rotate-server-certificates"];
 
@@ -68,7 +68,7 @@ test("a node joins with a token, continues with its certificate, and joins again
 });
 
 test("a denied request is logged with its reason and created again; once approved, the node registers immediately", async (t) => {
-  const api = await startUnapprovingApi(t);
+  const api = await startManualApprovalApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
   const stopped = node.agent(...rotating);
@@ -90,7 +90,7 @@ test("a denied request is logged with its reason and created again; once approve
 });
 
 test("an agent without rotation waits for its certificate at startup, and exits on a denial or a signal", async (t) => {
-  const api = await startUnapprovingApi(t);
+  const api = await startManualApprovalApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
   const denied = node.agent();

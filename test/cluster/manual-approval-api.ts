@@ -14,38 +14,38 @@ import { silentLogger as logger } from "../../src/lib/base/logger.ts";
 import { ApiUser } from "./api-user.ts";
 
 /**
- * The embedded API in this process, where certificate requests wait for a decision. Requests that match `isForbidden` are
- * rejected, as if a rule were missing.
+ * The embedded API in this process, without automatic approval of certificate signing requests. Requests that match `isForbidden` are
+ * rejected, as if the permission were missing.
  */
-export async function startUnapprovingApi(
+export async function startManualApprovalApi(
   t: TestContext,
   isForbidden: (attributes: Attributes) => boolean = () => false,
 ): Promise<ApiUser> {
   const dir = mkdtempSync(join(tmpdir(), "api-"));
   const identity = prepareIdentity({ dir, clock, hostnames: [], addresses: [] });
-  const who: Auth = auth({ identity, objects: () => server.objects, clock, logger });
-  const { authenticator, admission } = who;
+  const parts: Auth = auth({ identity, objects: () => server.objects, clock, logger });
+  const { authenticator, admission } = parts;
   const authorizer: Authorizer = {
     allows: async (caller, attributes) =>
       isForbidden(attributes)
         ? { allowed: false, reason: "" }
-        : await who.authorizer.allows(caller, attributes),
+        : await parts.authorizer.allows(caller, attributes),
   };
   const store = memoryStore();
   const { ca, serving, admin } = identity;
   const server: ApiServer = new ApiServer({
     store,
-    definitions: definitions({ ...who, pods: podDefinition({ mountTokens: false }) }),
+    definitions: definitions({ ...parts, pods: podDefinition({ mountTokens: false }) }),
     ...{ authenticator, authorizer, admission },
     tls: { key: serving.key, cert: serving.certificate, clientCa: ca.certificate },
   });
-  const components = who.components.filter(({ name }) => name !== "certificate-approver");
+  const components = parts.components.filter(({ name }) => name !== "certificate-approver");
   const stop = new AbortController();
   await server.start(stop.signal);
   for (const component of components) await component.start(stop.signal);
   const address = { url: `https://127.0.0.1:${server.port}`, ca: ca.certificate };
-  const admins = { ca: address.ca, server: address.url, user: "admin", credential: admin };
-  const user = new ApiUser({ ...address, kubeconfig: kubeconfig(admins) });
+  const adminAccess = { ca: address.ca, server: address.url, user: "admin", credential: admin };
+  const user = new ApiUser({ ...address, kubeconfig: kubeconfig(adminAccess) });
   t.after(async () => {
     user.close();
     stop.abort();

@@ -9,7 +9,7 @@ import { startApiProcess } from "./api-process.ts";
 import type { ApiUser } from "./api-user.ts";
 import { nodeName } from "./cluster-node.ts";
 import { JoiningNode } from "./joining-node.ts";
-import { startUnapprovingApi } from "./unapproving-api.ts";
+import { startManualApprovalApi } from "./manual-approval-api.ts";
 
 const driver = "csi.example.com";
 const nodePath = `/api/v1/nodes/${nodeName}`;
@@ -48,7 +48,7 @@ for (const rotates of [true, false])
   });
 
 test("a node whose certificate is not approved yet is healthy, reports what it waits for, and stops immediately", async (t) => {
-  const api = await startUnapprovingApi(t);
+  const api = await startManualApprovalApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);
   await csiDriver(t, node);

@@ -71,7 +71,7 @@ test("syncs of a pod and their calls to the runtime and the API are spans with t
   const cri = (method: string) => `runtime.v1.RuntimeService/${method}`;
   for (const method of ["RunPodSandbox", "CreateContainer", "StartContainer"]) {
     const [span, ...more] = collector.of(cri(method));
-    assert.equal(more.length, 0, `${method} was called once`);
+    assert.equal(more.length, 0, `${method} was called more than once`);
     assert.equal(span?.parentId, first.spanId, `the span of ${method} is not a child of its sync`);
     assert.equal(span.traceId, first.traceId);
     assert.equal(span.kind, Span_SpanKind.CLIENT);
@@ -90,10 +90,10 @@ test("syncs of a pod and their calls to the runtime and the API are spans with t
   }
   assert.ok(collector.of("runtime.v1.ImageService/ImageStatus").some((s) => s.traceId === first.traceId));
 
-  const ends = collector.of("syncTerminatingPod");
+  const terminating = collector.of("syncTerminatingPod");
   const stop = collector.of(cri("StopContainer"))[0];
   assert.ok(
-    ends.some(({ spanId }) => spanId === stop?.parentId),
+    terminating.some(({ spanId }) => spanId === stop?.parentId),
     "the stop is not a child of a terminating sync",
   );
   assert.ok(collector.of("syncTerminatedPod").some((s) => s.attributes["k8s.pod.uid"] === metadata.uid));

@@ -35,7 +35,7 @@ describe("a CSI driver that crashes", options, () => {
     ["NodeStageVolume", "MountDevice"],
     ["NodePublishVolume", "SetUp"],
   ] as const)
-    for (const fault of ["hang", "work-and-hang"] as const) {
+    for (const fault of ["hang", "execute-and-hang"] as const) {
       const name = `${step.toLowerCase()}-${fault}`;
       test(`that is killed during ${method} (${fault}) blocks the pod with a reason, and the pod runs when the driver is back`, async () => {
         const driver = await started(name);
@@ -56,7 +56,7 @@ describe("a CSI driver that crashes", options, () => {
       });
     }
 
-  for (const fault of ["hang", "work-and-hang"] as const)
+  for (const fault of ["hang", "execute-and-hang"] as const)
     test(`that is killed during NodeUnpublishVolume (${fault}) unpublishes the volume when it is back, and the pod is removed`, async () => {
       const name = `unpublish-${fault}`;
       const driver = await started(name);

@@ -59,7 +59,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     await testNode?.destroy();
   });
 
-  test("a registered driver is in the CSINode object, the topology labels and the node ID annotation", async () => {
+  test("a registered driver is added to the CSINode object, the topology labels and the node ID annotation", async () => {
     const own = await waitFor(async () => {
       const csiNode = await testNode.fullNode.get<{
         metadata: NodeObject["metadata"];
@@ -164,9 +164,10 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     assert.match(text, new RegExp(`^kubelet_volume_stats_capacity_bytes\\{${labels}\\} 3145728$`, "m"));
   });
 
-  // The wait for volumes ends after two minutes.
-  const doesNotFit = "a pod whose volume does not fit on the node is rejected, and the count is corrected";
-  test(long(doesNotFit), async () => {
+  // Waiting for volumes times out after two minutes.
+  const exceedsLimit =
+    "a pod whose volume exceeds the attach limit of the node is rejected, and the CSINode limit is updated";
+  test(long(exceedsLimit), async () => {
     const full = "full.example.com";
     const other = await testNode.driver(
       full,

@@ -21,7 +21,7 @@ import { hostMounts } from "../../src/lib/host/mounts.ts";
 
 export interface CsiDriverOptions {
   readonly name: string;
-  /** The directory for recorded calls and faults: it survives the driver. */
+  /** The directory for recorded calls and faults; it is kept when the driver stops. */
   readonly stateDir: string;
   readonly endpoint: string;
   /** The socket in plugins_registry. */
@@ -34,17 +34,18 @@ export interface CsiDriverOptions {
   readonly loopDevices?: boolean;
 }
 
-/** Faults by method: no response, no response after the work, a response without the work, or a gRPC code. */
+/** Faults by method: the call hangs, is executed and then hangs, succeeds without being executed, or fails with a gRPC code. */
 export type Faults = Record<
   string,
-  "hang" | "work-and-hang" | "pretend" | { code: keyof typeof status; message: string }
+  "hang" | "execute-and-hang" | "skip" | { code: keyof typeof status; message: string }
 >;
 
 const standard = ["STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "EXPAND_VOLUME"] as const;
 
 /**
- * A small CSI driver on real sockets. Each volume is a tmpfs at its staging path, bound to each pod; an inline one is a tmpfs of
- * the pod; a block volume is /dev/zero. It has no state in memory, so that it continues after a kill.
+ * A small CSI driver on real sockets. A volume is a tmpfs at its staging path, bind-mounted at the target path of
+ * each pod; an inline volume is a tmpfs at the target path; a block volume is /dev/zero. It keeps no state in memory, so it can be killed
+ * and started again.
  */
 export async function serveCsiDriver(options: CsiDriverOptions): Promise<{ stop(): Promise<void> }> {
   const { name, endpoint, registrationSocket, versions = ["1.0.0"] } = options;
@@ -193,11 +194,11 @@ async function listen(
         );
         const fault = (await readFaults(stateDir))[method.name];
         if (fault === "hang") return;
-        if (fault === "pretend") return callback(null, create(method.output));
+        if (fault === "skip") return callback(null, create(method.output));
         if (typeof fault === "object") return callback({ code: status[fault.code], details: fault.message });
         try {
           const result = await work(call.request);
-          if (fault === "work-and-hang") return;
+          if (fault === "execute-and-hang") return;
           callback(null, create(method.output, result as MessageInitShape<typeof method.output>));
         } catch (error) {
           callback({ code: status.INTERNAL, details: String(error) });

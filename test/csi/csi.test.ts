@@ -139,7 +139,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
     withFixture(async (b) => {
       const agent = await b.agent();
       const driver = b.driver("a.example.com");
-      await driver.faults({ NodeStageVolume: "work-and-hang" });
+      await driver.faults({ NodeStageVolume: "execute-and-hang" });
       await driver.start();
       const before = await registered(agent, "a.example.com");
       const { plugin } = agent;
@@ -373,7 +373,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       const request = b.request(agent.plugin, spec);
       await agent.plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never);
       await agent.plugin.setUp(request);
-      await driver.faults({ NodeUnpublishVolume: "pretend" });
+      await driver.faults({ NodeUnpublishVolume: "skip" });
       await assert.rejects(agent.plugin.tearDown(request, never), /is still mounted/);
       assert.equal(existsSync(join(request.dir, "vol_data.json")), true);
       await driver.faults({});

@@ -65,7 +65,7 @@ export class PodLifecycleHarness {
     this.hooks = new SimulatedHooks(this.clock, (kind, id) => this.rules.ranTwice(kind, id));
     this.health = new SimulatedHealth({
       clock: this.clock,
-      runs: (id) => this.running().some((c) => c.id === id),
+      isRunning: (id) => this.running().some((c) => c.id === id),
       onResult: (kind, id, health) => {
         if (kind === "startup" && health === "success") this.rules.startupSucceeded(id);
         if (kind !== "readiness" && health === "failure") this.rules.failedProbe(id);

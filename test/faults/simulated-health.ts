@@ -14,14 +14,14 @@ const attemptResults: Record<Health, AttemptResult> = {
   error: { kind: "error", state: "unknown", message: "" },
 };
 
-/** A probe that identifies itself to the simulation, with thresholds of 1. */
+/** A probe with thresholds of 1; its command names its kind for the simulation. */
 export function probe(kind: ProbeKind) {
   return { exec: { command: [kind] }, periodSeconds: 1, successThreshold: 1, failureThreshold: 1 };
 }
 
 export interface SimulatedHealthOptions {
   clock: Clock;
-  runs(id: ContainerId): boolean;
+  isRunning(id: ContainerId): boolean;
   onResult(kind: ProbeKind, id: ContainerId, health: Health): void;
 }
 
@@ -47,8 +47,8 @@ export class SimulatedHealth {
   }
 
   /**
-   * The prober of one agent. It returns when a result changes: with a probe every second, thousands of histories would take
-   * too long.
+   * The prober of one agent. It returns when a result changes: probing every second would make thousands of simulated runs
+   * too slow.
    */
   ofAgent(results: ProbeResults): Prober {
     return async ({ probe, id, signal }) => {
@@ -58,12 +58,12 @@ export class SimulatedHealth {
         if (kind === "startup") await sleep(this.#o.clock, startsAfterMs, signal);
         for (;;) {
           const result = this.#results.get(`${kind}/${id}`) ?? "success";
-          const health = this.#o.runs(id) ? result : "error";
+          const health = this.#o.isRunning(id) ? result : "error";
           if (health !== results.get(kind, id)) {
             this.#o.onResult(kind, id, health);
             return attemptResults[health];
           }
-          await this.#change(signal);
+          await this.#nextChange(signal);
         }
       } finally {
         this.inProgress--;
@@ -71,7 +71,7 @@ export class SimulatedHealth {
     };
   }
 
-  #change(signal: AbortSignal): Promise<void> {
+  #nextChange(signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onAbort = () => reject(abortError(signal.reason));
     if (signal.aborted) onAbort();
