@@ -4,18 +4,18 @@ import { join } from "node:path";
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
 export const mirror = "http://deb.debian.org/debian";
 
-/** The requirements of an apt with its own lists. */
+/** The files that `isolatedApt` needs. */
 export const aptFiles = ["/usr/bin/apt-get", keyring];
 
-/** Options for an apt-get that reads one Debian suite and keeps everything in `work`: nothing of the system changes, not even its lists. */
-export function ownApt(work, suite) {
+/** Options for an apt-get that reads one Debian suite and keeps everything in `work`: nothing on the system changes, not even its lists. */
+export function isolatedApt(work, suite) {
   rmSync(work, { recursive: true, force: true });
   for (const dir of ["lists/partial", "archives/partial", "sources"]) {
     mkdirSync(join(work, dir), { recursive: true });
   }
   writeFileSync(join(work, "status"), "");
   writeFileSync(
-    join(work, "sources", "own.sources"),
+    join(work, "sources", "isolated.sources"),
     `Types: deb\nURIs: ${mirror}\nSuites: ${suite}\nComponents: main\nSigned-By: ${keyring}\n`,
   );
   const settings = {

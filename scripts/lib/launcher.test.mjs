@@ -23,7 +23,7 @@ function launch(path, args = [], env = {}) {
   return spawnSync(join(root, path), args, { encoding: "utf8", env: { PATH: process.env.PATH, ...env } });
 }
 
-test("bin/kubelet names the missing packages, then the missing bundle, and then runs", () => {
+test("bin/kubelet fails without Node.js or the bundle and names the command to run, otherwise it runs the bundle", () => {
   const bare = launch("project/bin/kubelet");
   assert.equal(bare.status, 1);
   assert.match(bare.stderr, /Node 24 is not installed: run "npm install" in .*project/);
@@ -61,7 +61,7 @@ test("bin/kubelet finds its project when it is run from PATH", () => {
   assert.equal(run.stdout.trim().split(" ").at(-1), join(root, "project/dist/kubelet.cjs"), run.stderr);
 });
 
-test("KUBELET_NODE names another Node; a missing one is reported", () => {
+test("a KUBELET_NODE that does not exist is reported", () => {
   const run = launch("project/bin/kubelet", [], { KUBELET_NODE: "/no/such/node" });
   assert.equal(run.status, 1);
   assert.match(run.stderr, /Node 24 is not installed \(\/no\/such\/node\)/);

@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { aptFiles, isolatedApt, mirror } from "./isolated-apt.mjs";
 import {
   disabledUnits,
   machinePackages,
@@ -24,7 +25,6 @@ import {
   maskedUnits,
 } from "./machine-packages.mjs";
 import { root } from "./node-packages.mjs";
-import { aptFiles, mirror, ownApt } from "./own-apt.mjs";
 import { print, seconds } from "./print.mjs";
 import { unpackPackage } from "./unpack-package.mjs";
 
@@ -101,7 +101,7 @@ async function buildImage(work) {
 }
 
 async function unpackTools(work) {
-  const options = ownApt(join(work, "apt"), machineSuite);
+  const options = isolatedApt(join(work, "apt"), machineSuite);
   await command(work, "apt-get", ["-qq", ...options, "update"]);
   for (const name of machineTools) {
     const debs = join(work, `${name}.debs`);

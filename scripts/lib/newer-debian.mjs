@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { aptGet } from "./debian-packages.mjs";
+import { aptFiles, isolatedApt } from "./isolated-apt.mjs";
 import { root } from "./node-packages.mjs";
-import { aptFiles, ownApt } from "./own-apt.mjs";
 import { print, seconds } from "./print.mjs";
 import { unpackPackage } from "./unpack-package.mjs";
 
@@ -29,7 +29,7 @@ const wanted = [
 ];
 
 /**
- * Unpacks them into the project's cache: nothing of the system changes, not even apt's lists. Returns undefined when
+ * Unpacks them into the project's cache: nothing on the system changes, not even apt's lists. Returns undefined when
  * all are available, or the missing programs and the reason.
  */
 export function provideNewerPrograms() {
@@ -42,7 +42,7 @@ export function provideNewerPrograms() {
   const work = `${cache}apt`;
   try {
     for (const suite of new Set(missing.map((one) => one.suite))) {
-      const options = ownApt(work, suite);
+      const options = isolatedApt(work, suite);
       const problem = aptGet(["-qq", ...options, "update"]);
       if (problem) return `apt-get update for ${suite}: ${problem}`;
       for (const one of missing.filter((m) => m.suite === suite)) {

@@ -14,14 +14,14 @@ import { removeDir } from "../node/remove-dir.ts";
 
 export interface CgroupNodeOptions {
   driver: "cgroupfs" | "systemd";
-  /** The cgroup above those of the node; for systemd a part of the names of slices. */
+  /** The parent of the node's cgroups; with systemd, the prefix of their slice names. */
   cgroupRoot: string;
   config?: Partial<KubeletConfiguration>;
   gates?: Record<string, boolean>;
   logger?: Logger;
 }
 
-/** An agent with real cgroups and a runtime in memory, whose containers are in none of them. */
+/** An agent with real cgroups and a fake runtime, whose containers have no processes in them. */
 export class CgroupNode {
   readonly dir: string;
   readonly cgroupRoot: string;
@@ -88,7 +88,7 @@ export class CgroupNode {
     return new CgroupNode(dir, o.cgroupRoot, runtime, agent, (pods) => emit(pods));
   }
 
-  /** The pods that the node should run, instead of those before. */
+  /** Replaces the pods that the node should run. */
   run(pods: readonly Pod[]): void {
     this.#emit([...pods]);
   }

@@ -1,5 +1,5 @@
-// Runs on an isolated host: `kubelet pods` with no node, with one, with two, and after one of them was killed; and what was applied to that
-// one.
+// Runs on an isolated host. Reports the output of `kubelet pods` with no node, one node, two nodes, and after one of them was killed and
+// started again with its applied pod.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ export interface NodesReport {
   afterAll: CliResult;
   exited: CliResult["status"];
   left: Leak[];
-  /** The output of the first node, to find the reason of a failure. */
+  /** The output of the first node, to debug a failed test. */
   output: string;
 }
 
@@ -28,7 +28,7 @@ async function up(...args: string[]): Promise<CliProcess> {
   const node = new CliProcess(["up", ...args], { withinMs: 120_000 });
   await waitFor(() => {
     if (!/Running, 1\/1 ready/.test(node.stdout))
-      throw new Error(`no pod runs: ${node.stdout}${node.stderr}`);
+      throw new Error(`no pod is running: ${node.stdout}${node.stderr}`);
   });
   return node;
 }
@@ -67,11 +67,12 @@ const applied = await cli(["apply", "-f", "-", "--node=other"], {
 second.child.kill("SIGKILL");
 await second.exited();
 const afterKill = await cli(["pods"]);
-// Started again, it cleans up what the killed one left behind.
+// A node that is started again cleans up after the killed one.
 const again = await up("--name=other", "--no-api");
 const afterAll = await waitFor(async () => {
   const pods = await cli(["pods", "--node=other"]);
-  if (!/ kept-\S+ +Running +1\/1 /.test(pods.stdout)) throw new Error(`it does not run: ${pods.stdout}`);
+  if (!/ kept-\S+ +Running +1\/1 /.test(pods.stdout))
+    throw new Error(`the applied pod is not running: ${pods.stdout}`);
   return pods;
 }).catch((error: Error) => ({ status: null, stdout: error.message, stderr: "", pid: 0 }));
 again.child.kill("SIGINT");

@@ -38,7 +38,7 @@ for (const [name, program, runs] of [
   ["the sources", mainFile, true],
   ["the bundle", builtFile, built],
 ] as const) {
-  test(`each log line of ${name} names file and line of its call`, {
+  test(`every log line of ${name} names the file and line of its log call`, {
     skip: runs !== true && runs,
   }, async () => {
     const lines = await logOf(program, ["-v=4"]);
@@ -46,10 +46,10 @@ for (const [name, program, runs] of [
     assert.ok(lines.length > 5, lines.join("\n"));
     for (const [index, position] of positions.entries())
       assert.ok(position && isLogCall(position), lines[index]);
-    assert.ok(new Set(positions).size > 3, "different lines have the same position");
+    assert.ok(new Set(positions).size > 3, "log calls of different lines report the same position");
   });
 
-  test(`each JSON log line of ${name} has the caller with its directory`, {
+  test(`every JSON log line of ${name} has a caller field with directory, file and line`, {
     skip: runs !== true && runs,
   }, async () => {
     const lines = await logOf(program, ["--logging-format=json"]);

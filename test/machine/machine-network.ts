@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { firstAddress, parseRoutes, pickSubnet } from "../../src/single-node/subnet.ts";
 
-/** The network of one guest: a tap of this machine, and the addresses at both ends. */
+/** The network of one guest: a tap device on the host, and the addresses at both ends. */
 export interface MachineNetwork {
   readonly link: string;
   readonly hostAddress: string;
@@ -29,7 +29,7 @@ export function removeNetwork(network: MachineNetwork): void {
   ip("link", "delete", network.link);
 }
 
-/** Those of test processes that were killed. */
+/** Removes the tap devices of test processes that were killed. */
 function removeAbandonedLinks(): void {
   for (const link of readdirSync("/sys/class/net")) {
     const owner = /^uml-(\d+)-\d+$/.exec(link)?.[1];
