@@ -141,7 +141,7 @@ export class TestCluster {
   }
 
   /** Waits until the pod in the API passes the check. */
-  is(name: string, check: (pod: Pod) => void, withinMs?: number): Promise<Pod> {
+  waitForPod(name: string, check: (pod: Pod) => void, withinMs?: number): Promise<Pod> {
     return waitFor(() => {
       const pod = this.api.pod(name);
       assert.ok(pod, `no pod ${name}`);
@@ -151,7 +151,7 @@ export class TestCluster {
   }
 
   runs(name: string, withinMs?: number): Promise<Pod> {
-    return this.is(
+    return this.waitForPod(
       name,
       ({ status }) => {
         assert.equal(status?.phase, "Running", JSON.stringify(status));

@@ -38,7 +38,7 @@ test("a pod that a previous agent was evicting fails, and never runs again", asy
   await cluster.startAgent();
 
   for (const name of ["hog", "unstarted", `static-${nodeName}`])
-    await cluster.is(name, ({ status }) => {
+    await cluster.waitForPod(name, ({ status }) => {
       assert.deepEqual([status?.phase, status?.reason, status?.message], ["Failed", "Evicted", message]);
       const {
         observedGeneration: _,
@@ -60,8 +60,8 @@ test("a pod that a previous agent was evicting fails, and never runs again", asy
     "others run on",
   );
 
-  const { is } = explained(join(cluster.dir, "root"));
-  await is("hog", ({ cause }) =>
+  const { waitForPod } = explained(join(cluster.dir, "root"));
+  await waitForPod("hog", ({ cause }) =>
     assert.equal(cause, `Evicted: The node was low on resource: memory: ${detail}`),
   );
 

@@ -70,7 +70,7 @@ describe("the first line of kubelet explain names the cause", {
   test("of a failed pod after it was deleted", async () => {
     await fullNode.deletePod("selector");
     await fullNode.isGone("selector");
-    const pod = await explain().is("selector", ({ goneAt }) => assert.ok(goneAt));
+    const pod = await explain().waitForPod("selector", ({ goneAt }) => assert.ok(goneAt));
     assert.match(pod.cause ?? "", /^NodeAffinity: .*disk=ssd/);
     assert.ok((await explain().all()).pods.some(({ name }) => name === "selector"));
   });
@@ -85,7 +85,7 @@ describe("the first line of kubelet explain names the cause", {
     ] as const;
     for (const [name, cause] of failed)
       await waitFor(async () => {
-        const pod = await explain().is(name, ({ failedAt }) => assert.ok(failedAt), 0);
+        const pod = await explain().waitForPod(name, ({ failedAt }) => assert.ok(failedAt), 0);
         assert.match(pod.cause ?? "", cause);
       }, 60_000);
   });

@@ -46,7 +46,7 @@ describe("kubelet explain shows what a pod waits for", {
 
   test("the start steps of a ready pod have durations", async () => {
     await fullNode.runs("good", 60_000);
-    const { start } = await explain().is("good", ({ ready }) => assert.equal(ready, true));
+    const { start } = await explain().waitForPod("good", ({ ready }) => assert.equal(ready, true));
     const steps = new Map(start?.steps.map(({ step, ms }) => [step, ms]));
     assert.ok((steps.get("sandbox") ?? 0) > 0 && (steps.get("container") ?? 0) > 0, JSON.stringify(start));
     const sum = [...steps.values()].reduce((a, b) => a + b, 0);
@@ -86,7 +86,7 @@ describe("kubelet explain shows what a pod waits for", {
   });
 
   test("a pod waits for a failing readiness probe", async () => {
-    const pod = await explain().is(
+    const pod = await explain().waitForPod(
       "unready",
       ({ details }) => assert.match(details[0] ?? "", /^readiness probe of c failed .*: not yet/),
       60_000,
@@ -98,7 +98,7 @@ describe("kubelet explain shows what a pod waits for", {
   test("a terminating pod waits for a container that ignores SIGTERM", async () => {
     await fullNode.runs("deaf", 60_000);
     await fullNode.deletePod("deaf");
-    const pod = await explain().is("deaf", ({ details }) =>
+    const pod = await explain().waitForPod("deaf", ({ details }) =>
       assert.match(details[0] ?? "", /^c still runs; [\d.]+ s of its grace period are left$/),
     );
     assert.equal(pod.waitsFor?.step, "stop");

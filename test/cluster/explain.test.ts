@@ -37,7 +37,7 @@ test("explain names an image that cannot be pulled, with its error and the next 
 });
 
 test("explain names the volume of a missing secret, and its error", async (t) => {
-  const { cluster, waits, is } = await start(t);
+  const { cluster, waits, waitForPod } = await start(t);
   cluster.addPod("web", secretVolume);
   const pod = await waits("web", "volumes", /^waiting for volume data: .*secret "missing" not found/);
   assert.equal(pod.ready, false);
@@ -47,7 +47,9 @@ test("explain names the volume of a missing secret, and its error", async (t) =>
     metadata: { namespace: "default", name: "missing" },
     data: {},
   } as never);
-  const started = await is("web", ({ ready, waitsFor }) => assert.deepEqual([ready, waitsFor], [true, null]));
+  const started = await waitForPod("web", ({ ready, waitsFor }) =>
+    assert.deepEqual([ready, waitsFor], [true, null]),
+  );
   const volumes = started.start?.steps.find(({ step }) => step === "volumes");
   assert.ok(volumes && volumes.ms > 0, "the start steps lack the wait for the volume");
   assert.ok(started.start!.tookMs >= volumes.ms);
@@ -63,10 +65,10 @@ test("explain shows the end of a back-off, and how the container terminated", as
 });
 
 test("explain names a failed readiness probe, and its output", async (t) => {
-  const { cluster, is, run } = await start(t);
+  const { cluster, waitForPod, run } = await start(t);
   const readinessProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 1 };
   cluster.addPod("web", { containers: [container({ readinessProbe })] });
-  const pod = await is("web", ({ waitsFor, details }) => {
+  const pod = await waitForPod("web", ({ waitsFor, details }) => {
     assert.equal(waitsFor?.text, "waiting for the readiness probe of c");
     assert.match(details[0] ?? "", /^readiness probe of c failed .*ECONNREFUSED|connection refused/i);
   });
@@ -86,7 +88,7 @@ test("explain names a readiness gate without a condition", async (t) => {
 });
 
 test("explain names the container that delays termination, and its remaining grace period", async (t) => {
-  const { cluster, is, all } = await start(t);
+  const { cluster, waitForPod, all } = await start(t);
   const ignoresTerm = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
   cluster.addPod("web", {
     terminationGracePeriodSeconds: 6,
@@ -94,7 +96,7 @@ test("explain names the container that delays termination, and its remaining gra
   });
   await cluster.runs("web");
   cluster.api.deletePod("web");
-  const pod = await is("web", ({ waitsFor, phase, details }) => {
+  const pod = await waitForPod("web", ({ waitsFor, phase, details }) => {
     assert.equal(phase, "Terminating");
     assert.equal(waitsFor?.step, "stop");
     assert.match(details[0] ?? "", /^c still runs; \d\.\d s of its grace period are left$/);
@@ -164,12 +166,12 @@ test("explain names a network that is not ready, a running init container, a sta
 });
 
 test("explain names a slow preStop hook, and an API server that does not accept the last status", async (t) => {
-  const { cluster, is, waits } = await start(t);
+  const { cluster, waitForPod, waits } = await start(t);
   const lifecycle = { preStop: { sleep: { seconds: 2 } } };
   cluster.addPod("web", { containers: [container({ lifecycle })] });
   await cluster.runs("web");
   cluster.api.deletePod("web");
-  await is("web", ({ details }) =>
+  await waitForPod("web", ({ details }) =>
     assert.match(
       details[0] ?? "",
       /^c still runs, in its preStop hook; \d\.\d s of its grace period are left$/,
@@ -184,9 +186,9 @@ test("explain names a slow preStop hook, and an API server that does not accept 
 const firstLine = (text: string) => text.split("\n", 1)[0] ?? "";
 
 test("explain names the missing label of a rejected pod in its first line, and lists the pod", async (t) => {
-  const { cluster, is, all, run } = await start(t);
+  const { cluster, waitForPod, all, run } = await start(t);
   cluster.addPod("web", { nodeSelector: { disk: "ssd" } });
-  const pod = await is("web", ({ phase }) => assert.equal(phase, "Failed"));
+  const pod = await waitForPod("web", ({ phase }) => assert.equal(phase, "Failed"));
   assert.match(pod.cause ?? "", /^NodeAffinity: .*nodeSelector disk=ssd: the node has no label disk$/);
   assert.ok(pod.failedAt);
   assert.match(firstLine(await run("web")), /^default\/web {2}Failed: NodeAffinity: .*disk=ssd/);
@@ -202,16 +204,16 @@ test("explain names the missing label of a rejected pod in its first line, and l
 });
 
 test("explain shows a failed pod after it was deleted, and the next pod of the same name", async (t) => {
-  const { cluster, is, all } = await start(t);
+  const { cluster, waitForPod, all } = await start(t);
   const spec: Partial<PodSpec> = {
     restartPolicy: "Never",
     containers: [container({ command: ["sh", "-c", "exit 7"] })],
   };
   const { metadata } = cluster.addPod("job", spec);
-  await is("job", ({ phase }) => assert.equal(phase, "Failed"));
+  await waitForPod("job", ({ phase }) => assert.equal(phase, "Failed"));
   cluster.api.deletePod("job");
   await cluster.isGone("job");
-  const pod = await is("job", ({ goneAt }) => assert.ok(goneAt));
+  const pod = await waitForPod("job", ({ goneAt }) => assert.ok(goneAt));
   assert.equal(pod.cause, "container c exited with code 7 (Error)");
   assert.deepEqual([pod.uid, pod.waitsFor], [metadata.uid, null]);
   cluster.addPod("job");
@@ -243,11 +245,11 @@ test("explain does not show a deleted pod that had not failed", async (t) => {
 });
 
 test("explain names the liveness probe that killed a container, even while the container runs again", async (t) => {
-  const { cluster, is, run } = await start(t);
+  const { cluster, waitForPod, run } = await start(t);
   const livenessProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 1 };
   cluster.addPod("web", { containers: [container({ livenessProbe })] });
   const killed = /^container c was killed because its liveness probe failed: .*refused.*; restarted/i;
-  await is("web", ({ cause }) => assert.match(cause ?? "", killed), 30_000);
+  await waitForPod("web", ({ cause }) => assert.match(cause ?? "", killed), 30_000);
   assert.match(firstLine(await run("web")), /^default\/web {2}(Ready|Running): container c was killed/);
 });
 

@@ -20,7 +20,7 @@ export function explained(rootDir: string) {
   };
   const all = async (...args: string[]) => JSON.parse(await run(...args, "-o", "json")) as Explanations;
   /** Waits until the explanation of the pod passes the check. */
-  const is = (name: string, check: (pod: PodExplanation) => void, withinMs = 15_000) =>
+  const waitForPod = (name: string, check: (pod: PodExplanation) => void, withinMs = 15_000) =>
     waitFor(async () => {
       const { pods } = await all(name);
       assert.equal(pods.length, 1);
@@ -34,7 +34,7 @@ export function explained(rootDir: string) {
     }, withinMs);
   /** Waits until the pod waits for this. */
   const waits = (name: string, step: string, text: RegExp, withinMs?: number) =>
-    is(
+    waitForPod(
       name,
       ({ waitsFor }) => {
         assert.equal(waitsFor?.step, step);
@@ -42,5 +42,5 @@ export function explained(rootDir: string) {
       },
       withinMs,
     );
-  return { run, all, is, waits };
+  return { run, all, waitForPod, waits };
 }

@@ -105,7 +105,7 @@ test("a manifest that is deleted and written again restarts its pod; renamed ove
   await waitFor(() => assert.ok(Date.now() > started + 2000));
   await cluster.removeManifest("web");
   await cluster.placeManifest("web", { terminationGracePeriodSeconds: 1 });
-  const after = await cluster.is(mirror, ({ metadata, status }) => {
+  const after = await cluster.waitForPod(mirror, ({ metadata, status }) => {
     assert.notEqual(metadata.uid, before.metadata.uid, "the mirror is the same");
     assert.equal(metadata.annotations?.[annotationMirror], uid, "the mirror is of another pod");
     assert.equal(status?.phase, "Running");

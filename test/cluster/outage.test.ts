@@ -35,7 +35,7 @@ test("pods run and are restarted while the API is unavailable, and the API is up
   });
   assert.equal(cluster.api.pod("web")?.status?.containerStatuses?.[0]?.restartCount, 0);
   cluster.api.recover();
-  await cluster.is(
+  await cluster.waitForPod(
     "web",
     ({ status }) => assert.equal(status?.containerStatuses?.[0]?.restartCount, 1),
     5000,
@@ -51,7 +51,7 @@ test("a restarted agent changes nothing: no container, no status, no mirror, no 
   cluster.addPod("elsewhere", { nodeSelector: { zone: "b" } });
   await cluster.runs("web");
   await cluster.runs(`static-${nodeName}`);
-  await cluster.is("elsewhere", (pod) => assert.equal(pod.status?.phase, "Failed"));
+  await cluster.waitForPod("elsewhere", (pod) => assert.equal(pod.status?.phase, "Failed"));
   await cluster.stopAgent();
   const before = cluster.api.all("pods");
   const containers = [...cluster.runtime.pods.containers.keys()];

@@ -48,7 +48,7 @@ test("a succeeded pod stays in the API until it is deleted, and is then removed 
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   cluster.addPod("job", { restartPolicy: "Never", containers: [container({ command: ["true"] })] });
-  await cluster.is("job", (pod) => assert.equal(pod.status?.phase, "Succeeded"));
+  await cluster.waitForPod("job", (pod) => assert.equal(pod.status?.phase, "Succeeded"));
   await waitFor(() => assert.match(cluster.agent.overview.rows()[0]?.phase ?? "", /Succeeded/));
   assert.ok(!cluster.api.requests.some((call) => call.startsWith("DELETE pods")));
   cluster.api.deletePod("job");
@@ -59,7 +59,9 @@ test("a pod that the node does not admit fails in the API, with a reason", async
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { metadata } = cluster.addPod("elsewhere", { nodeSelector: { zone: "b" } });
-  const { status } = await cluster.is("elsewhere", (pod) => assert.equal(pod.status?.phase, "Failed"));
+  const { status } = await cluster.waitForPod("elsewhere", (pod) =>
+    assert.equal(pod.status?.phase, "Failed"),
+  );
   assert.equal(status?.reason, "NodeAffinity");
   assert.equal(cluster.containersOf(metadata.uid).length, 0);
   cluster.api.deletePod("elsewhere");
@@ -75,7 +77,9 @@ test("a pod that needs a feature whose gate is off fails in the API", async (t) 
   ];
   const containers = [container({ restartPolicy: "Never", restartPolicyRules })];
   const { metadata } = cluster.addPod("all-again", { containers });
-  const { status } = await cluster.is("all-again", (pod) => assert.equal(pod.status?.phase, "Failed"));
+  const { status } = await cluster.waitForPod("all-again", (pod) =>
+    assert.equal(pod.status?.phase, "Failed"),
+  );
   assert.deepEqual(
     [status?.reason, status?.message],
     [
@@ -113,7 +117,7 @@ test("variables come from ConfigMaps, Secrets and services, and the pod waits fo
       }),
     ],
   });
-  await cluster.is("web", ({ status }) => {
+  await cluster.waitForPod("web", ({ status }) => {
     const waiting = status?.containerStatuses?.[0]?.state?.waiting;
     assert.deepEqual(
       [waiting?.reason, waiting?.message],
@@ -136,7 +140,7 @@ test("a pod with an unknown RuntimeClass waits for it, with a reason", async (t)
   cluster.addPod("web", { runtimeClassName: "fast" });
   const message = 'Failed to create pod sandbox: runtimeclass.node.k8s.io "fast" not found';
   await waitFor(() => assert.ok(cluster.events("web", "FailedCreatePodSandBox").includes(message)));
-  await cluster.is("web", ({ status }) =>
+  await cluster.waitForPod("web", ({ status }) =>
     assert.equal(status?.containerStatuses?.[0]?.state?.waiting?.reason, "ContainerCreating"),
   );
   cluster.api.put("runtimeclasses", { metadata: { name: "fast" }, handler: "runc" });
@@ -165,7 +169,7 @@ test("no container of an API pod is created before the services are listed", asy
   await cluster.startAgent();
   await cluster.placeManifest("static");
   const { metadata } = cluster.addPod("web");
-  await cluster.is("web", ({ status }) => {
+  await cluster.waitForPod("web", ({ status }) => {
     const { reason, message } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
     const args = "services have not yet been read at least once, cannot construct envvars";
     assert.deepEqual([reason, message], ["CreateContainerConfigError", args]);

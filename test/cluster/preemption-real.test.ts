@@ -49,7 +49,7 @@ describeOnContainerd("preemption for critical pods", (version) => {
     const [victim] = await fullNode.containersOf("victim");
 
     await fullNode.addPod("dns", cpu(0.4), { ...bound, priorityClassName: "system-node-critical" });
-    const { waits, is } = explained(fullNode.node.rootDir);
+    const { waits, waitForPod } = explained(fullNode.node.rootDir);
     await waits(
       "dns",
       "admission",
@@ -66,7 +66,7 @@ describeOnContainerd("preemption for critical pods", (version) => {
     await fullNode.runs("dns", 60_000);
     await isPreempted("victim");
     assert.deepEqual(await fullNode.containersOf("kept"), [kept]);
-    const { cause } = await is("victim", ({ failedAt }) => assert.ok(failedAt));
+    const { cause } = await waitForPod("victim", ({ failedAt }) => assert.ok(failedAt));
     assert.match(
       cause ?? "",
       /^Preempting: Preempted in order to admit critical pod: critical pod default\/dns lacked cpu \d+m, which the fewest and cheapest pods free: default\/victim \(Burstable, cpu \d+m\)$/,

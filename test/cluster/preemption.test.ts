@@ -32,7 +32,7 @@ function isPreempted({ status }: Pod): void {
 test("a critical pod on a full node preempts the cheapest pod, waits for it, and runs; others run on", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
-  const { is, waits } = explained(join(cluster.dir, "root"));
+  const { waitForPod, waits } = explained(join(cluster.dir, "root"));
   const large = cluster.addPod("large", pod(0.6));
   cluster.addPod("small", { ...pod(0.3, { command: deaf }), terminationGracePeriodSeconds: 3 });
   await cluster.runs("large");
@@ -50,12 +50,12 @@ test("a critical pod on a full node preempts the cheapest pod, waits for it, and
   cluster.addPod("later", pod(0.15));
   await waits("later", "admission", /critical pods are admitted.*default\/dns/);
   cluster.addPod("too-late", pod(0.3));
-  await cluster.is("too-late", ({ status }) => assert.equal(status?.reason, "OutOfcpu"));
+  await cluster.waitForPod("too-late", ({ status }) => assert.equal(status?.reason, "OutOfcpu"));
 
   await cluster.runs("dns");
   await cluster.runs("later");
-  isPreempted(await cluster.is("small", isPreempted));
-  const { cause } = await is("small", ({ failedAt }) => assert.ok(failedAt));
+  isPreempted(await cluster.waitForPod("small", isPreempted));
+  const { cause } = await waitForPod("small", ({ failedAt }) => assert.ok(failedAt));
   assert.match(
     cause ?? "",
     /^Preempting: Preempted in order to admit critical pod: critical pod default\/dns lacked cpu \d+m, which the fewest and cheapest pods free: default\/small \(\w+, cpu \d+m\)$/,
@@ -68,11 +68,11 @@ test("a critical pod on a full node preempts the cheapest pod, waits for it, and
 
   // A static pod is critical too; it has no priority, so that it cannot preempt the other critical pod.
   await cluster.placeManifest("static", pod(0.7));
-  await cluster.is(`static-${nodeName}`, ({ status }) => assert.equal(status?.phase, "Running"));
-  isPreempted(await cluster.is("large", isPreempted));
+  await cluster.waitForPod(`static-${nodeName}`, ({ status }) => assert.equal(status?.phase, "Running"));
+  isPreempted(await cluster.waitForPod("large", isPreempted));
   await cluster.runs("dns");
   await cluster.placeManifest("too-large", pod(0.9));
-  await cluster.is(`too-large-${nodeName}`, ({ status }) => {
+  await cluster.waitForPod(`too-large-${nodeName}`, ({ status }) => {
     assert.equal(status?.reason, "UnexpectedAdmissionError");
     assert.match(
       status?.message ?? "",
@@ -99,7 +99,7 @@ test("an agent that is restarted during a preemption preempts no other pod, and 
 
   await cluster.startAgent();
   await cluster.runs("dns");
-  isPreempted(await cluster.is("victim", isPreempted));
+  isPreempted(await cluster.waitForPod("victim", isPreempted));
   assert.equal(cluster.runningOf(victim.metadata.uid).length, 0);
   assert.ok(cluster.containersOf(victim.metadata.uid).length <= before, "it was never started again");
   assert.equal(cluster.runningOf(kept.metadata.uid).length, 1);
@@ -111,6 +111,6 @@ test("an agent that is restarted during a preemption preempts no other pod, and 
   await cluster.startAgent();
   await cluster.runs("dns");
   await cluster.runs("kept");
-  isPreempted(await cluster.is("victim", isPreempted));
+  isPreempted(await cluster.waitForPod("victim", isPreempted));
   assert.equal(cluster.runningOf(victim.metadata.uid).length, 0);
 });

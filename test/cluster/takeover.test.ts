@@ -32,7 +32,7 @@ async function runningPods(t: TestContext): Promise<TestCluster> {
   for (const [name, spec] of Object.entries(specs)) cluster.addPod(name, spec);
   cluster.addPod("unready", { containers: [probed({ readinessProbe: probe("false") })] });
   for (const name of [...Object.keys(specs), mirror]) await cluster.runs(name);
-  await cluster.is("unready", ({ status }) => {
+  await cluster.waitForPod("unready", ({ status }) => {
     assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.started], ["Running", true]);
     assert.equal(status?.containerStatuses?.[0]?.ready, false);
   });

@@ -10,7 +10,7 @@ export function podsOf(agent: AgentProcess) {
   const find = async (name: string): Promise<PodRow | undefined> =>
     (await agent.pods())?.find((row) => row.name === nameOnNode(name));
 
-  const is = (name: string, check: (row: PodRow) => void, withinMs?: number) =>
+  const waitForPod = (name: string, check: (row: PodRow) => void, withinMs?: number) =>
     waitFor(async () => {
       const row = await find(name);
       assert.ok(row, `no pod ${name}`);
@@ -19,14 +19,18 @@ export function podsOf(agent: AgentProcess) {
     }, withinMs);
 
   const inPhase = (name: string, phase: string, withinMs?: number) =>
-    is(name, (row) => assert.equal(row.phase, phase, `${name}: ${row.blockedOn || "not blocked"}`), withinMs);
+    waitForPod(
+      name,
+      (row) => assert.equal(row.phase, phase, `${name}: ${row.blockedOn || "not blocked"}`),
+      withinMs,
+    );
 
   return {
     find,
-    is,
+    waitForPod,
     inPhase,
     running: (name: string, withinMs?: number) =>
-      is(
+      waitForPod(
         name,
         (row) => {
           assert.equal(row.phase, "Running", `${name}: ${row.blockedOn || "not blocked"}`);

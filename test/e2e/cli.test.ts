@@ -178,7 +178,7 @@ describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
     writeManifest(node.manifests, "a.yaml", manifest({ name: "a" }));
     agent.start();
     await podsOf(agent).running("a");
-    await podsOf(agent).is("a", (row) => assert.equal(row.blockedOn, ""));
+    await podsOf(agent).waitForPod("a", (row) => assert.equal(row.blockedOn, ""));
   });
   after(() => agent?.destroy());
 

@@ -54,7 +54,7 @@ describeOnContainerd("containers of a pod", (version) => {
 
   test("a container that exits is restarted with back-off; attempts increase and one dead container is kept", async () => {
     run("crash", { containers: [{ name: "c", command: sh("exit 3") }] });
-    const waiting = await pods.is("crash", (row) => {
+    const waiting = await pods.waitForPod("crash", (row) => {
       const { state } = containerOf(row);
       assert.equal(state?.waiting?.reason, "CrashLoopBackOff");
       assert.match(row.blockedOn, /^back-off 1s until \S+ before restarting c$/);
@@ -66,7 +66,9 @@ describeOnContainerd("containers of a pod", (version) => {
       ),
     );
     assert.equal(containerOf(waiting).lastState?.terminated?.exitCode, 3);
-    const row = await pods.is("crash", (row) => assert.ok(row.restarts >= 3, `${row.restarts} restarts`));
+    const row = await pods.waitForPod("crash", (row) =>
+      assert.ok(row.restarts >= 3, `${row.restarts} restarts`),
+    );
     assert.equal(row.phase, "Running");
     await waitFor(async () => {
       const all = await containersOf(row, "c");
@@ -114,7 +116,7 @@ describeOnContainerd("containers of a pod", (version) => {
       ],
       containers: [{ name: "c" }],
     });
-    await pods.is("inits", (row) =>
+    await pods.waitForPod("inits", (row) =>
       assert.equal(row.blockedOn, "waiting for init container one to complete"),
     );
     const row = await pods.running("inits");
@@ -129,7 +131,7 @@ describeOnContainerd("containers of a pod", (version) => {
       two!.finishedAt > 0n && two!.finishedAt <= main!.startedAt,
       "the main container started before the init containers completed",
     );
-    await pods.is("inits", (row) => assert.equal(row.blockedOn, ""));
+    await pods.waitForPod("inits", (row) => assert.equal(row.blockedOn, ""));
   });
 
   test("an init container that fails is retried, or fails its pod with restartPolicy Never", async () => {
@@ -145,7 +147,7 @@ describeOnContainerd("containers of a pod", (version) => {
     const failed = await pods.inPhase("init-never", "Failed");
     assert.equal(containerOf(failed, "one").state?.terminated?.exitCode, 4);
     assert.equal((await containersOf(failed, "c")).length, 0);
-    const pending = await pods.is("init-again", (row) =>
+    const pending = await pods.waitForPod("init-again", (row) =>
       assert.ok(containerOf(row, "one").restartCount >= 1, "the init container was not retried"),
     );
     assert.equal(pending.phase, "Pending");
@@ -158,7 +160,7 @@ describeOnContainerd("containers of a pod", (version) => {
       initContainers: [{ name: "side", restartPolicy: "Always" }],
       containers: [{ name: "c" }],
     });
-    const row = await pods.is("helped", (row) => {
+    const row = await pods.waitForPod("helped", (row) => {
       assert.equal(row.phase, "Running");
       assert.ok(containerOf(row, "side").state?.running);
       assert.ok(containerOf(row).state?.running);
@@ -168,7 +170,7 @@ describeOnContainerd("containers of a pod", (version) => {
     const tasks = await node.ctr(["tasks", "list"]);
     const pidOf = (id: string) => Number(tasks.match(`${id}\\s+(\\d+)`)?.[1]);
     process.kill(pidOf(side.id), "SIGKILL");
-    await pods.is("helped", (row) => {
+    await pods.waitForPod("helped", (row) => {
       assert.equal(containerOf(row, "side").restartCount, 1);
       assert.ok(containerOf(row, "side").state?.running);
     });
@@ -185,7 +187,7 @@ describeOnContainerd("containers of a pod", (version) => {
       containers: [{ name: "c", image: "localhost/no/such:1" }, { name: "other" }],
     });
     const message = 'Container image "localhost/no/such:1" is not present with pull policy of Never';
-    const row = await pods.is("imageless", (row) => {
+    const row = await pods.waitForPod("imageless", (row) => {
       assert.deepEqual(containerOf(row).state, { waiting: { reason: "ErrImageNeverPull", message } });
       assert.equal(row.blockedOn, message);
       assert.ok(containerOf(row, "other").state?.running);

@@ -185,7 +185,7 @@ describeLifecycle(
     });
 
     test("a host name that is too long for the kernel is reported, and the pod waits", async () => {
-      const row = await suite.pods.is("long-name", (row) =>
+      const row = await suite.pods.waitForPod("long-name", (row) =>
         assert.match(row.blockedOn, /failed to construct FQDN from pod hostname and cluster domain/),
       );
       assert.equal(row.phase, "Pending");
@@ -231,7 +231,7 @@ describeLifecycle(
         ["not-root", "container has runAsNonRoot and image will run as root"],
         ["other-root", "container's runAsUser breaks non-root policy"],
       ] as const) {
-        const row = await suite.pods.is(name, (row) =>
+        const row = await suite.pods.waitForPod(name, (row) =>
           assert.equal(containerOf(row).state?.waiting?.reason, "CreateContainerConfigError"),
         );
         assert.equal(
@@ -311,7 +311,7 @@ describeLifecycle(
         assert.deepEqual([inPod, length], ["0", "65536"]);
         assert.ok(Number(onHost) >= 65_536);
       } else {
-        await suite.pods.is("own-users", (row) =>
+        await suite.pods.waitForPod("own-users", (row) =>
           assert.match(
             row.blockedOn,
             /can't set `spec.hostUsers: false`, runtime does not support user namespaces/,

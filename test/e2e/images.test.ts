@@ -150,7 +150,7 @@ const suite = (version: ContainerdVersion) => {
     other.configure(node);
     try {
       run("closed", `${other.host}/closed:1`);
-      await pods.is("closed", (row) => {
+      await pods.waitForPod("closed", (row) => {
         const waiting = containerOf(row).state?.waiting;
         assert.equal(waiting?.reason, "ImagePullBackOff");
         assert.match(
@@ -165,7 +165,7 @@ const suite = (version: ContainerdVersion) => {
 
   test("an invalid image name has reason InvalidImageName", async () => {
     run("nameless", "Not/A/Name");
-    await pods.is("nameless", (row) => {
+    await pods.waitForPod("nameless", (row) => {
       const waiting = containerOf(row).state?.waiting;
       assert.equal(waiting?.reason, "InvalidImageName");
       assert.match(waiting?.message ?? "", /couldn't parse image name "Not\/A\/Name"/);

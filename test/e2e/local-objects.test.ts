@@ -110,7 +110,7 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
 
   test("a pod waits for a missing object, and names it", async () => {
     writeManifest(node.manifests, "late.json", pod("late", "later"));
-    await pods.is("late", (row) => assert.match(row.blockedOn, /configmap "later" not found/));
+    await pods.waitForPod("late", (row) => assert.match(row.blockedOn, /configmap "later" not found/));
     writeManifest(objects, "later.json", configMap("later", { MODE: "late" }));
     assert.equal(await inside("late", "echo $MODE"), "late\n");
   });

@@ -97,7 +97,7 @@ export class MutablePodsAgent {
     this.#agent = agent;
   }
 
-  is(name: string, check: (row: PodRow) => void, withinMs?: number): Promise<PodRow> {
+  waitForPod(name: string, check: (row: PodRow) => void, withinMs?: number): Promise<PodRow> {
     return waitFor(() => {
       const row = this.#agent.overview.rows().find((r) => r.name === name);
       assert.ok(row, `no pod ${name}`);
@@ -107,7 +107,7 @@ export class MutablePodsAgent {
   }
 
   running(name: string): Promise<PodRow> {
-    return this.is(name, (row) => {
+    return this.waitForPod(name, (row) => {
       const [ready, all] = row.ready.split("/");
       assert.deepEqual([row.phase, ready], ["Running", all], row.blockedOn);
     });

@@ -56,7 +56,7 @@ describeOnContainerd("statuses equal those recorded from kubelet v1.36", (versio
     test(what, async () => {
       const { pod, status } = observed(name);
       source.addPod(withoutVolumes(pod));
-      await agent.is(pod.metadata.name, (row) =>
+      await agent.waitForPod(pod.metadata.name, (row) =>
         assert.deepEqual(reportable(row.status!, version), reportable(status, version)),
       );
     });

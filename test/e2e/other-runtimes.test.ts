@@ -52,7 +52,7 @@ describe("other runtimes", { skip: process.getuid?.() === 0 ? false : "needs roo
     const [container] = [...runtime.pods.containers.values()];
     container!.reason = "ContainerCannotRun";
     runtime.exit(container!.id, 127);
-    const row = await agent.is("rejected", (row) => assert.equal(row.phase, "Failed"));
+    const row = await agent.waitForPod("rejected", (row) => assert.equal(row.phase, "Failed"));
     const { terminated } = containerOf(row).state ?? {};
     assert.deepEqual([terminated?.reason, terminated?.exitCode], ["ContainerCannotRun", 127]);
   });

@@ -221,15 +221,15 @@ describeLifecycle(
   (suite) => {
     const ready = (row: PodRow) => row.status?.conditions?.find((c) => c.type === "Ready")?.status;
     const isReady = (name: string) =>
-      suite.pods.is(name, (row) => assert.deepEqual([row.ready, ready(row)], ["1/1", "True"]));
+      suite.pods.waitForPod(name, (row) => assert.deepEqual([row.ready, ready(row)], ["1/1", "True"]));
     const isNotReady = (name: string) =>
-      suite.pods.is(name, (row) => {
+      suite.pods.waitForPod(name, (row) => {
         assert.ok(containerOf(row).state?.running, row.blockedOn);
         assert.deepEqual([row.phase, row.ready, ready(row)], ["Running", "0/1", "False"]);
       });
     /** A failed probe was reported: the container is not just waiting for its first probe. */
     const failed = (name: string, why: RegExp) =>
-      suite.pods.is(name, (row) => {
+      suite.pods.waitForPod(name, (row) => {
         const lines = suite.agent.log().split("\n");
         assert.ok(
           lines.some((l) => l.includes("Unhealthy") && l.includes(row.name) && why.test(l)),
@@ -279,7 +279,7 @@ describeLifecycle(
       const row = await suite.pods.running("not-live");
       const other = containerOf(row, "other").containerID;
       await suite.inside(row, "touch /dev/shm/dead");
-      await suite.pods.is("not-live", (row) => {
+      await suite.pods.waitForPod("not-live", (row) => {
         assert.equal(containerOf(row).restartCount, 1);
         assert.ok(containerOf(row).state?.running);
         assert.equal(containerOf(row).lastState?.terminated?.exitCode, 137);
@@ -291,7 +291,7 @@ describeLifecycle(
     test("liveness: a container that exits with 0 on SIGTERM is restarted with OnFailure, too", async () => {
       const row = await suite.pods.running("not-live-on-failure");
       await suite.inside(row, "touch /dev/shm/dead");
-      const again = await suite.pods.is("not-live-on-failure", (row) => {
+      const again = await suite.pods.waitForPod("not-live-on-failure", (row) => {
         assert.equal(containerOf(row).restartCount, 1);
         assert.ok(containerOf(row).state?.running);
       });
@@ -302,7 +302,7 @@ describeLifecycle(
     test("liveness: a container that needs 2 s to start is not restarted with a period of 10 s and failureThreshold 1", async () => {
       const row = await suite.pods.running("slow-to-pass");
       await waitFor(async () => assert.match(await suite.inside(row, "cat /tmp/passed"), /passed/), 30_000);
-      await suite.pods.is("slow-to-pass", (row) => assert.equal(row.restarts, 0));
+      await suite.pods.waitForPod("slow-to-pass", (row) => assert.equal(row.restarts, 0));
     });
 
     test("startup: other probes wait for the startup probe, which does not run again after success", async () => {
@@ -314,7 +314,7 @@ describeLifecycle(
       assert.equal(containerOf(started).started, true);
       assert.equal(started.restarts, 0, "the liveness probe ran before the startup probe succeeded");
       await suite.inside(row, "rm /dev/shm/up");
-      await suite.pods.is("slow-start", (row) =>
+      await suite.pods.waitForPod("slow-start", (row) =>
         assert.equal(row.restarts, 1, "the liveness probe does not run after the startup probe"),
       );
     });
@@ -322,7 +322,7 @@ describeLifecycle(
     test("a killed and restarted agent keeps started and ready containers", async () => {
       const row = await suite.pods.running("stays-ready");
       const expected = "3/3 ready, 3 started, 0 restarts";
-      await suite.pods.is("stays-ready", () =>
+      await suite.pods.waitForPod("stays-ready", () =>
         assert.equal(suite.watched.readyOf(row.name).at(-1), expected),
       );
       // An agent that is killed before it records a result leaves the previous one on disk.
@@ -345,12 +345,12 @@ describeLifecycle(
     });
 
     test("startup: a container whose startup probe fails is restarted", async () => {
-      await suite.pods.is("never-starts", (row) => assert.ok(row.restarts >= 1));
+      await suite.pods.waitForPod("never-starts", (row) => assert.ok(row.restarts >= 1));
       await failed("never-starts", /Startup probe failed/);
     });
 
     test("startup: the containers after a sidecar wait for its startup probe", async () => {
-      const row = await suite.pods.is("sidecar-gate", (row) => {
+      const row = await suite.pods.waitForPod("sidecar-gate", (row) => {
         assert.ok(containerOf(row, "side").state?.running);
         assert.match(row.blockedOn, /startup probe of .*side/);
       });

@@ -110,7 +110,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     run("present", "there", "Never");
     run("absent", "distant", "Never");
     await pods.running("present");
-    await pods.is("absent", (row) =>
+    await pods.waitForPod("absent", (row) =>
       assert.equal(containerOf(row).state?.waiting?.reason, "ErrImageNeverPull"),
     );
     assert.equal(registry.requests.length, requestsBefore);
@@ -129,7 +129,9 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     };
     for (const name of three) await registry.push(image(name), `wide/${name}`, "1");
     for (const name of three) run(name, `wide/${name}`, "IfNotPresent");
-    await pods.is("p0", (row) => assert.match(row.blockedOn, /^pulling image localhost:\d+\/wide\/p0:1$/));
+    await pods.waitForPod("p0", (row) =>
+      assert.match(row.blockedOn, /^pulling image localhost:\d+\/wide\/p0:1$/),
+    );
     for (const name of three) await pods.running(name);
   });
 
@@ -140,7 +142,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     run("missing", "missing", "IfNotPresent");
     run("absent", "absent", "IfNotPresent");
     const name = registry.nameOf("missing", "1");
-    const row = await pods.is("missing", (row) => {
+    const row = await pods.waitForPod("missing", (row) => {
       const waiting = containerOf(row).state?.waiting;
       assert.equal(waiting?.reason, "ImagePullBackOff");
       const begin = `Back-off pulling image "${name}": ErrImagePull: `;
@@ -175,7 +177,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     registry.gate = () => release.promise;
     for (const name of three) run(`n${name}`, `narrow/${name}`, "IfNotPresent");
     for (const name of three)
-      await pods.is(`n${name}`, (row) => assert.match(row.blockedOn, /^pulling image/));
+      await pods.waitForPod(`n${name}`, (row) => assert.match(row.blockedOn, /^pulling image/));
     await waitFor(() => assert.ok(registry.requests.length > mark));
     release.resolve();
     for (const name of three) await pods.running(`n${name}`);

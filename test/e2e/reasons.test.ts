@@ -73,7 +73,7 @@ describeLifecycle(
   }),
   (suite) => {
     const waits = async (name: string, reason: string, message: RegExp, withinMs?: number) =>
-      suite.pods.is(
+      suite.pods.waitForPod(
         name,
         (row) => {
           const { waiting } = containerOf(row).state ?? {};
@@ -88,7 +88,7 @@ describeLifecycle(
     };
     /** The process that the kernel killed is in its log, which is read every second. */
     const oomCause = (name: string, why: string) =>
-      explained(suite.node.rootDir).is(name, ({ cause }) =>
+      explained(suite.node.rootDir).waitForPod(name, ({ cause }) =>
         assert.match(
           cause ?? "",
           new RegExp(
@@ -120,7 +120,9 @@ describeLifecycle(
     });
 
     test("a container waits with ContainerCreating while its image is pulled", async () => {
-      const row = await suite.pods.is("pulling", (row) => assert.match(row.blockedOn, /pulling image/));
+      const row = await suite.pods.waitForPod("pulling", (row) =>
+        assert.match(row.blockedOn, /pulling image/),
+      );
       assert.deepEqual(containerOf(row).state, { waiting: { reason: "ContainerCreating" } });
     });
 
@@ -162,7 +164,7 @@ describeLifecycle(
     });
 
     test("containers wait with PodInitializing while an init container runs", async () => {
-      const row = await suite.pods.is("initializing", (row) =>
+      const row = await suite.pods.waitForPod("initializing", (row) =>
         assert.ok(containerOf(row, "first").state?.running),
       );
       assert.deepEqual(containerOf(row).state, { waiting: { reason: "PodInitializing" } });
@@ -199,7 +201,7 @@ describeLifecycle(
     test("CrashLoopBackOff", async () => {
       const row = await waits("crashes", "CrashLoopBackOff", /^back-off \d+s restarting failed container=c/);
       assert.equal(containerOf(row).lastState?.terminated?.exitCode, 3);
-      await suite.pods.is("crashes", ({ blockedOn }) =>
+      await suite.pods.waitForPod("crashes", ({ blockedOn }) =>
         assert.match(blockedOn, /^back-off \d+s until \S+ before restarting c$/),
       );
     });

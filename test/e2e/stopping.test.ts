@@ -164,7 +164,7 @@ describeLifecycle(
     test("postStart: the hook runs in the container, and delays the container and those after it until it is done", async () => {
       const row = await suite.pods.running("post-start");
       assert.equal((await suite.inside(row, "ls /dev/shm")).trim(), "begun");
-      const slow = await suite.pods.is("post-start-slow", (row) =>
+      const slow = await suite.pods.waitForPod("post-start-slow", (row) =>
         assert.match(row.blockedOn, /postStart hook of c/),
       );
       assert.equal(slow.phase, "Pending");

@@ -50,14 +50,14 @@ describeOnContainerd("updates of running pods", (version) => {
       ];
     });
     const ephemeral = (row: PodRow) => row.status?.ephemeralContainerStatuses?.[0];
-    const row = await agent.is("debugged", (row) => assert.ok(ephemeral(row)?.state?.running));
+    const row = await agent.waitForPod("debugged", (row) => assert.ok(ephemeral(row)?.state?.running));
     assert.equal(row.ready, "1/1");
     assert.equal(containerIdOf(row), containerIdOf(before), "the target was restarted");
     const id = ephemeral(row)!.containerID!.replace(/^.*:\/\//, "");
     assert.match(await inside(id, "cat /proc/1/environ | tr '\\0' '\\n'"), /^WHO=target$/m);
     const self = await inside(id, "ps -o pid,args | grep 'exit 9' | grep -v grep | head -1");
     await inside(id, `kill -TERM ${self.trim().split(/\s+/)[0]}`);
-    const after = await agent.is("debugged", (row) =>
+    const after = await agent.waitForPod("debugged", (row) =>
       assert.equal(ephemeral(row)?.state?.terminated?.exitCode, 9),
     );
     assert.equal(ephemeral(after)?.restartCount, 0);
@@ -73,7 +73,7 @@ describeOnContainerd("updates of running pods", (version) => {
     source.change("retagged", (pod) => {
       pod.spec.containers[0]!.image = other;
     });
-    const row = await agent.is("retagged", (row) => {
+    const row = await agent.waitForPod("retagged", (row) => {
       assert.equal(containerOf(row).restartCount, 1);
       assert.equal(row.ready, "2/2");
     });
@@ -92,7 +92,7 @@ describeOnContainerd("updates of running pods", (version) => {
     source.change("lingers", (pod) => {
       Object.assign(pod.metadata, { deletionTimestamp, deletionGracePeriodSeconds: 600 });
     });
-    await agent.is("lingers", (row) => assert.equal(row.phase, "Terminating"));
+    await agent.waitForPod("lingers", (row) => assert.equal(row.phase, "Terminating"));
     source.change("lingers", (pod) => {
       Object.assign(pod.metadata, { deletionTimestamp, deletionGracePeriodSeconds: 1 });
     });
@@ -112,12 +112,12 @@ describeOnContainerd("updates of running pods", (version) => {
     const tasks = await node.ctr(["tasks", "list"]);
     const [sandbox] = (await runtime.listPodSandboxes()).filter((s) => s.metadata?.uid === before.uid);
     process.kill(Number(tasks.match(`${sandbox!.id}\\s+(\\d+)`)?.[1]), "SIGKILL");
-    const waits = await agent.is("homeless", (row) => {
+    const waits = await agent.waitForPod("homeless", (row) => {
       assert.equal(containerOf(row, "first").restartCount, 1);
       assert.ok(containerOf(row, "first").state?.running);
     });
     assert.equal(waits.phase, "Pending", "the pod is not Pending while its init containers run again");
-    const row = await agent.is("homeless", (row) => {
+    const row = await agent.waitForPod("homeless", (row) => {
       assert.equal(containerOf(row).restartCount, 1);
       assert.equal(row.ready, "1/1");
     });

@@ -93,7 +93,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     writeManifest(node.manifests, "added.yaml", manifest({ name: "added" }));
     await waitFor(() => assert.equal(logged(/Container runtime is down, waiting for it/).length, 1));
     // The command prints the last known state, and what each pod waits for.
-    await pods.is("added", (row) =>
+    await pods.waitForPod("added", (row) =>
       assert.notEqual(row.blockedOn, "", "a pod that cannot start does not report why"),
     );
     const table = await cli(["pods", `--root-dir=${node.rootDir}`]);
@@ -112,7 +112,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     assert.equal(edited.restarts, 0);
     assert.equal((await pods.running("added")).restarts, 0);
     await pods.gone("removed");
-    await pods.is("dies", (row) => {
+    await pods.waitForPod("dies", (row) => {
       assert.notEqual(containerIdOf(row), killedContainer);
       assert.equal(row.restarts, 1);
       assert.equal(row.phase, "Running");
@@ -137,7 +137,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     const expectedState = await runtimeState(untouchedPods);
     for (let i = 0; i < 4; i++)
       writeManifest(node.manifests, `busy${i}.yaml`, manifest({ name: `busy${i}` }));
-    await pods.is("busy3", (row) => assert.notEqual(row.blockedOn, ""));
+    await pods.waitForPod("busy3", (row) => assert.notEqual(row.blockedOn, ""));
     for (const { pid } of processesOfNode(nodeFiles(node.name), readProcesses(), process.pid).containerd)
       process.kill(pid, "SIGKILL");
     await node.stopRuntime(); // waits for its exit
@@ -169,7 +169,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
       return response;
     });
     assert.match(health?.body ?? "", /^\[-\]runtime failed: container runtime is down: /m);
-    await pods.is("waits", (row) => {
+    await pods.waitForPod("waits", (row) => {
       assert.notEqual(row.phase, "Running");
       assert.match(row.blockedOn, /runtime/, "the pod does not report what it waits for");
     });
