@@ -129,3 +129,15 @@ test("an outage is logged again when there is another reason for it, each reason
   log.unreachable("server", new Error("ECONNREFUSED"));
   assert.equal(lines.length, 4);
 });
+
+test("a server that stops is logged once, whether a connection is closed or refused first", () => {
+  const { lines, logger } = recorder();
+  const log = new OutageLog(logger, new FakeClock());
+  const closed = Object.assign(new Error("disconnected before TLS was established"), { code: "ECONNRESET" });
+  const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  for (const error of [closed, new Error("GET /lease failed", { cause: refused }), closed])
+    log.unreachable("server", error);
+  assert.deepEqual(lines, [
+    "API server is unreachable, will keep trying: disconnected before TLS was established",
+  ]);
+});

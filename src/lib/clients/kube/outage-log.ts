@@ -1,5 +1,5 @@
 import { type Clock, msSince } from "../../base/clock.ts";
-import { messageOf } from "../../base/errors.ts";
+import { errnoOf, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { MonotonicTime } from "../../base/time.ts";
 
@@ -26,12 +26,13 @@ export class OutageLog {
     const err = messageOf(error);
     const outage = this.#away.get(server);
     if (!outage) {
-      this.#away.set(server, { since: this.#clock.monotonic(), reasons: new Set([err]) });
+      this.#away.set(server, { since: this.#clock.monotonic(), reasons: new Set([reasonOf(error)]) });
       return this.#logger.warn("API server is unreachable, will keep trying", { server, err });
     }
     const { reasons } = outage;
-    if (reasons.has(err) || reasons.size >= maxReasons) return;
-    reasons.add(err);
+    const reason = reasonOf(error);
+    if (reasons.has(reason) || reasons.size >= maxReasons) return;
+    reasons.add(reason);
     this.#logger.warn("API server is unreachable for another reason, will keep trying", { server, err });
   }
 
@@ -42,4 +43,11 @@ export class OutageLog {
     const seconds = Math.round(msSince(this.#clock, outage.since) / 1000);
     this.#logger.info("API server is reachable again", { server, outageSeconds: seconds });
   }
+}
+
+/** A server that stops first closes connections, even in the middle of a TLS handshake, and then refuses them: one reason. */
+function reasonOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(String(errnoOf(cause)))) return "stopped";
+  return messageOf(error);
 }
