@@ -22,16 +22,21 @@ export interface CgroupManager {
   children(name: CgroupName): Promise<CgroupName[]>;
 }
 
-/** The cgroupfs driver: directories, and nothing else. */
-export class CgroupfsManager implements CgroupManager {
-  readonly naming: CgroupNaming = "cgroupfs";
+/** The operations that all drivers have in common: a cgroup is a directory at the path of its name. */
+export abstract class DirectoryCgroups implements CgroupManager {
+  readonly naming: CgroupNaming;
   readonly version: 1 | 2;
-  readonly #driver: CgroupDriver;
+  protected readonly driver: CgroupDriver;
 
-  constructor(driver: CgroupDriver) {
-    this.#driver = driver;
+  protected constructor(driver: CgroupDriver, naming: CgroupNaming) {
+    this.driver = driver;
+    this.naming = naming;
     this.version = driver.version;
   }
+
+  abstract create(name: CgroupName, resources: CgroupResources): Promise<void>;
+  abstract update(name: CgroupName, resources: CgroupResources): Promise<void>;
+  abstract remove(name: CgroupName, options?: RemoveOptions): Promise<void>;
 
   pathOf(name: CgroupName): string {
     return toPath(name, this.naming);
@@ -42,32 +47,39 @@ export class CgroupfsManager implements CgroupManager {
   }
 
   exists(name: CgroupName): Promise<boolean> {
-    return this.#driver.exists(this.pathOf(name));
+    return this.driver.exists(this.pathOf(name));
   }
 
   lacks(name: CgroupName): Promise<string[] | undefined> {
-    return this.#driver.lacks(this.pathOf(name));
-  }
-
-  create(name: CgroupName, resources: CgroupResources): Promise<void> {
-    return this.#driver.create(this.pathOf(name), resources);
-  }
-
-  update(name: CgroupName, resources: CgroupResources): Promise<void> {
-    return this.#driver.update(this.pathOf(name), resources);
-  }
-
-  remove(name: CgroupName, options?: RemoveOptions): Promise<void> {
-    return this.#driver.remove(this.pathOf(name), options);
+    return this.driver.lacks(this.pathOf(name));
   }
 
   pids(name: CgroupName): Promise<number[]> {
-    return this.#driver.pids(this.pathOf(name));
+    return this.driver.pids(this.pathOf(name));
   }
 
   async children(name: CgroupName): Promise<CgroupName[]> {
-    const dirs = await this.#driver.children(this.pathOf(name));
+    const dirs = await this.driver.children(this.pathOf(name));
     const children = dirs.map((dir) => childName(name, dir, this.naming));
     return children.filter((child) => child !== undefined);
+  }
+}
+
+/** The cgroupfs driver: directories, and nothing else. */
+export class CgroupfsManager extends DirectoryCgroups {
+  constructor(driver: CgroupDriver) {
+    super(driver, "cgroupfs");
+  }
+
+  create(name: CgroupName, resources: CgroupResources): Promise<void> {
+    return this.driver.create(this.pathOf(name), resources);
+  }
+
+  update(name: CgroupName, resources: CgroupResources): Promise<void> {
+    return this.driver.update(this.pathOf(name), resources);
+  }
+
+  remove(name: CgroupName, options?: RemoveOptions): Promise<void> {
+    return this.driver.remove(this.pathOf(name), options);
   }
 }
