@@ -48,10 +48,9 @@ export function parseLayout(mountinfo: string): CgroupLayout {
       for (const controller of controllersIn(options)) keepShortest(mounts, controller, path);
   }
   if (!unified.includes(unifiedMount) && [...mounts.keys()].some((name) => v1Controllers.has(name))) {
-    // Runtimes put the containers of a hybrid host into the unified hierarchy too, so pods have a directory there.
-    if (unified[0] !== undefined) mounts.set("unified", unified[0]);
-    // Runtimes put containers into this hierarchy too, so that it has to be cleaned up like the others.
-    if (unified.includes(hybridMount)) mounts.set("unified", hybridMount);
+    // Runtimes put the containers of a hybrid host into the unified hierarchy too, so pods have a directory there to clean up.
+    const hybrid = unified.includes(hybridMount) ? hybridMount : unified[0];
+    if (hybrid !== undefined) mounts.set("unified", hybrid);
     return { version: 1, mounts };
   }
   const root = unified.includes(unifiedMount) ? unifiedMount : unified[0];
