@@ -5,6 +5,7 @@ import { KubeletError } from "../../lib/base/errors.ts";
 import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import { hostMounts, makeMountsShared } from "../../lib/host/mounts.ts";
+import { systemCommands } from "../../lib/host/system-commands.ts";
 import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
@@ -23,7 +24,6 @@ import { runProgram } from "../pods/volumes/local/format-and-mount.ts";
 import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
 import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
 import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
-import { systemCommands } from "../pods/volumes/tools/run-command.ts";
 import {
   createVolumes,
   type PluginParts,

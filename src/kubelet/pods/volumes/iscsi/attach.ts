@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
-import type { Commands } from "../tools/run-command.ts";
+import type { Commands } from "../../../../lib/host/system-commands.ts";
 import { devicePattern, type IscsiDisk } from "./iscsi-disk.ts";
 import { type Chap, Iscsiadm } from "./iscsiadm.ts";
 import type { ScsiDevices } from "./scsi-devices.ts";

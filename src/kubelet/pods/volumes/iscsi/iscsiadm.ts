@@ -1,5 +1,5 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
-import { type CommandResult, type Commands, exitText } from "../tools/run-command.ts";
+import { type CommandResult, type Commands, exitText } from "../../../../lib/host/system-commands.ts";
 import type { IscsiDisk } from "./iscsi-disk.ts";
 
 const timeoutMs = 120_000;

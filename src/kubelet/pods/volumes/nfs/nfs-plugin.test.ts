@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { silentLogger } from "../../../../lib/base/logger.ts";
+import { FakeCommands } from "../../../../lib/host/fake-commands.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
-import { FakeCommands } from "../tools/fake-commands.ts";
 import type { SetUpRequest, VolumeSpec } from "../volume-plugin.ts";
 import { nfsPlugin } from "./nfs-plugin.ts";
 

@@ -3,8 +3,8 @@ import { isIPv6 } from "node:net";
 import { errnoOf, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { makeDirs } from "../../../../lib/host/make-dirs.ts";
+import type { Commands } from "../../../../lib/host/system-commands.ts";
 import { joinOptions, mountByCommand, unmountByCommand } from "../tools/mount-command.ts";
-import type { Commands } from "../tools/run-command.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 
 const nfsPluginName = "kubernetes.io/nfs";

@@ -1,5 +1,5 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
-import { type CommandLimits, type Commands, exitText } from "./run-command.ts";
+import { type CommandLimits, type Commands, exitText } from "../../../../lib/host/system-commands.ts";
 
 /** Mount helpers of file systems may wait this long for a server. */
 const mountTimeoutMs = 150_000;

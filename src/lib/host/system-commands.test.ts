@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { FakeClock } from "../../../../lib/base/fake-clock.ts";
-import { systemCommands } from "./run-command.ts";
+import { FakeClock } from "../base/fake-clock.ts";
+import { systemCommands } from "./system-commands.ts";
 
 const never = new AbortController().signal;
 

@@ -1,4 +1,4 @@
-import type { Commands } from "./run-command.ts";
+import type { Commands } from "./system-commands.ts";
 
 /** Results by the prefix of the command line; commands that are not listed succeed without output. */
 export class FakeCommands implements Commands {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { type Clock, systemClock } from "../../../../lib/base/clock.ts";
-import { abortError } from "../../../../lib/base/errors.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { abortError } from "../base/errors.ts";
 
 export interface CommandResult {
   /** Undefined if it was killed after the timeout. */
