@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import { keepsMachine } from "../e2e/agent-process.ts";
 import { mainFile } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
@@ -68,16 +69,21 @@ export class StandaloneAgent {
     return join(this.dir, "root");
   }
 
-  start(flags: readonly string[] = [], program = mainFile): void {
+  /** The launcher is a command line that ends with that of Node. */
+  start(
+    flags: readonly string[] = [],
+    program = mainFile,
+    [command, ...first]: readonly [string, ...string[]] = [process.execPath],
+  ): void {
     const log = openSync(join(this.dir, "log"), "a");
     const common = [
       `--config=${this.#configFile}`,
       `--root-dir=${this.rootDir}`,
       "--hostname-override=node-a",
-      "--keep-kernel-tunables",
+      ...keepsMachine,
     ];
     this.#connections = new Agent({ keepAlive: true });
-    this.#child = spawn(process.execPath, [program, ...common, "--healthz-port=0", ...flags], {
+    this.#child = spawn(command, [...first, program, ...common, "--healthz-port=0", ...flags], {
       stdio: ["ignore", log, log],
     });
   }

@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
+import { keepsMachine } from "../e2e/agent-process.ts";
 import { mainFile } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
@@ -97,7 +98,7 @@ async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
   const flags = [
     `--config=${join(agent.dir, "kubelet.json")}`,
     `--root-dir=${agent.rootDir}`,
-    "--keep-kernel-tunables",
+    ...keepsMachine,
   ];
   for (let round = 1; round <= count; round++) {
     const both = [1, 2].map(() =>

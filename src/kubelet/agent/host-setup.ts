@@ -1,8 +1,13 @@
 import { readFile, writeFile } from "node:fs/promises";
+import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { errnoOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import { systemIptables } from "../../lib/host/iptables.ts";
 import { sysctls } from "../../lib/host/sysctls.ts";
+import { systemCommands } from "../../lib/host/system-commands.ts";
 import { HostSetup } from "../resources/host-setup/host-setup.ts";
+import { IptablesChains } from "../resources/host-setup/iptables-chains.ts";
 import type { AgentOptions } from "./agent-options.ts";
 
 /** Empty for an agent that shares its machine with others: it changes nothing outside of its own directories and cgroups. */
@@ -19,7 +24,14 @@ export function hostSetup({ config, clock, logger, host }: AgentOptions): Compon
       clock,
       logger,
     }),
+    ...(config.makeIPTablesUtilChains ? [iptablesChains(clock, logger)] : []),
   ];
+}
+
+function iptablesChains(clock: Clock, logger: Logger): Component {
+  const commands = systemCommands(clock);
+  const iptables = (["IPv4", "IPv6"] as const).map((family) => systemIptables(family, commands));
+  return new IptablesChains({ iptables, clock, logger });
 }
 
 /** The first line of the file has the titles of the columns. */
