@@ -18,6 +18,7 @@ import { imageVolumeMetrics } from "../../src/kubelet/pods/volumes/image/image-m
 import { measurementMetric, volumeMetrics } from "../../src/kubelet/pods/volumes/manager/volume-metrics.ts";
 import type { CgroupManager } from "../../src/kubelet/resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../../src/kubelet/resources/cgroups/cgroup-times.ts";
+import { topologyMetrics } from "../../src/kubelet/resources/topology/topology-metrics.ts";
 import { requestMetrics } from "../../src/kubelet/server/https/request-metrics.ts";
 import { fakeMetricsOptions } from "../../src/kubelet/server/metrics/fake-metrics.ts";
 import { metricsRoutes } from "../../src/kubelet/server/metrics/routes.ts";
@@ -54,6 +55,7 @@ function agentMetrics(): Metrics {
   measurementMetric(metrics);
   volumeMetrics(metrics, () => new Map() as never);
   droppedEvents(metrics);
+  topologyMetrics(metrics);
   requestMetrics({ metrics, clock: systemClock, serverType: "readwrite", known: new Set() });
   return metrics;
 }

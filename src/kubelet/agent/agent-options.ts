@@ -75,6 +75,8 @@ export interface AgentOptions {
   metrics?: Metrics;
   /** Passed in likewise; otherwise created as configured. */
   tracing?: Tracing | undefined;
+  /** Where sysfs is mounted, for CPUs and NUMA nodes; /sys unless set. */
+  sysDir?: string;
   /** Replaces the log of the kernel. */
   kernelLog?: () => Promise<KernelLog>;
   /** Aborts a start that is not complete, which then fails. A started agent is stopped by `Agent.stop`. */

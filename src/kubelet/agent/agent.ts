@@ -57,7 +57,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { housekeeping, collectors, reclaim } = orphanCleanup(core, {
     ...pods,
     volumes: volumes.manager,
-    records: [pods.allocation, pods.evictedPods],
+    records: [pods.allocation, pods.evictedPods, pods.exclusive.topology],
     isSynced,
     refresh: (uid) => pleg.refresh(uid),
   });
@@ -89,7 +89,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
     const early = [...core.components, ...pods.components, ...cluster.components];
     const serve = [...(serving ? [serving] : []), ...endpoints.serving];
-    const sockets = [podResources(core, pods.activePods), ...nodePods.components];
+    const sockets = [podResources(core, pods.activePods, pods.exclusive.sources), ...nodePods.components];
     const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
     const cleanUp = [...collectors, eviction, ...(o.terminatesOrphans === false ? [] : [housekeeping])];
     // All components that send requests to the API server need the credentials.

@@ -42,6 +42,7 @@ export function podHandlers(
     probeCheckpoint,
     allocation,
     evictedPods,
+    exclusive,
     explanations,
     overview,
     pleg,
@@ -144,6 +145,13 @@ export function podHandlers(
     allocation: {
       "container-started": ({ pod, container }) => allocation.containerStarted(pod, container),
       "worker-gone": ({ uid }) => allocation.forget(uid),
+    },
+    exclusiveResources: {
+      "container-started": ({ pod, container }) => exclusive.topology.containerStarted(pod, container),
+      "worker-phase": ({ uid, phase }) => {
+        if (phase === "terminated") exclusive.topology.release(uid);
+      },
+      "worker-gone": ({ uid }) => exclusive.topology.release(uid),
     },
     evictedPods: { "worker-gone": ({ uid }) => evictedPods.forget(uid) },
     explanations: {

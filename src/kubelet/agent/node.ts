@@ -8,9 +8,11 @@ import {
   readHugepageSizes,
 } from "../../lib/host/cgroups/cgroup-driver.ts";
 import { countRanges, nodeAddresses, nodeName, readMachineInfo } from "../../lib/host/node-info.ts";
+import { readNumaNodes, withoutNuma } from "../../lib/host/numa-nodes.ts";
 import { readBootTime } from "../../lib/host/process-limits.ts";
 import { readSystemIdentity, type SystemIdentity } from "../../lib/host/system-identity.ts";
 import { readThermalThrottlePaths } from "../../lib/host/thermal-throttle.ts";
+import type { MachineTopology } from "../../lib/model/topology.ts";
 import { excessReservations, planCapacity } from "../node/capacity.ts";
 import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
 import type { NodeInfo, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
@@ -40,6 +42,7 @@ export interface Node {
   configuration: NodeConfiguration;
   identity: SystemIdentity;
   layout: CgroupLayout;
+  topology: Pick<MachineTopology, "numaNodes">;
   /** The start of the machine and of the agent. */
   bootedAt: WallTime;
   startedAt: WallTime;
@@ -67,6 +70,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     machine: await readMachineSize({ rootDir: o.rootDir, localStorage: configuration.info.localStorage }),
     devices: noDevices,
   };
+  const numaNodes = await readNumaNodes(o.sysDir);
   const excess = excessReservations(size);
   if (excess.length > 0)
     throw new KubeletError(
@@ -88,6 +92,9 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     configuration,
     identity: await readSystemIdentity(),
     layout,
+    topology: {
+      numaNodes: numaNodes.length > 0 ? numaNodes : await withoutNuma(machine.memoryBytes, o.sysDir),
+    },
     bootedAt: await readBootTime(),
     startedAt,
     settings,

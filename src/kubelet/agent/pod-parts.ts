@@ -15,6 +15,7 @@ import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { Cluster } from "./cluster.ts";
+import { exclusiveResources } from "./exclusive-resources.ts";
 import { previousVersions } from "./other-pods.ts";
 import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { PodExplanations } from "./pod-explanations.ts";
@@ -58,6 +59,10 @@ export function podParts(
     record: memoryQosMetrics(metrics, node.limits),
   });
   const { cgroups } = qosCgroups;
+  const exclusive = exclusiveResources(core, {
+    isSynced: () => initialSync.isComplete(),
+    isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid)?.pod !== undefined,
+  });
   const { pleg, eventStream } = runtimeObserver(core);
   const run = podRuntime(core, {
     cgroups,
@@ -65,6 +70,7 @@ export function podParts(
     refresh: (uid) => pleg.refresh(uid),
     phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
     isSynced: () => initialSync.isComplete(),
+    cpusets: exclusive.cpusets,
   });
   const { runtime, requests, volumes } = run;
   const probing = podProbes(core, { statusInApi: (pod) => cluster().statusInApi(pod) });
@@ -95,6 +101,7 @@ export function podParts(
   const syncer = podSyncer(core, {
     ...{ runtime, probes, userNamespaces, statuses, activePods },
     volumes: volumes.manager,
+    exclusiveResources: exclusive.topology,
     admitted: (pod) => allocation.admitted(pod),
     evict: (uid, failure) => void evictedPods.evict(uid, { failure }),
     isTerminating: (uid) => evictedPods.get(uid) !== undefined || workers.get(uid)?.phase === "terminating",
@@ -138,9 +145,18 @@ export function podParts(
     isWritten: (uid) => cluster().isWritten(uid),
   });
   /** Records on disk, which outlive the agent. */
-  const records = [allocation, evictedPods, probing.probeCheckpoint];
+  const records = [allocation, evictedPods, probing.probeCheckpoint, ...exclusive.records];
   return {
-    ...{ ...run, ...probing, probeMetrics: probing.metrics, pleg, eventStream, userNamespaces, allocation },
+    ...{
+      ...run,
+      ...probing,
+      probeMetrics: probing.metrics,
+      pleg,
+      eventStream,
+      userNamespaces,
+      allocation,
+      exclusive,
+    },
     records,
     /** Must be done before the first component is started. */
     async prepare() {

@@ -2,6 +2,7 @@ import { healthy } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { PodFailure } from "../../lib/model/pod-failure.ts";
+import type { Admission, SyncReport } from "../../lib/model/pod-sync.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { createPodSyncer } from "../pipeline/pod-workers/create-pod-syncer.ts";
@@ -23,6 +24,9 @@ export function podSyncer(
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
     readonly volumes: VolumeManager;
     readonly activePods: () => Pod[];
+    readonly exclusiveResources: {
+      admit(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<Admission> | undefined;
+    };
     readonly admitted: (pod: Pod) => void;
     readonly evict: (uid: PodUid, failure: PodFailure) => void;
     readonly isTerminating: (uid: PodUid) => boolean;
@@ -30,6 +34,7 @@ export function podSyncer(
 ): PodSyncer {
   const { node, config, events, metrics, clock, logger, connection, observed, post } = core;
   const { runtime, probes, statuses, volumes, userNamespaces, admitted, evict, isTerminating } = parts;
+  const { exclusiveResources } = parts;
   return createPodSyncer({
     ...{ runtime, probes, userNamespaces, admitted, events },
     objects: core.objects ?? noObjects,
@@ -58,6 +63,7 @@ export function podSyncer(
       activePods: parts.activePods,
       runs: (uid) => runningContainers(observed.get(uid)).length > 0,
     }),
+    allocate: (pod, report, signal) => exclusiveResources.admit(pod, report, signal),
     isTerminal: (uid) => isFinal(statuses.get(uid)?.phase),
     activeSince: (uid) => statuses.activeSince(uid),
     onRejected: (uid, failure) => post({ kind: "pod-rejected", uid, failure }),

@@ -1,7 +1,7 @@
 import type { Component } from "../../lib/base/component.ts";
 import { hasExplicitDnsPolicy } from "../../lib/model/explicit-dns-policy.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
-import type { CriRequests } from "../pipeline/pod-runtime/cri-requests.ts";
+import type { CriRequests, CriRequestsOptions } from "../pipeline/pod-runtime/cri-requests.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
@@ -40,6 +40,7 @@ export function podRuntime(
     phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
     /** Whether orphans may be removed. */
     isSynced: () => boolean;
+    cpusets: CriRequestsOptions["cpusets"];
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
@@ -96,6 +97,7 @@ export function podRuntime(
     ...core.clusterLookups,
     ...(objects && { objects }),
     volumes,
+    cpusets: parts.cpusets,
     volumeDir: (pod, name) => volumes.pathOf(pod.metadata.uid, name),
     extraGroups: (pod) => volumes.manager.extraGroups(pod),
   });

@@ -1,3 +1,4 @@
+import type { NumaMask } from "./numa-mask.ts";
 import type { Container, Pod, PodUid } from "./pod.ts";
 
 /** One logical CPU of the machine. */
@@ -15,7 +16,7 @@ export interface NumaNode {
   readonly id: number;
   readonly memoryBytes: bigint;
   readonly hugepages: readonly { readonly pageBytes: bigint; readonly pages: bigint }[];
-  /** To each node, in the order of `MachineTopology.numaNodes`. */
+  /** To each node, in the order of `MachineTopology.numaNodes`. Empty if the machine does not report them. */
   readonly distances: readonly number[];
 }
 
@@ -28,8 +29,8 @@ export interface MachineTopology {
 
 /** A set of NUMA nodes from which a request can be served. */
 export interface TopologyHint {
-  /** Bit n stands for NUMA node n; undefined for any node. */
-  readonly numaNodes: bigint | undefined;
+  /** Undefined for any node. */
+  readonly numaNodes: NumaMask | undefined;
   /** No smaller set could serve it. */
   readonly preferred: boolean;
 }
@@ -39,18 +40,31 @@ export type TopologyHints = ReadonlyMap<string, readonly TopologyHint[] | undefi
 
 /** Allocates one kind of resource to containers, exclusively and close to each other: CPUs, memory, devices. */
 export interface ResourceAllocator {
-  /** The pod requests such resources; nothing else is called for other pods. */
+  /** "cpu", "memory" or "devices": for logs and explanations. */
+  readonly name: string;
+  /** The pod requests such resources: nothing is allocated to others. */
   concerns(pod: Pod): boolean;
-  /** Serializes decisions about the same resources. Pods that do not compete for them do not wait. Resolves to the release. */
+  /**
+   * Serializes decisions about the same resources: held from the hints of the first container until the last one has its resources.
+   * Without it, one pod of this allocator at a time. Resolves to the release.
+   */
   lock?(pod: Pod, signal: AbortSignal): Promise<() => void>;
+  /** An empty map: no preference. */
   hints(pod: Pod, container: Container): TopologyHints;
   /** For the containers of the pod together. */
   podHints(pod: Pod): TopologyHints;
   /**
-   * Idempotent: a container keeps its allocation over restarts of itself and of the agent. Throws a KubeletError, whose code is the
-   * reason of the rejected pod.
+   * Idempotent: a container keeps its allocation over restarts of itself and of the agent. Called in the order of the init containers, then
+   * of the containers. Throws a KubeletError, whose code is the reason of the rejected pod and whose message is that of the status; with
+   * the code UnexpectedAdmissionError, or for any other error, the message becomes "Allocate failed due to <message>, which is unexpected".
    */
   allocate(pod: Pod, container: Container, affinity: TopologyHint, signal: AbortSignal): Promise<void>;
+  /** The container runs: init containers before it have completed, and those that are not sidecars need nothing any more. */
+  containerStarted?(pod: Pod, container: Container): void;
   /** Everything that the pod has; after a failed admission, and when its containers are gone. */
   release(uid: PodUid): void;
+  /** Releases the resources of pods that are gone: those from a checkpoint that no source has any more. */
+  keepOnly(isKnown: (uid: PodUid) => boolean): void;
+  /** One line for users about a rejected container: what is free, on which NUMA nodes. */
+  explain?(pod: Pod, container: Container): string | undefined;
 }

@@ -11,6 +11,7 @@ import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { buildContainerConfig } from "./config/container-config.ts";
 import type {
+  Cpusets,
   DeviceInit,
   DnsConfig,
   FileKey,
@@ -57,6 +58,8 @@ export interface CriRequestsOptions {
     devicesFor(pod: Pod, container: Container): Promise<DeviceInit[]>;
   };
   extraGroups?: (pod: Pod) => readonly number[];
+  /** The CPUs and NUMA nodes of a container; without it, or where not set, all of them. */
+  cpusets?: (pod: Pod, container: Container) => Cpusets;
 }
 
 export interface PodNameResolution {
@@ -141,6 +144,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
       serviceEnv: o.serviceEnv?.(pod),
       envObjects,
       fileKey,
+      cpusets: o.cpusets?.(pod, spec),
     };
     if (!o.volumes) return buildContainerConfig(pod, spec, known);
     const mounts = await o.volumes.mountsFor(pod, spec, buildEnv(pod, spec, known), signal);

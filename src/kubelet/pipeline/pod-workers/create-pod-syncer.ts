@@ -21,6 +21,8 @@ export interface PodSyncerOptions {
   readonly networkHealth: () => Health;
   /** Whether this node will run the pod. */
   readonly admit: (pod: Pod) => Admission;
+  /** Allocates exclusive resources to an admitted pod; undefined if it needs none. */
+  readonly allocate?: (pod: Pod, report: SyncReport, signal: AbortSignal) => Promise<Admission> | undefined;
   /** The pod may run here, with the resources that it has now. */
   readonly admitted: (pod: Pod) => void;
   /** Whether the status of the pod is final. Changes no status. */
@@ -63,6 +65,14 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     events.warning(pod, reason, message);
     o.onRejected(pod.metadata.uid, { phase: "Failed", reason, message: `Pod was rejected: ${message}` });
   };
+  const admitted = (pod: Pod, admission: Admission) => {
+    if (admission.kind === "admitted") o.admitted(pod);
+    if (admission.kind === "rejected") {
+      const { reason, message } = admission.failure;
+      events.warning(pod, reason, message.replace(/^Pod was rejected: /, ""));
+    }
+    return admission;
+  };
   /** Reports the first volume that the pod waits for. */
   const waitForVolumes = async (pod: Pod, report: SyncReport, signal: AbortSignal) => {
     const { uid } = pod.metadata;
@@ -100,14 +110,10 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     },
     remove: (id, signal) => runtime.remove(id, signal),
     isTerminal: ({ metadata }) => o.isTerminal(metadata.uid),
-    admit: (pod) => {
+    admit: (pod, report, signal) => {
       const admission = o.admit(pod);
-      if (admission.kind === "admitted") o.admitted(pod);
-      if (admission.kind === "rejected") {
-        const { reason, message } = admission.failure;
-        events.warning(pod, reason, message.replace(/^Pod was rejected: /, ""));
-      }
-      return admission;
+      const allocation = admission.kind === "admitted" ? o.allocate?.(pod, report, signal) : undefined;
+      return allocation ? allocation.then((result) => admitted(pod, result)) : admitted(pod, admission);
     },
     deadlineOf: ({ metadata, spec: { activeDeadlineSeconds } }) => {
       const since = o.activeSince(metadata.uid);

@@ -17,8 +17,11 @@ export interface PodSyncer {
   remove(id: PodId, signal: AbortSignal): Promise<void>;
   /** True if the pod has succeeded or failed. */
   isTerminal(pod: Pod): boolean;
-  /** Whether this node will run the pod. Called before it starts: once, unless it has to wait. */
-  admit?(pod: Pod): Admission;
+  /**
+   * Whether this node will run the pod. Called before it starts: once, unless it has to wait. A promise only if the pod needs exclusive
+   * resources.
+   */
+  admit?(pod: Pod, report: SyncReport, signal: AbortSignal): Admission | Promise<Admission>;
   /** Start time and activeDeadlineSeconds of the pod, if both are known. */
   deadlineOf?(pod: Pod): ActiveDeadline | undefined;
 }

@@ -537,3 +537,51 @@ test("an aborted sync is not reported as a failure", async () => {
   await settle();
   assert.deepEqual([worker.phase, worker.blockedOn], ["terminated", undefined]);
 });
+
+test("a pod that needs exclusive resources is synced when they are allocated", async () => {
+  const allocated = Promise.withResolvers<Admission>();
+  const { worker, calls } = setUp({
+    admit: () => allocated.promise,
+    sync: async () => {
+      calls.push("sync");
+      return {};
+    },
+  });
+  await settle();
+  assert.equal(worker.started, false);
+  assert.deepEqual(calls, []);
+  allocated.resolve({ kind: "admitted" });
+  await settle();
+  assert.equal(worker.started, true);
+  assert.deepEqual(calls, ["sync"]);
+});
+
+test("a pod whose exclusive resources cannot be allocated fails", async () => {
+  const failure: PodFailure = { phase: "Failed", reason: "TopologyAffinityError", message: "no" };
+  const { worker, phases } = setUp({ admit: async () => ({ kind: "rejected", failure }) });
+  await settle();
+  assert.deepEqual(worker.failure, failure);
+  assert.equal(worker.rejected, true);
+  assert.deepEqual(phases, ["terminating", "terminated"]);
+});
+
+test("a pod that is deleted while its resources are allocated is never synced", async () => {
+  const allocated = Promise.withResolvers<Admission>();
+  let aborted = false;
+  const { worker, calls, phases } = setUp({
+    admit: (_pod, _report, signal) => {
+      signal.addEventListener("abort", () => {
+        aborted = true;
+      });
+      return allocated.promise;
+    },
+    sync: () => assert.fail("synced"),
+  });
+  await settle();
+  worker.terminate({ removed: true, graceSeconds: 1 });
+  assert.equal(aborted, true);
+  allocated.resolve({ kind: "admitted" });
+  await worker.done;
+  assert.deepEqual(calls, ["stop 1", "release", "remove", "finished"]);
+  assert.deepEqual(phases, ["terminating", "terminated"]);
+});

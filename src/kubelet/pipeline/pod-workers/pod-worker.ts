@@ -312,7 +312,9 @@ export class PodWorker implements PodSyncStatus {
     if (!state.started) {
       const blocker = this.#o.mayStart();
       if (blocker) return this.#report.blockedOn(blocker, { kind: "admission" });
-      const admission = syncer.isTerminal(pod) ? undefined : syncer.admit?.(pod);
+      const admitting = syncer.isTerminal(pod) ? undefined : syncer.admit?.(pod, this.#report, signal);
+      const admission = admitting instanceof Promise ? await admitting : admitting;
+      if (signal.aborted) return;
       if (admission?.kind === "waiting") {
         this.#wakeAt(admission.until);
         return this.#report.blockedOn(admission.text, { kind: "admission" });

@@ -15,12 +15,13 @@ export const eventTable = {
   "runtime-synced": ["initialSync", "probeCheckpoint", "status", "volumes", "housekeeping", "workers"],
   "runtime-state": ["initialSync", "nodeStatus", "pleg", "workers"],
   "orphan-found": ["workers"],
-  "container-started": ["allocation"],
+  "container-started": ["allocation", "exclusiveResources"],
   "post-start-done": ["probes", "status", "overview"],
   "probe-result": ["explanations", "status", "overview", "workers"],
 
   "worker-changed": ["status", "overview", "statusWriter", "mirrors"],
-  "worker-phase": ["statusWriter", "probes", "workers"],
+  // Resources are free before pods that wait for them are admitted.
+  "worker-phase": ["statusWriter", "probes", "exclusiveResources", "workers"],
   "pod-failed": ["podEvents"],
   "pod-rejected": ["workers"],
   "pod-evicted": ["workers"],
@@ -33,6 +34,7 @@ export const eventTable = {
     "probes",
     "status",
     "allocation",
+    "exclusiveResources",
     "evictedPods",
     "startupLatency",
     "statusWriter",

@@ -47,6 +47,12 @@ export interface RuntimeSettings {
   };
 }
 
+/** Lists for the kernel ("0-3,8"); a container may use all CPUs or NUMA nodes unless set. */
+export interface Cpusets {
+  readonly cpus?: string;
+  readonly mems?: string;
+}
+
 export interface DnsConfig {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
@@ -97,6 +103,7 @@ export interface ContainerContext extends PodContext {
   /** The restart count. */
   readonly attempt: number;
   readonly imageRef: string;
+  readonly cpusets?: Cpusets;
   /** The user of the image: a number, a name, or neither (then root). */
   readonly imageUser: ImageUser;
   readonly podIps: readonly string[];

@@ -16,7 +16,7 @@ import {
   type ResourceAmounts,
   wholeOf,
 } from "../../../../lib/model/resources.ts";
-import type { NodeInfo, RuntimeSettings } from "./context.ts";
+import type { Cpusets, NodeInfo, RuntimeSettings } from "./context.ts";
 import { oomScoreAdj } from "./oom-score.ts";
 
 type HugepageLimitInit = MessageInitShape<typeof HugepageLimitSchema>;
@@ -25,6 +25,7 @@ export interface ResourceContext {
   readonly node: NodeInfo;
   readonly settings: RuntimeSettings;
   readonly exclusiveCpus?: boolean;
+  readonly cpusets?: Cpusets;
 }
 
 interface Basics {
@@ -40,7 +41,7 @@ export function buildContainerResources(
   container: Container,
   ctx: ResourceContext,
 ): LinuxContainerResourcesInit {
-  const { node, settings } = ctx;
+  const { node, settings, cpusets } = ctx;
   const podLevel = settings.gates.podLevelResources;
   const requests = amountsOf(container.resources?.requests);
   const own = amountsOf(container.resources?.limits);
@@ -56,6 +57,8 @@ export function buildContainerResources(
   const memoryQos = settings.gates.memoryQos && node.cgroupVersion === 2;
   return {
     ...basics,
+    ...(cpusets?.cpus !== undefined && { cpusetCpus: cpusets.cpus }),
+    ...(cpusets?.mems !== undefined && { cpusetMems: cpusets.mems }),
     oomScoreAdj: BigInt(oomScoreAdj(pod, container, node.memoryCapacity, podLevel)),
     hugepageLimits: hugepageLimits(node.hugepageSizes, ofPod, own),
     memorySwapLimitInBytes: swap.memorySwapLimit,

@@ -1,0 +1,358 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../../lib/base/logger.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
+import { fakeContainer, fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+import type { Admission } from "../../../lib/model/pod-sync.ts";
+import type { NumaNode, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import { FakeAllocator } from "./fake-allocator.ts";
+import { TopologyManager, type TopologyManagerOptions } from "./topology-manager.ts";
+
+const numaNodes = (count: number): NumaNode[] =>
+  Array.from({ length: count }, (_, id) => ({
+    id,
+    memoryBytes: 1n << 30n,
+    hugepages: [],
+    distances: Array.from({ length: count }, () => 10),
+  }));
+
+function setUp(options: Partial<TopologyManagerOptions> = {}, allocators = [new FakeAllocator("cpu")]) {
+  const metrics = createMetrics();
+  const reported: string[] = [];
+  const manager = new TopologyManager({
+    policy: "none",
+    scope: "container",
+    policyOptions: {},
+    numaNodes: numaNodes(2),
+    allocators,
+    isSynced: () => true,
+    isKnown: () => true,
+    runs: () => false,
+    metrics,
+    clock: new FakeClock(),
+    logger: silentLogger,
+    ...options,
+  });
+  const report = { blockedOn: (text: string) => void reported.push(text), waiting() {} };
+  const abort = new AbortController();
+  return {
+    ...{ manager, allocators, reported, abort },
+    allocator: allocators[0] as FakeAllocator,
+    admit: (pod: Pod, signal = abort.signal) => manager.admit(pod, report, signal),
+    value: async (name: string, labels: object = {}) => {
+      const { values = [] } = (await metrics.registry.getSingleMetric(name)?.get()) ?? {};
+      const total = values.filter(({ labels: found }) =>
+        Object.entries(labels).every(([key, value]) => (found as Record<string, unknown>)[key] === value),
+      );
+      return total[0]?.value;
+    },
+  };
+}
+
+const requests = (...names: string[]) => ({
+  resources: { requests: Object.fromEntries(names.map((name) => [name, "1"])) },
+});
+
+function podOf(uid: string, ...containers: { name: string; names?: string[] }[]): Pod {
+  return fakePod({
+    metadata: { uid: uid as PodUid, name: uid },
+    spec: { containers: containers.map(({ name, names = ["cpu"] }) => ({ name, ...requests(...names) })) },
+  });
+}
+
+const hints = (name: string, ...list: (readonly [nodes: bigint, preferred: boolean])[]): TopologyHints =>
+  new Map([[name, list.map(([nodes, preferred]): TopologyHint => ({ numaNodes: nodes, preferred }))]]);
+
+const rejected = (admission: Admission | undefined) =>
+  admission?.kind === "rejected" ? admission.failure : assert.fail(`not rejected: ${admission?.kind}`);
+
+describe("pods without exclusive resources", () => {
+  test("are admitted without a promise, whatever the others wait for", async () => {
+    const { admit, allocator, value } = setUp({ policy: "restricted" });
+    allocator.before = () => new Promise(() => {});
+    void admit(podOf("a", { name: "app" }));
+    await settle();
+    assert.equal(admit(podOf("b", { name: "app", names: [] })), undefined);
+    assert.equal(await value("kubelet_topology_manager_admission_requests_total"), 2);
+    assert.equal(await value("kubelet_topology_manager_admission_errors_total"), 0);
+  });
+
+  test("count as aligned with single-numa-node, as in the reference", async () => {
+    const { admit, value } = setUp({ policy: "single-numa-node" });
+    assert.equal(admit(podOf("b", { name: "app", names: [] }, { name: "other", names: [] })), undefined);
+    const name = "kubelet_container_aligned_compute_resources_count";
+    assert.equal(await value(name, { scope: "container", boundary: "numa_node" }), 2);
+    assert.equal(await value(name, { scope: "pod" }), 0);
+  });
+});
+
+describe("allocation", () => {
+  test("init containers come first, in order, with a hint of any node for the policy none", async () => {
+    const { admit, allocator } = setUp();
+    const pod = fakePod({
+      spec: {
+        initContainers: [
+          fakeContainer({ name: "init", ...requests("cpu") }),
+          fakeContainer({ name: "sidecar", restartPolicy: "Always" }),
+        ],
+        containers: [{ name: "app" }],
+      },
+    });
+    assert.deepEqual(await admit(pod), { kind: "admitted" });
+    assert.deepEqual(allocator.calls, [
+      "hints init",
+      "allocate init any!",
+      "hints sidecar",
+      "allocate sidecar any!",
+      "hints app",
+      "allocate app any!",
+    ]);
+  });
+
+  test("the container scope merges the hints of each container", async () => {
+    const { admit, allocator } = setUp({ policy: "best-effort" });
+    allocator.hintsOf = (container) => hints("cpu", [container?.name === "a" ? 1n : 2n, true]);
+    await admit(podOf("p", { name: "a" }, { name: "b" }));
+    assert.deepEqual(allocator.calls, ["hints a", "allocate a 1", "hints b", "allocate b 10"]);
+  });
+
+  test("the pod scope merges the hints of the pod once", async () => {
+    const { admit, allocator, value } = setUp({ policy: "single-numa-node", scope: "pod" });
+    allocator.hintsOf = () => hints("cpu", [2n, true]);
+    await admit(podOf("p", { name: "a" }, { name: "b" }));
+    assert.deepEqual(allocator.calls, ["pod hints p", "allocate a 10", "allocate b 10"]);
+    const name = "kubelet_container_aligned_compute_resources_count";
+    assert.equal(await value(name, { scope: "pod" }), 1);
+  });
+
+  test("resources of pods that no source has any more are released first, once all pods are known", async () => {
+    for (const isSynced of [false, true]) {
+      const { admit, allocator } = setUp({ isSynced: () => isSynced, isKnown: (uid) => uid !== "gone" });
+      allocator.allocated.set("gone" as PodUid, ["app"]);
+      await admit(podOf("p", { name: "a" }));
+      assert.equal(allocator.allocated.has("gone" as PodUid), !isSynced);
+    }
+  });
+
+  test("a started container is reported to the allocators of its pod", () => {
+    const { manager, allocator } = setUp();
+    const pod = podOf("p", { name: "a" });
+    manager.containerStarted(pod, fakeContainer({ name: "a" }));
+    manager.containerStarted(podOf("q", { name: "b", names: [] }), fakeContainer({ name: "b" }));
+    assert.deepEqual(allocator.calls, ["started a"]);
+  });
+});
+
+describe("rejection", () => {
+  test("names the reason of the reference, and explains which resource is where", async () => {
+    const allocators = [new FakeAllocator("cpu"), new FakeAllocator("memory")];
+    const { admit, value } = setUp({ policy: "single-numa-node" }, allocators);
+    const [cpu, memory] = allocators;
+    if (cpu) cpu.hintsOf = () => hints("cpu", [1n, true], [3n, false]);
+    if (memory) memory.hintsOf = () => hints("memory", [2n, true]);
+    const failure = rejected(await admit(podOf("p", { name: "app", names: ["cpu", "memory"] })));
+    assert.deepEqual(failure, {
+      phase: "Failed",
+      reason: "TopologyAffinityError",
+      message: "Pod was rejected: Resources cannot be allocated with Topology locality",
+      detail:
+        "policy single-numa-node needs all resources on one NUMA node, container app: cpu: NUMA node 0, memory: NUMA node 1; cpu explains app; memory explains app",
+    });
+    assert.equal(await value("kubelet_topology_manager_admission_errors_total"), 1);
+    const name = "kubelet_container_aligned_compute_resources_failure_count";
+    assert.equal(await value(name, { scope: "container" }), 1);
+  });
+
+  for (const [rule, list, text] of [
+    ["no node has enough", [], "no NUMA nodes have enough of it"],
+    ["several nodes are needed", [[3n, true]], "NUMA nodes 0-1"],
+    [
+      "one of two nodes has enough",
+      [
+        [1n, true],
+        [2n, true],
+      ],
+      "NUMA node 0 or 1",
+    ],
+    [
+      "others use what it needs",
+      [[3n, false]],
+      "NUMA nodes 0-1, which is more than it would need if others used less",
+    ],
+  ] as const)
+    test(`the explanation states that ${rule}`, async () => {
+      const { admit, allocator } = setUp({ policy: "restricted", scope: "pod" });
+      allocator.hintsOf = () => new Map([...hints("cpu", ...list), ["gpu", []] as const]);
+      const { detail } = rejected(await admit(podOf("p", { name: "app" })));
+      assert.match(detail ?? "", new RegExp(`the containers together: cpu: ${text}, gpu: no NUMA nodes`));
+    });
+
+  for (const [rule, code, message, expected] of [
+    [
+      "an error with another code keeps its message",
+      "SMTAlignmentError",
+      "SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2",
+      "SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2",
+    ],
+    [
+      "an unexpected error is wrapped as in the reference",
+      "UnexpectedAdmissionError",
+      "[memorymanager] failed",
+      "Allocate failed due to [memorymanager] failed, which is unexpected",
+    ],
+  ] as const)
+    test(rule, async () => {
+      const { admit, allocator } = setUp();
+      allocator.failWith(code, message);
+      const failure = rejected(await admit(podOf("p", { name: "app" })));
+      assert.equal(failure.reason, code);
+      assert.equal(failure.message, `Pod was rejected: ${expected}`);
+      assert.equal(failure.detail, "cpu explains app");
+    });
+
+  test("an error of any other kind is unexpected", async () => {
+    const { admit, allocator } = setUp();
+    allocator.before = () => Promise.reject(new Error("broken"));
+    const failure = rejected(await admit(podOf("p", { name: "app" })));
+    assert.equal(failure.reason, "UnexpectedAdmissionError");
+    assert.equal(failure.message, "Pod was rejected: Allocate failed due to broken, which is unexpected");
+  });
+
+  test("everything that the pod has is released, so that the next one can have it", async () => {
+    const allocators = [new FakeAllocator("cpu"), new FakeAllocator("gpu")];
+    const { admit } = setUp({}, allocators);
+    allocators[1]?.failWith("UnexpectedAdmissionError", "no plugin");
+    rejected(await admit(podOf("p", { name: "app", names: ["cpu", "gpu"] })));
+    for (const { allocated } of allocators) assert.equal(allocated.size, 0);
+  });
+
+  test("a pod that runs keeps its resources until its containers have terminated", async () => {
+    const { admit, allocator, manager } = setUp({ runs: () => true });
+    const pod = podOf("p", { name: "a" }, { name: "b" });
+    allocator.before = async ({ name }) => {
+      if (name === "b") throw new Error("broken");
+    };
+    rejected(await admit(pod));
+    assert.deepEqual([...allocator.allocated.values()], [["a"]]);
+    manager.release(pod.metadata.uid);
+    assert.equal(allocator.allocated.size, 0);
+  });
+});
+
+describe("concurrency", () => {
+  test("pods of the same allocator are decided one after the other, in the order of their requests", async () => {
+    const { admit, allocator, reported } = setUp();
+    const first = Promise.withResolvers<void>();
+    allocator.before = ({ name }) => (name === "a" ? first.promise : Promise.resolve());
+    const admissions = [admit(podOf("p", { name: "a" })), admit(podOf("q", { name: "b" }))];
+    await settle();
+    assert.deepEqual(allocator.calls, ["hints a"]);
+    assert.deepEqual(reported, ["waiting until other pods have been allocated their resources: cpu"]);
+    first.resolve();
+    await Promise.all(admissions);
+    assert.deepEqual(allocator.calls, ["hints a", "allocate a any!", "hints b", "allocate b any!"]);
+  });
+
+  test("pods of different allocators do not wait for each other", async () => {
+    const allocators = [new FakeAllocator("cpu"), new FakeAllocator("gpu")];
+    const { admit } = setUp({}, allocators);
+    if (allocators[1]) allocators[1].before = () => new Promise(() => {});
+    void admit(podOf("p", { name: "a", names: ["gpu"] }));
+    assert.deepEqual(await admit(podOf("q", { name: "b" })), { kind: "admitted" });
+  });
+
+  test("an allocator may lock by itself", async () => {
+    class Locking extends FakeAllocator {
+      async lock() {
+        this.calls.push("lock");
+        return () => void this.calls.push("unlock");
+      }
+    }
+    const allocator = new Locking("cpu");
+    const { admit } = setUp({}, [allocator]);
+    await admit(podOf("p", { name: "a" }));
+    allocator.failWith("UnexpectedAdmissionError", "broken");
+    await admit(podOf("q", { name: "b" }));
+    assert.deepEqual(
+      allocator.calls.filter((call) => !call.startsWith("hints")),
+      ["lock", "allocate a any!", "unlock", "lock", "release q", "unlock"],
+    );
+  });
+
+  test("a pod that is deleted while it waits gets nothing, and others go on", async () => {
+    const { admit, allocator } = setUp();
+    const first = Promise.withResolvers<void>();
+    allocator.before = ({ name }) => (name === "a" ? first.promise : Promise.resolve());
+    const waiting = new AbortController();
+    const p = admit(podOf("p", { name: "a" }));
+    const q = admit(podOf("q", { name: "b" }), waiting.signal);
+    const r = admit(podOf("r", { name: "c" }));
+    waiting.abort();
+    await assert.rejects(Promise.resolve(q), /abort/);
+    first.resolve();
+    assert.deepEqual(await p, { kind: "admitted" });
+    assert.deepEqual(await r, { kind: "admitted" });
+    assert.deepEqual([...allocator.allocated.keys()], ["p", "r"]);
+  });
+
+  test("a pod that is deleted during its allocation keeps nothing", async () => {
+    const { admit, allocator, abort } = setUp();
+    allocator.before = async ({ name }) => {
+      if (name === "b") abort.abort();
+    };
+    await assert.rejects(Promise.resolve(admit(podOf("p", { name: "a" }, { name: "b" }))), /abort/);
+    assert.equal(allocator.allocated.size, 0);
+  });
+});
+
+describe("configuration", () => {
+  for (const [rule, options, message] of [
+    [
+      "more NUMA nodes than allowed",
+      { numaNodes: numaNodes(9) },
+      "unsupported on machines with more than 8 NUMA Nodes",
+    ],
+    [
+      "an unknown option",
+      { policyOptions: { fast: "true" } },
+      'unknown Topology Manager Policy option: "fast"',
+    ],
+    [
+      "a bad boolean",
+      { policyOptions: { "prefer-closest-numa-nodes": "yes" } },
+      'bad value for option "prefer-closest-numa-nodes": strconv.ParseBool: parsing "yes": invalid syntax',
+    ],
+    [
+      "a bad number",
+      { policyOptions: { "max-allowable-numa-nodes": "many" } },
+      'unable to convert policy option to integer "max-allowable-numa-nodes": strconv.Atoi: parsing "many": invalid syntax',
+    ],
+    [
+      "a maximum below the default",
+      { policyOptions: { "max-allowable-numa-nodes": "4" } },
+      'the minimum value of "max-allowable-numa-nodes" should not be less than 8',
+    ],
+    [
+      "unknown distances that the option needs",
+      {
+        policyOptions: { "prefer-closest-numa-nodes": "true" },
+        numaNodes: numaNodes(2).map((node) => ({ ...node, distances: [] })),
+      },
+      "cannot discover NUMA topology: error getting NUMA distances from cadvisor",
+    ],
+  ] as const)
+    test(`${rule} is an error, except with the policy none`, () => {
+      assert.throws(() => setUp({ policy: "best-effort", ...options }), { message });
+      setUp({ policy: "none", ...options });
+    });
+
+  test("a higher maximum allows more NUMA nodes", () => {
+    setUp({
+      policy: "restricted",
+      numaNodes: numaNodes(9),
+      policyOptions: { "max-allowable-numa-nodes": "9" },
+    });
+  });
+});

@@ -1,0 +1,210 @@
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
+import type { Admission, SyncReport } from "../../../lib/model/pod-sync.ts";
+import type {
+  NumaNode,
+  ResourceAllocator,
+  TopologyHint,
+  TopologyHints,
+} from "../../../lib/model/topology.ts";
+import { AllocatorLocks } from "./allocator-locks.ts";
+import { type AligningPolicy, type MergeOptions, mergeHints } from "./merge-hints.ts";
+import { policyOptions } from "./policy-options.ts";
+import { hintsText, rejection, TopologyAffinityError } from "./rejection.ts";
+import { type TopologyMetrics, topologyMetrics } from "./topology-metrics.ts";
+
+export type Scope = "container" | "pod";
+
+export interface TopologyManagerOptions {
+  readonly policy: "none" | AligningPolicy;
+  readonly scope: Scope;
+  readonly policyOptions: Readonly<Record<string, string>>;
+  readonly numaNodes: readonly NumaNode[];
+  /** In the order in which they are locked and allocate. */
+  readonly allocators: readonly ResourceAllocator[];
+  /** All pods are known: resources of others can be released. */
+  readonly isSynced: () => boolean;
+  readonly isKnown: (uid: PodUid) => boolean;
+  /** Containers of the pod run: they keep their resources until they have terminated. */
+  readonly runs: (uid: PodUid) => boolean;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The hint of the policy "none": each allocator chooses by itself. */
+const anyNode: TopologyHint = { numaNodes: undefined, preferred: false };
+
+/** Admits pods that need exclusive resources: collects hints of all allocators, merges them, and has the resources allocated. */
+export class TopologyManager {
+  readonly #o: TopologyManagerOptions;
+  readonly #merge: MergeOptions | undefined;
+  readonly #locks = new AllocatorLocks();
+  readonly #metrics: TopologyMetrics;
+
+  /** Throws if the policy does not work on this machine. */
+  constructor(options: TopologyManagerOptions) {
+    this.#o = options;
+    this.#merge = mergeOptions(options);
+    this.#metrics = topologyMetrics(options.metrics);
+    if (this.#merge) this.#metrics.exposeAligned();
+  }
+
+  /** Undefined, and nothing to wait for, if the pod needs no exclusive resources. */
+  admit(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<Admission> | undefined {
+    this.#metrics.requested();
+    const allocators = this.#o.allocators.filter((allocator) => allocator.concerns(pod));
+    if (allocators.length > 0) return this.#admit(pod, allocators, report, signal);
+    this.#metrics.took(0);
+    this.#countAligned(pod);
+    return undefined;
+  }
+
+  /** The containers of the pod have terminated. */
+  release(uid: PodUid): void {
+    for (const allocator of this.#o.allocators) allocator.release(uid);
+  }
+
+  containerStarted(pod: Pod, container: Container): void {
+    for (const allocator of this.#o.allocators)
+      if (allocator.concerns(pod)) allocator.containerStarted?.(pod, container);
+  }
+
+  keepOnly(isKnown: (uid: PodUid) => boolean): void {
+    for (const allocator of this.#o.allocators) allocator.keepOnly(isKnown);
+  }
+
+  async #admit(
+    pod: Pod,
+    allocators: readonly ResourceAllocator[],
+    report: SyncReport,
+    signal: AbortSignal,
+  ): Promise<Admission> {
+    const { clock } = this.#o;
+    const startedAt = clock.monotonic();
+    const onWait = ({ name }: ResourceAllocator) =>
+      report.blockedOn(`waiting until other pods have been allocated their resources: ${name}`, {
+        kind: "admission",
+      });
+    try {
+      return await this.#locks.run(pod, allocators, () => this.#decide(pod, allocators, signal), {
+        signal,
+        onWait,
+      });
+    } finally {
+      this.#metrics.took(msSince(clock, startedAt));
+    }
+  }
+
+  async #decide(pod: Pod, allocators: readonly ResourceAllocator[], signal: AbortSignal): Promise<Admission> {
+    const { isSynced, isKnown, runs, logger } = this.#o;
+    const { uid } = pod.metadata;
+    const failed: { container?: Container } = {};
+    try {
+      if (isSynced()) this.keepOnly(isKnown);
+      await this.#allocate(pod, allocators, signal, failed);
+      signal.throwIfAborted();
+      return { kind: "admitted" };
+    } catch (error) {
+      const { container } = failed;
+      const details = container && !signal.aborted ? explanations(pod, container, allocators) : [];
+      if (!runs(uid)) for (const allocator of allocators) allocator.release(uid);
+      if (signal.aborted) throw error;
+      if (this.#merge) this.#metrics.failed();
+      if (!(error instanceof KubeletError))
+        logger.error("Failed to allocate resources", {
+          pod: podRef(pod),
+          podUID: uid,
+          container: container?.name,
+          err: messageOf(error),
+        });
+      return { kind: "rejected", failure: rejection(error, details) };
+    }
+  }
+
+  async #allocate(
+    pod: Pod,
+    allocators: readonly ResourceAllocator[],
+    signal: AbortSignal,
+    failed: { container?: Container },
+  ): Promise<void> {
+    const { scope } = this.#o;
+    const containers = containersOf(pod);
+    const forPod = scope === "pod" ? this.#affinity(allocators.map((a) => a.podHints(pod))) : undefined;
+    for (const container of containers) {
+      failed.container = container;
+      const affinity =
+        forPod ??
+        this.#affinity(
+          allocators.map((a) => a.hints(pod, container)),
+          container,
+        );
+      for (const allocator of allocators) {
+        signal.throwIfAborted();
+        await allocator.allocate(pod, container, affinity, signal);
+      }
+      if (scope === "container" && this.#isGuaranteed) this.#metrics.aligned(scope);
+    }
+    if (scope === "pod" && this.#isGuaranteed) this.#metrics.aligned(scope);
+  }
+
+  #affinity(hints: readonly TopologyHints[], container?: Container): TopologyHint {
+    if (!this.#merge) return anyNode;
+    const { hint, admitted } = mergeHints(hints, this.#merge);
+    if (admitted) return hint;
+    const { scope, policy } = this.#o;
+    if (this.#isGuaranteed) this.#metrics.notAligned(scope);
+    const what = container ? `container ${container.name}` : "the containers together";
+    const needs =
+      policy === "single-numa-node"
+        ? "all resources on one NUMA node"
+        : "all resources on the same NUMA nodes";
+    throw new TopologyAffinityError(`policy ${policy} needs ${needs}, ${what}: ${hintsText(hints)}`);
+  }
+
+  /** The policy either aligns all resources within one NUMA node, or rejects the pod. */
+  get #isGuaranteed(): boolean {
+    return this.#merge?.policy === "single-numa-node";
+  }
+
+  /** A pod that needs nothing is aligned. */
+  #countAligned(pod: Pod): void {
+    if (!this.#isGuaranteed) return;
+    const { scope } = this.#o;
+    const count = scope === "pod" ? 1 : containersOf(pod).length;
+    for (let i = 0; i < count; i++) this.#metrics.aligned(scope);
+  }
+}
+
+function mergeOptions(o: TopologyManagerOptions): MergeOptions | undefined {
+  if (o.policy === "none") return undefined;
+  const { preferClosest, maxNumaNodes } = policyOptions(o.policyOptions);
+  if (preferClosest && o.numaNodes.some(({ distances }) => distances.length === 0))
+    throw new KubeletError(
+      "InvalidTopologyManagerPolicy",
+      "cannot discover NUMA topology: error getting NUMA distances from cadvisor",
+    );
+  if (o.numaNodes.length > maxNumaNodes)
+    throw new KubeletError(
+      "InvalidTopologyManagerPolicy",
+      `unsupported on machines with more than ${maxNumaNodes} NUMA Nodes`,
+    );
+  return { policy: o.policy, numaNodes: o.numaNodes, preferClosest };
+}
+
+function containersOf({ spec }: Pod): Container[] {
+  return [...(spec.initContainers ?? []), ...spec.containers];
+}
+
+function explanations(pod: Pod, container: Container, allocators: readonly ResourceAllocator[]) {
+  return allocators.map((allocator) => {
+    try {
+      return allocator.explain?.(pod, container);
+    } catch (error) {
+      return messageOf(error);
+    }
+  });
+}
