@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -54,11 +54,14 @@ export class ClusterAgent {
     const text = (file: string) => readFile(join(this.#dir, "api", file), "utf8");
     this.#api = new ApiUser({ url, ca: await text("pki/ca.crt"), kubeconfig: await text("kubeconfig") });
     await mkdir(join(this.#dir, "manifests"));
-    this.#children.push(spawn(kubelet, await this.#flags(), { stdio: "ignore" }));
+    const known = execFileSync(kubelet, ["--help"], { encoding: "utf8" });
+    const flags = (await this.#flags()).filter((flag) => known.includes(flag.split("=")[0]!));
+    this.#children.push(spawn(kubelet, flags, { stdio: "ignore" }));
     await waitFor(() => this.#user.get(`/api/v1/nodes/${nodeName}`));
     await waitFor(() => this.#user.get("/api/v1/namespaces/default/serviceaccounts/default"));
   }
 
+  /** A build that is compared with may be older than some of them. */
   async #flags(): Promise<string[]> {
     return [
       `--kubeconfig=${join(this.#dir, "api/kubelet.kubeconfig")}`,
