@@ -47,6 +47,7 @@ export interface AgentCore {
   readonly post: Post;
   /** Undefined if tracing is not configured. */
   readonly tracing: Tracing | undefined;
+  readonly oomWatcher: OomWatcher;
   readonly cri: CriClient;
   readonly connection: RuntimeConnection;
   readonly features: RuntimeFeatures;
@@ -120,6 +121,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     loop,
     post,
     tracing,
+    oomWatcher,
     cri,
     connection,
     features: new RuntimeFeatures(() => connection.state),

@@ -1,4 +1,5 @@
-import { isSystemOom, systemOomMessage } from "../../lib/model/oom-kill.ts";
+import type { ContainerId } from "../../lib/clients/cri/cri.ts";
+import { containerIdIn, isSystemOom, systemOomMessage } from "../../lib/model/oom-kill.ts";
 import { deadlineExceeded } from "../pipeline/pod-workers/pod-syncer.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
@@ -32,7 +33,7 @@ export function podHandlers(
     readonly hasApi: boolean;
   },
 ): Omit<AgentHandlers, Optional> {
-  const { desired, observed, logger, events, nodeEvents } = core;
+  const { desired, observed, logger, events, nodeEvents, oomWatcher } = core;
   const { initialSync, housekeeping, listeners } = parts;
   const {
     workers,
@@ -67,6 +68,11 @@ export function podHandlers(
     housekeeping: {
       "source-synced": () => housekeeping.runSoon(),
       "runtime-synced": () => housekeeping.runSoon(),
+    },
+    oomWatcher: {
+      "runtime-observed": ({ what }) => {
+        if (what === "ContainerDied") oomWatcher.containerExited();
+      },
     },
     logFollowers: {
       "runtime-observed": ({ uid }) => listeners.notify(uid),
@@ -140,6 +146,10 @@ export function podHandlers(
     pleg: {
       "runtime-state": ({ state }) => {
         if (state === "up") pleg.relistSoon();
+      },
+      "oom-kill": ({ kill }) => {
+        const id = containerIdIn(kill.victimCgroup);
+        if (id !== undefined) pleg.oomKilled(id as ContainerId);
       },
     },
     allocation: {

@@ -103,6 +103,20 @@ export function mayBecomeOomKilled(
   return Math.abs(msBetween(finishedAt, now)) < oomReportMs;
 }
 
+/**
+ * The pod with the reason OOMKilled for those of its containers that the kernel killed, whatever the runtime reports: it learns of the
+ * kill and of the exit separately. An exit code other than 137 is that of a container that survived the kill of one of its processes.
+ */
+export function withOomKills(pod: ObservedPod, isKilled: (id: ContainerId) => boolean): ObservedPod {
+  const applies = ({ id, state, exitCode, reason }: ObservedContainer) =>
+    state === "exited" && exitCode === 137 && reason === "Error" && isKilled(id);
+  if (!pod.containers.some(applies)) return pod;
+  return {
+    ...pod,
+    containers: pod.containers.map((c) => (applies(c) ? { ...c, reason: "OOMKilled" } : c)),
+  };
+}
+
 export function observedContainer(
   sandboxId: SandboxId,
   status: ContainerStatus,

@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { epochMs } from "../../../lib/base/time.ts";
+import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { ContainerStatus } from "../../../lib/gen/runtime/v1/api_pb.js";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { ObservedPods } from "../../state/observed-pods.ts";
@@ -106,6 +107,43 @@ test("a container that was killed is refreshed for a while: the OOM kill is repo
   const before = calls.length;
   await clock.advance(60_000);
   assert.equal(calls.length, before, "after that it is final");
+});
+
+for (const order of ["before", "after"] as const)
+  test(`a container is OOMKilled if the kernel reports it ${order} the exit, whatever the runtime reports`, async (t) => {
+    const { view, clock, events, observed, pleg } = await setUp(t, {
+      everyMs: 3_600_000,
+      view: (v) => {
+        v.show("p");
+        v.show("q");
+      },
+    });
+    events.splice(0);
+    const killed = "c-p" as ContainerId;
+    if (order === "before") pleg.oomKilled(killed);
+    for (const container of view.containers) {
+      const end = { exitCode: 137, reason: "Error", finishedAt: epochMs(clock.wall()) };
+      Object.assign(container, { state: "exited", end });
+    }
+    await Promise.all([pleg.refresh(u("p")), pleg.refresh(u("q"))]);
+    if (order === "after") pleg.oomKilled(killed);
+    const reason = (name: string) => observed.get(u(name))?.containers[0]?.reason;
+    assert.deepEqual([reason("p"), reason("q")], ["OOMKilled", "Error"]);
+    assert.equal(events.includes("ContainerChanged p c-p"), order === "after");
+    // Refreshes and relists keep it.
+    await clock.advance(10_000);
+    pleg.relistSoon();
+    await clock.advance(1000);
+    assert.deepEqual([reason("p"), reason("q")], ["OOMKilled", "Error"]);
+  });
+
+test("a container that exits with another code after one of its processes was OOM-killed is not OOMKilled", async (t) => {
+  const { view, clock, observed, pleg } = await setUp(t, { view: (v) => v.show("p") });
+  pleg.oomKilled("c-p" as ContainerId);
+  const end = { exitCode: 1, reason: "Error", finishedAt: epochMs(clock.wall()) };
+  Object.assign(view.containers[0]!, { state: "exited", end });
+  await pleg.refresh(u("p"));
+  assert.equal(observed.get(u("p"))?.containers[0]?.reason, "Error");
 });
 
 test("a relist observes pods and reports what changed", async (t) => {

@@ -23,6 +23,7 @@ import {
   observedSandbox,
   type PodEvent,
   podEvents,
+  withOomKills,
 } from "./observe.ts";
 import type { PlegMetrics } from "./pleg-metrics.ts";
 import { terminationMessage } from "./termination-message.ts";
@@ -47,6 +48,8 @@ export interface PlegOptions {
 
 const unhealthyAfterMs = 3 * 60_000;
 const refreshAgainMs = 500;
+/** Kills whose container has not been observed as exited yet are few. */
+const maxOomKilled = 256;
 
 /**
  * The pod lifecycle event generator: observes what the runtime has, is the only writer of the observed pods, and reports what changed.
@@ -62,6 +65,8 @@ export class Pleg implements Component {
   #appliedFrom = new Map<PodUid, number>();
   /** Pods that are refreshed again soon, with the function that cancels it. */
   #refreshTimers = new Map<PodUid, () => void>();
+  /** Containers of which the kernel killed a process, the oldest first. */
+  #oomKilled = new Set<ContainerId>();
   /** The last relist that was applied completely: it also applies to the pods that it did not find. */
   #completeFrom = 0;
   /** Sandboxes that no kubelet created: they have no pod labels and are listed by ID. */
@@ -143,6 +148,24 @@ export class Pleg implements Component {
         return this.refresh(uid);
       });
     return entry.next;
+  }
+
+  /** The kernel killed a process of this container because memory ran out. */
+  oomKilled(id: ContainerId): void {
+    this.#oomKilled.delete(id);
+    this.#oomKilled.add(id);
+    const [oldest] = this.#oomKilled;
+    if (this.#oomKilled.size > maxOomKilled && oldest !== undefined) this.#oomKilled.delete(oldest);
+    const { observed, onEvent } = this.#o;
+    const before = [...observed.all()].find(({ containers }) => containers.some((c) => c.id === id));
+    const after = before && this.#withOomKills(before);
+    if (!after || after === before) return;
+    observed.set(after);
+    for (const event of podEvents(after.uid, before, after)) onEvent(event);
+  }
+
+  #withOomKills(pod: ObservedPod): ObservedPod {
+    return withOomKills(pod, (id) => this.#oomKilled.has(id));
   }
 
   async #refreshOne(uid: PodUid): Promise<void> {
@@ -242,13 +265,14 @@ export class Pleg implements Component {
     const { observed, onEvent, clock } = this.#o;
     const isStale = () => (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
     if (isStale()) return;
-    const after =
+    const inspected =
       listed &&
       (await this.#inspect(listed, observed.get(uid)).catch((error: unknown) => {
         observed.couldNotInspect(listed);
         throw error;
       }));
     if (isStale()) return;
+    const after = inspected && this.#withOomKills(inspected);
     const before = observed.get(uid);
     this.#appliedFrom.set(uid, sequence);
     if (after) observed.set(after);

@@ -12,7 +12,7 @@ import { SyncLoop } from "./sync-loop.ts";
 const expected: Record<EventKind, string> = {
   "pods-changed": "ignoredFields desiredPods workers podsApi initialSync",
   "source-synced": "housekeeping",
-  "runtime-observed": "logFollowers probes status overview workers",
+  "runtime-observed": "oomWatcher logFollowers probes status overview workers",
   "runtime-synced": "initialSync probeCheckpoint status volumes housekeeping workers",
   "runtime-state": "initialSync nodeStatus pleg workers",
   "orphan-found": "workers",
@@ -39,7 +39,7 @@ const expected: Record<EventKind, string> = {
   "node-changed": "mirrors attachedVolumes nodeStatus servingCertificate",
   "api-listed": "workers",
   "api-reconnected": "mirrors plugins",
-  "oom-kill": "explanations nodeEvents",
+  "oom-kill": "pleg explanations nodeEvents",
   "pressure-changed": "nodeStatus",
   tick: "",
 };

@@ -10,7 +10,7 @@ export const eventTable = {
   "source-synced": ["housekeeping"],
 
   // Probes come before the status: results from before a restart of the agent count from the first status on.
-  "runtime-observed": ["logFollowers", "probes", "status", "overview", "workers"],
+  "runtime-observed": ["oomWatcher", "logFollowers", "probes", "status", "overview", "workers"],
   // The statuses come before the workers: a worker decides by the status whether its pod has terminated.
   "runtime-synced": ["initialSync", "probeCheckpoint", "status", "volumes", "housekeeping", "workers"],
   "runtime-state": ["initialSync", "nodeStatus", "pleg", "workers"],
@@ -58,7 +58,7 @@ export const eventTable = {
   "api-listed": ["workers"],
   "api-reconnected": ["mirrors", "plugins"],
 
-  "oom-kill": ["explanations", "nodeEvents"],
+  "oom-kill": ["pleg", "explanations", "nodeEvents"],
   "pressure-changed": ["nodeStatus"],
 
   tick: [],

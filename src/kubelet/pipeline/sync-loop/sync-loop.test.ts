@@ -82,7 +82,7 @@ test("an error affects one handler of one event, and is logged with both", async
       "pressure-changed": () => {},
       "node-changed": () => {},
     },
-    pleg: { "runtime-state": ({ state }) => calls.push(`pleg ${state}`) },
+    pleg: { "runtime-state": ({ state }) => calls.push(`pleg ${state}`), "oom-kill": () => {} },
   });
   await start();
   loop.post({ kind: "runtime-state", state: "up" });

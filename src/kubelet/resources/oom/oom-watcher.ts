@@ -14,14 +14,19 @@ export interface OomWatcherOptions {
   readonly logger: Logger;
 }
 
-/** An idle read is one system call. A blocking one would occupy a thread of the pool. */
-const everyMs = 1000;
+/**
+ * A process that is killed usually ends its container, which is reported at once. The rest, and messages that do not belong to a
+ * container, can wait: a wake-up every second would be most of what an idle agent costs.
+ */
+const everyMs = 10_000;
 
 /** Reports the OOM kills of this machine, from now on. */
 export class OomWatcher implements Component {
   readonly name = "oom-watcher";
   readonly #o: OomWatcherOptions;
   readonly #parser = new OomParser();
+  readonly #failed = new AbortController();
+  #log: KernelLog | undefined;
   #done: Promise<void> = Promise.resolve();
 
   constructor(options: OomWatcherOptions) {
@@ -35,30 +40,42 @@ export class OomWatcher implements Component {
   /** Pods run without it, so a kernel log that cannot be read is no error. */
   async start(signal: AbortSignal): Promise<void> {
     try {
-      const log = await this.#o.open();
-      this.#done = this.#follow(log, signal);
+      this.#log = await this.#o.open();
+      this.#done = this.#follow(signal);
     } catch (error) {
       this.#o.logger.warn("Failed to open kernel log, OOM kills are not reported", { err: messageOf(error) });
     }
   }
 
-  async #follow(log: KernelLog, stop: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#o;
-    const failed = new AbortController();
-    const signal = AbortSignal.any([stop, failed.signal]);
-    const onError = (error: unknown) => {
-      logger.warn("Failed to read kernel log, OOM kills are no longer reported", { err: messageOf(error) });
-      failed.abort();
-    };
-    await runPeriodically(async () => this.#read(log), { clock, everyMs, signal, onError });
-    log.close();
+  /** Reports the kills until now: the kernel logs a kill before the process exits. */
+  containerExited(): void {
+    this.#read();
   }
 
-  #read(log: KernelLog): void {
-    for (const { text, afterGap } of log.read()) {
-      if (afterGap) this.#parser.reset();
-      const kill = this.#parser.next(text);
-      if (kill) this.#o.onKill(kill);
+  async #follow(stop: AbortSignal): Promise<void> {
+    const { clock } = this.#o;
+    const signal = AbortSignal.any([stop, this.#failed.signal]);
+    await runPeriodically(async () => this.#read(), { clock, everyMs, signal, onError: () => {} });
+    this.#close();
+  }
+
+  #read(): void {
+    try {
+      for (const { text, afterGap } of this.#log?.read() ?? []) {
+        if (afterGap) this.#parser.reset();
+        const kill = this.#parser.next(text);
+        if (kill) this.#o.onKill(kill);
+      }
+    } catch (error) {
+      const message = "Failed to read kernel log, OOM kills are no longer reported";
+      this.#o.logger.warn(message, { err: messageOf(error) });
+      this.#close();
+      this.#failed.abort();
     }
+  }
+
+  #close(): void {
+    this.#log?.close();
+    this.#log = undefined;
   }
 }
