@@ -31,6 +31,14 @@ test("a lock is exclusive, and names its holder", async (t) => {
   (await take()).release();
 });
 
+test("a holder that has not written its PID yet is known from the kernel", async (t) => {
+  const { path, attempt, take } = await setUp(t);
+  const lock = await take();
+  t.after(() => lock.release());
+  await writeFile(path, "");
+  assert.deepEqual(await attempt(), { kind: "held", holder: process.pid });
+});
+
 test("a lock that is held keeps no file open for writing: its file system can be remounted read-only", async (t) => {
   const { path, take } = await setUp(t);
   const lock = await take();

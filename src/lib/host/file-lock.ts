@@ -82,7 +82,7 @@ function release(fd: number, path: string): void {
 
 async function holderOf(path: string): Promise<number | undefined> {
   for (let attempt = 1; attempt <= readAttempts; attempt++) {
-    const pid = readHolder(path);
+    const pid = readHolder(path) ?? holderInKernel(path);
     if (pid !== undefined) return pid;
     await delay(rereadMs);
   }
@@ -95,6 +95,29 @@ function readHolder(path: string): number | undefined {
     const text = readFileSync(path, "utf8");
     const pid = Number(text.split(" ")[0]);
     return Number.isInteger(pid) && pid > 0 && text === identity(pid) ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The holder in /proc/locks, where it is from the moment it has the lock. Not for overlayfs, which reports the inode of another file
+ * system there, and not for a process in another PID namespace.
+ */
+function holderInKernel(path: string): number | undefined {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true });
+    const hex = (part: bigint) => part.toString(16).padStart(2, "0");
+    // The device number of Linux: the low 8 bits of the minor, 12 of the major, the rest of the minor, the rest of the major.
+    const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);
+    const minor = (dev & 0xffn) | ((dev >> 12n) & 0xffffff00n);
+    const file = `${hex(major)}:${hex(minor)}:${ino}`;
+    const fields = readFileSync("/proc/locks", "utf8")
+      .split("\n")
+      .map((line) => line.split(/\s+/))
+      .find(([, kind, , , , locked]) => kind === "FLOCK" && locked === file);
+    const pid = Number(fields?.[4]);
+    return pid > 0 ? pid : undefined;
   } catch {
     return undefined;
   }
