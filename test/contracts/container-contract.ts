@@ -10,6 +10,11 @@ import { nameHolderOf } from "./name-holder.ts";
 
 /** The behavior of containers that the agent relies on. */
 export function containerContract(pods: ContractPods): void {
+  /** A shell that has written "ready": before that it would not get to its trap. */
+  const hasSetTrap = async (id: ContainerId) => {
+    const { logPath } = await pods.status(id);
+    await eventually(async () => ((await readFile(logPath, "utf8")).includes("ready") ? true : undefined));
+  };
   describe("containers", () => {
     it("go from created to running to exited, with times in that order", async (t) => {
       const pod = await pods.pod(t);
@@ -79,9 +84,7 @@ export function containerContract(pods: ContractPods): void {
     it("get the stop signal and may exit within the grace period", async (t) => {
       const pod = await pods.pod(t);
       const id = await pods.start(pod, EXITS_ON_TERM);
-      const { logPath } = await pods.status(id);
-      // The shell must have set its trap before it is stopped.
-      await eventually(async () => ((await readFile(logPath, "utf8")).includes("ready") ? true : undefined));
+      await hasSetTrap(id);
       const startedAt = Date.now();
       await pods.client.stopContainer(id, 60);
       assert.ok(Date.now() - startedAt < 30_000, "the call waited after the container had exited");
@@ -90,7 +93,8 @@ export function containerContract(pods: ContractPods): void {
 
     it("that ignore the stop signal are killed after the grace period", async (t) => {
       const pod = await pods.pod(t);
-      const id = await pods.start(pod, sh("trap '' TERM; while true; do sleep 0.1; done"));
+      const id = await pods.start(pod, sh("trap '' TERM; echo ready; while true; do sleep 0.1; done"));
+      await hasSetTrap(id);
       const startedAt = Date.now();
       await pods.client.stopContainer(id, 1);
       assert.ok(Date.now() - startedAt >= 900, "the container was killed before its grace period");

@@ -1,6 +1,8 @@
-/** Repeats the check until it passes; after `withinMs` it throws the last failure. */
+import { patience } from "../patience.ts";
+
+/** Repeats the check until it passes; after `withinMs` times the patience it throws the last failure. */
 export async function waitFor<T>(check: () => Promise<T> | T, withinMs = 60_000): Promise<T> {
-  const deadline = Date.now() + withinMs;
+  const deadline = Date.now() + withinMs * patience;
   for (;;) {
     try {
       return await check();

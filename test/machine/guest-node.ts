@@ -4,6 +4,7 @@ import { busyboxImage, type OciImage, pauseImage, pauseImageName } from "../../s
 import { findProgram } from "../../src/single-node/requirements.ts";
 import { repoDir } from "../e2e/agent-process.ts";
 import { busyboxName } from "../node/test-node.ts";
+import { patience } from "../patience.ts";
 import { GuestApi } from "./guest-api.ts";
 import { containerdToml, kubeletUnit, networkConflist } from "./guest-files.ts";
 import { Machine, type MachineOptions } from "./machine.ts";
@@ -152,7 +153,7 @@ export class GuestNode {
 
   /** Resolves as soon as the assertions hold. When they do not in time, throws the last failure with the log of the agent. */
   async waitFor<T>(check: () => Promise<T> | T, withinMs = 120_000): Promise<T> {
-    const deadline = Date.now() + withinMs;
+    const deadline = Date.now() + withinMs * patience;
     for (;;) {
       const started = Date.now();
       try {
