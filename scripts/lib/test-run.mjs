@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { build } from "./bundle.mjs";
 
 import { installDebianPackages } from "./debian-packages.mjs";
-import { provideRegistry } from "./docker-registry.mjs";
+
 import { checkGeneratedCode } from "./generated-code.mjs";
 import { provideMachineImage } from "./machine-image.mjs";
 import { provideMessageBus } from "./message-bus.mjs";
@@ -16,6 +16,7 @@ import { runTool } from "./run-tool.mjs";
 import { slowestFirst } from "./test-order.mjs";
 import { poolLimits, runPool } from "./test-pool.mjs";
 import { importsIn, parseArguments, testJobs } from "./test-sizes.mjs";
+import { provideUnpackedPrograms } from "./unpacked-programs.mjs";
 
 const { sizes, filters } = parseArguments(process.argv.slice(2));
 const scratch = mkdtempSync(join(tmpdir(), "kubelet-ts-test-"));
@@ -32,7 +33,7 @@ try {
   if (isRoot) {
     await step("Debian packages", installDebianPackages);
     await step("newer programs", provideNewerPrograms);
-    await step("docker-registry", provideRegistry);
+    await step("unpacked programs", provideUnpackedPrograms);
     await step("message bus", provideMessageBus);
     if (sizes.includes("long") && testFiles("test/machine/*.test.ts").length > 0)
       machineImage = provideMachineImage();

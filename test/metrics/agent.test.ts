@@ -6,6 +6,7 @@ import { containerdVersions } from "../node/test-node.ts";
 import { agentNames } from "./agent-names.ts";
 import { agentPages } from "./agent-pages.ts";
 import { agentPodResources } from "./agent-pod-resources.ts";
+import { agentPromtool } from "./agent-promtool.ts";
 import { MeteredNode } from "./metered-node.ts";
 
 const versions = containerdVersions();
@@ -44,4 +45,5 @@ describe(`a running agent (containerd ${containerd})`, {
   agentNames(node);
   agentPodResources(node);
   agentPages(node);
+  agentPromtool(node);
 });
