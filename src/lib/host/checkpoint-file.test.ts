@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { silentLogger } from "../base/logger.ts";
+import { CheckpointFile } from "./checkpoint-file.ts";
+
+test("text written at any point of an earlier write is in the file", async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "checkpoint-"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  for (let turns = 0; turns < 10; turns++) {
+    const file = new CheckpointFile(join(dir, `${turns}`), silentLogger);
+    file.write("a");
+    await file.flushed();
+    file.write("b");
+    for (let i = 0; i < turns; i++) await Promise.resolve();
+    file.write("c");
+    await file.flushed();
+    assert.equal(readFileSync(file.path, "utf8"), "c", `after ${turns} turns`);
+    assert.equal(statSync(file.path).mode & 0o777, 0o600);
+  }
+});
+
+test("a write that failed is done with the next one", async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "checkpoint-"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const file = new CheckpointFile(join(dir, "later", "state"), silentLogger);
+  assert.equal(await file.read(), undefined);
+  file.write("a");
+  await file.flushed();
+  mkdirSync(join(dir, "later"));
+  file.write("a");
+  await file.flushed();
+  assert.equal(await file.read(), "a");
+});
