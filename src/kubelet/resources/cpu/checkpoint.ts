@@ -1,0 +1,145 @@
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { apiJson } from "../../../lib/model/container-hash.ts";
+import { type CpuSet, formatCpuSet, parseCpuSet } from "../../../lib/model/cpu-set.ts";
+import { fnv32a } from "../../../lib/model/fnv.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import type { CpuAssignments } from "./cpu-assignments.ts";
+
+export type CpuPolicyName = "none" | "static";
+
+/** CPU lists by pod and container; by container ID in files of kubelets before v1.18. */
+type Entries = Readonly<Record<string, Readonly<Record<string, string>> | string>>;
+
+interface Content {
+  readonly policyName: string;
+  readonly defaultCpuSet: string;
+  readonly entries: Entries;
+}
+
+/** The file as the reference kubelet writes it. */
+export function encodeCheckpoint(policyName: CpuPolicyName, { shared, pods }: CpuAssignments): string {
+  const sorted = <V>(map: ReadonlyMap<string, V>) => byKey(Object.fromEntries(map));
+  const entries = Object.fromEntries(
+    sorted(pods).map(([uid, containers]) => [
+      uid,
+      Object.fromEntries(sorted(containers).map(([name, cpus]) => [name, formatCpuSet(cpus)])),
+    ]),
+  );
+  const content = { policyName, defaultCpuSet: formatCpuSet(shared), entries };
+  const { entries: written, ...rest } = content;
+  return apiJson({ ...rest, ...(pods.size > 0 && { entries: written }), checksum: checksumOf(content) });
+}
+
+/** Throws if the file is damaged, or was written under another policy. */
+export function decodeCheckpoint(policyName: CpuPolicyName, text: string): CpuAssignments {
+  const { content, checksum } = parsed(text);
+  // Files without a checksum are those of kubelets before v1.11.
+  if (
+    checksum !== 0 &&
+    checksum !== checksumOf(content) &&
+    checksum !== checksumOf(content, firstEntriesType)
+  )
+    throw corrupted();
+  if (content.policyName !== policyName)
+    throw new KubeletError(
+      "CorruptCheckpoint",
+      `configured policy ${JSON.stringify(policyName)} differs from state checkpoint policy ${JSON.stringify(content.policyName)}`,
+    );
+  const { defaultCpuSet, entries } = content;
+  const shared = cpuSet(
+    defaultCpuSet,
+    () => `could not parse default cpu set ${JSON.stringify(defaultCpuSet)}`,
+  );
+  const pods = new Map<PodUid, ReadonlyMap<string, CpuSet>>();
+  for (const [uid, containers] of Object.entries(entries)) {
+    if (typeof containers === "string")
+      throw new KubeletError(
+        "CorruptCheckpoint",
+        `failed to migrate checkpoint from v1 to v2: containerID '${uid}' not found in initial containers list`,
+      );
+    const ofPod = new Map<string, CpuSet>();
+    for (const [name, list] of Object.entries(containers)) {
+      const what = () =>
+        `could not parse cpuset ${JSON.stringify(list)} for container ${JSON.stringify(name)} in pod ${JSON.stringify(uid)}`;
+      ofPod.set(name, cpuSet(list, what));
+    }
+    pods.set(uid as PodUid, ofPod);
+  }
+  return { shared, pods };
+}
+
+const entriesType = "map[string]map[string]string";
+const firstEntriesType = "map[string]string";
+
+/** Of the reference's text form of the content, with the names of its types. */
+function checksumOf({ policyName, defaultCpuSet, entries }: Content, type = entriesType): number {
+  const fields = [
+    `PolicyName:(string)${policyName}`,
+    `DefaultCPUSet:(string)${defaultCpuSet}`,
+    `Entries:(${type})${goMap(entries)}`,
+    "Checksum:(checksum.Checksum)0",
+  ];
+  return fnv32a(`(*state.CPUManagerCheckpoint){${fields.join(" ")}}`);
+}
+
+function goMap(map: Readonly<Record<string, unknown>>): string {
+  // Not as an object: that would sort names that are numbers by their value.
+  const texts = byKey(map).map(([key, value]) =>
+    typeof value === "string"
+      ? `${key}:${value}`
+      : `${key}:${goMap(value as Readonly<Record<string, unknown>>)}`,
+  );
+  return `map[${texts.join(" ")}]`;
+}
+
+function byKey<T>(record: Readonly<Record<string, T>>): [string, T][] {
+  return Object.entries(record).sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}
+
+function parsed(text: string): { content: Content; checksum: number } {
+  const value = json(text);
+  if (!isRecord(value)) throw corrupted();
+  // The reference does not distinguish upper and lower case here.
+  const fields = new Map(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field]));
+  const policyName = fields.get("policyname") ?? "";
+  const defaultCpuSet = fields.get("defaultcpuset") ?? "";
+  const entries = fields.get("entries") ?? {};
+  const checksum = fields.get("checksum") ?? 0;
+  if (typeof policyName !== "string" || typeof defaultCpuSet !== "string" || typeof checksum !== "number")
+    throw corrupted();
+  if (!isRecord(entries) || !Object.values(entries).every((entry) => isText(entry) || isTexts(entry)))
+    throw corrupted();
+  return { content: { policyName, defaultCpuSet, entries: entries as Entries }, checksum };
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new KubeletError("CorruptCheckpoint", messageOf(error), { cause: error });
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isTexts(value: unknown): boolean {
+  return isRecord(value) && Object.values(value).every(isText);
+}
+
+function cpuSet(list: string, what: () => string): CpuSet {
+  try {
+    return parseCpuSet(list);
+  } catch (error) {
+    throw new KubeletError("CorruptCheckpoint", `${what()}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function corrupted(): KubeletError {
+  return new KubeletError("CorruptCheckpoint", "checkpoint is corrupted");
+}

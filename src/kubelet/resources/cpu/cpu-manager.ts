@@ -1,0 +1,239 @@
+import { join } from "node:path";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { CheckpointFile } from "../../../lib/host/checkpoint-file.ts";
+import { type CpuSet, formatCpuSet, noCpus } from "../../../lib/model/cpu-set.ts";
+import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
+import type { ResourceAllocator, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import { decodeCheckpoint, encodeCheckpoint } from "./checkpoint.ts";
+import {
+  assignedTo,
+  type CpuAssignments,
+  exclusiveOf,
+  noAssignments,
+  withAssigned,
+  withoutPod,
+} from "./cpu-assignments.ts";
+import { cpuHints } from "./cpu-hints.ts";
+import { type CpuMetrics, createCpuMetrics } from "./cpu-metrics.ts";
+import { containersOf, exclusiveCpus, isInitContainer, podExclusiveCpus } from "./exclusive-request.ts";
+import {
+  allocatableCpus,
+  availableCpus,
+  checkAssignments,
+  checkSmtAlignment,
+  chooseCpus,
+  initialAssignments,
+  type StaticPolicy,
+} from "./static-policy.ts";
+
+export interface CpuManagerOptions {
+  readonly rootDir: string;
+  /** Undefined: the none policy, under which all containers share all CPUs. */
+  readonly policy: StaticPolicy | undefined;
+  /** The PodLevelResources gate. */
+  readonly podLevelResources: boolean;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** Assigns CPUs to containers that request whole ones in Guaranteed pods. All others share the rest. */
+export class CpuManager implements ResourceAllocator {
+  readonly name = "cpu";
+  readonly #o: CpuManagerOptions;
+  readonly #file: CheckpointFile;
+  readonly #metrics: CpuMetrics;
+  #assignments = noAssignments;
+
+  constructor(options: CpuManagerOptions) {
+    const { rootDir, policy, metrics, logger } = options;
+    this.#o = options;
+    this.#file = new CheckpointFile(join(rootDir, "cpu_manager_state"), logger);
+    this.#metrics = createCpuMetrics(metrics, policy, () => this.#assignments);
+  }
+
+  /** Reads the assignments of the previous agent. Throws if they are damaged, or do not fit the machine or the policy. */
+  async start(): Promise<void> {
+    const { policy, logger } = this.#o;
+    const restored = await this.#restore();
+    if (policy && (restored.shared.size > 0 || restored.pods.size > 0)) {
+      try {
+        checkAssignments(policy, restored);
+      } catch (error) {
+        throw startError(
+          `${messageOf(error)}, invalid state, please drain node and remove policy state file`,
+          error,
+        );
+      }
+      this.#set(restored);
+    } else this.#set(policy ? initialAssignments(policy) : restored);
+    await this.#file.flushed();
+    if (policy)
+      logger.info("Started CPU manager", {
+        policy: "static",
+        reserved: formatCpuSet(policy.reserved),
+        shared: formatCpuSet(this.#assignments.shared),
+      });
+  }
+
+  flushed(): Promise<void> {
+    return this.#file.flushed();
+  }
+
+  async #restore(): Promise<CpuAssignments> {
+    try {
+      const text = await this.#file.read();
+      return text === undefined ? noAssignments : decodeCheckpoint(this.#policyName, text);
+    } catch (error) {
+      throw startError(
+        `could not restore state from checkpoint: ${messageOf(error)}, please drain this node and delete the CPU manager checkpoint file ${JSON.stringify(this.#file.path)} before restarting Kubelet`,
+        error,
+      );
+    }
+  }
+
+  get #policyName() {
+    return this.#o.policy ? "static" : "none";
+  }
+
+  #set(assignments: CpuAssignments): void {
+    this.#assignments = assignments;
+    this.#file.write(encodeCheckpoint(this.#policyName, assignments));
+  }
+
+  concerns(pod: Pod): boolean {
+    return containersOf(pod).some((container) => this.#requested(pod, container) > 0);
+  }
+
+  hints(pod: Pod, container: Container): TopologyHints {
+    const count = this.#requested(pod, container);
+    if (count === 0) return new Map();
+    const allocated = assignedTo(this.#assignments, pod.metadata.uid, container.name);
+    if (allocated)
+      return this.#hintsOf(allocated.size === count ? { count, available: allocated } : undefined);
+    return this.#hintsOf({ count, available: this.#available(), reusable: this.#reusable(pod, container) });
+  }
+
+  podHints(pod: Pod): TopologyHints {
+    const count = this.#o.policy ? podExclusiveCpus(pod, this.#o.podLevelResources) : 0;
+    if (count === 0) return new Map();
+    const { uid } = pod.metadata;
+    let assigned = noCpus;
+    for (const container of containersOf(pod)) {
+      const cpus = assignedTo(this.#assignments, uid, container.name);
+      if (cpus && cpus.size !== this.#requested(pod, container)) return this.#hintsOf(undefined);
+      assigned = assigned.union(cpus ?? noCpus);
+    }
+    if (assigned.size === count) return this.#hintsOf({ count, available: assigned });
+    return this.#hintsOf({ count, available: this.#available(), reusable: assigned });
+  }
+
+  /** Undefined for a request that does not match what was allocated before. */
+  #hintsOf(
+    request: { readonly count: number; readonly available: CpuSet; readonly reusable?: CpuSet } | undefined,
+  ): TopologyHints {
+    const { policy } = this.#o;
+    if (!policy) return new Map();
+    const { alignBySocket } = policy.options;
+    const hints = request ? cpuHints(policy.topology, { reusable: noCpus, ...request, alignBySocket }) : [];
+    return new Map([["cpu", hints]]);
+  }
+
+  async allocate(pod: Pod, container: Container, affinity: TopologyHint): Promise<void> {
+    const { policy } = this.#o;
+    const count = this.#requested(pod, container);
+    if (!policy || count === 0) return;
+    const { uid } = pod.metadata;
+    this.#metrics.requested();
+    if (!assignedTo(this.#assignments, uid, container.name)) {
+      const cpus = this.#choose(policy, { pod, container, count, affinity });
+      this.#set(withAssigned(this.#assignments, uid, container.name, cpus));
+      this.#metrics.allocated(cpus);
+    }
+    // Otherwise a restarted agent could assign the CPUs of a running container again.
+    await this.#file.flushed();
+  }
+
+  #choose(
+    policy: StaticPolicy,
+    request: { pod: Pod; container: Container; count: number; affinity: TopologyHint },
+  ): CpuSet {
+    const { pod, container, count, affinity } = request;
+    const reusable = this.#reusable(pod, container);
+    try {
+      checkSmtAlignment(policy, this.#assignments, { count, reusable });
+      const available = this.#available().union(reusable);
+      return chooseCpus(policy, { count, available, affinity: affinity.numaNodes });
+    } catch (error) {
+      this.#metrics.failed();
+      throw error;
+    }
+  }
+
+  release(uid: PodUid): void {
+    if (this.#assignments.pods.has(uid)) this.#set(withoutPod(this.#assignments, uid));
+  }
+
+  keepOnly(isKnown: (uid: PodUid) => boolean): void {
+    for (const uid of this.#assignments.pods.keys()) if (!isKnown(uid)) this.release(uid);
+  }
+
+  explain(pod: Pod, container: Container): string | undefined {
+    const { policy } = this.#o;
+    const count = this.#requested(pod, container);
+    if (!policy || count === 0) return undefined;
+    const list = (cpus: CpuSet) => formatCpuSet(cpus) || "none";
+    const used = exclusiveOf(this.#assignments);
+    return [
+      `container ${container.name} requests ${count} exclusive CPUs`,
+      `free: ${list(this.#available())}`,
+      `exclusive to other containers: ${list(used)}`,
+      `reserved: ${list(policy.reserved)}`,
+    ].join("; ");
+  }
+
+  /** The CPUs that the container may run on; undefined for all. */
+  cpusOf(uid: PodUid, container: string): CpuSet | undefined {
+    const cpus = assignedTo(this.#assignments, uid, container) ?? this.#assignments.shared;
+    return cpus.size > 0 ? cpus : undefined;
+  }
+
+  /** The CPUs that only this container has. */
+  exclusiveCpusOf(uid: PodUid, container: string): CpuSet {
+    return assignedTo(this.#assignments, uid, container) ?? noCpus;
+  }
+
+  /** Whether any container of the pod has CPUs for itself. */
+  hasExclusiveCpus(uid: PodUid): boolean {
+    return this.#assignments.pods.has(uid);
+  }
+
+  /** The CPUs that containers can have for themselves, in use or not; none under the none policy. */
+  get allocatable(): CpuSet {
+    return this.#o.policy ? allocatableCpus(this.#o.policy) : noCpus;
+  }
+
+  #requested(pod: Pod, container: Container): number {
+    return this.#o.policy ? exclusiveCpus(pod, container, this.#o.podLevelResources) : 0;
+  }
+
+  #available(): CpuSet {
+    return this.#o.policy ? availableCpus(this.#o.policy, this.#assignments) : noCpus;
+  }
+
+  /** Those of init containers before this one, as far as no later container has them. */
+  #reusable(pod: Pod, container: Container): CpuSet {
+    let reusable = noCpus;
+    for (const other of containersOf(pod)) {
+      if (other.name === container.name) break;
+      const cpus = assignedTo(this.#assignments, pod.metadata.uid, other.name) ?? noCpus;
+      reusable = isInitContainer(pod, other) ? reusable.union(cpus) : reusable.difference(cpus);
+    }
+    return reusable;
+  }
+}
+
+function startError(message: string, cause: unknown): KubeletError {
+  return new KubeletError("CpuManager", `start cpu manager error: ${message}`, { cause });
+}
