@@ -80,6 +80,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   const limits: LimitSettings = {
     cpuCfsQuota: settings.cpuCfsQuota,
     cpuCfsQuotaPeriodUs: settings.cpuCfsQuotaPeriodUs,
+    noQuotaOnExclusiveCpus: settings.noQuotaOnExclusiveCpus,
     podPidsLimit: BigInt(config.podPidsLimit ?? -1),
     podLevelResources: settings.gates.podLevelResources,
     memoryQos: settings.gates.memoryQos && layout.version === 2,
@@ -139,6 +140,8 @@ function runtimeSettings({ config, gates, rootDir }: AgentOptions, cgroupVersion
     podLogsDir: config.podLogsDir,
     cpuCfsQuota: config.cpuCFSQuota ?? true,
     cpuCfsQuotaPeriodUs: BigInt(Math.round((config.cpuCFSQuotaPeriod ?? 100) * 1000)),
+    noQuotaOnExclusiveCpus:
+      config.cpuManagerPolicy === "static" && gates.enabled("DisableCPUQuotaWithExclusiveCPUs"),
     seccompDefault: config.seccompDefault ?? false,
     swapBehavior: config.memorySwap.swapBehavior === "LimitedSwap" ? "LimitedSwap" : "NoSwap",
     singleProcessOomKill: config.singleProcessOOMKill ?? cgroupVersion === 1,

@@ -18,6 +18,9 @@ const mi = 1024n * 1024n;
 const guaranteed: FakeContainer = {
   resources: { requests: { cpu: "100m", memory: "32Mi" }, limits: { cpu: "100m", memory: "32Mi" } },
 };
+const wholeCpu: FakeContainer = {
+  resources: { requests: { cpu: "1", memory: "32Mi" }, limits: { cpu: "1", memory: "32Mi" } },
+};
 const burstable: FakeContainer = {
   resources: { requests: { cpu: "50m", memory: "16Mi" }, limits: { cpu: "200m", memory: "64Mi" } },
 };
@@ -61,6 +64,18 @@ describe("podCgroupLimits", () => {
       pod: pod(guaranteed),
       over: { cpuCfsQuota: false },
       want: { cpuShares: 102n, cpuQuota: -1n, cpuPeriod: 100_000n, memory: 32n * mi },
+    },
+    {
+      rule: "there is no quota if a container has exclusive CPUs",
+      pod: pod(guaranteed, wholeCpu),
+      over: { noQuotaOnExclusiveCpus: true },
+      want: { cpuShares: 1126n, cpuQuota: -1n, cpuPeriod: 100_000n, memory: 64n * mi },
+    },
+    {
+      rule: "there is a quota if no container has exclusive CPUs",
+      pod: pod(guaranteed),
+      over: { noQuotaOnExclusiveCpus: true },
+      want: { cpuShares: 102n, cpuQuota: 10_000n, cpuPeriod: 100_000n, memory: 32n * mi },
     },
     {
       rule: "the period is configurable",

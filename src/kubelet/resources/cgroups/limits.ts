@@ -1,4 +1,5 @@
 import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import { podExclusiveCpus } from "../../../lib/model/exclusive-cpus.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { podQos } from "../../../lib/model/qos.ts";
 import {
@@ -19,6 +20,8 @@ import {
 export interface LimitSettings {
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodUs: bigint;
+  /** A pod has no quota if a container requests exclusive CPUs, and gets them. */
+  readonly noQuotaOnExclusiveCpus?: boolean;
   /** -1 or 0: no limit. */
   readonly podPidsLimit: bigint;
   /** The PodLevelResources gate. */
@@ -41,9 +44,11 @@ export function podCgroupLimits(pod: Pod, settings: LimitSettings): CgroupResour
   const requests = podRequests(pod, { podLevel });
   const limits = podLimits(pod, { podLevel });
   const qos = podQos(pod, { podLevel });
-  const quota = settings.cpuCfsQuota
-    ? milliCpuToQuota(milliOf(limits, "cpu"), settings.cpuCfsQuotaPeriodUs)
-    : -1n;
+  const isExclusive = settings.noQuotaOnExclusiveCpus && podExclusiveCpus(pod, podLevel) > 0;
+  const quota =
+    settings.cpuCfsQuota && !isExclusive
+      ? milliCpuToQuota(milliOf(limits, "cpu"), settings.cpuCfsQuotaPeriodUs)
+      : -1n;
   const cpu = { cpuQuota: quota, cpuPeriod: settings.cpuCfsQuotaPeriodUs };
   const memory = { memory: wholeOf(limits, "memory") };
   const bounded = (name: string) =>

@@ -4,6 +4,12 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { CheckpointFile } from "../../../lib/host/checkpoint-file.ts";
 import { type CpuSet, formatCpuSet, noCpus } from "../../../lib/model/cpu-set.ts";
+import {
+  containersOf,
+  exclusiveCpus,
+  isInitContainer,
+  podExclusiveCpus,
+} from "../../../lib/model/exclusive-cpus.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { ResourceAllocator, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "./checkpoint.ts";
@@ -17,7 +23,6 @@ import {
 } from "./cpu-assignments.ts";
 import { cpuHints } from "./cpu-hints.ts";
 import { type CpuMetrics, createCpuMetrics } from "./cpu-metrics.ts";
-import { containersOf, exclusiveCpus, isInitContainer, podExclusiveCpus } from "./exclusive-request.ts";
 import {
   allocatableCpus,
   availableCpus,

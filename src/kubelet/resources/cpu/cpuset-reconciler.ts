@@ -5,10 +5,10 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { type CpuSet, formatCpuSet } from "../../../lib/model/cpu-set.ts";
+import { containersOf } from "../../../lib/model/exclusive-cpus.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { podRef } from "../../../lib/model/pod.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
-import { containersOf } from "./exclusive-request.ts";
 
 export interface CpusetReconcilerOptions {
   readonly everyMs: number;

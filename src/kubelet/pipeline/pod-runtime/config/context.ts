@@ -32,6 +32,8 @@ export interface RuntimeSettings {
   readonly podLogsDir: string;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodUs: bigint;
+  /** A container has no quota if it requests exclusive CPUs, and gets them. */
+  readonly noQuotaOnExclusiveCpus?: boolean;
   readonly seccompDefault: boolean;
   readonly swapBehavior: "NoSwap" | "LimitedSwap";
   /** True: an OOM kills one process; false: the whole container (cgroup v2 only). */
@@ -66,8 +68,6 @@ interface PodContext {
   readonly extraGroups?: readonly number[];
   /** ID mappings for pods with hostUsers: false. */
   readonly userNamespace?: UserNamespaceInit;
-  /** True if the CPU manager has assigned exclusive CPUs: then there is no quota. */
-  readonly exclusiveCpus?: boolean;
 }
 
 export interface SandboxContext extends PodContext {

@@ -19,15 +19,15 @@ interface Input {
   spec?: Partial<PodSpec>;
   node?: Partial<NodeInfo>;
   settings?: Partial<RuntimeSettings>;
-  exclusiveCpus?: boolean;
 }
 
-function build({ container = {}, spec = {}, node, settings, exclusiveCpus }: Input) {
+function build({ container = {}, spec = {}, node, settings }: Input) {
   const pod = fakePod({ spec: { ...spec, containers: [container] } });
-  const ctx = { node: { ...fakeNode, ...node }, settings: { ...fakeSettings, ...settings }, exclusiveCpus };
+  const ctx = { node: { ...fakeNode, ...node }, settings: { ...fakeSettings, ...settings } };
   return buildContainerResources(pod, pod.spec.containers[0]!, ctx) as Record<string, unknown>;
 }
 
+const wholeCpu = { requests: { cpu: "1", memory: "1Mi" }, limits: { cpu: "1", memory: "1Mi" } };
 const memoryQos = { gates: { ...fakeSettings.gates, memoryQos: true } };
 
 describe("container resources", () => {
@@ -66,9 +66,24 @@ describe("container resources", () => {
     },
     {
       rule: "exclusive CPUs have no quota",
-      given: { container: { resources: { limits: { cpu: "1" } } }, exclusiveCpus: true },
+      given: { container: { resources: wholeCpu }, settings: { noQuotaOnExclusiveCpus: true } },
       key: "cpuQuota",
       want: -1n,
+    },
+    {
+      rule: "exclusive CPUs have a quota with the gate off",
+      given: { container: { resources: wholeCpu } },
+      key: "cpuQuota",
+      want: 100_000n,
+    },
+    {
+      rule: "a container of a Burstable pod has a quota",
+      given: {
+        container: { resources: { limits: { cpu: "1" } } },
+        settings: { noQuotaOnExclusiveCpus: true },
+      },
+      key: "cpuQuota",
+      want: 100_000n,
     },
     {
       rule: "the pod's limit bounds a container without one",

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { LinuxContainerResourcesInit } from "../../../../lib/clients/cri/cri.ts";
 import type { HugepageLimitSchema } from "../../../../lib/gen/runtime/v1/api_pb.js";
 import { isCritical } from "../../../../lib/model/critical-pod.ts";
+import { exclusiveCpus, podExclusiveCpus } from "../../../../lib/model/exclusive-cpus.ts";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
 import { podQos } from "../../../../lib/model/qos.ts";
 import {
@@ -24,7 +25,6 @@ type HugepageLimitInit = MessageInitShape<typeof HugepageLimitSchema>;
 export interface ResourceContext {
   readonly node: NodeInfo;
   readonly settings: RuntimeSettings;
-  readonly exclusiveCpus?: boolean;
   readonly cpusets?: Cpusets;
 }
 
@@ -52,7 +52,12 @@ export function buildContainerResources(
     if ((limits.get(name) ?? 0n) === 0n && ofPod.has(name)) limits.set(name, ofPod.get(name));
   }
 
-  const basics = basicResources(requests, limits, ctx);
+  const basics = basicResources(
+    requests,
+    limits,
+    ctx,
+    hasQuota(settings, exclusiveCpus(pod, container, podLevel)),
+  );
   const swap = swapFor(pod, container, basics.memoryLimitInBytes ?? 0n, ctx);
   const memoryQos = settings.gates.memoryQos && node.cgroupVersion === 2;
   return {
@@ -73,20 +78,27 @@ export function buildContainerResources(
 /** The sum of the containers' resources, for runtimes that size a VM for the sandbox. */
 export function buildSandboxResources(pod: Pod, ctx: ResourceContext): LinuxContainerResourcesInit {
   const options = { excludeOverhead: true, podLevel: ctx.settings.gates.podLevelResources };
-  return basicResources(podRequests(pod, options), podLimits(pod, options), ctx);
+  const quota = hasQuota(ctx.settings, podExclusiveCpus(pod, options.podLevel));
+  return basicResources(podRequests(pod, options), podLimits(pod, options), ctx, quota);
 }
 
 /** Overhead is added to requests and limits. */
 export function buildOverhead(pod: Pod, ctx: ResourceContext): LinuxContainerResourcesInit {
   if (!pod.spec.overhead) return {};
   const overhead = amountsOf(pod.spec.overhead);
-  return basicResources(new Map([["cpu", overhead.get("cpu") ?? 0n]]), overhead, {
-    ...ctx,
-    exclusiveCpus: false,
-  });
+  return basicResources(new Map([["cpu", overhead.get("cpu") ?? 0n]]), overhead, ctx, true);
 }
 
-function basicResources(requests: ResourceAmounts, limits: ResourceAmounts, ctx: ResourceContext): Basics {
+function hasQuota(settings: RuntimeSettings, exclusive: number): boolean {
+  return exclusive === 0 || !settings.noQuotaOnExclusiveCpus;
+}
+
+function basicResources(
+  requests: ResourceAmounts,
+  limits: ResourceAmounts,
+  ctx: ResourceContext,
+  quota: boolean,
+): Basics {
   const { node, settings } = ctx;
   const memory = wholeOf(limits, "memory");
   const basics: Basics = {
@@ -97,9 +109,7 @@ function basicResources(requests: ResourceAmounts, limits: ResourceAmounts, ctx:
   if (memory !== 0n) basics.memoryLimitInBytes = memory;
   if (settings.cpuCfsQuota) {
     basics.cpuPeriod = settings.cpuCfsQuotaPeriodUs;
-    basics.cpuQuota = ctx.exclusiveCpus
-      ? -1n
-      : milliCpuToQuota(milliOf(limits, "cpu"), settings.cpuCfsQuotaPeriodUs);
+    basics.cpuQuota = quota ? milliCpuToQuota(milliOf(limits, "cpu"), settings.cpuCfsQuotaPeriodUs) : -1n;
   }
   if (node.cgroupVersion === 2 && !settings.singleProcessOomKill) basics.unified["memory.oom.group"] = "1";
   return basics;

@@ -1,6 +1,6 @@
-import type { Container, Pod } from "../../../lib/model/pod.ts";
-import { podQos } from "../../../lib/model/qos.ts";
-import { amountsOf, hasPodLevelResources, isSidecar, milliOf } from "../../../lib/model/resources.ts";
+import type { Container, Pod } from "./pod.ts";
+import { podQos } from "./qos.ts";
+import { amountsOf, hasPodLevelResources, isSidecar, milliOf } from "./resources.ts";
 
 /** How many CPUs the container is to have for itself; 0 if it runs in the shared pool. */
 export function exclusiveCpus(pod: Pod, container: Container, podLevel: boolean): number {
