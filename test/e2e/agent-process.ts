@@ -94,6 +94,13 @@ export class AgentProcess {
     return child.exitCode;
   }
 
+  /** The exit code of an agent that exits by itself. */
+  async exited(): Promise<number | null> {
+    const child = this.#child;
+    if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    return child?.exitCode ?? null;
+  }
+
   /** The pods as `kubelet pods -o json` would show them; undefined while the agent does not run. */
   async pods(): Promise<PodRow[] | undefined> {
     const response = await get({ socketPath: join(this.node.rootDir, "kubelet.sock"), path: "/pods" });

@@ -18,6 +18,8 @@ import { imageVolumeMetrics } from "../../src/kubelet/pods/volumes/image/image-m
 import { measurementMetric, volumeMetrics } from "../../src/kubelet/pods/volumes/manager/volume-metrics.ts";
 import type { CgroupManager } from "../../src/kubelet/resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../../src/kubelet/resources/cgroups/cgroup-times.ts";
+import { noAssignments } from "../../src/kubelet/resources/cpu/cpu-assignments.ts";
+import { createCpuMetrics } from "../../src/kubelet/resources/cpu/cpu-metrics.ts";
 import { topologyMetrics } from "../../src/kubelet/resources/topology/topology-metrics.ts";
 import { requestMetrics } from "../../src/kubelet/server/https/request-metrics.ts";
 import { fakeMetricsOptions } from "../../src/kubelet/server/metrics/fake-metrics.ts";
@@ -56,6 +58,7 @@ function agentMetrics(): Metrics {
   volumeMetrics(metrics, () => new Map() as never);
   droppedEvents(metrics);
   topologyMetrics(metrics);
+  createCpuMetrics(metrics, undefined, () => noAssignments);
   requestMetrics({ metrics, clock: systemClock, serverType: "readwrite", known: new Set() });
   return metrics;
 }

@@ -1,9 +1,12 @@
+import type { Component } from "../../lib/base/component.ts";
+import { formatCpuSet, sortedCpus } from "../../lib/model/cpu-set.ts";
 import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
 import type { ResourceAllocator } from "../../lib/model/topology.ts";
 import { TopologyManager } from "../resources/topology/topology-manager.ts";
 import type { PodResourcesSources } from "../server/pod-resources/sources.ts";
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
+import { cpuManager } from "./cpu-manager.ts";
 
 /** A checkpoint of allocations: read before the first pod is admitted. */
 interface AllocationRecord {
@@ -14,6 +17,7 @@ interface AllocationRecord {
 export interface ExclusiveResources {
   readonly topology: TopologyManager;
   readonly records: readonly AllocationRecord[];
+  readonly components: readonly Component[];
   /** The CPUs and the NUMA nodes of a container, as lists for the kernel. */
   cpusets(pod: Pod, container: Container): { readonly cpus?: string; readonly mems?: string };
   /** The allocations, as the PodResources API reports them. */
@@ -27,12 +31,14 @@ export function exclusiveResources(
     readonly isSynced: () => boolean;
     /** False for a pod that no source has any more, and that is not being terminated by this agent. */
     readonly isKnown: (uid: PodUid) => boolean;
+    readonly activePods: () => readonly Pod[];
   },
 ): ExclusiveResources {
   const { config, node, observed, metrics, clock, logger } = core;
+  const { manager: cpus, reconciler } = cpuManager(core, parts.activePods);
   // Locked and allocated in this order.
-  const allocators: readonly ResourceAllocator[] = [];
-  const records: readonly AllocationRecord[] = [];
+  const allocators: readonly ResourceAllocator[] = [cpus];
+  const records: readonly AllocationRecord[] = [cpus];
   return {
     topology: new TopologyManager({
       ...{ ...parts, allocators, metrics, clock, logger },
@@ -43,7 +49,16 @@ export function exclusiveResources(
       runs: (uid) => runningContainers(observed.get(uid)).length > 0,
     }),
     records,
-    cpusets: () => ({}),
-    sources: {},
+    components: reconciler ? [reconciler] : [],
+    cpusets: ({ metadata }, { name }) => {
+      const set = cpus.cpusOf(metadata.uid, name);
+      return set ? { cpus: formatCpuSet(set) } : {};
+    },
+    sources: {
+      cpus: {
+        of: (uid, container) => sortedCpus(cpus.exclusiveCpusOf(uid, container)),
+        all: () => sortedCpus(cpus.allocatable),
+      },
+    },
   };
 }

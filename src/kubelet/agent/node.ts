@@ -7,6 +7,7 @@ import {
   hasSwapAccounting,
   readHugepageSizes,
 } from "../../lib/host/cgroups/cgroup-driver.ts";
+import { readLogicalCpus } from "../../lib/host/machine-topology.ts";
 import { countRanges, nodeAddresses, nodeName, readMachineInfo } from "../../lib/host/node-info.ts";
 import { readNumaNodes, withoutNuma } from "../../lib/host/numa-nodes.ts";
 import { readBootTime } from "../../lib/host/process-limits.ts";
@@ -42,7 +43,8 @@ export interface Node {
   configuration: NodeConfiguration;
   identity: SystemIdentity;
   layout: CgroupLayout;
-  topology: Pick<MachineTopology, "numaNodes">;
+  /** CPUs are read only if they can be reserved or exclusive. */
+  topology: MachineTopology;
   /** The start of the machine and of the agent. */
   bootedAt: WallTime;
   startedAt: WallTime;
@@ -94,6 +96,10 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     identity: await readSystemIdentity(),
     layout,
     topology: {
+      cpus:
+        config.cpuManagerPolicy === "static" || config.reservedSystemCPUs
+          ? await readLogicalCpus(o.sysDir)
+          : [],
       numaNodes: numaNodes.length > 0 ? numaNodes : await withoutNuma(machine.memoryBytes, o.sysDir),
     },
     bootedAt: await readBootTime(),

@@ -62,6 +62,7 @@ export function podParts(
   const exclusive = exclusiveResources(core, {
     isSynced: () => initialSync.isComplete(),
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid)?.pod !== undefined,
+    activePods,
   });
   const { pleg, eventStream } = runtimeObserver(core);
   const run = podRuntime(core, {
@@ -167,7 +168,7 @@ export function podParts(
       });
       for (const record of records) await record.start();
     },
-    components: [qosCgroups, ...run.components],
+    components: [qosCgroups, ...exclusive.components, ...run.components],
     ...{ cgroups, activePods, evictedPods, workers, statuses, workerStatuses, overview, explanations },
   };
 }

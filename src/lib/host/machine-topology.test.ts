@@ -69,7 +69,7 @@ test("cores of different sockets are distinct, and siblings share their core", a
   ]);
 });
 
-test("caches that only some CPUs of a NUMA node share are told apart by their ID", async (t) => {
+test("caches that only some CPUs of a NUMA node share are distinguished by their ID", async (t) => {
   const cpu = (core: number, id: number, cpus: string): Cpu => ({
     core,
     socket: 0,

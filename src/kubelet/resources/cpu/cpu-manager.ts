@@ -209,11 +209,6 @@ export class CpuManager implements ResourceAllocator {
     return assignedTo(this.#assignments, uid, container) ?? noCpus;
   }
 
-  /** Whether any container of the pod has CPUs for itself. */
-  hasExclusiveCpus(uid: PodUid): boolean {
-    return this.#assignments.pods.has(uid);
-  }
-
   /** The CPUs that containers can have for themselves, in use or not; none under the none policy. */
   get allocatable(): CpuSet {
     return this.#o.policy ? allocatableCpus(this.#o.policy) : noCpus;

@@ -82,10 +82,6 @@ export class CpuPool {
     return this.#needed;
   }
 
-  get free(): CpuSet {
-    return this.#free;
-  }
-
   freeIn(level: Level, id: number): number[] {
     return [...this.topology.cpusIn(level, id)].filter((cpu) => this.#free.has(cpu));
   }

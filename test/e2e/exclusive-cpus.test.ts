@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { credentials, Client as GrpcClient } from "@grpc/grpc-js";
+import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { callUnary } from "../../src/lib/clients/cri/grpc-call.ts";
+import { PodResourcesLister } from "../../src/lib/gen/podresources/v1/api_pb.js";
+import { formatCpuSet, parseCpuSet } from "../../src/lib/model/cpu-set.ts";
+import { describeOnContainerd } from "../node/on-containerd.ts";
+import { startTestNode, type TestNode } from "../node/test-node.ts";
+import { containerIdOf, podsOf } from "./agent-pods.ts";
+import { AgentProcess, cgroupFile } from "./agent-process.ts";
+import { podManifest, writeManifest } from "./manifests.ts";
+import { waitFor } from "./wait-for.ts";
+
+const online = parseCpuSet(readFileSync("/sys/devices/system/cpu/online", "utf8").trim());
+const [reserved = 0] = online;
+const skip = online.size < 2 ? "needs two CPUs" : false;
+const amounts = { cpu: "1", memory: "32Mi" };
+
+describeOnContainerd("exclusive CPUs", (version) => {
+  let node: TestNode;
+  let agent: AgentProcess;
+  const pods = () => podsOf(agent);
+  const stateFile = () => join(node.rootDir, "cpu_manager_state");
+
+  before(async () => {
+    if (skip) return;
+    node = await startTestNode({ containerd: version });
+    agent = await AgentProcess.create(node, {
+      cpuManagerPolicy: "static",
+      cpuManagerReconcilePeriod: "500ms",
+      reservedSystemCPUs: String(reserved),
+    });
+    writeManifest(node.manifests, "shared.json", podManifest("shared", { containers: [{ name: "c" }] }));
+    agent.start();
+    await pods().running("shared");
+  });
+
+  after(() => agent?.destroy());
+
+  /** From the cgroup of the container: tier is that of the pod's QoS class. */
+  function cgroupOf(row: PodRow, tier: "" | "/besteffort", file: string): string | undefined {
+    return cgroupFile(`${node.cgroupRoot}/kubepods${tier}/pod${row.uid}/${containerIdOf(row)}`, file);
+  }
+
+  const sharedCpus = (expected: string) =>
+    waitFor(async () =>
+      assert.equal(cgroupOf(await pods().running("shared"), "/besteffort", "cpuset.cpus"), expected),
+    );
+
+  /** The CPU that the pod has for itself. */
+  async function exclusiveCpu(): Promise<string> {
+    const row = await pods().running("exclusive");
+    return cgroupOf(row, "", "cpuset.cpus") ?? "";
+  }
+
+  const without = (cpus: string) => formatCpuSet(online.difference(parseCpuSet(cpus)));
+
+  test("a container has its CPU for itself, without a quota, and others lose it", { skip }, async () => {
+    await sharedCpus(formatCpuSet(online));
+    const resources = { requests: amounts, limits: amounts };
+    const manifest = podManifest("exclusive", { containers: [{ name: "c", resources }] });
+    writeManifest(node.manifests, "exclusive.json", manifest);
+    const cpus = await exclusiveCpu();
+    assert.equal(parseCpuSet(cpus).size, 1);
+    assert.notEqual(cpus, String(reserved));
+    await sharedCpus(without(cpus));
+    const row = await pods().running("exclusive");
+    const quota = cgroupOf(row, "", "cpu.cfs_quota_us") ?? cgroupOf(row, "", "cpu.max")?.split(" ")[0];
+    assert.match(quota ?? "", /^(-1|max)$/);
+  });
+
+  test("monitoring agents see the CPU, and which ones can be exclusive", { skip }, async () => {
+    const socket = join(node.rootDir, "pod-resources/kubelet.sock");
+    const client = new GrpcClient(`unix://${socket}`, credentials.createInsecure());
+    const limits = { clock: systemClock, timeoutMs: 10_000, signal: undefined };
+    try {
+      const { podResources } = await callUnary(client, PodResourcesLister.method.list, {}, limits);
+      const cpus = podResources.map(({ name, containers }) => [
+        name.split("-")[0],
+        containers.flatMap((c) => c.cpuIds),
+      ]);
+      assert.deepEqual(Object.fromEntries(cpus), { shared: [], exclusive: [BigInt(await exclusiveCpu())] });
+      const all = await callUnary(client, PodResourcesLister.method.getAllocatableResources, {}, limits);
+      assert.equal(formatCpuSet(all.cpuIds.map(Number)), without(String(reserved)));
+    } finally {
+      client.close();
+    }
+  });
+
+  test("an agent that was killed keeps the assignment", { skip }, async () => {
+    const before = await pods().running("exclusive");
+    const [cpus, state] = [await exclusiveCpu(), readFileSync(stateFile(), "utf8")];
+    assert.deepEqual(JSON.parse(state).entries, { [before.uid]: { c: cpus } });
+    await agent.end("SIGKILL");
+    agent.start();
+    const after = await pods().running("exclusive");
+    assert.equal(containerIdOf(after), containerIdOf(before));
+    await sharedCpus(without(cpus));
+    assert.equal(await exclusiveCpu(), cpus);
+    assert.equal(readFileSync(stateFile(), "utf8"), state);
+  });
+
+  test("other containers get the CPU back when the pod is gone", { skip }, async () => {
+    rmSync(join(node.manifests, "exclusive.json"));
+    await pods().gone("exclusive");
+    await sharedCpus(formatCpuSet(online));
+    await waitFor(() => assert.equal(JSON.parse(readFileSync(stateFile(), "utf8")).entries, undefined));
+  });
+
+  test("a damaged checkpoint prevents the start, and the log states what to do", { skip }, async () => {
+    await agent.end("SIGTERM");
+    const state = readFileSync(stateFile(), "utf8");
+    writeFileSync(stateFile(), state.replace(/"checksum":\d/, '"checksum":'));
+    agent.start();
+    assert.equal(await agent.exited(), 1);
+    assert.ok(
+      agent
+        .log()
+        .includes(
+          "start cpu manager error: could not restore state from checkpoint: checkpoint is corrupted, please drain this node and delete the CPU manager checkpoint file",
+        ),
+    );
+  });
+});
