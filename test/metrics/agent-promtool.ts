@@ -14,7 +14,7 @@ const notRecorded = /^kubelet_pod_resources_endpoint_(requests|errors)_\w+$/;
 /** promtool exits with 3 if it dislikes a name or a help text, and with 1 if it cannot read the text. */
 const onlyLint = 3;
 
-/** What the agent serves is checked by Prometheus' own tool. */
+/** Prometheus' own tool checks the metrics of a running agent. */
 export function agentPromtool(node: () => MeteredNode): void {
   for (const endpoint of endpoints)
     it(`${endpoint} passes promtool check metrics, apart from names that are the reference kubelet's`, {
