@@ -26,3 +26,18 @@ export function statusPatch(api: Pod, after: PodStatus): StatusPatch | undefined
   const { uid, resourceVersion } = api.metadata;
   return { metadata: { uid, ...(resourceVersion ? { resourceVersion } : {}) }, status };
 }
+
+const addressFields = ["podIP", "podIPs", "hostIP", "hostIPs", "observedGeneration"];
+
+/**
+ * True for a patch that only reports the sandbox, which was created or removed, with its addresses. A change of the containers usually
+ * follows within milliseconds: both fit in one request.
+ */
+export function reportsOnlySandbox({ status }: StatusPatch): boolean {
+  const { conditions, "$setElementOrder/conditions": _order, ...rest } = status;
+  return (
+    Array.isArray(conditions) &&
+    conditions.every((condition: Fields) => condition.type === "PodReadyToStartContainers") &&
+    Object.keys(rest).every((name) => addressFields.includes(name))
+  );
+}

@@ -87,6 +87,58 @@ test("during a write the newest status waits, and those in between are skipped",
   );
 });
 
+const sandboxIs = (status: "True" | "False") => ({ type: "PodReadyToStartContainers", status });
+
+test("a ready sandbox is written together with the containers that start soon after", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pending: PodStatus = { phase: "Pending", conditions: [sandboxIs("False")] };
+  const pod = api.put(fakePod({ status: pending }));
+  watch(pod);
+  const withSandbox = { podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }], conditions: [sandboxIs("True")] };
+  writer.set(pod, { ...pending, ...withSandbox });
+  await clock.advance(499);
+  assert.deepEqual(api.requests, []);
+  writer.set(pod, { ...running, ...withSandbox });
+  await clock.advance(0);
+  assert.equal(api.requests.length, 1);
+  assert.deepEqual(api.status(pod), { ...running, ...withSandbox });
+  await clock.advance(1000);
+  assert.equal(api.requests.length, 1);
+});
+
+test("a ready sandbox whose containers do not start is written after half a second, once", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pending: PodStatus = { phase: "Pending", conditions: [sandboxIs("False")] };
+  const pod = api.put(fakePod({ status: pending }));
+  watch(pod);
+  const ready: PodStatus = { ...pending, conditions: [sandboxIs("True")] };
+  writer.set(pod, ready);
+  await clock.advance(300);
+  writer.wake(pod.metadata.uid);
+  await clock.advance(199);
+  assert.deepEqual(api.requests, []);
+  await clock.advance(1);
+  assert.deepEqual(api.status(pod), ready);
+  assert.equal(api.requests.length, 1);
+  await clock.advance(5000);
+  assert.equal(api.requests.length, 1);
+});
+
+test("a status that waits for the next one is dropped with its pod, and leaves no timer", async (t) => {
+  const { clock, api, writer, watch, stop } = await setUp(t);
+  for (const end of [(uid: PodUid) => writer.forget(uid), () => stop.abort()]) {
+    const pending: PodStatus = { phase: "Pending", conditions: [sandboxIs("False")] };
+    const pod = api.put(fakePod({ status: pending }));
+    watch(pod);
+    writer.set(pod, { ...pending, conditions: [sandboxIs("True")] });
+    await clock.advance(100);
+    end(pod.metadata.uid);
+    await clock.advance(1000);
+    assert.deepEqual(api.requests, []);
+  }
+  assert.equal(clock.pending, 0);
+});
+
 test("another pod of the same name is not written to", async (t) => {
   const { clock, api, writer, watch } = await setUp(t);
   const pod = fakePod({ status: { phase: "Pending" } });

@@ -5,10 +5,11 @@ import { failureLog } from "../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { type Pod, type PodStatus, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { ApiWriterMetrics } from "./api-writer-metrics.ts";
-import type { StatusPatch } from "./api-writer-patch.ts";
+import { reportsOnlySandbox, type StatusPatch } from "./api-writer-patch.ts";
 import { newerOf, planWrite, type WriteInfo } from "./api-writer-plan.ts";
 
 export interface ApiStatusWriterOptions {
@@ -47,6 +48,8 @@ interface Entry {
 }
 
 const reconcileMs = 10_000;
+/** How long a status that only reports the sandbox waits for the next one. */
+const sandboxDelayMs = 500;
 const requestTimeoutMs = 10_000;
 const initialRetryMs = 200;
 /** Short enough to write all statuses within seconds after the API is reachable again. */
@@ -62,6 +65,8 @@ export class ApiStatusWriter implements Component {
   readonly #o: ApiStatusWriterOptions;
   #entries = new Map<PodUid, Entry>();
   #workers = new Set<Promise<void>>();
+  /** Pods whose status waits for the next one, with the function that cancels the timer. */
+  readonly #delayed = new Map<PodUid, () => void>();
   #signal: AbortSignal | undefined;
   #reconciliation: Promise<void> = Promise.resolve();
 
@@ -78,6 +83,10 @@ export class ApiStatusWriter implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     this.#signal = signal;
+    whenAborted(signal, () => {
+      for (const cancel of this.#delayed.values()) cancel();
+      this.#delayed.clear();
+    });
     this.#reconciliation = runPeriodically(async () => this.#reconcile(), {
       clock,
       everyMs: reconcileMs,
@@ -117,6 +126,8 @@ export class ApiStatusWriter implements Component {
   /** The pod is gone. A status that is not written yet is dropped. */
   forget(uid: PodUid): void {
     this.#entries.delete(uid);
+    this.#delayed.get(uid)?.();
+    this.#delayed.delete(uid);
   }
 
   /** True if the API has the newest status of the pod. */
@@ -201,6 +212,7 @@ export class ApiStatusWriter implements Component {
         sent.couldHaveRunningContainers === info.couldHaveRunningContainers
       )
         return;
+      if (step.kind === "patch" && reportsOnlySandbox(step.patch) && this.#delay(entry)) return;
       try {
         switch (step.kind) {
           case "none":
@@ -234,6 +246,23 @@ export class ApiStatusWriter implements Component {
         }
       }
     }
+  }
+
+  /** Wakes the entry when its status has waited long enough; false if it has. */
+  #delay({ pod, waitingSince }: Entry): boolean {
+    const { clock } = this.#o;
+    const { uid } = pod.metadata;
+    const remainingMs = waitingSince === undefined ? 0 : sandboxDelayMs - msSince(clock, waitingSince);
+    if (remainingMs <= 0) return false;
+    if (!this.#delayed.has(uid))
+      this.#delayed.set(
+        uid,
+        clock.after(remainingMs, () => {
+          this.#delayed.delete(uid);
+          this.wake(uid);
+        }),
+      );
+    return true;
   }
 
   #isCurrent(entry: Entry): boolean {
