@@ -25,6 +25,7 @@ export function summary(plan: PodPlan): string {
     ...plan.kill.map((k) => `kill ${k.container.id} (${k.cause})`),
     ...plan.removeContainers.map((c) => `remove ${c.id}`),
     ...plan.removeSandboxes.map((s) => `remove ${s.id}`),
+    plan.resize && `resize ${["the pod", ...plan.resize.containers.map((c) => c.name)].join(" and ")}`,
     ...plan.start.map((s) => `start ${s.role} ${s.container.name}#${s.attempt}`),
     ...plan.delays.map((d) => `delay ${d.container} until ${d.until}`),
     plan.waitingFor,

@@ -4,7 +4,7 @@ import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
 import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
-import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
+import { AgentProcess, cgroupFile, runtimeClient } from "../e2e/agent-process.ts";
 import { sleeper } from "../e2e/manifests.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { busyboxName, type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
@@ -159,6 +159,12 @@ export class NodeWithApi {
         attempt: metadata?.attempt ?? 0,
       },
     }));
+  }
+
+  /** Bytes in use by a cgroup. */
+  async memoryUsage(cgroup: string): Promise<number> {
+    const usage = cgroupFile(cgroup, "memory.usage_in_bytes") ?? cgroupFile(cgroup, "memory.current");
+    return Number(usage);
   }
 
   async containersOf(name: string): Promise<Ran[]> {

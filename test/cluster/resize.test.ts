@@ -1,130 +1,135 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
-import type { PodCondition, ResourceRequirements } from "../../src/lib/model/pod.ts";
-import { cgroupFile } from "../e2e/agent-process.ts";
+import type { ResourceRequirements } from "../../src/lib/model/pod.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
-import { NodeWithApi, podsPath } from "./node-with-api.ts";
+import { NodeWithApi } from "./node-with-api.ts";
+import { ResizedPod } from "./resized-pod.ts";
 
-const admitted: ResourceRequirements = {
-  limits: { cpu: "200m", memory: "64Mi" },
-  requests: { cpu: "20m", memory: "16Mi" },
-};
-const requested: ResourceRequirements = {
-  limits: { cpu: "400m", memory: "128Mi" },
-  requests: { cpu: "40m", memory: "32Mi" },
-};
+const resources = (cpu: number, memory: number): ResourceRequirements => ({
+  limits: { cpu: `${cpu}m`, memory: `${memory}Mi` },
+  requests: { cpu: `${cpu / 10}m`, memory: `${memory / 2}Mi` },
+});
+const small = resources(200, 64);
+const large = resources(400, 128);
 
 describeOnContainerd("a resize of a running pod", (version) => {
-  let fullNode: NodeWithApi;
+  let node: NodeWithApi;
+  let pod: ResizedPod;
   before(async () => {
-    fullNode = await NodeWithApi.start(version);
-    await fullNode.addPod("resized", { resources: admitted });
-    await fullNode.runs("resized");
+    node = await NodeWithApi.start(version);
+    pod = await ResizedPod.start(node, "resized", { resources: small });
   });
-  after(() => fullNode?.destroy());
+  after(() => node?.destroy());
 
-  const resize = (resources: ResourceRequirements) =>
-    fullNode.admin.request({
-      ...{ method: "PATCH", path: `${podsPath}/resized/resize` },
-      contentType: "application/strategic-merge-patch+json",
-      body: { spec: { containers: [{ name: "c", resources }] } },
+  const idOf = async (name: string) => {
+    const containers = await node.containersOf(name);
+    assert.equal(containers.length, 1);
+    return containers[0]!.id;
+  };
+
+  test("up and down changes CPU and memory of its cgroups, without a restart", async () => {
+    const id = await idOf("resized");
+    await pod.settled(small);
+    for (const wanted of [large, resources(400, 48), resources(100, 128), small]) {
+      const { metadata } = await pod.resize(wanted);
+      await pod.settled(wanted);
+      const completed = await waitFor(async () => {
+        const found = (await pod.events("ResizeCompleted")).at(-1);
+        assert.match(found ?? "", new RegExp(`"generation":${metadata.generation}`));
+        return found;
+      });
+      assert.match(completed ?? "", /^Pod resize completed: \{"containers":\[\{"name":"c","resources":\{/);
+      assert.ok((await pod.events("ResizeStarted")).some((text) => text.startsWith("Pod resize started: {")));
+    }
+    assert.equal(await idOf("resized"), id);
+    assert.equal((await pod.get()).status?.containerStatuses?.[0]?.restartCount, 0);
+  });
+
+  test("restarts a container where its resize policy requires it, and only then", async () => {
+    const resizePolicy = [
+      { resourceName: "cpu", restartPolicy: "NotRequired" },
+      { resourceName: "memory", restartPolicy: "RestartContainer" },
+    ];
+    const restarted = await ResizedPod.start(node, "restarted", { resources: small, resizePolicy });
+    const id = await idOf("restarted");
+    await restarted.resize(resources(400, 64));
+    await restarted.settled(resources(400, 64));
+    assert.equal(await idOf("restarted"), id);
+    await restarted.resize(large);
+    await restarted.settled(large);
+    await waitFor(async () => {
+      const [status] = (await restarted.get()).status?.containerStatuses ?? [];
+      assert.deepEqual([status?.restartCount, status?.ready], [1, true]);
     });
-  const pending = async (): Promise<PodCondition | undefined> =>
-    (await fullNode.pod("resized")).status?.conditions?.find(({ type }) => type === "PodResizePending");
-  /** Allocation, status and cgroup have the resources that the pod was admitted with. */
-  const assertAdmittedResources = async () => {
-    const { status, metadata } = await fullNode.pod("resized");
-    const { allocatedResources, resources } = status as Record<string, unknown>;
-    const [container] = status!.containerStatuses!;
-    assert.deepEqual(container?.allocatedResources, admitted.requests);
-    assert.deepEqual(container?.resources, admitted);
-    assert.deepEqual([allocatedResources, resources], [admitted.requests, admitted]);
-    assert.equal(status?.observedGeneration, metadata.generation);
-    const cgroup = `${fullNode.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
-    const memoryLimit = cgroupFile(cgroup, "memory.limit_in_bytes") ?? cgroupFile(cgroup, "memory.max");
-    assert.equal(memoryLimit, String(64 << 20));
-  };
-  const eventsOf = async (reason: string) => {
-    const { items } = await fullNode.get<{ items: { reason: string; message: string; count?: number }[] }>(
-      "/api/v1/namespaces/default/events",
-    );
-    return items.filter((event) => event.reason === reason);
-  };
+    assert.notEqual(await idOf("restarted"), id);
+    await node.deletePod("restarted");
+    await node.isGone("restarted");
+  });
 
-  test("is reported as infeasible in a condition and an event, and the status has the admitted resources", async () => {
-    await resize(requested);
-    const condition = await waitFor(async () => {
-      const found = await pending();
+  test("is deferred until the node has the resources, with the reason in status, events and `kubelet explain`", async () => {
+    const { status } = await node.get<{ status: { allocatable: { cpu: string } } }>(
+      `/api/v1/nodes/${(await pod.get()).spec.nodeName}`,
+    );
+    const cpus = status.allocatable.cpu;
+    const other = { requests: { cpu: "1m" } };
+    const blocker = await ResizedPod.start(node, "blocker", { resources: other });
+    const wanted = { requests: { ...small.requests, cpu: cpus }, limits: { ...small.limits, cpu: cpus } };
+    await pod.resize(wanted);
+    const pending = await waitFor(async () => {
+      const { PodResizePending: found } = await pod.conditions();
       assert.ok(found);
       return found;
     });
-    const { metadata } = await fullNode.pod("resized");
     assert.deepEqual(
-      [condition.status, condition.reason, condition.observedGeneration],
-      ["True", "Infeasible", metadata.generation],
+      [pending.status, pending.reason, pending.observedGeneration],
+      ["True", "Deferred", (await pod.get()).metadata.generation],
     );
-    assert.match(condition.message ?? "", /^In-place resize is not supported by this kubelet/);
-    await waitFor(assertAdmittedResources);
-    const [event] = await waitFor(async () => {
-      const found = await eventsOf("ResizeInfeasible");
-      assert.equal(found.length, 1);
+    assert.match(pending.message ?? "", /^Node didn't have enough resource: cpu, requested: \d+, used: 1, /);
+    await waitFor(async () =>
+      assert.match((await pod.events("ResizeDeferred"))[0] ?? "", /^Pod resize OutOfcpu: \{/),
+    );
+    await node.agent.end("SIGKILL");
+    node.startAgent();
+    await waitFor(async () => assert.ok(await node.agent.pods()));
+    assert.equal((await pod.events("ResizeDeferred")).length, 1);
+    await node.deletePod(blocker.name);
+    await pod.settled(wanted);
+    await pod.resize(small);
+    await pod.settled(small);
+  });
+
+  test("to a memory limit below what is in use fails, with an error in the status, until it is changed", async () => {
+    const command = ["sh", "-c", "head -c 40000000 /dev/zero > /dev/shm/used; sleep 100000"];
+    const used = await ResizedPod.start(node, "used", { resources: large, command });
+    const cgroup = (await used.cgroups()).container;
+    await waitFor(async () => assert.ok((await node.memoryUsage(cgroup)) > 40_000_000));
+    await used.resize(resources(400, 32));
+    const condition = await waitFor(async () => {
+      const { PodResizeInProgress: found } = await used.conditions();
+      assert.equal(found?.reason, "Error");
       return found;
     });
     assert.match(
-      event!.message,
-      /^Pod resize Infeasible: \{"containers":\[\{"name":"c","resources":\{.*"128Mi"/,
+      condition.message ?? "",
+      /^cannot decrease memory limits: \[attempting to set pod memory limit \(33554432\) below current usage \(\d+\), attempting to set container "c" memory limit/,
     );
+    assert.equal((await used.events("ResizeError")).length, 1);
+    await used.resize(large);
+    await used.settled(large);
+    await node.deletePod("used");
+    await node.isGone("used");
   });
 
-  test("is still infeasible after a restart of the agent, without another event", async () => {
-    const reported = await pending();
-    await fullNode.agent.end("SIGKILL");
-    fullNode.startAgent();
-    await waitFor(async () => {
-      const row = (await fullNode.agent.pods())?.find(({ name }) => name === "resized");
-      assert.equal(row?.phase, "Running");
-    });
-    assert.equal((await pending())?.lastTransitionTime, reported?.lastTransitionTime);
-    await assertAdmittedResources();
-    const events = await eventsOf("ResizeInfeasible");
-    assert.deepEqual([events.length, events[0]?.count ?? 1], [1, 1]);
-  });
-
-  test("a restarted container gets the resources that the pod was admitted with", async () => {
-    const [previous] = await fullNode.containersOf("resized");
-    await fullNode.runtime.stopContainer(previous!.id, 0);
-    const [next] = await waitFor(async () => {
-      const found = await fullNode.containersOf("resized");
-      assert.equal(found[0]?.attempt, 1);
-      return found;
-    });
-    const status = await fullNode.runtime.containerStatus(next!.id);
-    assert.equal(Number(status.status?.resources?.linux?.memoryLimitInBytes), 64 << 20);
-    await waitFor(assertAdmittedResources);
-  });
-
-  test("pod-level resources in the status are those of the pod's cgroup, even if another process changed them", async () => {
-    const { metadata } = await fullNode.pod("resized");
-    const cgroup = `${fullNode.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;
-    const driver = cgroupDriver(await detectLayout());
-    await driver.update(cgroup, { memory: BigInt(80 << 20) });
-    let round = 0;
-    await waitFor(async () => {
-      // Each change of the pod recomputes its status.
-      const body = { metadata: { labels: { round: String(++round) } } };
-      const contentType = "application/merge-patch+json";
-      await fullNode.admin.request({ method: "PATCH", path: `${podsPath}/resized`, contentType, body });
-      const { resources } = (await fullNode.pod("resized")).status as { resources?: ResourceRequirements };
-      assert.deepEqual(resources?.limits, { cpu: "200m", memory: "80Mi" });
-    });
-    await driver.update(cgroup, { memory: BigInt(64 << 20) });
-  });
-
-  test("ends when it is reverted", async () => {
-    await resize(admitted);
-    await waitFor(async () => assert.equal(await pending(), undefined));
-    await waitFor(assertAdmittedResources);
+  test("is kept by a restarted agent and a restarted container", async () => {
+    await pod.resize(large);
+    await pod.settled(large);
+    await node.agent.end("SIGKILL");
+    node.startAgent();
+    await pod.settled(large);
+    const id = await idOf("resized");
+    await node.runtime.stopContainer(id, 0);
+    await waitFor(async () => assert.notEqual(await idOf("resized"), id));
+    await pod.settled(large);
   });
 });

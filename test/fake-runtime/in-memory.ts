@@ -187,6 +187,9 @@ export class InMemoryRuntime {
       containerStatus: (id, o) => call(r.containerStatus, { containerId: id }, o),
       updateContainerResources: async (id, linux, o) =>
         void (await call(r.updateContainerResources, { containerId: id, linux }, o)),
+      updatePodSandboxResources: async (id, overhead, resources, o) => {
+        await call(r.updatePodSandboxResources, { podSandboxId: id, overhead, resources }, o);
+      },
       checkpointContainer: async (id, location, timeoutSeconds, o) => {
         const request = { containerId: id, location, timeout: BigInt(timeoutSeconds) };
         await call(r.checkpointContainer, request, o);

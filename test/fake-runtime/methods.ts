@@ -141,6 +141,9 @@ export function methodHandlers(state: RuntimeState): Map<string, Handler> {
     if (config.linux) config.linux.resources = linux;
     return {};
   });
+  on(r.updatePodSandboxResources, () => {
+    throw new RuntimeFailure("UNKNOWN", "not implemented yet");
+  });
   on(r.reopenContainerLog, ({ containerId }) => {
     pods.reopenLog(containerId);
     return {};

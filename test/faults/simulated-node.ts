@@ -222,6 +222,7 @@ export class SimulatedAgent {
         "post-start-done": ({ uid }) => this.#refreshStatus(uid),
         "probe-result": ({ uid }) => this.#refreshStatus(uid),
         "worker-changed": ({ uid }) => this.#refreshStatus(uid),
+        "resize-changed": () => {},
         "worker-gone": ({ uid }) => {
           this.statuses.forget(uid);
           this.#statusInputs.delete(uid);
@@ -240,6 +241,7 @@ export class SimulatedAgent {
         "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
         "pod-evicted": ({ uid, failure, graceSeconds }) => workers.evict(uid, { failure, graceSeconds }),
         "status-changed": () => {},
+        "resize-changed": () => {},
         "api-listed": () => {},
       },
     };

@@ -16,6 +16,7 @@ import { LifecycleHooks } from "../../src/kubelet/pods/lifecycle/lifecycle-hooks
 import { probeMetrics } from "../../src/kubelet/pods/probes/probe-metrics.ts";
 import { imageVolumeMetrics } from "../../src/kubelet/pods/volumes/image/image-metrics.ts";
 import { measurementMetric, volumeMetrics } from "../../src/kubelet/pods/volumes/manager/volume-metrics.ts";
+import { createResizeMetrics } from "../../src/kubelet/resources/allocation/resize-metrics.ts";
 import type { CgroupManager } from "../../src/kubelet/resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../../src/kubelet/resources/cgroups/cgroup-times.ts";
 import { noAssignments } from "../../src/kubelet/resources/cpu/cpu-assignments.ts";
@@ -54,6 +55,7 @@ function agentMetrics(): Metrics {
   new LifecycleHooks({ metrics } as ConstructorParameters<typeof LifecycleHooks>[0]);
   imageVolumeMetrics(metrics);
   createOrphanMetrics(metrics);
+  createResizeMetrics(metrics, { all: () => [] });
   measurementMetric(metrics);
   volumeMetrics(metrics, () => new Map() as never);
   droppedEvents(metrics);

@@ -6,6 +6,7 @@ import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import type { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { applyToDesired, applyToWorkers } from "../pipeline/sync-loop/pod-dispatch.ts";
+import { isMirror } from "../state/desired-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { warnAboutIgnoredFields } from "./ignored-fields.ts";
 import type { PodListeners } from "./pod-listeners.ts";
@@ -42,6 +43,7 @@ export function podHandlers(
     probes,
     probeCheckpoint,
     allocation,
+    resizes,
     evictedPods,
     exclusive,
     explanations,
@@ -99,6 +101,7 @@ export function podHandlers(
       "post-start-done": ({ uid }) => workerStatuses.refresh(uid),
       "probe-result": ({ uid }) => workerStatuses.refresh(uid),
       "worker-changed": ({ uid }) => workerStatuses.refresh(uid),
+      "resize-changed": ({ uid }) => workerStatuses.refresh(uid),
       "worker-gone": ({ uid }) => statuses.forget(uid),
       "mirror-changed": ({ uid, isFirst }) => {
         if (isFirst) workerStatuses.refresh(uid);
@@ -116,9 +119,13 @@ export function podHandlers(
     workers: {
       "pods-changed": ({ change }) =>
         applyToWorkers(change, {
-          update: (pod, kind) => workers.update(allocation.updated(pod), kind),
+          update: (pod, kind) => workers.update(allocation.allocatedPod(pod), kind),
           terminate: (uid, options) => workers.terminate(uid, options),
         }),
+      "resize-changed": ({ uid }) => {
+        const pod = desired.get(uid);
+        if (pod && workers.get(uid)) workers.update(allocation.allocatedPod(pod), "spec");
+      },
       "runtime-observed": ({ uid }) => workers.wake(uid),
       "runtime-synced": () => {
         if (initialSync.mayStartPods()) workers.release();
@@ -162,6 +169,19 @@ export function podHandlers(
         if (phase === "terminated") exclusive.topology.release(uid);
       },
       "worker-gone": ({ uid }) => exclusive.topology.release(uid),
+    },
+    resizes: {
+      "pods-changed": ({ change: { op, pods: changed } }) => {
+        const pods = changed.filter((pod) => !isMirror(pod));
+        if (op === "ADD") resizes.added(pods);
+        else if (op === "REMOVE") resizes.removed(pods.map(({ metadata }) => metadata.uid));
+        else if (op !== "RECONCILE") resizes.updated(pods);
+      },
+      "source-synced": () => resizes.retry("pods_added"),
+      "runtime-synced": () => resizes.retry("pods_added"),
+      "worker-phase": ({ uid, phase }) => {
+        if (phase === "terminated") resizes.terminated(uid);
+      },
     },
     evictedPods: { "worker-gone": ({ uid }) => evictedPods.forget(uid) },
     explanations: {

@@ -10,7 +10,7 @@ import {
   terminationText,
   times,
 } from "./container-termination.ts";
-import { causeOf } from "./pod-cause.ts";
+import { causeOf, resizeCause } from "./pod-cause.ts";
 
 /** The information that explains why a pod is not ready. */
 export interface PodInfo {
@@ -148,6 +148,8 @@ function detailsOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string[] {
       break;
     default:
   }
+  const resize = resizeCause(info.status);
+  if (resize !== undefined) lines.push(resize);
   for (const [container, { reason, message }] of waiting)
     if (container !== wait?.container) lines.push(`${container}: ${reason}${message && `: ${message}`}`);
   return lines;

@@ -24,7 +24,17 @@ export function causeOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string
   const blocked = isReady || !wait ? undefined : waitCause(info, wait);
   if (blocked !== undefined) return blocked;
   // A failure remains the cause while it is retried.
-  return unstableCause(info) ?? (isReady ? null : (wait?.text ?? unreadyCause(info) ?? null));
+  const cause = unstableCause(info) ?? (isReady ? undefined : (wait?.text ?? unreadyCause(info)));
+  return cause ?? resizeCause(status) ?? null;
+}
+
+/** The reason why a resize of the pod waits or fails. */
+export function resizeCause(status: PodStatus | undefined): string | undefined {
+  const conditionOf = (type: string) => status?.conditions?.find((condition) => condition.type === type);
+  const pending = conditionOf("PodResizePending");
+  if (pending) return `resize is ${pending.reason?.toLowerCase() ?? "pending"}: ${pending.message}`;
+  const inProgress = conditionOf("PodResizeInProgress");
+  return inProgress?.reason === "Error" ? `resize failed, retrying: ${inProgress.message}` : undefined;
 }
 
 /** Rejected, evicted or past its deadline: the first failure takes precedence over the containers. */
@@ -85,6 +95,7 @@ const order: readonly StepKind[] = [
     "volumes",
     "start-slot",
     "sandbox",
+    "resize",
     "image",
     "container",
     "hook",

@@ -8,7 +8,6 @@ import { createStatusMetrics } from "../pipeline/status-manager/status-metrics.t
 import { WorkerStatuses } from "../pipeline/status-manager/worker-statuses.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
-import { Allocation } from "../resources/allocation/allocation.ts";
 import { memoryQosMetrics } from "../resources/cgroups/memory-qos-metrics.ts";
 import { QosCgroups } from "../resources/cgroups/qos-cgroups.ts";
 import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
@@ -21,7 +20,8 @@ import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { PodExplanations } from "./pod-explanations.ts";
 import { PodOverview } from "./pod-overview.ts";
 import { podProbes } from "./pod-probes.ts";
-import { podSyncer } from "./pod-syncer.ts";
+import { podResizes } from "./pod-resizes.ts";
+import { nodeAdmission, podSyncer } from "./pod-syncer.ts";
 import { runtimeObserver } from "./runtime-observer.ts";
 import { podRuntime } from "./runtime-parts.ts";
 import { tracedSyncer } from "./traced-syncer.ts";
@@ -33,19 +33,17 @@ export function podParts(
   core: AgentCore,
   parts: { initialSync: InitialSync; cluster: () => Pick<Cluster, "statusInApi" | "isWritten"> },
 ) {
-  const { options: o, config, node, clock, logger, metrics, events, desired, observed, post } = core;
+  const { options: o, config, node, clock, logger, metrics, desired, observed, post } = core;
   const { initialSync, cluster } = parts;
   const userNamespaces = new UserNamespaces({
     podsDir: join(o.rootDir, "pods"),
     idsPerPod: config.userNamespaces?.idsPerPod,
     maxPods: config.maxPods,
   });
-  const allocation = new Allocation({
-    ...{ rootDir: o.rootDir, events, clock, logger },
-    gates: {
-      podLevel: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
-      initContainers: o.gates.enabled("InPlacePodVerticalScalingInitContainers"),
-    },
+  const { allocation, resizes, resizing, conditionsOf } = podResizes(core, {
+    requests: () => requests,
+    reject: (pod) => admission.rejectResize(pod),
+    isReady: () => initialSync.isComplete(),
   });
   const evictedPods = new EvictedPods({
     ...{ rootDir: o.rootDir, logger },
@@ -68,7 +66,8 @@ export function podParts(
   const run = podRuntime(core, {
     cgroups,
     userNamespaces,
-    refresh: (uid) => pleg.refresh(uid),
+    resizing: resizing(cgroups),
+    observe: { refresh: (uid) => pleg.refresh(uid), changed: (uid) => pleg.changed(uid) },
     phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
     isSynced: () => initialSync.isComplete(),
     cpusets: exclusive.cpusets,
@@ -93,19 +92,26 @@ export function podParts(
       return handler !== undefined && core.features.recursiveReadOnly(handler);
     },
     podCgroup: podCgroupReader(core, (pod) => cgroups.parentFor(pod)),
-    allocation,
+    allocation: {
+      resizes: conditionsOf,
+      actuated: (uid, container) => allocation.actuated(uid, container),
+    },
     hostIPs: core.hostIps,
     runtimeName: () => core.connection.runtime?.name ?? "unknown",
     onChange: (uid) => post({ kind: "status-changed", uid }),
     metrics: createStatusMetrics(metrics),
   });
-  const syncer = podSyncer(core, {
-    ...{ runtime, probes, userNamespaces, statuses, activePods },
-    volumes: volumes.manager,
-    exclusiveResources: exclusive.topology,
-    admitted: (pod) => allocation.admitted(pod),
+  const admission = nodeAdmission(core, {
+    activePods: () => activePods().map((pod) => allocation.accountedPod(pod)),
     evict: (uid, failure) => void evictedPods.evict(uid, { failure }),
     isTerminating: (uid) => evictedPods.get(uid) !== undefined || workers.get(uid)?.phase === "terminating",
+  });
+  const syncer = podSyncer(core, {
+    ...{ runtime, probes, userNamespaces, statuses },
+    volumes: volumes.manager,
+    exclusiveResources: exclusive.topology,
+    admit: admission.admit,
+    admitted: (pod) => allocation.admitted(pod),
   });
   const workers: PodWorkers = new PodWorkers({
     syncer: tracedSyncer(syncer, core.tracing?.tracer),
@@ -157,6 +163,7 @@ export function podParts(
       userNamespaces,
       allocation,
       exclusive,
+      resizes,
     },
     records,
     /** Must be done before the first component is started. */
@@ -168,7 +175,7 @@ export function podParts(
       });
       for (const record of records) await record.start();
     },
-    components: [qosCgroups, ...exclusive.components, ...run.components],
+    components: [qosCgroups, resizes, ...exclusive.components, ...run.components],
     ...{ cgroups, activePods, evictedPods, workers, statuses, workerStatuses, overview, explanations },
   };
 }

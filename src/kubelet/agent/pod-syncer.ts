@@ -1,7 +1,6 @@
 import { healthy } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
-import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import type { Admission, SyncReport } from "../../lib/model/pod-sync.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
@@ -9,10 +8,37 @@ import { createPodSyncer } from "../pipeline/pod-workers/create-pod-syncer.ts";
 import type { PodSyncer } from "../pipeline/pod-workers/pod-syncer.ts";
 import { isFinal } from "../pipeline/status-manager/phase.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
-import { podAdmission } from "../pods/admission/pod-admission.ts";
+import {
+  type PodAdmission,
+  type PodAdmissionOptions,
+  podAdmission,
+} from "../pods/admission/pod-admission.ts";
 import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
+
+/** Decides which pods may run on this node, and with which resources. */
+export function nodeAdmission(
+  core: AgentCore,
+  parts: Pick<PodAdmissionOptions, "activePods" | "evict" | "isTerminating">,
+): PodAdmission {
+  const { node, config, events, metrics, clock, logger, observed } = core;
+  return podAdmission({
+    ...{ clock, logger, events, metrics, ...parts },
+    nodeName: node.name,
+    labelsAndTaints: core.labelsAndTaints,
+    allocatable: node.info.allocatable,
+    cpus: node.cpus,
+    maxPods: config.maxPods,
+    podsPerCore: config.podsPerCore,
+    allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
+    podLevelResources: node.settings.gates.podLevelResources,
+    declaredFeatures: declaredFeatures((gate) => core.options.gates.enabled(gate)),
+    runtime: core.features,
+    pressure: core.pressure,
+    runs: (uid) => runningContainers(observed.get(uid)).length > 0,
+  });
+}
 
 /** The pod syncer with the components of this agent. */
 export function podSyncer(
@@ -23,20 +49,18 @@ export function podSyncer(
     readonly probes: { addPod(pod: Pod): void };
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
     readonly volumes: VolumeManager;
-    readonly activePods: () => Pod[];
     readonly exclusiveResources: {
       admit(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<Admission> | undefined;
     };
+    readonly admit: PodAdmission["admit"];
     readonly admitted: (pod: Pod) => void;
-    readonly evict: (uid: PodUid, failure: PodFailure) => void;
-    readonly isTerminating: (uid: PodUid) => boolean;
   },
 ): PodSyncer {
-  const { node, config, events, metrics, clock, logger, connection, observed, post } = core;
-  const { runtime, probes, statuses, volumes, userNamespaces, admitted, evict, isTerminating } = parts;
+  const { events, connection, post } = core;
+  const { runtime, probes, statuses, volumes, userNamespaces, admit, admitted } = parts;
   const { exclusiveResources } = parts;
   return createPodSyncer({
-    ...{ runtime, probes, userNamespaces, admitted, events },
+    ...{ runtime, probes, userNamespaces, admit, admitted, events },
     objects: core.objects ?? noObjects,
     volumes: {
       register: (pod) => volumes.register(pod),
@@ -47,22 +71,6 @@ export function podSyncer(
       isRejection: (error) => error instanceof KubeletError && error.code === attachmentLimitExceeded,
     },
     networkHealth: () => (connection.state.kind === "unknown" ? healthy : connection.networkHealth()),
-    admit: podAdmission({
-      ...{ clock, logger, events, metrics, evict, isTerminating },
-      nodeName: node.name,
-      labelsAndTaints: core.labelsAndTaints,
-      allocatable: node.info.allocatable,
-      cpus: node.cpus,
-      maxPods: config.maxPods,
-      podsPerCore: config.podsPerCore,
-      allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
-      podLevelResources: node.settings.gates.podLevelResources,
-      declaredFeatures: declaredFeatures((gate) => core.options.gates.enabled(gate)),
-      runtime: core.features,
-      pressure: core.pressure,
-      activePods: parts.activePods,
-      runs: (uid) => runningContainers(observed.get(uid)).length > 0,
-    }),
     allocate: (pod, report, signal) => exclusiveResources.admit(pod, report, signal),
     isTerminal: (uid) => isFinal(statuses.get(uid)?.phase),
     activeSince: (uid) => statuses.activeSince(uid),

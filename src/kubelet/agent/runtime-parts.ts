@@ -4,6 +4,7 @@ import type { PodUid } from "../../lib/model/pod.ts";
 import type { CriRequests, CriRequestsOptions } from "../pipeline/pod-runtime/cri-requests.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
+import type { PodResizing } from "../pipeline/pod-runtime/resize-pod.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
 import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
@@ -35,7 +36,8 @@ export function podRuntime(
   parts: {
     cgroups: PodCgroups;
     userNamespaces: UserNamespaces;
-    refresh: (uid: PodUid) => Promise<void>;
+    resizing: PodResizing;
+    observe: { refresh(uid: PodUid): Promise<void>; changed(uid: PodUid): void };
     /** The phase of a pod's worker; undefined for a pod that is neither desired nor running. */
     phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
     /** Whether orphans may be removed. */
@@ -44,7 +46,7 @@ export function podRuntime(
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
-  const { cgroups, userNamespaces, refresh } = parts;
+  const { cgroups, userNamespaces, resizing, observe } = parts;
   const files = new PodFiles({
     rootDir: o.rootDir,
     podLogsDir: config.podLogsDir,
@@ -121,7 +123,8 @@ export function podRuntime(
     requests,
     cgroups,
     files,
-    observe: { get: (uid) => observed.get(uid), refresh },
+    observe: { ...observe, get: (uid) => observed.get(uid) },
+    resizing,
     gate: startGate({ clock, metrics, cpus: node.cpus, width: o.maxParallelStarts }),
     clock,
     logger,

@@ -9,8 +9,7 @@ const declarable = [
 type Gate = (typeof declarable)[number] | "NodeDeclaredFeatures";
 
 /**
- * The features that the node declares: those whose gate is on, as upstream. The API server accepts a resize that needs one of them, and the
- * kubelet handles it, even if only by reporting Infeasible. Undefined if NodeDeclaredFeatures is off.
+ * The features that the node declares: those whose gate is on, as upstream. Undefined if NodeDeclaredFeatures is off.
  */
 export function declaredFeatures(enabled: (gate: Gate) => boolean): string[] | undefined {
   if (!enabled("NodeDeclaredFeatures")) return undefined;

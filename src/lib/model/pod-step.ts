@@ -11,6 +11,7 @@ export type StepKind =
   | "image"
   | "container"
   | "hook"
+  | "resize"
   | "init"
   | "backoff"
   | "startup"

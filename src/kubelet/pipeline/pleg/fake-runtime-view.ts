@@ -25,6 +25,7 @@ export interface FakeContainer {
   state: FakeState;
   attempt?: number;
   createdAt?: number;
+  memoryLimit?: number;
   /** If it has exited. */
   end?: { exitCode: number; reason: string; finishedAt: number };
 }
@@ -88,9 +89,11 @@ export class FakeRuntimeView {
       const found = this.containers.find((c) => c.id === id);
       if (!found) throw new CriError("NOT_FOUND", "ContainerStatus", "not found");
       const { exitCode = 0, reason = "", finishedAt = 0 } = found.end ?? {};
+      const linux = { memoryLimitInBytes: BigInt(found.memoryLimit ?? 0) };
       return create(ContainerStatusResponseSchema, {
         status: {
           ...this.#container(found),
+          resources: { linux },
           exitCode,
           reason,
           finishedAt: BigInt(finishedAt) * 1_000_000n,

@@ -226,7 +226,7 @@ export function podEvents(
     previous.delete(container.id);
     if (old?.state !== container.state)
       events.push({ uid, kind: eventOf(container), container: container.id });
-    else if (old.reason !== container.reason)
+    else if (old.reason !== container.reason || !sameResources(old, container))
       events.push({ uid, kind: "ContainerChanged", container: container.id });
   }
   for (const removed of previous.values()) {
@@ -238,6 +238,14 @@ export function podEvents(
     pod?.sandboxes.map((s) => `${s.id}:${s.state}`).join() ?? "";
   if (sandboxes(before) !== sandboxes(after)) events.push({ uid, kind: "SandboxChanged" });
   return events;
+}
+
+function sameResources({ resources: a }: ObservedContainer, { resources: b }: ObservedContainer): boolean {
+  return (
+    a?.milliCpuLimit === b?.milliCpuLimit &&
+    a?.milliCpuRequest === b?.milliCpuRequest &&
+    a?.memoryLimit === b?.memoryLimit
+  );
 }
 
 function eventOf(container: ObservedContainer): PodEvent["kind"] {

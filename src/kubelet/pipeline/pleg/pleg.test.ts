@@ -479,3 +479,44 @@ test("stops on abort, even in the middle of a relist", async (t) => {
   await pleg.done;
   assert.equal(clock.pending, 0);
 });
+
+test("a container that was changed in place is inspected again, once, and the change is reported", async (t) => {
+  const { view, events, observed, pleg, clock } = await setUp(t, { view: (v) => v.show("p") });
+  const limit = () => observed.get(u("p"))?.containers[0]?.resources?.memoryLimit;
+  events.splice(0);
+  view.containers[0]!.memoryLimit = 5;
+  await pleg.refresh(u("p"));
+  assert.equal(limit(), undefined, "details of a container in the same state are kept");
+  pleg.changed(u("p"));
+  await pleg.refresh(u("p"));
+  assert.equal(limit(), 5);
+  assert.deepEqual(events, ["ContainerChanged p c-p"]);
+  const inspections = () => view.calls.filter((call) => call === "container c-p").length;
+  const before = inspections();
+  await clock.advance(5000);
+  assert.equal(inspections(), before);
+});
+
+test("a change in place is observed by whichever listing comes first: a relist may overtake the refresh", async (t) => {
+  const { view, observed, pleg, clock } = await setUp(t, { view: (v) => v.show("p") });
+  view.containers[0]!.memoryLimit = 5;
+  pleg.changed(u("p"));
+  const release = block(view, "list containers of p");
+  const refreshed = pleg.refresh(u("p"));
+  await clock.advance(1000);
+  await release();
+  await refreshed;
+  assert.equal(observed.get(u("p"))?.containers[0]?.resources?.memoryLimit, 5);
+});
+
+test("a relist that started before a change in place does not count as its observation", async (t) => {
+  const { view, observed, pleg, clock } = await setUp(t, { view: (v) => v.show("p") });
+  const release = block(view, "list sandboxes");
+  await clock.advance(1000);
+  pleg.changed(u("p"));
+  view.containers[0]!.memoryLimit = 7;
+  const refreshed = pleg.refresh(u("p"));
+  await release();
+  await refreshed;
+  assert.equal(observed.get(u("p"))?.containers[0]?.resources?.memoryLimit, 7);
+});

@@ -63,6 +63,8 @@ export class Pleg implements Component {
   #sequence = 0;
   /** The sequence number of the listing that a pod's entry is from: an older listing must not overwrite it. */
   #appliedFrom = new Map<PodUid, number>();
+  /** The newest listing when containers of a pod were changed in place: known details are valid only in a later one. */
+  #changedAt = new Map<PodUid, number>();
   /** Pods that are refreshed again soon, with the function that cancels it. */
   #refreshTimers = new Map<PodUid, () => void>();
   /** Containers of which the kernel killed a process, the oldest first. */
@@ -125,6 +127,14 @@ export class Pleg implements Component {
     // A running relist may have listed before the change that the caller knows of.
     this.#relistAgain = true;
     this.#wake?.();
+  }
+
+  /**
+   * Containers of the pod were changed, or may have been, without a change of their state: the next listing requests all their details
+   * again, whether it is a refresh or a relist that overtakes it.
+   */
+  changed(uid: PodUid): void {
+    this.#changedAt.set(uid, this.#sequence);
   }
 
   /**
@@ -257,6 +267,7 @@ export class Pleg implements Component {
     if (complete) this.#completeFrom = sequence;
     for (const [uid, from] of this.#appliedFrom)
       if (from <= this.#completeFrom && !observed.get(uid)) this.#appliedFrom.delete(uid);
+    for (const uid of this.#changedAt.keys()) if (!observed.get(uid)) this.#changedAt.delete(uid);
     this.#lastRelistAt = clock.monotonic();
     this.#firstRelist.resolve();
   }
@@ -275,6 +286,7 @@ export class Pleg implements Component {
     const after = inspected && this.#withOomKills(inspected);
     const before = observed.get(uid);
     this.#appliedFrom.set(uid, sequence);
+    if (sequence > (this.#changedAt.get(uid) ?? sequence)) this.#changedAt.delete(uid);
     if (after) observed.set(after);
     else observed.delete(uid);
     for (const event of podEvents(uid, before, after)) onEvent(event);
@@ -296,7 +308,10 @@ export class Pleg implements Component {
     const { runtime, clock } = this.#o;
     const o = { signal: this.#signal };
     const knownSandboxes = new Map<string, ObservedSandbox>(before?.sandboxes.map((s) => [s.id, s]));
-    const knownContainers = new Map<string, ObservedContainer>(before?.containers.map((c) => [c.id, c]));
+    const isChanged = this.#changedAt.has(listed.uid);
+    const knownContainers = new Map<string, ObservedContainer>(
+      before?.containers.filter((c) => !isChanged || c.state !== "running").map((c) => [c.id, c]),
+    );
     const [sandboxes, containers] = await Promise.all([
       Promise.all(
         listed.sandboxes.map(async (s) => {

@@ -1,6 +1,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { LinuxContainerResourcesInit } from "../../../lib/clients/cri/cri.ts";
 import { NamespaceMode } from "../../../lib/gen/runtime/v1/api_pb.js";
 import { makeDirs } from "../../../lib/host/make-dirs.ts";
 import { containerHash } from "../../../lib/model/container-hash.ts";
@@ -24,6 +25,7 @@ import type {
 import { buildEnv } from "./config/env.ts";
 import { containerConfigError } from "./config/errors.ts";
 import { containerDir, etcHostsFile, terminationFileName } from "./config/paths.ts";
+import { buildContainerResources, buildOverhead, usesSwap } from "./config/resources.ts";
 import { buildSandboxConfig } from "./config/sandbox-config.ts";
 import { type EnvObjectReader, readEnvObjects } from "./env-objects.ts";
 import type { PodRuntimeOptions } from "./pod-runtime.ts";
@@ -90,11 +92,18 @@ interface ContainerInput {
 export type CriRequests = PodRuntimeOptions["requests"] & {
   /** The handler of a pod; undefined if its RuntimeClass does not exist, or is not known yet. */
   knownHandler(pod: Pod): string | undefined;
+  /** The resources of a container, as its request has them, apart from CPU sets. */
+  resources(pod: Pod, container: Container): LinuxContainerResourcesInit;
+  /** The overhead of a pod's sandbox. */
+  overhead(pod: Pod): LinuxContainerResourcesInit;
+  /** The container may use swap, with its current resources. */
+  mayUseSwap(pod: Pod, container: Container): boolean;
 };
 
 /** Builds CRI requests from pod and node, and writes the files that containers mount. */
 export function criRequests(o: CriRequestsOptions): CriRequests {
   const reported = new WeakSet<Pod>();
+  const resourceContext = { node: o.node, settings: o.settings };
   const handlerOf = (pod: Pod) => runtimeHandler(pod, o.runtimeClass);
   const contextOf = async (pod: Pod) => ({
     node: o.node,
@@ -154,6 +163,9 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
 
   return {
     hashOf: containerHash,
+    resources: (pod, spec) => buildContainerResources(pod, spec, resourceContext),
+    overhead: (pod) => buildOverhead(pod, resourceContext),
+    mayUseSwap: (pod, spec) => usesSwap(pod, spec, resourceContext),
     runtimeHandler: handlerOf,
     knownHandler(pod) {
       try {

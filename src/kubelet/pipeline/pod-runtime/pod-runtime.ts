@@ -11,7 +11,7 @@ import type {
 } from "../../../lib/clients/cri/cri.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
 import { startPriority } from "../../../lib/model/critical-pod.ts";
-import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
+import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage, SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
@@ -22,6 +22,7 @@ import { type Hooks, type KillDeps, killContainer, killPod } from "./kill.ts";
 import { planPod } from "./plan/plan-pod.ts";
 import { type Delay, isEmpty, type PlanContext, type PodPlan } from "./plan/pod-plan.ts";
 import type { PodFiles } from "./pod-files.ts";
+import { PodResizer, type PodResizing } from "./resize-pod.ts";
 import { RestartBackoff, restartKey } from "./restart-backoff.ts";
 import { ContainerStarter } from "./start-container.ts";
 import type { StartMetrics } from "./start-metrics.ts";
@@ -61,11 +62,15 @@ export interface PodRuntimeOptions {
   cgroups: {
     ensure(pod: Pod): Promise<void>;
     remove(uid: PodUid): Promise<void>;
+    /** Kills and removes cgroups of containers in that of the pod, except the known ones. Resolves to what it has removed. */
+    removeUnknown?(pod: Pod, knownIds: ReadonlySet<string>): Promise<string[]>;
   };
   files: PodFiles;
   observe: {
     get(uid: PodUid): ObservedPod | undefined;
     refresh(uid: PodUid): Promise<void>;
+    /** Containers of the pod were changed in place: the next refresh has to request their details again. */
+    changed?(uid: PodUid): void;
   };
   gate: ConcurrencyGate<StartKind>;
   clock: Clock;
@@ -84,6 +89,8 @@ export interface PodRuntimeOptions {
   starting: StartingContainers;
   /** A container runs with the resources that the pod has now. */
   onStarted?: (pod: Pod, container: Container) => void;
+  /** Without it the resources of a pod never change while it runs. */
+  resizing?: PodResizing;
   gates?: PlanContext["gates"];
   maxDeadPerContainer?: number;
   minDeadAgeMs?: number;
@@ -103,6 +110,7 @@ export class PodRuntime {
   readonly #restarts: RestartBackoff;
   readonly #kill: KillDeps;
   readonly #starter: ContainerStarter;
+  readonly #resizer: PodResizer | undefined;
   /** Pods that were refreshed since they were last changed. The observed state of others may be stale or missing. */
   #refreshed = new Set<PodUid>();
   /** By container, the end of the back-off that was last reported. */
@@ -116,6 +124,14 @@ export class PodRuntime {
       options.firstRestartDelayMs,
     );
     this.#kill = { ...options, stops: new StopTracker() };
+    const { resizing } = options;
+    this.#resizer =
+      resizing &&
+      new PodResizer({
+        ...options,
+        resizing,
+        removeUnknownCgroups: (pod) => this.#removeUnknownCgroups(pod),
+      });
     this.#starter = new ContainerStarter({
       ...options,
       onRestart: (pod, container, exited) => this.#restarts.restarted(restartKey(pod, container), exited),
@@ -139,6 +155,7 @@ export class PodRuntime {
       signal.throwIfAborted();
       const plan = planPod(pod, observe.get(uid), this.#context(pod));
       const waits = this.#reportWaits(pod, plan, report);
+      if (plan.resize || isEmpty(plan)) this.#o.resizing?.progressed(pod, plan.resize !== undefined);
       if (isEmpty(plan))
         return {
           wakeAt: earliestRestart(plan.delays),
@@ -247,10 +264,22 @@ export class PodRuntime {
         this.#restarts.restartAt(restartKey(pod, container), exited, requests.hashOf(container)),
       probe: (kind, id) => this.#o.probes.get(kind, id),
       replaced: (container) => this.#o.replaced.has(pod.metadata.uid, container),
+      resize: this.#resizeNeeds(pod),
       gates: this.#o.gates,
       maxDeadPerContainer: this.#o.maxDeadPerContainer,
       minDeadAgeMs: this.#o.minDeadAgeMs,
     };
+  }
+
+  #resizeNeeds(pod: Pod): PlanContext["resize"] {
+    const { resizing } = this.#o;
+    return (
+      resizing && {
+        actionFor: (container, isInit) => resizing.actionFor(pod, container, isInit),
+        ofPod: resizing.needsPodResize(pod),
+        repeats: resizing.isResizing(pod.metadata.uid),
+      }
+    );
   }
 
   /** Reports why containers wait; returns it in one line. */
@@ -313,7 +342,9 @@ export class PodRuntime {
       ),
     );
     signal.throwIfAborted();
+    const hasKilled = failures.length === 0;
     failures.push(...(await this.#removePlanned(pod, plan)));
+    if (plan.resize && hasKilled) failures.push(...(await this.#resize(pod, plan, report)));
     if (plan.createSandbox) await this.#createSandbox(pod, plan.createSandbox.attempt, report, signal);
     await this.#startAll(pod, plan, report, signal);
     if (failures.length > 0) throw failures[0];
@@ -324,6 +355,45 @@ export class PodRuntime {
     const previous = observed?.containers.find((c) => c.name === name && c.state === "exited");
     this.#o.replaced.mark(uid, container);
     this.#restarts.replacing(uid, container, previous);
+  }
+
+  /** If it fails, containers that need the new resources are not started: they may not fit into the pod's cgroup. */
+  async #resize(pod: Pod, plan: PodPlan, report: SyncReport): Promise<unknown[]> {
+    const { observe } = this.#o;
+    const { uid } = pod.metadata;
+    report.blockedOn("resizing the pod", { kind: "resize" });
+    try {
+      await this.#resizer?.resize(pod, plan.resize?.containers ?? [], observe.get(uid)!);
+      return [];
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      const needs = this.#resizeNeeds(pod);
+      const isInit = (container: Container) => pod.spec.initContainers?.includes(container) ?? false;
+      plan.start = plan.start.filter(
+        ({ container }) => needs?.actionFor(container, isInit(container)) === "none",
+      );
+      return [error];
+    } finally {
+      observe.changed?.(uid);
+    }
+  }
+
+  /** A runtime may keep the process, and with it the cgroup, of a container whose start was interrupted. True if there was one. */
+  async #removeUnknownCgroups(pod: Pod): Promise<boolean> {
+    const { observe, cgroups, logger } = this.#o;
+    const { uid } = pod.metadata;
+    await observe.refresh(uid);
+    const observed = observe.get(uid);
+    if (!observed || !cgroups.removeUnknown) return false;
+    const known = new Set<string>([...observed.containers, ...observed.sandboxes].map(({ id }) => id));
+    const removed = await cgroups.removeUnknown(pod, known);
+    for (const cgroup of removed)
+      logger.warn("Removed cgroup of a container that the runtime does not have", {
+        pod: podRef(pod),
+        podUID: uid,
+        cgroup,
+      });
+    return removed.length > 0;
   }
 
   /** A failure must not prevent the rest of the pod from running: the next sync tries again. */
@@ -345,6 +415,8 @@ export class PodRuntime {
         attempt(runtime.stopPodSandbox(sandbox.id).then(() => runtime.removePodSandbox(sandbox.id))),
       ),
     );
+    const wasInterrupted = plan.removeContainers.some(({ state }) => state === "created");
+    if (wasInterrupted) await attempt(this.#removeUnknownCgroups(pod).then(() => {}));
     return failures;
   }
 

@@ -23,6 +23,7 @@ export interface StartContainerOptions
     | "hooks"
     | "starting"
     | "onStarted"
+    | "resizing"
     | "metrics"
   > {
   /** A container replaces one that exited. */
@@ -98,6 +99,7 @@ export class ContainerStarter {
       .catch((error) => {
         throw failed(error, "CreateContainerConfigError");
       });
+    if (action.role !== "ephemeral") await this.#o.resizing?.containerStarts(pod, container);
     const id = await this.#o.gate.run(
       async () => {
         // The pod may have been terminated while it waited.

@@ -301,25 +301,30 @@ test("the condition of a failure replaces that of another client, and stays", ()
   assert.deepEqual([later.phase, later.reason, later.message], ["Failed", "Evicted", "low"]);
 });
 
-test("a pending resize is a condition with its generation, until the pod terminates", () => {
-  const resize = { reason: "Infeasible", message: "not here", generation: 3, at: wallTime(at + 4000) };
+test("resizes are conditions with their generation, until the pod terminates", () => {
+  const time = (seconds: number) => wallTime(at + seconds * 1000);
+  const pending = { type: "PodResizePending", reason: "Deferred", message: "not now" } as const;
+  const inProgress = { type: "PodResizeInProgress", reason: "", message: "" } as const;
+  const resizes = [
+    { ...pending, generation: 3, since: time(2), at: time(4) },
+    { ...inProgress, generation: 0, since: time(1), at: time(1) },
+  ];
   const pod = fromApi({}, []);
-  const [first] = statusOf(pod, anObservedPod([run()]), { resize }).conditions!;
-  assert.deepEqual(first, {
-    ...{ type: "PodResizePending", status: "True", reason: "Infeasible", message: "not here" },
-    ...{
-      observedGeneration: 3,
-      lastProbeTime: iso(wallTime(at + 4000)),
-      lastTransitionTime: iso(wallTime(at + 4000)),
+  const conditionsOf = (over: Partial<StatusInput>) =>
+    statusOf(pod, anObservedPod([run()]), { resizes, ...over }).conditions!;
+  assert.deepEqual(conditionsOf({}).slice(0, 2), [
+    {
+      ...{ type: "PodResizePending", status: "True", reason: "Deferred", message: "not now" },
+      ...{ observedGeneration: 3, lastProbeTime: iso(time(4)), lastTransitionTime: iso(time(2)) },
     },
-  });
-  const previous = { conditions: [{ ...first!, lastTransitionTime: iso(wallTime(at)) }] };
-  const [later] = statusOf(pod, anObservedPod([run()]), { resize: { ...resize, generation: 4 }, previous })
-    .conditions!;
-  assert.deepEqual([later?.observedGeneration, later?.lastTransitionTime], [4, iso(wallTime(at))]);
-  const exited = statusOf(pod, anObservedPod([]), { resize, workerPhase: "terminated" }).conditions!;
-  assert.equal(
-    exited.some(({ type }) => type === "PodResizePending"),
-    false,
+    {
+      ...{ type: "PodResizeInProgress", status: "True" },
+      ...{ lastProbeTime: iso(time(1)), lastTransitionTime: iso(time(1)) },
+    },
+  ]);
+  const ended = conditionsOf({ workerPhase: "terminated" });
+  assert.deepEqual(
+    ended.filter(({ type }) => type.startsWith("PodResize")),
+    [],
   );
 });

@@ -56,24 +56,21 @@ export function podConditions(input: StatusInput, info: ConditionInfo): PodCondi
   return [...kept, ...resizeConditions(input, info), ...conditions];
 }
 
-/** A pending resize is reported as long as the pod may still get it. */
+/** A resize is reported as long as the pod may still get it. */
 function resizeConditions(
-  { resize, previous, workerPhase }: StatusInput,
+  { resizes = [], workerPhase }: StatusInput,
   { phase }: ConditionInfo,
 ): PodCondition[] {
-  if (!resize || workerPhase === "terminated" || isFinal(phase)) return [];
-  const { reason, message, generation, at } = resize;
-  const old = previous?.conditions?.find((c) => c.type === "PodResizePending");
-  const since = old?.reason === reason ? old.lastTransitionTime : undefined;
-  return [
-    {
-      type: "PodResizePending",
-      ...(generation > 0 ? { observedGeneration: generation } : {}),
-      ...{ status: "True", reason, message },
-      lastProbeTime: isoSeconds(at),
-      lastTransitionTime: since ?? isoSeconds(at),
-    },
-  ];
+  if (workerPhase === "terminated" || isFinal(phase)) return [];
+  return resizes.map(({ type, reason, message, generation, since, at }) => ({
+    type,
+    ...(generation > 0 ? { observedGeneration: generation } : {}),
+    status: "True",
+    ...(reason ? { reason } : {}),
+    ...(message ? { message } : {}),
+    lastProbeTime: isoSeconds(at),
+    lastTransitionTime: isoSeconds(since),
+  }));
 }
 
 /** Conditions of other clients and of the failure; DisruptionTarget stays once it was set. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../test/builders/pods.ts";
+import { wallTime } from "../../../lib/base/time.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
@@ -181,7 +182,23 @@ const podTable: [
         resources: { limits: { cpu: "7" }, requests: { cpu: "8", memory: "9Mi" } },
       },
     },
-    { limits: { cpu: "7" }, requests: { memory: "9Mi" } },
+    { limits: { cpu: "7" }, requests: { memory: "32Mi" } },
+    { cpu: "500m", memory: "32Mi" },
+  ],
+  [
+    "the memory request is the one before, while containers are resized",
+    apiRuns(simple),
+    {
+      podCgroup: { cpuShares: 2n },
+      previous: { phase: "Running", resources: { requests: { memory: "9Mi" } } },
+      resizes: [
+        {
+          ...{ type: "PodResizeInProgress", reason: "", message: "", generation: 2 },
+          ...{ since: wallTime(0), at: wallTime(0) },
+        },
+      ],
+    },
+    { requests: { memory: "9Mi" } },
     { cpu: "500m", memory: "32Mi" },
   ],
   [

@@ -76,7 +76,7 @@ function bytes(amount: number | bigint | undefined): string | undefined {
 
 /** The pod-level resources: those of the spec, and once the API reports the pod as running, those of its cgroup. */
 export function podResources(
-  input: Pick<StatusInput, "pod" | "podCgroup" | "previous" | "gates">,
+  input: Pick<StatusInput, "pod" | "podCgroup" | "previous" | "gates" | "resizes">,
 ): Pick<ApiPodStatus, "resources" | "allocatedResources"> {
   const { pod, gates } = input;
   if (!gates.podLevelStatus) return {};
@@ -84,7 +84,7 @@ export function podResources(
   const requests = formatAmounts(pod, "requests", podRequests(pod, options));
   const resources =
     pod.status?.phase === "Running" && input.podCgroup
-      ? actualResources(pod, input.podCgroup, requests, input.previous)
+      ? actualResources(input, input.podCgroup, requests)
       : withoutEmpty({
           ...pod.spec.resources,
           requests,
@@ -94,10 +94,9 @@ export function podResources(
 }
 
 function actualResources(
-  pod: Pod,
+  { pod, previous, resizes }: Pick<StatusInput, "pod" | "previous" | "resizes">,
   cgroup: CgroupLimits,
   requested: ResourceList,
-  previous: ApiPodStatus | undefined,
 ): ResourceRequirements {
   const reported = previous?.phase === "Running" ? previous.resources : undefined;
   const requests: ResourceList = { ...pod.spec.resources?.requests };
@@ -105,7 +104,9 @@ function actualResources(
   const { cpuShares = 0n, cpuQuotaUs = -1n, cpuPeriodUs = 0n, memoryLimit } = cgroup;
   setActual(requests, "cpu", milliCpu(sharesToMilliCpu(cpuShares)), reported?.requests, minMilliRequest);
   if (requests.memory === undefined && requested.memory !== undefined) requests.memory = requested.memory;
-  setActual(requests, "memory", undefined, reported?.requests);
+  // No cgroup has the memory request: while containers are resized, it is the one before.
+  if (resizes?.some(({ type }) => type === "PodResizeInProgress"))
+    setActual(requests, "memory", undefined, reported?.requests);
   const milliLimit = quotaToMilliCpu(cpuQuotaUs, cpuPeriodUs);
   setActual(limits, "cpu", milliCpu(milliLimit), reported?.limits, minMilliLimit);
   setActual(limits, "memory", bytes(memoryLimit), reported?.limits);

@@ -8,11 +8,17 @@ import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.t
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ApiPodStatus } from "./api-types.ts";
 
-export interface PendingResize {
-  reason: string;
-  message: string;
-  generation: number;
-  at: WallTime;
+/** A condition about the resize of a pod: pending, or in progress. */
+export interface ResizeCondition {
+  readonly type: "PodResizePending" | "PodResizeInProgress";
+  readonly reason: string;
+  readonly message: string;
+  /** The generation of the pod that requests it. */
+  readonly generation: number;
+  /** Since when it has its reason. */
+  readonly since: WallTime;
+  /** When it last changed. */
+  readonly at: WallTime;
 }
 
 export interface StatusGates {
@@ -54,9 +60,8 @@ export interface StatusInput {
   /** True if the runtime supports recursive read-only mounts. */
   recursiveReadOnly: boolean;
   podCgroup?: CgroupLimits;
-  /** A resize that is not allocated: the spec requests other resources than the pod has. */
-  resize?: PendingResize;
-  /** The resources that a container was started with. */
+  resizes?: readonly ResizeCondition[];
+  /** The resources that a container was last given. */
   actuated?(container: string): ResourceRequirements | undefined;
   gates: StatusGates;
 }

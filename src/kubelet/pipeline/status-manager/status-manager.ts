@@ -17,7 +17,7 @@ import { withMirrorTimes } from "./mirror-times.ts";
 import { podStatus } from "./status.ts";
 import {
   defaultStatusGates,
-  type PendingResize,
+  type ResizeCondition,
   type StatusGates,
   type StatusInput,
 } from "./status-input.ts";
@@ -37,9 +37,9 @@ export interface StatusManagerOptions {
   /** Whether the runtime supports recursive read-only mounts for this pod. */
   recursiveReadOnly?: (pod: Pod) => boolean;
   podCgroup?: (pod: Pod) => CgroupLimits | undefined;
-  /** Allocated resources and pending resizes. */
+  /** Resizes, and the resources that containers were last given. */
   allocation?: {
-    pending(uid: PodUid): PendingResize | undefined;
+    resizes(uid: PodUid): readonly ResizeCondition[];
     actuated(uid: PodUid, container: string): ResourceRequirements | undefined;
   };
   gates?: StatusGates;
@@ -109,7 +109,6 @@ export class StatusManager {
     const mirror = entry?.hasMirrorTimes ? undefined : details.mirror;
     const starts = entry && !mirror?.startTime ? entry : startsOf(pod, mirror ?? previous, observed, now);
     const podCgroup = this.#o.podCgroup?.(pod);
-    const resize = this.#o.allocation?.pending(uid);
     const computed = podStatus({
       pod,
       observed,
@@ -126,7 +125,7 @@ export class StatusManager {
       previous,
       recursiveReadOnly: this.#o.recursiveReadOnly?.(pod) ?? false,
       ...(podCgroup ? { podCgroup } : {}),
-      ...(resize ? { resize } : {}),
+      resizes: this.#o.allocation?.resizes(uid),
       actuated: (container) => this.#o.allocation?.actuated(uid, container),
       gates,
     });

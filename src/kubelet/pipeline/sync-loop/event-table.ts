@@ -6,13 +6,21 @@ import type { EventKind, EventOf } from "./events.ts";
  * before. A handler that does not exist (`statusWriter` without a cluster) is left out of its rows.
  */
 export const eventTable = {
-  "pods-changed": ["ignoredFields", "desiredPods", "workers", "podsApi", "initialSync"],
-  "source-synced": ["housekeeping"],
+  "pods-changed": ["ignoredFields", "desiredPods", "resizes", "workers", "podsApi", "initialSync"],
+  "source-synced": ["housekeeping", "resizes"],
 
   // Probes come before the status: results from before a restart of the agent count from the first status on.
   "runtime-observed": ["oomWatcher", "logFollowers", "probes", "status", "overview", "workers"],
   // The statuses come before the workers: a worker decides by the status whether its pod has terminated.
-  "runtime-synced": ["initialSync", "probeCheckpoint", "status", "volumes", "housekeeping", "workers"],
+  "runtime-synced": [
+    "initialSync",
+    "probeCheckpoint",
+    "status",
+    "volumes",
+    "housekeeping",
+    "workers",
+    "resizes",
+  ],
   "runtime-state": ["initialSync", "nodeStatus", "pleg", "workers"],
   "orphan-found": ["workers"],
   "container-started": ["allocation", "exclusiveResources"],
@@ -20,8 +28,9 @@ export const eventTable = {
   "probe-result": ["explanations", "status", "overview", "workers"],
 
   "worker-changed": ["status", "overview", "statusWriter", "mirrors"],
-  // Resources are free before pods that wait for them are admitted.
-  "worker-phase": ["statusWriter", "probes", "exclusiveResources", "workers"],
+  // Resources are free before pods that wait for them are admitted, and before resizes that wait for them are allocated.
+  "worker-phase": ["statusWriter", "probes", "exclusiveResources", "workers", "resizes"],
+  "resize-changed": ["workers", "status"],
   "pod-failed": ["podEvents"],
   "pod-rejected": ["workers"],
   "pod-evicted": ["workers"],

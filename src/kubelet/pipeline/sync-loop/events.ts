@@ -38,6 +38,8 @@ export type KubeletEvent =
   // Pod workers
   | { readonly kind: "worker-changed"; readonly uid: PodUid }
   | { readonly kind: "worker-phase"; readonly uid: PodUid; readonly phase: WorkerPhase }
+  /** Resources were allocated to a pod, or a condition about its resize has changed. */
+  | { readonly kind: "resize-changed"; readonly uid: PodUid }
   | { readonly kind: "pod-failed"; readonly uid: PodUid; readonly pod: Pod; readonly failure: PodFailure }
   /** A pod that was admitted turns out not to fit. */
   | { readonly kind: "pod-rejected"; readonly uid: PodUid; readonly failure: PodFailure }

@@ -84,7 +84,7 @@ class Node {
         this.evicted.add(uid);
         this.#terminate(this.#get(uid));
       },
-    });
+    }).admit;
   }
 
   #get(uid: PodUid): SimulatedPod {

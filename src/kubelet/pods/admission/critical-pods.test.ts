@@ -33,7 +33,7 @@ function setUp(...running: Pod[]) {
   const evicted = new Map<PodUid, PodFailure>();
   const terminating = new Set<PodUid>();
   const events: string[] = [];
-  const admit = podAdmission({
+  const { admit } = podAdmission({
     ...{ nodeName: "n", allocatable: { cpu: "2", memory: "4Gi" }, cpus: 2, maxPods: 10, podsPerCore: 0 },
     ...{ allowedUnsafeSysctls: [], podLevelResources: true, declaredFeatures: undefined },
     runtime: { supplementalGroupsPolicy: () => true },

@@ -35,7 +35,7 @@ const options: PodAdmissionOptions = {
 
 /** Why a pod is rejected. */
 function failureOf(o: PodAdmissionOptions) {
-  const admit = podAdmission(o);
+  const { admit } = podAdmission(o);
   return (pod: Pod) => {
     const admission = admit(pod);
     assert.notEqual(admission.kind, "waiting");
@@ -103,7 +103,7 @@ test("the features of the runtime are read each time: it may start later than th
 
 test("pressure rejects new pods, and not those that a previous agent has started", () => {
   const pressure = { conditions: ["DiskPressure"], cause: "nodefs.available is 1Mi" };
-  const admit = podAdmission({ ...options, pressure, runs: (uid) => uid === "a" });
+  const { admit } = podAdmission({ ...options, pressure, runs: (uid) => uid === "a" });
   assert.deepEqual(admit(fromApi("a", "0")), { kind: "admitted" });
   assert.deepEqual(admit(fromApi("c", "0")), {
     kind: "rejected",

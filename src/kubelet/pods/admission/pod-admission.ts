@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { arch, release } from "node:os";
 import { isCritical } from "../../../lib/model/critical-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { Admission } from "../../../lib/model/pod-sync.ts";
 import { type AdmissionContext, admitPod } from "./admit.ts";
 import { CriticalPods, type CriticalPodsOptions } from "./critical-pods.ts";
@@ -26,30 +27,37 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   activePods: () => readonly Pod[];
 }
 
+export interface PodAdmission {
+  /** Whether a new pod may run here. */
+  readonly admit: (pod: Pod) => Admission;
+  /** Why a pod of this node cannot have the resources of its spec now. */
+  readonly rejectResize: (pod: Pod) => Pick<PodFailure, "reason" | "message"> | undefined;
+}
+
 /**
  * Decides which pods may run here. Throws if allowedUnsafeSysctls has an invalid entry. Only admitted pods count against
  * the next one, and critical pods that wait for others to terminate: pods that are not decided yet would block one another.
  */
-export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => Admission {
+export function podAdmission(o: PodAdmissionOptions): PodAdmission {
   const sysctls = sysctlAllowlist([...safeSysctls(release()), ...o.allowedUnsafeSysctls]);
   const pods = o.podsPerCore > 0 ? Math.min(o.maxPods, o.podsPerCore * o.cpus) : o.maxPods;
   const appArmor = hasAppArmor();
   const criticalPods = new CriticalPods(o);
   let admitted = new Set<PodUid>();
-  return (pod) => {
-    const { uid } = pod.metadata;
+  /** The pods that count against this one: those that run or were admitted, and those that resources are reserved for. */
+  const othersOf = (uid: PodUid) => {
     const active = o.activePods();
     const reserved = criticalPods.reserved(uid, active);
     const running = active.filter((other) => {
       const { uid: otherUid } = other.metadata;
       return otherUid !== uid && !reserved.includes(other) && (admitted.has(otherUid) || o.runs(otherUid));
     });
-    admitted = new Set(running.map((other) => other.metadata.uid));
-    const others = [...running, ...reserved];
+    return { reserved, running };
+  };
+  const contextOf = (others: readonly Pod[]): AdmissionContext => {
     const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
-    const context: AdmissionContext = {
-      // A pod that runs already was admitted before, by a previous agent.
-      pressure: o.runs(uid) ? undefined : o.pressure,
+    return {
+      pressure: o.pressure,
       node: { name: o.nodeName, labels: { ...defaultLabels(o.nodeName), ...labels } },
       taints,
       sysctls,
@@ -61,6 +69,14 @@ export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => Admission {
       supplementalGroupsPolicy: o.runtime.supplementalGroupsPolicy() ?? true,
       others,
     };
+  };
+  const admit = (pod: Pod): Admission => {
+    const { uid } = pod.metadata;
+    const { reserved, running } = othersOf(uid);
+    admitted = new Set(running.map((other) => other.metadata.uid));
+    const others = [...running, ...reserved];
+    // A pod that runs already was admitted before, by a previous agent.
+    const context = { ...contextOf(others), ...(o.runs(uid) && { pressure: undefined }) };
     const failure = admitPod(pod, context);
     if (failure) {
       const staying = others.filter((other) => !o.isTerminating(other.metadata.uid));
@@ -73,6 +89,29 @@ export function podAdmission(o: PodAdmissionOptions): (pod: Pod) => Admission {
     if (admission.kind === "admitted") admitted.add(uid);
     return admission;
   };
+  const rejectResize: PodAdmission["rejectResize"] = (pod) => {
+    const { reserved, running } = othersOf(pod.metadata.uid);
+    const context = contextOf([...running, ...reserved]);
+    const failure = admitPod(pod, context);
+    if (!failure && !isCritical(pod)) return undefined;
+    const admission: Admission = failure ? { kind: "rejected", failure } : criticalPods.admit(pod, context);
+    switch (admission.kind) {
+      case "admitted":
+        return undefined;
+      case "waiting":
+        return { reason: "Preempting", message: admission.text };
+      case "rejected":
+        return { reason: admission.failure.reason, message: withoutPrefix(admission.failure.message) };
+      default:
+        return admission satisfies never;
+    }
+  };
+  return { admit, rejectResize };
+}
+
+/** The message of a rejected pod, without what its status has in front of it. */
+function withoutPrefix(message: string): string {
+  return message.replace(/^Pod was rejected: /, "");
 }
 
 function defaultLabels(name: string): Record<string, string> {

@@ -9,9 +9,14 @@ export interface AllocationGates {
   readonly initContainers: boolean;
 }
 
+/** The resources of the container can change while its pod runs. */
+export function isResizable(container: Container, isInit: boolean, gates: AllocationGates): boolean {
+  return !isInit || gates.initContainers || isSidecar(container);
+}
+
 /** The allocation of a pod when it is admitted: the resources of its spec. */
 export function allocationOf({ spec }: Pod, gates: AllocationGates): PodResourceInfo {
-  const inits = (spec.initContainers ?? []).filter((c) => gates.initContainers || isSidecar(c));
+  const inits = (spec.initContainers ?? []).filter((c) => isResizable(c, true, gates));
   return {
     containers: new Map([...inits, ...spec.containers].map((c) => [c.name, c.resources ?? {}])),
     ...(gates.podLevel && spec.resources ? { pod: spec.resources } : {}),
@@ -47,9 +52,9 @@ export function withAllocation(pod: Pod, info: PodResourceInfo, gates: Allocatio
   const { spec } = pod;
   const isOther = (c: Container) => {
     const allocated = info.containers.get(c.name);
-    return allocated !== undefined && !areEqual(c.resources, allocated);
+    return allocated !== undefined && !sameResources(c.resources, allocated);
   };
-  const podDiffers = gates.podLevel && !areEqual(spec.resources, info.pod);
+  const podDiffers = gates.podLevel && !sameResources(spec.resources, info.pod);
   const { initContainers = [], containers } = spec;
   if (!podDiffers && ![...initContainers, ...containers].some(isOther)) return undefined;
   const asGiven = (c: Container): Container =>
@@ -67,21 +72,10 @@ export function withAllocation(pod: Pod, info: PodResourceInfo, gates: Allocatio
   };
 }
 
-/** The event about a pending resize: what is requested, and why it is not allocated. */
-export function resizeEvent({ metadata, spec }: Pod, reason: string, error: string): string {
-  const summary = (containers: readonly Container[]) =>
-    containers.map(({ name, resources = {} }) => ({ name, resources }));
-  const inits = summary(spec.initContainers ?? []);
-  const text = JSON.stringify({
-    ...(inits.length > 0 ? { initContainers: inits } : {}),
-    containers: summary(spec.containers),
-    generation: metadata.generation ?? 0,
-    error,
-  });
-  return `Pod resize ${reason}: ${text}`;
-}
-
-function areEqual(a: ResourceRequirements | undefined, b: ResourceRequirements | undefined): boolean {
+export function sameResources(
+  a: ResourceRequirements | undefined,
+  b: ResourceRequirements | undefined,
+): boolean {
   const claims = (r: ResourceRequirements | undefined) => JSON.stringify(r?.claims ?? []);
   return (
     sameAmounts(a?.requests, b?.requests) && sameAmounts(a?.limits, b?.limits) && claims(a) === claims(b)

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, it, type TestContext } from "node:test";
-import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodUid, ResourceRequirements } from "../../../lib/model/pod.ts";
@@ -20,16 +19,13 @@ const podWith = (resources: ResourceRequirements, generation = 1): Pod =>
 
 describe("the allocation of pods", () => {
   let rootDir = "";
-  const events: string[] = [];
   beforeEach((t) => {
     rootDir = mkdtempSync(join(tmpdir(), "allocation-"));
     (t as TestContext).after(() => rmSync(rootDir, { recursive: true }));
-    events.length = 0;
   });
   const start = async (gates = { podLevel: true, initContainers: true }) => {
     const allocation = new Allocation({
-      ...{ rootDir, gates, clock: new FakeClock(1000), logger: silentLogger },
-      events: { warning: (_pod, reason, message) => events.push(`${reason} ${message}`) },
+      ...{ rootDir, gates, logger: silentLogger },
     });
     await allocation.start();
     return allocation;
@@ -40,42 +36,69 @@ describe("the allocation of pods", () => {
   it("is what their spec had when they were admitted, whatever changes later, even after a restart", async () => {
     const first = await start();
     const pod = podWith(small);
-    assert.equal(first.updated(pod), pod);
+    assert.equal(first.allocatedPod(pod), pod);
     first.admitted(pod);
-    assert.deepEqual(first.updated(podWith(large, 2)).spec.containers[0]?.resources, small);
+    assert.deepEqual(first.allocatedPod(podWith(large, 2)).spec.containers[0]?.resources, small);
     await first.flushed();
     const second = await start();
-    assert.deepEqual(second.updated(podWith(large, 2)).spec.containers[0]?.resources, small);
-    assert.equal(second.pending(pod.metadata.uid)?.reason, "Infeasible");
+    assert.deepEqual(second.allocatedPod(podWith(large, 2)).spec.containers[0]?.resources, small);
+    assert.equal(second.differs(podWith(large, 2)), true);
+    const same = { ...small, requests: { cpu: "0.1", memory: "16Mi" } };
+    assert.equal(second.differs(podWith(same, 3)), false);
   });
 
-  it("reports a resize once, with the requested resources, and drops it when it is reverted", async () => {
-    const allocation = await start();
-    const pod = podWith(small);
-    allocation.admitted(pod);
-    for (let i = 0; i < 2; i++) allocation.updated(podWith(large, 2));
-    assert.equal(allocation.pending(pod.metadata.uid)?.generation, 2);
-    const [event = "", ...more] = events;
-    assert.deepEqual(more, []);
-    assert.match(event, /^ResizeInfeasible Pod resize Infeasible: \{"containers":\[\{"name":"c",/);
-    assert.match(event, /"generation":2,"error":"In-place resize is not supported/);
-    assert.equal(
-      allocation.updated(podWith({ ...small, requests: { cpu: "0.1", memory: "16Mi" } }, 3)).metadata
-        .generation,
-      3,
-    );
-    assert.equal(allocation.pending(pod.metadata.uid), undefined);
-  });
-
-  it("does not report again what the previous agent reported", async () => {
+  it("may change: containers keep what they were given until they are resized or started", async () => {
     const allocation = await start();
     allocation.admitted(podWith(small));
-    const conditions = [
-      { type: "PodResizePending", status: "True" as const, reason: "Infeasible", observedGeneration: 2 },
-    ];
-    allocation.updated({ ...podWith(large, 2), status: { phase: "Running", conditions } });
-    assert.deepEqual(events, []);
-    assert.notEqual(allocation.pending(podWith(small).metadata.uid), undefined);
+    const resized = podWith(large, 2);
+    const [container] = resized.spec.containers;
+    allocation.allocate(resized);
+    assert.equal(allocation.allocatedPod(resized), resized);
+    assert.equal(allocation.actionFor(resized, container!, false), "update");
+    assert.deepEqual(allocation.actuated(resized.metadata.uid, "c"), small);
+    await allocation.resized(resized, [container!]);
+    assert.equal(allocation.actionFor(resized, container!, false), "none");
+    assert.deepEqual(entryOf("actuated_pods_state", resized)?.containers.get("c"), large);
+    allocation.allocate(podWith(small, 3));
+    await allocation.containerStarts(podWith(small, 3), podWith(small, 3).spec.containers[0]!);
+    assert.deepEqual(entryOf("actuated_pods_state", resized)?.containers.get("c"), small);
+  });
+
+  it("remembers a resize from before its first write until it has succeeded", async () => {
+    const first = await start();
+    const resized = podWith(large, 2);
+    const { uid } = resized.metadata;
+    first.admitted(podWith(small));
+    first.allocate(resized);
+    await first.resizeStarts(resized);
+    // The agent is killed here.
+    const second = await start();
+    assert.deepEqual([second.isResizing(uid), second.needsPodResize(resized)], [true, true]);
+    assert.equal(second.differs(resized), false, "the allocation is on disk too");
+    await second.resized(resized, resized.spec.containers);
+    assert.deepEqual([second.isResizing(uid), second.needsPodResize(resized)], [false, false]);
+    second.admitted(fakePod({ metadata: { uid: "other" as PodUid } }));
+    await second.resizeStarts(fakePod({ metadata: { uid: "other" as PodUid } }));
+    assert.equal((await start()).isResizing(uid), false);
+  });
+
+  it("repeats the resize of every pod if the record of resizes cannot be read", async () => {
+    const first = await start();
+    first.admitted(podWith(small));
+    await first.flushed();
+    writeFileSync(join(rootDir, "resizing_pods_state"), "{");
+    assert.equal((await start()).isResizing(podWith(small).metadata.uid), true);
+  });
+
+  it("counts what a pod that shrinks still uses", async () => {
+    const allocation = await start();
+    allocation.admitted(podWith(large));
+    const shrunk = podWith(small, 2);
+    allocation.allocate(shrunk);
+    const requests = (pod: Pod) => allocation.accountedPod(pod).spec.containers[0]?.resources?.requests;
+    assert.deepEqual(requests(shrunk), large.requests);
+    await allocation.resized(shrunk, shrunk.spec.containers);
+    assert.deepEqual(requests(shrunk), small.requests);
   });
 
   it("is written for the other kubelet: limits of the pod are those of containers without one", async () => {
@@ -131,7 +154,7 @@ describe("the allocation of pods", () => {
     allocation.admitted(pod);
     assert.equal(allocation.allocatedPod(pod), pod);
     allocation.containerStarted(pod, pod.spec.containers[0]!);
-    assert.equal(allocation.updated(pod), pod);
+    assert.equal(allocation.actionFor(pod, pod.spec.containers[0]!, false), "none");
   });
 
   it("fails to start with a corrupt file, and names it", async () => {

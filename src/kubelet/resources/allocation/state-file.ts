@@ -13,6 +13,7 @@ export class PodResourceFile {
   #written = "";
   #writing: Promise<void> | undefined;
   #isDirty = false;
+  #hasFailed = false;
 
   constructor(path: string, logger: Logger) {
     this.#path = path;
@@ -39,6 +40,10 @@ export class PodResourceFile {
     return this.#infos.get(uid);
   }
 
+  uids(): IterableIterator<PodUid> {
+    return this.#infos.keys();
+  }
+
   set(uid: PodUid, info: PodResourceInfo): void {
     this.#infos.set(uid, info);
     this.#save();
@@ -53,9 +58,10 @@ export class PodResourceFile {
     for (const uid of this.#infos.keys()) if (!isKnown(uid)) this.remove(uid);
   }
 
-  /** Resolves when all changes have been written, or failed to be. */
-  async flushed(): Promise<void> {
+  /** Resolves when all changes have been written: to true, or to false if that failed. */
+  async flushed(): Promise<boolean> {
     while (this.#writing) await this.#writing;
+    return !this.#hasFailed;
   }
 
   #save(): void {
@@ -73,7 +79,9 @@ export class PodResourceFile {
       try {
         await replaceDurably(this.#path, text, 0o600);
         this.#written = text;
+        this.#hasFailed = false;
       } catch (error) {
+        this.#hasFailed = true;
         this.#logger.error("Failed to save pod resource information checkpoint", {
           path: this.#path,
           err: messageOf(error),

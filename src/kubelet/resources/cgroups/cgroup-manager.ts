@@ -20,6 +20,10 @@ export interface CgroupManager {
   pids(name: CgroupName): Promise<number[]>;
   /** Cgroups right below that the driver of the node may have created; scopes of containers are not. */
   children(name: CgroupName): Promise<CgroupName[]>;
+  /** The names of all cgroups right below, whatever created them. */
+  entries(name: CgroupName): Promise<string[]>;
+  /** Kills all processes in one of these and removes it. */
+  removeEntry(name: CgroupName, entry: string): Promise<void>;
 }
 
 /** The operations that all drivers have in common: a cgroup is a directory at the path of its name. */
@@ -56,6 +60,14 @@ export abstract class DirectoryCgroups implements CgroupManager {
 
   pids(name: CgroupName): Promise<number[]> {
     return this.driver.pids(this.pathOf(name));
+  }
+
+  entries(name: CgroupName): Promise<string[]> {
+    return this.driver.children(this.pathOf(name));
+  }
+
+  removeEntry(name: CgroupName, entry: string): Promise<void> {
+    return this.driver.remove(`${this.pathOf(name)}/${entry}`);
   }
 
   async children(name: CgroupName): Promise<CgroupName[]> {

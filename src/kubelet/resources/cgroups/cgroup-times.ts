@@ -31,6 +31,8 @@ export function timedCgroups(
     lacks: (name) => manager.lacks(name),
     pids: (name) => manager.pids(name),
     children: (name) => manager.children(name),
+    entries: (name) => manager.entries(name),
+    removeEntry: (name, entry) => timed("destroy", () => manager.removeEntry(name, entry)),
     create: (name, resources) => timed("create", () => manager.create(name, resources)),
     update: (name, resources) => timed("update", () => manager.update(name, resources)),
     remove: (name, options) => timed("destroy", () => manager.remove(name, options)),

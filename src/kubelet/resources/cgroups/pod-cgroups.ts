@@ -1,5 +1,7 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import { containerIdIn } from "../../../lib/model/oom-kill.ts";
 import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import { podQos, type QosClass } from "../../../lib/model/qos.ts";
 import { minCpuShares } from "../../../lib/model/resources.ts";
@@ -24,6 +26,15 @@ export interface PodCgroups {
   remove(uid: PodUid, signal?: AbortSignal): Promise<void>;
   /** Gives what still runs in the pod's cgroup the least CPU. */
   reduceCpu(uid: PodUid): Promise<void>;
+  /** The limits of the pod's cgroup; undefined if pods have none. */
+  limitsFor(pod: Pod): CgroupResources | undefined;
+  /** Sets some limits of the pod's cgroup, which exists. */
+  update(pod: Pod, resources: CgroupResources): Promise<void>;
+  /**
+   * Kills and removes the cgroups of containers in the pod's cgroup, except those of the known sandboxes and containers. Resolves to what
+   * it has removed.
+   */
+  removeUnknown(pod: Pod, knownIds: ReadonlySet<string>): Promise<string[]>;
   /** Pods that have a cgroup, desired or not. */
   list(): Promise<PodUid[]>;
   /** Sets the CPU shares of the tiers, for the current pods. */
@@ -101,6 +112,24 @@ class QosPodCgroups implements PodCgroups {
     this.#complete.add(uid);
   }
 
+  limitsFor(pod: Pod): CgroupResources {
+    return podCgroupLimits(pod, this.#o.limits);
+  }
+
+  update(pod: Pod, resources: CgroupResources): Promise<void> {
+    return this.#manager.update(this.#name(pod), resources);
+  }
+
+  async removeUnknown(pod: Pod, knownIds: ReadonlySet<string>): Promise<string[]> {
+    const name = this.#name(pod);
+    const unknown = (await this.#manager.entries(name)).filter((entry) => {
+      const id = containerIdIn(entry);
+      return id !== undefined && !knownIds.has(id);
+    });
+    for (const entry of unknown) await this.#manager.removeEntry(name, entry);
+    return unknown;
+  }
+
   async reduceCpu(uid: PodUid): Promise<void> {
     for (const qos of classes) {
       const name = podName(this.#root, qos, uid);
@@ -151,6 +180,11 @@ class NoPodCgroups implements PodCgroups {
     return this.#parent;
   }
   async ensure(): Promise<void> {}
+  limitsFor(): undefined {}
+  async update(): Promise<void> {}
+  async removeUnknown(): Promise<string[]> {
+    return [];
+  }
   async exists(): Promise<boolean> {
     return true;
   }

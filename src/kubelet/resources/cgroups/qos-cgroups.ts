@@ -52,6 +52,12 @@ export class QosCgroups implements Component {
       list: () => cgroups.list(),
       reduceCpu: (uid) => cgroups.reduceCpu(uid),
       updateQos: (pods) => cgroups.updateQos(pods),
+      limitsFor: (pod) => cgroups.limitsFor(pod),
+      removeUnknown: (pod, knownIds) => cgroups.removeUnknown(pod, knownIds),
+      update: async (pod, resources) => {
+        await cgroups.update(pod, resources);
+        void this.#update();
+      },
       ensure: async (pod) => {
         await cgroups.ensure(pod);
         void this.#update();

@@ -149,6 +149,9 @@ export function createCriClient(options: CriClientOptions): CriClient {
     updateContainerResources: async (id, linux, o) => {
       await call(r.updateContainerResources, { containerId: id, linux }, o);
     },
+    updatePodSandboxResources: async (id, overhead, resources, o) => {
+      await call(r.updatePodSandboxResources, { podSandboxId: id, overhead, resources }, o);
+    },
     reopenContainerLog: async (id, o) => {
       await call(r.reopenContainerLog, { containerId: id }, o);
     },

@@ -53,6 +53,13 @@ export interface RuntimeService {
     linux: LinuxContainerResourcesInit,
     o?: CallOptions,
   ): Promise<void>;
+  /** Informs the runtime of new resources of a pod. Many runtimes do not implement it. */
+  updatePodSandboxResources(
+    id: SandboxId,
+    overhead: LinuxContainerResourcesInit,
+    resources: LinuxContainerResourcesInit,
+    o?: CallOptions,
+  ): Promise<void>;
   reopenContainerLog(id: ContainerId, o?: CallOptions): Promise<void>;
   /** Checkpoints the container into an archive. A timeout below the default deadline is ignored. */
   checkpointContainer(

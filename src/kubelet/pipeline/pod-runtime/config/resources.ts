@@ -139,11 +139,18 @@ function swapFor(
   if (!node.swapAccounting) return {};
   // On v1 the limit is of memory and swap together: the same as memory means no swap.
   if (node.cgroupVersion === 1) return { memorySwapLimit: memoryLimit };
-  const allowed =
-    settings.swapBehavior === "LimitedSwap" && mayUseSwap(pod, container, settings)
-      ? limitedSwap(container, node)
-      : 0n;
+  const allowed = usesSwap(pod, container, { node, settings }) ? limitedSwap(container, node) : 0n;
   return { unified: { "memory.swap.max": String(allowed) } };
+}
+
+/** The container may use swap. */
+export function usesSwap(pod: Pod, container: Container, { node, settings }: ResourceContext): boolean {
+  return (
+    node.swapAccounting &&
+    node.cgroupVersion === 2 &&
+    settings.swapBehavior === "LimitedSwap" &&
+    mayUseSwap(pod, container, settings)
+  );
 }
 
 function mayUseSwap(pod: Pod, container: Container, settings: RuntimeSettings): boolean {

@@ -4,6 +4,7 @@ import { planCleanup } from "./cleanup.ts";
 import { planContainer, planStrays } from "./container.ts";
 import { failedInit, planInit } from "./init.ts";
 import { emptyPlan, type PlanContext, type PodPlan } from "./pod-plan.ts";
+import { planResize } from "./resize.ts";
 import { planRestartAll } from "./restart-all.ts";
 import { planSandbox } from "./sandbox.ts";
 import { PodView } from "./view.ts";
@@ -23,6 +24,7 @@ export function planPod(pod: Pod, observed: ObservedPod | undefined, context: Pl
   planEphemeral(plan, view);
   if (planInit(plan, view))
     for (const container of pod.spec.containers) planContainer(plan, view, container, "regular");
+  planResize(plan, view);
   return plan;
 }
 

@@ -29,6 +29,7 @@ export type KillCause =
   | "unknown"
   | "duplicate"
   | "former-sandbox"
+  | "resize"
   | "restart-all";
 
 export interface Kill {
@@ -52,6 +53,8 @@ export interface PodPlan {
   /** All containers of the pod are being restarted: they are removed and their logs stay. */
   restartsAll?: true;
   removeSandboxes: ObservedSandbox[];
+  /** The pod's cgroup needs its allocated resources, and so do these running containers. */
+  resize?: { readonly containers: readonly Container[] };
   start: StartAction[];
   delays: Delay[];
   /** The condition that the pod waits for, if the kubelet has nothing to do until then. */
@@ -69,11 +72,22 @@ export interface PlanContext {
   probe(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined;
   /** True if it was stopped to be replaced. */
   replaced(container: ObservedContainer): boolean;
+  /** The changes that the allocated resources of the pod need. */
+  resize?: ResizeNeeds;
   gates?: RestartGates;
   /** How many dead containers of a name to keep; one by default, negative for all. */
   maxDeadPerContainer?: number;
   /** The minimum age of a dead container before it is removed. */
   minDeadAgeMs?: number;
+}
+
+export interface ResizeNeeds {
+  /** The change that the container needs to have its resources, if it runs. */
+  actionFor(container: Container, isInit: boolean): "none" | "update" | "restart";
+  /** The pod's cgroup needs a resize, whatever its containers need. */
+  readonly ofPod: boolean;
+  /** A resize was interrupted or has failed: what the containers have is unknown. */
+  readonly repeats: boolean;
 }
 
 export function emptyPlan(): PodPlan {
@@ -85,6 +99,7 @@ export function isEmpty(plan: PodPlan): boolean {
   return (
     !plan.killAll &&
     !plan.createSandbox &&
+    !plan.resize &&
     plan.kill.length + plan.removeContainers.length + plan.removeSandboxes.length + plan.start.length === 0
   );
 }

@@ -1,0 +1,171 @@
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { LinuxContainerResourcesInit, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
+import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
+import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
+import { isShrinking, memoryInUse, type ShrinkingLimit } from "./memory-guard.ts";
+import { podCgroupSteps } from "./resize-steps.ts";
+
+/** The records and cgroups that a resize needs. */
+export interface PodResizing {
+  /** The change that a container of the pod needs, if it runs, to have its allocated resources. */
+  actionFor(pod: Pod, container: Container, isInit: boolean): "none" | "update" | "restart";
+  /** The pod's cgroup needs a resize, whatever its containers need. */
+  needsPodResize(pod: Pod): boolean;
+  /** A resize was interrupted or has failed. */
+  isResizing(uid: PodUid): boolean;
+  /** Resolves when it is recorded that cgroups of the pod may have other resources than recorded. */
+  resizeStarts(pod: Pod): Promise<void>;
+  /** All of them have the resources of the pod. */
+  resized(pod: Pod, containers: readonly Container[]): Promise<void>;
+  /** A container is about to be started with the resources of the pod. */
+  containerStarts(pod: Pod, container: Container): Promise<void>;
+  /** The worker finds the pod in the middle of a resize, or with nothing left to do. */
+  progressed(pod: Pod, isResizing: boolean): void;
+  failed(pod: Pod, message: string): void;
+  measured(ms: number, success: boolean): void;
+  /** The resources of a container for the runtime. */
+  resourcesOf(pod: Pod, container: Container): LinuxContainerResourcesInit;
+  /** The resources of a pod without its overhead, and the overhead, for the runtime. */
+  sandboxResources(pod: Pod, limits: CgroupResources): SandboxResources;
+  /** The limits that the cgroup of the pod is to have; undefined if pods have no cgroups. */
+  limitsFor(pod: Pod): CgroupResources | undefined;
+  /** The limits that it has. */
+  currentLimits(pod: Pod): CgroupLimits;
+  updateCgroup(pod: Pod, resources: CgroupResources): Promise<void>;
+  /** Bytes in use by the pod, or by one container. */
+  memoryUsage(pod: Pod, container?: ObservedContainer): Promise<bigint | undefined>;
+}
+
+export interface SandboxResources {
+  readonly overhead: LinuxContainerResourcesInit;
+  readonly resources: LinuxContainerResourcesInit;
+}
+
+export interface ResizePodOptions {
+  readonly runtime: Pick<RuntimeService, "updateContainerResources" | "updatePodSandboxResources">;
+  readonly resizing: PodResizing;
+  /** Removes cgroups of containers that the runtime does not have; true if there were any. */
+  readonly removeUnknownCgroups: (pod: Pod) => Promise<boolean>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Gives the cgroups of a pod and of its running containers the resources of the pod. Each container gets CPU and memory in one call, so
+ * that what an interrupted resize has left is of no importance.
+ */
+export class PodResizer {
+  readonly #o: ResizePodOptions;
+
+  constructor(options: ResizePodOptions) {
+    this.#o = options;
+  }
+
+  async resize(pod: Pod, containers: readonly Container[], observed: ObservedPod): Promise<void> {
+    const { clock, resizing } = this.#o;
+    const startedAt = clock.monotonic();
+    let success = false;
+    try {
+      await this.#resize(pod, containers, observed);
+      success = true;
+    } catch (error) {
+      if (!isAbort(error)) resizing.failed(pod, messageOf(error));
+      throw error;
+    } finally {
+      resizing.measured(msSince(clock, startedAt), success);
+    }
+  }
+
+  async #resize(pod: Pod, containers: readonly Container[], observed: ObservedPod): Promise<void> {
+    const { resizing, runtime } = this.#o;
+    const running = containers.flatMap((container) => {
+      const found = observed.containers.find((c) => c.name === container.name && c.state === "running");
+      return found ? [{ container, observed: found, linux: resizing.resourcesOf(pod, container) }] : [];
+    });
+    const desired = resizing.limitsFor(pod);
+    const current = resizing.currentLimits(pod);
+    const inUse = memoryInUse(await this.#shrinking(pod, desired, current, running));
+    if (inUse !== undefined) throw new KubeletError("ResizePodInPlace", inUse);
+    await resizing.resizeStarts(pod);
+    const steps = desired && podCgroupSteps(current, desired);
+    const write = (part: CgroupResources | undefined) =>
+      part && desired && this.#writePod(pod, observed.sandboxes[0]?.id, part, { ...desired, ...part });
+    await write(steps?.before);
+    // Those that shrink first: together they never have more than before or after.
+    const growth = ({ observed: { resources }, linux }: (typeof running)[number]) =>
+      Number(linux.memoryLimitInBytes ?? 0n) - (resources?.memoryLimit ?? 0);
+    for (const { observed: found, linux } of [...running].sort((a, b) => growth(a) - growth(b)))
+      await runtime.updateContainerResources(found.id, linux);
+    await write(steps?.after);
+    await resizing.resized(
+      pod,
+      running.map(({ container }) => container),
+    );
+  }
+
+  /** The memory limits that become lower, with what is in use. */
+  async #shrinking(
+    pod: Pod,
+    desired: CgroupResources | undefined,
+    current: CgroupLimits,
+    running: readonly {
+      container: Container;
+      observed: ObservedContainer;
+      linux: LinuxContainerResourcesInit;
+    }[],
+  ): Promise<ShrinkingLimit[]> {
+    const { resizing } = this.#o;
+    const limits: ShrinkingLimit[] = [];
+    const ofPod = desired?.memory ?? 0n;
+    if (isShrinking(ofPod, current.memoryLimit))
+      limits.push({ limit: ofPod, usage: await resizing.memoryUsage(pod) });
+    for (const { container, observed, linux } of running) {
+      const limit = BigInt(linux.memoryLimitInBytes ?? 0n);
+      const now = observed.resources?.memoryLimit;
+      if (!isShrinking(limit, now === undefined ? undefined : BigInt(now))) continue;
+      limits.push({ container: container.name, limit, usage: await resizing.memoryUsage(pod, observed) });
+    }
+    return limits;
+  }
+
+  /** The runtime is informed first: it may reject the resize. */
+  async #writePod(
+    pod: Pod,
+    sandbox: SandboxId | undefined,
+    part: CgroupResources,
+    whole: CgroupResources,
+  ): Promise<void> {
+    const { runtime, resizing, logger, removeUnknownCgroups } = this.#o;
+    if (sandbox !== undefined) {
+      const { overhead, resources } = resizing.sandboxResources(pod, whole);
+      await runtime.updatePodSandboxResources(sandbox, overhead, resources).catch((error: unknown) => {
+        if (!isUnimplemented(error))
+          throw new KubeletError(
+            "ResizePodInPlace",
+            `failed to notify runtime for UpdatePodSandboxResources; resize rejected: ${messageOf(error)}`,
+            { cause: error },
+          );
+      });
+    }
+    try {
+      await resizing.updateCgroup(pod, part);
+    } catch (error) {
+      // What an interrupted start has left in the pod's cgroup keeps its limits.
+      if (!(await removeUnknownCgroups(pod))) throw error;
+      logger.debug(2, "Retrying update of pod cgroup", { pod: podRef(pod), err: messageOf(error) });
+      await resizing.updateCgroup(pod, part);
+    }
+  }
+}
+
+/** containerd 2.2 reports an unimplemented call as unknown. */
+function isUnimplemented(error: unknown): boolean {
+  const { grpcCode } = error as { grpcCode?: string };
+  return (
+    grpcCode === "UNIMPLEMENTED" || (grpcCode === "UNKNOWN" && messageOf(error).includes("not implemented"))
+  );
+}
