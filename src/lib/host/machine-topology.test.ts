@@ -1,40 +1,16 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { type FakeCpu, writeFakeSysfs } from "./fake-sysfs.ts";
 import { readLogicalCpus } from "./machine-topology.ts";
 import { countRanges } from "./node-info.ts";
 
-interface Cpu {
-  core: number;
-  socket: number;
-  node?: number;
-  /** The cache of level 3, and the CPUs that share it. */
-  cache?: { id?: number; cpus: string };
-}
-
-function sysfs(t: TestContext, online: string, cpus: Readonly<Record<number, Cpu>>): string {
+function sysfs(t: TestContext, online: string, cpus: Readonly<Record<number, FakeCpu>>): string {
   const root = mkdtempSync(join(tmpdir(), "sysfs-"));
   t.after(() => rmSync(root, { recursive: true }));
-  const write = (path: string, text: string) => {
-    mkdirSync(join(root, path, ".."), { recursive: true });
-    writeFileSync(join(root, path), `${text}\n`);
-  };
-  write("devices/system/cpu/online", online);
-  mkdirSync(join(root, "devices/system/cpu/cpufreq"));
-  for (const [id, { core, socket, node, cache }] of Object.entries(cpus)) {
-    const dir = `devices/system/cpu/cpu${id}`;
-    write(`${dir}/topology/core_id`, `${core}`);
-    write(`${dir}/topology/physical_package_id`, `${socket}`);
-    if (node !== undefined) mkdirSync(join(root, dir, `node${node}`));
-    write(`${dir}/cache/index0/level`, "1");
-    write(`${dir}/cache/index0/shared_cpu_list`, id);
-    if (!cache) continue;
-    write(`${dir}/cache/index3/level`, "3");
-    write(`${dir}/cache/index3/shared_cpu_list`, cache.cpus);
-    if (cache.id !== undefined) write(`${dir}/cache/index3/id`, `${cache.id}`);
-  }
+  writeFakeSysfs(root, online, cpus);
   return root;
 }
 
@@ -70,7 +46,7 @@ test("cores of different sockets are distinct, and siblings share their core", a
 });
 
 test("caches that only some CPUs of a NUMA node share are distinguished by their ID", async (t) => {
-  const cpu = (core: number, id: number, cpus: string): Cpu => ({
+  const cpu = (core: number, id: number, cpus: string): FakeCpu => ({
     core,
     socket: 0,
     node: 0,
@@ -89,7 +65,7 @@ test("caches that only some CPUs of a NUMA node share are distinguished by their
 });
 
 test("a cache without an ID is known by its lowest CPU", async (t) => {
-  const cpu = (core: number, cpus: string): Cpu => ({ core, socket: 0, node: 0, cache: { cpus } });
+  const cpu = (core: number, cpus: string): FakeCpu => ({ core, socket: 0, node: 0, cache: { cpus } });
   const root = sysfs(t, "0-3", { 0: cpu(0, "0,2"), 1: cpu(1, "1,3"), 2: cpu(2, "0,2"), 3: cpu(3, "1,3") });
   assert.deepEqual(
     (await readLogicalCpus(root)).map((c) => c.uncoreCache),
@@ -98,7 +74,7 @@ test("a cache without an ID is known by its lowest CPU", async (t) => {
 });
 
 test("a cache of the whole NUMA node counts as that of the socket", async (t) => {
-  const cpu = (core: number): Cpu => ({ core, socket: 3, node: 0, cache: { id: 7, cpus: "0-1" } });
+  const cpu = (core: number): FakeCpu => ({ core, socket: 3, node: 0, cache: { id: 7, cpus: "0-1" } });
   const root = sysfs(t, "0-1", { 0: cpu(0), 1: cpu(1) });
   assert.deepEqual(
     (await readLogicalCpus(root)).map((c) => c.uncoreCache),
@@ -107,7 +83,7 @@ test("a cache of the whole NUMA node counts as that of the socket", async (t) =>
 });
 
 test("offline CPUs are left out", async (t) => {
-  const cpu = (core: number): Cpu => ({ core, socket: 0, node: 0 });
+  const cpu = (core: number): FakeCpu => ({ core, socket: 0, node: 0 });
   const root = sysfs(t, "0,2", { 0: cpu(0), 1: cpu(1), 2: cpu(2) });
   assert.deepEqual(
     (await readLogicalCpus(root)).map((c) => c.id),

@@ -64,13 +64,15 @@ function setUp(t: { after(f: () => void): void }) {
 
 test("running containers get their cpuset once, and again when it changes", async (t) => {
   const { add, cpusets, pass } = setUp(t);
-  add(guaranteedPod("a", ["1", "1"], ["1 sidecar"]), [
-    { name: "init0", state: "running" },
-    { name: "app0", state: "running" },
-    { name: "app1", state: "running" },
-  ]);
-  for (const name of ["init0", "app0", "app1"]) cpusets.set(`a/${name}`, parseCpuSet("0-3"));
-  assert.deepEqual(await pass(), ["a/init0=0-3", "a/app0=0-3", "a/app1=0-3"]);
+  const pod = guaranteedPod("a", ["1"], ["1 sidecar"]);
+  pod.spec.ephemeralContainers = [{ name: "debug" }];
+  const names = ["init0", "app0", "debug"];
+  add(
+    pod,
+    names.map((name) => ({ name, state: "running" })),
+  );
+  for (const name of names) cpusets.set(`a/${name}`, parseCpuSet("0-3"));
+  assert.deepEqual(await pass(), ["a/init0=0-3", "a/app0=0-3", "a/debug=0-3"]);
   assert.deepEqual(await pass(), []);
   cpusets.set("a/app0", parseCpuSet("0-2"));
   assert.deepEqual(await pass(), ["a/app0=0-2"]);

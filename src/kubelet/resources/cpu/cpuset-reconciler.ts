@@ -50,7 +50,7 @@ export class CpusetReconciler implements Component {
     const applied = new Map<ContainerId, string>();
     for (const pod of activePods()) {
       const { uid } = pod.metadata;
-      for (const { name } of containersOf(pod)) {
+      for (const { name } of [...containersOf(pod), ...(pod.spec.ephemeralContainers ?? [])]) {
         const container = newestContainer(observed.get(uid), name);
         const cpus = cpusOf(uid, name);
         if (container?.state !== "running" || !cpus) continue;
