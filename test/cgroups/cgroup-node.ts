@@ -18,6 +18,8 @@ export interface CgroupNodeOptions {
   cgroupRoot: string;
   config?: Partial<KubeletConfiguration>;
   gates?: Record<string, boolean>;
+  /** Where the files about the machine are; /sys unless set. */
+  sysDir?: string;
   logger?: Logger;
 }
 
@@ -78,6 +80,7 @@ export class CgroupNode {
       createsCgroupRoot: true,
       sources: () => [source],
       healthPort: 0,
+      sysDir: o.sysDir,
       clock: systemClock,
       logger: o.logger ?? silentLogger,
     }).catch(async (error: unknown) => {

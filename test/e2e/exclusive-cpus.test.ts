@@ -8,6 +8,8 @@ import { systemClock } from "../../src/lib/base/clock.ts";
 import { callUnary } from "../../src/lib/clients/cri/grpc-call.ts";
 import { PodResourcesLister } from "../../src/lib/gen/podresources/v1/api_pb.js";
 import { formatCpuSet, parseCpuSet } from "../../src/lib/model/cpu-set.ts";
+import { seededRandom } from "../faults/seeded-random.ts";
+import { long } from "../long.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
@@ -57,13 +59,18 @@ describeOnContainerd("exclusive CPUs", (version) => {
     return cgroupOf(row, "", "cpuset.cpus") ?? "";
   }
 
+  function writeExclusive(note: string): void {
+    const resources = { requests: amounts, limits: amounts };
+    const env = [{ name: "NOTE", value: note }];
+    const manifest = podManifest("exclusive", { containers: [{ name: "c", resources, env }] });
+    writeManifest(node.manifests, "exclusive.json", manifest);
+  }
+
   const without = (cpus: string) => formatCpuSet(online.difference(parseCpuSet(cpus)));
 
   test("a container has its CPU for itself, without a quota, and others lose it", { skip }, async () => {
     await sharedCpus(formatCpuSet(online));
-    const resources = { requests: amounts, limits: amounts };
-    const manifest = podManifest("exclusive", { containers: [{ name: "c", resources }] });
-    writeManifest(node.manifests, "exclusive.json", manifest);
+    writeExclusive("");
     const cpus = await exclusiveCpu();
     assert.equal(parseCpuSet(cpus).size, 1);
     assert.notEqual(cpus, String(reserved));
@@ -102,6 +109,29 @@ describeOnContainerd("exclusive CPUs", (version) => {
     await sharedCpus(without(cpus));
     assert.equal(await exclusiveCpu(), cpus);
     assert.equal(readFileSync(stateFile(), "utf8"), state);
+  });
+
+  const killRounds = Number(process.env.KILL_ROUNDS ?? (version === "2.x" ? 6 : 1));
+  test(long(`the CPU is exclusive however often the agent is killed, ${killRounds} rounds`), {
+    skip,
+  }, async () => {
+    const random = seededRandom(Number(process.env.KILL_SEED ?? 20261117));
+    for (let round = 0; round < killRounds; round++) {
+      // A changed manifest is another pod: it gets the CPU when the previous one is gone.
+      writeExclusive(`${round}`);
+      await new Promise((resolve) => setTimeout(resolve, random.below(2500)));
+      await agent.end("SIGKILL");
+      agent.start();
+      const row = await pods().waitForPod("exclusive", ({ status, ready, uid }) => {
+        assert.equal(ready, "1/1");
+        assert.equal(status?.phase, "Running");
+        const { entries } = JSON.parse(readFileSync(stateFile(), "utf8"));
+        assert.deepEqual(Object.keys(entries ?? {}), [uid], `round ${round}`);
+      });
+      const cpus = cgroupOf(row, "", "cpuset.cpus") ?? "";
+      assert.equal(parseCpuSet(cpus).size, 1, `round ${round}`);
+      await sharedCpus(without(cpus));
+    }
   });
 
   test("other containers get the CPU back when the pod is gone", { skip }, async () => {
