@@ -1,6 +1,18 @@
-import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { type Client, Metadata } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "../../base/clock.ts";
+import { abortError } from "../../base/errors.ts";
+import { toCriError } from "../cri/cri-error.ts";
 import { callUnary, openChannel } from "../cri/grpc-call.ts";
+import { methodDefinition } from "../cri/service-definition.ts";
 import { RpcError, toRpcError } from "./rpc-error.ts";
 
 export interface PluginCall {
@@ -22,7 +34,17 @@ export interface PluginChannel {
 
 export type OpenPlugin = (endpoint: string) => PluginChannel;
 
-export function openPlugin(endpoint: string, clock: Clock = systemClock): PluginChannel {
+/** A connection to a plugin that also sends streams of messages. */
+export interface StreamingPluginChannel extends PluginChannel {
+  /** Calls back for each message. Resolves when the plugin ends the stream, and rejects when the stream fails or is aborted. */
+  stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    onMessage: (message: MessageShape<O>) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+}
+
+export function openPlugin(endpoint: string, clock: Clock = systemClock): StreamingPluginChannel {
   const channel = openChannel(endpoint.replace(/^unix:(\/\/)?/, ""));
   return {
     async call(method, request, { timeoutMs, signal }) {
@@ -42,8 +64,42 @@ export function openPlugin(endpoint: string, clock: Clock = systemClock): Plugin
           reject(new RpcError("DEADLINE_EXCEEDED", "connect", "context deadline exceeded", { cause: error }));
         });
       }),
+    stream: (method, onMessage, signal) => readStream(channel, method, onMessage, signal),
     close: () => channel.close(),
   };
+}
+
+function readStream<I extends DescMessage, O extends DescMessage>(
+  channel: Client,
+  method: DescMethodServerStreaming<I, O>,
+  onMessage: (message: MessageShape<O>) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(abortError(signal.reason));
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
+    const call = channel.makeServerStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize as (bytes: Buffer) => MessageShape<O>,
+      create(method.input) as Message,
+      new Metadata(),
+      {},
+    );
+    const onAbort = () => call.cancel();
+    signal.addEventListener("abort", onAbort, { once: true });
+    call.on("data", (message: MessageShape<O>) => {
+      if (!signal.aborted) onMessage(message);
+    });
+    call.on("error", (error) => {
+      signal.removeEventListener("abort", onAbort);
+      reject(signal.aborted ? abortError(signal.reason) : toRpcError(toCriError(method.name, error)));
+    });
+    call.on("end", () => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    });
+  });
 }
 
 /** Work for a plugin is aborted because its socket was removed or replaced. */

@@ -1,0 +1,301 @@
+import { type Clock, msFromNow, msSince, msUntil, sleep } from "../../../lib/base/clock.ts";
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { MonotonicTime } from "../../../lib/base/time.ts";
+import type { ContainerAllocateResponse } from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
+import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
+import type { ResourceAllocator, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import type { AllocatedDevices } from "./allocated-devices.ts";
+import { chooseDevices, hasTopology } from "./choose-devices.ts";
+import { devicesByNode, idsOf } from "./device.ts";
+import { deviceHints } from "./device-hints.ts";
+import type { DeviceInventory } from "./device-inventory.ts";
+import type { DeviceMetrics } from "./device-metrics.ts";
+import type { DevicePlugin } from "./device-plugin.ts";
+import { containerRequests, type DeviceRequest, podDeviceRequests, resourcesOf } from "./device-requests.ts";
+import { orAborted, ResourceLocks } from "./resource-locks.ts";
+import { type ResourceState, resourceText, unusable } from "./resource-state.ts";
+
+/** Plugins have this long to register again after the agent was started; pods that need them wait. */
+const registrationWindowMs = 60_000;
+
+export interface DeviceAllocatorOptions {
+  readonly inventory: DeviceInventory;
+  readonly allocated: AllocatedDevices;
+  /** Resolves when the allocations are on disk. */
+  readonly save: () => Promise<void>;
+  /** NUMA nodes of the machine. */
+  readonly numaNodes: readonly number[];
+  /** True if the runtime has a sandbox of the pod: it keeps its devices, whatever their plugin does. */
+  readonly isLive: (uid: PodUid) => boolean;
+  /** The name of a pod, for explanations. */
+  readonly nameOf: (uid: PodUid) => string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: DeviceMetrics;
+}
+
+/** Allocates devices to containers. One pod at a time decides about a resource. */
+export class DeviceAllocator implements ResourceAllocator {
+  readonly name = "devices";
+  readonly #o: DeviceAllocatorOptions;
+  readonly #locks = new ResourceLocks();
+  readonly #windowEnd: MonotonicTime;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(options: DeviceAllocatorOptions) {
+    this.#o = options;
+    this.#windowEnd = msFromNow(options.clock, registrationWindowMs);
+  }
+
+  concerns(pod: Pod): boolean {
+    return resourcesOf(pod).some((resource) => this.isKnown(resource));
+  }
+
+  /** A resource of a plugin. Others belong to the cluster: they are not allocated here. */
+  isKnown(resource: string): boolean {
+    return this.#o.inventory.isRegistered(resource) || this.#o.allocated.resources().has(resource);
+  }
+
+  /** True while the plugin, which was registered with the previous agent, may still register. */
+  isAwaited(resource: string): boolean {
+    return this.#o.inventory.isUnlisted(resource) && msUntil(this.#o.clock, this.#windowEnd) > 0;
+  }
+
+  async lock(pod: Pod, signal: AbortSignal): Promise<() => void> {
+    const resources = resourcesOf(pod).filter((resource) => this.isKnown(resource));
+    const { uid } = pod.metadata;
+    if (!this.#o.isLive(uid)) for (const resource of resources) await this.#listed(resource, pod, signal);
+    return this.#locks.acquire(resources, signal);
+  }
+
+  /** In one line, what the pod needs before it is admitted. */
+  waitsFor(pod: Pod): string | undefined {
+    const resources = resourcesOf(pod).filter((resource) => this.isKnown(resource));
+    const awaited = resources.filter((resource) => this.isAwaited(resource));
+    if (awaited.length > 0) return `waiting for device plugins to register: ${awaited.join(", ")}`;
+    if (resources.length === 0) return undefined;
+    return `waiting for devices, ${resources.map((resource) => this.describe(resource)).join("; ")}`;
+  }
+
+  /** Devices were listed, or a plugin is gone. */
+  changed(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  hints(pod: Pod, container: Container): TopologyHints {
+    const { uid } = pod.metadata;
+    return this.#hints(containerRequests(pod, container), (resource) => ({
+      owned: idsOf(this.#o.allocated.get(uid, container.name, resource)?.devices ?? new Map()),
+      reusable: this.#o.allocated.reusable(pod, container, resource),
+    }));
+  }
+
+  podHints(pod: Pod): TopologyHints {
+    return this.#hints(podDeviceRequests(pod), (resource) => ({
+      owned: this.#o.allocated.ofPod(pod.metadata.uid, resource),
+      reusable: new Set(),
+    }));
+  }
+
+  async allocate(
+    pod: Pod,
+    container: Container,
+    { numaNodes: affinity }: TopologyHint,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let isNew = false;
+    for (const request of containerRequests(pod, container)) {
+      if (!this.isKnown(request.resource)) continue;
+      if (await this.#allocateOne(pod, container, request, affinity, signal)) isNew = true;
+    }
+    // The container must not start before: after a restart its devices would be free.
+    if (isNew) await this.#o.save();
+  }
+
+  /** Devices of containers that still run stay theirs, even if no source has their pod any more. */
+  keepOnly(isKnown: (uid: PodUid) => boolean): void {
+    const { allocated, isLive } = this.#o;
+    for (const uid of allocated.pods()) if (!isKnown(uid) && !isLive(uid)) this.release(uid);
+  }
+
+  explain(pod: Pod, container: Container): string | undefined {
+    const known = containerRequests(pod, container).filter(({ resource }) => this.isKnown(resource));
+    return known.length === 0 ? undefined : known.map(({ resource }) => this.describe(resource)).join("; ");
+  }
+
+  release(uid: PodUid): void {
+    if (!this.#o.allocated.delete(uid)) return;
+    void this.#o.save().catch((error: unknown) => {
+      this.#o.logger.error("Failed to write device checkpoint", { err: messageOf(error) });
+    });
+  }
+
+  /** For a container whose plugin registered only after its pod was admitted. */
+  async allocateLate(pod: Pod, container: Container, signal: AbortSignal): Promise<void> {
+    const unlock = await this.#locks.acquire(resourcesOf(pod), signal);
+    try {
+      await this.allocate(pod, container, { numaNodes: undefined, preferred: false }, signal);
+    } finally {
+      unlock();
+    }
+  }
+
+  /** The state of a resource in one line. */
+  describe(resource: string): string {
+    const owners = [...this.#o.allocated.owners(resource).values()];
+    const users = [...new Set(owners.map(({ uid }) => this.#o.nameOf(uid)))].sort((a, b) => (a < b ? -1 : 1));
+    return resourceText(this.#state(resource), owners.length, users);
+  }
+
+  /** False if the container already has its devices. */
+  async #allocateOne(
+    pod: Pod,
+    container: Container,
+    request: DeviceRequest,
+    affinity: bigint | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { resource, count } = request;
+    const { uid } = pod.metadata;
+    const { inventory, allocated, logger } = this.#o;
+    const known = allocated.get(uid, container.name, resource);
+    const previous = idsOf(known?.devices ?? new Map());
+    if (known && previous.size !== count)
+      throw failure(
+        `pod "${uid}" container "${container.name}" changed request for resource "${resource}" from ${previous.size} to ${count}`,
+      );
+    if (known && this.#o.isLive(uid)) return false;
+    const problem = unusable(this.#state(resource), previous);
+    if (problem !== undefined) throw failure(problem);
+    if (known) return false;
+    const ids = await this.#choose(pod, container, request, affinity, signal);
+    const response = await this.#call(resource, ids, signal);
+    signal.throwIfAborted();
+    const devices = devicesByNode(ids, inventory.devices(resource));
+    allocated.set(uid, container.name, resource, { devices, response });
+    logger.info("Allocated devices", {
+      ...{ pod: podRef(pod), podUID: uid, container: container.name, resource, devices: ids },
+    });
+    return true;
+  }
+
+  async #choose(
+    pod: Pod,
+    container: Container,
+    { resource, count }: DeviceRequest,
+    affinity: bigint | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const { inventory, allocated } = this.#o;
+    const healthy = new Set(inventory.healthy(resource));
+    const choice = chooseDevices({
+      ...{ count, affinity, devices: inventory.devices(resource), available: this.#available(resource) },
+      reusable: [...allocated.reusable(pod, container, resource)].filter((id) => healthy.has(id)),
+    });
+    if (choice.kind === "chosen") return choice.devices;
+    if (choice.kind === "unavailable")
+      throw failure(
+        `requested number of devices unavailable for ${resource}. Requested: ${choice.needed}, Available: ${choice.available}`,
+      );
+    const plugin = this.#plugin(resource);
+    if (!plugin.hasPreferences) return choice.choose([]);
+    try {
+      const { offered, mustInclude } = choice;
+      return choice.choose(await plugin.preferred({ offered, mustInclude, count }, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failure(`device plugin GetPreferredAllocation rpc failed with err: ${text(error)}`);
+    }
+  }
+
+  async #call(
+    resource: string,
+    ids: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ContainerAllocateResponse> {
+    const { clock, metrics } = this.#o;
+    const startedAt = clock.monotonic();
+    try {
+      const { containerResponses } = await this.#plugin(resource).allocate(ids, signal);
+      const [response] = containerResponses;
+      if (!response) throw new Error("no containers return in allocation response");
+      return response;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failure(text(error));
+    } finally {
+      metrics.allocated(resource, msSince(clock, startedAt) / 1000);
+    }
+  }
+
+  #plugin(resource: string): DevicePlugin {
+    const plugin = this.#o.inventory.plugin(resource);
+    if (!plugin) throw failure(`endpoint of ${resource} has been stopped`);
+    return plugin;
+  }
+
+  #hints(
+    requests: readonly DeviceRequest[],
+    of: (resource: string) => { owned: ReadonlySet<string>; reusable: ReadonlySet<string> },
+  ): TopologyHints {
+    const { inventory, numaNodes } = this.#o;
+    const result = new Map<string, readonly TopologyHint[] | undefined>();
+    for (const { resource, count } of requests) {
+      if (!this.isKnown(resource)) continue;
+      const devices = inventory.devices(resource);
+      const { owned, reusable } = of(resource);
+      const available = owned.size > 0 ? owned : new Set([...this.#available(resource), ...reusable]);
+      const canServe = owned.size > 0 ? owned.size === count : available.size >= count;
+      const input = {
+        ...{ count, devices, available, numaNodes },
+        reusable: owned.size > 0 ? none : reusable,
+      };
+      result.set(resource, !hasTopology(devices) ? undefined : canServe ? deviceHints(input) : []);
+    }
+    return result;
+  }
+
+  /** Healthy devices that no container has. */
+  #available(resource: string): string[] {
+    const { inventory, allocated } = this.#o;
+    const owners = allocated.owners(resource);
+    return inventory.healthy(resource).filter((id) => !owners.has(id));
+  }
+
+  #state(resource: string): ResourceState {
+    const { inventory } = this.#o;
+    return {
+      resource,
+      isRegistered: inventory.isRegistered(resource),
+      hasPlugin: inventory.plugin(resource) !== undefined,
+      devices: inventory.devices(resource),
+      healthy: inventory.healthy(resource),
+    };
+  }
+
+  async #listed(resource: string, pod: Pod, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#o;
+    if (this.isAwaited(resource))
+      logger.info("Waiting for device plugin to register", { pod: podRef(pod), resource });
+    while (this.isAwaited(resource)) {
+      const waited = new AbortController();
+      const both = AbortSignal.any([signal, waited.signal]);
+      const timeout = sleep(clock, Math.max(0, msUntil(clock, this.#windowEnd)), both).catch(() => {});
+      await orAborted(Promise.race([this.#changed.promise, timeout]), signal).finally(() => waited.abort());
+    }
+  }
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** The reason of the rejected pod. */
+function failure(message: string): KubeletError {
+  return new KubeletError("UnexpectedAdmissionError", message);
+}
+
+function text(error: unknown): string {
+  // The plugin was closed by this agent while it was called.
+  return isAbort(error) ? "the device plugin was replaced or disconnected" : messageOf(error);
+}

@@ -1,0 +1,236 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../../lib/base/clock.ts";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
+import { AllocatedDevices } from "./allocated-devices.ts";
+import { CheckpointFile } from "./checkpoint-file.ts";
+import { type ContainerDevices, combineResponses } from "./container-devices.ts";
+import { idsOf, nodesOf } from "./device.ts";
+import { DeviceAllocator } from "./device-allocator.ts";
+import { type DeviceAmounts, DeviceInventory } from "./device-inventory.ts";
+import { deviceMetrics } from "./device-metrics.ts";
+import type { OpenDevicePlugin } from "./device-plugin.ts";
+import { containerRequests } from "./device-requests.ts";
+import { PluginConnections } from "./plugin-connections.ts";
+
+const checkpointName = "kubelet_internal_checkpoint";
+
+export interface DeviceManagerOptions {
+  /** `<root-dir>/device-plugins` */
+  readonly dir: string;
+  readonly open: OpenDevicePlugin;
+  /** NUMA nodes of the machine. */
+  readonly numaNodes: readonly number[];
+  /** True if the runtime has a sandbox of the pod. */
+  readonly isLive: (uid: PodUid) => boolean;
+  /** The name of a pod, for explanations. */
+  readonly nameOf: (uid: PodUid) => string;
+  /** Capacity or allocatable may have changed; `pods` have devices whose health has changed. */
+  readonly onChange: (pods: readonly PodUid[]) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** One device of a container, or of the node. */
+export interface ListedDevice {
+  readonly resourceName: string;
+  readonly deviceIds: string[];
+  readonly topology?: { readonly nodes: { readonly ID: bigint }[] };
+}
+
+/** `allocatedResourcesStatus` in the API. */
+export interface ResourceHealth {
+  readonly name: string;
+  readonly resources: { readonly resourceID: string; readonly health: "Healthy" | "Unhealthy" }[];
+}
+
+/** Device plugins, their devices, and which container has which of them. */
+export class DeviceManager {
+  readonly #o: DeviceManagerOptions;
+  readonly #inventory: DeviceInventory;
+  readonly #allocated = new AllocatedDevices();
+  readonly #file: CheckpointFile;
+  readonly #allocator: DeviceAllocator;
+  readonly plugins: PluginConnections;
+  #isNewNode = false;
+
+  constructor(options: DeviceManagerOptions) {
+    const { dir, clock, logger, open, isLive, nameOf, numaNodes } = options;
+    this.#o = options;
+    this.#inventory = new DeviceInventory(clock);
+    const [inventory, allocated] = [this.#inventory, this.#allocated];
+    const metrics = deviceMetrics(options.metrics);
+    this.#file = new CheckpointFile(join(dir, checkpointName), () => ({
+      entries: allocated.toEntries(),
+      registered: new Map(
+        inventory
+          .names()
+          .flatMap((n) => (inventory.isRegistered(n) ? [[n, inventory.healthy(n)] as const] : [])),
+      ),
+    }));
+    this.#allocator = new DeviceAllocator({
+      ...{ inventory, allocated, numaNodes, isLive, nameOf, clock, logger, metrics },
+      save: () => this.#file.save(),
+    });
+    this.plugins = new PluginConnections({
+      ...{ inventory, open, logger, metrics },
+      onDevices: (resource, changed) => this.#devicesChanged(resource, changed),
+    });
+  }
+
+  get allocator(): DeviceAllocator {
+    return this.#allocator;
+  }
+
+  /** Reads the allocations of the previous agent. A damaged file is reported, and is no reason not to start. */
+  async start(): Promise<void> {
+    const { dir, logger } = this.#o;
+    this.#isNewNode = (await readdir(dir).catch(() => [])).length === 0;
+    try {
+      const checkpoint = await this.#file.read();
+      this.#inventory.restore(checkpoint?.registered.keys() ?? []);
+      const lost = this.#allocated.load(checkpoint?.entries ?? []);
+      for (const { podUID, container, resource } of lost)
+        logger.error("Failed to decode allocation in device checkpoint", { podUID, container, resource });
+    } catch (error) {
+      logger.error("Failed to read device checkpoint, devices of running containers may be allocated again", {
+        path: join(dir, checkpointName),
+        err: messageOf(error),
+      });
+    }
+  }
+
+  flushed(): Promise<void> {
+    return this.#file.flushed();
+  }
+
+  /** True if this node had no device plugins before: extended resources in the API are of a previous machine. */
+  isNewNode(): boolean {
+    return this.#isNewNode;
+  }
+
+  /** For the node status. */
+  amounts(): DeviceAmounts {
+    return this.#inventory.amounts();
+  }
+
+  /** The amounts that a pod is admitted against. A pod that has devices is not rejected because their plugin is gone. */
+  allocatableFor(uid: PodUid): Record<string, string> {
+    const { allocatable, removed } = this.#inventory.amounts();
+    const amounts: Record<string, string> = { ...allocatable };
+    for (const name of removed) amounts[name] = "0";
+    // Whether it fits is decided when the plugin has listed its devices.
+    for (const name of Object.keys(amounts)) if (this.#allocator.isAwaited(name)) delete amounts[name];
+    if (!this.#allocated.has(uid)) return amounts;
+    for (const name of this.#allocated.resources()) {
+      const used = this.#allocated.owners(name).size;
+      if (used > Number(amounts[name] ?? 0)) amounts[name] = String(used);
+    }
+    return amounts;
+  }
+
+  /** The state of a resource in one line; undefined if no plugin has it. */
+  describe(resource: string): string | undefined {
+    const isOurs = this.#inventory.names().includes(resource) || this.#allocator.isKnown(resource);
+    return isOurs ? this.#allocator.describe(resource) : undefined;
+  }
+
+  /** The devices of a container for its CRI request, after the plugin has prepared them; undefined if it has none. */
+  async devicesFor(
+    pod: Pod,
+    container: Container,
+    signal: AbortSignal,
+  ): Promise<ContainerDevices | undefined> {
+    const { logger } = this.#o;
+    const { uid } = pod.metadata;
+    const resources = containerRequests(pod, container)
+      .map(({ resource }) => resource)
+      .filter((resource) => this.#allocator.isKnown(resource));
+    if (resources.length === 0) return undefined;
+    if (resources.some((resource) => !this.#allocated.get(uid, container.name, resource)))
+      await this.#allocator.allocateLate(pod, container, signal);
+    for (const resource of resources) await this.#preStart(pod, container, resource, signal);
+    const allocated = this.#allocated.ofContainer(uid, container.name);
+    const responses = new Map([...allocated].map(([resource, { response }]) => [resource, response]));
+    const { devices, conflicts } = combineResponses(responses);
+    for (const conflict of conflicts)
+      logger.warn("Device plugins have conflicting settings for a container", {
+        ...{ pod: podRef(pod), podUID: uid, container: container.name, ...conflict },
+      });
+    return devices;
+  }
+
+  /** For PodResources: one entry for each device of a container. */
+  of(uid: PodUid, container: string): ListedDevice[] {
+    return [...this.#allocated.ofContainer(uid, container)]
+      .sort(byName)
+      .flatMap(([resource, { devices }]) =>
+        [...idsOf(devices)].sort(byText).map((id) => listed(resource, id, nodesOf(devices, id))),
+      );
+  }
+
+  /** For PodResources: all healthy devices. */
+  all(): ListedDevice[] {
+    return this.#inventory
+      .names()
+      .sort(byText)
+      .flatMap((name) => {
+        const devices = this.#inventory.devices(name);
+        const healthy = this.#inventory.healthy(name).sort(byText);
+        return healthy.map((id) => listed(name, id, devices.get(id)?.numaNodes ?? []));
+      });
+  }
+
+  /** For the status of a container; a device that is not listed now counts as healthy. */
+  healthOf(uid: PodUid, container: string): ResourceHealth[] {
+    return [...this.#allocated.ofContainer(uid, container)].sort(byName).map(([name, { devices }]) => ({
+      name,
+      resources: [...idsOf(devices)].sort(byText).map((resourceID) => {
+        const isHealthy = this.#inventory.devices(name).get(resourceID)?.isHealthy ?? true;
+        return { resourceID, health: isHealthy ? "Healthy" : "Unhealthy" };
+      }),
+    }));
+  }
+
+  async #preStart(pod: Pod, container: Container, resource: string, signal: AbortSignal): Promise<void> {
+    if (!this.#inventory.needsPreStart(resource)) return;
+    const allocated = this.#allocated.get(pod.metadata.uid, container.name, resource);
+    const plugin = this.#inventory.plugin(resource);
+    try {
+      if (!plugin) throw new Error(`endpoint of ${resource} has been stopped`);
+      await plugin.preStart([...idsOf(allocated?.devices ?? new Map())], signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = `device plugin PreStartContainer rpc failed with err: ${messageOf(error)}`;
+      throw new KubeletError("PreStartContainer", message, { cause: error });
+    }
+  }
+
+  #devicesChanged(resource: string, changed: readonly string[]): void {
+    this.#allocator.changed();
+    void this.#file.save().catch((error: unknown) => {
+      this.#o.logger.error("Failed to write device checkpoint", { err: messageOf(error) });
+    });
+    const owners = this.#allocated.owners(resource);
+    this.#o.onChange([...new Set(changed.flatMap((id) => owners.get(id)?.uid ?? []))]);
+  }
+}
+
+function listed(resourceName: string, id: string, nodes: readonly number[]): ListedDevice {
+  return {
+    ...{ resourceName, deviceIds: [id] },
+    ...(nodes.length > 0 && { topology: { nodes: nodes.map((node) => ({ ID: BigInt(node) })) } }),
+  };
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return byText(a, b);
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,48 @@
+import type { Container, Pod } from "../../../lib/model/pod.ts";
+import { amountsOf, podLimits, wholeOf } from "../../../lib/model/resources.ts";
+import { qualifiedName } from "../../../lib/model/validation/names.ts";
+
+/** True for a name that plugins may register: vendor.example/device. */
+export function isExtendedResourceName(name: string): boolean {
+  if (!name.includes("/") || name.includes("kubernetes.io/") || name.startsWith("requests.")) return false;
+  // Quotas use it with this prefix.
+  return qualifiedName(`requests.${name}`) === undefined;
+}
+
+export interface DeviceRequest {
+  readonly resource: string;
+  readonly count: number;
+}
+
+interface ClaimStatus {
+  readonly extendedResourceClaimStatus?: {
+    readonly requestMappings?: readonly { readonly containerName: string; readonly resourceName: string }[];
+  };
+}
+
+/** The extended resources of a container, except those that DRA allocates. Requests of them equal their limits. */
+export function containerRequests(pod: Pod, container: Container): DeviceRequest[] {
+  const mappings = (pod.status as ClaimStatus | undefined)?.extendedResourceClaimStatus?.requestMappings;
+  const isClaimed = (resource: string) =>
+    mappings?.some((m) => m.containerName === container.name && m.resourceName === resource) ?? false;
+  return requestsIn(amountsOf(container.resources?.limits)).filter(({ resource }) => !isClaimed(resource));
+}
+
+/** The same for the pod: the maximum over its lifecycle. */
+export function podDeviceRequests(pod: Pod): DeviceRequest[] {
+  return requestsIn(podLimits(pod, { excludeOverhead: true }));
+}
+
+/** The names of all extended resources in the pod. */
+export function resourcesOf(pod: Pod): string[] {
+  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  return [...new Set(containers.flatMap((c) => containerRequests(pod, c).map(({ resource }) => resource)))];
+}
+
+function requestsIn(amounts: ReadonlyMap<string, bigint>): DeviceRequest[] {
+  return [...amounts.keys()]
+    .filter(isExtendedResourceName)
+    .sort((a, b) => (a < b ? -1 : 1))
+    .map((resource) => ({ resource, count: Number(wholeOf(amounts, resource)) }))
+    .filter(({ count }) => count > 0);
+}

@@ -1,0 +1,36 @@
+/** One device of a plugin. */
+export interface Device {
+  readonly id: string;
+  readonly isHealthy: boolean;
+  /** The NUMA nodes that it is attached to; empty if the plugin does not report any. */
+  readonly numaNodes: readonly number[];
+}
+
+/** Stands for the NUMA node of devices that have none, in checkpoints too. */
+export const noNumaNode = -1;
+
+/** Device IDs by NUMA node. A device that is attached to several nodes is listed with each. */
+export type DevicesByNode = ReadonlyMap<number, readonly string[]>;
+
+export function devicesByNode(
+  ids: readonly string[],
+  known: ReadonlyMap<string, Device>,
+): Map<number, string[]> {
+  const byNode = new Map<number, string[]>();
+  for (const id of ids) {
+    const nodes = known.get(id)?.numaNodes ?? [];
+    for (const node of nodes.length > 0 ? nodes : [noNumaNode])
+      byNode.set(node, [...(byNode.get(node) ?? []), id]);
+  }
+  return byNode;
+}
+
+/** Each ID once. */
+export function idsOf(devices: DevicesByNode): Set<string> {
+  return new Set([...devices.values()].flat());
+}
+
+/** The NUMA nodes of one of the devices. */
+export function nodesOf(devices: DevicesByNode, id: string): number[] {
+  return [...devices].flatMap(([node, ids]) => (node !== noNumaNode && ids.includes(id) ? [node] : []));
+}

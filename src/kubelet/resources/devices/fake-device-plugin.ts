@@ -1,0 +1,94 @@
+import { create, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
+import { abortError } from "../../../lib/base/errors.ts";
+import { whenAborted } from "../../../lib/base/when-aborted.ts";
+import type { StreamingPluginChannel } from "../../../lib/clients/plugin-rpc/plugin-channel.ts";
+import { RpcError } from "../../../lib/clients/plugin-rpc/rpc-error.ts";
+import {
+  type ContainerAllocateResponseSchema,
+  type DeviceSchema,
+  type ListAndWatchResponse,
+  ListAndWatchResponseSchema,
+} from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
+
+type Response = MessageInitShape<typeof ContainerAllocateResponseSchema>;
+
+/** A plugin in memory. A test may set what it answers; a call that returns a pending promise hangs. */
+export class FakeDevicePlugin {
+  devices: MessageInitShape<typeof DeviceSchema>[];
+  options = { preStartRequired: false, getPreferredAllocationAvailable: false };
+  /** Each call with its devices. */
+  readonly calls: string[] = [];
+  onAllocate: (ids: string[]) => Promise<Response[]> = async (ids) => [{ envs: { IDS: ids.join(",") } }];
+  onPreferred: (offered: string[], mustInclude: string[], size: number) => Promise<string[]> = async () => [];
+  onPreStart: (ids: string[]) => Promise<void> = async () => {};
+  #streams = new Set<{ send: () => void; fail: () => void }>();
+
+  constructor(ids: readonly string[]) {
+    this.devices = ids.map((ID) => ({ ID, health: "Healthy" }));
+  }
+
+  /** Lists the devices to all who watch. */
+  list(): void {
+    for (const { send } of this.#streams) send();
+  }
+
+  setHealth(id: string, health: "Healthy" | "Unhealthy"): void {
+    this.devices = this.devices.map((device) => (device.ID === id ? { ...device, health } : device));
+    this.list();
+  }
+
+  /** The process dies. */
+  kill(): void {
+    for (const { fail } of [...this.#streams]) fail();
+  }
+
+  open(): StreamingPluginChannel {
+    const call = async (
+      method: DescMethod,
+      request: Record<string, never>,
+      { signal }: { signal: AbortSignal },
+    ) => {
+      const work = this.#handle(method.name, request);
+      const gone = new Promise<never>((_, reject) =>
+        whenAborted(signal, () => reject(abortError(signal.reason))),
+      );
+      gone.catch(() => {});
+      return Promise.race([work, gone]);
+    };
+    return {
+      connected: async () => {},
+      close() {},
+      call: call as unknown as StreamingPluginChannel["call"],
+      stream: ((
+        _method: DescMethod,
+        onMessage: (message: ListAndWatchResponse) => void,
+        signal: AbortSignal,
+      ) =>
+        new Promise<void>((_, reject) => {
+          const stream = {
+            send: () => onMessage(create(ListAndWatchResponseSchema, { devices: this.devices })),
+            fail: () => {
+              this.#streams.delete(stream);
+              reject(new RpcError("UNAVAILABLE", "ListAndWatch", "connection closed"));
+            },
+          };
+          this.#streams.add(stream);
+          whenAborted(signal, () => stream.fail());
+          queueMicrotask(() => this.#streams.has(stream) && stream.send());
+        })) as unknown as StreamingPluginChannel["stream"],
+    };
+  }
+
+  async #handle(name: string, request: Record<string, never>): Promise<object> {
+    const [first] = (request.containerRequests ?? []) as Record<string, string[] | number>[];
+    const ids = ((first?.devicesIds ?? request.devicesIds ?? []) as string[]).slice().sort();
+    if (name === "GetDevicePluginOptions") return this.options;
+    this.calls.push(`${name} ${ids.join(",")}`.trim());
+    if (name === "Allocate") return { containerResponses: await this.onAllocate(ids) };
+    if (name === "PreStartContainer") return (await this.onPreStart(ids)) ?? {};
+    const offered = (first?.availableDeviceIDs ?? []) as string[];
+    const must = (first?.mustIncludeDeviceIDs ?? []) as string[];
+    const deviceIDs = await this.onPreferred(offered, must, first?.allocationSize as number);
+    return { containerResponses: [{ deviceIDs }] };
+  }
+}

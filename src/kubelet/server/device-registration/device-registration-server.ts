@@ -1,0 +1,75 @@
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { type handleUnaryCall, Server, status } from "@grpc/grpc-js";
+import { messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import { serviceDefinition } from "../../../lib/clients/cri/service-definition.ts";
+import {
+  type Empty,
+  EmptySchema,
+  type RegisterRequest,
+  Registration,
+} from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
+import { GrpcComponent } from "../grpc-socket/grpc-component.ts";
+
+export interface DeviceRegistrationOptions {
+  /** `<root-dir>/device-plugins`: the sockets of plugins are here too. */
+  readonly dir: string;
+  readonly logger: Logger;
+  /** Throws if the plugin cannot be used; the message is sent to it. */
+  readonly register: (
+    request: { readonly version: string; readonly resource: string; readonly socketPath: string },
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /** Ends the connections to plugins. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Accepts registrations of device plugins. */
+export class DeviceRegistrationServer extends GrpcComponent {
+  readonly name = "device-registration";
+  readonly #o: DeviceRegistrationOptions;
+  readonly #stopping = new AbortController();
+
+  constructor(options: DeviceRegistrationOptions) {
+    super(join(options.dir, "kubelet.sock"), options.logger);
+    this.#o = options;
+  }
+
+  /** Plugins register again when their sockets, or that of the kubelet, are replaced. */
+  override async start(signal: AbortSignal): Promise<void> {
+    await this.#removeSockets();
+    signal.addEventListener("abort", () => this.#stopping.abort(), { once: true });
+    await super.start(signal);
+  }
+
+  override get done(): Promise<void> {
+    return super.done.then(() => this.#o.stop());
+  }
+
+  protected override server(): Server {
+    const server = new Server({ "grpc.enable_channelz": 0 });
+    const register: handleUnaryCall<RegisterRequest, Empty> = ({ request }, respond) => {
+      const { version, endpoint, resourceName: resource } = request;
+      const socketPath = join(this.#o.dir, endpoint);
+      this.#o.register({ version, resource, socketPath }, this.#stopping.signal).then(
+        () => respond(null, create(EmptySchema)),
+        (error: unknown) => respond({ code: status.UNKNOWN, details: messageOf(error) }),
+      );
+    };
+    server.addService(serviceDefinition(Registration), { [Registration.method.register.name]: register });
+    return server;
+  }
+
+  async #removeSockets(): Promise<void> {
+    const { dir, logger } = this.#o;
+    const names = await readdir(dir).catch(() => []);
+    for (const path of names.map((name) => join(dir, name)))
+      try {
+        if ((await stat(path)).isSocket()) await rm(path, { force: true });
+      } catch (error) {
+        logger.warn("Failed to remove socket of device plugin", { path, err: messageOf(error) });
+      }
+  }
+}
