@@ -4,6 +4,7 @@ import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import type { StreamingPluginChannel } from "../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import { RpcError } from "../../../lib/clients/plugin-rpc/rpc-error.ts";
 import {
+  AllocateResponseSchema,
   type ContainerAllocateResponseSchema,
   type DeviceSchema,
   type ListAndWatchResponse,
@@ -81,10 +82,13 @@ export class FakeDevicePlugin {
 
   async #handle(name: string, request: Record<string, never>): Promise<object> {
     const [first] = (request.containerRequests ?? []) as Record<string, string[] | number>[];
-    const ids = ((first?.devicesIds ?? request.devicesIds ?? []) as string[]).slice().sort();
+    const ids = ((first?.devicesIds ?? request.devicesIds ?? []) as string[]).toSorted((a, b) =>
+      a < b ? -1 : 1,
+    );
     if (name === "GetDevicePluginOptions") return this.options;
     this.calls.push(`${name} ${ids.join(",")}`.trim());
-    if (name === "Allocate") return { containerResponses: await this.onAllocate(ids) };
+    if (name === "Allocate")
+      return create(AllocateResponseSchema, { containerResponses: await this.onAllocate(ids) });
     if (name === "PreStartContainer") return (await this.onPreStart(ids)) ?? {};
     const offered = (first?.availableDeviceIDs ?? []) as string[];
     const must = (first?.mustIncludeDeviceIDs ?? []) as string[];
