@@ -228,6 +228,7 @@ export class SimulatedAgent {
           this.#statusInputs.delete(uid);
           this.#o.onGone?.(uid);
         },
+        "devices-changed": () => {},
         "mirror-changed": () => {},
       },
       workers: {

@@ -46,6 +46,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     areSourcesReady: () => initialSync.areSourcesReady(),
     volumesInUse: () => volumes.manager.inUse(),
     isSettled: () => volumes.isSettled(),
+    devices: pods.exclusive.devices.manager,
     notReady,
   });
   const { sources, routes } = podSources(core, cluster);
@@ -89,7 +90,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
     const early = [...core.components, ...pods.components, ...cluster.components];
     const serve = [...(serving ? [serving] : []), ...endpoints.serving];
-    const sockets = [podResources(core, pods.activePods, pods.exclusive.sources), ...nodePods.components];
+    const { devices, sources: allocated } = pods.exclusive;
+    const sockets = [podResources(core, pods.activePods, allocated), devices.server, ...nodePods.components];
     const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
     const cleanUp = [...collectors, eviction, ...(o.terminatesOrphans === false ? [] : [housekeeping])];
     // All components that send requests to the API server need the credentials.

@@ -4,6 +4,7 @@ import { messageOf } from "../../lib/base/errors.ts";
 import type { MonotonicTime } from "../../lib/base/time.ts";
 import { addressesOfName, defaultRouteAddresses, interfaceAddresses } from "../../lib/host/host-addresses.ts";
 import type { AddressInfo } from "../node/addresses.ts";
+import type { DeviceResources } from "../node/capacity.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { ImageInfo } from "../node/images.ts";
 import { LeaseManager } from "../node/lease-manager.ts";
@@ -15,7 +16,7 @@ import { startupMetrics } from "../node/startup-metrics.ts";
 import type { EventHandler } from "../pipeline/sync-loop/event-table.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
-import { noDevices, readMachineSize } from "./machine-size.ts";
+import { readMachineSize } from "./machine-size.ts";
 
 export interface ClusterNode {
   readonly components: readonly Component[];
@@ -39,6 +40,7 @@ export function clusterNode(
     notReady: () => string[];
     isSettled: () => boolean;
     volumesInUse: () => string[] | undefined;
+    devices: { amounts(): DeviceResources; isNewNode(): boolean };
   },
 ): ClusterNode {
   const { node, cri, connection, clock, logger, metrics, nodeEvents, post } = core;
@@ -53,12 +55,12 @@ export function clusterNode(
     api,
     cached: () => view.node(),
     settings: view.settings,
-    info: statusInfo(core, cluster, parts.notReady, parts.volumesInUse),
+    info: statusInfo(core, cluster, parts),
     notReady: parts.notReady,
     isSettled: () => connection.state.kind !== "unknown" && parts.isSettled(),
     onVolumesReported: (names) => post({ kind: "volumes-reported", names }),
     startup: startupMetrics({ metrics, clock, ...node }),
-    resetExtendedResources: () => false,
+    resetExtendedResources: () => parts.devices.isNewNode(),
     events: nodeEvents,
     // Where the cluster allocates pod CIDRs, the runtime configures its network with them.
     onPodCidrs: (cidrs, signal) => cri.updateRuntimeConfig(cidrs.join(","), { signal, timeoutMs: runtimeMs }),
@@ -80,6 +82,7 @@ export function clusterNode(
       "volumes-in-use": () => status.wake(),
       "csi-node-ready": () => status.wake(),
       "pressure-changed": () => status.wake(),
+      "devices-changed": () => status.wake(),
       // Status and heartbeats are written by this agent.
       "node-changed": ({ spec }) => {
         if (spec) status.wake();
@@ -92,8 +95,11 @@ export function clusterNode(
 function statusInfo(
   core: AgentCore,
   { kubeletVersion }: ClusterOptions,
-  notReady: () => string[],
-  volumesInUse: () => string[] | undefined,
+  parts: {
+    notReady: () => string[];
+    volumesInUse: () => string[] | undefined;
+    devices: { amounts(): DeviceResources };
+  },
 ): () => Promise<StatusInputs> {
   const { node, connection, features, logger, options, pressure } = core;
   const { configuration, identity } = node;
@@ -108,7 +114,7 @@ function statusInfo(
       logger.warn("Failed to read machine capacity", { err: messageOf(error) });
       return undefined;
     }),
-    devices: noDevices,
+    devices: parts.devices.amounts(),
     addresses: await addresses(),
     system: { ...identity, swapBytes: node.info.swapCapacity },
     runtime: { name: connection.runtime?.name ?? "unknown", version: connection.runtime?.version },
@@ -120,8 +126,8 @@ function statusInfo(
     })),
     supplementalGroupsPolicy: features.supplementalGroupsPolicy(),
     declaredFeatures: declaredFeatures((gate) => options.gates.enabled(gate)),
-    conditions: { pressure: pressure.conditions, notReady: notReady() },
-    volumesInUse: volumesInUse(),
+    conditions: { pressure: pressure.conditions, notReady: parts.notReady() },
+    volumesInUse: parts.volumesInUse(),
   });
 }
 

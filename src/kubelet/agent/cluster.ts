@@ -1,5 +1,6 @@
 import type { Component } from "../../lib/base/component.ts";
 import type { Pod, PodStatus, PodUid } from "../../lib/model/pod.ts";
+import type { DeviceResources } from "../node/capacity.ts";
 import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import type { PodSource } from "../pipeline/sources/source.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
@@ -47,6 +48,8 @@ export interface ClusterDependencies {
   /** Whether `notReady` is reliable; shortly after the start it is not. */
   readonly isSettled: () => boolean;
   readonly volumesInUse: () => string[] | undefined;
+  /** Resources of device plugins. */
+  readonly devices: { amounts(): DeviceResources; isNewNode(): boolean };
 }
 
 /** Makes the agent a node of its cluster, if one is configured. */

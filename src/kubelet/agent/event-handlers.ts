@@ -103,6 +103,9 @@ export function podHandlers(
       "worker-changed": ({ uid }) => workerStatuses.refresh(uid),
       "resize-changed": ({ uid }) => workerStatuses.refresh(uid),
       "worker-gone": ({ uid }) => statuses.forget(uid),
+      "devices-changed": ({ pods: changed }) => {
+        for (const uid of changed) workerStatuses.refresh(uid);
+      },
       "mirror-changed": ({ uid, isFirst }) => {
         if (isFirst) workerStatuses.refresh(uid);
       },

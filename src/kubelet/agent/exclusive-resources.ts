@@ -7,6 +7,7 @@ import type { PodResourcesSources } from "../server/pod-resources/sources.ts";
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { cpuManager } from "./cpu-manager.ts";
+import { type NodeDevices, nodeDevices } from "./devices.ts";
 
 /** A checkpoint of allocations: read before the first pod is admitted. */
 interface AllocationRecord {
@@ -22,6 +23,7 @@ export interface ExclusiveResources {
   cpusets(pod: Pod, container: Container): { readonly cpus?: string; readonly mems?: string };
   /** The allocations, as the PodResources API reports them. */
   readonly sources: Omit<PodResourcesSources, "pods">;
+  readonly devices: NodeDevices;
 }
 
 /** Resources that containers do not share: the allocator of each kind, and the topology manager, which admits the pods that need them. */
@@ -35,10 +37,11 @@ export function exclusiveResources(
   },
 ): ExclusiveResources {
   const { config, node, observed, metrics, clock, logger } = core;
+  const devices = nodeDevices(core);
   const { manager: cpus, reconciler } = cpuManager(core, parts.activePods);
-  // Locked and allocated in this order.
-  const allocators: readonly ResourceAllocator[] = [cpus];
-  const records: readonly AllocationRecord[] = [cpus];
+  // Locked and allocated in this order. Devices come first: a pod that waits for a plugin holds no other lock.
+  const allocators: readonly ResourceAllocator[] = [devices.manager.allocator, cpus];
+  const records: readonly AllocationRecord[] = [devices.manager, cpus];
   return {
     topology: new TopologyManager({
       ...{ ...parts, allocators, metrics, clock, logger },
@@ -55,10 +58,12 @@ export function exclusiveResources(
       return set ? { cpus: formatCpuSet(set) } : {};
     },
     sources: {
+      devices: devices.manager,
       cpus: {
         of: (uid, container) => sortedCpus(cpus.exclusiveCpusOf(uid, container)),
         all: () => sortedCpus(cpus.allocatable),
       },
     },
+    devices,
   };
 }

@@ -26,5 +26,5 @@ async function sizeAround(dir: string): Promise<bigint> {
   }
 }
 
-/** Until there are device plugins. */
+/** Before plugins have registered. */
 export const noDevices: DeviceResources = { capacity: {}, allocatable: {}, removed: [] };

@@ -71,6 +71,7 @@ export function podParts(
     phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
     isSynced: () => initialSync.isComplete(),
     cpusets: exclusive.cpusets,
+    devices: exclusive.devices,
   });
   const { runtime, requests, volumes } = run;
   const probing = podProbes(core, { statusInApi: (pod) => cluster().statusInApi(pod) });
@@ -96,6 +97,9 @@ export function podParts(
       resizes: conditionsOf,
       actuated: (uid, container) => allocation.actuated(uid, container),
     },
+    ...(o.gates.enabled("ResourceHealthStatus") && {
+      resourceHealth: (uid, container) => exclusive.devices.manager.healthOf(uid, container),
+    }),
     hostIPs: core.hostIps,
     runtimeName: () => core.connection.runtime?.name ?? "unknown",
     onChange: (uid) => post({ kind: "status-changed", uid }),
@@ -103,6 +107,7 @@ export function podParts(
   });
   const admission = nodeAdmission(core, {
     activePods: () => activePods().map((pod) => allocation.accountedPod(pod)),
+    devices: exclusive.devices.manager,
     evict: (uid, failure) => void evictedPods.evict(uid, { failure }),
     isTerminating: (uid) => evictedPods.get(uid) !== undefined || workers.get(uid)?.phase === "terminating",
   });

@@ -20,7 +20,7 @@ import type { AgentCore } from "./agent-core.ts";
 /** Decides which pods may run on this node, and with which resources. */
 export function nodeAdmission(
   core: AgentCore,
-  parts: Pick<PodAdmissionOptions, "activePods" | "evict" | "isTerminating">,
+  parts: Pick<PodAdmissionOptions, "activePods" | "devices" | "evict" | "isTerminating">,
 ): PodAdmission {
   const { node, config, events, metrics, clock, logger, observed } = core;
   return podAdmission({

@@ -10,6 +10,7 @@ import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
+import type { PluginHandlers } from "../plugins/plugin-handler.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
 import { AttachedVolumes, type AttachedVolumesOptions } from "../pods/volumes/attached-volumes.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
@@ -54,9 +55,12 @@ export function podVolumes(
   core: AgentCore,
   {
     tokens,
+    pluginHandlers,
     ...parts
   }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly"> & {
     tokens: ServiceAccountTokens;
+    /** Of plugins that do not provide volumes. */
+    pluginHandlers: PluginHandlers;
   },
 ): PodVolumes {
   const { options: o, config, node, clock, logger, events, metrics, desired, objects, view, post } = core;
@@ -152,7 +156,7 @@ export function podVolumes(
     }),
     plugins,
   });
-  const handlers = { ...(csi && { CSIPlugin: csi.registration }) };
+  const handlers = { ...pluginHandlers, ...(csi && { CSIPlugin: csi.registration }) };
   const registry = new PluginManager({
     dir: join(rootDir, "plugins_registry"),
     handlers,

@@ -15,6 +15,7 @@ import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { apiObjects } from "./api-objects.ts";
 import { credentialTokens } from "./credential-tokens.ts";
+import type { NodeDevices } from "./devices.ts";
 import { imageManager } from "./images.ts";
 import { podRequests } from "./pod-requests.ts";
 import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
@@ -43,6 +44,7 @@ export function podRuntime(
     /** Whether orphans may be removed. */
     isSynced: () => boolean;
     cpusets: CriRequestsOptions["cpusets"];
+    devices: NodeDevices;
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
@@ -64,6 +66,7 @@ export function podRuntime(
     tokens,
     phaseOf: parts.phaseOf,
     ready: parts.isSynced,
+    pluginHandlers: { DevicePlugin: parts.devices.handler },
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
     imageSource: async (pod, { reference = "", pullPolicy }, signal) => {
       const spec = { image: reference, imagePullPolicy: pullPolicy };
@@ -100,6 +103,7 @@ export function podRuntime(
     ...(objects && { objects }),
     volumes,
     cpusets: parts.cpusets,
+    devices: parts.devices.manager,
     volumeDir: (pod, name) => volumes.pathOf(pod.metadata.uid, name),
     extraGroups: (pod) => volumes.manager.extraGroups(pod),
   });

@@ -49,6 +49,8 @@ export interface ResourceAllocator {
    * Without it, one pod of this allocator at a time. Resolves to the release.
    */
   lock?(pod: Pod, signal: AbortSignal): Promise<() => void>;
+  /** One line for users about a pod that waits for the lock, or for its allocation. */
+  waitsFor?(pod: Pod): string | undefined;
   /** An empty map: no preference. */
   hints(pod: Pod, container: Container): TopologyHints;
   /** For the containers of the pod together. */

@@ -12,6 +12,7 @@ import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { buildContainerConfig } from "./config/container-config.ts";
 import type {
+  ContainerContext,
   Cpusets,
   DeviceInit,
   DnsConfig,
@@ -59,10 +60,16 @@ export interface CriRequestsOptions {
     ): Promise<MountInit[]>;
     devicesFor(pod: Pod, container: Container): Promise<DeviceInit[]>;
   };
+  /** The devices of a container from device plugins, prepared for its start; undefined if it has none. */
+  devices?: {
+    devicesFor(pod: Pod, container: Container, signal: AbortSignal): Promise<PluginDevices | undefined>;
+  };
   extraGroups?: (pod: Pod) => readonly number[];
   /** The CPUs and NUMA nodes of a container; without it, or where not set, all of them. */
   cpusets?: (pod: Pod, container: Container) => Cpusets;
 }
+
+type PluginDevices = Pick<ContainerContext, "env" | "mounts" | "devices" | "annotations" | "cdiDevices">;
 
 export interface PodNameResolution {
   /** Reads the node's own resolver configuration. */
@@ -139,6 +146,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     const context = await contextOf(pod);
     const envObjects = o.objects && (await readEnvObjects(pod, spec, o.objects, signal));
     const fileKey = await o.fileKeys(pod, spec);
+    const plugged = await o.devices?.devicesFor(pod, spec, signal);
     const terminationFile = terminationFileName();
     await writeHostsFile(o, pod, podIps);
     await createTerminationFile(o.settings.rootDir, pod, spec, terminationFile);
@@ -154,11 +162,16 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
       envObjects,
       fileKey,
       cpusets: o.cpusets?.(pod, spec),
+      ...plugged,
     };
     if (!o.volumes) return buildContainerConfig(pod, spec, known);
     const mounts = await o.volumes.mountsFor(pod, spec, buildEnv(pod, spec, known), signal);
     const devices = await o.volumes.devicesFor(pod, spec);
-    return buildContainerConfig(pod, spec, { ...known, mountsFor: () => mounts, devices });
+    return buildContainerConfig(pod, spec, {
+      ...known,
+      mountsFor: () => mounts,
+      devices: [...(plugged?.devices ?? []), ...devices],
+    });
   };
 
   return {

@@ -41,7 +41,24 @@ export function containerStatus(
     };
   }
   const { started, ready } = startedAndReady(container, role, status, previous, input.probe);
-  return { ...status, ready, ...(started === undefined ? {} : { started }) };
+  return {
+    ...status,
+    ready,
+    ...(started === undefined ? {} : { started }),
+    ...(role === "regular" ? resourceHealth(container, previous, input) : {}),
+  };
+}
+
+/** A terminated pod has no devices any more: their last health stays. */
+function resourceHealth(
+  { name }: Container,
+  previous: ApiContainerStatus | undefined,
+  input: StatusInput,
+): Pick<ApiContainerStatus, "allocatedResourcesStatus"> {
+  const current = input.resourceHealth?.(name) ?? [];
+  const last = input.workerPhase === "syncing" ? [] : (previous?.allocatedResourcesStatus ?? []);
+  const health = current.length > 0 ? current : last;
+  return health.length > 0 ? { allocatedResourcesStatus: [...health] } : {};
 }
 
 function stateOptions({ pod, runtimeName }: StatusInput): StateOptions {

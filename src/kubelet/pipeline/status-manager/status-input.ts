@@ -6,7 +6,7 @@ import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import { defaultRestartGates, type RestartGates } from "../../../lib/model/restart-policy.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
-import type { ApiPodStatus } from "./api-types.ts";
+import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
 
 /** A condition about the resize of a pod: pending, or in progress. */
 export interface ResizeCondition {
@@ -63,5 +63,7 @@ export interface StatusInput {
   resizes?: readonly ResizeCondition[];
   /** The resources that a container was last given. */
   actuated?(container: string): ResourceRequirements | undefined;
+  /** The health of the devices that a container has. */
+  resourceHealth?(container: string): NonNullable<ApiContainerStatus["allocatedResourcesStatus"]>;
   gates: StatusGates;
 }

@@ -13,6 +13,7 @@ import {
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
+import type { ApiContainerStatus } from "./api-types.ts";
 import { withMirrorTimes } from "./mirror-times.ts";
 import { podStatus } from "./status.ts";
 import {
@@ -42,6 +43,11 @@ export interface StatusManagerOptions {
     resizes(uid: PodUid): readonly ResizeCondition[];
     actuated(uid: PodUid, container: string): ResourceRequirements | undefined;
   };
+  /** The health of the devices that a container has. */
+  resourceHealth?: (
+    uid: PodUid,
+    container: string,
+  ) => NonNullable<ApiContainerStatus["allocatedResourcesStatus"]>;
   gates?: StatusGates;
   metrics?: StatusMetrics;
 }
@@ -127,6 +133,7 @@ export class StatusManager {
       ...(podCgroup ? { podCgroup } : {}),
       resizes: this.#o.allocation?.resizes(uid),
       actuated: (container) => this.#o.allocation?.actuated(uid, container),
+      resourceHealth: (container) => this.#o.resourceHealth?.(uid, container) ?? [],
       gates,
     });
     const status = withMirrorTimes(mirror, computed);

@@ -42,6 +42,7 @@ const expected: Record<EventKind, string> = {
   "api-reconnected": "mirrors plugins",
   "oom-kill": "pleg explanations nodeEvents",
   "pressure-changed": "nodeStatus",
+  "devices-changed": "status nodeStatus",
   tick: "",
 };
 
@@ -91,6 +92,7 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
     },
   },
   "pressure-changed": { kind: "pressure-changed" },
+  "devices-changed": { kind: "devices-changed", pods: [] },
   tick: { kind: "tick" },
 };
 

@@ -69,6 +69,7 @@ export const eventTable = {
 
   "oom-kill": ["pleg", "explanations", "nodeEvents"],
   "pressure-changed": ["nodeStatus"],
+  "devices-changed": ["status", "nodeStatus"],
 
   tick: [],
 } as const satisfies { readonly [K in EventKind]: readonly string[] };

@@ -78,6 +78,8 @@ export type KubeletEvent =
   | { readonly kind: "oom-kill"; readonly kill: OomKill }
   /** Memory, disk or process IDs are low, or are not any more. */
   | { readonly kind: "pressure-changed" }
+  /** Device plugins have listed other devices, or are gone; the health of devices of these pods has changed. */
+  | { readonly kind: "devices-changed"; readonly pods: readonly PodUid[] }
   | { readonly kind: "tick" };
 
 export type EventKind = KubeletEvent["kind"];

@@ -80,6 +80,7 @@ test("an error affects one handler of one event, and is logged with both", async
       "volumes-in-use": () => calls.push("node in use"),
       "csi-node-ready": () => {},
       "pressure-changed": () => {},
+      "devices-changed": () => {},
       "node-changed": () => {},
     },
     pleg: { "runtime-state": ({ state }) => calls.push(`pleg ${state}`), "oom-kill": () => {} },

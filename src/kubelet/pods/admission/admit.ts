@@ -22,6 +22,8 @@ export interface AdmissionContext extends FitContext {
   readonly supplementalGroupsPolicy: boolean;
   /** The declared features of the node; undefined if it declares none, and then none are required. */
   readonly declaredFeatures?: readonly string[] | undefined;
+  /** One line for explanations about a resource that is missing. */
+  readonly describe?: (resource: string) => string | undefined;
   /** True if the kernel enforces AppArmor profiles. */
   readonly appArmor: boolean;
 }
@@ -92,7 +94,14 @@ function unsupportedByNode(pod: Pod, ctx: AdmissionContext): Rejection | undefin
 function failedPredicate(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
   // A critical pod preempts others, if nothing else speaks against it.
   const [missing] = isCritical(pod) ? [] : insufficientResources(pod, ctx);
-  if (missing) return { reason: `OutOf${missing.resource}`, message: insufficientMessage(missing) };
+  if (missing) {
+    const detail = ctx.describe?.(missing.resource);
+    return {
+      reason: `OutOf${missing.resource}`,
+      message: insufficientMessage(missing),
+      ...(detail !== undefined && { detail }),
+    };
+  }
   if (!matchesNode(pod, ctx.node))
     return predicate(
       "NodeAffinity",

@@ -13,6 +13,12 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   /** Current labels, besides the default ones, and taints. */
   labelsAndTaints?: () => { labels: Readonly<Record<string, string>>; taints: AdmissionContext["taints"] };
   allocatable: Readonly<Record<string, string>>;
+  /** Resources of device plugins, which change while the agent runs. */
+  devices?: {
+    allocatableFor(uid: PodUid): Readonly<Record<string, string>>;
+    /** One line for explanations: how many devices there are, and who uses them. */
+    describe(resource: string): string | undefined;
+  };
   cpus: number;
   maxPods: number;
   /** 0 for no such limit. */
@@ -62,7 +68,8 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
       taints,
       sysctls,
       appArmor,
-      allocatable: { ...o.allocatable, pods: String(pods) },
+      allocatable: { ...o.allocatable, ...o.devices?.allocatableFor(uid), pods: String(pods) },
+      describe: (resource) => o.devices?.describe(resource),
       podLevelResources: o.podLevelResources,
       declaredFeatures: o.declaredFeatures,
       // A rejection is final: a runtime that has not reported its features yet is no reason for one.

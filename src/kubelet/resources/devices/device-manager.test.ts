@@ -405,12 +405,12 @@ describe("a restart of the agent", () => {
     await late;
     await register(manager, new FakeDevicePlugin(["b", "c"]));
     const again = await restarted();
-    const other = admit(again.manager, again.pod);
-    await register(again.manager, new FakeDevicePlugin(["b", "c"]));
-    await rejects(
-      other,
+    const other = rejects(
+      admit(again.manager, again.pod),
       `previously allocated devices are no longer healthy; cannot allocate unhealthy devices ${gpu}`,
     );
+    await register(again.manager, new FakeDevicePlugin(["b", "c"]));
+    await other;
   });
 
   it("a container that requests another number of devices is rejected", async () => {

@@ -21,6 +21,7 @@ export class AllocatorLocks {
       if (gate.running > 0) onWait(first);
       return gate.run(withRest, { signal });
     }
+    onWait(first);
     const release = await first.lock(pod, signal);
     try {
       return await withRest();

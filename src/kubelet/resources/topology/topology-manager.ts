@@ -85,10 +85,12 @@ export class TopologyManager {
   ): Promise<Admission> {
     const { clock } = this.#o;
     const startedAt = clock.monotonic();
-    const onWait = ({ name }: ResourceAllocator) =>
-      report.blockedOn(`waiting until other pods have been allocated their resources: ${name}`, {
-        kind: "admission",
-      });
+    const onWait = (allocator: ResourceAllocator) =>
+      report.blockedOn(
+        allocator.waitsFor?.(pod) ??
+          `waiting until other pods have been allocated their resources: ${allocator.name}`,
+        { kind: "admission" },
+      );
     try {
       return await this.#locks.run(pod, allocators, () => this.#decide(pod, allocators, signal), {
         signal,
