@@ -7,7 +7,7 @@ export interface Device {
 }
 
 /** Stands for the NUMA node of devices that have none, in checkpoints too. */
-export const noNumaNode = -1;
+const noNumaNode = -1;
 
 /** Device IDs by NUMA node. A device that is attached to several nodes is listed with each. */
 export type DevicesByNode = ReadonlyMap<number, readonly string[]>;
