@@ -63,7 +63,7 @@ export class AllocatedDevices {
     return new Set(all.flatMap((resources) => [...resources.keys()]));
   }
 
-  /** Who has each device that is in use: of a device that was reused, the last container. */
+  /** The owner of each device that is in use: of a device that was reused, the last container. */
   owners(resource: string): Map<string, DeviceOwner> {
     const owners = new Map<string, DeviceOwner>();
     for (const [uid, containers] of this.#pods)

@@ -55,7 +55,7 @@ export class DevicePlugin {
     return this.#options?.preStartRequired ?? false;
   }
 
-  /** What the plugin would choose of the offered devices. */
+  /** The preference of the plugin among the offered devices. */
   async preferred(
     request: { offered: readonly string[]; mustInclude: readonly string[]; count: number },
     signal: AbortSignal,

@@ -13,7 +13,7 @@ import {
 
 type Response = MessageInitShape<typeof ContainerAllocateResponseSchema>;
 
-/** A plugin in memory. A test may set what it answers; a call that returns a pending promise hangs. */
+/** A plugin in memory. A test may set its responses; a call that returns a pending promise hangs. */
 export class FakeDevicePlugin {
   devices: MessageInitShape<typeof DeviceSchema>[];
   options = { preStartRequired: false, getPreferredAllocationAvailable: false };
