@@ -60,7 +60,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
     });
     return { reserved, running };
   };
-  const contextOf = (others: readonly Pod[]): AdmissionContext => {
+  const contextOf = (uid: PodUid, others: readonly Pod[]): AdmissionContext => {
     const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
     return {
       pressure: o.pressure,
@@ -83,7 +83,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
     admitted = new Set(running.map((other) => other.metadata.uid));
     const others = [...running, ...reserved];
     // A pod that runs already was admitted before, by a previous agent.
-    const context = { ...contextOf(others), ...(o.runs(uid) && { pressure: undefined }) };
+    const context = { ...contextOf(uid, others), ...(o.runs(uid) && { pressure: undefined }) };
     const failure = admitPod(pod, context);
     if (failure) {
       const staying = others.filter((other) => !o.isTerminating(other.metadata.uid));
@@ -98,7 +98,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
   };
   const rejectResize: PodAdmission["rejectResize"] = (pod) => {
     const { reserved, running } = othersOf(pod.metadata.uid);
-    const context = contextOf([...running, ...reserved]);
+    const context = contextOf(pod.metadata.uid, [...running, ...reserved]);
     const failure = admitPod(pod, context);
     if (!failure && !isCritical(pod)) return undefined;
     const admission: Admission = failure ? { kind: "rejected", failure } : criticalPods.admit(pod, context);
