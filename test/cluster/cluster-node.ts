@@ -13,6 +13,7 @@ import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configur
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { applyPodDefaults } from "../../src/lib/model/defaults/pod.ts";
 import type { Container, Pod, PodSpec, PodUid } from "../../src/lib/model/pod.ts";
+import { computeQos } from "../../src/lib/model/qos.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import {
   type FakeRuntime,
@@ -116,14 +117,14 @@ export class TestCluster {
 
   /** Creates a pod that is bound to this node. */
   addPod(name: string, spec: Partial<PodSpec> = {}): Pod {
-    const pod = applyPodDefaults({
+    const pod: Pod = applyPodDefaults({
       apiVersion: "v1",
       kind: "Pod",
       metadata: { name, namespace: "default", uid: randomUUID() as PodUid, generation: 1 },
       spec: { nodeName, terminationGracePeriodSeconds: 5, containers: [container()], ...spec },
-      status: { phase: "Pending", qosClass: "BestEffort" },
     } satisfies Pod);
-    return this.api.put("pods", pod as unknown as ApiObject) as unknown as Pod;
+    const status = { phase: "Pending", qosClass: computeQos(pod) };
+    return this.api.put("pods", { ...pod, status } as unknown as ApiObject) as unknown as Pod;
   }
 
   async placeManifest(name: string, spec: object = {}): Promise<void> {

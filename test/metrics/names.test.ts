@@ -21,6 +21,7 @@ import type { CgroupManager } from "../../src/kubelet/resources/cgroups/cgroup-m
 import { timedCgroups } from "../../src/kubelet/resources/cgroups/cgroup-times.ts";
 import { noAssignments } from "../../src/kubelet/resources/cpu/cpu-assignments.ts";
 import { createCpuMetrics } from "../../src/kubelet/resources/cpu/cpu-metrics.ts";
+import { memoryMetrics } from "../../src/kubelet/resources/memory/memory-metrics.ts";
 import { topologyMetrics } from "../../src/kubelet/resources/topology/topology-metrics.ts";
 import { requestMetrics } from "../../src/kubelet/server/https/request-metrics.ts";
 import { fakeMetricsOptions } from "../../src/kubelet/server/metrics/fake-metrics.ts";
@@ -61,6 +62,7 @@ function agentMetrics(): Metrics {
   droppedEvents(metrics);
   topologyMetrics(metrics);
   createCpuMetrics(metrics, undefined, () => noAssignments);
+  memoryMetrics(metrics);
   requestMetrics({ metrics, clock: systemClock, serverType: "readwrite", known: new Set() });
   return metrics;
 }

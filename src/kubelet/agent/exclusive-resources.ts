@@ -2,8 +2,10 @@ import type { Component } from "../../lib/base/component.ts";
 import { formatCpuSet, sortedCpus } from "../../lib/model/cpu-set.ts";
 import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
 import type { ResourceAllocator } from "../../lib/model/topology.ts";
+import type { MemoryBlock } from "../resources/memory/machine-memory.ts";
+import { MemoryManager } from "../resources/memory/memory-manager.ts";
 import { TopologyManager } from "../resources/topology/topology-manager.ts";
-import type { PodResourcesSources } from "../server/pod-resources/sources.ts";
+import type { AllocatedMemory, PodResourcesSources } from "../server/pod-resources/sources.ts";
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { cpuManager } from "./cpu-manager.ts";
@@ -36,26 +38,33 @@ export function exclusiveResources(
     readonly activePods: () => readonly Pod[];
   },
 ): ExclusiveResources {
-  const { config, node, observed, metrics, clock, logger } = core;
+  const { options, config, node, observed, metrics, clock, logger } = core;
+  const { numaNodes } = node.topology;
   const devices = nodeDevices(core);
   const { manager: cpus, reconciler } = cpuManager(core, parts.activePods);
-  // Locked and allocated in this order. Devices come first: a pod that waits for a plugin holds no other lock.
-  const allocators: readonly ResourceAllocator[] = [devices.manager.allocator, cpus];
-  const records: readonly AllocationRecord[] = [devices.manager, cpus];
+  const memory = new MemoryManager({
+    ...{ rootDir: options.rootDir, numaNodes, reserved: node.reserved, metrics, logger },
+    policy: config.memoryManagerPolicy,
+    reservations: config.reservedMemory,
+  });
+  // Locked and allocated in this order, as in the reference. Devices come first: a pod that waits for the lock of a plugin holds no other.
+  const allocators: readonly ResourceAllocator[] = [devices.manager.allocator, cpus, memory];
+  const records: readonly AllocationRecord[] = [devices.manager, cpus, memory];
   return {
     topology: new TopologyManager({
       ...{ ...parts, allocators, metrics, clock, logger },
       policy: config.topologyManagerPolicy,
       scope: config.topologyManagerScope,
       policyOptions: config.topologyManagerPolicyOptions ?? {},
-      numaNodes: node.topology.numaNodes,
+      numaNodes,
       runs: (uid) => runningContainers(observed.get(uid)).length > 0,
     }),
     records,
     components: reconciler ? [reconciler] : [],
-    cpusets: ({ metadata }, { name }) => {
-      const set = cpus.cpusOf(metadata.uid, name);
-      return set ? { cpus: formatCpuSet(set) } : {};
+    cpusets: ({ metadata: { uid } }, { name }) => {
+      const set = cpus.cpusOf(uid, name);
+      const mems = memory.nodesOf(uid, name);
+      return { ...(set && { cpus: formatCpuSet(set) }), ...(mems.length > 0 && { mems: mems.join(",") }) };
     },
     sources: {
       devices: devices.manager,
@@ -63,7 +72,15 @@ export function exclusiveResources(
         of: (uid, container) => sortedCpus(cpus.exclusiveCpusOf(uid, container)),
         all: () => sortedCpus(cpus.allocatable),
       },
+      memory: {
+        of: (uid, container) => memory.of(uid, container).map(podResourcesBlock),
+        all: () => memory.allocatable().map(podResourcesBlock),
+      },
     },
     devices,
   };
+}
+
+function podResourcesBlock({ nodes, resource, bytes }: MemoryBlock): AllocatedMemory {
+  return { memoryType: resource, size: bytes, topology: { nodes: nodes.map((id) => ({ ID: BigInt(id) })) } };
 }

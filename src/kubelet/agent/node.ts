@@ -16,6 +16,7 @@ import { readThermalThrottlePaths } from "../../lib/host/thermal-throttle.ts";
 import type { MachineTopology } from "../../lib/model/topology.ts";
 import { excessReservations, planCapacity } from "../node/capacity.ts";
 import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
+import { reservationsOf } from "../node/reservations.ts";
 import type { NodeInfo, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
 import type { CgroupManager } from "../resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
@@ -45,6 +46,8 @@ export interface Node {
   layout: CgroupLayout;
   /** CPUs are read only if they can be reserved or exclusive. */
   topology: MachineTopology;
+  /** The reserved part of the capacity, in nano units by resource. */
+  reserved: ReadonlyMap<string, bigint>;
   /** The start of the machine and of the agent. */
   bootedAt: WallTime;
   startedAt: WallTime;
@@ -79,6 +82,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       "InvalidReservation",
       `invalid Node Allocatable configuration. ${excess.join(" ")}`,
     );
+  const { capacity, allocatable } = planCapacity(size, {});
   const limits: LimitSettings = {
     cpuCfsQuota: settings.cpuCfsQuota,
     cpuCfsQuotaPeriodUs: settings.cpuCfsQuotaPeriodUs,
@@ -95,6 +99,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     configuration,
     identity: await readSystemIdentity(),
     layout,
+    reserved: reservationsOf(size.reservations, capacity),
     topology: {
       cpus:
         config.cpuManagerPolicy === "static" || config.reservedSystemCPUs
@@ -109,7 +114,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       hostIps: await nodeAddresses(o.nodeIp),
       memoryCapacity: machine.memoryBytes,
       swapCapacity: machine.swapBytes,
-      allocatable: planCapacity(size, {}).allocatable,
+      allocatable,
       cgroupVersion: layout.version,
       swapAccounting: await hasSwapAccounting(layout),
       hugepageSizes,

@@ -1,8 +1,9 @@
 import { parseQuantity } from "../../lib/model/quantity.ts";
 import { formatQuantity } from "../../lib/model/quantity-form.ts";
+import { hugepagesName } from "../../lib/model/resources.ts";
 import type { ResourceList } from "./node-types.ts";
 import { type ReservationSettings, reservationsOf } from "./reservations.ts";
-import { binaryBytes, hugepagesName, isExtended, isHugepages } from "./resource-names.ts";
+import { binaryBytes, isExtended, isHugepages } from "./resource-names.ts";
 
 /** The resources of the machine. */
 export interface MachineSize {

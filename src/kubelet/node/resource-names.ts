@@ -4,11 +4,6 @@ export function isHugepages(name: string): boolean {
   return name.startsWith("hugepages-");
 }
 
-/** The resource of one page size: "hugepages-2Mi". */
-export function hugepagesName(pageBytes: bigint): string {
-  return `hugepages-${binaryBytes(pageBytes)}`;
-}
-
 /** An extended resource: "vendor.example/device". */
 export function isExtended(name: string): boolean {
   const native = !name.includes("/") || name.includes("kubernetes.io/");

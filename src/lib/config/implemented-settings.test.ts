@@ -29,9 +29,9 @@ test("a single line names all settings without effect, each once", () => {
   assert.equal(
     notImplemented(
       ["config", "kube-api-content-type", "vmodule", "kube-api-content-type"],
-      ["staticPodPath", "memoryManagerPolicy", "contentType", "contentType"],
+      ["staticPodPath", "logging.flushFrequency", "contentType", "contentType"],
     ),
-    "accepted but not implemented yet: --kube-api-content-type, --vmodule, config memoryManagerPolicy, config contentType",
+    "accepted but not implemented yet: --kube-api-content-type, --vmodule, config logging.flushFrequency, config contentType",
   );
 });
 

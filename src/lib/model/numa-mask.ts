@@ -26,6 +26,20 @@ export function isNarrower(a: NumaMask, b: NumaMask): boolean {
   return countA === countB ? a < b : countA < countB;
 }
 
+/** All nonempty sets of these nodes, which are sorted: smaller sets first. */
+export function* masksOf(nodes: readonly number[]): Generator<NumaMask> {
+  for (let size = 1; size <= nodes.length; size++) yield* ofSize(nodes, size, 0n);
+}
+
+function* ofSize(nodes: readonly number[], size: number, chosen: NumaMask): Generator<NumaMask> {
+  if (size === 0) {
+    yield chosen;
+    return;
+  }
+  for (const [index, node] of nodes.entries())
+    yield* ofSize(nodes.slice(index + 1), size - 1, chosen | (1n << BigInt(node)));
+}
+
 /** "0-1,3", as in the kernel's lists of nodes. */
 export function maskText(mask: NumaMask): string {
   const ranges: [number, number][] = [];

@@ -1,5 +1,6 @@
 import type { Container, Pod } from "./pod.ts";
 import { parseQuantity } from "./quantity.ts";
+import { formatQuantity } from "./quantity-form.ts";
 
 /** Amounts of named resources ("cpu", "memory", "hugepages-2Mi") in nano units, as parseQuantity returns them. */
 export type ResourceAmounts = ReadonlyMap<string, bigint>;
@@ -170,6 +171,11 @@ export function hugepageBytes(resourceName: string): bigint | undefined {
   if (!resourceName.startsWith(hugepagesPrefix)) return undefined;
   const size = parseQuantity(resourceName.slice(hugepagesPrefix.length));
   return size === undefined ? undefined : ceilDivide(size, unit);
+}
+
+/** The resource of one page size: "hugepages-2Mi". */
+export function hugepagesName(pageBytes: bigint): string {
+  return `${hugepagesPrefix}${formatQuantity(pageBytes * unit, "binary")}`;
 }
 
 const sizeUnits = ["B", "KB", "MB", "GB", "TB", "PB"];

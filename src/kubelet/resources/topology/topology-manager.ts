@@ -135,15 +135,10 @@ export class TopologyManager {
   ): Promise<void> {
     const { scope } = this.#o;
     const containers = containersOf(pod);
-    const forPod = scope === "pod" ? this.#affinity(allocators.map((a) => a.podHints(pod))) : undefined;
+    const forPod = scope === "pod" ? this.#affinity(allocators, (a) => a.podHints(pod)) : undefined;
     for (const container of containers) {
       failed.container = container;
-      const affinity =
-        forPod ??
-        this.#affinity(
-          allocators.map((a) => a.hints(pod, container)),
-          container,
-        );
+      const affinity = forPod ?? this.#affinity(allocators, (a) => a.hints(pod, container), container);
       for (const allocator of allocators) {
         signal.throwIfAborted();
         await allocator.allocate(pod, container, affinity, signal);
@@ -153,8 +148,13 @@ export class TopologyManager {
     if (scope === "pod" && this.#isGuaranteed) this.#metrics.aligned(scope);
   }
 
-  #affinity(hints: readonly TopologyHints[], container?: Container): TopologyHint {
+  #affinity(
+    allocators: readonly ResourceAllocator[],
+    hintsOf: (allocator: ResourceAllocator) => TopologyHints,
+    container?: Container,
+  ): TopologyHint {
     if (!this.#merge) return anyNode;
+    const hints = allocators.map(hintsOf);
     const { hint, admitted } = mergeHints(hints, this.#merge);
     if (admitted) return hint;
     const { scope, policy } = this.#o;

@@ -1,0 +1,186 @@
+import { KubeletError } from "../../../lib/base/errors.ts";
+import { fnv32a } from "../../../lib/model/fnv.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import type { MachineMemory, MemoryBlock } from "./machine-memory.ts";
+
+/** The memory of containers, by pod and container name. */
+export type Assignments = ReadonlyMap<PodUid, ReadonlyMap<string, readonly MemoryBlock[]>>;
+
+export interface MemoryState {
+  readonly policy: string;
+  /** Empty with the policy None. */
+  readonly machine: MachineMemory;
+  readonly assignments: Assignments;
+}
+
+interface FileTable {
+  total: number;
+  systemReserved: number;
+  allocatable: number;
+  reserved: number;
+  free: number;
+}
+
+interface FileNode {
+  numberOfAssignments: number;
+  memoryMap: Record<string, FileTable> | null;
+  cells: number[] | null;
+}
+
+interface FileBlock {
+  numaAffinity: number[] | null;
+  type: string;
+  size: number;
+}
+
+interface File {
+  policyName: string;
+  machineState: Record<string, FileNode>;
+  entries?: Record<string, Record<string, FileBlock[]>>;
+  checksum: number;
+}
+
+/** The file as the reference kubelet writes it. */
+export function encodeCheckpoint({ policy, machine, assignments }: MemoryState): string {
+  const machineState = Object.fromEntries(
+    [...machine].map(([id, { assignments: count, tables, group }]): [number, FileNode] => [
+      id,
+      {
+        numberOfAssignments: count,
+        memoryMap: Object.fromEntries(
+          byName(tables).map(([resource, t]) => [
+            resource,
+            {
+              total: Number(t.total),
+              systemReserved: Number(t.systemReserved),
+              allocatable: Number(t.allocatable),
+              reserved: Number(t.reserved),
+              free: Number(t.free),
+            },
+          ]),
+        ),
+        cells: [...group],
+      },
+    ]),
+  );
+  const entries = Object.fromEntries(
+    byName(assignments).map(([uid, containers]) => [
+      uid,
+      Object.fromEntries(byName(containers).map(([name, blocks]) => [name, blocks.map(fileBlock)])),
+    ]),
+  );
+  const checksum = checksums({ policyName: policy, machineState, entries })[0];
+  return JSON.stringify({
+    policyName: policy,
+    machineState,
+    ...(assignments.size > 0 && { entries }),
+    checksum,
+  });
+}
+
+function fileBlock({ nodes, resource, bytes }: MemoryBlock): FileBlock {
+  return { numaAffinity: [...nodes], type: resource, size: Number(bytes) };
+}
+
+/** Throws if the file is not a checkpoint, or its checksum is wrong. */
+export function decodeCheckpoint(text: string): MemoryState {
+  const file = parsed(text);
+  const entries = file.entries ?? {};
+  const machineState = file.machineState ?? {};
+  const { policyName = "", checksum = 0 } = file;
+  // The reference accepts files without a checksum, of versions that did not write one.
+  if (checksum !== 0 && !checksums({ policyName, machineState, entries }).includes(checksum)) throw corrupt();
+  return {
+    policy: policyName,
+    machine: new Map(
+      Object.entries(machineState).map(([id, node]) => [
+        Number(id),
+        {
+          assignments: node.numberOfAssignments ?? 0,
+          tables: new Map(
+            Object.entries(node.memoryMap ?? {}).map(([name, table]) => [name, tableOf(table)]),
+          ),
+          group: node.cells ?? [],
+        },
+      ]),
+    ),
+    assignments: new Map(
+      Object.entries(entries).map(([uid, containers]) => [
+        uid as PodUid,
+        new Map(
+          Object.entries(containers ?? {}).map(([name, blocks]) => [name, (blocks ?? []).map(blockOf)]),
+        ),
+      ]),
+    ),
+  };
+}
+
+function tableOf({ total, systemReserved, allocatable, reserved, free }: FileTable) {
+  return {
+    total: BigInt(total ?? 0),
+    systemReserved: BigInt(systemReserved ?? 0),
+    allocatable: BigInt(allocatable ?? 0),
+    reserved: BigInt(reserved ?? 0),
+    free: BigInt(free ?? 0),
+  };
+}
+
+function blockOf({ numaAffinity, type, size }: FileBlock): MemoryBlock {
+  return { nodes: numaAffinity ?? [], resource: type ?? "", bytes: BigInt(size ?? 0) };
+}
+
+function parsed(text: string): Partial<File> {
+  const value: unknown = JSON.parse(text);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw corrupt();
+}
+
+function corrupt(): KubeletError {
+  return new KubeletError("CorruptCheckpoint", "checkpoint is corrupted");
+}
+
+type Checked = Required<Omit<File, "checksum">>;
+
+/** Of the file as the reference prints the structure for its hash; the first is that of new files. */
+function checksums(file: Checked): number[] {
+  return ["MemoryManagerCheckpoint", "MemoryManagerCheckpointV1"].map((type) => fnv32a(printed(file, type)));
+}
+
+function printed({ policyName, machineState, entries }: Checked, type: string): string {
+  const machine = Object.entries(machineState)
+    .sort(([a], [b]) => Number(a) - Number(b))
+    .map(([id, { numberOfAssignments = 0, memoryMap, cells }]) => {
+      const tables = memoryMap && Object.entries(memoryMap).sort(byKey).map(printedTable);
+      const map = tables ? `map[${tables.join(" ")}]` : "<nil>";
+      return `${id}:<*>{NumberOfAssignments:(int)${numberOfAssignments} MemoryMap:(map[v1.ResourceName]*state.MemoryTable)${map} Cells:${printedInts(cells)}}`;
+    });
+  const pods = Object.entries(entries)
+    .sort(byKey)
+    .map(([uid, containers]) => {
+      const lists = Object.entries(containers)
+        .sort(byKey)
+        .map(([name, blocks]) => `${name}:[${blocks.map(printedBlock).join(" ")}]`);
+      return `${uid}:map[${lists.join(" ")}]`;
+    });
+  return `(*state.${type}){PolicyName:(string)${policyName} MachineState:(state.NUMANodeMap)map[${machine.join(" ")}] Entries:(state.ContainerMemoryAssignments)map[${pods.join(" ")}] Checksum:(checksum.Checksum)0}`;
+}
+
+function printedTable([resource, t]: [string, FileTable]): string {
+  return `${resource}:<*>{TotalMemSize:(uint64)${t.total} SystemReserved:(uint64)${t.systemReserved} Allocatable:(uint64)${t.allocatable} Reserved:(uint64)${t.reserved} Free:(uint64)${t.free}}`;
+}
+
+function printedBlock({ numaAffinity, type, size }: FileBlock): string {
+  return `{NUMAAffinity:${printedInts(numaAffinity)} Type:(v1.ResourceName)${type} Size:(uint64)${size}}`;
+}
+
+function printedInts(numbers: readonly number[] | null | undefined): string {
+  return `([]int)${numbers ? `[${numbers.join(" ")}]` : "<nil>"}`;
+}
+
+function byName<K extends string, V>(map: ReadonlyMap<K, V>): [K, V][] {
+  return [...map].sort(byKey);
+}
+
+function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,316 @@
+import { join } from "node:path";
+import { KubeletError } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { maskOf, nodesOf } from "../../../lib/model/numa-mask.ts";
+import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
+import { isSidecar } from "../../../lib/model/resources.ts";
+import type {
+  NumaNode,
+  ResourceAllocator,
+  TopologyHint,
+  TopologyHints,
+} from "../../../lib/model/topology.ts";
+import { memoryText } from "./explain-memory.ts";
+import {
+  type MachineMemory,
+  type MemoryBlock,
+  type SystemReserved,
+  sameUse,
+  unusedMemory,
+  withBlock,
+  withoutBlock,
+} from "./machine-memory.ts";
+import {
+  bestNodes,
+  hintsFor,
+  hintsOfBlocks,
+  isFree,
+  possibleNodes,
+  splitsGroup,
+  violatesGroups,
+} from "./memory-hints.ts";
+import { memoryMetrics } from "./memory-metrics.ts";
+import {
+  containerRequests,
+  hasOwnMemory,
+  isInitContainer,
+  type MemoryRequests,
+  podRequests,
+} from "./memory-requests.ts";
+import { type MemoryReservations, systemReservedMemory } from "./reserved-memory.ts";
+import { ReusableMemory, reuseBlocks } from "./reusable-memory.ts";
+import { MemoryStateFile } from "./state-file.ts";
+
+export interface MemoryManagerOptions {
+  readonly policy: "None" | "Static";
+  readonly rootDir: string;
+  readonly numaNodes: readonly NumaNode[];
+  /** The reserved part of the node's capacity, in nano units by resource. */
+  readonly reserved: ReadonlyMap<string, bigint>;
+  /** The same by NUMA node, from the configuration. */
+  readonly reservations: MemoryReservations;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/**
+ * With the policy Static, containers of Guaranteed pods get memory and huge pages of NUMA nodes: their requests, of which no more is handed out than
+ * a node has. With the policy None only the checkpoint exists, as in the reference.
+ */
+export class MemoryManager implements ResourceAllocator {
+  readonly name = "memory";
+  readonly #o: MemoryManagerOptions;
+  readonly #file: MemoryStateFile;
+  readonly #metrics: ReturnType<typeof memoryMetrics>;
+  readonly #unused: MachineMemory;
+  #machine: MachineMemory;
+  readonly #assignments = new Map<PodUid, Map<string, readonly MemoryBlock[]>>();
+  /** Of the pod that is being admitted. */
+  #reusable: { readonly uid: PodUid; readonly memory: ReusableMemory } | undefined;
+
+  /** Throws if the reserved memory does not match the machine or the other reservations. */
+  constructor(options: MemoryManagerOptions) {
+    const { policy, rootDir, numaNodes, reserved, reservations, logger } = options;
+    this.#o = options;
+    this.#file = new MemoryStateFile(join(rootDir, "memory_manager_state"), logger);
+    this.#metrics = memoryMetrics(options.metrics);
+    const isStatic = policy === "Static";
+    const system: SystemReserved = isStatic
+      ? systemReservedMemory(numaNodes, reserved, reservations)
+      : new Map();
+    this.#unused = isStatic ? unusedMemory(numaNodes, system) : new Map();
+    this.#machine = this.#unused;
+  }
+
+  /** Restores the allocations of a previous agent; throws if they do not belong to this machine and configuration. */
+  async start(): Promise<void> {
+    const { policy } = this.#o;
+    const state = await this.#file.load(policy);
+    if (state && policy === "Static") this.#restore(state.machine, state.assignments);
+    await this.#save();
+  }
+
+  flushed(): Promise<void> {
+    return this.#file.flushed();
+  }
+
+  concerns(pod: Pod): boolean {
+    return this.#o.policy === "Static" && hasOwnMemory(pod);
+  }
+
+  hints(pod: Pod, container: Container): TopologyHints {
+    const { uid } = pod.metadata;
+    const requests = containerRequests(container);
+    const blocks = this.#blocks(uid, container.name);
+    if (blocks) return hintsOfBlocks(blocks, requests);
+    if (this.#hasCompleted(pod, container)) return new Map();
+    return hintsFor(requests, possibleNodes(this.#machine, requests, this.#reusableOf(uid)));
+  }
+
+  podHints(pod: Pod): TopologyHints {
+    const { uid } = pod.metadata;
+    const requests = podRequests(pod);
+    const [first] = this.#assignments.get(uid)?.values() ?? [];
+    if (first) return hintsOfBlocks(first, requests);
+    return hintsFor(
+      requests,
+      possibleNodes(this.#machine, requests, () => 0n),
+    );
+  }
+
+  async allocate(pod: Pod, container: Container, affinity: TopologyHint): Promise<void> {
+    this.#metrics.requested();
+    try {
+      this.#allocate(pod, container, affinity);
+    } catch (error) {
+      this.#metrics.failed();
+      throw error;
+    }
+    await this.#save();
+  }
+
+  containerStarted({ metadata, spec }: Pod, { name }: Container): void {
+    let hasChanged = false;
+    for (const init of spec.initContainers ?? []) {
+      if (init.name === name) break;
+      if (!isSidecar(init)) hasChanged = this.#releaseContainer(metadata.uid, init.name) || hasChanged;
+    }
+    if (hasChanged) void this.#save();
+  }
+
+  release(uid: PodUid): void {
+    if (this.#reusable?.uid === uid) this.#reusable = undefined;
+    const names = [...(this.#assignments.get(uid)?.keys() ?? [])];
+    for (const name of names) this.#releaseContainer(uid, name);
+    if (names.length > 0) void this.#save();
+  }
+
+  keepOnly(isKnown: (uid: PodUid) => boolean): void {
+    for (const uid of [...this.#assignments.keys()]) if (!isKnown(uid)) this.release(uid);
+  }
+
+  explain(_pod: Pod, container: Container): string {
+    return memoryText(containerRequests(container), this.#machine);
+  }
+
+  /** The memory of a container; none if it shares that of the node. */
+  of(uid: PodUid, container: string): readonly MemoryBlock[] {
+    return this.#blocks(uid, container) ?? [];
+  }
+
+  /** The NUMA nodes of a container, lowest first; none if it may use all. */
+  nodesOf(uid: PodUid, container: string): number[] {
+    return [...new Set(this.of(uid, container).flatMap(({ nodes }) => nodes))].sort((a, b) => a - b);
+  }
+
+  /** A block for each NUMA node and kind of memory, of which pods can be allocated parts. */
+  allocatable(): MemoryBlock[] {
+    return [...this.#unused].flatMap(([id, { tables }]) =>
+      [...tables]
+        .filter(([, { allocatable }]) => allocatable > 0n)
+        .map(([resource, { allocatable }]) => ({ nodes: [id], resource, bytes: allocatable })),
+    );
+  }
+
+  #allocate(pod: Pod, container: Container, affinity: TopologyHint): void {
+    const { uid } = pod.metadata;
+    const known = this.#blocks(uid, container.name);
+    if (known) return this.#reuse(pod, container, known);
+    if (this.#hasCompleted(pod, container)) return;
+    const requests = containerRequests(container);
+    const nodes = this.#nodesFor(uid, requests, affinity);
+    const blocks = [...requests].map(([resource, bytes]): MemoryBlock => ({ nodes, resource, bytes }));
+    const reusable = this.#reusableOf(uid);
+    for (const block of blocks) {
+      const missing = block.bytes - reusable(maskOf(nodes), block.resource);
+      this.#machine = withBlock(this.#machine, block, missing > 0n ? missing : 0n);
+    }
+    this.#reuse(pod, container, blocks);
+    this.#set(uid, container.name, blocks);
+    this.#reduceInitContainers(pod, container, blocks);
+  }
+
+  /** The nodes of the hint, and others in addition if these have too little free memory. */
+  #nodesFor(uid: PodUid, requests: MemoryRequests, affinity: TopologyHint): number[] {
+    const machine = this.#machine;
+    const best = (included: bigint) => bestNodes(machine, requests, this.#reusableOf(uid), included);
+    let { numaNodes } = affinity;
+    let { preferred } = affinity;
+    if (numaNodes === undefined) {
+      const found = best(0n);
+      if (!found)
+        throw failure(
+          "failed to get the default NUMA affinity, no NUMA nodes with enough memory is available",
+        );
+      if (preferred && !found.preferred) throw failure("failed to find the default preferred hint");
+      ({ numaNodes, preferred } = found);
+    }
+    if (!isFree(machine, nodesOf(numaNodes), requests) || splitsGroup(machine, nodesOf(numaNodes))) {
+      const found = best(numaNodes);
+      if (!found) throw failure("failed to find NUMA nodes to extend the current topology hint");
+      if (preferred && !found.preferred) throw failure("failed to find the extended preferred hint");
+      ({ numaNodes } = found);
+    }
+    const nodes = nodesOf(numaNodes);
+    if (violatesGroups(machine, nodes)) throw failure("preferred hint violates NUMA node allocation");
+    return nodes;
+  }
+
+  #reuse(pod: Pod, { name }: Container, blocks: readonly MemoryBlock[]): void {
+    const { uid } = pod.metadata;
+    if (this.#reusable?.uid !== uid) this.#reusable = { uid, memory: new ReusableMemory() };
+    if (isInitContainer(pod, name)) this.#reusable.memory.offer(blocks);
+    else this.#reusable.memory.use(blocks);
+  }
+
+  #reusableOf(uid: PodUid) {
+    const memory = this.#reusable?.uid === uid ? this.#reusable.memory : undefined;
+    return (nodes: bigint, resource: string) => memory?.of(nodes, resource) ?? 0n;
+  }
+
+  /** Memory that a later container uses again is its own: the blocks of a pod add up to what it has. */
+  #reduceInitContainers(pod: Pod, { name }: Container, blocks: readonly MemoryBlock[]): void {
+    const { uid } = pod.metadata;
+    let needed = [...blocks];
+    for (const init of pod.spec.initContainers ?? []) {
+      if (init.name === name) return;
+      const earlier = isSidecar(init) ? undefined : this.#blocks(uid, init.name);
+      if (!earlier) continue;
+      const reused = reuseBlocks(earlier, needed);
+      needed = reused.needed;
+      this.#set(uid, init.name, reused.left);
+    }
+  }
+
+  /** An init container of a running pod, whose memory was released: later containers of the pod have theirs. */
+  #hasCompleted(pod: Pod, { name }: Container): boolean {
+    const names = this.#assignments.get(pod.metadata.uid);
+    if (!names || !isInitContainer(pod, name)) return false;
+    const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(
+      (container) => container.name,
+    );
+    return all.slice(all.indexOf(name) + 1).some((later) => names.has(later));
+  }
+
+  #blocks(uid: PodUid, container: string): readonly MemoryBlock[] | undefined {
+    return this.#assignments.get(uid)?.get(container);
+  }
+
+  #set(uid: PodUid, container: string, blocks: readonly MemoryBlock[]): void {
+    const containers = this.#assignments.get(uid) ?? new Map<string, readonly MemoryBlock[]>();
+    this.#assignments.set(uid, containers.set(container, blocks));
+  }
+
+  #releaseContainer(uid: PodUid, name: string): boolean {
+    const containers = this.#assignments.get(uid);
+    const blocks = containers?.get(name);
+    if (!containers || !blocks) return false;
+    for (const block of blocks) this.#machine = withoutBlock(this.#machine, block);
+    containers.delete(name);
+    if (containers.size === 0) this.#assignments.delete(uid);
+    return true;
+  }
+
+  #restore(
+    machine: MachineMemory,
+    assignments: ReadonlyMap<PodUid, ReadonlyMap<string, readonly MemoryBlock[]>>,
+  ) {
+    const problem = (text: string) =>
+      this.#file.unusable(`start memory manager error: [memorymanager] ${text}`);
+    if (machine.size === 0) {
+      if (assignments.size > 0)
+        throw problem("machine state can not be empty when it has memory assignments");
+      return;
+    }
+    let expected = this.#unused;
+    for (const [uid, containers] of assignments)
+      for (const [name, blocks] of containers)
+        for (const block of blocks) {
+          const where = `(pod: ${uid}, container: ${name}) the memory assignment uses`;
+          for (const id of block.nodes) {
+            const node = expected.get(id);
+            if (!node) throw problem(`${where} the NUMA that does not exist`);
+            if (!node.tables.has(block.resource))
+              throw problem(`${where} memory resource that does not exist`);
+          }
+          expected = withBlock(expected, block, block.bytes);
+        }
+    if (!sameUse(machine, expected))
+      throw problem("the expected machine state is different from the real one");
+    this.#machine = machine;
+    for (const [uid, containers] of assignments) this.#assignments.set(uid, new Map(containers));
+  }
+
+  #save(): Promise<void> {
+    return this.#file.save({
+      policy: this.#o.policy,
+      machine: this.#machine,
+      assignments: new Map([...this.#assignments].map(([uid, containers]) => [uid, new Map(containers)])),
+    });
+  }
+}
+
+function failure(message: string): KubeletError {
+  return new KubeletError("UnexpectedAdmissionError", `[memorymanager] ${message}`);
+}

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
+import type { Pod } from "../../src/lib/model/pod.ts";
+import { waitFor } from "../e2e/wait-for.ts";
+import { container, TestCluster } from "./cluster-node.ts";
+import { explained } from "./explained.ts";
+
+const withinMs = 60_000;
+
+/** A sysfs with NUMA nodes of 512 Mi each. */
+async function sysfs(dir: string, nodes: number): Promise<string> {
+  for (let id = 0; id < nodes; id++) {
+    const node = join(dir, `devices/system/node/node${id}`);
+    await mkdir(node, { recursive: true });
+    await writeFile(join(node, "meminfo"), `Node ${id} MemTotal:         524288 kB\n`);
+    await writeFile(join(node, "distance"), "10 21\n");
+  }
+  return dir;
+}
+
+async function startCluster(t: Parameters<typeof TestCluster.start>[0]) {
+  const cluster = await TestCluster.start(t);
+  const sysDir = await sysfs(join(cluster.dir, "sys"), 2);
+  const config: KubeletConfiguration = {
+    ...cluster.config(),
+    topologyManagerPolicy: "single-numa-node",
+    memoryManagerPolicy: "Static",
+    // kubeReserved, and the threshold of evictionHard.
+    reservedMemory: [{ numaNode: 0, limits: { memory: "128Mi" } }],
+  };
+  return {
+    cluster,
+    start: (more: Partial<KubeletConfiguration> = {}) =>
+      cluster.startAgent({ sysDir, config: { ...config, ...more } }),
+  };
+}
+
+const order = (a: string, b: string) => (a < b ? -1 : 1);
+
+/** A Guaranteed pod with this much memory. */
+const withMemory = (memory: string) => {
+  const amounts = { cpu: "1m", memory };
+  return { containers: [container({ resources: { requests: amounts, limits: amounts } })] };
+};
+
+test("memory is allocated from one NUMA node, kept over a restart and released; what does not fit is rejected and explained", async (t) => {
+  const { cluster, start } = await startCluster(t);
+  const rootDir = join(cluster.dir, "root");
+  await start();
+  const { waitForPod } = explained(rootDir);
+  const memsOf = ({ metadata }: Pod) =>
+    cluster.runningOf(metadata.uid).map(({ config }) => config.linux?.resources?.cpusetMems);
+  const isRejected = (reason: string, message: string) => (pod: Pod) => {
+    const { status } = pod;
+    assert.deepEqual(
+      [status?.phase, status?.reason, status?.message],
+      ["Failed", reason, `Pod was rejected: ${message}`],
+    );
+  };
+
+  cluster.addPod("wide", withMemory("600Mi"));
+  const locality = "Resources cannot be allocated with Topology locality";
+  await cluster.waitForPod("wide", isRejected("TopologyAffinityError", locality), withinMs);
+  const wide = await waitForPod("wide", ({ failedAt }) => assert.ok(failedAt), withinMs);
+  assert.equal(
+    wide.cause,
+    `TopologyAffinityError: Pod was rejected: ${locality}: policy single-numa-node needs all resources on one NUMA node, container c: memory: NUMA nodes 0-1; memory: 600Mi requested, free 384Mi of 384Mi on NUMA node 0, 512Mi of 512Mi on NUMA node 1`,
+  );
+  await waitFor(
+    () => assert.deepEqual(cluster.events("wide", "TopologyAffinityError"), [locality]),
+    withinMs,
+  );
+
+  const low = cluster.addPod("low", withMemory("300Mi"));
+  await cluster.runs("low", withinMs);
+  const high = cluster.addPod("high", withMemory("400Mi"));
+  await cluster.runs("high", withinMs);
+  const shared = cluster.addPod("shared");
+  await cluster.runs("shared", withinMs);
+  assert.deepEqual([low, high, shared].map(memsOf), [["0"], ["1"], [""]]);
+
+  const unexpected =
+    "Allocate failed due to [memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available, which is unexpected";
+  cluster.addPod("late", withMemory("200Mi"));
+  await cluster.waitForPod("late", isRejected("UnexpectedAdmissionError", unexpected), withinMs);
+  const late = await waitForPod("late", ({ failedAt }) => assert.ok(failedAt), withinMs);
+  assert.match(
+    late.cause ?? "",
+    /: memory: 200Mi requested, free 84Mi of 384Mi on NUMA node 0, 112Mi of 512Mi on NUMA node 1$/,
+  );
+
+  const ids = () => [low, high].map(({ metadata }) => cluster.runningOf(metadata.uid).map(({ id }) => id));
+  const before = ids();
+  await cluster.stopAgent();
+  cluster.addPod("later", withMemory("200Mi"));
+  await start();
+  await cluster.waitForPod("later", isRejected("UnexpectedAdmissionError", unexpected), withinMs);
+  assert.deepEqual(ids(), before, "containers run on");
+  const entries = async () =>
+    Object.keys(JSON.parse(await readFile(join(rootDir, "memory_manager_state"), "utf8")).entries).sort(
+      order,
+    );
+  const expected = [low.metadata.uid, high.metadata.uid].sort(order);
+  await waitFor(async () => assert.deepEqual(await entries(), expected), withinMs);
+
+  cluster.api.deletePod("high");
+  await cluster.isGone("high");
+  const next = cluster.addPod("next", withMemory("512Mi"));
+  await cluster.runs("next", withinMs);
+  assert.deepEqual(memsOf(next), ["1"]);
+});
+
+test("an agent with allocations of another policy does not start", async (t) => {
+  const { cluster, start } = await startCluster(t);
+  await start();
+  await cluster.stopAgent();
+  await assert.rejects(
+    start({ memoryManagerPolicy: "None" }),
+    /^KubeletError: could not restore state from checkpoint: \[memorymanager\] configured policy "None" differs from state checkpoint policy "Static", please drain this node and delete the memory manager checkpoint file ".*memory_manager_state" before restarting Kubelet$/,
+  );
+  await assert.rejects(
+    start({ reservedMemory: [] }),
+    /the total amount "0" of type "memory" is not equal to the value "128Mi"/,
+  );
+  await start();
+});
