@@ -12,6 +12,7 @@ import { namespaces } from "./namespaces.ts";
 import { nodes } from "./nodes.ts";
 import { persistentVolumeClaims } from "./persistent-volume-claims.ts";
 import { persistentVolumes } from "./persistent-volumes.ts";
+import { podCertificateRequests } from "./pod-certificate-requests.ts";
 import { priorityClasses } from "./priority-classes.ts";
 import { runtimeClasses } from "./runtime-classes.ts";
 import { secrets } from "./secrets.ts";
@@ -58,6 +59,7 @@ export function definitions(parts: KindParts): readonly ResourceDefinition[] {
     ...parts.reviews,
     parts.certificateSigningRequests,
     clusterTrustBundles,
+    podCertificateRequests,
     leases,
     endpointSlices,
     runtimeClasses,

@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { generateKey, makeRequest, pemBlocks } from "../../lib/base/x509/x509.ts";
 import { updateErrors, validationErrors } from "./fixtures.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+/** Of a kubelet, for one of its pods. */
+const podRequest = {
+  ...{ signerName: "a.b/c", podName: "p", podUID: "pu", serviceAccountName: "s", serviceAccountUID: "su" },
+  ...{ nodeName: "n", nodeUID: "nu" },
+  stubPKCS10Request:
+    pemBlocks(
+      makeRequest({ subject: { commonName: "", organizations: [] }, key: generateKey().privateKey }),
+    )[0]?.der.toString("base64") ?? "",
+};
 
 describe("validation of new objects", () => {
   const volume = {
@@ -244,6 +255,35 @@ describe("validation of new objects", () => {
         'subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)',
       ],
     ],
+    ["podcertificaterequests.certificates.k8s.io", "is fine", { spec: podRequest }, []],
+    [
+      "podcertificaterequests.certificates.k8s.io",
+      "names the signer, the pod, its account and its node",
+      { spec: { stubPKCS10Request: podRequest.stubPKCS10Request } },
+      [
+        "signerName",
+        "podName",
+        "podUID",
+        "serviceAccountName",
+        "serviceAccountUID",
+        "nodeName",
+        "nodeUID",
+      ].map((field) => `spec.${field}: Required value`),
+    ],
+    [
+      "podcertificaterequests.certificates.k8s.io",
+      "has a request",
+      { spec: { ...podRequest, stubPKCS10Request: "eA==" } },
+      [
+        'spec.stubPKCS10Request: Invalid value: "<value omitted>": malformed certificate request: no element of type 0x30 where one is expected',
+      ],
+    ],
+    [
+      "podcertificaterequests.certificates.k8s.io",
+      "lives for an hour at least",
+      { spec: { ...podRequest, maxExpirationSeconds: 60 } },
+      ["spec.maxExpirationSeconds: Invalid value: 60: must be in the range [3600, 7862400]"],
+    ],
     [
       "endpointslices.discovery.k8s.io",
       "has addresses of one family",
@@ -339,6 +379,34 @@ describe("validation of updates", () => {
   for (const [resource, what, before, after, expected] of cases)
     test(`${resource}: ${what}`, async () =>
       assert.deepEqual(await updateErrors(resource, before, after), expected));
+
+  test("podcertificaterequests: the spec is immutable", async () => {
+    const [found] = await updateErrors(
+      "podcertificaterequests.certificates.k8s.io",
+      { spec: podRequest },
+      { spec: { ...podRequest, podName: "other" } },
+    );
+    assert.match(found ?? "", /^spec: Invalid value: .*: field is immutable$/);
+  });
+
+  test("podcertificaterequests: the status has one result, and an issued one its certificate", async () => {
+    const errors = (status: object) =>
+      updateErrors(
+        "podcertificaterequests.certificates.k8s.io",
+        { spec: podRequest },
+        { spec: podRequest, status },
+        "status",
+      );
+    assert.deepEqual(await errors({ conditions: [{ type: "Denied" }] }), []);
+    assert.match(
+      (await errors({ conditions: [{ type: "Denied" }, { type: "Failed" }] }))[0] ?? "",
+      /^status.conditions: Invalid value: .*: There may be at most one condition/,
+    );
+    assert.deepEqual(
+      (await errors({ conditions: [{ type: "Issued" }], certificateChain: "x" })).map((e) => e.split(":")[0]),
+      ["status.beginRefreshAt", "status.notBefore", "status.notAfter"],
+    );
+  });
 
   test("persistentvolumeclaims: the spec is immutable", async () => {
     const [found, ...more] = await updateErrors(

@@ -21,7 +21,7 @@ const kindNames = `v1 Binding ConfigMap Endpoints Event Namespace Node Persisten
 authentication.k8s.io/v1 SelfSubjectReview TokenRequest TokenReview
 authorization.k8s.io/v1 LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview
 certificates.k8s.io/v1 CertificateSigningRequest
-certificates.k8s.io/v1beta1 ClusterTrustBundle
+certificates.k8s.io/v1beta1 ClusterTrustBundle PodCertificateRequest
 coordination.k8s.io/v1 Lease
 discovery.k8s.io/v1 EndpointSlice
 events.k8s.io/v1 Event

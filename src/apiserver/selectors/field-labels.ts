@@ -63,6 +63,12 @@ const kinds: Readonly<Record<string, KindFields>> = {
     namespaced: false,
     fields: { "spec.signerName": "spec.signerName" },
   },
+  "certificates.k8s.io/v1beta1/PodCertificateRequest": {
+    namespaced: true,
+    fields: Object.fromEntries(
+      ["spec.signerName", "spec.podName", "spec.nodeName"].map((field) => [field, field]),
+    ),
+  },
 };
 
 const metadataFields = ["metadata.name", "metadata.namespace"];

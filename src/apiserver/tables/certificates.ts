@@ -1,8 +1,11 @@
 import type { CertificateSigningRequest } from "../../lib/gen/kubernetes/certificates.d.ts";
+import type { PodCertificateRequest } from "../../lib/gen/kubernetes/certificates-beta.d.ts";
 import { humanDuration } from "./human-duration.ts";
 import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 type RequestView = CertificateSigningRequest & Named;
+
+type PodRequest = PodCertificateRequest & Named;
 
 interface Bundle extends Named {
   readonly spec?: { readonly signerName?: string };
@@ -26,6 +29,18 @@ export const clusterTrustBundleTable = tableDefinition<Bundle>([
     "The signer of the certificates that it verifies.",
     (o) => o.spec?.signerName || "<none>",
   ),
+]);
+
+export const podCertificateRequestTable = tableDefinition<PodRequest>([
+  nameColumn,
+  column("PodName", "The pod that gets the certificate.", (o) => o.spec?.podName ?? ""),
+  column("ServiceAccountName", "The service account of the pod.", (o) => o.spec?.serviceAccountName ?? ""),
+  column("NodeName", "The node of the pod.", (o) => o.spec?.nodeName ?? ""),
+  column("SignerName", "The requested signer.", (o) => o.spec?.signerName ?? ""),
+  column("State", "Pending, Issued, Denied or Failed.", (o) => {
+    const ended = o.status?.conditions?.findLast(({ type }) => ["Issued", "Denied", "Failed"].includes(type));
+    return ended?.type ?? "Pending";
+  }),
 ]);
 
 function condition(request: RequestView): string {

@@ -1,5 +1,9 @@
 import type { ApiObject } from "../storage/object.ts";
-import { certificateSigningRequestTable, clusterTrustBundleTable } from "./certificates.ts";
+import {
+  certificateSigningRequestTable,
+  clusterTrustBundleTable,
+  podCertificateRequestTable,
+} from "./certificates.ts";
 import { leaseTable, priorityClassTable, runtimeClassTable } from "./classes.ts";
 import { configMapTable, namespaceTable, secretTable, serviceAccountTable } from "./core.ts";
 import { csiDriverTable, csiNodeTable } from "./csi.ts";
@@ -42,6 +46,7 @@ const tableDefinitions: ReadonlyMap<string, TableDefinition> = new Map(
     "storageclasses.storage.k8s.io": storageClassTable,
     "certificatesigningrequests.certificates.k8s.io": certificateSigningRequestTable,
     "clustertrustbundles.certificates.k8s.io": clusterTrustBundleTable,
+    "podcertificaterequests.certificates.k8s.io": podCertificateRequestTable,
     "nodes.metrics.k8s.io": nodeMetricsTable,
     "pods.metrics.k8s.io": podMetricsTable,
   }),

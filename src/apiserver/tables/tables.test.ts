@@ -383,6 +383,25 @@ const rows: Row[] = [
     is: { Name: "a", SignerName: "<none>" },
   },
   {
+    rule: "a pod certificate request without a result is pending",
+    of: "podcertificaterequests.certificates.k8s.io",
+    object: { spec: { podName: "p", serviceAccountName: "s", nodeName: "n", signerName: "a.b/c" } },
+    is: {
+      Name: "a",
+      PodName: "p",
+      ServiceAccountName: "s",
+      NodeName: "n",
+      SignerName: "a.b/c",
+      State: "Pending",
+    },
+  },
+  {
+    rule: "a pod certificate request shows its result",
+    of: "podcertificaterequests.certificates.k8s.io",
+    object: { spec: {}, status: { conditions: [{ type: "Other" }, { type: "Denied" }] } },
+    is: { State: "Denied" },
+  },
+  {
     rule: "other kinds have a name and a date",
     of: "things.example.org",
     metadata: { creationTimestamp: "2026-01-01T02:00:00+01:00" },

@@ -63,6 +63,7 @@ describe("a kind", () => {
     ["", "v1", "Event", "core.Event"],
     ["events.k8s.io", "v1", "Event", "events.Event"],
     ["certificates.k8s.io", "v1beta1", "ClusterTrustBundle", "certificatesBeta.ClusterTrustBundle"],
+    ["certificates.k8s.io", "v1beta1", "PodCertificateRequest", "certificatesBeta.PodCertificateRequest"],
     ["policy", "v1", "Eviction", "policy.Eviction"],
     ["storage.k8s.io", "v1", "DeleteOptions", "meta.DeleteOptions"],
     ["apps", "v1", "Deployment", undefined],

@@ -12,6 +12,7 @@ import { NodeRestriction } from "./node-restriction.ts";
 
 const objects = new MemoryObjects();
 objects.put("nodes", { metadata: { name: "n1", uid: "node-uid" } });
+objects.put("serviceaccounts", { metadata: { namespace: "ns", name: "default", uid: "account-uid" } });
 const tokenVolume = (audience?: string) => ({
   name: "t",
   projected: { sources: [{ serviceAccountToken: { path: "t", ...(audience && { audience }) } }] },
@@ -125,6 +126,21 @@ function token(spec: object): Request {
     object: { metadata: {}, spec },
   };
 }
+function podCertificate(spec: object): Request {
+  return {
+    group: "certificates.k8s.io",
+    resource: "podcertificaterequests",
+    object: {
+      metadata: { name: "r", namespace: "ns" },
+      spec: {
+        ...{ nodeName: "n1", nodeUID: "node-uid", podName: "mine", podUID: "mine-uid" },
+        ...{ serviceAccountName: "default", serviceAccountUID: "account-uid", ...spec },
+      },
+    },
+  };
+}
+const certificateForbidden = (why: string) =>
+  `podcertificaterequests.certificates.k8s.io "r" is forbidden: ${why}`;
 const bound = (name: string, more: object = {}) => ({
   boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid: `${name}-uid`, ...more },
 });
@@ -555,6 +571,43 @@ const rows: [string, Request, string?][] = [
   [
     "a CSR of another user for another name",
     { ...csr("kubernetes.io/kube-apiserver-client", "jane", ["team"]), caller: admin },
+  ],
+  ["a certificate request for a pod of the node", podCertificate({})],
+  [
+    "a certificate request of another node",
+    podCertificate({ nodeName: "n2" }),
+    certificateForbidden('PodCertificateRequest.Spec.NodeName="n2", which is not the requesting node "n1"'),
+  ],
+  [
+    "a certificate request for a pod of another node",
+    podCertificate({ podName: "theirs", podUID: "theirs-uid" }),
+    certificateForbidden('pod "ns/theirs" is not running on node "n1" named in the PodCertificateRequest'),
+  ],
+  [
+    "a certificate request for another service account",
+    podCertificate({ serviceAccountName: "other" }),
+    certificateForbidden(
+      'PodCertificateRequest for pod "ns/mine" contains serviceAccountName ("other") that differs from running pod ("default")',
+    ),
+  ],
+  [
+    "a certificate request for a previous pod of the same name",
+    podCertificate({ podUID: "old" }),
+    certificateForbidden(
+      'PodCertificateRequest for pod "ns/mine" names pod UID "old", which differs from the running one ("mine-uid")',
+    ),
+  ],
+  [
+    "a certificate request with the UID of another service account",
+    podCertificate({ serviceAccountUID: "old" }),
+    certificateForbidden(
+      'PodCertificateRequest for pod "ns/mine" names service account UID "old", which differs from the running one ("account-uid")',
+    ),
+  ],
+  [
+    "a change of a certificate request",
+    { ...podCertificate({}), operation: "UPDATE", name: "r" },
+    certificateForbidden("unexpected operation UPDATE"),
   ],
   ["an event", { resource: "events", object: { metadata: { name: "e" } } }],
 ];

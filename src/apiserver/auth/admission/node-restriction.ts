@@ -7,6 +7,7 @@ import { kubeletClientSigner, kubeletServingSigner } from "../csr/signers.ts";
 import { nodeNameOf } from "../names.ts";
 import { forbidden, qualified } from "../problems.ts";
 import { restrictNode } from "./restrict-nodes.ts";
+import { restrictPodCertificate } from "./restrict-pod-certificates.ts";
 import { restrictPod } from "./restrict-pods.ts";
 import { restrictToken } from "./restrict-tokens.ts";
 
@@ -38,6 +39,8 @@ export class NodeRestriction implements Admission {
         throw forbidden(request, "can only access CSINode with the same name as the requesting node");
       case "certificatesigningrequests.certificates.k8s.io":
         return restrictRequest(node, request);
+      case "podcertificaterequests.certificates.k8s.io":
+        return await restrictPodCertificate(node, request, this.#objects());
       default:
     }
   }

@@ -251,6 +251,28 @@ const rows: [Caller, string, true | string, Partial<Attributes>?][] = [
   [account, "get /api", true],
   [account, "list clustertrustbundles.certificates.k8s.io", true],
   [node("n1"), "watch clustertrustbundles.certificates.k8s.io", true],
+  [node("n1"), "create podcertificaterequests.certificates.k8s.io ns", true],
+  [
+    node("n1"),
+    "watch podcertificaterequests.certificates.k8s.io",
+    true,
+    { fieldSelector: "spec.nodeName=n1" },
+  ],
+  [
+    node("n1"),
+    "list podcertificaterequests.certificates.k8s.io",
+    "can only list/watch podcertificaterequests with nodeName field selector",
+  ],
+  [
+    node("n1"),
+    "update podcertificaterequests.certificates.k8s.io/status ns/x",
+    "nodes may not access the status subresource of PodCertificateRequests",
+  ],
+  [
+    node("n1"),
+    "delete podcertificaterequests.certificates.k8s.io ns/x",
+    "nodes may not delete podcertificaterequests",
+  ],
   [{ ...account, groups: ["system:authenticated"] }, "get pods ns/mine", ""],
 
   [user, "get /apis", true],

@@ -64,6 +64,8 @@ export function decideForNode(node: string, attributes: Attributes): NodeDecisio
       return lease(node, attributes);
     case "csinodes.storage.k8s.io":
       return csiNode(node, attributes);
+    case "podcertificaterequests.certificates.k8s.io":
+      return podCertificateRequest(node, attributes);
     case "nodes":
       return ownNode(node, attributes);
     case "pods":
@@ -161,10 +163,20 @@ function pod(node: string, attributes: Attributes): NodeDecision {
   }
 }
 
-function selectsNode(node: string, selector: string | undefined): boolean {
+/** NodeRestriction checks which pod a created request is for. */
+function podCertificateRequest(node: string, { verb, subresource, fieldSelector }: Attributes): NodeDecision {
+  if (subresource) return denied("nodes may not access the status subresource of PodCertificateRequests");
+  if (verb === "create") return allowed;
+  if (verb !== "list" && verb !== "watch") return denied(`nodes may not ${verb} podcertificaterequests`);
+  return selectsNode(node, fieldSelector, "certificates.k8s.io/v1beta1", "PodCertificateRequest")
+    ? allowed
+    : denied("can only list/watch podcertificaterequests with nodeName field selector");
+}
+
+function selectsNode(node: string, selector: string | undefined, apiVersion = "v1", kind = "Pod"): boolean {
   if (!selector) return false;
   try {
-    return requiredField(parseFieldSelector(selector, "v1", "Pod"), "spec.nodeName") === node;
+    return requiredField(parseFieldSelector(selector, apiVersion, kind), "spec.nodeName") === node;
   } catch {
     return false;
   }

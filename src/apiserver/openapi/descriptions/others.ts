@@ -228,6 +228,28 @@ certificates.CertificateSigningRequestSpec: The requested certificate.
 certificates.CertificateSigningRequestStatus: Conditions and the issued certificate.
   certificate: Issued certificate chain, PEM-encoded.
   conditions: Approved, Denied or Failed.
+certificatesBeta.PodCertificateRequest: A request for a certificate of a pod.
+  spec: The request.
+  status: Conditions and the issued certificate.
+certificatesBeta.PodCertificateRequestSpec: The requested certificate. It cannot be changed.
+  maxExpirationSeconds: Longest accepted lifetime of the certificate in seconds.
+  nodeName: Node of the pod.
+  nodeUID: UID of the node.
+  pkixPublicKey: Public key; replaced by stubPKCS10Request.
+  podName: Pod that gets the certificate.
+  podUID: UID of the pod.
+  proofOfPossession: Signature of the pod UID; replaced by stubPKCS10Request.
+  serviceAccountName: Service account of the pod.
+  serviceAccountUID: UID of the service account.
+  signerName: Requested signer.
+  stubPKCS10Request: PKCS #10 request, DER-encoded, with the public key.
+  unverifiedUserAnnotations: Information of the pod author for the signer.
+certificatesBeta.PodCertificateRequestStatus: Conditions and the issued certificate.
+  beginRefreshAt: When the kubelet should request the next certificate.
+  certificateChain: Issued certificate chain, PEM-encoded.
+  conditions: Issued, Denied or Failed.
+  notAfter: When the certificate expires.
+  notBefore: When the certificate becomes valid.
 authentication.TokenReview: Authenticates a token.
 authentication.TokenRequest: Requests a token for a service account.
 authentication.SelfSubjectReview: Returns the user information of the caller.

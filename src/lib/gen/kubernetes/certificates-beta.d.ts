@@ -12,3 +12,34 @@ export interface ClusterTrustBundleSpec {
   signerName?: string;
   trustBundle: string;
 }
+
+export interface PodCertificateRequest {
+  apiVersion?: "certificates.k8s.io/v1beta1";
+  kind?: "PodCertificateRequest";
+  metadata?: meta.ObjectMeta;
+  spec: PodCertificateRequestSpec;
+  status?: PodCertificateRequestStatus;
+}
+
+export interface PodCertificateRequestSpec {
+  signerName: string;
+  podName: string;
+  podUID: string;
+  serviceAccountName: string;
+  serviceAccountUID: string;
+  nodeName: string;
+  nodeUID: string;
+  maxExpirationSeconds?: number;
+  pkixPublicKey?: string;
+  proofOfPossession?: string;
+  unverifiedUserAnnotations?: { [name: string]: string };
+  stubPKCS10Request: string;
+}
+
+export interface PodCertificateRequestStatus {
+  conditions?: meta.Condition[];
+  certificateChain?: string;
+  notBefore?: string;
+  beginRefreshAt?: string;
+  notAfter?: string;
+}
